@@ -1,0 +1,15 @@
+# cmake -DPROGRAM=... -DEXPECTED=... -P RunAndCompare.cmake
+
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE actual RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${PROGRAM} ended with ${status}; it printed:\n${actual}")
+endif()
+if(NOT EXISTS "${EXPECTED}")
+  return()
+endif()
+file(READ "${EXPECTED}" expected)
+if(NOT actual STREQUAL expected)
+  file(WRITE "${PROGRAM}.actual.txt" "${actual}")
+  execute_process(COMMAND diff -u "${EXPECTED}" "${PROGRAM}.actual.txt" OUTPUT_VARIABLE difference)
+  message(FATAL_ERROR "The output differs from what is expected:\n${difference}")
+endif()

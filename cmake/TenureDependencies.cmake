@@ -1,0 +1,24 @@
+# What the library is made with. Public headers include the standard library alone, so all of it is
+# private: a static installation names it again in tenureConfig.cmake.in and tenure.pc.in.
+
+find_package(fmt REQUIRED)
+find_package(Highway REQUIRED)
+find_package(OneDNN REQUIRED)
+set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy OneDNN::dnnl)
+
+if(TENURE_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS CXX)
+  list(APPEND TENURE_PRIVATE_LIBRARIES OpenMP::OpenMP_CXX)
+endif()
+
+if(TENURE_BUILD_CLI OR TENURE_BUILD_BENCH)
+  find_package(CLI11 REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+endif()
+if(TENURE_BUILD_TESTS)
+  find_package(GTest)
+  find_package(Python3 COMPONENTS Interpreter)
+endif()
+if(TENURE_BUILD_BENCH)
+  find_package(LibTorch)
+endif()

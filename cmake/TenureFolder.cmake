@@ -1,0 +1,31 @@
+# tenure_folder(NAME [DEPENDS folder...])
+#
+# Makes the current folder, with all sources below it, a part of the library: the target
+# tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes.
+function(tenure_folder name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
+  list(TRANSFORM arg_DEPENDS PREPEND tenure_)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+
+  if(NOT sources)  # An object library needs a source; a folder of headers is an interface.
+    add_library(tenure_${name} INTERFACE)
+    target_include_directories(tenure_${name} INTERFACE "${PROJECT_SOURCE_DIR}")
+    target_link_libraries(tenure_${name} INTERFACE ${arg_DEPENDS})
+    return()
+  endif()
+
+  add_library(tenure_${name} OBJECT ${sources})
+  target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
+  target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    # Highway's run-time dispatch goes from SSE4 (every x86-64 since 2009) over AVX2 to AVX-512;
+    # its other targets differ too little to be worth their compile time.
+    target_compile_options(tenure_${name} PRIVATE -march=x86-64-v2)
+    target_compile_definitions(tenure_${name} PRIVATE
+      HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+  endif()
+  target_link_libraries(tenure_${name}
+    PUBLIC ${arg_DEPENDS}
+    PRIVATE tenure_flags ${TENURE_PRIVATE_LIBRARIES})
+  target_sources(tenure PRIVATE $<TARGET_OBJECTS:tenure_${name}>)
+endfunction()

@@ -1,0 +1,95 @@
+#include "tenure/base/error.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/units.h"
+
+namespace tenure {
+namespace {
+
+std::string disposed_text(const DisposedError::Facts& f) {
+  return fmt::format(
+      "{} was used by {} after its data was disposed\n"
+      "  created   {} by {}\n"
+      "  disposed  {} by {}\n"
+      "  used      {} by {}\n"
+      "  keep() it or return it from the scope, dispose it later, or clone() it before",
+      f.tensor, f.used_by, to_string(f.created), f.created_by, to_string(f.disposed), f.disposed_by,
+      to_string(f.used), f.used_by);
+}
+
+std::string out_of_memory_text(const OutOfMemory::Facts& f) {
+  std::string text;
+  switch (f.cause) {
+    case OutOfMemory::Cause::budget:
+      text = fmt::format("budget \"{}\" refused {}: {} of {} are in use", f.budget,
+                         format_bytes(static_cast<std::int64_t>(f.requested)),
+                         format_bytes(static_cast<std::int64_t>(f.used)),
+                         format_bytes(static_cast<std::int64_t>(f.limit)));
+      break;
+    case OutOfMemory::Cause::system:
+      text = fmt::format("the system has no {} left; Tenure holds {}",
+                         format_bytes(static_cast<std::int64_t>(f.requested)),
+                         format_bytes(static_cast<std::int64_t>(f.used)));
+      break;
+    case OutOfMemory::Cause::injected:
+      text = fmt::format("allocation of {} failed by request of a FaultInjection",
+                         format_bytes(static_cast<std::int64_t>(f.requested)));
+      break;
+  }
+  if (!f.largest.empty()) text += "\n  largest live holders:";
+  for (const HolderGroup& group : f.largest) {
+    text +=
+        fmt::format("\n    {:>12}  in {} tensor{} made by {} at {}", format_bytes(group.bytes),
+                    group.tensors, group.tensors == 1 ? "" : "s", group.op, to_string(group.site));
+  }
+  if (f.cause == OutOfMemory::Cause::budget) {
+    text += "\n  dispose or move what is no longer needed, process smaller batches, or raise the ";
+    text += fmt::format("budget to {} or more",
+                        format_bytes(static_cast<std::int64_t>(f.used + f.requested)));
+  } else if (f.cached > 0) {
+    text += fmt::format("\n  {} are cached for reuse: trim() returns them to the system",
+                        format_bytes(static_cast<std::int64_t>(f.cached)));
+  }
+  return text;
+}
+
+}  // namespace
+
+ShapeError::ShapeError(std::string_view op, const std::string& problem, Shapes shapes)
+    : Error(fmt::format("{}: {}", op, problem)), op_(op), shapes_(std::move(shapes)) {}
+
+DTypeError::DTypeError(std::string_view op, const std::string& problem)
+    : Error(fmt::format("{}: {}", op, problem)), op_(op) {}
+
+IndexError::IndexError(std::string_view op, const std::string& problem, std::int64_t index,
+                       std::int64_t size)
+    : Error(fmt::format("{}: {}", op, problem)), op_(op), index_(index), size_(size) {}
+
+EmptyTensorError::EmptyTensorError(std::string_view user, Site used)
+    : Error(fmt::format("{} at {} got an empty handle: it was default-constructed, or its tensor "
+                        "was moved away",
+                        user, to_string(used))),
+      used_(used) {}
+
+DisposedError::DisposedError(Facts facts) : Error(disposed_text(facts)), facts_(std::move(facts)) {}
+
+OutOfMemory::OutOfMemory(Facts facts)
+    : Error(out_of_memory_text(facts)), facts_(std::move(facts)) {}
+
+LeakError::LeakError(const std::string& text, std::vector<Growth> growing)
+    : Error(text), growing_(std::move(growing)) {}
+
+InternalError::InternalError(const std::string& problem, Site site)
+    : Error(fmt::format("internal error at {}: {}; please report it", to_string(site), problem)) {}
+
+std::string to_string(Site site) {
+  std::string_view file = site.file_name();
+  if (const auto slash = file.rfind('/'); slash != std::string_view::npos) {
+    file.remove_prefix(slash + 1);
+  }
+  if (file.empty()) return "(unknown)";
+  return fmt::format("{}:{}", file, site.line());
+}
+
+}  // namespace tenure

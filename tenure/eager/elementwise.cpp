@@ -1,0 +1,144 @@
+#include "tenure/eager/elementwise.h"
+
+#include <optional>
+
+#include "tenure/eager/inputs.h"
+#include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/ops/types.h"
+
+namespace tenure::eager {
+namespace {
+
+using ops::ElementwiseRecord;
+using ops::OpRecord;
+using ops::TypeRule;
+
+/// Tensors of one type and one shape, contiguous, too few elements for threads: most calls of small
+/// programs. No conversion, no broadcasting, no tiles.
+template <std::size_t arity>
+std::optional<Tensor> run_plain(const OpRecord& op, std::span<const Operand> operands) {
+  const ElementwiseRecord& e = *op.elementwise;
+  if (e.rule == TypeRule::select || e.check != nullptr) return std::nullopt;
+  std::array<TensorBody*, arity> bodies;
+  for (std::size_t i = 0; i < arity; ++i) {
+    if (operands[i].is_scalar()) return std::nullopt;
+    bodies[i] = operands[i].tensor().body_or_null();
+    if (bodies[i] == nullptr || !bodies[i]->contiguous) return std::nullopt;
+    if (bodies[i]->dtype != bodies[0]->dtype || bodies[i]->shape != bodies[0]->shape) {
+      return std::nullopt;
+    }
+  }
+  const DType dtype = bodies[0]->dtype;
+  const kernels::Body body = e.bodies[static_cast<std::size_t>(dtype)];
+  const bool converts = e.rule == TypeRule::logic
+                            ? dtype != DType::boolean
+                            : e.rule == TypeRule::floating && !is_floating(dtype);
+  if (body == nullptr || converts || !op.takes(dtype)) return std::nullopt;
+  const std::int64_t n = count(bodies[0]->shape);
+  if (static_cast<double>(n) * e.cost > kernels::kWorkPerThread) return std::nullopt;
+
+  const bool tests = e.rule == TypeRule::comparison || e.rule == TypeRule::logic;
+  const DType result = tests ? DType::boolean : dtype;
+  const Shape& shape = bodies[0]->shape;
+  mem::ThreadContext& context = mem::this_thread();
+  const Site site = operands[0].site();
+
+  struct Pins {
+    ~Pins() {
+      for (std::size_t i = 0; i < taken; ++i) bodies[i]->unpin(context);
+    }
+    mem::ThreadContext& context;
+    std::array<TensorBody*, arity>& bodies;
+    std::size_t taken = 0;
+  } pins{context, bodies};
+  std::array<const void*, arity> in;
+  TensorBody* donor = nullptr;
+  for (std::size_t i = 0; i < arity; ++i) {
+    mem::Storage* const storage = bodies[i]->pin(context);
+    if (storage == nullptr) throw_disposed(*bodies[i], op.name, operands[i].site());
+    ++pins.taken;
+    in[i] = static_cast<const std::byte*>(storage->data()) +
+            bodies[i]->offset * static_cast<std::int64_t>(size_of(dtype));
+    if (donor == nullptr && operands[i].may_consume() && (op.memory.reuses >> i & 1) != 0 &&
+        is_reusable(*bodies[i], *storage, result, shape)) {
+      donor = bodies[i];
+    }
+  }
+  const auto compute = [&](PendingTensor&& pending) {
+    body(in.data(), pending.data(), static_cast<std::size_t>(n));
+    return pending.finish(op.name, site);
+  };
+  return donor == nullptr ? compute(PendingTensor(context, result, shape))
+                          : compute(PendingTensor(context, result, shape, *donor));
+}
+
+Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
+  const ElementwiseRecord& e = *op.elementwise;
+  const std::size_t arity = operands.size();
+  std::array<std::optional<Pin>, kernels::kMaxArity> pins;
+  std::array<TensorBody*, kernels::kMaxArity> bodies{};
+  for (std::size_t i = 0; i < arity; ++i) {
+    if (operands[i].is_scalar()) continue;
+    bodies[i] = &operands[i].tensor().body(op.name, operands[i].site());
+    pins[i].emplace(*bodies[i], op.name, operands[i].site());
+  }
+  const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
+
+  std::array<kernels::View, kernels::kMaxArity> views;
+  alignas(8) std::array<std::array<std::byte, 8>, kernels::kMaxArity> scalars;
+  Shape shape;
+  for (std::size_t i = 0; i < arity; ++i) {
+    if (bodies[i] == nullptr) {
+      ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), op.name);
+      views[i] = {.dtype = types.in[i], .shape = {}, .strides = {}, .data = scalars[i].data()};
+      continue;
+    }
+    shape = broadcast(shape, bodies[i]->shape, op.name);
+    views[i] = {.dtype = bodies[i]->dtype,
+                .shape = bodies[i]->shape,
+                .strides = bodies[i]->strides,
+                .data = pins[i]->data()};
+  }
+  check_shape(shape, size_of(types.result), op.name);
+  const std::span<const kernels::View> in(views.data(), arity);
+  if (e.check != nullptr) e.check(op.name, types.compute, in);
+
+  TensorBody* donor = nullptr;
+  for (std::size_t i = 0; i < arity && donor == nullptr; ++i) {
+    if (bodies[i] != nullptr && operands[i].may_consume() && (op.memory.reuses >> i & 1) != 0 &&
+        is_reusable(*bodies[i], *pins[i]->storage(), types.result, shape)) {
+      donor = bodies[i];
+    }
+  }
+  const kernels::Elementwise work{.body = e.bodies[static_cast<std::size_t>(types.compute)],
+                                  .in_types = types.in,
+                                  .out_type = types.body_out,
+                                  .cost = e.cost};
+  const auto compute = [&](PendingTensor&& pending) {
+    kernels::run_elementwise(work, in,
+                             {.dtype = types.result,
+                              .shape = shape,
+                              .strides = contiguous_strides(shape),
+                              .data = pending.data()});
+    return pending.finish(op.name, operands[0].site());
+  };
+  mem::ThreadContext& context = mem::this_thread();
+  return donor == nullptr ? compute(PendingTensor(context, types.result, shape))
+                          : compute(PendingTensor(context, types.result, shape, *donor));
+}
+
+}  // namespace
+
+Tensor run_elementwise(const OpRecord& op, std::span<const Operand> operands) {
+  std::optional<Tensor> result;
+  if (operands.size() == 1) {
+    result = run_plain<1>(op, operands);
+  } else if (operands.size() == 2) {
+    result = run_plain<2>(op, operands);
+  }
+  if (!result) result = run_general(op, operands);
+  for (const Operand& operand : operands) operand.consume();
+  return *std::move(result);
+}
+
+}  // namespace tenure::eager

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <span>
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::eager {
+
+Tensor run_elementwise(const ops::OpRecord& op, std::span<const Operand> operands);
+
+}  // namespace tenure::eager

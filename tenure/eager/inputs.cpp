@@ -1,0 +1,50 @@
+#include "tenure/eager/inputs.h"
+
+#include "tenure/ops/types.h"
+
+namespace tenure::eager {
+namespace {
+
+Tensor tensor_of(const Operand& operand, const char* op) {
+  const DType dtype = operand.scalar().dtype();
+  PendingTensor pending(mem::this_thread(), dtype, Shape{});
+  ops::store_scalar(operand.scalar(), dtype, pending.data(), op);
+  return pending.finish("scalar", operand.site());
+}
+
+}  // namespace
+
+Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
+    : size_(operands.size()) {
+  if (size_ > kInline) {
+    many_ = std::vector<Entry>(size_);
+    many_views_.resize(size_);
+  }
+  kernels::View* const views = const_cast<kernels::View*>(views_data());
+  for (std::size_t i = 0; i < size_; ++i) {
+    const Operand& operand = operands[i];
+    Entry& entry = entries()[i];
+    if (operand.is_scalar()) entry.made = tensor_of(operand, op.name);
+    const Tensor& tensor = operand.is_scalar() ? entry.made : operand.tensor();
+    entry.body = &tensor.body(op.name, operand.site());
+    entry.pin.emplace(*entry.body, op.name, operand.site());
+    views[i] = {.dtype = entry.body->dtype,
+                .shape = entry.body->shape,
+                .strides = entry.body->strides,
+                .data = entry.pin->data()};
+  }
+}
+
+bool Inputs::can_reuse(std::size_t i, const Operand& operand, DType dtype,
+                       const Shape& shape) const {
+  return operand.may_consume() && is_reusable(body(i), *storage(i), dtype, shape);
+}
+
+bool is_reusable(const TensorBody& body, const mem::Storage& storage, DType dtype,
+                 const Shape& shape) {
+  return body.sole_handle() && !storage.is_shared() && !storage.is_foreign() && body.contiguous &&
+         body.offset == 0 && size_of(body.dtype) == size_of(dtype) && body.shape == shape &&
+         storage.bytes() == static_cast<std::size_t>(count(shape)) * size_of(dtype);
+}
+
+}  // namespace tenure::eager

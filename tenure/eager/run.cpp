@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "tenure/eager/elementwise.h"
+#include "tenure/eager/inputs.h"
+#include "tenure/memory/scope.h"
+#include "tenure/ops/dispatch.h"
+
+namespace tenure::eager {
+namespace {
+
+using ops::Attributes;
+using ops::Kernel;
+using ops::MemoryEffect;
+using ops::OpRecord;
+
+constexpr std::size_t kMaxOutputs = ops::Specs::kMax;
+using Outputs = std::array<Tensor, kMaxOutputs>;
+
+void require_type(const OpRecord& op, std::span<const kernels::View> in) {
+  if (in.empty() || op.takes(in[0].dtype)) return;
+  throw DTypeError(op.name, fmt::format("does not take {}", name_of(in[0].dtype)));
+}
+
+Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& spec, Site site) {
+  TensorBody& source = inputs.body(0);
+  mem::Storage* const storage = inputs.storage(0);
+  storage->retain();
+  return make_tensor(mem::this_thread(), storage, source.dtype, spec.shape, spec.strides,
+                     source.offset + spec.offset, op.name, site, HolderKind::view);
+}
+
+/// Temporary memory of a call, counted as such.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) {
+    if (bytes == 0) return;
+    const CategoryScope category(Category::workspace);
+    storage_ = mem::Storage::allocate(mem::this_thread(), bytes);
+  }
+  ~Workspace() {
+    if (storage_ != nullptr) storage_->release();
+  }
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  std::span<std::byte> span() const {
+    if (storage_ == nullptr) return {};
+    return {static_cast<std::byte*>(storage_->data()), storage_->bytes()};
+  }
+
+ private:
+  mem::Storage* storage_ = nullptr;
+};
+
+/// Returns how many outputs there are.
+std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
+                       const Attributes& attributes, Site site, Outputs& outputs) {
+  const Inputs inputs(op, operands);
+  require_type(op, inputs.views());
+  Kernel kernel{
+      .op = op.name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
+  if (op.view != nullptr) {
+    if (const std::optional<ops::ViewSpec> spec = op.view(kernel)) {
+      outputs[0] = make_view(op, inputs, *spec, site);
+      return 1;
+    }
+  }
+
+  const ops::Specs specs = op.infer(kernel);
+  mem::ThreadContext& context = mem::this_thread();
+  std::array<std::optional<PendingTensor>, kMaxOutputs> pending;
+  std::array<kernels::View, kMaxOutputs> out;
+  for (std::size_t o = 0; o < specs.size(); ++o) {
+    const ops::Spec& spec = specs[o];
+    check_shape(spec.shape, size_of(spec.dtype), op.name);
+    for (std::size_t i = 0; o == 0 && i < inputs.size() && !pending[o]; ++i) {
+      if ((op.memory.reuses >> i & 1) != 0 &&
+          inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
+        pending[o].emplace(context, spec.dtype, spec.shape, inputs.body(i));
+      }
+    }
+    if (!pending[o]) pending[o].emplace(context, spec.dtype, spec.shape);
+    out[o] = {.dtype = spec.dtype,
+              .shape = spec.shape,
+              .strides = contiguous_strides(spec.shape),
+              .data = pending[o]->data()};
+  }
+  kernel.out = {out.data(), specs.size()};
+  const Workspace workspace(op.workspace == nullptr ? 0 : op.workspace(kernel));
+  kernel.workspace = workspace.span();
+  op.run(kernel);
+  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o]->finish(op.name, site);
+  return specs.size();
+}
+
+std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
+                           const Attributes& attributes, Site site, Outputs& outputs) {
+  const std::size_t n = run_kernel(op, operands, attributes, site, outputs);
+  for (const Operand& operand : operands) operand.consume();
+  return n;
+}
+
+}  // namespace
+}  // namespace tenure::eager
+
+namespace tenure::ops {
+
+Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
+               Site site) {
+  if (op.elementwise != nullptr) return eager::run_elementwise(op, operands);
+  if (op.expand != nullptr) return std::move(op.expand(operands, attributes).front());
+  eager::Outputs outputs;
+  eager::run_structured(op, operands, attributes, site, outputs);
+  return std::move(outputs[0]);
+}
+
+std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
+                                 const Attributes& attributes, Site site) {
+  if (op.expand != nullptr) return op.expand(operands, attributes);
+  eager::Outputs outputs;
+  const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
+  return {std::make_move_iterator(outputs.begin()),
+          std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,101 @@
+// Turns a functor into a Body: the loop over contiguous elements.
+#if defined(TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_
+#undef TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_
+#else
+#define TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_
+#endif
+
+#include <cstring>
+#include <utility>
+
+#include "tenure/kernels/cpu/elementwise/body.h"
+#include "tenure/kernels/cpu/elementwise/value-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+
+/// How a functor sees elements of type T.
+template <class T>
+struct ValueOf {
+  using type = Int<T>;
+};
+template <>
+struct ValueOf<bool> {
+  using type = Truth;
+};
+template <>
+struct ValueOf<float> {
+  using type = Vec<float>;
+};
+template <>
+struct ValueOf<double> {
+  using type = Vec<double>;
+};
+
+template <class T>
+HWY_INLINE T scalar_of(Int<T> value) {
+  return value.value;
+}
+HWY_INLINE bool scalar_of(Truth value) { return value.value; }
+
+/// Floats, a vector at a time. The last, partial vector goes through padded copies, so that every
+/// element takes the same path and its result does not depend on where it stands.
+template <class Op, class T, std::size_t... I>
+HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
+                            std::index_sequence<I...>) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  T* const to = static_cast<T*>(out);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hn::StoreU(Op::apply(Vec<T>(hn::LoadU(d, static_cast<const T*>(in[I]) + i))...).raw, d, to + i);
+  }
+  if (i == n) return;
+  HWY_ALIGN T padded[sizeof...(I)][HWY_MAX_BYTES / sizeof(T)] = {};
+  HWY_ALIGN T result[HWY_MAX_BYTES / sizeof(T)];
+  (std::memcpy(padded[I], static_cast<const T*>(in[I]) + i, (n - i) * sizeof(T)), ...);
+  hn::Store(Op::apply(Vec<T>(hn::Load(d, padded[I]))...).raw, d, result);
+  std::memcpy(to + i, result, (n - i) * sizeof(T));
+}
+
+/// T -> T. Integers one by one, in a form that the compiler vectorizes.
+template <class Op, class T, std::size_t... I>
+HWY_INLINE void scalar_loop(const void* const* in, void* out, std::size_t n,
+                            std::index_sequence<I...>) {
+  using Value = typename ValueOf<T>::type;
+  T* const to = static_cast<T*>(out);
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = scalar_of(Op::apply(Value(static_cast<const T*>(in[I])[i])...));
+  }
+}
+
+template <class Op, class T>
+void map_body(const void* const* in, void* out, std::size_t n) {
+  constexpr std::make_index_sequence<Op::arity> inputs;
+  if constexpr (std::is_floating_point_v<T>) {
+    vector_loop<Op, T>(in, out, n, inputs);
+  } else {
+    scalar_loop<Op, T>(in, out, n, inputs);
+  }
+}
+
+/// T -> bool; the functor sees plain scalars.
+template <class Op, class T, std::size_t... I>
+HWY_INLINE void test_loop(const void* const* in, void* out, std::size_t n,
+                          std::index_sequence<I...>) {
+  bool* const to = static_cast<bool*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = Op::apply(static_cast<const T*>(in[I])[i]...);
+}
+
+template <class Op, class T>
+void test_body(const void* const* in, void* out, std::size_t n) {
+  test_loop<Op, T>(in, out, n, std::make_index_sequence<Op::arity>());
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

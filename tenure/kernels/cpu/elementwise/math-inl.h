@@ -1,0 +1,249 @@
+// Transcendental functions on Vec. Highway's own are valid on part of their domain; here they are
+// completed, so that infinities, NaN and overflow come out as IEEE 754 wants them. Error bounds are
+// stated in units in the last place (ulp) of float32, with FMA; float64 has the same or better.
+#if defined(TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_
+#undef TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_
+#else
+#define TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+
+#include "tenure/kernels/cpu/elementwise/value-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T>
+inline constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+template <class T>
+inline constexpr bool kIsFloat = std::is_same_v<T, float>;
+/// exp overflows from here on.
+template <class T>
+inline constexpr T kExpLimit = kIsFloat<T> ? static_cast<T>(88.7228394F)
+                                           : static_cast<T>(709.782712893384);
+
+/// 1 ulp.
+template <class T>
+HWY_INLINE Vec<T> exp(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  // Highway's exp takes NaN for very small, and overflows its integers far above the limit.
+  const Vec<T> y = hn::Exp(d, hn::Min(x.raw, hn::Set(d, kExpLimit<T> + 1)));
+  return select(is_nan(x), x, select(x > kExpLimit<T>, kInfinity<T>, y));
+}
+
+/// 2 ulp.
+template <class T>
+HWY_INLINE Vec<T> expm1(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, T(-100))), hn::Set(d, kExpLimit<T>));
+  const Vec<T> y = hn::Expm1(d, inside.raw);
+  return select(is_nan(x), x, select(x > kExpLimit<T>, kInfinity<T>, y));
+}
+
+/// `y` = log of some base of x where x is positive and finite; the rest of the domain.
+template <class T>
+HWY_INLINE Vec<T> complete_log(Vec<T> x, Vec<T> y) {
+  const Vec<T> edge = select(x == T(0), Vec<T>(-kInfinity<T>), select(x > T(0), x, kNaN<T>));
+  return select(x > T(0) && x < Vec<T>(kInfinity<T>), y, edge);
+}
+/// 1 ulp.
+template <class T>
+HWY_INLINE Vec<T> log(Vec<T> x) {
+  return complete_log(x, Vec<T>(hn::Log(hn::ScalableTag<T>(), x.raw)));
+}
+/// 2 ulp.
+template <class T>
+HWY_INLINE Vec<T> log2(Vec<T> x) {
+  return complete_log(x, Vec<T>(hn::Log2(hn::ScalableTag<T>(), x.raw)));
+}
+/// 2 ulp.
+template <class T>
+HWY_INLINE Vec<T> log10(Vec<T> x) {
+  return complete_log(x, Vec<T>(hn::Log10(hn::ScalableTag<T>(), x.raw)));
+}
+/// 2 ulp.
+template <class T>
+HWY_INLINE Vec<T> log1p(Vec<T> x) {
+  const Vec<T> y = hn::Log1p(hn::ScalableTag<T>(), x.raw);
+  const Vec<T> edge = select(x == T(-1), Vec<T>(-kInfinity<T>), select(x > T(-1), x, kNaN<T>));
+  return select(x > T(-1) && x < Vec<T>(kInfinity<T>), y, edge);
+}
+
+/// 3 ulp for float32.
+template <class T>
+HWY_INLINE Vec<T> tanh(Vec<T> x) {
+  if constexpr (kIsFloat<T>) {
+    const Vec<T> a = abs(x);
+    const Vec<T> z = x * x;
+    Vec<T> p = -5.70498872745e-3F;
+    p = fma(p, z, 2.06390887954e-2F);
+    p = fma(p, z, -5.37397155531e-2F);
+    p = fma(p, z, 1.33314422036e-1F);
+    p = fma(p, z, -3.33332819422e-1F);
+    const Vec<T> near = fma(p * z, x, x);
+    const Vec<T> far = copy_sign(1.0F - 2.0F / (exp(a + a) + 1.0F), x);
+    return select(a < 0.625F, near, far);
+  } else {
+    const hn::ScalableTag<T> d;
+    const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, T(-40))), hn::Set(d, T(40)));
+    return select(is_nan(x), x, Vec<T>(hn::Tanh(d, inside.raw)));
+  }
+}
+
+/// 2 ulp.
+template <class T>
+HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
+  return T(1) / (exp(-x) + T(1));
+}
+
+template <class T>
+HWY_INLINE Mask<T> in_trigonometric_range(Vec<T> x) {
+  return abs(x) <= T(39000);
+}
+/// 3 ulp; larger arguments by the C library.
+template <class T>
+HWY_INLINE Vec<T> sin(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  return guarded(
+      in_trigonometric_range(x), Vec<T>(hn::Sin(d, x.raw)), [](T v) { return std::sin(v); }, x);
+}
+/// 3 ulp; larger arguments by the C library.
+template <class T>
+HWY_INLINE Vec<T> cos(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  return guarded(
+      in_trigonometric_range(x), Vec<T>(hn::Cos(d, x.raw)), [](T v) { return std::cos(v); }, x);
+}
+/// 4 ulp.
+template <class T>
+HWY_INLINE Vec<T> tan(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  const Vec<T> y = Vec<T>(hn::Sin(d, x.raw)) / Vec<T>(hn::Cos(d, x.raw));
+  return guarded(
+      in_trigonometric_range(x), y, [](T v) { return std::tan(v); }, x);
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> asin(Vec<T> x) {
+  return select(abs(x) <= T(1), Vec<T>(hn::Asin(hn::ScalableTag<T>(), x.raw)), kNaN<T>);
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> acos(Vec<T> x) {
+  return select(abs(x) <= T(1), Vec<T>(hn::Acos(hn::ScalableTag<T>(), x.raw)), kNaN<T>);
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> atan(Vec<T> x) {
+  return guarded(
+      abs(x) < Vec<T>(kInfinity<T>), Vec<T>(hn::Atan(hn::ScalableTag<T>(), x.raw)),
+      [](T v) { return std::atan(v); }, x);
+}
+
+/// 4 ulp.
+template <class T>
+HWY_INLINE Vec<T> cosh(Vec<T> x) {
+  const Vec<T> half = exp(abs(x) * T(0.5));  // its square may overflow where cosh does not yet
+  return (half * T(0.5)) * half + T(0.5) / (half * half);
+}
+/// 4 ulp.
+template <class T>
+HWY_INLINE Vec<T> sinh(Vec<T> x) {
+  const Vec<T> a = abs(x);
+  const Vec<T> half = exp(a * T(0.5));
+  const Vec<T> far = copy_sign((half * T(0.5)) * half, x);
+  const hn::ScalableTag<T> d;
+  const Vec<T> near = hn::Sinh(d, hn::Min(hn::Max(x.raw, hn::Set(d, T(-20))), hn::Set(d, T(20))));
+  return select(a < T(20), near, select(is_nan(x), x, far));
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> asinh(Vec<T> x) {
+  const T limit = kIsFloat<T> ? T(1e18) : T(1e150);  // its square must not overflow
+  return guarded(
+      abs(x) < limit, Vec<T>(hn::Asinh(hn::ScalableTag<T>(), x.raw)),
+      [](T v) { return std::asinh(v); }, x);
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> acosh(Vec<T> x) {
+  const T limit = kIsFloat<T> ? T(1e18) : T(1e150);
+  return guarded(
+      x >= T(1) && x < Vec<T>(limit), Vec<T>(hn::Acosh(hn::ScalableTag<T>(), x.raw)),
+      [](T v) { return std::acosh(v); }, x);
+}
+/// 3 ulp.
+template <class T>
+HWY_INLINE Vec<T> atanh(Vec<T> x) {
+  return guarded(
+      abs(x) < T(1), Vec<T>(hn::Atanh(hn::ScalableTag<T>(), x.raw)),
+      [](T v) { return std::atanh(v); }, x);
+}
+
+/// 2 ulp for float32: x P(x^2) near zero, 1 - exp(-x^2) G(x) further out, Chebyshev fits of
+/// erf(x)/x on [0, 1] and of erfc(x) exp(x^2) on [1, 4]. float64 by the C library.
+template <class T>
+HWY_INLINE Vec<T> erf(Vec<T> x) {
+  if constexpr (kIsFloat<T>) {
+    const Vec<T> a = abs(x);
+    const Vec<T> z = x * x;
+    Vec<T> p = -9.66704579e-06F;
+    p = fma(p, z, 1.12659594e-4F);
+    p = fma(p, z, -8.48408044e-4F);
+    p = fma(p, z, 5.22103181e-3F);
+    p = fma(p, z, -2.68654307e-2F);
+    p = fma(p, z, 1.12837825e-1F);
+    p = fma(p, z, -3.76126385e-1F);
+    p = fma(p, z, 1.12837917F);
+    const Vec<T> t = fma(a, 1.0F / 1.5F, -2.5F / 1.5F);
+    Vec<T> g = 9.2949743e-05F;
+    g = fma(g, t, -2.45186452e-4F);
+    g = fma(g, t, 3.76477275e-4F);
+    g = fma(g, t, -9.16272603e-4F);
+    g = fma(g, t, 2.41838423e-3F);
+    g = fma(g, t, -5.61123364e-3F);
+    g = fma(g, t, 1.24866996e-2F);
+    g = fma(g, t, -2.69979374e-2F);
+    g = fma(g, t, 5.6110628e-2F);
+    g = fma(g, t, -1.11521391e-1F);
+    g = fma(g, t, 2.10806364e-1F);
+    const Vec<T> far = select(a < 4.0F, 1.0F - exp(-z) * g, 1.0F);
+    return select(is_nan(x), x, select(a <= 1.0F, p * x, copy_sign(far, x)));
+  } else {
+    return map_lanes([](T v) { return std::erf(v); }, x);
+  }
+}
+
+/// 2^x; 1 ulp.
+template <class T>
+HWY_INLINE Vec<T> exp2(Vec<T> x) {
+  const hn::ScalableTag<T> d;
+  const T limit = kIsFloat<T> ? T(200) : T(2000);
+  const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, -limit)), hn::Set(d, limit));
+  const Vec<T> whole = round(inside);
+  const Vec<T> y = exp((inside - whole) * T(0.693147180559945309417));
+  // 2^whole in two steps, since it may lie outside the exponent's range although y times it lies
+  // in.
+  const hn::RebindToSigned<decltype(d)> di;
+  using I = hn::TFromD<decltype(di)>;
+  constexpr int kShift = kIsFloat<T> ? 23 : 52;
+  constexpr I kBias = kIsFloat<T> ? 127 : 1023;
+  const auto n = hn::ConvertTo(di, whole.raw);
+  const auto first = hn::ShiftRight<1>(n);
+  const auto power = [&](auto e) HWY_ATTR {
+    return hn::BitCast(d, hn::ShiftLeft<kShift>(hn::Add(e, hn::Set(di, kBias))));
+  };
+  const Vec<T> scaled = hn::Mul(hn::Mul(y.raw, power(first)), power(hn::Sub(n, first)));
+  return select(is_nan(x), x, scaled);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+
+#include "tenure/base/units.h"
+
+namespace tenure::kernels {
+
+/// Outputs of at least this size leave the caches before anyone reads them: they are written past
+/// the caches, which saves reading the lines first.
+inline constexpr std::size_t kStreamFrom = 8 * MiB;
+
+/// Copies from a tile to memory without loading the target's lines. `to` is aligned to 16 bytes if
+/// n is; other ends are copied plainly.
+void stream_copy(const void* from, void* to, std::size_t n);
+/// Makes streamed data visible to other threads.
+void stream_fence();
+
+}  // namespace tenure::kernels

@@ -1,0 +1,259 @@
+// The vocabulary in which elementwise functors are written, for two kinds of values: a SIMD vector
+// of floats (Vec) and a single integer with wrapping arithmetic (Int). Compiled once per
+// instruction set, so it has no ordinary include guard.
+#if defined(TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_
+#undef TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_
+#else
+#define TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// A vector of T = float or double, as wide as the target's registers.
+template <class T>
+struct Vec {
+  using Scalar = T;
+  using D = hn::ScalableTag<T>;
+  using Raw = hn::Vec<D>;
+  static constexpr bool is_float = true;
+
+  HWY_INLINE Vec(Raw raw) : raw(raw) {}
+  HWY_INLINE Vec(T value) : raw(hn::Set(D(), value)) {}
+  HWY_INLINE Vec(int value) : Vec(static_cast<T>(value)) {}
+
+  Raw raw;
+};
+
+template <class T>
+struct Mask {
+  hn::Mask<hn::ScalableTag<T>> raw;
+};
+
+#define TENURE_VEC_BINARY(symbol, function)                                \
+  template <class T>                                                       \
+  HWY_INLINE Vec<T> operator symbol(Vec<T> a, Vec<T> b) {                  \
+    return hn::function(a.raw, b.raw);                                     \
+  }                                                                        \
+  template <class T>                                                       \
+  HWY_INLINE Vec<T> operator symbol(Vec<T> a, std::type_identity_t<T> b) { \
+    return a symbol Vec<T>(b);                                             \
+  }                                                                        \
+  template <class T>                                                       \
+  HWY_INLINE Vec<T> operator symbol(std::type_identity_t<T> a, Vec<T> b) { \
+    return Vec<T>(a) symbol b;                                             \
+  }
+TENURE_VEC_BINARY(+, Add)
+TENURE_VEC_BINARY(-, Sub)
+TENURE_VEC_BINARY(*, Mul)
+TENURE_VEC_BINARY(/, Div)
+#undef TENURE_VEC_BINARY
+
+#define TENURE_VEC_COMPARE(symbol, function)                                \
+  template <class T>                                                        \
+  HWY_INLINE Mask<T> operator symbol(Vec<T> a, Vec<T> b) {                  \
+    return {hn::function(a.raw, b.raw)};                                    \
+  }                                                                         \
+  template <class T>                                                        \
+  HWY_INLINE Mask<T> operator symbol(Vec<T> a, std::type_identity_t<T> b) { \
+    return {hn::function(a.raw, Vec<T>(b).raw)};                            \
+  }
+TENURE_VEC_COMPARE(==, Eq)
+TENURE_VEC_COMPARE(<, Lt)
+TENURE_VEC_COMPARE(<=, Le)
+TENURE_VEC_COMPARE(>, Gt)
+TENURE_VEC_COMPARE(>=, Ge)
+#undef TENURE_VEC_COMPARE
+
+template <class T>
+HWY_INLINE Mask<T> operator&&(Mask<T> a, Mask<T> b) {
+  return {hn::And(a.raw, b.raw)};
+}
+template <class T>
+HWY_INLINE Mask<T> operator!(Mask<T> a) {
+  return {hn::Not(a.raw)};
+}
+template <class T>
+HWY_INLINE bool all(Mask<T> m) {
+  return hn::AllTrue(hn::ScalableTag<T>(), m.raw);
+}
+
+template <class T>
+HWY_INLINE Vec<T> operator-(Vec<T> a) {
+  return hn::Neg(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> select(Mask<T> m, Vec<T> a, std::type_identity_t<Vec<T>> b) {
+  return hn::IfThenElse(m.raw, a.raw, b.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> select(Mask<T> m, T a, Vec<T> b) {
+  return select(m, Vec<T>(a), b);
+}
+template <class T>
+HWY_INLINE Vec<T> fma(Vec<T> a, std::type_identity_t<Vec<T>> b, std::type_identity_t<Vec<T>> c) {
+  return hn::MulAdd(a.raw, b.raw, c.raw);
+}
+template <class T>
+HWY_INLINE Mask<T> is_nan(Vec<T> a) {
+  return {hn::IsNaN(a.raw)};
+}
+template <class T>
+HWY_INLINE Vec<T> abs(Vec<T> a) {
+  return hn::Abs(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> sqrt(Vec<T> a) {
+  return hn::Sqrt(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> floor(Vec<T> a) {
+  return hn::Floor(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> ceil(Vec<T> a) {
+  return hn::Ceil(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> trunc(Vec<T> a) {
+  return hn::Trunc(a.raw);
+}
+/// To the nearest integer, halves to even.
+template <class T>
+HWY_INLINE Vec<T> round(Vec<T> a) {
+  return hn::Round(a.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> copy_sign(Vec<T> magnitude, Vec<T> sign) {
+  return hn::CopySign(magnitude.raw, sign.raw);
+}
+/// NaN if either is, as NumPy and PyTorch have it.
+template <class T>
+HWY_INLINE Vec<T> max(Vec<T> a, std::type_identity_t<Vec<T>> b) {
+  return select(is_nan(a), a, select(is_nan(b), b, Vec<T>(hn::Max(a.raw, b.raw))));
+}
+template <class T>
+HWY_INLINE Vec<T> min(Vec<T> a, std::type_identity_t<Vec<T>> b) {
+  return select(is_nan(a), a, select(is_nan(b), b, Vec<T>(hn::Min(a.raw, b.raw))));
+}
+
+/// `f` on every lane. For functions that are rare enough to leave to the C library.
+template <class T, class F, class... More>
+HWY_INLINE Vec<T> map_lanes(const F& f, Vec<T> first, More... more) {
+  const hn::ScalableTag<T> d;
+  constexpr std::size_t kLanes = HWY_MAX_BYTES / sizeof(T);
+  HWY_ALIGN T out[kLanes];
+  HWY_ALIGN T in[1 + sizeof...(More)][kLanes];
+  std::size_t i = 0;
+  hn::Store(first.raw, d, in[i++]);
+  (hn::Store(more.raw, d, in[i++]), ...);
+  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane) {
+    if constexpr (sizeof...(More) == 0) {
+      out[lane] = f(in[0][lane]);
+    } else {
+      out[lane] = f(in[0][lane], in[1][lane]);
+    }
+  }
+  return hn::Load(d, out);
+}
+
+/// Lanes where `fast` is not valid are taken from `exact`, so that a lane's result never depends on
+/// its neighbours.
+template <class T, class F>
+HWY_INLINE Vec<T> guarded(Mask<T> valid, Vec<T> fast, const F& exact, Vec<T> x) {
+  if (HWY_LIKELY(all(valid))) return fast;
+  return select(valid, fast, map_lanes(exact, x));
+}
+
+/// An integer whose arithmetic wraps.
+template <class T>
+struct Int {
+  using Scalar = T;
+  using Unsigned = std::make_unsigned_t<T>;
+  static constexpr bool is_float = false;
+
+  HWY_INLINE Int(T value) : value(value) {}
+  template <class U>
+  requires(std::is_arithmetic_v<U> && !std::is_same_v<U, T>) HWY_INLINE Int(U value)
+      : value(static_cast<T>(value)) {}
+
+  T value;
+};
+
+#define TENURE_INT_BINARY(symbol)                                               \
+  template <class T>                                                            \
+  HWY_INLINE Int<T> operator symbol(Int<T> a, std::type_identity_t<Int<T>> b) { \
+    return static_cast<T>(static_cast<std::uint64_t>(a.value)                   \
+                              symbol static_cast<std::uint64_t>(b.value));      \
+  }
+TENURE_INT_BINARY(+)
+TENURE_INT_BINARY(-)
+TENURE_INT_BINARY(*)
+TENURE_INT_BINARY(&)
+TENURE_INT_BINARY(|)
+TENURE_INT_BINARY(^)
+#undef TENURE_INT_BINARY
+
+template <class T>
+HWY_INLINE Int<T> operator-(Int<T> a) {
+  return static_cast<T>(-static_cast<std::uint64_t>(a.value));
+}
+template <class T>
+HWY_INLINE bool operator<(Int<T> a, std::type_identity_t<Int<T>> b) {
+  return a.value < b.value;
+}
+template <class T>
+HWY_INLINE bool operator==(Int<T> a, std::type_identity_t<Int<T>> b) {
+  return a.value == b.value;
+}
+template <class T>
+HWY_INLINE bool operator>(Int<T> a, std::type_identity_t<Int<T>> b) {
+  return a.value > b.value;
+}
+template <class T>
+HWY_INLINE Int<T> select(bool m, Int<T> a, std::type_identity_t<Int<T>> b) {
+  return m ? a : b;
+}
+template <class T>
+HWY_INLINE Int<T> max(Int<T> a, std::type_identity_t<Int<T>> b) {
+  return a.value > b.value ? a : b;
+}
+template <class T>
+HWY_INLINE Int<T> min(Int<T> a, std::type_identity_t<Int<T>> b) {
+  return a.value < b.value ? a : b;
+}
+template <class T>
+HWY_INLINE Int<T> abs(Int<T> a) {
+  return a.value < 0 ? -a : a;
+}
+
+/// A bool whose sum is "or" and whose product is "and".
+struct Truth {
+  static constexpr bool is_float = false;
+  HWY_INLINE Truth(bool value) : value(value) {}
+  bool value;
+};
+HWY_INLINE Truth operator+(Truth a, Truth b) { return a.value | b.value; }
+HWY_INLINE Truth operator*(Truth a, Truth b) { return a.value & b.value; }
+HWY_INLINE Truth operator&(Truth a, Truth b) { return a.value & b.value; }
+HWY_INLINE Truth operator|(Truth a, Truth b) { return a.value | b.value; }
+HWY_INLINE Truth operator^(Truth a, Truth b) { return a.value != b.value; }
+HWY_INLINE Truth max(Truth a, Truth b) { return a.value | b.value; }
+HWY_INLINE Truth min(Truth a, Truth b) { return a.value & b.value; }
+HWY_INLINE Truth abs(Truth a) { return a; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,190 @@
+#include "tenure/kernels/cpu/move/cast.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/move/cast.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class To, class From>
+HWY_INLINE To convert(From value) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From(0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // Both bounds are exact in floating point: the lower is a power of two, the upper one past it.
+    constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr From past = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    if (!(value >= low)) return value == value ? std::numeric_limits<To>::min() : To(0);
+    return value < past ? static_cast<To>(value) : std::numeric_limits<To>::max();
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class From, class To>
+void cast_row(const void* in, void* out, std::size_t n) {
+  const auto* const from = static_cast<const From*>(in);
+  auto* const to = static_cast<To*>(out);
+  for (std::size_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
+}
+
+/// Whole vectors of 16-bit floats in place, the rest through a padded copy.
+template <class Narrow, class Wide, class Step>
+HWY_INLINE void for_vectors(const Narrow* in, Wide* out, std::size_t n, std::size_t lanes,
+                            const Step& step) {
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) step(in + i, out + i);
+  if (i == n) return;
+  HWY_ALIGN Narrow tail_in[HWY_MAX_BYTES / 2] = {};
+  HWY_ALIGN Wide tail_out[HWY_MAX_BYTES / 2];
+  std::memcpy(tail_in, in + i, (n - i) * sizeof(Narrow));
+  step(tail_in, tail_out);
+  std::memcpy(out + i, tail_out, (n - i) * sizeof(Wide));
+}
+
+template <class Narrow>
+void widen(const void* in, float* out, std::size_t n) {
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<Narrow, decltype(df)> dn;
+  for_vectors(static_cast<const Narrow*>(in), out, n, hn::Lanes(df),
+              [&](const Narrow* from, float* to)
+                  HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::LoadU(dn, from)), df, to); });
+}
+
+void narrow_to_half(const float* in, void* out, std::size_t n) {
+  const hn::ScalableTag<float> df;
+  const hn::Rebind<hwy::float16_t, decltype(df)> dn;
+  for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
+              [&](const float* from, hwy::float16_t* to)
+                  HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
+}
+
+// Written out because Highway's own conversion truncates instead of rounding.
+void narrow_to_bfloat16(const float* in, void* out, std::size_t n) {
+  auto* const to = static_cast<std::uint16_t*>(out);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint32_t bits;
+    std::memcpy(&bits, in + i, sizeof bits);
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    to[i] = static_cast<std::uint16_t>(nan ? (bits >> 16) | 0x40u : rounded);
+  }
+}
+
+using Row = void (*)(const void*, void*, std::size_t);
+
+template <class From>
+Row row_to(DType to) {
+  switch (to) {
+    case DType::boolean:
+      return cast_row<From, bool>;
+    case DType::uint8:
+      return cast_row<From, std::uint8_t>;
+    case DType::int8:
+      return cast_row<From, std::int8_t>;
+    case DType::int16:
+      return cast_row<From, std::int16_t>;
+    case DType::int32:
+      return cast_row<From, std::int32_t>;
+    case DType::int64:
+      return cast_row<From, std::int64_t>;
+    case DType::float32:
+      return cast_row<From, float>;
+    default:
+      return cast_row<From, double>;
+  }
+}
+
+Row row_between(DType from, DType to) {
+  switch (from) {
+    case DType::boolean:
+      return row_to<bool>(to);
+    case DType::uint8:
+      return row_to<std::uint8_t>(to);
+    case DType::int8:
+      return row_to<std::int8_t>(to);
+    case DType::int16:
+      return row_to<std::int16_t>(to);
+    case DType::int32:
+      return row_to<std::int32_t>(to);
+    case DType::int64:
+      return row_to<std::int64_t>(to);
+    case DType::float32:
+      return row_to<float>(to);
+    default:
+      return row_to<double>(to);
+  }
+}
+
+bool is_narrow_float(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+void widen_to_float(DType from, const void* in, float* out, std::size_t n) {
+  if (from == DType::float16) {
+    widen<hwy::float16_t>(in, out, n);
+  } else {
+    widen<hwy::bfloat16_t>(in, out, n);
+  }
+}
+
+void narrow_from_float(DType to, const float* in, void* out, std::size_t n) {
+  if (to == DType::float16) {
+    narrow_to_half(in, out, n);
+  } else {
+    narrow_to_bfloat16(in, out, n);
+  }
+}
+
+// 16-bit floats go through float, a tile at a time.
+void cast_elements(DType from, const void* in, DType to, void* out, std::size_t n) {
+  if (!is_narrow_float(from) && !is_narrow_float(to)) return row_between(from, to)(in, out, n);
+  constexpr std::size_t kPiece = 256;
+  float wide[kPiece];
+  const auto* source = static_cast<const std::byte*>(in);
+  auto* target = static_cast<std::byte*>(out);
+  for (; n > 0;) {
+    const std::size_t m = std::min(n, kPiece);
+    if (is_narrow_float(from)) {
+      widen_to_float(from, source, wide, m);
+    } else {
+      row_between(from, DType::float32)(source, wide, m);
+    }
+    if (is_narrow_float(to)) {
+      narrow_from_float(to, wide, target, m);
+    } else {
+      row_between(DType::float32, to)(wide, target, m);
+    }
+    source += m * size_of(from);
+    target += m * size_of(to);
+    n -= m;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels {
+
+HWY_EXPORT(cast_elements);
+
+void cast_elements(DType from, const void* in, DType to, void* out, std::size_t n) {
+  if (from == to) {
+    std::memmove(out, in, n * size_of(from));
+    return;
+  }
+  HWY_DYNAMIC_DISPATCH(cast_elements)(from, in, to, out, n);
+}
+
+}  // namespace tenure::kernels
+#endif

@@ -1,0 +1,136 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/reduce/fold_extremum.cpp"
+#include <hwy/foreach_target.h>
+// The order of these includes matters: each target compiles the file again from here.
+#include <hwy/highway.h>
+
+#include <limits>
+#include <utility>
+
+#include "tenure/kernels/cpu/reduce/fold-inl.h"
+#include "tenure/kernels/cpu/reduce/fold_tables.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace {
+
+template <bool kMax, bool kMagnitude>
+struct Extreme {
+  static constexpr bool kParameter = false;
+  static constexpr bool kCompensated = false;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> identity(D d) {
+    using Limits = std::numeric_limits<ElementOf<D>>;
+    if constexpr (Limits::has_infinity) {
+      return hn::Set(d, kMax ? -Limits::infinity() : Limits::infinity());
+    } else {
+      return hn::Set(d, kMax ? Limits::lowest() : Limits::max());
+    }
+  }
+  template <class D, class V>
+  static HWY_INLINE V map(D, V x, V) {
+    if constexpr (kMagnitude) return hn::Abs(x);
+    return x;
+  }
+  template <class V>
+  static HWY_INLINE V join(V a, V b) {
+    if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
+      // Vector min and max differ between machines in what they make of NaN: compare instead.
+      const auto better = kMax ? hn::Gt(b, a) : hn::Lt(b, a);
+      return hn::IfThenElse(hn::Or(better, hn::IsNaN(b)), b, a);
+    } else if constexpr (kMax) {
+      return hn::Max(a, b);
+    } else {
+      return hn::Min(a, b);
+    }
+  }
+  template <class V>
+  static HWY_INLINE void add(V& high, V&, V x) {
+    high = join(high, x);
+  }
+  template <class D>
+  static HWY_INLINE std::pair<ElementOf<D>, ElementOf<D>> collapse(D d, hn::Vec<D> high,
+                                                                   hn::Vec<D>) {
+    using T = ElementOf<D>;
+    alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(high, d, lanes);
+    T best = lanes[0];
+    for (std::size_t i = 1; i < hn::Lanes(d); ++i) {
+      const T x = lanes[i];
+      best = (kMax ? x > best : x < best) || x != x ? x : best;
+    }
+    return {best, T{0}};
+  }
+};
+
+template <class R>
+const Fold* for_all(DType accumulator) {
+  switch (accumulator) {
+    case DType::boolean:
+    case DType::uint8:
+      return &kFold<R, std::uint8_t>;
+    case DType::int8:
+      return &kFold<R, std::int8_t>;
+    case DType::int16:
+      return &kFold<R, std::int16_t>;
+    case DType::int32:
+      return &kFold<R, std::int32_t>;
+    case DType::int64:
+      return &kFold<R, std::int64_t>;
+    case DType::float32:
+      return &kFold<R, float>;
+    case DType::float64:
+      return &kFold<R, double>;
+    default:
+      return nullptr;
+  }
+}
+
+template <class R>
+const Fold* for_floats(DType accumulator) {
+  if (accumulator == DType::float32) return &kFold<R, float>;
+  if (accumulator == DType::float64) return &kFold<R, double>;
+  return nullptr;
+}
+
+const Fold* find_extremum(Rule rule, DType accumulator) {
+  switch (rule) {
+    case Rule::max:
+      return for_all<Extreme<true, false>>(accumulator);
+    case Rule::min:
+      return for_all<Extreme<false, false>>(accumulator);
+    case Rule::max_abs:
+      return for_floats<Extreme<true, true>>(accumulator);
+    case Rule::min_abs:
+      return for_floats<Extreme<false, true>>(accumulator);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels::folding {
+
+HWY_EXPORT(find_extremum);
+
+const Fold* find_extremum_fold(Rule rule, DType accumulator) {
+  return HWY_DYNAMIC_DISPATCH(find_extremum)(rule, accumulator);
+}
+
+const Fold& find_fold(Rule rule, DType accumulator) {
+  const bool extremum = rule >= Rule::max;
+  const Fold* fold = extremum ? find_extremum_fold(rule, accumulator)
+                              : find_sum_fold(rule, accumulator);
+  if (fold == nullptr) [[unlikely]] {
+    throw DTypeError("reduce", "no loop accumulates " + std::string(name_of(accumulator)));
+  }
+  return *fold;
+}
+
+}  // namespace tenure::kernels::folding
+#endif

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace tenure {
+
+/// Threads that one operation may use; the machine's cores unless set. At least 1.
+int num_threads();
+void set_num_threads(int threads);
+
+}  // namespace tenure
+
+namespace tenure::kernels {
+
+/// A borrowed callable: `f(begin, end)`.
+class RangeFunction {
+ public:
+  template <class F>
+  RangeFunction(const F& f)  // NOLINT(google-explicit-constructor): borrowed for one call
+      : object_(std::addressof(f)), call_([](const void* object, std::int64_t b, std::int64_t e) {
+          (*static_cast<const F*>(object))(b, e);
+        }) {}
+  void operator()(std::int64_t begin, std::int64_t end) const { call_(object_, begin, end); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, std::int64_t, std::int64_t);
+};
+
+/// Calls `f` on consecutive ranges that cover [0, n), each a multiple of `grain` long but for the
+/// last, on several threads when there is more than one grain. `f` must not throw or allocate
+/// tensors. Results must not depend on the split: it changes with the number of threads.
+void parallel_for(std::int64_t n, std::int64_t grain, RangeFunction f);
+
+}  // namespace tenure::kernels

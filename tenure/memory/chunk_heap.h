@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+
+namespace tenure::mem {
+
+/// Memory for large blocks: segments mapped from the system, cut into chunks, best fit, with
+/// neighbours merged as soon as both are free.
+///
+/// Bookkeeping lives outside the blocks. Giving a chunk back never allocates and never fails.
+class ChunkHeap {
+ public:
+  struct Chunk;
+
+  static constexpr std::size_t kGranularity = 4096;
+
+  ChunkHeap() = default;
+  ChunkHeap(const ChunkHeap&) = delete;
+  ChunkHeap& operator=(const ChunkHeap&) = delete;
+  ~ChunkHeap();
+
+  /// A chunk of at least `bytes`, aligned to a page; nullptr when the system refuses.
+  Chunk* allocate(std::size_t bytes);
+  void free(Chunk* chunk) noexcept;
+  static void* address(const Chunk* chunk) noexcept;
+  static std::size_t bytes(const Chunk* chunk) noexcept;
+
+  /// Gives free memory back to the system until at most `keep` bytes stay resident for reuse.
+  void trim(std::size_t keep) noexcept;
+
+  /// Free memory beyond this goes back to the system as soon as it is freed.
+  void set_cache_limit(std::size_t bytes) noexcept;
+  std::size_t cache_limit() const noexcept;
+
+  struct Stats {
+    std::size_t mapped = 0;        ///< address space taken from the system
+    std::size_t cached = 0;        ///< free and resident
+    std::size_t free = 0;          ///< free, resident or not
+    std::size_t largest_free = 0;  ///< the largest single free chunk
+  };
+  Stats stats() const noexcept;
+
+ private:
+  struct BySize {
+    using is_transparent = void;
+    bool operator()(const Chunk* a, const Chunk* b) const noexcept;
+    bool operator()(const Chunk* a, std::size_t bytes) const noexcept;
+  };
+  using FreeSet = std::set<Chunk*, BySize>;
+
+  static std::unique_ptr<Chunk> make_chunk();
+  Chunk* map_segment(std::size_t bytes);
+  void insert_free(Chunk* chunk) noexcept;
+  void remove_free(Chunk* chunk) noexcept;
+  Chunk* merge_with_next(Chunk* chunk) noexcept;
+  void unmap(Chunk* chunk) noexcept;
+  void trim_locked(std::size_t keep) noexcept;
+
+  mutable std::mutex mutex_;
+  FreeSet free_;
+  std::size_t mapped_ = 0;
+  std::size_t free_bytes_ = 0;
+  std::size_t cached_ = 0;
+  std::size_t cache_limit_ = static_cast<std::size_t>(-1);
+};
+
+}  // namespace tenure::mem

@@ -1,0 +1,84 @@
+#include "tenure/memory/groups.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "tenure/memory/budget.h"
+#include "tenure/memory/census.h"
+#include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/tenant.h"
+
+namespace tenure::mem {
+namespace {
+
+struct Seen {
+  std::uint64_t id;
+  const char* op;
+  Site site;
+  const Storage* storage;
+  std::int64_t bytes;
+};
+
+std::vector<Seen> look_around() {
+  std::vector<Seen> seen;
+  const Census census;
+  census.for_each([&](const Tenant& tenant) {
+    const Storage* const storage = tenant.storage();
+    if (storage == nullptr) return;
+    const std::int64_t bytes =
+        storage->is_foreign() ? 0 : static_cast<std::int64_t>(storage->bytes());
+    seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes});
+  });
+  return seen;
+}
+
+}  // namespace
+
+std::vector<HolderGroup> holder_groups() {
+  const std::vector<Seen> seen = look_around();
+  std::unordered_map<const Storage*, std::uint64_t> oldest;
+  for (const Seen& s : seen) {
+    auto [it, added] = oldest.try_emplace(s.storage, s.id);
+    if (!added) it->second = std::min(it->second, s.id);
+  }
+  using Key = std::tuple<std::string_view, std::uint_least32_t, std::string_view>;
+  std::map<Key, HolderGroup> groups;
+  for (const Seen& s : seen) {
+    HolderGroup& group = groups[Key(s.site.file_name(), s.site.line(), s.op)];
+    group.op = s.op;
+    group.site = s.site;
+    ++group.tensors;
+    if (oldest[s.storage] == s.id) group.bytes += s.bytes;
+  }
+  std::vector<HolderGroup> sorted;
+  sorted.reserve(groups.size());
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const HolderGroup& a, const HolderGroup& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
+                         const BudgetAccount* refusing) {
+  constexpr std::size_t kShown = 5;
+  OutOfMemory::Facts facts;
+  facts.cause = cause;
+  facts.requested = requested;
+  if (refusing != nullptr) {
+    facts.budget = refusing->name();
+    facts.limit = refusing->limit();
+    facts.used = refusing->used();
+  } else {
+    facts.used = static_cast<std::size_t>(counts().bytes);
+  }
+  facts.cached = pool_stats().cached;
+  facts.largest = holder_groups();
+  std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });
+  if (facts.largest.size() > kShown) facts.largest.resize(kShown);
+  throw OutOfMemory(std::move(facts));
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tenure {
+
+/// Where a storage lives.
+struct Device {
+  enum class Kind : std::uint8_t { cpu, cuda };
+  Kind kind = Kind::cpu;
+  std::uint8_t index = 0;
+  friend constexpr bool operator==(Device, Device) = default;
+};
+inline constexpr Device cpu{};
+
+/// What a storage is for; the ledger counts each apart.
+enum class Category : std::uint8_t {
+  activation,
+  parameter,
+  gradient,
+  optimizer,
+  workspace,
+  cache,
+};
+inline constexpr int kCategories = 6;
+
+/// What kind of owner keeps a reference to a storage.
+enum class HolderKind : std::uint8_t {
+  user,
+  view,
+  tape,
+  variable,
+  optimizer,
+  constant,
+  session,
+  cache,
+};
+
+constexpr std::string_view name_of(Category category) {
+  constexpr std::string_view names[] = {"activation", "parameter", "gradient",
+                                        "optimizer",  "workspace", "cache"};
+  return names[static_cast<int>(category)];
+}
+constexpr std::string_view name_of(HolderKind kind) {
+  constexpr std::string_view names[] = {"user",      "view",     "tape",    "variable",
+                                        "optimizer", "constant", "session", "cache"};
+  return names[static_cast<int>(kind)];
+}
+constexpr std::string_view name_of(Device device) {
+  return device.kind == Device::Kind::cpu ? "cpu" : "cuda";
+}
+
+}  // namespace tenure

@@ -1,0 +1,82 @@
+#include "tenure/memory/leak_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "tenure/base/units.h"
+#include "tenure/memory/groups.h"
+
+namespace tenure {
+namespace {
+
+bool same_place(const HolderGroup& a, const HolderGroup& b) {
+  return a.op == b.op && a.site.line() == b.site.line() &&
+         std::string_view(a.site.file_name()) == b.site.file_name();
+}
+
+}  // namespace
+
+LeakGuard::LeakGuard(std::string name) : LeakGuard(std::move(name), Options{}) {}
+
+LeakGuard::LeakGuard(std::string name, Options options)
+    : name_(std::move(name)), options_(std::move(options)) {
+  if (options_.warm_up < 0 || options_.patience < 1 || options_.slack_bytes < 0) {
+    throw ValueError("LeakGuard: warm_up and slack_bytes must be at least 0, patience at least 1");
+  }
+  if (options_.warm_up == 0) set_baseline(mem::counts());
+}
+
+void LeakGuard::set_baseline(const mem::Counts& counts) {
+  baseline_ = counts;
+  baseline_groups_ = mem::holder_groups();
+  above_ = 0;
+}
+
+void LeakGuard::mark() {
+  ++iterations_;
+  const mem::Counts now = mem::counts();
+  if (iterations_ <= options_.warm_up) {
+    if (iterations_ == options_.warm_up) set_baseline(now);
+    return;
+  }
+  const bool grown =
+      now.tensors > baseline_.tensors || now.bytes > baseline_.bytes + options_.slack_bytes;
+  above_ = grown ? above_ + 1 : 0;
+  if (above_ < options_.patience) return;
+  const LeakError error = explain(now);
+  set_baseline(now);
+  if (!options_.report) throw LeakError(error);
+  options_.report(error);
+}
+
+LeakError LeakGuard::explain(const mem::Counts& now) const {
+  std::vector<LeakError::Growth> growing;
+  for (const HolderGroup& group : mem::holder_groups()) {
+    const auto before =
+        std::find_if(baseline_groups_.begin(), baseline_groups_.end(),
+                     [&](const HolderGroup& old) { return same_place(old, group); });
+    LeakError::Growth growth{.group = group};
+    if (before != baseline_groups_.end()) {
+      growth.tensors_before = before->tensors;
+      growth.bytes_before = before->bytes;
+    }
+    if (group.tensors > growth.tensors_before || group.bytes > growth.bytes_before) {
+      growing.push_back(std::move(growth));
+    }
+  }
+  std::string text = fmt::format(
+      "\"{}\" leaks: after iteration {} it holds {} tensors and {}, after the warm-up {} and {}",
+      name_, iterations_, now.tensors, format_bytes(now.bytes), baseline_.tensors,
+      format_bytes(baseline_.bytes));
+  for (const LeakError::Growth& growth : growing) {
+    text += fmt::format("\n  {} at {}: {} -> {} tensors, {} -> {}", growth.group.op,
+                        to_string(growth.group.site), growth.tensors_before, growth.group.tensors,
+                        format_bytes(growth.bytes_before), format_bytes(growth.group.bytes));
+  }
+  return LeakError(text, std::move(growing));
+}
+
+}  // namespace tenure

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "tenure/memory/kinds.h"
+
+namespace tenure {
+
+/// What one category of storages holds.
+struct CategoryStats {
+  std::int64_t storages = 0;
+  std::int64_t bytes = 0;
+  std::int64_t peak = 0;  ///< highest `bytes` since the last reset_peak()
+};
+
+/// The ledger's counters at one moment. Views share a storage, so they add a tensor and no bytes.
+struct MemoryStats {
+  std::int64_t tensors = 0;   ///< live tensors, disposed ones whose handles remain not counted
+  std::int64_t storages = 0;  ///< live buffers
+  std::int64_t bytes = 0;     ///< live bytes of data, as asked for
+  std::int64_t peak = 0;      ///< highest `bytes` since the last reset_peak()
+  std::int64_t allocations = 0;
+  std::int64_t frees = 0;
+  std::int64_t foreign_bytes = 0;   ///< memory of the user that tensors refer to; not in `bytes`
+  std::int64_t cached_bytes = 0;    ///< free, kept by the pool for reuse; trim() returns them
+  std::int64_t reserved_bytes = 0;  ///< address space the pool has taken from the system
+  std::int64_t metadata_bytes = 0;  ///< room for tensors' own records (shape, sites, ...)
+  /// Share of the pool's free large memory that is not in its largest free piece: 0 is none.
+  double fragmentation = 0;
+  std::array<CategoryStats, kCategories> categories{};
+
+  const CategoryStats& operator[](Category c) const {
+    return categories[static_cast<std::size_t>(c)];
+  }
+};
+
+/// The counters of a device. Exact whenever no other thread is allocating meanwhile; while several
+/// allocate at once, `peak` is exact to 64 KiB per thread. Throws ValueError for an absent device.
+MemoryStats memory(Device device = cpu);
+/// Starts the peaks anew from what is live now.
+void reset_peak(Device device = cpu);
+/// Several lines for a person to read.
+std::string to_string(const MemoryStats& stats);
+
+}  // namespace tenure
+
+namespace tenure::mem {
+
+struct ThreadContext;
+
+/// Highest levels seen while it was watched.
+struct Levels {
+  std::int64_t total = 0;
+  std::array<std::int64_t, kCategories> category{};
+};
+
+// Note: how the counters stay cheap
+//
+// Each thread counts in its own Tally with plain loads and stores. A tally remembers its level
+// since it was last settled and the highest point of that; settling (every 64 KiB of change, and
+// whenever somebody reads) adds it to the shared levels under a lock and raises the peaks that are
+// watched.
+
+/// One thread's unsettled counts. Written by that thread alone, read by any.
+class Tally {
+ public:
+  void allocated(Category category, std::int64_t bytes) noexcept {
+    bump(allocations_, 1);
+    bump(storages_[index(category)], 1);
+    raise(levels_[index(category)], bytes);
+    if (raise(total_, bytes) >= kSettleAt) settle();
+  }
+  void freed(Category category, std::int64_t bytes) noexcept {
+    bump(frees_, 1);
+    bump(storages_[index(category)], -1);
+    bump(levels_[index(category)].now, -bytes);
+    bump(total_.now, -bytes);
+    if (total_.now.load(std::memory_order_relaxed) <= -kSettleAt) settle();
+  }
+  void tensors(std::int64_t change) noexcept { bump(tensors_, change); }
+  void foreign(std::int64_t change) noexcept { bump(foreign_, change); }
+
+ private:
+  friend class Ledger;
+  static constexpr std::int64_t kSettleAt = 64 * 1024;
+  using Counter = std::atomic<std::int64_t>;
+  struct Level {
+    Counter now{0};
+    Counter high{0};
+  };
+
+  static std::size_t index(Category c) { return static_cast<std::size_t>(c); }
+  static std::int64_t bump(Counter& counter, std::int64_t change) noexcept {
+    const std::int64_t value = counter.load(std::memory_order_relaxed) + change;
+    counter.store(value, std::memory_order_relaxed);
+    return value;
+  }
+  static std::int64_t raise(Level& level, std::int64_t bytes) noexcept {
+    const std::int64_t now = bump(level.now, bytes);
+    if (now > level.high.load(std::memory_order_relaxed)) {
+      level.high.store(now, std::memory_order_relaxed);
+    }
+    return now;
+  }
+  void settle() noexcept;
+
+  Level total_;
+  std::array<Level, kCategories> levels_{};
+  std::array<Counter, kCategories> storages_{};
+  Counter tensors_{0};
+  Counter foreign_{0};
+  Counter allocations_{0};
+  Counter frees_{0};
+  std::atomic<std::uint64_t> epoch_{0};  // of the peaks that `high` belongs to
+};
+
+/// Counters of one moment without the pool's part: cheap enough for every iteration of a loop.
+struct Counts {
+  std::int64_t tensors = 0;
+  std::int64_t storages = 0;
+  std::int64_t bytes = 0;
+};
+Counts counts() noexcept;
+
+/// Keeps a peak of its own from construction on, beside the one that reset_peak() resets.
+class PeakWatch {
+ public:
+  PeakWatch();
+  ~PeakWatch();
+  PeakWatch(const PeakWatch&) = delete;
+  PeakWatch& operator=(const PeakWatch&) = delete;
+  std::int64_t peak() const;
+
+ private:
+  friend class Ledger;
+  Levels levels_;
+  PeakWatch* next_ = nullptr;
+};
+
+}  // namespace tenure::mem

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/thread_context.h"
+
+namespace tenure {
+
+/// Something that happened to memory.
+struct MemoryEvent {
+  enum class Kind : std::uint8_t {
+    allocate,  ///< a storage was made
+    free,      ///< a storage's last reference went
+    create,    ///< a tensor was made, on a new or an existing storage
+    dispose,   ///< a tensor gave up its data
+    destroy,   ///< a tensor's last handle went
+  };
+  Kind kind = Kind::allocate;
+  std::uint32_t thread = 0;
+  std::int64_t time_ns = 0;   ///< since the process's first event
+  std::uint64_t tensor = 0;   ///< its id; 0 for storages
+  std::uint64_t storage = 0;  ///< equal for all events of one storage
+  std::int64_t bytes = 0;
+  const char* op = nullptr;  ///< the op that made the tensor
+  Site site{};
+};
+
+/// Records memory events of all threads while it lives; at most one at a time. The newest
+/// `capacity` events are kept.
+class Recording {
+ public:
+  explicit Recording(std::size_t capacity = 1 << 20);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  /// The events so far, oldest first.
+  std::vector<MemoryEvent> events() const;
+  /// How many older events the ring has dropped.
+  std::uint64_t dropped() const;
+};
+
+}  // namespace tenure
+
+namespace tenure::mem {
+
+/// Appends an event, stamped with time and thread, if a Recording is on.
+void record(const ThreadContext& context, MemoryEvent event) noexcept;
+
+}  // namespace tenure::mem

@@ -1,0 +1,106 @@
+#include "tenure/memory/storage.h"
+
+#include <memory>
+#include <new>
+
+#include "tenure/memory/asan.h"
+#include "tenure/memory/budget.h"
+#include "tenure/memory/census.h"
+#include "tenure/memory/fault.h"
+#include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool.h"
+#include "tenure/memory/recording.h"
+
+namespace tenure::mem {
+
+Storage* Storage::try_allocate(ThreadContext& context, std::size_t bytes) noexcept {
+  if (bytes <= kSmallLimit - sizeof(Storage)) {
+    const int bin = size_class(sizeof(Storage) + bytes);
+    void* const block = allocate_small(context, bin);
+    if (block == nullptr) return nullptr;
+    auto* const storage = new (block) Storage;
+    storage->bin_ = static_cast<std::uint8_t>(bin);
+    storage->data_ = storage + 1;
+    unpoison(storage->data_, bytes);
+    return storage;
+  }
+  ChunkHeap::Chunk* const chunk = heap().allocate(bytes);
+  if (chunk == nullptr) return nullptr;
+  void* const block = allocate_small(context, 0);
+  if (block == nullptr) {
+    heap().free(chunk);
+    return nullptr;
+  }
+  auto* const storage = new (block) Storage;
+  storage->data_ = ChunkHeap::address(chunk);
+  storage->chunk_ = chunk;
+  return storage;
+}
+
+Storage* Storage::allocate(ThreadContext& context, std::size_t bytes) {
+  BudgetAccount* account = nullptr;
+  const bool attend = needs_attention(context);
+  if (attend) [[unlikely]] {
+    count_down_to_fault(context, bytes);
+    account = BudgetAccount::charge_current(context, bytes);
+  }
+  Storage* storage = try_allocate(context, bytes);
+  if (storage == nullptr) [[unlikely]] {
+    trim();
+    storage = try_allocate(context, bytes);
+    if (storage == nullptr) {
+      if (attend) BudgetAccount::refund_freed(account, bytes);
+      throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
+    }
+  }
+  storage->bytes_ = bytes;
+  storage->category_ = context.category;
+  storage->budget_ = account;
+  storage->serial_ = context.next_serial();
+  context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
+  if (attend) [[unlikely]]
+    record(context, {.kind = MemoryEvent::Kind::allocate,
+                     .storage = storage->serial(),
+                     .bytes = static_cast<std::int64_t>(bytes)});
+  return storage;
+}
+
+Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter) {
+  auto owned = std::make_unique<Deleter>(std::move(deleter));
+  count_down_to_fault(context, bytes);
+  void* const block = allocate_small(context, 0);
+  if (block == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, sizeof(Storage), nullptr);
+  auto* const storage = new (block) Storage;
+  storage->data_ = data;
+  storage->bytes_ = bytes;
+  storage->category_ = context.category;
+  storage->deleter_ = owned.release();
+  storage->serial_ = context.next_serial();
+  context.tally.foreign(static_cast<std::int64_t>(bytes));
+  return storage;
+}
+
+void Storage::destroy() noexcept {
+  ThreadContext& context = this_thread();
+  const auto bytes = static_cast<std::int64_t>(bytes_);
+  if (deleter_ != nullptr) {
+    const std::unique_ptr<Deleter> deleter(deleter_);
+    (*deleter)(data_);
+    context.tally.foreign(-bytes);
+  } else {
+    context.tally.freed(category_, bytes);
+    BudgetAccount::refund_freed(budget_, bytes_);
+  }
+  if (needs_attention(context)) [[unlikely]]
+    record(context, {.kind = MemoryEvent::Kind::free, .storage = serial(), .bytes = bytes});
+  ChunkHeap::Chunk* const chunk = chunk_;
+  const int bin = bin_;
+  {
+    const VitalSection section(context);
+    poison(this + 1, bin_bytes(bin) - sizeof(Storage));
+    free_small(context, bin, this);
+  }
+  if (chunk != nullptr) heap().free(chunk);
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "tenure/memory/chunk_heap.h"
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/thread_context.h"
+
+namespace tenure::mem {
+
+/// A reference-counted buffer on one device. The header is one cache line; the data of small
+/// buffers follows it in the same block.
+class alignas(kAlignment) Storage {
+ public:
+  using Deleter = std::function<void(void*)>;
+
+  /// A buffer of `bytes` with one reference. Throws OutOfMemory and then has changed nothing.
+  static Storage* allocate(ThreadContext& context, std::size_t bytes);
+  /// Memory of the user's, given back through `deleter` when the last reference goes.
+  static Storage* adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter);
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// Frees the buffer, at once, with the last reference.
+  void release() noexcept {
+    if (is_shared() && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    destroy();
+  }
+  bool is_shared() const noexcept { return references_.load(std::memory_order_acquire) != 1; }
+
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  Device device() const noexcept { return device_; }
+  Category category() const noexcept { return category_; }
+  bool is_foreign() const noexcept { return deleter_ != nullptr; }
+  std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+  /// Names the storage for good: no two of a process have the same.
+  std::uint64_t serial() const noexcept { return serial_; }
+
+ private:
+  Storage() = default;
+  static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
+  void destroy() noexcept;
+
+  std::atomic<std::uint32_t> references_{1};
+  Category category_ = Category::activation;
+  Device device_{};
+  std::uint8_t bin_ = 0;  // of the block that begins with this header
+  std::size_t bytes_ = 0;
+  void* data_ = nullptr;
+  ChunkHeap::Chunk* chunk_ = nullptr;  // of the data, when it does not follow the header
+  BudgetAccount* budget_ = nullptr;    // that was charged for it
+  Deleter* deleter_ = nullptr;         // of foreign memory
+  std::uint64_t serial_ = 0;
+};
+static_assert(sizeof(Storage) == kAlignment);
+
+}  // namespace tenure::mem

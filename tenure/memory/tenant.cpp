@@ -1,0 +1,189 @@
+#include "tenure/memory/tenant.h"
+
+#include <mutex>
+#include <new>
+#include <unordered_map>
+#include <utility>
+
+#include "tenure/memory/asan.h"
+#include "tenure/memory/census.h"
+#include "tenure/memory/fault.h"
+#include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/recording.h"
+#include "tenure/memory/scope.h"
+
+namespace tenure::mem {
+namespace {
+
+std::mutex name_mutex;
+
+}  // namespace
+
+const bool Tenant::plain_pins = has_asymmetric_fence();
+
+NamePath::NamePath(const NamePath* parent, std::string name)
+    : parent_(parent), text_(parent == nullptr ? std::move(name) : parent->text() + "/" + name) {}
+
+const NamePath* NamePath::intern(const NamePath* parent, const std::string& name) {
+  static std::mutex mutex;
+  static auto& paths = *new std::unordered_map<std::string, NamePath>;
+  const std::lock_guard lock(mutex);
+  NamePath path(parent, name);
+  return &paths.try_emplace(path.text(), path).first->second;
+}
+
+void* allocate_tenant(ThreadContext& context) {
+  if (context.mailbox.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+    receive_mail(context);
+  if (needs_attention(context)) [[unlikely]]
+    count_down_to_fault(context, kTenantSlot);
+  void* const slot = allocate_small(context, kTenantBin);
+  if (slot == nullptr) [[unlikely]]
+    throw_out_of_memory(OutOfMemory::Cause::system, kTenantSlot, nullptr);
+  unpoison(slot, kTenantSlot);
+  return slot;
+}
+
+void free_tenant(ThreadContext& context, void* slot) noexcept {
+  poison(static_cast<std::byte*>(slot) + kReadableWhenFree, kTenantSlot - kReadableWhenFree);
+  free_small(context, kTenantBin, slot);
+}
+
+void begin_tenancy(ThreadContext& context, Tenant& tenant, Storage* storage, const char* op,
+                   Site site, HolderKind kind) noexcept {
+  tenant.storage_.store(reinterpret_cast<std::uintptr_t>(storage), std::memory_order_relaxed);
+  tenant.handles_.store(1, std::memory_order_relaxed);
+  tenant.storage_serial_ = storage->serial();
+  tenant.owner_ = &context;
+  tenant.op_ = op;
+  tenant.created_ = site;
+  tenant.path_ = context.path;
+  tenant.kind_ = kind;
+  if (context.scope != nullptr) tenant.link(*context.scope);
+  context.tally.tensors(1);
+  const std::uint64_t id = context.next_id();
+  {
+    const VitalSection section(context);
+    tenant.id_ = id;
+  }
+  if (needs_attention(context)) [[unlikely]]
+    record(context, {.kind = MemoryEvent::Kind::create,
+                     .tensor = id,
+                     .storage = storage->serial(),
+                     .bytes = static_cast<std::int64_t>(storage->bytes()),
+                     .op = op,
+                     .site = site});
+}
+
+void Tenant::link(Scope& scope) noexcept {
+  next_ = scope.first_;
+  link_ = &scope.first_;
+  if (next_ != nullptr) next_->link_ = &next_;
+  scope.first_ = this;
+  scope_depth_ = scope.depth_;
+  tracking_.store(Tracking::tracked, std::memory_order_relaxed);
+}
+
+void Tenant::unlink() noexcept {
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+  link_ = nullptr;
+}
+
+Storage* Tenant::take_storage() noexcept {
+  this_thread().tally.tensors(-1);
+  return reinterpret_cast<Storage*>(storage_.exchange(0, std::memory_order_relaxed));
+}
+
+bool Tenant::dispose(const char* by, Site site) noexcept {
+  std::uintptr_t word = storage_.load(std::memory_order_acquire);
+  if (word == 0 || (word & kTags) != 0) return false;
+  disposed_.store(site, std::memory_order_relaxed);
+  disposed_by_.store(by, std::memory_order_relaxed);
+  if (!storage_.compare_exchange_strong(word, word | kClosing, std::memory_order_seq_cst)) {
+    return false;
+  }
+  ThreadContext& context = this_thread();
+  context.tally.tensors(-1);
+  if (needs_attention(context)) [[unlikely]] {
+    const auto* const storage = reinterpret_cast<const Storage*>(word);
+    record(context, {.kind = MemoryEvent::Kind::dispose,
+                     .tensor = id_,
+                     .storage = storage->serial(),
+                     .bytes = static_cast<std::int64_t>(storage->bytes()),
+                     .op = op_,
+                     .site = site});
+  }
+  if (owner_ != &context) heavy_fence();
+  storage_.store(word | kRetired, std::memory_order_seq_cst);
+  drop_if_unpinned();
+  return true;
+}
+
+void Tenant::drop_if_unpinned() noexcept {
+  std::uintptr_t word = storage_.load(std::memory_order_seq_cst);
+  if ((word & kRetired) == 0) return;
+  if (owner_pins_.load(std::memory_order_seq_cst) != 0) return;
+  if (guest_pins_.load(std::memory_order_seq_cst) != 0) return;
+  if (!storage_.compare_exchange_strong(word, 0, std::memory_order_seq_cst)) return;
+  reinterpret_cast<Storage*>(word & ~kTags)->release();
+}
+
+void Tenant::end() noexcept {
+  ThreadContext& context = this_thread();
+  std::uintptr_t word = storage_.load(std::memory_order_acquire);
+  // A tag means that a scope of the owner's thread is disposing it just now: the data is its to
+  // drop. That scope also still tracks the slot.
+  if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
+    context.tally.tensors(-1);
+    reinterpret_cast<Storage*>(word)->release();
+  }
+  if (needs_attention(context)) [[unlikely]]
+    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id_, .op = op_});
+  {
+    const VitalSection section(context);
+    id_ = 0;
+  }
+  if (tracking_.load(std::memory_order_acquire) == Tracking::none) return recycle(context);
+  if (owner_ == &context) {
+    unlink();
+    return recycle(context);
+  }
+  // Only the owner's thread may touch its scope's list: leave the slot in its mailbox.
+  ThreadContext& owner = *owner_;
+  if (tracking_.exchange(Tracking::ended, std::memory_order_acq_rel) == Tracking::none) {
+    return recycle(context);
+  }
+  next_mail_ = owner.mailbox.load(std::memory_order_relaxed);
+  while (!owner.mailbox.compare_exchange_weak(next_mail_, this, std::memory_order_release)) {
+  }
+}
+
+void Tenant::recycle(ThreadContext& context) noexcept {
+  delete name_.load(std::memory_order_acquire);
+  free_tenant(context, this);
+}
+
+void receive_mail(ThreadContext& context) noexcept {
+  Tenant* mail = context.mailbox.exchange(nullptr, std::memory_order_acquire);
+  while (mail != nullptr) {
+    Tenant* const next = mail->next_mail_;
+    if (mail->link_ != nullptr) mail->unlink();
+    mail->recycle(context);
+    mail = next;
+  }
+}
+
+std::string Tenant::name() const {
+  const std::lock_guard lock(name_mutex);
+  const std::string* const name = name_.load(std::memory_order_acquire);
+  return name == nullptr ? std::string() : *name;
+}
+
+void Tenant::set_name(const std::string& name) {
+  auto* const fresh = new std::string(name);
+  const std::lock_guard lock(name_mutex);
+  delete name_.exchange(fresh, std::memory_order_acq_rel);
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/fence.h"
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/pool.h"
+#include "tenure/memory/storage.h"
+#include "tenure/memory/thread_context.h"
+
+namespace tenure::mem {
+
+/// A named-scope path such as "model/encoder": interned, so that a tensor keeps one pointer.
+class NamePath {
+ public:
+  NamePath(const NamePath* parent, std::string name);
+  const NamePath* parent() const { return parent_; }
+  const std::string& text() const { return text_; }
+  /// The path `name` below `parent`; one object per distinct path, kept for good.
+  static const NamePath* intern(const NamePath* parent, const std::string& name);
+
+ private:
+  const NamePath* parent_;
+  std::string text_;
+};
+
+/// One holder of a storage, with its identity and history: a tensor, or whatever else keeps data
+/// alive (a tape's saved value, a variable). Handles count their references to it; it has a
+/// reference to its storage until it is disposed or the last handle goes.
+///
+/// Tenants live in slots of kTenantSlot bytes; the tensor layer derives from it and adds shape and
+/// type in the same slot.
+// Note: pins
+//
+// Any thread may dispose a tensor while another one computes with it. The computation therefore
+// pins the tenant: a disposal makes the data unreachable at once, and drops it when the last pin
+// goes. The thread that made the tenant pins by plain stores to a counter of its own (see fence.h),
+// other threads by atomic additions to a second one. The storage word goes through
+//
+//     storage  --dispose-->  storage|kClosing  --heavy fence-->  storage|kRetired  --no pins-->  0
+//
+// From kClosing on no pin succeeds. kRetired is published only after the fence: whoever sees it
+// also sees every pin that was taken before, so the last one out can drop the data.
+class Tenant {
+ public:
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
+
+  std::uint64_t id() const { return id_; }
+  /// Name of the op that made it; static storage duration.
+  const char* op() const { return op_; }
+  Site created() const { return created_; }
+  const NamePath* path() const { return path_; }
+  /// The serial number of its storage, also after it was disposed.
+  std::uint64_t storage_serial() const { return storage_serial_; }
+  HolderKind kind() const { return kind_; }
+  void set_kind(HolderKind kind) { kind_ = kind; }
+  std::string name() const;
+  void set_name(const std::string& name);
+
+  bool is_disposed() const noexcept {
+    const std::uintptr_t word = storage_.load(std::memory_order_acquire);
+    return word == 0 || (word & kTags) != 0;
+  }
+  /// Where and by what it was disposed; meaningful once is_disposed().
+  Site disposed() const { return disposed_.load(std::memory_order_acquire); }
+  const char* disposed_by() const { return disposed_by_.load(std::memory_order_acquire); }
+
+  /// Makes the data unreachable through this tenant; false if it already was. `by` has static
+  /// storage duration.
+  bool dispose(const char* by, Site site) noexcept;
+
+  /// Excludes it from every scope.
+  void keep() noexcept { kept_.store(true, std::memory_order_release); }
+
+  void retain() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
+  /// True when the caller's is the only handle. Nobody else can then gain one.
+  bool sole_handle() const noexcept { return handles_.load(std::memory_order_acquire) == 1; }
+  void release() noexcept {
+    // The sole owner needs no atomic read-modify-write: there is no one to race with.
+    if (sole_handle() || handles_.fetch_sub(1, std::memory_order_acq_rel) == 1) end();
+  }
+
+  /// Keeps the storage alive for a computation. Returns nullptr, unpinned, if it is disposed.
+  Storage* pin(ThreadContext& context) noexcept {
+    if (owner_ == &context && plain_pins) {
+      owner_pins_.store(owner_pins_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      light_fence();
+    } else {
+      guest_pins_.fetch_add(1, std::memory_order_seq_cst);
+    }
+    const std::uintptr_t word = storage_.load(std::memory_order_seq_cst);
+    if (word == 0 || (word & kTags) != 0) [[unlikely]] {
+      unpin(context);
+      return nullptr;
+    }
+    return reinterpret_cast<Storage*>(word);
+  }
+  void unpin(ThreadContext& context) noexcept {
+    if (owner_ == &context && plain_pins) {
+      owner_pins_.store(owner_pins_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+      light_fence();
+    } else {
+      guest_pins_.fetch_sub(1, std::memory_order_seq_cst);
+    }
+    if ((storage_.load(std::memory_order_seq_cst) & kRetired) != 0) [[unlikely]]
+      drop_if_unpinned();
+  }
+
+  /// The storage, for a caller who knows that nobody disposes it meanwhile: the sole handle's
+  /// owner, or a census. nullptr if disposed.
+  Storage* storage() const noexcept {
+    const std::uintptr_t word = storage_.load(std::memory_order_acquire);
+    return (word & kTags) != 0 ? nullptr : reinterpret_cast<Storage*>(word);
+  }
+  /// Gives up the storage, and the caller takes over its reference. Only for the owner of the sole
+  /// handle; the tenant is then as good as disposed.
+  Storage* take_storage() noexcept;
+
+ protected:
+  Tenant() = default;
+  ~Tenant() = default;
+
+ private:
+  friend class Census;
+  friend class ::tenure::Scope;
+  friend void begin_tenancy(ThreadContext&, Tenant&, Storage*, const char*, Site,
+                            HolderKind) noexcept;
+  friend void receive_mail(ThreadContext& context) noexcept;
+
+  static constexpr std::uintptr_t kClosing = 1;
+  static constexpr std::uintptr_t kRetired = 2;
+  static constexpr std::uintptr_t kTags = kClosing | kRetired;
+  static const bool plain_pins;
+
+  enum class Tracking : std::uint8_t { none, tracked, ended };
+
+  void drop_if_unpinned() noexcept;
+  void end() noexcept;
+  void recycle(ThreadContext& context) noexcept;
+  void link(Scope& scope) noexcept;
+  void unlink() noexcept;
+
+  // While the slot is free its first word links it to the next free one, and id_ is 0; the census
+  // relies on both being in the slot's first line.
+  Tenant* next_ = nullptr;  // in the scope's list
+  std::uint64_t id_ = 0;
+  std::atomic<std::uint32_t> handles_{0};
+  std::atomic<std::uint32_t> owner_pins_{0};
+  std::atomic<std::uint32_t> guest_pins_{0};
+  HolderKind kind_ = HolderKind::user;
+  std::atomic<Tracking> tracking_{Tracking::none};
+  std::atomic<bool> kept_{false};
+  std::atomic<std::uintptr_t> storage_{0};
+  std::uint64_t storage_serial_ = 0;
+  ThreadContext* owner_ = nullptr;
+  Tenant** link_ = nullptr;  // what points to this one in the scope's list
+  Tenant* next_mail_ = nullptr;
+  std::uint32_t scope_depth_ = 0;
+  const char* op_ = nullptr;
+  Site created_;
+  const NamePath* path_ = nullptr;
+  std::atomic<Site> disposed_{};
+  std::atomic<const char*> disposed_by_{nullptr};
+  std::atomic<std::string*> name_{nullptr};
+};
+
+/// Memory of kTenantSlot bytes to construct the derived object in. Throws OutOfMemory.
+void* allocate_tenant(ThreadContext& context);
+/// For a slot that did not become a tenant.
+void free_tenant(ThreadContext& context, void* slot) noexcept;
+
+/// Gives the slot its identity and one handle, and takes over the caller's reference to `storage`.
+/// From here on a census sees it, and the innermost scope disposes it at its end.
+void begin_tenancy(ThreadContext& context, Tenant& tenant, Storage* storage, const char* op,
+                   Site site, HolderKind kind) noexcept;
+
+/// Frees the slots of tracked tensors that other threads ended.
+void receive_mail(ThreadContext& context) noexcept;
+
+}  // namespace tenure::mem

@@ -1,0 +1,65 @@
+#include "tenure/memory/thread_context.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "tenure/memory/pool.h"
+#include "tenure/memory/tenant.h"
+
+namespace tenure::mem {
+namespace {
+
+std::mutex registry_mutex;
+std::atomic<ThreadContext*> registry{nullptr};
+std::uint32_t next_number = 0;  // guarded by registry_mutex
+
+void detach(void* /*key_value*/) {
+  ThreadContext* const context = current_context;
+  receive_mail(*context);
+  flush_thread_cache(*context);
+  current_context = nullptr;
+  const std::lock_guard lock(registry_mutex);
+  context->in_use = false;
+}
+
+/// Keys are destroyed after thread_local objects, so tensors among those still have a context.
+pthread_key_t detach_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, detach);
+    return made;
+  }();
+  return key;
+}
+
+}  // namespace
+
+constinit thread_local ThreadContext* current_context = nullptr;
+std::atomic<std::uint32_t> process_attention{0};
+
+ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_acquire); }
+
+ThreadContext& attach_thread() {
+  {
+    const std::lock_guard lock(registry_mutex);
+    for (ThreadContext* c = registry.load(std::memory_order_relaxed); c != nullptr; c = c->next) {
+      if (!c->in_use) {
+        c->in_use = true;
+        current_context = c;
+        break;
+      }
+    }
+    if (current_context == nullptr) {
+      auto* const context = new ThreadContext;
+      context->number = next_number++;
+      context->next = registry.load(std::memory_order_relaxed);
+      registry.store(context, std::memory_order_release);
+      current_context = context;
+    }
+  }
+  pthread_setspecific(detach_key(), current_context);
+  return *current_context;
+}
+
+}  // namespace tenure::mem

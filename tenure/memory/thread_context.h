@@ -1,0 +1,104 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/ledger.h"
+#include "tenure/memory/size_class.h"
+
+namespace tenure {
+class Scope;
+}
+
+namespace tenure::mem {
+
+class BudgetAccount;
+class NamePath;
+class Tenant;
+
+inline std::atomic<std::uint64_t> shared_ids{1};
+inline std::atomic<std::uint64_t> shared_serials{1};
+
+/// A free block; its first word links it to the next one.
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+/// Everything that is per thread, behind one pointer. Contexts are never freed: when a thread ends,
+/// its context waits for the next thread, which takes over its caches, counts and mail.
+struct alignas(64) ThreadContext {
+  /// Set while this thread makes or ends a tensor; see census.h.
+  std::atomic<std::uint32_t> busy{0};
+  /// Nonzero when allocations of this thread must take the long way: a budget or a fault is set.
+  std::uint32_t attention = 0;
+  Category category = Category::activation;
+  Scope* scope = nullptr;
+  const NamePath* path = nullptr;
+  BudgetAccount* budget = nullptr;
+  std::int64_t fail_after = -1;  ///< allocations until an injected fault; negative: none
+
+  /// Numbers that are unique in the process, taken from the shared counters in blocks.
+  std::uint64_t next_id() noexcept { return ids.next(); }
+  std::uint64_t next_serial() noexcept { return serials.next(); }
+
+  template <std::atomic<std::uint64_t>* shared>
+  struct Numbers {
+    std::uint64_t upcoming = 0;
+    std::uint64_t end = 0;
+    std::uint64_t next() noexcept {
+      if (upcoming == end) [[unlikely]] {
+        upcoming = shared->fetch_add(4096, std::memory_order_relaxed);
+        end = upcoming + 4096;
+      }
+      return upcoming++;
+    }
+  };
+  Numbers<&shared_ids> ids;
+  Numbers<&shared_serials> serials;
+
+  struct Bin {
+    FreeBlock* head = nullptr;
+    std::atomic<std::uint32_t> count{0};
+  };
+  Bin bins[kSizeClasses + 1];  ///< the last is for tensors' records
+
+  Tally tally;
+
+  /// Tensors of this thread's scopes that other threads ended; see scope.h.
+  std::atomic<Tenant*> mailbox{nullptr};
+
+  std::uint32_t number = 0;       ///< small and stable, for reports
+  ThreadContext* next = nullptr;  ///< all contexts, newest first; never unlinked
+  bool in_use = true;             ///< guarded by the registry's lock
+};
+
+/// Bits of `attention`.
+inline constexpr std::uint32_t kAttendBudget = 1;
+inline constexpr std::uint32_t kAttendFault = 2;
+/// Bits of `process_attention`.
+inline constexpr std::uint32_t kAttendRecording = 4;
+inline constexpr std::uint32_t kAttendProcessBudget = 8;
+
+/// The same for all threads at once.
+extern std::atomic<std::uint32_t> process_attention;
+
+extern constinit thread_local ThreadContext* current_context
+    __attribute__((tls_model("initial-exec")));
+ThreadContext& attach_thread();
+
+inline ThreadContext& this_thread() {
+  if (current_context == nullptr) [[unlikely]]
+    return attach_thread();
+  return *current_context;
+}
+
+inline bool needs_attention(const ThreadContext& context) {
+  return (context.attention | process_attention.load(std::memory_order_relaxed)) != 0;
+}
+
+/// Head of the list of all contexts.
+ThreadContext* all_contexts() noexcept;
+
+}  // namespace tenure::mem

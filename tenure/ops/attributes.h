@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "tenure/base/error.h"
+#include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
+
+namespace tenure::ops {
+
+using Attribute =
+    std::variant<std::monostate, bool, std::int64_t, double, DType, Dims, std::string>;
+
+/// The arguments of an op call that are not tensors, in the order of the op's signature.
+class Attributes {
+ public:
+  static constexpr int kMax = 6;
+
+  Attributes() = default;
+  template <class... Values>
+  requires(sizeof...(Values) > 0 &&
+           sizeof...(Values) <= kMax) explicit Attributes(const Values&... values)
+      : size_(sizeof...(Values)) {
+    std::size_t i = 0;
+    ((values_[i++] = Attribute(values)), ...);
+  }
+
+  int size() const { return size_; }
+  const Attribute& operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+
+  template <class T>
+  const T& get(int i) const {
+    const T* const value = std::get_if<T>(&values_[static_cast<std::size_t>(i)]);
+    internal_check(value != nullptr, "an attribute has another type than its op expects");
+    return *value;
+  }
+  bool flag(int i) const { return get<bool>(i); }
+  std::int64_t integer(int i) const { return get<std::int64_t>(i); }
+  double number(int i) const { return get<double>(i); }
+  DType dtype(int i) const { return get<DType>(i); }
+  const Dims& dims(int i) const { return get<Dims>(i); }
+  const std::string& text(int i) const { return get<std::string>(i); }
+
+ private:
+  std::array<Attribute, kMax> values_{};
+  int size_ = 0;
+};
+
+inline const Attributes kNoAttributes;
+
+}  // namespace tenure::ops

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "tenure/ops/attributes.h"
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+/// The dispatch point of all ops: runs the call now. Implemented by tenure/eager.
+Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
+               Site site);
+/// The same for ops with several outputs.
+std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
+                                 const Attributes& attributes, Site site);
+
+/// Calls an op with tensors; the first one tells where.
+inline Tensor call(const OpRecord& op, std::span<const Operand> operands,
+                   const Attributes& attributes = kNoAttributes) {
+  return run_now(op, operands, attributes, operands[0].site());
+}
+inline Tensor call(const OpRecord& op, std::initializer_list<Operand> operands,
+                   const Attributes& attributes = kNoAttributes) {
+  return call(op, std::span(operands.begin(), operands.size()), attributes);
+}
+/// Calls an op that makes a tensor from nothing.
+inline Tensor create(const OpRecord& op, const Attributes& attributes, Site site) {
+  return run_now(op, {}, attributes, site);
+}
+
+}  // namespace tenure::ops

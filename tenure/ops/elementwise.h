@@ -1,0 +1,106 @@
+#pragma once
+
+#include "tenure/ops/operand.h"
+
+// Elementwise ops: inputs broadcast as in NumPy, element types meet as docs/promotion.md says, and
+// a moved input of the result's shape and size is computed in place. `tenure ops NAME` tells what
+// each does and how accurate it is.
+
+namespace tenure {
+
+// Arithmetic.
+Tensor add(const Operand& a, const Operand& b);
+Tensor sub(const Operand& a, const Operand& b);
+Tensor mul(const Operand& a, const Operand& b);
+Tensor div(const Operand& a, const Operand& b);
+Tensor floor_divide(const Operand& a, const Operand& b);
+Tensor remainder(const Operand& a, const Operand& b);
+Tensor pow(const Operand& a, const Operand& b);
+Tensor maximum(const Operand& a, const Operand& b);
+Tensor minimum(const Operand& a, const Operand& b);
+Tensor neg(const Operand& x);
+Tensor abs(const Operand& x);
+Tensor sign(const Operand& x);
+Tensor square(const Operand& x);
+Tensor reciprocal(const Operand& x);
+
+// Rounding.
+Tensor floor(const Operand& x);
+Tensor ceil(const Operand& x);
+Tensor round(const Operand& x);
+Tensor trunc(const Operand& x);
+
+// Roots, exponentials, logarithms.
+Tensor sqrt(const Operand& x);
+Tensor rsqrt(const Operand& x);
+Tensor cbrt(const Operand& x);
+Tensor exp(const Operand& x);
+Tensor exp2(const Operand& x);
+Tensor expm1(const Operand& x);
+Tensor log(const Operand& x);
+Tensor log2(const Operand& x);
+Tensor log10(const Operand& x);
+Tensor log1p(const Operand& x);
+
+// Trigonometric and hyperbolic functions, error function.
+Tensor sin(const Operand& x);
+Tensor cos(const Operand& x);
+Tensor tan(const Operand& x);
+Tensor asin(const Operand& x);
+Tensor acos(const Operand& x);
+Tensor atan(const Operand& x);
+Tensor atan2(const Operand& y, const Operand& x);
+Tensor sinh(const Operand& x);
+Tensor cosh(const Operand& x);
+Tensor tanh(const Operand& x);
+Tensor asinh(const Operand& x);
+Tensor acosh(const Operand& x);
+Tensor atanh(const Operand& x);
+Tensor erf(const Operand& x);
+
+// Activations.
+Tensor relu(const Operand& x);
+Tensor relu6(const Operand& x);
+Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
+Tensor elu(const Operand& x, const Operand& alpha = 1.0);
+Tensor selu(const Operand& x);
+Tensor sigmoid(const Operand& x);
+Tensor silu(const Operand& x);
+Tensor softplus(const Operand& x);
+Tensor softsign(const Operand& x);
+Tensor gelu(const Operand& x);
+Tensor gelu_tanh(const Operand& x);
+Tensor hard_sigmoid(const Operand& x);
+Tensor hard_swish(const Operand& x);
+Tensor mish(const Operand& x);
+
+// Comparison: the result is bool.
+Tensor equal(const Operand& a, const Operand& b);
+Tensor not_equal(const Operand& a, const Operand& b);
+Tensor less(const Operand& a, const Operand& b);
+Tensor less_equal(const Operand& a, const Operand& b);
+Tensor greater(const Operand& a, const Operand& b);
+Tensor greater_equal(const Operand& a, const Operand& b);
+Tensor isnan(const Operand& x);
+Tensor isinf(const Operand& x);
+Tensor isfinite(const Operand& x);
+
+// Logic: anything but zero is true.
+Tensor logical_and(const Operand& a, const Operand& b);
+Tensor logical_or(const Operand& a, const Operand& b);
+Tensor logical_xor(const Operand& a, const Operand& b);
+Tensor logical_not(const Operand& x);
+
+// Bits of integers; bool counts as one bit.
+Tensor bitwise_and(const Operand& a, const Operand& b);
+Tensor bitwise_or(const Operand& a, const Operand& b);
+Tensor bitwise_xor(const Operand& a, const Operand& b);
+Tensor bitwise_not(const Operand& x);
+Tensor left_shift(const Operand& a, const Operand& b);
+Tensor right_shift(const Operand& a, const Operand& b);
+
+// Choice.
+Tensor where(const Operand& condition, const Operand& a, const Operand& b);
+Tensor clamp(const Operand& x, const Operand& low, const Operand& high);
+
+}  // namespace tenure

@@ -1,0 +1,44 @@
+#include "tenure/ops/elementwise/checks.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/tensor/strided.h"
+
+namespace tenure::ops {
+namespace {
+
+kernels::View as_bytes(kernels::View view) {
+  view.dtype = DType::uint8;
+  return view;
+}
+
+template <class Bad>
+bool contains(const kernels::View& view, const Bad& is_bad) {
+  if (view.dtype == DType::boolean) return contains(as_bytes(view), is_bad);
+  bool found = false;
+  visit_dtype(view.dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (!std::is_same_v<T, bool>) {
+      for_each_offset(view.shape, view.strides,
+                      [&](std::int64_t i) { found |= is_bad(view.as<const T>()[i]); });
+    }
+  });
+  return found;
+}
+
+}  // namespace
+
+void reject_zero(const char* op, const kernels::View& divisor) {
+  if (contains(divisor, [](auto value) { return !(value < 0) && !(value > 0); })) {
+    throw ValueError(fmt::format("{}: integer division by zero", op));
+  }
+}
+
+void reject_negative(const char* op, const kernels::View& exponent) {
+  if (contains(exponent, [](auto value) { return value < 0; })) {
+    throw ValueError(
+        fmt::format("{}: an integer has no negative integer power; convert it to a float", op));
+  }
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "tenure/ops/elementwise/family.h"
+#include "tenure/ops/record.h"
+
+// The families of ops, each defined by the source that has its records.
+
+namespace tenure::ops {
+
+const Family& arithmetic_family();
+const Family& exponential_family();
+const Family& trigonometric_family();
+const Family& activation_family();
+const Family& comparison_family();
+const Family& logic_family();
+const Family& selection_family();
+
+std::vector<const OpRecord*> view_ops();
+std::vector<const OpRecord*> copy_ops();
+
+}  // namespace tenure::ops

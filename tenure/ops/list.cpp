@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenure/ops/families.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+const std::vector<const OpRecord*>& all_ops() {
+  static const auto& all = *new std::vector<const OpRecord*>([] {
+    std::vector<const OpRecord*> list;
+    for (const Family* family :
+         {&arithmetic_family(), &exponential_family(), &trigonometric_family(),
+          &activation_family(), &comparison_family(), &logic_family(), &selection_family()}) {
+      for (const OpRecord& record : family->records()) list.push_back(&record);
+    }
+    for (const auto& family : {view_ops(), copy_ops()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
+    return list;
+  }());
+  return all;
+}
+
+const OpRecord* find_op(std::string_view name) {
+  const auto& all = all_ops();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const OpRecord* record) { return record->name == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::string to_string(const MemoryEffect& effect) {
+  std::string text;
+  switch (effect.kind) {
+    case MemoryEffect::Kind::view:
+      return "view of input 0";
+    case MemoryEffect::Kind::view_or_copy:
+      return "view of input 0 where the layout allows, else allocates";
+    case MemoryEffect::Kind::allocates:
+      text = "allocates";
+  }
+  if (effect.reuses != 0) {
+    text += "; in place in a moved input ";
+    bool first = true;
+    for (int i = 0; i < 8; ++i) {
+      if ((effect.reuses >> i & 1) == 0) continue;
+      text += fmt::format("{}{}", first ? "" : " or ", i);
+      first = false;
+    }
+  }
+  if (effect.workspace) text += "; takes a workspace";
+  return text;
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tenure/kernels/cpu/elementwise/body.h"
+#include "tenure/kernels/view.h"
+#include "tenure/ops/attributes.h"
+#include "tenure/tensor/tensor.h"
+
+namespace tenure {
+class Operand;
+}
+
+namespace tenure::ops {
+
+using kernels::View;
+
+/// What an op does to memory. The harness holds every op to it.
+struct MemoryEffect {
+  enum class Kind : std::uint8_t {
+    allocates,     ///< new storage for every output
+    view,          ///< outputs share the storage of input 0
+    view_or_copy,  ///< a view where the layout allows it, else new storage
+  };
+  Kind kind = Kind::allocates;
+  /// Bit i: computes in place in input i when that was moved in, nobody else holds its storage, and
+  /// it has the output's shape and element size.
+  std::uint8_t reuses = 0;
+  /// Takes temporary memory besides its outputs, and gives it back before it returns.
+  bool workspace = false;
+
+  constexpr MemoryEffect with_workspace() const {
+    MemoryEffect effect = *this;
+    effect.workspace = true;
+    return effect;
+  }
+};
+constexpr MemoryEffect allocates() { return {}; }
+constexpr MemoryEffect reuses(std::uint8_t mask) { return {.reuses = mask}; }
+constexpr MemoryEffect view() { return {.kind = MemoryEffect::Kind::view}; }
+constexpr MemoryEffect view_or_copy() { return {.kind = MemoryEffect::Kind::view_or_copy}; }
+/// "allocates; in place in a moved input 0 or 1"
+std::string to_string(const MemoryEffect& effect);
+
+/// An output before it exists.
+struct Spec {
+  DType dtype = DType::float32;
+  Shape shape;
+};
+/// The outputs of one call, without a trip to the heap.
+class Specs {
+ public:
+  static constexpr std::size_t kMax = 3;
+
+  Specs(std::initializer_list<Spec> specs) : size_(specs.size()) {
+    internal_check(specs.size() <= kMax, "an op has at most three outputs");
+    std::copy(specs.begin(), specs.end(), specs_.begin());
+  }
+  std::size_t size() const { return size_; }
+  const Spec& operator[](std::size_t i) const { return specs_[i]; }
+  const Spec* begin() const { return specs_.data(); }
+  const Spec* end() const { return specs_.data() + size_; }
+
+ private:
+  std::array<Spec, kMax> specs_;
+  std::size_t size_;
+};
+
+/// How a view reads its input's storage; the offset is relative to the input's first element.
+struct ViewSpec {
+  Shape shape{};
+  Strides strides{};
+  std::int64_t offset = 0;
+};
+
+/// What a kernel works on. In shape rules `in[i].data` and `out` are not there yet.
+struct Kernel {
+  const char* op = nullptr;
+  std::span<const View> in{};
+  std::span<const View> out{};
+  const Attributes& attributes = kNoAttributes;
+  std::span<std::byte> workspace{};
+};
+
+/// A tensor of a reference computation: row-major, in the widest float there is.
+struct Reference {
+  Shape shape{};
+  std::vector<long double> values{};
+};
+
+/// One call that the harness makes: inputs of these shapes with values in [low, high].
+struct Sample {
+  struct Input {
+    Shape shape;
+    double low = -2;
+    double high = 2;
+    std::optional<DType> dtype{};  ///< else every type that the op takes
+    std::vector<double> values{};  ///< else random
+  };
+  std::vector<Input> inputs{};
+  Attributes attributes{};
+};
+
+/// How an elementwise op treats element types.
+enum class TypeRule : std::uint8_t {
+  arithmetic,  ///< T, T -> T in the common type
+  floating,    ///< the same; integers become float32
+  comparison,  ///< T, T -> bool in the common type
+  logic,       ///< everything becomes bool
+  bits,        ///< the same as arithmetic; integers and bool alone
+  select,      ///< bool, T, T -> T
+};
+
+/// What makes an op elementwise.
+struct ElementwiseRecord {
+  TypeRule rule = TypeRule::arithmetic;
+  int arity = 1;
+  bool takes_bool = true;
+  double cost = 1;  ///< relative to an addition
+  std::array<kernels::Body, kDTypes> bodies{};
+  long double (*reference)(const long double* arguments) = nullptr;
+  /// Rejects values that the op is not defined on; called before anything is written.
+  void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
+};
+
+/// Everything the system may ask of an op.
+struct OpRecord {
+  const char* name = nullptr;
+  const char* family = nullptr;
+  const char* signature = nullptr;
+  const char* doc = nullptr;
+  MemoryEffect memory;
+  int outputs = 1;
+  std::uint32_t dtypes = 0;    ///< bit i: input 0 may have type i
+  double tolerance_ulp = 0.5;  ///< stated error bound, in units of the last place of the result
+  const ElementwiseRecord* elementwise = nullptr;
+
+  Specs (*infer)(const Kernel&) = nullptr;
+  /// The shape depends on the data: infer sees the inputs' elements too.
+  bool data_dependent = false;
+  std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
+  std::size_t (*workspace)(const Kernel&) = nullptr;
+  void (*run)(const Kernel&) = nullptr;
+  /// A composite is written in other ops instead of having a kernel.
+  std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
+
+  std::vector<Sample> (*samples)() = nullptr;
+  std::vector<Reference> (*reference)(const std::vector<Reference>&, const Attributes&) = nullptr;
+
+  bool takes(DType dtype) const { return (dtypes >> static_cast<int>(dtype) & 1) != 0; }
+};
+
+/// Sets of element types.
+inline constexpr std::uint32_t kAllTypes = (1u << kDTypes) - 1;
+constexpr std::uint32_t types_where(bool (*predicate)(DType)) {
+  std::uint32_t set = 0;
+  for (int i = 0; i < kDTypes; ++i) set |= predicate(static_cast<DType>(i)) ? 1u << i : 0u;
+  return set;
+}
+inline constexpr std::uint32_t kFloatTypes = types_where(is_floating);
+inline constexpr std::uint32_t kIntegerTypes = types_where(is_integral);
+inline constexpr std::uint32_t kNumberTypes = kFloatTypes | kIntegerTypes;
+
+/// All ops, by family.
+const std::vector<const OpRecord*>& all_ops();
+/// nullptr if there is none.
+const OpRecord* find_op(std::string_view name);
+
+}  // namespace tenure::ops

@@ -1,0 +1,399 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::ops {
+namespace {
+
+constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
+
+/// What all views share. Each defines view(), from which its reference follows: an index of the
+/// view is an offset into its row-major input.
+template <class Op>
+struct ViewOp {
+  static constexpr auto family = "views";
+  static constexpr auto memory = ops::view();
+  static constexpr auto types = kAllTypes;
+  static std::vector<Reference> reference(const std::vector<Reference>& in,
+                                          const Attributes& attributes) {
+    const View input{.dtype = DType::float64,
+                     .shape = in[0].shape,
+                     .strides = contiguous_strides(in[0].shape),
+                     .data = nullptr};
+    const Kernel kernel{
+        .op = Op::name, .in = {&input, 1}, .out = {}, .attributes = attributes, .workspace = {}};
+    return {Op::expected(in[0], kernel)};
+  }
+};
+
+struct Transpose : ViewOp<Transpose> {
+  static constexpr auto name = "transpose";
+  static constexpr auto signature = "transpose(x, a = -2, b = -1)";
+  static constexpr auto doc = "two axes exchanged";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const int rank = k.in[0].shape.size();
+    const int a = normalize_axis(k.attributes.integer(0), rank, k.op);
+    const int b = normalize_axis(k.attributes.integer(1), rank, k.op);
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    std::swap(spec.shape[a], spec.shape[b]);
+    std::swap(spec.strides[a], spec.strides[b]);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int rank = x.shape.size();
+    const int a = normalize_axis(k.attributes.integer(0), rank, name);
+    const int b = normalize_axis(k.attributes.integer(1), rank, name);
+    Shape shape = x.shape;
+    std::swap(shape[a], shape[b]);
+    return make_reference(shape, [&](Dims index) {
+      std::swap(index[a], index[b]);
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}},
+             .attributes = Attributes(std::int64_t{-2}, std::int64_t{-1})},
+            {.inputs = {{.shape = {2, 0, 5}}},
+             .attributes = Attributes(std::int64_t{0}, std::int64_t{2})}};
+  }
+};
+
+struct Permute : ViewOp<Permute> {
+  static constexpr auto name = "permute";
+  static constexpr auto signature = "permute(x, order)";
+  static constexpr auto doc = "the axes in a new order";
+  static Axes checked_order(const Axes& order, int rank) {
+    if (order.size() != rank) {
+      throw ShapeError(name, fmt::format("order {} does not have one entry for each of {} axes",
+                                         to_string(order), rank));
+    }
+    normalize_axes(order, rank, name);  // rejects an axis named twice
+    Axes result;
+    for (int i = 0; i < rank; ++i) result.push_back(normalize_axis(order[i], rank, name));
+    return result;
+  }
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const Axes order = checked_order(k.attributes.dims(0), k.in[0].shape.size());
+    ViewSpec spec;
+    for (const std::int64_t axis : order) {
+      spec.shape.push_back(k.in[0].shape[static_cast<int>(axis)]);
+      spec.strides.push_back(k.in[0].strides[static_cast<int>(axis)]);
+    }
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const Axes order = checked_order(k.attributes.dims(0), x.shape.size());
+    Shape shape;
+    for (const std::int64_t axis : order) shape.push_back(x.shape[static_cast<int>(axis)]);
+    return make_reference(shape, [&](const Dims& index) {
+      Dims source = x.shape;
+      for (int i = 0; i < order.size(); ++i) source[static_cast<int>(order[i])] = index[i];
+      return at(x, source);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {2, 3, 4}}}, .attributes = Attributes(Dims{2, 0, 1})},
+            {.inputs = {{.shape = {}}}, .attributes = Attributes(Dims{})}};
+  }
+};
+
+struct Squeeze : ViewOp<Squeeze> {
+  static constexpr auto name = "squeeze";
+  static constexpr auto signature = "squeeze(x, axes = all)";
+  static constexpr auto doc = "without dimensions of size 1";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const Shape& shape = k.in[0].shape;
+    const Axes& given = k.attributes.dims(0);
+    const Axes axes = normalize_axes(given, shape.size(), name);
+    ViewSpec spec;
+    for (int i = 0; i < shape.size(); ++i) {
+      const bool named = std::find(axes.begin(), axes.end(), i) != axes.end();
+      if (named && shape[i] == 1) continue;
+      if (named && !given.empty()) {
+        throw ShapeError(
+            name, fmt::format("axis {} of shape {} does not have size 1", i, to_string(shape)),
+            {shape.to_vector()});
+      }
+      spec.shape.push_back(shape[i]);
+      spec.strides.push_back(k.in[0].strides[i]);
+    }
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    return {.shape = view(k)->shape, .values = x.values};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {1, 3, 1}}}, .attributes = Attributes(Dims{})},
+            {.inputs = {{.shape = {1, 3, 1}}}, .attributes = Attributes(Dims{-1})}};
+  }
+};
+
+struct ExpandDims : ViewOp<ExpandDims> {
+  static constexpr auto name = "expand_dims";
+  static constexpr auto signature = "expand_dims(x, axis)";
+  static constexpr auto doc = "with a new dimension of size 1";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size() + 1, name);
+    spec.shape.insert(axis, 1);
+    spec.strides.insert(axis, 1);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    return {.shape = view(k)->shape, .values = x.values};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {2, 3}}}, .attributes = Attributes(std::int64_t{1})},
+            {.inputs = {{.shape = {}}}, .attributes = Attributes(std::int64_t{-1})}};
+  }
+};
+
+struct BroadcastTo : ViewOp<BroadcastTo> {
+  static constexpr auto name = "broadcast_to";
+  static constexpr auto signature = "broadcast_to(x, shape)";
+  static constexpr auto doc = "repeated along new dimensions and those of size 1";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const Shape& from = k.in[0].shape;
+    const Shape& to = k.attributes.dims(0);
+    check_shape(to, 8, name);
+    if (broadcast(from, to, name) != to) {
+      throw ShapeError(
+          name, fmt::format("shape {} does not broadcast to {}", to_string(from), to_string(to)),
+          {from.to_vector(), to.to_vector()});
+    }
+    return ViewSpec{.shape = to, .strides = broadcast_strides(from, k.in[0].strides, to)};
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const Shape& to = k.attributes.dims(0);
+    const int lead = to.size() - x.shape.size();
+    return make_reference(to, [&](const Dims& index) {
+      Dims source = x.shape;
+      for (int i = 0; i < x.shape.size(); ++i) source[i] = x.shape[i] == 1 ? 0 : index[lead + i];
+      return at(x, source);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 1}}}, .attributes = Attributes(Dims{2, 3, 4})},
+            {.inputs = {{.shape = {}}}, .attributes = Attributes(Dims{0, 2})}};
+  }
+};
+
+/// The first position and the number of elements of start:stop:step on a dimension of size n.
+struct SliceRange {
+  std::int64_t start;
+  std::int64_t count;
+};
+SliceRange slice_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t n) {
+  if (step == 0) throw ValueError("slice: the step is 0");
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? n : n - 1;
+  const auto clamp = [&](std::int64_t position, std::int64_t absent) {
+    if (position == kAbsent) return absent;
+    return std::clamp(position < 0 ? position + n : position, low, high);
+  };
+  const std::int64_t first = clamp(start, step > 0 ? low : high);
+  const std::int64_t last = clamp(stop, step > 0 ? high : low);
+  // Divided in a way that a huge step does not overflow.
+  const std::int64_t span = step > 0 ? last - first : first - last;
+  const std::uint64_t stride =
+      step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
+  const std::int64_t count =
+      span <= 0 ? 0
+                : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
+  return {first, count};
+}
+
+struct Slice : ViewOp<Slice> {
+  static constexpr auto name = "slice";
+  static constexpr auto signature = "slice(x, axis, start, stop = end, step = 1)";
+  static constexpr auto doc = "elements start, start + step, ... before stop along an axis";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
+    const std::int64_t step = k.attributes.integer(3);
+    const SliceRange range =
+        slice_range(k.attributes.integer(1), k.attributes.integer(2), step, spec.shape[axis]);
+    if (range.count > 0) spec.offset = range.start * spec.strides[axis];
+    spec.shape[axis] = range.count;
+    // With one element or none the step is never taken, however large.
+    if (range.count > 1) spec.strides[axis] *= step;
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const std::int64_t n = x.shape[axis];
+    const std::int64_t step = k.attributes.integer(3);
+    std::vector<std::int64_t> positions;
+    std::int64_t start = k.attributes.integer(1);
+    std::int64_t stop = k.attributes.integer(2);
+    start = start == kAbsent ? (step > 0 ? 0 : n - 1) : start < 0 ? start + n : start;
+    if (stop != kAbsent && stop < 0) stop += n;
+    for (std::int64_t i = start; step > 0 ? i < n : i >= 0; i += step) {
+      if (stop != kAbsent && (step > 0 ? i >= stop : i <= stop)) break;
+      if (i >= 0 && i < n) positions.push_back(i);
+    }
+    Shape shape = x.shape;
+    shape[axis] = static_cast<std::int64_t>(positions.size());
+    return make_reference(shape, [&](Dims index) {
+      index[axis] = positions[static_cast<std::size_t>(index[axis])];
+      return at(x, index);
+    });
+  }
+  static Sample sample(const Shape& shape, std::int64_t axis, std::int64_t start, std::int64_t stop,
+                       std::int64_t step) {
+    return {.inputs = {{.shape = shape}}, .attributes = Attributes(axis, start, stop, step)};
+  }
+  static std::vector<Sample> samples() {
+    return {sample({7, 3}, 0, 1, 6, 2), sample({7, 3}, 0, kAbsent, kAbsent, -1),
+            sample({7}, 0, -3, kAbsent, 1), sample({7}, 0, 5, 1, -2), sample({4}, 0, 3, 1, 1)};
+  }
+};
+
+struct Select : ViewOp<Select> {
+  static constexpr auto name = "select";
+  static constexpr auto signature = "select(x, axis, index)";
+  static constexpr auto doc = "one element along an axis, which disappears";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(1);
+    const std::int64_t n = spec.shape[axis];
+    if (index < -n || index >= n) {
+      throw IndexError(name, fmt::format("index {} is outside axis {} of size {}", index, axis, n),
+                       index, n);
+    }
+    spec.offset = (index < 0 ? index + n : index) * spec.strides[axis];
+    spec.shape.erase(axis);
+    spec.strides.erase(axis);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(1);
+    Shape shape = x.shape;
+    shape.erase(axis);
+    return make_reference(shape, [&](Dims rest) {
+      rest.insert(axis, index < 0 ? index + x.shape[axis] : index);
+      return at(x, rest);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {
+        {.inputs = {{.shape = {4, 3}}}, .attributes = Attributes(std::int64_t{0}, std::int64_t{2})},
+        {.inputs = {{.shape = {4, 3}}},
+         .attributes = Attributes(std::int64_t{-1}, std::int64_t{-3})}};
+  }
+};
+
+struct Flip : ViewOp<Flip> {
+  static constexpr auto name = "flip";
+  static constexpr auto signature = "flip(x, axes = all)";
+  static constexpr auto doc = "reversed along axes";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    for (const std::int64_t a : normalize_axes(k.attributes.dims(0), spec.shape.size(), name)) {
+      const int axis = static_cast<int>(a);
+      if (spec.shape[axis] > 0) spec.offset += (spec.shape[axis] - 1) * spec.strides[axis];
+      spec.strides[axis] = -spec.strides[axis];
+    }
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const Axes axes = normalize_axes(k.attributes.dims(0), x.shape.size(), name);
+    return make_reference(x.shape, [&](Dims index) {
+      for (const std::int64_t a : axes) {
+        const int axis = static_cast<int>(a);
+        index[axis] = x.shape[axis] - 1 - index[axis];
+      }
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(Dims{})},
+            {.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(Dims{1})},
+            {.inputs = {{.shape = {0, 4}}}, .attributes = Attributes(Dims{0})}};
+  }
+};
+
+}  // namespace
+
+std::vector<const OpRecord*> view_ops() {
+  return {&record<Transpose>(),   &record<Permute>(), &record<Squeeze>(), &record<ExpandDims>(),
+          &record<BroadcastTo>(), &record<Slice>(),   &record<Select>(),  &record<Flip>()};
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+using ops::Attributes;
+using ops::call;
+using ops::record;
+
+Tensor transpose(const Operand& x, int a, int b) {
+  return call(record<ops::Transpose>(), {x}, Attributes(std::int64_t{a}, std::int64_t{b}));
+}
+Tensor permute(const Operand& x, const Axes& order) {
+  return call(record<ops::Permute>(), {x}, Attributes(order));
+}
+Tensor squeeze(const Operand& x, const Axes& axes) {
+  return call(record<ops::Squeeze>(), {x}, Attributes(axes));
+}
+Tensor expand_dims(const Operand& x, int axis) {
+  return call(record<ops::ExpandDims>(), {x}, Attributes(std::int64_t{axis}));
+}
+Tensor broadcast_to(const Operand& x, const Shape& shape) {
+  return call(record<ops::BroadcastTo>(), {x}, Attributes(shape));
+}
+Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
+             std::optional<std::int64_t> stop, std::int64_t step) {
+  return call(record<ops::Slice>(), {x},
+              Attributes(std::int64_t{axis}, start.value_or(ops::kAbsent),
+                         stop.value_or(ops::kAbsent), step));
+}
+Tensor select(const Operand& x, int axis, std::int64_t index) {
+  return call(record<ops::Select>(), {x}, Attributes(std::int64_t{axis}, index));
+}
+Tensor flip(const Operand& x, const Axes& axes) {
+  return call(record<ops::Flip>(), {x}, Attributes(axes));
+}
+
+std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis) {
+  const Shape& shape = x.tensor().body("split", x.site()).shape;
+  const int along = normalize_axis(axis, shape.size(), "split");
+  std::int64_t sum = 0;
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > shape[along] - sum) sum = -1;
+    if (sum < 0) break;
+    sum += size;
+  }
+  if (sum != shape[along]) {
+    throw ShapeError("split", fmt::format("the sizes do not add up to {}", shape[along]),
+                     {shape.to_vector()});
+  }
+  std::vector<Tensor> pieces;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    pieces.push_back(slice(Operand(x.tensor(), x.site()), along, start, start + size));
+    start += size;
+  }
+  x.consume();
+  return pieces;
+}
+
+std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
+  const Shape& shape = x.tensor().body("split", x.site()).shape;
+  const int along = normalize_axis(axis, shape.size(), "split");
+  if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
+  if (shape[along] % size != 0) sizes.push_back(shape[along] % size);
+  return split(x, sizes, axis);
+}
+
+}  // namespace tenure

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "tenure/ops/operand.h"
+
+namespace tenure {
+
+/// The same elements in another shape; one dimension may be -1. A view where the layout allows.
+Tensor reshape(const Operand& x, const Shape& shape);
+/// One dimension less for each in [first, last], which merge. A view where the layout allows.
+Tensor flatten(const Operand& x, int first = 0, int last = -1);
+/// The two axes exchanged; a view.
+Tensor transpose(const Operand& x, int a = -2, int b = -1);
+/// The axes in a new order; a view.
+Tensor permute(const Operand& x, const Axes& order);
+/// Without dimensions of size 1: those given, or all; a view.
+Tensor squeeze(const Operand& x, const Axes& axes = {});
+/// With a new dimension of size 1 at `axis` of the result; a view.
+Tensor expand_dims(const Operand& x, int axis);
+/// Repeated along new dimensions and those of size 1; a view.
+Tensor broadcast_to(const Operand& x, const Shape& shape);
+/// Elements start, start + step, ... before stop along an axis; negative positions count from the
+/// end, and NumPy's clamping rules hold; a view.
+Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
+             std::optional<std::int64_t> stop = std::nullopt, std::int64_t step = 1);
+/// Element `index` along an axis, which disappears; a view.
+Tensor select(const Operand& x, int axis, std::int64_t index);
+/// Reversed along axes (all if none are given); a view.
+Tensor flip(const Operand& x, const Axes& axes = {});
+/// Pieces along an axis, each `size` long but for the last; views.
+std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis = 0);
+/// Pieces of the given sizes, which add up to the axis; views.
+std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis = 0);
+
+/// A tensor of its own with the same elements, contiguous.
+Tensor clone(const Operand& x);
+/// x itself, sharing the storage, if it is contiguous; else a contiguous copy.
+Tensor contiguous(const Operand& x);
+/// The elements converted to another type; docs/promotion.md says how.
+Tensor cast(const Operand& x, DType dtype);
+
+/// Tensors one after the other along an existing axis.
+Tensor concat(const OperandList& tensors, int axis = 0);
+/// Tensors of one shape one after the other along a new axis.
+Tensor stack(const OperandList& tensors, int axis = 0);
+
+}  // namespace tenure

@@ -1,0 +1,106 @@
+#include "tenure/ops/types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace tenure::ops {
+namespace {
+
+Scalar::Kind kind_of(DType dtype) {
+  if (dtype == DType::boolean) return Scalar::Kind::boolean;
+  return is_floating(dtype) ? Scalar::Kind::floating : Scalar::Kind::integer;
+}
+
+/// 16-bit floats are computed with in float32.
+DType compute_type(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
+}
+
+[[noreturn]] void throw_type(const OpRecord& op, DType dtype) {
+  std::string taken;
+  for (int i = 0; i < kDTypes; ++i) {
+    if (op.takes(static_cast<DType>(i))) {
+      taken += fmt::format("{}{}", taken.empty() ? "" : ", ", name_of(static_cast<DType>(i)));
+    }
+  }
+  throw DTypeError(op.name, fmt::format("does not take {}; it takes {}", name_of(dtype), taken));
+}
+
+}  // namespace
+
+DType common_type(std::span<const Operand> operands) {
+  bool any_tensor = false;
+  DType type = DType::boolean;
+  for (const Operand& operand : operands) {
+    if (operand.is_scalar()) continue;
+    const DType dtype = operand.tensor().dtype();
+    type = any_tensor ? promote(type, dtype) : dtype;
+    any_tensor = true;
+  }
+  for (const Operand& operand : operands) {
+    if (!operand.is_scalar()) continue;
+    if (!any_tensor || operand.scalar().kind > kind_of(type)) {
+      type = any_tensor ? operand.scalar().dtype() : promote(type, operand.scalar().dtype());
+    }
+  }
+  return type;
+}
+
+ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands) {
+  const ElementwiseRecord& e = *op.elementwise;
+  const bool selects = e.rule == TypeRule::select;
+  DType common = common_type(selects ? operands.subspan(1) : operands);
+  if (selects) {
+    const Operand& condition = operands[0];
+    const DType type =
+        condition.is_scalar() ? condition.scalar().dtype() : condition.tensor().dtype();
+    if (type != DType::boolean) {
+      throw DTypeError(op.name, fmt::format("the condition is {}, not bool", name_of(type)));
+    }
+  } else if (!op.takes(common)) {
+    throw_type(op, common);
+  }
+  if (e.rule == TypeRule::floating && !is_floating(common)) common = DType::float32;
+  ElementwiseTypes types;
+  types.compute = e.rule == TypeRule::logic ? DType::boolean : compute_type(common);
+  types.in.fill(types.compute);
+  if (selects) types.in[0] = DType::boolean;
+  const bool tests = e.rule == TypeRule::comparison || e.rule == TypeRule::logic;
+  types.body_out = tests ? DType::boolean : types.compute;
+  types.result = tests ? DType::boolean : common;
+  internal_check(e.bodies[static_cast<std::size_t>(types.compute)] != nullptr,
+                 "an elementwise op takes a type that it has no body for");
+  return types;
+}
+
+void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op) {
+  visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
+    T value;
+    if constexpr (std::is_same_v<T, bool>) {
+      value = scalar.floating != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      const bool fits =
+          scalar.kind == Scalar::Kind::floating
+              ? scalar.floating >= static_cast<double>(std::numeric_limits<T>::min()) &&
+                    scalar.floating <= static_cast<double>(std::numeric_limits<T>::max()) &&
+                    (sizeof(T) < 8 || scalar.floating < 0x1p63)
+              : scalar.integer >= std::numeric_limits<T>::min() &&
+                    scalar.integer <= std::numeric_limits<T>::max();
+      if (!fits) {
+        throw ValueError(fmt::format("{}: the number {} does not fit in {}", op, scalar.floating,
+                                     name_of(dtype)));
+      }
+      value = scalar.kind == Scalar::Kind::floating ? static_cast<T>(scalar.floating)
+                                                    : static_cast<T>(scalar.integer);
+    } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      value = T(static_cast<float>(scalar.floating));
+    } else {
+      value = static_cast<T>(scalar.floating);
+    }
+    *static_cast<T*>(to) = value;
+  });
+}
+
+}  // namespace tenure::ops

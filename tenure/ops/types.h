@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+/// The element type in which operands meet: tensors promote, numbers only if their kind is above
+/// every tensor's.
+DType common_type(std::span<const Operand> operands);
+
+/// The types of one elementwise call.
+struct ElementwiseTypes {
+  std::array<DType, kernels::kMaxArity> in{};  ///< what the body reads
+  DType compute{};                             ///< which body
+  DType body_out{};                            ///< what the body writes
+  DType result{};                              ///< what the caller gets
+};
+/// Throws DTypeError where the op does not take the operands' types.
+ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands);
+
+/// Writes a number as an element. Throws ValueError if an integer type cannot hold it.
+void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op);
+
+}  // namespace tenure::ops

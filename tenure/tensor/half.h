@@ -1,0 +1,68 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace tenure {
+
+/// IEEE 754 binary16, as stored. Arithmetic happens in float.
+struct Half {
+  std::uint16_t bits = 0;
+
+  Half() = default;
+  explicit Half(float value) : bits(encode(value)) {}
+  static constexpr Half from_bits(std::uint16_t bits) {
+    Half h;
+    h.bits = bits;
+    return h;
+  }
+  operator float() const { return decode(bits); }
+
+  static std::uint16_t encode(float value) {
+    const auto f = std::bit_cast<std::uint32_t>(value);
+    const auto sign = static_cast<std::uint16_t>((f >> 16) & 0x8000u);
+    const std::uint32_t magnitude = f & 0x7fffffffu;
+    if (magnitude > 0x7f800000u) return sign | 0x7e00u;   // NaN stays quiet
+    if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds past 65504
+    if (magnitude < 0x38800000u) {                        // subnormal: let float addition round
+      const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+      return static_cast<std::uint16_t>(
+          sign | (std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F)));
+    }
+    const std::uint32_t round_to_even = ((magnitude >> 13) & 1u) + 0xfffu;
+    return static_cast<std::uint16_t>(sign | ((magnitude + round_to_even - 0x38000000u) >> 13));
+  }
+  static float decode(std::uint16_t bits) {
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+    const std::uint32_t exponent = (bits >> 10) & 0x1fu;
+    const std::uint32_t fraction = bits & 0x3ffu;
+    if (exponent == 0x1fu) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
+    if (exponent == 0) {
+      const float value = static_cast<float>(fraction) * 0x1p-24F;
+      return sign ? -value : value;
+    }
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+  }
+};
+
+/// The upper half of a float: eight exponent bits, seven fraction bits.
+struct BFloat16 {
+  std::uint16_t bits = 0;
+
+  BFloat16() = default;
+  explicit BFloat16(float value) : bits(encode(value)) {}
+  static constexpr BFloat16 from_bits(std::uint16_t bits) {
+    BFloat16 b;
+    b.bits = bits;
+    return b;
+  }
+  operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+
+  static std::uint16_t encode(float value) {
+    const auto f = std::bit_cast<std::uint32_t>(value);
+    if ((f & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((f >> 16) | 0x40u);
+    return static_cast<std::uint16_t>((f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
+  }
+};
+
+}  // namespace tenure

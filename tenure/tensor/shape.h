@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure {
+
+/// Tensors have at most this many dimensions: shapes and strides live inside the tensor's own
+/// block, so no shape ever allocates.
+inline constexpr int kMaxRank = 8;
+
+/// Up to kMaxRank integers, in place: a shape, strides (counted in elements), or a list of axes.
+class Dims {
+ public:
+  constexpr Dims() = default;
+  Dims(std::initializer_list<std::int64_t> values)
+      : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
+  Dims(const std::vector<std::int64_t>& values)
+      : Dims(std::span<const std::int64_t>(values.data(), values.size())) {}
+  /// Throws ShapeError past kMaxRank.
+  explicit Dims(std::span<const std::int64_t> values);
+  static Dims filled(int rank, std::int64_t value);
+
+  constexpr int size() const { return rank_; }
+  constexpr bool empty() const { return rank_ == 0; }
+  constexpr std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+  constexpr std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  constexpr const std::int64_t* begin() const { return values_.data(); }
+  constexpr const std::int64_t* end() const { return values_.data() + rank_; }
+  constexpr std::int64_t* begin() { return values_.data(); }
+  constexpr std::int64_t* end() { return values_.data() + rank_; }
+  constexpr std::int64_t back() const { return (*this)[rank_ - 1]; }
+
+  /// Throws ShapeError past kMaxRank.
+  void push_back(std::int64_t value);
+  void insert(int at, std::int64_t value);
+  void erase(int at);
+  std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
+
+  friend constexpr bool operator==(const Dims& a, const Dims& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int i = 0; i < a.rank_; ++i) {
+      if (a[i] != b[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  // Left uninitialized on purpose past rank_: a shape is made for every tensor.
+  std::array<std::int64_t, kMaxRank> values_;
+  std::uint8_t rank_ = 0;
+};
+
+using Shape = Dims;
+using Strides = Dims;
+using Axes = Dims;
+
+/// "[2, 3]"
+std::string to_string(const Dims& dims);
+std::ostream& operator<<(std::ostream& out, const Dims& dims);
+
+/// Number of elements of a shape that passed check_shape.
+constexpr std::int64_t count(const Shape& shape) {
+  std::int64_t n = 1;
+  for (std::int64_t d : shape) n *= d;
+  return n;
+}
+
+/// Throws ShapeError if a dimension is negative or the elements of `size` bytes each do not fit
+/// in 63 bits. Returns the number of elements.
+std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op);
+
+/// Strides of a row-major tensor without gaps.
+Strides contiguous_strides(const Shape& shape);
+bool is_contiguous(const Shape& shape, const Strides& strides);
+
+/// The shape that two shapes meet in under NumPy's broadcasting rule. Throws ShapeError.
+Shape broadcast(const Shape& a, const Shape& b, std::string_view op);
+/// Strides that read a tensor of `shape` as if it had shape `to`, to which it broadcasts.
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& to);
+
+/// `axis` in [0, rank), counting from the end if negative. Throws IndexError.
+int normalize_axis(std::int64_t axis, int rank, std::string_view op);
+/// Every axis normalized, sorted, and checked for duplicates; all axes if `axes` is empty.
+Axes normalize_axes(const Axes& axes, int rank, std::string_view op);
+
+}  // namespace tenure

@@ -1,0 +1,188 @@
+#include "tenure/tensor/tensor.h"
+
+#include <fmt/format.h>
+
+#include <new>
+
+#include "tenure/tensor/strided.h"
+
+namespace tenure {
+namespace {
+
+std::string describe(const TensorBody& body) {
+  const std::string name = body.name();
+  return fmt::format("tensor {}{} ({}{})", body.id(), name.empty() ? "" : " \"" + name + "\"",
+                     name_of(body.dtype), to_string(body.shape));
+}
+
+std::string with_scope(const char* op, const TensorBody& body) {
+  return body.path() == nullptr ? std::string(op)
+                                : fmt::format("{} in scope {}", op, body.path()->text());
+}
+
+/// Copies all elements of `body` in row-major order to `to`, converted.
+template <class T>
+void copy_elements(const TensorBody& body, const void* data, T* to) {
+  visit_dtype(body.dtype, [&]<class From>(TypeTag<From>) {
+    const auto* const from = static_cast<const From*>(data);
+    for_each_offset(body.shape, body.strides, [&](std::int64_t offset) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+        *to++ = T(static_cast<float>(from[offset]));
+      } else {
+        *to++ = static_cast<T>(from[offset]);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dtype,
+                   const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
+                   Site site, HolderKind kind) {
+  void* slot = nullptr;
+  try {
+    slot = mem::allocate_tenant(context);
+  } catch (...) {
+    storage->release();
+    throw;
+  }
+  auto* const body = new (slot) TensorBody(dtype, shape, strides, offset);
+  mem::begin_tenancy(context, *body, storage, op, site, kind);
+  return Tensor::adopt(body);
+}
+
+PendingTensor::PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape)
+    : context_(context), slot_(mem::allocate_tenant(context)), dtype_(dtype), shape_(shape) {
+  try {
+    storage_ =
+        mem::Storage::allocate(context, static_cast<std::size_t>(count(shape)) * size_of(dtype));
+  } catch (...) {
+    mem::free_tenant(context_, slot_);
+    throw;
+  }
+}
+
+PendingTensor::PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape,
+                             TensorBody& donor)
+    : context_(context),
+      slot_(mem::allocate_tenant(context)),
+      storage_(donor.storage()),
+      donor_(&donor),
+      dtype_(dtype),
+      shape_(shape) {}
+
+PendingTensor::~PendingTensor() {
+  if (slot_ == nullptr) return;
+  mem::free_tenant(context_, slot_);
+  if (donor_ == nullptr) storage_->release();
+}
+
+Tensor PendingTensor::finish(const char* op, Site site) noexcept {
+  if (donor_ != nullptr) donor_->take_storage();
+  auto* const body = new (slot_) TensorBody(dtype_, shape_, contiguous_strides(shape_), 0);
+  slot_ = nullptr;
+  mem::begin_tenancy(context_, *body, storage_, op, site, HolderKind::user);
+  return Tensor::adopt(body);
+}
+
+void throw_disposed(const TensorBody& body, const char* user, Site site) {
+  const char* const by = body.disposed_by();
+  throw DisposedError({.id = body.id(),
+                       .tensor = describe(body),
+                       .created_by = with_scope(body.op(), body),
+                       .created = body.created(),
+                       .disposed_by = by == nullptr ? "" : by,
+                       .disposed = body.disposed(),
+                       .used_by = user,
+                       .used = site});
+}
+
+std::int64_t Tensor::dim(int axis) const {
+  const TensorBody& b = body("dim()");
+  return b.shape[normalize_axis(axis, b.shape.size(), "dim()")];
+}
+
+Tensor& Tensor::set_name(const std::string& name) {
+  body("set_name()").set_name(name);
+  return *this;
+}
+
+std::string Tensor::scope() const {
+  const mem::NamePath* const path = body("scope()").path();
+  return path == nullptr ? std::string() : path->text();
+}
+
+void Tensor::dispose(Site site) const { body("dispose()", site).dispose("dispose()", site); }
+
+bool Tensor::is_sole_holder() const {
+  const TensorBody& b = body("is_sole_holder()");
+  if (!b.sole_handle()) return false;
+  const mem::Storage* const storage = b.storage();
+  return storage != nullptr && !storage->is_shared();
+}
+
+template <Element T>
+T Tensor::item(Site site) const {
+  TensorBody& b = body("item()", site);
+  if (count(b.shape) != 1) {
+    throw ShapeError(
+        "item()",
+        fmt::format("shape {} has {} elements, not one", to_string(b.shape), count(b.shape)),
+        {b.shape.to_vector()});
+  }
+  const Pin pin(b, "item()", site);
+  T value;
+  copy_elements(b, pin.data(), &value);
+  return value;
+}
+
+template <Element T>
+std::vector<T> Tensor::to_vector(Site site) const {
+  TensorBody& b = body("to_vector()", site);
+  const Pin pin(b, "to_vector()", site);
+  if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no array to copy to
+    std::vector<bool> values;
+    values.reserve(static_cast<std::size_t>(count(b.shape)));
+    visit_dtype(b.dtype, [&]<class From>(TypeTag<From>) {
+      const auto* const from = static_cast<const From*>(pin.data());
+      for_each_offset(b.shape, b.strides,
+                      [&](std::int64_t o) { values.push_back(static_cast<bool>(from[o])); });
+    });
+    return values;
+  } else {
+    std::vector<T> values(static_cast<std::size_t>(count(b.shape)));
+    copy_elements(b, pin.data(), values.data());
+    return values;
+  }
+}
+
+void* Tensor::contiguous_data(DType wanted, Site site) const {
+  TensorBody& b = body("span()", site);
+  if (b.dtype != wanted) {
+    throw DTypeError("span()",
+                     fmt::format("the elements are {}, not {}", name_of(b.dtype), name_of(wanted)));
+  }
+  if (!is_contiguous()) {
+    throw ShapeError("span()", "the elements do not lie one after the other; use contiguous()",
+                     {b.shape.to_vector()});
+  }
+  return Pin(b, "span()", site).data();
+}
+
+#define TENURE_INSTANTIATE(T)             \
+  template T Tensor::item<T>(Site) const; \
+  template std::vector<T> Tensor::to_vector<T>(Site) const;
+TENURE_INSTANTIATE(bool)
+TENURE_INSTANTIATE(std::uint8_t)
+TENURE_INSTANTIATE(std::int8_t)
+TENURE_INSTANTIATE(std::int16_t)
+TENURE_INSTANTIATE(std::int32_t)
+TENURE_INSTANTIATE(std::int64_t)
+TENURE_INSTANTIATE(Half)
+TENURE_INSTANTIATE(BFloat16)
+TENURE_INSTANTIATE(float)
+TENURE_INSTANTIATE(double)
+#undef TENURE_INSTANTIATE
+
+}  // namespace tenure

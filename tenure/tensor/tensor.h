@@ -1,0 +1,200 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/tenant.h"
+#include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
+
+namespace tenure {
+
+/// The tensor behind the handles: its identity and storage (Tenant), and how to read the data.
+class TensorBody final : public mem::Tenant {
+ public:
+  TensorBody(DType dtype, const Shape& shape, const Strides& strides, std::int64_t offset)
+      : shape(shape),
+        strides(strides),
+        offset(offset),
+        dtype(dtype),
+        contiguous(tenure::is_contiguous(shape, strides)) {}
+
+  Shape shape;
+  Strides strides;      ///< in elements
+  std::int64_t offset;  ///< of the first element, in elements from the storage's beginning
+  DType dtype;
+  bool contiguous;
+};
+static_assert(sizeof(TensorBody) <= mem::kTenantSlot);
+
+/// A handle to a tensor. Copies are the same tensor: one id, one life. A handle that was
+/// default-constructed or moved from is empty; using it throws EmptyTensorError.
+class Tensor {
+ public:
+  constexpr Tensor() noexcept = default;
+  Tensor(const Tensor& other) noexcept : body_(other.body_) {
+    if (body_ != nullptr) body_->retain();
+  }
+  Tensor(Tensor&& other) noexcept : body_(std::exchange(other.body_, nullptr)) {}
+  Tensor& operator=(const Tensor& other) noexcept {
+    Tensor(other).swap(*this);
+    return *this;
+  }
+  Tensor& operator=(Tensor&& other) noexcept {
+    Tensor(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Tensor() {
+    if (body_ != nullptr) body_->release();
+  }
+  void swap(Tensor& other) noexcept { std::swap(body_, other.body_); }
+
+  /// False for an empty handle. A disposed tensor is still defined.
+  bool defined() const noexcept { return body_ != nullptr; }
+
+  // Metadata: readable for good, also after dispose().
+  const Shape& shape() const { return body("shape()").shape; }
+  const Strides& strides() const { return body("strides()").strides; }
+  DType dtype() const { return body("dtype()").dtype; }
+  Device device() const { return static_cast<void>(body("device()")), cpu; }
+  int rank() const { return body("rank()").shape.size(); }
+  /// Number of elements.
+  std::int64_t size() const { return count(body("size()").shape); }
+  /// Size of dimension `axis`, which may be negative. Throws IndexError.
+  std::int64_t dim(int axis) const;
+  /// Bytes of its elements; a view's are part of its storage's.
+  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * size_of(dtype()); }
+  bool is_contiguous() const { return body("is_contiguous()").contiguous; }
+  std::uint64_t id() const { return body("id()").id(); }
+  std::string name() const { return body("name()").name(); }
+  Tensor& set_name(const std::string& name);
+  /// Name of the op that made it.
+  std::string op() const { return body("op()").op(); }
+  Site created() const { return body("created()").created(); }
+  /// The named scopes it was made in, as "outer/inner".
+  std::string scope() const;
+
+  /// Gives up the data: it is freed at once unless a view, a clone of this storage or a
+  /// computation still holds it. All copies of this handle see it. Doing it again does nothing.
+  void dispose(Site site = Site::current()) const;
+  bool is_disposed() const { return body("is_disposed()").is_disposed(); }
+  /// True when this is the tensor's only handle and the tensor its storage's only holder.
+  bool is_sole_holder() const;
+
+  // Data. Each throws DisposedError if it is gone.
+
+  /// The only element, converted to T. Throws ShapeError unless there is exactly one.
+  template <Element T>
+  T item(Site site = Site::current()) const;
+  /// All elements in row-major order, converted to T.
+  template <Element T>
+  std::vector<T> to_vector(Site site = Site::current()) const;
+  /// The elements in place; T must be the element type and the layout contiguous. Valid until the
+  /// data is disposed.
+  template <Element T>
+  std::span<const T> span(Site site = Site::current()) const {
+    return {static_cast<const T*>(contiguous_data(dtype_of<T>(), site)),
+            static_cast<std::size_t>(size())};
+  }
+  /// The same, to write to. Every tensor that shares the storage sees what is written.
+  template <Element T>
+  std::span<T> mutable_span(Site site = Site::current()) const {
+    return {static_cast<T*>(contiguous_data(dtype_of<T>(), site)),
+            static_cast<std::size_t>(size())};
+  }
+
+  /// For the layers above: the body, or EmptyTensorError in the name of `user`.
+  TensorBody& body(const char* user, Site site = Site::current()) const {
+    if (body_ == nullptr) [[unlikely]]
+      throw EmptyTensorError(user, site);
+    return *body_;
+  }
+  TensorBody* body_or_null() const noexcept { return body_; }
+  /// Takes over a body's first handle.
+  static Tensor adopt(TensorBody* body) noexcept {
+    Tensor tensor;
+    tensor.body_ = body;
+    return tensor;
+  }
+
+ private:
+  void* contiguous_data(DType wanted, Site site) const;
+
+  TensorBody* body_ = nullptr;
+};
+
+/// Makes a tensor over `storage`, taking over the caller's reference; on OutOfMemory that reference
+/// is given up too. `op` has static storage duration.
+Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dtype,
+                   const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
+                   Site site, HolderKind kind = HolderKind::user);
+/// A tensor in the making: everything that can fail happens before its data is written, so that a
+/// kernel may overwrite an input that the new tensor takes over.
+class PendingTensor {
+ public:
+  /// With a new storage.
+  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape);
+  /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
+  /// caller has. It stays the donor's until finish().
+  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
+  ~PendingTensor();
+  PendingTensor(const PendingTensor&) = delete;
+  PendingTensor& operator=(const PendingTensor&) = delete;
+
+  void* data() const noexcept { return storage_->data(); }
+  Tensor finish(const char* op, Site site) noexcept;
+
+ private:
+  mem::ThreadContext& context_;
+  void* slot_;
+  mem::Storage* storage_;
+  TensorBody* donor_ = nullptr;
+  DType dtype_;
+  Shape shape_;
+};
+
+/// Throws DisposedError: `user` at `site` wanted the data of `body`.
+[[noreturn]] void throw_disposed(const TensorBody& body, const char* user, Site site);
+
+/// Keeps the data of a tensor alive while it is computed with.
+class Pin {
+ public:
+  Pin(TensorBody& body, const char* user, Site site)
+      : context_(mem::this_thread()), body_(body), storage_(body.pin(context_)) {
+    if (storage_ == nullptr) [[unlikely]]
+      throw_disposed(body, user, site);
+  }
+  ~Pin() { body_.unpin(context_); }
+  Pin(const Pin&) = delete;
+  Pin& operator=(const Pin&) = delete;
+
+  mem::Storage* storage() const noexcept { return storage_; }
+  /// The first element.
+  void* data() const noexcept {
+    return static_cast<std::byte*>(storage_->data()) +
+           body_.offset * static_cast<std::int64_t>(size_of(body_.dtype));
+  }
+
+ private:
+  mem::ThreadContext& context_;
+  TensorBody& body_;
+  mem::Storage* storage_;
+};
+
+/// Excludes a tensor from every scope: it lives until its handles go or it is disposed.
+inline Tensor keep(Tensor tensor, Site site = Site::current()) {
+  tensor.body("keep()", site).keep();
+  return tensor;
+}
+
+/// Shape, type and elements, large tensors shortened.
+std::string to_string(const Tensor& tensor);
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+}  // namespace tenure

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# check.sh BUILD_DIR BUILD_TYPE COMPILER
+#
+# Installs the built tree into an empty prefix, moves the prefix (an installation must be
+# relocatable), and uses it from outside: through find_package(tenure), then through pkg-config.
+set -euo pipefail
+
+build_dir=$1 build_type=$2 compiler=$3
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/prefix
+expected=5.7842
+
+expect_output() {
+  local actual
+  actual=$("$2")
+  if [[ $actual != "$expected" ]]; then
+    echo "$1: the program printed '$actual' instead of '$expected'" >&2
+    exit 1
+  fi
+  echo "$1: ok"
+}
+
+cmake --install "$build_dir" --prefix "$scratch/staging" >"$scratch/install.log"
+mv "$scratch/staging" "$prefix"
+if find "$prefix" -name '*-inl.h' | grep .; then
+  echo "internal headers were installed" >&2
+  exit 1
+fi
+
+cmake -G Ninja -S "$here/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" >"$scratch/configure.log"
+cmake --build "$scratch/build" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+expect_output "find_package(tenure)" "$scratch/build/outside"
+
+pc=$(find "$prefix" -name tenure.pc)
+libdir=$(dirname "$(dirname "$pc")")
+export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$libdir
+static=--static
+[[ -e $libdir/libtenure.so ]] && static=
+# shellcheck disable=SC2046  # The flags are words.
+"$compiler" -std=c++20 "$here/program.cpp" -o "$scratch/outside" \
+  $(pkg-config --cflags tenure) $(pkg-config $static --libs tenure)
+expect_output "pkg-config tenure" "$scratch/outside"

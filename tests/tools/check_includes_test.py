@@ -1,0 +1,98 @@
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import check_includes  # noqa: E402
+
+
+class CheckIncludesTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = Path(scratch.name)
+
+    def write(self, path, text):
+        file = self.root / "tenure" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def problems(self):
+        return [f"{file}:{line}: {text}" for file, line, text in check_includes.check_tree(self.root)]
+
+    def assert_only_problem(self, start):
+        problems = self.problems()
+        self.assertEqual(len(problems), 1, problems)
+        self.assertTrue(problems[0].startswith(start), problems[0])
+
+    def test_accepts_includes_along_the_arrows(self):
+        self.write("base/units.h", "#pragma once\n#include <cstddef>\n")
+        self.write("memory/pool.h", '#pragma once\n#include "tenure/base/units.h"\n')
+        self.write("ops/add.cpp", '#include <hwy/highway.h>\n#include "tenure/memory/pool.h"\n')
+        self.write("tenure.h", '#pragma once\n#include "tenure/ops/add.h"\n')
+        self.assertEqual(self.problems(), [])
+
+    def test_rejects_an_include_against_the_arrows(self):
+        self.write("memory/pool.cpp", '// first\n#include "tenure/tensor/tensor.h"\n')
+        self.assert_only_problem(
+            'tenure/memory/pool.cpp:2: memory/ may not include "tenure/tensor/tensor.h"; '
+            "allowed: base, memory"
+        )
+
+    def test_rejects_eager_and_graph_including_each_other(self):
+        self.write("eager/run.cpp", '#include "tenure/graph/ir.h"\n')
+        self.write("graph/ir.cpp", '#include "tenure/eager/run.h"\n')
+        self.assertEqual(len(self.problems()), 2)
+
+    def test_rejects_the_umbrella_header_inside_the_library(self):
+        self.write("nn/layer.cpp", '#include "tenure/tenure.h"\n')
+        self.assert_only_problem("tenure/nn/layer.cpp:1:")
+
+    def test_rejects_a_header_without_guard(self):
+        self.write("base/units.h", "#include <cstddef>\n")
+        self.assert_only_problem("tenure/base/units.h:1: no #pragma once")
+
+    def test_accepts_toggle_guards_and_libraries_in_internal_headers(self):
+        self.write("kernels/cpu/loop-inl.h", "#ifdef TOGGLE\n#endif\n#include <hwy/highway.h>\n")
+        self.assertEqual(self.problems(), [])
+
+    def test_rejects_a_library_in_an_installed_header(self):
+        self.write("base/text.h", "#pragma once\n#include <fmt/format.h>\n")
+        self.assert_only_problem("tenure/base/text.h:2: <fmt/format.h>")
+
+    def test_rejects_a_relative_include(self):
+        self.write("base/text.cpp", '#include "text.h"\n')
+        self.assert_only_problem("tenure/base/text.cpp:1:")
+
+    def test_rejects_a_long_file(self):
+        self.write("base/long.cpp", "\n" * 801)
+        self.assert_only_problem("tenure/base/long.cpp:801:")
+
+    def test_rejects_an_unknown_folder(self):
+        self.write("misc/a.cpp", "")
+        self.assert_only_problem("tenure/misc/a.cpp:1:")
+
+    def test_rejects_links_that_differ_from_the_arrows(self):
+        self.write("tensor/CMakeLists.txt", "tenure_folder(tensor DEPENDS memory graph)\n")
+        self.assert_only_problem("tenure/tensor/CMakeLists.txt:1: tensor must link: memory")
+
+    def test_exit_status(self):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            self.write("base/units.h", "#pragma once\n")
+            self.assertEqual(check_includes.main([str(self.root)]), 0)
+            self.write("base/units.h", "")
+            self.assertEqual(check_includes.main([str(self.root)]), 1)
+        self.assertIn("tenure/base/units.h:1:", output.getvalue())
+
+    def test_the_arrows_have_no_cycle(self):
+        for folder, below in check_includes.ARROWS.items():
+            for lower in below:
+                self.assertNotIn(folder, check_includes.reachable(lower))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Checks the structure of tenure/: include directions, header guards, file sizes.
+
+usage: check_includes.py [ROOT]
+
+Prints one `file:line: problem` for each violation and exits with 1 if there is any.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Folder -> the folders right below it. A folder may include itself and whatever can be reached
+# along these arrows; each folder's CMakeLists.txt links exactly the folders named here.
+ARROWS = {
+    "base": [],
+    "memory": ["base"],
+    "planner": ["base"],
+    "tensor": ["memory"],
+    "kernels": ["tensor"],
+    "ops": ["kernels", "tensor"],
+    "eager": ["ops"],
+    "graph": ["ops", "planner"],
+    "autograd": ["ops", "eager", "graph"],
+    "nn": ["autograd"],
+    "data": ["tensor"],
+    "io": ["nn", "graph"],
+    "profile": ["memory", "graph"],
+}
+
+MAX_LINES = 800
+SOURCES = {".h", ".cpp", ".cu"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+FOLDER = re.compile(r"tenure_folder\(\s*(\w+)\s*(?:DEPENDS([^)]*))?\)")
+STANDARD = re.compile(r"[a-z_]+|sanitizer/\w+\.h")  # The latter come with the compiler.
+
+
+def reachable(folder, arrows=ARROWS):
+    """The folders that `folder` may include, itself among them."""
+    seen, pending = set(), [folder]
+    while pending:
+        current = pending.pop()
+        if current not in seen:
+            seen.add(current)
+            pending += arrows[current]
+    return seen
+
+
+def include_problem(folder, is_public_header, bracket, target):
+    """What is wrong with one include of a file in `folder` (None: the root), or None."""
+    if target.startswith("tenure/"):
+        parts = target.split("/")
+        if folder is None:  # The umbrella header sees everything.
+            return None
+        if len(parts) == 2:
+            return f'"{target}" is for users; include the header that declares what is needed'
+        allowed = reachable(folder)
+        if parts[1] not in allowed:
+            return f'{folder}/ may not include "{target}"; allowed: {", ".join(sorted(allowed))}'
+        return None
+    if bracket == '"':
+        return f'"{target}" must be spelled from the root: "tenure/..."'
+    if is_public_header and not STANDARD.fullmatch(target):
+        return (
+            f"<{target}> in an installed header; these include the standard library alone "
+            "(internal headers end in -inl.h)"
+        )
+    return None
+
+
+def check_source(root, path):
+    relative = path.relative_to(root)
+    folder = relative.parts[1] if len(relative.parts) > 2 else None
+    if folder is not None and folder not in ARROWS:
+        yield relative, 1, f"{folder}/ has no line in ARROWS of tools/check_includes.py"
+        return
+
+    is_internal = path.name.endswith("-inl.h")  # These have toggle guards instead.
+    is_public_header = path.suffix == ".h" and not is_internal
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if len(lines) > MAX_LINES:
+        yield relative, MAX_LINES + 1, f"{len(lines)} lines; at most {MAX_LINES}"
+    if is_public_header and "#pragma once" not in lines:
+        yield relative, 1, "no #pragma once"
+    for number, line in enumerate(lines, 1):
+        if match := INCLUDE.match(line):
+            if problem := include_problem(folder, is_public_header, *match.groups()):
+                yield relative, number, problem
+
+
+def check_links(root, path):
+    for name, depends in FOLDER.findall(path.read_text(encoding="utf-8")):
+        expected = sorted(ARROWS.get(name, []))
+        if sorted(depends.split()) != expected:
+            yield path.relative_to(root), 1, f"{name} must link: {' '.join(expected) or 'nothing'}"
+
+
+def check_tree(root):
+    """All violations below root/tenure, as (file, line, problem)."""
+    library = Path(root) / "tenure"
+    problems = []
+    for path in sorted(library.rglob("*")):
+        if path.suffix in SOURCES:
+            problems += check_source(Path(root), path)
+        elif path.name == "CMakeLists.txt":
+            problems += check_links(Path(root), path)
+    return problems
+
+
+def main(arguments):
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    problems = check_tree(root)
+    for file, line, problem in problems:
+        print(f"{file}:{line}: {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the library, the command and the examples, one process per core.
+
+usage: tidy.py BUILD_DIR [--all]
+
+Without --all, only what changed since the branch left main (on main: since the last commit),
+uncommitted changes included. A changed header is checked through the source of the same name or,
+where there is none, through the first source that includes it.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+FOLDERS = ("tenure/", "cli/", "examples/")
+
+
+def git(*arguments):
+    """The output of a git command, or None where it fails."""
+    run = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+    return run.stdout.strip() if run.returncode == 0 else None
+
+
+def base_commit():
+    """The commit that changes are counted from, or None where there is no history."""
+    head = git("rev-parse", "--verify", "HEAD")
+    for branch in ("origin/main", "main"):
+        base = git("merge-base", "HEAD", branch)
+        if base and base != head:
+            return base
+    return git("rev-parse", "--verify", "HEAD~1")
+
+
+def changed_files(base):
+    tracked = git("diff", "--name-only", "--diff-filter=d", base) or ""
+    untracked = git("ls-files", "--others", "--exclude-standard") or ""
+    return {*tracked.splitlines(), *untracked.splitlines()}
+
+
+def source_for_header(header, sources):
+    same_name = str(Path(header).with_suffix(".cpp"))
+    if same_name in sources:
+        return same_name
+    include = f'#include "{header}"'
+    return next((source for source in sources if include in Path(source).read_text()), None)
+
+
+def select(sources, changed):
+    if changed & {".clang-tidy", "tools/tidy.py"}:
+        return sources
+    headers = [file for file in changed if file.endswith(".h") and file.startswith(FOLDERS)]
+    through_headers = {source_for_header(header, sources) for header in headers}
+    return [source for source in sources if source in changed or source in through_headers]
+
+
+def compiled_sources(build_dir):
+    root = Path.cwd()
+    entries = json.loads((build_dir / "compile_commands.json").read_text())
+    files = {Path(entry["file"]) for entry in entries}
+    relative = {str(file.relative_to(root)) for file in files if file.is_relative_to(root)}
+    return sorted(file for file in relative if file.startswith(FOLDERS) and Path(file).exists())
+
+
+def gcc_headers():
+    """GCC's own header folder: omp.h is there. Searched last, so Clang's intrinsics win."""
+    return subprocess.check_output(["g++", "-print-file-name=include"], text=True).strip()
+
+
+def tidy(build_dir, source):
+    command = [
+        "clang-tidy", "-p", str(build_dir), "--quiet", "--warnings-as-errors=*",
+        f"--header-filter=^{re.escape(str(Path.cwd()))}/({'|'.join(FOLDERS)})",
+        f"--extra-arg=-idirafter{gcc_headers()}", "--extra-arg=-Wno-unknown-warning-option", source,
+    ]  # fmt: skip
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    chatter = re.compile(r"^\d+ warnings?.* generated\.$|^Suppressed |^Use -header-filter")
+    errors = [line for line in run.stderr.splitlines() if not chatter.match(line)]
+    return run.returncode, run.stdout + "\n".join(errors)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build_dir", type=Path)
+    parser.add_argument("--all", action="store_true")
+    options = parser.parse_args(arguments)
+
+    sources = compiled_sources(options.build_dir)
+    base = None if options.all else base_commit()
+    chosen = select(sources, changed_files(base)) if base else sources
+    print(f"clang-tidy: {len(chosen)} of {len(sources)} sources", flush=True)
+
+    failed = False
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for status, output in pool.map(lambda source: tidy(options.build_dir, source), chosen):
+            if status != 0:
+                failed = True
+                print(output, flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
