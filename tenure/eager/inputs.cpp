@@ -7,7 +7,8 @@ namespace {
 
 Tensor tensor_of(const Operand& operand, const char* op) {
   const DType dtype = operand.scalar().dtype();
-  PendingTensor pending(mem::this_thread(), dtype, Shape{});
+  const Shape shape{};
+  PendingTensor pending(mem::this_thread(), dtype, shape);
   ops::store_scalar(operand.scalar(), dtype, pending.data(), op);
   return pending.finish("scalar", operand.site());
 }

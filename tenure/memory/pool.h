@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,10 +52,17 @@ constexpr std::size_t bin_bytes(int bin) {
   return bin == kTenantBin ? kTenantSlot : class_bytes(bin);
 }
 
-/// How many blocks of a class a thread keeps before it gives half of them to the shared bin.
-constexpr std::uint32_t bin_capacity(int index) {
-  const std::size_t by_bytes = 128 * KiB / bin_bytes(index);
-  return static_cast<std::uint32_t>(by_bytes < 4 ? 4 : by_bytes > 256 ? 256 : by_bytes);
+/// How many blocks of a bin a thread keeps before it gives half of them to the shared bin.
+inline constexpr std::array<std::uint32_t, kBins> kBinCapacity = [] {
+  std::array<std::uint32_t, kBins> capacity{};
+  for (int bin = 0; bin < kBins; ++bin) {
+    capacity[static_cast<std::size_t>(bin)] =
+        std::clamp(static_cast<std::uint32_t>(128 * KiB / bin_bytes(bin)), 4u, 256u);
+  }
+  return capacity;
+}();
+constexpr std::uint32_t bin_capacity(int bin) {
+  return kBinCapacity[static_cast<std::size_t>(bin)];
 }
 
 inline void* allocate_small(ThreadContext& context, int index) {

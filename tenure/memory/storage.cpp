@@ -82,17 +82,9 @@ Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, D
 
 void Storage::destroy() noexcept {
   ThreadContext& context = this_thread();
-  const auto bytes = static_cast<std::int64_t>(bytes_);
-  if (deleter_ != nullptr) {
-    const std::unique_ptr<Deleter> deleter(deleter_);
-    (*deleter)(data_);
-    context.tally.foreign(-bytes);
-  } else {
-    context.tally.freed(category_, bytes);
-    BudgetAccount::refund_freed(budget_, bytes_);
-  }
-  if (needs_attention(context)) [[unlikely]]
-    record(context, {.kind = MemoryEvent::Kind::free, .storage = serial(), .bytes = bytes});
+  if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
+    settle_accounts(context);
+  if (!is_foreign()) context.tally.freed(category_, static_cast<std::int64_t>(bytes_));
   ChunkHeap::Chunk* const chunk = chunk_;
   const int bin = bin_;
   {
@@ -101,6 +93,19 @@ void Storage::destroy() noexcept {
     free_small(context, bin, this);
   }
   if (chunk != nullptr) heap().free(chunk);
+}
+
+void Storage::settle_accounts(ThreadContext& context) noexcept {
+  if (is_foreign()) {
+    (*deleter_)(data_);
+    delete deleter_;
+    context.tally.foreign(-static_cast<std::int64_t>(bytes_));
+  } else {
+    BudgetAccount::refund_freed(budget_, bytes_);
+  }
+  record(context, {.kind = MemoryEvent::Kind::free,
+                   .storage = serial_,
+                   .bytes = static_cast<std::int64_t>(bytes_)});
 }
 
 }  // namespace tenure::mem

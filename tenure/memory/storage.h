@@ -45,6 +45,7 @@ class alignas(kAlignment) Storage {
   Storage() = default;
   static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
   void destroy() noexcept;
+  void settle_accounts(ThreadContext& context) noexcept;
 
   std::atomic<std::uint32_t> references_{1};
   Category category_ = Category::activation;

@@ -92,7 +92,9 @@ void Tenant::unlink() noexcept {
 
 Storage* Tenant::take_storage() noexcept {
   this_thread().tally.tensors(-1);
-  return reinterpret_cast<Storage*>(storage_.exchange(0, std::memory_order_relaxed));
+  Storage* const taken = storage();
+  storage_.store(0, std::memory_order_relaxed);
+  return taken;
 }
 
 bool Tenant::dispose(const char* by, Site site) noexcept {
@@ -131,25 +133,30 @@ void Tenant::drop_if_unpinned() noexcept {
 
 void Tenant::end() noexcept {
   ThreadContext& context = this_thread();
+  const bool tracked = tracking_.load(std::memory_order_acquire) != Tracking::none;
+  if (tracked && owner_ != &context) [[unlikely]]
+    return end_for_owner(context);
+  // Nobody else knows of it any more.
+  if (const std::uintptr_t word = storage_.load(std::memory_order_acquire); word != 0) {
+    storage_.store(0, std::memory_order_relaxed);
+    context.tally.tensors(-1);
+    reinterpret_cast<Storage*>(word)->release();
+  }
+  announce_end(context);
+  if (tracked) unlink();
+  recycle(context);
+}
+
+/// Ends a tensor that a scope of another thread still lists. Only that thread may touch its list,
+/// so the slot goes to its mailbox, and the scope may be disposing the tensor just now: a tag in
+/// the storage word means that the data is the scope's to drop.
+void Tenant::end_for_owner(ThreadContext& context) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
-  // A tag means that a scope of the owner's thread is disposing it just now: the data is its to
-  // drop. That scope also still tracks the slot.
   if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
     context.tally.tensors(-1);
     reinterpret_cast<Storage*>(word)->release();
   }
-  if (needs_attention(context)) [[unlikely]]
-    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id_, .op = op_});
-  {
-    const VitalSection section(context);
-    id_ = 0;
-  }
-  if (tracking_.load(std::memory_order_acquire) == Tracking::none) return recycle(context);
-  if (owner_ == &context) {
-    unlink();
-    return recycle(context);
-  }
-  // Only the owner's thread may touch its scope's list: leave the slot in its mailbox.
+  announce_end(context);
   ThreadContext& owner = *owner_;
   if (tracking_.exchange(Tracking::ended, std::memory_order_acq_rel) == Tracking::none) {
     return recycle(context);
@@ -157,6 +164,13 @@ void Tenant::end() noexcept {
   next_mail_ = owner.mailbox.load(std::memory_order_relaxed);
   while (!owner.mailbox.compare_exchange_weak(next_mail_, this, std::memory_order_release)) {
   }
+}
+
+void Tenant::announce_end(ThreadContext& context) noexcept {
+  if (needs_attention(context)) [[unlikely]]
+    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id_, .op = op_});
+  const VitalSection section(context);
+  id_ = 0;
 }
 
 void Tenant::recycle(ThreadContext& context) noexcept {

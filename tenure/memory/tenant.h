@@ -140,6 +140,8 @@ class Tenant {
 
   void drop_if_unpinned() noexcept;
   void end() noexcept;
+  void end_for_owner(ThreadContext& context) noexcept;
+  void announce_end(ThreadContext& context) noexcept;
   void recycle(ThreadContext& context) noexcept;
   void link(Scope& scope) noexcept;
   void unlink() noexcept;

@@ -19,5 +19,10 @@ const Family& selection_family();
 
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> copy_ops();
+std::vector<const OpRecord*> linalg_ops();
+std::vector<const OpRecord*> creation_ops();
+std::vector<const OpRecord*> reduction_ops();
+std::vector<const OpRecord*> statistics_ops();
+std::vector<const OpRecord*> axiswise_ops();
 
 }  // namespace tenure::ops

@@ -125,7 +125,8 @@ struct ElementwiseRecord {
   TypeRule rule = TypeRule::arithmetic;
   int arity = 1;
   bool takes_bool = true;
-  double cost = 1;  ///< relative to an addition
+  double cost = 1;         ///< relative to an addition
+  bool may_flush = false;  ///< results below the smallest normal number may come out as 0
   std::array<kernels::Body, kDTypes> bodies{};
   long double (*reference)(const long double* arguments) = nullptr;
   /// Rejects values that the op is not defined on; called before anything is written.
@@ -169,6 +170,9 @@ constexpr std::uint32_t types_where(bool (*predicate)(DType)) {
 inline constexpr std::uint32_t kFloatTypes = types_where(is_floating);
 inline constexpr std::uint32_t kIntegerTypes = types_where(is_integral);
 inline constexpr std::uint32_t kNumberTypes = kFloatTypes | kIntegerTypes;
+/// What tensors of indices may have.
+inline constexpr std::uint32_t kIndexTypes =
+    types_where([](DType dtype) { return dtype == DType::int32 || dtype == DType::int64; });
 
 /// All ops, by family.
 const std::vector<const OpRecord*>& all_ops();

@@ -28,6 +28,8 @@ Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
              std::optional<std::int64_t> stop = std::nullopt, std::int64_t step = 1);
 /// Element `index` along an axis, which disappears; a view.
 Tensor select(const Operand& x, int axis, std::int64_t index);
+/// The elements whose indices along the two axes are equal, along a new last axis; a view.
+Tensor diagonal(const Operand& x, int a = -2, int b = -1);
 /// Reversed along axes (all if none are given); a view.
 Tensor flip(const Operand& x, const Axes& axes = {});
 /// Pieces along an axis, each `size` long but for the last; views.

@@ -103,4 +103,18 @@ void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op) {
   });
 }
 
+Attribute to_attribute(const Scalar& scalar) {
+  if (scalar.kind == Scalar::Kind::floating) return scalar.floating;
+  if (scalar.kind == Scalar::Kind::integer) return scalar.integer;
+  return scalar.integer != 0;
+}
+
+Scalar to_scalar(const Attribute& attribute) {
+  if (const auto* const value = std::get_if<double>(&attribute)) return *value;
+  if (const auto* const value = std::get_if<std::int64_t>(&attribute)) return *value;
+  const auto* const value = std::get_if<bool>(&attribute);
+  internal_check(value != nullptr, "an attribute is no number");
+  return *value;
+}
+
 }  // namespace tenure::ops

@@ -24,4 +24,8 @@ ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> 
 /// Writes a number as an element. Throws ValueError if an integer type cannot hold it.
 void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op);
 
+/// A number as an attribute, and back.
+Attribute to_attribute(const Scalar& scalar);
+Scalar to_scalar(const Attribute& attribute);
+
 }  // namespace tenure::ops

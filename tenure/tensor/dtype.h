@@ -37,10 +37,8 @@ inline constexpr DType bfloat16 = DType::bfloat16;
 inline constexpr DType float32 = DType::float32;
 inline constexpr DType float64 = DType::float64;
 
-constexpr std::size_t size_of(DType dtype) {
-  constexpr std::size_t sizes[kDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
-  return sizes[static_cast<int>(dtype)];
-}
+inline constexpr std::uint8_t kElementSizes[kDTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+constexpr std::size_t size_of(DType dtype) { return kElementSizes[static_cast<int>(dtype)]; }
 constexpr std::string_view name_of(DType dtype) {
   constexpr std::string_view names[kDTypes] = {"bool",    "uint8",  "int8",    "int16",
                                                "int32",   "int64",  "float16", "bfloat16",

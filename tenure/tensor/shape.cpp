@@ -32,10 +32,10 @@ Dims Dims::filled(int rank, std::int64_t value) {
   return dims;
 }
 
-void Dims::push_back(std::int64_t value) { insert(rank_, value); }
+void Dims::throw_too_long() { throw_rank(kMaxRank + 1); }
 
 void Dims::insert(int at, std::int64_t value) {
-  if (rank_ == kMaxRank) throw_rank(static_cast<std::size_t>(rank_) + 1);
+  if (rank_ == kMaxRank) throw_too_long();
   std::copy_backward(begin() + at, end(), end() + 1);
   ++rank_;
   (*this)[at] = value;
@@ -69,16 +69,6 @@ std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::stri
     }
   }
   return n / static_cast<std::int64_t>(element_size);
-}
-
-Strides contiguous_strides(const Shape& shape) {
-  Strides strides = shape;
-  std::int64_t step = 1;
-  for (int i = shape.size() - 1; i >= 0; --i) {
-    strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
-  }
-  return strides;
 }
 
 bool is_contiguous(const Shape& shape, const Strides& strides) {

@@ -39,7 +39,11 @@ class Dims {
   constexpr std::int64_t back() const { return (*this)[rank_ - 1]; }
 
   /// Throws ShapeError past kMaxRank.
-  void push_back(std::int64_t value);
+  void push_back(std::int64_t value) {
+    if (rank_ == kMaxRank) [[unlikely]]
+      throw_too_long();
+    values_[rank_++] = value;
+  }
   void insert(int at, std::int64_t value);
   void erase(int at);
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
@@ -53,6 +57,8 @@ class Dims {
   }
 
  private:
+  [[noreturn]] static void throw_too_long();
+
   // Left uninitialized on purpose past rank_: a shape is made for every tensor.
   std::array<std::int64_t, kMaxRank> values_;
   std::uint8_t rank_ = 0;
@@ -78,7 +84,15 @@ constexpr std::int64_t count(const Shape& shape) {
 std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op);
 
 /// Strides of a row-major tensor without gaps.
-Strides contiguous_strides(const Shape& shape);
+constexpr Strides contiguous_strides(const Shape& shape) {
+  Strides strides = shape;
+  std::int64_t step = 1;
+  for (int i = shape.size() - 1; i >= 0; --i) {
+    strides[i] = step;
+    if (shape[i] > 1) step *= shape[i];
+  }
+  return strides;
+}
 bool is_contiguous(const Shape& shape, const Strides& strides);
 
 /// The shape that two shapes meet in under NumPy's broadcasting rule. Throws ShapeError.

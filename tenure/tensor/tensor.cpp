@@ -80,7 +80,7 @@ PendingTensor::~PendingTensor() {
 
 Tensor PendingTensor::finish(const char* op, Site site) noexcept {
   if (donor_ != nullptr) donor_->take_storage();
-  auto* const body = new (slot_) TensorBody(dtype_, shape_, contiguous_strides(shape_), 0);
+  auto* const body = new (slot_) TensorBody(dtype_, shape_);
   slot_ = nullptr;
   mem::begin_tenancy(context_, *body, storage_, op, site, HolderKind::user);
   return Tensor::adopt(body);

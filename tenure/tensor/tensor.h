@@ -25,6 +25,14 @@ class TensorBody final : public mem::Tenant {
         dtype(dtype),
         contiguous(tenure::is_contiguous(shape, strides)) {}
 
+  /// Contiguous, from the storage's beginning.
+  TensorBody(DType dtype, const Shape& shape)
+      : shape(shape),
+        strides(contiguous_strides(shape)),
+        offset(0),
+        dtype(dtype),
+        contiguous(true) {}
+
   Shape shape;
   Strides strides;      ///< in elements
   std::int64_t offset;  ///< of the first element, in elements from the storage's beginning
@@ -135,11 +143,12 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
                    const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
                    Site site, HolderKind kind = HolderKind::user);
 /// A tensor in the making: everything that can fail happens before its data is written, so that a
-/// kernel may overwrite an input that the new tensor takes over.
+/// kernel may overwrite an input that the new tensor takes over. The shape is borrowed.
 class PendingTensor {
  public:
   /// With a new storage.
   PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape);
+  PendingTensor(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
   /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
   /// caller has. It stays the donor's until finish().
   PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
@@ -156,7 +165,7 @@ class PendingTensor {
   mem::Storage* storage_;
   TensorBody* donor_ = nullptr;
   DType dtype_;
-  Shape shape_;
+  const Shape& shape_;
 };
 
 /// Throws DisposedError: `user` at `site` wanted the data of `body`.

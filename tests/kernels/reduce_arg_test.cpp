@@ -55,9 +55,8 @@ TEST_P(ArgReduceTest, LongInputsOnAnyNumberOfThreads) {
     for (Layout layout : {Layout::contiguous, Layout::strided}) {
       const Array in = random_array(GetParam(), c.shape, layout, rng);
       check(in, c.axes);
-      expect_same_bits(int64, kept_shape(c.shape, c.axes), [&](const View& out) {
-        arg_reduce(Extremum::max, in.view, c.axes, out);
-      });
+      expect_same_bits(int64, kept_shape(c.shape, c.axes),
+                       [&](const View& out) { arg_reduce(Extremum::max, in.view, c.axes, out); });
     }
   }
 }

@@ -86,8 +86,9 @@ TEST_P(ReduceFloatTest, Logsumexp) {
       logsumexp(in.view, axes, out.view);
       check_outputs(in, axes, out, [&](const Values& terms, long double got) {
         const long double expected = logsumexp_of(terms);
-        expect_close(got, expected,
-                     tolerance(dtype, expected, 1) + 8 * epsilon(dtype == float64 ? float64 : float32));
+        expect_close(
+            got, expected,
+            tolerance(dtype, expected, 1) + 8 * epsilon(dtype == float64 ? float64 : float32));
       });
     });
   }
@@ -145,10 +146,13 @@ TEST_P(ReduceFloatTest, SpecialValues) {
 TEST_P(ReduceFloatTest, TheTwoNormNeitherOverflowsNorUnderflows) {
   const DType dtype = GetParam();
   const long double largest = dtype == float16 ? 40000.0L : dtype == float64 ? 1e308L : 2e38L;
-  const long double smallest = dtype == float16 ? 0x1p-24L : dtype == float64 ? 0x1p-1074L : 0x1p-133L;
+  const long double smallest = dtype == float16   ? 0x1p-24L
+                               : dtype == float64 ? 0x1p-1074L
+                                                  : 0x1p-133L;
   for (long double scale : {largest, smallest}) {
     Array in(dtype, {2, 2});
-    for (std::int64_t i = 0; i < 4; ++i) write(in.bytes.data(), dtype, i, i < 2 ? static_cast<double>(scale) : 0);
+    for (std::int64_t i = 0; i < 4; ++i)
+      write(in.bytes.data(), dtype, i, i < 2 ? static_cast<double>(scale) : 0);
     Array out(dtype, {2});
     norm(in.view, {1}, 2, out.view);
     const long double expected = std::sqrt(2.0L) * element(in.view, 0);

@@ -60,7 +60,8 @@ TEST_P(ReduceTest, Prod) {
     check_outputs(in, axes, out, [&](const Values& terms, long double got) {
       if (!is_floating(dtype)) {
         std::uint64_t product = 1;
-        for (long double v : terms) product *= static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
+        for (long double v : terms)
+          product *= static_cast<std::uint64_t>(static_cast<std::int64_t>(v));
         EXPECT_EQ(static_cast<std::int64_t>(got), static_cast<std::int64_t>(product));
         return;
       }
@@ -68,7 +69,9 @@ TEST_P(ReduceTest, Prod) {
       for (long double v : terms) product *= v;
       if (std::fabs(product) > 60000) return;  // may have overflowed to inf in between
       const auto n = static_cast<long double>(terms.size());
-      const long double least = dtype == float16 ? 0x1p-24L : dtype == float64 ? 1e-300L : 0x1p-133L;
+      const long double least = dtype == float16   ? 0x1p-24L
+                                : dtype == float64 ? 1e-300L
+                                                   : 0x1p-133L;
       expect_close(got, product,
                    (epsilon(dtype) + n * epsilon(float64)) * std::fabs(product) + least);
     });

@@ -83,10 +83,8 @@ TEST_P(SoftmaxTest, LongRows) {
 TEST_P(SoftmaxTest, SpecialValues) {
   const DType dtype = GetParam();
   // Rows of one shape, columns of another: every way through the kernel sees them.
-  const std::vector<std::vector<double>> rows = {{0, -kInf, 0, -kInf},
-                                                 {-kInf, -kInf, -kInf, -kInf},
-                                                 {0, kInf, 1, 2},
-                                                 {0, kNaN, 1, 2}};
+  const std::vector<std::vector<double>> rows = {
+      {0, -kInf, 0, -kInf}, {-kInf, -kInf, -kInf, -kInf}, {0, kInf, 1, 2}, {0, kNaN, 1, 2}};
   for (bool transposed : {false, true}) {
     for (bool log : {false, true}) {
       Array in(dtype, {4, 4});

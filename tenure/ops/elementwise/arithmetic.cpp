@@ -97,6 +97,7 @@ struct FloorDivide : Map<2, kNumberTypes> {
   static constexpr auto name = "floor_divide";
   static constexpr auto doc = "the largest integer not above a / b; an integer b of 0 is an error";
   static constexpr double cost = 8;
+  static constexpr bool divides = true;
   static void check(const char* op, DType compute, std::span<const View> in) {
     if (is_integral(compute)) reject_zero(op, in[1]);
   }
@@ -117,6 +118,7 @@ struct Remainder : Map<2, kNumberTypes> {
   static constexpr auto doc =
       "a - floor_divide(a, b) * b, with the sign of b; an integer b of 0 is an error";
   static constexpr double cost = 8;
+  static constexpr bool divides = true;
   static void check(const char* op, DType compute, std::span<const View> in) {
     if (is_integral(compute)) reject_zero(op, in[1]);
   }

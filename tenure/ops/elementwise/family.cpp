@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <mutex>
+#include <utility>
 
 namespace tenure::ops {
 
@@ -15,7 +16,8 @@ const char* Family::signature(const char* name, int arity) {
   return texts.emplace_back(fmt::format("{}({})", name, arguments[arity - 1])).c_str();
 }
 
-std::vector<Sample> Family::elementwise_samples(int arity, double low, double high, bool selects) {
+std::vector<Sample> Family::elementwise_samples(int arity, double low, double high, bool selects,
+                                                bool divides) {
   const auto n = static_cast<std::size_t>(arity);
   const auto with = [&](const std::vector<Shape>& shapes) {
     Sample sample;
@@ -35,7 +37,16 @@ std::vector<Sample> Family::elementwise_samples(int arity, double low, double hi
     samples.push_back(with({{4, 1, 5}, {3, 1}, {5}}));
     samples.push_back(with({{}, {6}}));
   }
-  return samples;
+  if (!divides) return samples;
+  std::vector<Sample> divisions;
+  for (const auto& [from, to] : {std::pair(1.0, high), std::pair(low, -1.0)}) {
+    for (Sample sample : samples) {
+      sample.inputs.back().low = from;
+      sample.inputs.back().high = to;
+      divisions.push_back(sample);
+    }
+  }
+  return divisions;
 }
 
 }  // namespace tenure::ops

@@ -47,6 +47,8 @@ struct ElementwiseDefaults {
   static constexpr double ulp = 0.5;
   static constexpr double low = -3;
   static constexpr double high = 3;
+  static constexpr bool divides = false;    ///< an integer 0 as last input is an error
+  static constexpr bool may_flush = false;  ///< see ElementwiseRecord
   static constexpr std::uint8_t reuse = (1 << inputs) - 1;
 };
 /// T... -> T.
@@ -94,9 +96,11 @@ class Family {
   }
   template <class Op>
   static std::vector<Sample> samples() {
-    return elementwise_samples(Op::arity, Op::low, Op::high, Op::rule == TypeRule::select);
+    return elementwise_samples(Op::arity, Op::low, Op::high, Op::rule == TypeRule::select,
+                               Op::divides);
   }
-  static std::vector<Sample> elementwise_samples(int arity, double low, double high, bool selects);
+  static std::vector<Sample> elementwise_samples(int arity, double low, double high, bool selects,
+                                                 bool divides);
   static const char* signature(const char* name, int arity);
 
   template <class Op>
@@ -104,6 +108,7 @@ class Family {
     e = {.rule = Op::rule,
          .arity = Op::arity,
          .cost = Op::cost,
+         .may_flush = Op::may_flush,
          .bodies = bodies,
          .reference = reference<Op>};
     if constexpr (requires { Op::check; }) e.check = Op::check;

@@ -60,20 +60,20 @@ std::optional<Strides> reshaped_strides(const View& view, const Shape& shape) {
         new_count *= shape[new_axis++];
       }
     } while (old_count != new_count);
-    std::int64_t step = 0;
+    std::optional<std::int64_t> step;  // zero where elements repeat
     std::int64_t expected = 0;
     for (int i = old_axis - 1; i >= old_begin; --i) {
       if (view.shape[i] == 1) continue;
-      if (step == 0 && expected == 0) {
+      if (!step) {
         step = view.strides[i];
-        expected = step * view.shape[i];
+        expected = *step * view.shape[i];
       } else if (view.strides[i] != expected) {
         return std::nullopt;
       } else {
         expected *= view.shape[i];
       }
     }
-    std::int64_t stride = step;
+    std::int64_t stride = step.value_or(0);
     for (int i = new_axis - 1; i >= new_begin; --i) {
       strides[i] = stride;
       stride *= shape[i];
@@ -112,6 +112,8 @@ struct Reshape : CopyOp {
   }
   static std::vector<Sample> samples() {
     return {{.inputs = {{.shape = {4, 6}}}, .attributes = Attributes(Dims{2, 2, -1})},
+            {.inputs = {{.shape = {4, 1, 6}}}, .attributes = Attributes(Dims{24})},
+            {.inputs = {{.shape = {2, 3, 4}}}, .attributes = Attributes(Dims{6, 2, 2})},
             {.inputs = {{.shape = {}}}, .attributes = Attributes(Dims{1, 1})},
             {.inputs = {{.shape = {0, 3}}}, .attributes = Attributes(Dims{3, 0})}};
   }

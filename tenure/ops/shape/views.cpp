@@ -1,17 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
+#include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {
 namespace {
-
-constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
 
 /// What all views share. Each defines view(), from which its reference follows: an index of the
 /// view is an offset into its row-major input.
@@ -184,31 +182,6 @@ struct BroadcastTo : ViewOp<BroadcastTo> {
   }
 };
 
-/// The first position and the number of elements of start:stop:step on a dimension of size n.
-struct SliceRange {
-  std::int64_t start;
-  std::int64_t count;
-};
-SliceRange slice_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t n) {
-  if (step == 0) throw ValueError("slice: the step is 0");
-  const std::int64_t low = step > 0 ? 0 : -1;
-  const std::int64_t high = step > 0 ? n : n - 1;
-  const auto clamp = [&](std::int64_t position, std::int64_t absent) {
-    if (position == kAbsent) return absent;
-    return std::clamp(position < 0 ? position + n : position, low, high);
-  };
-  const std::int64_t first = clamp(start, step > 0 ? low : high);
-  const std::int64_t last = clamp(stop, step > 0 ? high : low);
-  // Divided in a way that a huge step does not overflow.
-  const std::int64_t span = step > 0 ? last - first : first - last;
-  const std::uint64_t stride =
-      step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
-  const std::int64_t count =
-      span <= 0 ? 0
-                : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
-  return {first, count};
-}
-
 struct Slice : ViewOp<Slice> {
   static constexpr auto name = "slice";
   static constexpr auto signature = "slice(x, axis, start, stop = end, step = 1)";
@@ -291,6 +264,48 @@ struct Select : ViewOp<Select> {
   }
 };
 
+struct Diagonal : ViewOp<Diagonal> {
+  static constexpr auto name = "diagonal";
+  static constexpr auto signature = "diagonal(x, a = -2, b = -1)";
+  static constexpr auto doc = "elements with equal indices along two axes, along a new last axis";
+  static std::pair<int, int> axes(const Kernel& k, int rank) {
+    const int a = normalize_axis(k.attributes.integer(0), rank, name);
+    const int b = normalize_axis(k.attributes.integer(1), rank, name);
+    if (a == b) throw ValueError("diagonal: the two axes are the same");
+    return {std::min(a, b), std::max(a, b)};
+  }
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const auto [a, b] = axes(k, spec.shape.size());
+    const std::int64_t size = std::min(spec.shape[a], spec.shape[b]);
+    const std::int64_t stride = spec.strides[a] + spec.strides[b];
+    for (const int axis : {b, a}) {
+      spec.shape.erase(axis);
+      spec.strides.erase(axis);
+    }
+    spec.shape.push_back(size);
+    spec.strides.push_back(stride);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const auto [a, b] = axes(k, x.shape.size());
+    const Shape shape = view(k)->shape;
+    return make_reference(shape, [&, a = a, b = b](Dims index) {
+      const std::int64_t i = index.back();
+      index.erase(index.size() - 1);
+      index.insert(a, i);
+      index.insert(b, i);
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {
+        {.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(std::int64_t{0}, std::int64_t{1})},
+        {.inputs = {{.shape = {4, 2, 3}}},
+         .attributes = Attributes(std::int64_t{-1}, std::int64_t{0})}};
+  }
+};
+
 struct Flip : ViewOp<Flip> {
   static constexpr auto name = "flip";
   static constexpr auto signature = "flip(x, axes = all)";
@@ -324,8 +339,9 @@ struct Flip : ViewOp<Flip> {
 }  // namespace
 
 std::vector<const OpRecord*> view_ops() {
-  return {&record<Transpose>(),   &record<Permute>(), &record<Squeeze>(), &record<ExpandDims>(),
-          &record<BroadcastTo>(), &record<Slice>(),   &record<Select>(),  &record<Flip>()};
+  return {&record<Transpose>(),  &record<Permute>(),     &record<Squeeze>(),
+          &record<ExpandDims>(), &record<BroadcastTo>(), &record<Slice>(),
+          &record<Select>(),     &record<Diagonal>(),    &record<Flip>()};
 }
 
 }  // namespace tenure::ops
@@ -353,12 +369,15 @@ Tensor broadcast_to(const Operand& x, const Shape& shape) {
 }
 Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
              std::optional<std::int64_t> stop, std::int64_t step) {
-  return call(record<ops::Slice>(), {x},
-              Attributes(std::int64_t{axis}, start.value_or(ops::kAbsent),
-                         stop.value_or(ops::kAbsent), step));
+  return call(
+      record<ops::Slice>(), {x},
+      Attributes(std::int64_t{axis}, ops::slice_position(start), ops::slice_position(stop), step));
 }
 Tensor select(const Operand& x, int axis, std::int64_t index) {
   return call(record<ops::Select>(), {x}, Attributes(std::int64_t{axis}, index));
+}
+Tensor diagonal(const Operand& x, int a, int b) {
+  return call(record<ops::Diagonal>(), {x}, Attributes(std::int64_t{a}, std::int64_t{b}));
 }
 Tensor flip(const Operand& x, const Axes& axes) {
   return call(record<ops::Flip>(), {x}, Attributes(axes));

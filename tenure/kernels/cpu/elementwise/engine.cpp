@@ -14,84 +14,75 @@ namespace {
 
 constexpr std::size_t kWidest = 8;  // bytes of the largest element
 
-struct alignas(64) TileBuffer {
+// Left uninitialized: a tile is written before it is read.
+struct alignas(64) Tile {
   std::byte bytes[kTile * kWidest];
 };
 
 /// One input as the body wants it: piece after piece, in the body's type.
 class Source {
  public:
-  Source(const View& view, const Shape& shape, DType wanted)
-      : reader_(view, shape), from_(view.dtype), to_(wanted) {}
+  /// `tile` is where converted or gathered pieces go, `raw` where they wait for conversion.
+  Source(const View& view, const Shape& shape, DType wanted, Tile& tile, Tile& raw)
+      : reader_(view, shape), from_(view.dtype), to_(wanted), tile_(tile), raw_(raw) {}
 
-  bool is_direct() const {
-    return reader_.layout() == TileReader::Layout::contiguous && from_ == to_;
-  }
-  const void* direct(std::int64_t index) const { return reader_.at(index); }
-
+  /// Goes to element `index`; pieces are at most `longest` long.
   void begin(std::int64_t index, std::size_t longest) {
     if (reader_.layout() == TileReader::Layout::repeated) {
-      convert(reader_.at(0), 1);
-      repeat(longest);
+      cast_elements(from_, reader_.at(0), to_, tile_.bytes, 1);
+      repeat_first(longest);
     } else if (reader_.layout() == TileReader::Layout::strided) {
       reader_.seek(index);
     }
   }
 
   const void* piece(std::int64_t index, std::size_t n) {
-    switch (reader_.layout()) {
-      case TileReader::Layout::repeated:
-        return tile_.bytes;
-      case TileReader::Layout::contiguous:
-        if (from_ == to_) return reader_.at(index);
-        convert(reader_.at(index), n);
-        return tile_.bytes;
-      case TileReader::Layout::strided:
-        break;
-    }
-    if (from_ == to_) {
-      reader_.read(tile_.bytes, n);
+    if (reader_.layout() == TileReader::Layout::repeated) return tile_.bytes;
+    const bool converts = from_ != to_;
+    const void* piece = nullptr;
+    if (reader_.layout() == TileReader::Layout::contiguous) {
+      piece = reader_.at(index);
     } else {
-      reader_.read(raw_.bytes, n);
-      convert(raw_.bytes, n);
+      piece = converts ? raw_.bytes : tile_.bytes;
+      reader_.read(converts ? raw_.bytes : tile_.bytes, n);
     }
+    if (!converts) return piece;
+    cast_elements(from_, piece, to_, tile_.bytes, n);
     return tile_.bytes;
   }
 
  private:
-  void convert(const void* in, std::size_t n) { cast_elements(from_, in, to_, tile_.bytes, n); }
-
-  void repeat(std::size_t n) {
-    const View one{.dtype = to_, .shape = {}, .strides = {}, .data = tile_.bytes};
-    TileReader(one, Shape{static_cast<std::int64_t>(n)}).read(tile_.bytes, n);
+  void repeat_first(std::size_t n) {
+    const View one{.dtype = to_, .data = tile_.bytes};
+    TileReader(one, Shape{}).read(tile_.bytes, n);
   }
 
   TileReader reader_;
   DType from_;
   DType to_;
-  TileBuffer tile_;
-  TileBuffer raw_;
+  Tile& tile_;
+  Tile& raw_;
 };
 
 void run_range(const Elementwise& op, std::span<const View> inputs, const View& out,
                std::int64_t begin, std::int64_t end, bool stream) {
   const std::size_t arity = inputs.size();
-  std::array<std::optional<Source>, kMaxArity> sources;
   const std::size_t longest = std::min<std::size_t>(static_cast<std::size_t>(end - begin), kTile);
+  std::array<Tile, 2 * kMaxArity> tiles;
+  std::array<std::optional<Source>, kMaxArity> sources;
   for (std::size_t i = 0; i < arity; ++i) {
-    sources[i].emplace(inputs[i], out.shape, op.in_types[i]);
+    sources[i].emplace(inputs[i], out.shape, op.in_types[i], tiles[2 * i], tiles[2 * i + 1]);
     sources[i]->begin(begin, longest);
   }
   const bool convert_out = op.out_type != out.dtype;
-  auto* const target = out.as<std::byte>();
   const std::size_t out_size = size_of(out.dtype);
-  TileBuffer result;
-  TileBuffer converted;
+  Tile result;
+  Tile converted;
   for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(kTile)) {
     const std::size_t n = std::min<std::size_t>(static_cast<std::size_t>(end - at), kTile);
     std::array<const void*, kMaxArity> in{};
     for (std::size_t i = 0; i < arity; ++i) in[i] = sources[i]->piece(at, n);
-    std::byte* const place = target + static_cast<std::size_t>(at) * out_size;
+    std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;
     if (!stream && !convert_out) {
       op.body(in.data(), place, n);
       continue;

@@ -2,15 +2,12 @@
 
 #include <cstdint>
 
+#include "tenure/kernels/cpu/index/modes.h"
 #include "tenure/kernels/view.h"
 
 // Copies that put elements elsewhere by a rule of their coordinates. Outputs are contiguous and do
 // not overlap the input, except where a function says so.
 namespace tenure::kernels {
-
-/// What stands beyond the ends of an axis 'abc': constant 'xx abc xx', edge 'aa abc cc', reflect
-/// 'cb abc ba', symmetric 'ba abc cb', wrap 'bc abc ab'. All but constant go on for ever.
-enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 
 /// Copies `in` into `out` with low[i] new elements before axis i and as many behind it as fill the
 /// shape of `out`; negative ones cut elements off. `fill` points to one element and is read in

@@ -4,15 +4,8 @@
 #include <string_view>
 
 #include "tenure/kernels/cpu/index/loop.h"
+#include "tenure/kernels/cpu/index/modes.h"
 #include "tenure/kernels/view.h"
-
-namespace tenure::kernels {
-
-/// What scatter does where an element meets an update. Multiply and add wrap around in integer
-/// types; maximum and minimum propagate NaN.
-enum class ScatterMode : std::uint8_t { assign, add, multiply, maximum, minimum };
-
-}  // namespace tenure::kernels
 
 namespace tenure::kernels::indexing {
 

@@ -62,10 +62,9 @@ class Search {
 
  private:
   static void keep_better(Best<T>& best, const Best<T>& other) {
-    const bool same = other.value == best.value ||
-                      (other.value != other.value && best.value != best.value);
-    if (folding::replaces<kMax>(other.value, best.value) ||
-        (same && other.index < best.index)) {
+    const bool same =
+        other.value == best.value || (other.value != other.value && best.value != best.value);
+    if (folding::replaces<kMax>(other.value, best.value) || (same && other.index < best.index)) {
       best = other;
     }
   }

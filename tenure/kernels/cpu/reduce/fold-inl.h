@@ -40,8 +40,8 @@ HWY_INLINE hn::Vec<D> load_first(D d, const ElementOf<D>* src, std::int64_t coun
 //   add(high, low, x)       joins a mapped element to a partial result; kCompensated: it uses low
 //   collapse(d, high, low)  a pair of scalars: the partial results of all lanes joined
 
-// Eight elements are joined before they reach the accumulator: that hides the latency of `add`, lets
-// one accumulator do, and rounds a sum three times at most before the compensation sets in.
+// Eight elements are joined before they reach the accumulator: that hides the latency of `add`,
+// lets one accumulator do, and rounds a sum three times at most before the compensation sets in.
 inline constexpr std::int64_t kGroup = 8;
 
 template <class R, class D, class Load>
@@ -57,6 +57,11 @@ HWY_INLINE hn::Vec<D> join_group(D d, hn::Vec<D> p, std::int64_t step, const Loa
 /// Joins one partial result to another.
 template <class R, class T>
 HWY_INLINE void join_partial(T& high, T& low, T from_high, T from_low) {
+  if (R::kCompensated && high == 0 && low == 0) {  // Spares short runs the latency.
+    high = from_high;
+    low = from_low;
+    return;
+  }
   const hn::CappedTag<T, 1> one;
   auto h = hn::Set(one, high);
   auto l = hn::Set(one, low);
@@ -85,9 +90,16 @@ HWY_INLINE void fold_column(D d, hn::Vec<D>& high, hn::Vec<D>& low, hn::Vec<D> p
   }
 }
 
+/// Short pieces of many rows are too little for the machine to see a pattern: ask for the next
+/// group early. Into the second cache, as rows a power of two apart collide in the first.
+template <class T>
+HWY_INLINE void prefetch_group(const T* src, std::int64_t stride) {
+  for (std::int64_t r = 0; r < kGroup; ++r) __builtin_prefetch(src + r * stride, 0, 2);
+}
+
 template <class R, std::int64_t kRows, class T>
 HWY_INLINE void fold_columns(T* high, T* low, const T* p, const T* src, std::int64_t stride,
-                             std::int64_t width) {
+                             std::int64_t width, bool prefetch) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   auto pv = hn::Zero(d);
@@ -98,7 +110,7 @@ HWY_INLINE void fold_columns(T* high, T* low, const T* p, const T* src, std::int
     if constexpr (R::kCompensated) l = hn::LoadU(d, low + j);
     auto h = hn::LoadU(d, high + j);
     const auto load = [d, src, j](std::int64_t i) HWY_ATTR { return hn::LoadU(d, src + j + i); };
-    if constexpr (kRows == kGroup) for (int q = 8; q < 16; ++q) __builtin_prefetch(src + j + q * stride, 0, 2);
+    if (prefetch) prefetch_group(src + j + kGroup * stride, stride);
     fold_column<R, kRows>(d, h, l, pv, stride, load);
     hn::StoreU(h, d, high + j);
     if constexpr (R::kCompensated) hn::StoreU(l, d, low + j);
@@ -125,27 +137,34 @@ void fold_rows(void* high_out, void* low_out, const void* p, const void* src, st
   auto* low = static_cast<T*>(low_out);
   const auto* parameter = static_cast<const T*>(p);
   const auto* row = static_cast<const T*>(src);
+  constexpr std::int64_t kCached = (std::int64_t{1} << 19) / static_cast<std::int64_t>(sizeof(T));
+  const bool large = rows * width > kCached;
   std::int64_t r = 0;
   for (; r + kGroup <= rows; r += kGroup) {
-    fold_columns<R, kGroup>(high, low, parameter, row + r * stride, stride, width);
+    const bool prefetch = large && r + 2 * kGroup <= rows;
+    fold_columns<R, kGroup>(high, low, parameter, row + r * stride, stride, width, prefetch);
   }
   for (; r < rows; ++r) {
-    fold_columns<R, 1>(high, low, parameter, row + r * stride, stride, width);
+    fold_columns<R, 1>(high, low, parameter, row + r * stride, stride, width, false);
   }
 }
 
 template <class R, class T>
-void fold_run(void* high_out, void* low_out, const void* p, const void* src,
-              std::int64_t count) {
+void fold_run(void* high_out, void* low_out, const void* p, const void* src, std::int64_t count) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto* at = static_cast<const T*>(src);
   auto pv = hn::Zero(d);
   if constexpr (R::kParameter) pv = hn::Set(d, *static_cast<const T*>(p));
 
+  // The first vector needs no joining: that matters to short runs.
   auto high = R::identity(d);
   auto low = hn::Zero(d);
   std::int64_t i = 0;
+  if (count >= lanes) {
+    high = R::map(d, hn::LoadU(d, at), pv);
+    i = lanes;
+  }
   for (; i + kGroup * lanes <= count; i += kGroup * lanes) {
     const auto load = [d, at, i](std::int64_t j) HWY_ATTR { return hn::LoadU(d, at + i + j); };
     R::add(high, low, join_group<R>(d, pv, lanes, load));
@@ -164,8 +183,7 @@ void fold_run(void* high_out, void* low_out, const void* p, const void* src,
 }
 
 template <class R, class T>
-void merge(void* high, void* low, const void* from_high, const void* from_low,
-           std::int64_t width) {
+void merge(void* high, void* low, const void* from_high, const void* from_low, std::int64_t width) {
   for (std::int64_t j = 0; j < width; ++j) {
     join_partial<R>(static_cast<T*>(high)[j], static_cast<T*>(low)[j],
                     static_cast<const T*>(from_high)[j], static_cast<const T*>(from_low)[j]);

@@ -25,8 +25,8 @@ enum class Rule {
 };
 
 /// Partial results are pairs of arrays: `high` holds them, `low` what rounding took from sums. Read
-/// a sum with `total`. `rows` reads and writes back up to a vector (64 bytes) behind the last one, so
-/// both arrays and `p` need that much padding; it may hold other partial results.
+/// a sum with `total`. `rows` reads and writes back up to a vector (64 bytes) behind the last one,
+/// so both arrays and `p` need that much padding; it may hold other partial results.
 struct Fold {
   void (*init)(void* high, void* low, std::int64_t count);
   /// Folds `rows` rows of `width` elements, `stride` apart, into `width` partial results.

@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <limits>
+#include <string>
 #include <utility>
 
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
@@ -122,10 +123,30 @@ const Fold* find_extremum_fold(Rule rule, DType accumulator) {
   return HWY_DYNAMIC_DISPATCH(find_extremum)(rule, accumulator);
 }
 
+namespace {
+
+constexpr int kRules = static_cast<int>(Rule::min_abs) + 1;
+
+/// What both translation units have for this machine, looked up once.
+struct Folds {
+  const Fold* at[kRules][kDTypes];
+
+  Folds() {
+    for (int i = 0; i < kRules; ++i) {
+      for (int j = 0; j < kDTypes; ++j) {
+        const auto rule = static_cast<Rule>(i);
+        const auto dtype = static_cast<DType>(j);
+        at[i][j] = rule >= Rule::max ? find_extremum_fold(rule, dtype) : find_sum_fold(rule, dtype);
+      }
+    }
+  }
+};
+
+}  // namespace
+
 const Fold& find_fold(Rule rule, DType accumulator) {
-  const bool extremum = rule >= Rule::max;
-  const Fold* fold = extremum ? find_extremum_fold(rule, accumulator)
-                              : find_sum_fold(rule, accumulator);
+  static const Folds folds;
+  const Fold* fold = folds.at[static_cast<int>(rule)][static_cast<int>(accumulator)];
   if (fold == nullptr) [[unlikely]] {
     throw DTypeError("reduce", "no loop accumulates " + std::string(name_of(accumulator)));
   }

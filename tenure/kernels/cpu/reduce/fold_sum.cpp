@@ -110,9 +110,9 @@ struct SumOf : Map {
     } else {
       const hn::Repartition<double, D> wide;
       const hn::Half<D> half;
-      return hn::GetLane(hn::SumOfLanes(
-          wide, hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)),
-                        hn::PromoteTo(wide, hn::UpperHalf(half, v)))));
+      return hn::GetLane(
+          hn::SumOfLanes(wide, hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)),
+                                       hn::PromoteTo(wide, hn::UpperHalf(half, v)))));
     }
   }
 };
@@ -179,9 +179,9 @@ struct Product : Identity {
     const hn::RebindToUnsigned<D> whole;
     const auto au = hn::BitCast(whole, a);
     const auto bu = hn::BitCast(whole, b);
-    const auto cross = hn::Add(
-        hn::MulEven(hn::BitCast(half, hn::ShiftRight<32>(au)), hn::BitCast(half, bu)),
-        hn::MulEven(hn::BitCast(half, au), hn::BitCast(half, hn::ShiftRight<32>(bu))));
+    const auto cross =
+        hn::Add(hn::MulEven(hn::BitCast(half, hn::ShiftRight<32>(au)), hn::BitCast(half, bu)),
+                hn::MulEven(hn::BitCast(half, au), hn::BitCast(half, hn::ShiftRight<32>(bu))));
     const auto low = hn::MulEven(hn::BitCast(half, au), hn::BitCast(half, bu));
     return hn::BitCast(d, hn::Add(low, hn::ShiftLeft<32>(cross)));
   }

@@ -12,6 +12,8 @@ constexpr std::int64_t kGrain = 1 << 16;
 constexpr std::int64_t kShortRun = 32;
 /// A tile row of this many elements is an odd number of cache lines: columns do not collide.
 constexpr std::int64_t kTransposedBlock = 240;
+/// Rows that must be converted: a tile holds eight of them.
+constexpr std::int64_t kConvertedBlock = 512;
 /// Narrow contiguous rows are folded several at once, so that vectors are full.
 constexpr std::int64_t kNarrow = 64;
 
@@ -89,10 +91,13 @@ void Plan::choose_blocks() {
   columns_ = row.size > 1 && (!runs_are_nearer || run.size < kShortRun);
   const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
   if (columns_) {
-    block_width_ = std::min(row.size, row.stride == 1 ? kBlock : kTransposedBlock);
+    const std::int64_t widest = row.stride != 1 ? kTransposedBlock
+                                : same_type_    ? kBlock * 4 / std::max<std::int64_t>(size_, 4)
+                                                : kConvertedBlock;
+    block_width_ = std::min(row.size, widest);
     blocks_ = outputs_ / row.size * ceil_div(row.size, block_width_);
   } else {
-    block_width_ = std::clamp<std::int64_t>(kGrain / terms, 1, kBlock);
+    block_width_ = std::clamp<std::int64_t>(kGrain / terms, 1, kBlock / 2);
     blocks_ = ceil_div(outputs_, block_width_);
   }
   grain_ = ceil_div(kGrain, block_width_ * terms);
@@ -103,16 +108,17 @@ void Plan::choose_blocks() {
 void Plan::choose_split() {
   constexpr std::int64_t kEnoughBlocks = 16;
   constexpr std::int64_t kMaxChunks = 256;
+  constexpr std::int64_t kRoundChunk = 512;
   const std::int64_t work = block_width_ * terms_;
   if (blocks_ == 0 || blocks_ >= kEnoughBlocks || work < 4 * kGrain) return;
   for (int i = 1; i < reduced_.rank(); ++i) {
     if (reduced_[i].size > reduced_[split_dim_].size) split_dim_ = i;
   }
   const std::int64_t chunks =
-      std::min({work / kGrain, kMaxChunks, kMaxPartials / (2 * block_width_)});
+      std::min({work / kGrain, kMaxChunks, kMaxPartialBytes / (2 * block_width_ * size_)});
   const std::int64_t size = reduced_[split_dim_].size;
   chunk_ = ceil_div(size, chunks);
-  if (chunk_ > kBlock) chunk_ = ceil_div(chunk_, kBlock) * kBlock;
+  if (chunk_ > kRoundChunk) chunk_ = ceil_div(chunk_, kRoundChunk) * kRoundChunk;
   if (chunk_ >= size) chunk_ = 0;
   if (chunk_ != 0) grain_ = blocks_;
 }
@@ -140,7 +146,7 @@ void Plan::fold(const Fold& rule, const Block& block, const void* p, Partials& i
 }
 
 void Plan::fold_split(const Fold& rule, const Block& block, const void* p, Partials& into) const {
-  alignas(64) std::byte partials[kMaxPartials * 8];
+  alignas(64) std::byte partials[kMaxPartialBytes];
   const std::int64_t size = reduced_[split_dim_].size;
   const std::int64_t bytes = block.width * size_;
   const std::int64_t chunks = ceil_div(size, chunk_);
@@ -185,15 +191,19 @@ void Plan::fold_runs(const Fold& rule, const Walk& reduced, const std::byte* src
   const Dim rows = rank >= 2 ? reduced[rank - 2] : Dim{};
   const bool direct =
       same_type_ && (run.stride == 1 || run.size == 1) && (run.size >= kShortRun || rows.size == 1);
+  if (direct && rank <= 1) {
+    rule.run(high, low, p, src, run.size);
+    return;
+  }
   if (direct) {
     reduced.for_each(rank - 1, [&](std::int64_t offset) {
       rule.run(high, low, p, src + offset * in_size_, run.size);
     });
     return;
   }
-  alignas(64) std::byte tile[kTile * 8];
-  const std::int64_t width = std::min(run.size, kTile);
-  const std::int64_t height = kTile / width;
+  alignas(64) std::byte tile[kRunTile * 8];
+  const std::int64_t width = std::min(run.size, kRunTile);
+  const std::int64_t height = kRunTile / width;
   reduced.for_each(rank - 2, [&](std::int64_t offset) {
     for (std::int64_t r = 0; r < rows.size; r += height) {
       const std::int64_t m = std::min(height, rows.size - r);

@@ -37,12 +37,12 @@ class Walk {
   int rank_ = 0;
 };
 
-/// At most this many outputs are computed together.
-inline constexpr std::int64_t kBlock = 1024;
+/// Outputs are computed in blocks, at most this many of four bytes or half as many of eight.
+inline constexpr std::int64_t kBlock = 2048;
 
 /// An array of an accumulator type, one element per output of a block, padded as Fold needs it.
 struct BlockArray {
-  alignas(64) std::byte bytes[kBlock * 8 + 64];
+  alignas(64) std::byte bytes[kBlock * 4 + 64];
 
   template <class T>
   T* as() {
@@ -85,7 +85,8 @@ class Plan {
 
  private:
   static constexpr std::int64_t kTile = 4096;
-  static constexpr std::int64_t kMaxPartials = 32768;
+  static constexpr std::int64_t kRunTile = 1024;  ///< stays in the first cache
+  static constexpr std::int64_t kMaxPartialBytes = 1 << 16;
 
   void choose_blocks();
   void choose_split();

@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/reduce/reduce.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -60,15 +61,24 @@ DType accumulator_of(Reduction kind, DType in) {
 void store(const void* values, DType dtype, std::int64_t count, const View& out,
            std::int64_t first) {
   auto* dst = out.as<std::byte>() + first * static_cast<std::int64_t>(size_of(out.dtype));
-  find_convert(dtype, out.dtype)(values, {count, 1}, dst, {count, 1}, 1, count);
+  if (dtype == out.dtype) {
+    std::memcpy(dst, values, static_cast<std::size_t>(count) * size_of(dtype));
+  } else {
+    find_convert(dtype, out.dtype)(values, {count, 1}, dst, {count, 1}, 1, count);
+  }
 }
 
-/// Writes `value(i)` for i < count to `out`, from element `first` on, by way of a double.
+/// Writes `value(i)`, a double, for i < count to `out`, from element `first` on.
 template <class Value>
 void store_each(const Value& value, std::int64_t count, const View& out, std::int64_t first) {
-  double values[folding::kBlock];
-  for (std::int64_t i = 0; i < count; ++i) values[i] = value(i);
-  store(values, DType::float64, count, out, first);
+  if (out.dtype == DType::float32) {
+    float* dst = out.as<float>() + first;
+    for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(value(i));
+  } else {
+    double values[folding::kBlock];
+    for (std::int64_t i = 0; i < count; ++i) values[i] = value(i);
+    store(values, DType::float64, count, out, first);
+  }
 }
 
 /// Writes a block of a plain reduction.
@@ -195,8 +205,7 @@ namespace {
 
 /// The 2-norms of a block, each with its elements scaled by a power of two to magnitudes near one.
 template <class T>
-void store_scaled_norms(const Plan& plan, const Block& block, Partials& partials,
-                        const View& out) {
+void store_scaled_norms(const Plan& plan, const Block& block, Partials& partials, const View& out) {
   BlockArray scales;
   T* high = partials.high.as<T>();
   T* low = partials.low.as<T>();

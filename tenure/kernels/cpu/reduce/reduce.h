@@ -30,8 +30,8 @@ void variance(const View& in, const Axes& axes, double correction, bool take_sqr
 /// log(sum(exp(in))) over `axes`, without overflow. Floats only; of no elements it is -inf.
 void logsumexp(const View& in, const Axes& axes, const View& out);
 
-/// sum(|in|^order)^(1/order) over `axes`. Floats only; order 0 counts what is not zero, +-inf is the
-/// largest or smallest magnitude. The 2-norm neither overflows nor underflows on its way.
+/// sum(|in|^order)^(1/order) over `axes`. Floats only; order 0 counts what is not zero, +-inf is
+/// the largest or smallest magnitude. The 2-norm neither overflows nor underflows on its way.
 void norm(const View& in, const Axes& axes, double order, const View& out);
 
 enum class Extremum { max, min };

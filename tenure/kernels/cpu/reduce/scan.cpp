@@ -1,5 +1,3 @@
-#include <string>
-
 #include "tenure/kernels/cpu/reduce/axis.h"
 #include "tenure/kernels/cpu/reduce/reduce.h"
 
@@ -10,7 +8,9 @@ using folding::AxisBlock;
 using folding::AxisBlocks;
 using folding::ConvertPlane;
 
-constexpr std::int64_t kTile = 4096;
+constexpr std::int64_t kTile = 2048;
+constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kRows = 4;
 constexpr std::int64_t kGrain = 1 << 15;
 
 struct Plus {
@@ -33,49 +33,92 @@ struct Times {
   }
 };
 
-/// Scans the columns of a block together, a tile of rows at a time: the columns hide each other's
-/// latency and fill vectors.
+/// What one block of columns needs.
+template <class T>
+struct Pass {
+  const AxisBlock& block;
+  std::int64_t length;
+  ConvertPlane load;
+  ConvertPlane store;
+  const View& in;
+  const View& out;
+  T start;
+};
+
+/// Columns side by side, a tile of rows at a time: they fill vectors.
 template <class Op, class T>
-void scan_block(const AxisBlocks& blocks, const AxisBlock& block, ConvertPlane load,
-                ConvertPlane store, const View& in, const View& out, T start) {
+void scan_columns(const Pass<T>& pass) {
   alignas(64) T tile[kTile];
-  T carry[folding::kBlock];
+  T carry[kColumns];
+  const AxisBlock& block = pass.block;
   const std::int64_t width = block.width;
   const std::int64_t height = kTile / width;
-  std::fill_n(carry, width, start);
-  for (std::int64_t r = 0; r < blocks.length(); r += height) {
-    const std::int64_t rows = std::min(height, blocks.length() - r);
-    load(block.source(in, r), block.in, tile, {width, 1}, rows, width);
+  std::fill_n(carry, width, pass.start);
+  for (std::int64_t r = 0; r < pass.length; r += height) {
+    const std::int64_t rows = std::min(height, pass.length - r);
+    pass.load(block.source(pass.in, r), block.in, tile, {width, 1}, rows, width);
     for (std::int64_t i = 0; i < rows; ++i) {
       T* row = tile + i * width;
       for (std::int64_t j = 0; j < width; ++j) row[j] = carry[j] = Op{}(carry[j], row[j]);
     }
-    store(tile, {width, 1}, block.target(out, r), block.out, rows, width);
+    pass.store(tile, {width, 1}, block.target(pass.out, r), block.out, rows, width);
   }
 }
 
-template <class T>
-void scan_as(Scan kind, const View& in, int axis, const View& out) {
+/// Up to kRows columns one after another: each waits for its own sum only.
+template <class Op, class T>
+void scan_rows(const Pass<T>& pass) {
+  alignas(64) T tile[kTile] = {};
+  T carry[kRows];
+  constexpr std::int64_t kPiece = kTile / kRows;
+  const AxisBlock& block = pass.block;
+  std::fill_n(carry, kRows, pass.start);
+  for (std::int64_t i = 0; i < pass.length; i += kPiece) {
+    const std::int64_t n = std::min(kPiece, pass.length - i);
+    pass.load(block.source(pass.in, i), {block.in.column, block.in.row}, tile, {kPiece, 1},
+              block.width, n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t k = 0; k < kRows; ++k) {
+        T& x = tile[k * kPiece + j];
+        x = carry[k] = Op{}(carry[k], x);
+      }
+    }
+    pass.store(tile, {kPiece, 1}, block.target(pass.out, i), {block.out.column, block.out.row},
+               block.width, n);
+  }
+}
+
+template <class Op, class T>
+void scan_as(const View& in, int axis, const View& out, T start) {
   const ConvertPlane load = folding::find_convert(in.dtype, dtype_of<T>());
   const ConvertPlane store = folding::find_convert(dtype_of<T>(), out.dtype);
-  // Wide rows are read along memory; across rows, a tile takes enough of each to use cache lines.
-  const AxisBlocks blocks(in, axis, /*inner_width=*/256, /*outer_width=*/32);
+  const AxisBlocks blocks(in, axis, kColumns, kRows);
   blocks.for_each(kGrain, [&](const AxisBlock& block) {
-    if (kind == Scan::sum) {
-      scan_block<Plus>(blocks, block, load, store, in, out, T{0});
+    const Pass<T> pass{block, blocks.length(), load, store, in, out, start};
+    if (blocks.is_inner()) {
+      scan_columns<Op>(pass);
     } else {
-      scan_block<Times>(blocks, block, load, store, in, out, T{1});
+      scan_rows<Op>(pass);
     }
   });
+}
+
+template <class T>
+void scan_typed(Scan kind, const View& in, int axis, const View& out) {
+  if (kind == Scan::sum) {
+    scan_as<Plus, T>(in, axis, out, 0);
+  } else {
+    scan_as<Times, T>(in, axis, out, 1);
+  }
 }
 
 }  // namespace
 
 void scan(Scan kind, const View& in, int axis, const View& out) {
   if (is_floating(in.dtype)) {
-    scan_as<double>(kind, in, axis, out);
+    scan_typed<double>(kind, in, axis, out);
   } else {
-    scan_as<std::int64_t>(kind, in, axis, out);
+    scan_typed<std::int64_t>(kind, in, axis, out);
   }
 }
 

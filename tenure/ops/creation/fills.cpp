@@ -1,0 +1,336 @@
+#include "tenure/kernels/cpu/index/create.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/types.h"
+
+namespace tenure::ops {
+namespace {
+
+struct CreationOp {
+  static constexpr auto family = "creation";
+  static constexpr auto memory = allocates();
+  static constexpr auto types = kAllTypes;
+};
+
+/// One element of any type.
+struct ElementBytes {
+  alignas(8) std::byte bytes[8];
+};
+ElementBytes element(const Scalar& value, DType dtype, const char* op) {
+  ElementBytes result;
+  store_scalar(value, dtype, result.bytes, op);
+  return result;
+}
+
+/// One value everywhere. Op says where its attributes stand.
+template <class Op>
+struct FillOp : CreationOp {
+  static Specs infer(const Kernel& k) {
+    const DType dtype = Op::dtype(k.attributes);
+    element(Op::value(k.attributes), dtype, k.op);  // throws if the type does not hold the value
+    return {{dtype, k.attributes.dims(0)}};
+  }
+  static void run(const Kernel& k) {
+    kernels::fill(k.out[0], element(Op::value(k.attributes), k.out[0].dtype, k.op).bytes);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const long double value = Op::value(a).floating;
+    return {make_reference(a.dims(0), [&](const Dims&) { return value; })};
+  }
+};
+
+template <class Op>
+struct ConstantOp : FillOp<Op> {
+  static DType dtype(const Attributes& a) { return a.dtype(1); }
+  static std::vector<Sample> samples() {
+    return {{.attributes = Attributes(Dims{3, 50}, DType::float32)},
+            {.attributes = Attributes(Dims{}, DType::boolean)},
+            {.attributes = Attributes(Dims{2, 0}, DType::int16)}};
+  }
+};
+
+struct Zeros : ConstantOp<Zeros> {
+  static constexpr auto name = "zeros";
+  static constexpr auto signature = "zeros(shape, dtype = float32)";
+  static constexpr auto doc = "zeros in a shape; zeros_like(x) takes the shape and type of x";
+  static Scalar value(const Attributes&) { return 0; }
+};
+
+struct Ones : ConstantOp<Ones> {
+  static constexpr auto name = "ones";
+  static constexpr auto signature = "ones(shape, dtype = float32)";
+  static constexpr auto doc = "ones in a shape; ones_like(x) takes the shape and type of x";
+  static Scalar value(const Attributes&) { return 1; }
+};
+
+struct Full : FillOp<Full> {
+  static constexpr auto name = "full";
+  static constexpr auto signature = "full(shape, value, dtype = the value's)";
+  static constexpr auto doc = "one value in a shape; full_like(x, value) takes the shape of x";
+  static Scalar value(const Attributes& a) { return to_scalar(a[1]); }
+  static DType dtype(const Attributes& a) { return a.dtype(2); }
+  static std::vector<Sample> samples() {
+    return {{.attributes = Attributes(Dims{4, 33}, 2.5, DType::float64)},
+            {.attributes = Attributes(Dims{7}, std::int64_t{-3}, DType::int8)},
+            {.attributes = Attributes(Dims{}, true, DType::float16)},
+            {.attributes = Attributes(Dims{0}, std::int64_t{1} << 40, DType::int64)}};
+  }
+};
+
+struct Arange : CreationOp {
+  static constexpr auto name = "arange";
+  static constexpr auto signature = "arange(start = 0, stop, step = 1, dtype = the numbers')";
+  static constexpr auto doc = "start, start + step, ... before stop";
+  static constexpr auto ulp = 2.0;  // a product and a sum in double
+  struct Range {
+    Scalar start, stop, step;
+    bool integers() const {
+      return start.kind != Scalar::Kind::floating && stop.kind != Scalar::Kind::floating &&
+             step.kind != Scalar::Kind::floating;
+    }
+  };
+  static Range range(const Attributes& a) {
+    return {to_scalar(a[0]), to_scalar(a[1]), to_scalar(a[2])};
+  }
+  static std::int64_t length(const Range& r) {
+    if (r.step.floating == 0) throw ValueError("arange: the step is 0");
+    if (r.integers()) {
+      const std::int64_t low = r.step.integer > 0 ? r.start.integer : r.stop.integer;
+      const std::int64_t high = r.step.integer > 0 ? r.stop.integer : r.start.integer;
+      if (low >= high) return 0;
+      // Unsigned, where neither the distance nor the smallest step's magnitude overflows.
+      const auto distance = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+      const auto step = static_cast<std::uint64_t>(r.step.integer);
+      const std::uint64_t n = (distance - 1) / (r.step.integer > 0 ? step : 0 - step) + 1;
+      if (!std::in_range<std::int64_t>(n)) throw ValueError("arange: the range is too long");
+      return static_cast<std::int64_t>(n);
+    }
+    const double n = std::ceil((r.stop.floating - r.start.floating) / r.step.floating);
+    if (!(n < 0x1p62)) {
+      throw ValueError(fmt::format("arange: {}, {} and {} make no finite range", r.start.floating,
+                                   r.stop.floating, r.step.floating));
+    }
+    return n > 0 ? static_cast<std::int64_t>(n) : 0;
+  }
+  static Specs infer(const Kernel& k) {
+    const Range r = range(k.attributes);
+    const DType dtype = k.attributes.dtype(3);
+    if (dtype == DType::boolean) throw DTypeError(name, "makes numbers, not bool");
+    const std::int64_t n = length(r);
+    if (n > 0 && r.integers()) {  // the ends tell whether the type holds the values
+      element(r.start.integer, dtype, name);
+      const auto last =
+          static_cast<std::uint64_t>(r.start.integer) +
+          static_cast<std::uint64_t>(n - 1) * static_cast<std::uint64_t>(r.step.integer);
+      element(static_cast<std::int64_t>(last), dtype, name);
+    } else if (n > 0) {
+      element(r.start.floating, dtype, name);
+      element(r.start.floating + static_cast<double>(n - 1) * r.step.floating, dtype, name);
+    }
+    return {{dtype, {n}}};
+  }
+  static void run(const Kernel& k) {
+    const Range r = range(k.attributes);
+    if (r.integers()) {
+      kernels::arange(k.out[0], r.start.integer, r.step.integer);
+    } else {
+      kernels::arange(k.out[0], r.start.floating, r.step.floating);
+    }
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const Range r = range(a);
+    const auto at = [](const Scalar& s) -> long double {
+      return s.kind == Scalar::Kind::floating ? static_cast<long double>(s.floating)
+                                              : static_cast<long double>(s.integer);
+    };
+    Reference out{.shape = {0}};
+    for (long double i = 0;; ++i) {
+      const long double value = at(r.start) + i * at(r.step);
+      if (at(r.step) > 0 ? value >= at(r.stop) : value <= at(r.stop)) break;
+      out.values.push_back(is_integral(a.dtype(3)) ? std::trunc(value) : value);
+    }
+    out.shape[0] = static_cast<std::int64_t>(out.values.size());
+    return {out};
+  }
+  static std::vector<Sample> samples() {
+    using I = std::int64_t;
+    return {{.attributes = Attributes(I{0}, I{50}, I{1}, DType::int64)},
+            {.attributes = Attributes(I{100}, I{-100}, I{-7}, DType::int16)},
+            {.attributes = Attributes(I{5}, I{5}, I{1}, DType::int32)},
+            {.attributes = Attributes(0.5, 20.25, 0.25, DType::float32)},
+            {.attributes = Attributes(I{0}, 3.1, I{1}, DType::float64)},
+            {.attributes = Attributes(10.0, 0.0, -1.25, DType::float16)}};
+  }
+};
+
+struct Linspace : CreationOp {
+  static constexpr auto name = "linspace";
+  static constexpr auto signature = "linspace(start, stop, n, dtype = float32, endpoint = true)";
+  static constexpr auto doc = "n numbers evenly spaced from start to stop";
+  static constexpr auto ulp = 4.0;  // several roundings in double
+  static Specs infer(const Kernel& k) {
+    const DType dtype = k.attributes.dtype(3);
+    const std::int64_t n = k.attributes.integer(2);
+    if (n < 0) throw ValueError(fmt::format("linspace: {} is no number of elements", n));
+    if (!std::isfinite(k.attributes.number(0)) || !std::isfinite(k.attributes.number(1))) {
+      throw ValueError("linspace: the ends are not finite");
+    }
+    element(k.attributes.number(0), dtype, name);
+    element(k.attributes.number(1), dtype, name);
+    return {{dtype, {n}}};
+  }
+  static void run(const Kernel& k) {
+    kernels::linspace(k.out[0], k.attributes.number(0), k.attributes.number(1),
+                      k.attributes.flag(4));
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const std::int64_t n = a.integer(2);
+    const long double start = a.number(0);
+    const long double width = a.number(1) - start;
+    const std::int64_t steps = std::max<std::int64_t>(a.flag(4) ? n - 1 : n, 1);
+    return {make_reference({n}, [&](const Dims& i) {
+      const long double value = start + width * i[0] / steps;
+      return is_integral(a.dtype(3)) ? std::floor(value) : value;
+    })};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](double start, double stop, std::int64_t n, DType dtype, bool endpoint) {
+      return Sample{.attributes = Attributes(start, stop, n, dtype, endpoint)};
+    };
+    return {sample(1, 4, 67, DType::float32, true), sample(2, 9, 40, DType::float64, false),
+            sample(0, 10, 5, DType::int32, true), sample(3, 7, 1, DType::float32, true),
+            sample(3, 7, 0, DType::float32, true)};
+  }
+};
+
+struct Eye : CreationOp {
+  static constexpr auto name = "eye";
+  static constexpr auto signature = "eye(n, m = n, k = 0, dtype = float32)";
+  static constexpr auto doc = "ones on the k-th diagonal of a matrix, zeros elsewhere";
+  static Specs infer(const Kernel& k) {
+    return {{k.attributes.dtype(3), {k.attributes.integer(0), k.attributes.integer(1)}}};
+  }
+  static void run(const Kernel& k) { kernels::eye(k.out[0], k.attributes.integer(2)); }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    return {make_reference({a.integer(0), a.integer(1)},
+                           [&](const Dims& at) { return at[1] - at[0] == a.integer(2) ? 1 : 0; })};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](std::int64_t n, std::int64_t m, std::int64_t k, DType dtype) {
+      return Sample{.attributes = Attributes(n, m, k, dtype)};
+    };
+    return {sample(5, 5, 0, DType::float32), sample(3, 20, 4, DType::int64),
+            sample(6, 4, -2, DType::boolean), sample(2, 2, 9, DType::bfloat16),
+            sample(0, 3, 0, DType::float64)};
+  }
+};
+
+struct OneHot : CreationOp {
+  static constexpr auto name = "one_hot";
+  static constexpr auto signature = "one_hot(indices, depth, dtype = float32)";
+  static constexpr auto doc = "a new last axis of zeros with a one at each index";
+  static constexpr auto types = kIndexTypes;
+  static Specs infer(const Kernel& k) {
+    const std::int64_t depth = k.attributes.integer(0);
+    if (depth < 0) throw ValueError(fmt::format("one_hot: the depth {} is negative", depth));
+    Shape shape = k.in[0].shape;
+    shape.push_back(depth);
+    return {{k.attributes.dtype(1), shape}};
+  }
+  static void run(const Kernel& k) {
+    const DType dtype = k.out[0].dtype;
+    kernels::one_hot(k.in[0], k.out[0], element(1, dtype, name).bytes,
+                     element(0, dtype, name).bytes);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const std::int64_t depth = a.integer(0);
+    Shape shape = in[0].shape;
+    shape.push_back(depth);
+    return {make_reference(shape, [&](Dims at) {
+      const std::int64_t place = at.back();
+      at.erase(at.size() - 1);
+      const auto index = static_cast<std::int64_t>(ops::at(in[0], at));
+      return (index < 0 ? index + depth : index) == place ? 1 : 0;
+    })};
+  }
+  static std::vector<Sample> samples() {
+    return {
+        {.inputs = {{.shape = {2, 3}, .values = {0, 3, -1, 2, -4, 1}}},
+         .attributes = Attributes(std::int64_t{4}, DType::float32)},
+        {.inputs = {{.shape = {}, .values = {2}}},
+         .attributes = Attributes(std::int64_t{40}, DType::int8)},
+        {.inputs = {{.shape = {0}}}, .attributes = Attributes(std::int64_t{3}, DType::boolean)}};
+  }
+};
+
+}  // namespace
+
+std::vector<const OpRecord*> creation_ops() {
+  return {&record<Zeros>(),    &record<Ones>(), &record<Full>(),  &record<Arange>(),
+          &record<Linspace>(), &record<Eye>(),  &record<OneHot>()};
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+using ops::Attributes;
+using ops::create;
+using ops::record;
+using ops::to_attribute;
+
+Tensor full(const Shape& shape, const Scalar& value, std::optional<DType> dtype, Site site) {
+  return create(record<ops::Full>(),
+                Attributes(shape, to_attribute(value), dtype.value_or(value.dtype())), site);
+}
+Tensor zeros(const Shape& shape, DType dtype, Site site) {
+  return create(record<ops::Zeros>(), Attributes(shape, dtype), site);
+}
+Tensor ones(const Shape& shape, DType dtype, Site site) {
+  return create(record<ops::Ones>(), Attributes(shape, dtype), site);
+}
+
+Tensor full_like(const Tensor& x, const Scalar& value, std::optional<DType> dtype, Site site) {
+  const TensorBody& body = x.body("full_like", site);
+  return full(body.shape, value, dtype.value_or(body.dtype), site);
+}
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  const TensorBody& body = x.body("zeros_like", site);
+  return zeros(body.shape, dtype.value_or(body.dtype), site);
+}
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
+  const TensorBody& body = x.body("ones_like", site);
+  return ones(body.shape, dtype.value_or(body.dtype), site);
+}
+
+Tensor arange(const Scalar& stop, std::optional<DType> dtype, Site site) {
+  return arange(0, stop, 1, dtype, site);
+}
+Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
+              std::optional<DType> dtype, Site site) {
+  const bool integers = ops::Arange::Range{start, stop, step}.integers();
+  return create(record<ops::Arange>(),
+                Attributes(to_attribute(start), to_attribute(stop), to_attribute(step),
+                           dtype.value_or(integers ? DType::int64 : DType::float32)),
+                site);
+}
+Tensor linspace(double start, double stop, std::int64_t n, DType dtype, bool endpoint, Site site) {
+  return create(record<ops::Linspace>(), Attributes(start, stop, n, dtype, endpoint), site);
+}
+Tensor eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype, Site site) {
+  return create(record<ops::Eye>(), Attributes(n, m.value_or(n), k, dtype), site);
+}
+Tensor one_hot(const Operand& indices, std::int64_t depth, DType dtype) {
+  return ops::call(record<ops::OneHot>(), {indices}, Attributes(depth, dtype));
+}
+
+}  // namespace tenure

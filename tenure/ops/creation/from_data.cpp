@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/types.h"
+
+namespace tenure {
+namespace {
+
+std::string describe(const NestedList& node) {
+  return node.is_list() ? fmt::format("a list of {}", node.items().size()) : "a number";
+}
+
+/// Walks the lists in row-major order; knows at each moment where it is.
+class ListReader {
+ public:
+  explicit ListReader(const NestedList& root) {
+    for (const NestedList* node = &root; node->is_list(); node = node->items().data()) {
+      shape_.push_back(static_cast<std::int64_t>(node->items().size()));
+      if (node->items().empty()) break;
+    }
+    place_ = Dims::filled(shape_.size(), 0);
+    check(root, 0);
+  }
+
+  const Shape& shape() const { return shape_; }
+  DType dtype() const { return any_ ? widest_.dtype() : DType::float32; }
+
+  template <class F>
+  void for_each(const NestedList& node, const F& f) const {
+    if (!node.is_list()) return f(node.number());
+    for (const NestedList& item : node.items()) for_each(item, f);
+  }
+
+ private:
+  /// The first items on the way down gave the shape; everything else must agree.
+  void check(const NestedList& node, int depth) {
+    const bool fits = node.is_list()
+                          ? depth < shape_.size() &&
+                                static_cast<std::int64_t>(node.items().size()) == shape_[depth]
+                          : depth == shape_.size();
+    if (!fits) {
+      Dims at;
+      for (int i = 0; i < depth; ++i) at.push_back(place_[i]);
+      throw ShapeError(
+          "tensor",
+          fmt::format(
+              "the lists are ragged: element {} is {}, but the first one "
+              "there is {}",
+              to_string(at), describe(node),
+              depth < shape_.size() ? fmt::format("a list of {}", shape_[depth]) : "a number"),
+          {shape_.to_vector()});
+    }
+    if (!node.is_list()) {
+      if (!any_ || node.number().kind > widest_.kind) widest_ = node.number();
+      any_ = true;
+      return;
+    }
+    std::int64_t i = 0;
+    for (const NestedList& item : node.items()) {
+      place_[depth] = i++;
+      check(item, depth + 1);
+    }
+  }
+
+  Shape shape_;
+  Dims place_;
+  Scalar widest_;
+  bool any_ = false;
+};
+
+/// `shape`, or one axis for [-1]. Throws ShapeError unless it has `n` elements.
+Shape filled_shape(std::size_t n, DType dtype, const Shape& shape) {
+  const auto size = static_cast<std::int64_t>(n);
+  const Shape actual = shape == Shape{-1} ? Shape{size} : shape;
+  if (check_shape(actual, size_of(dtype), "tensor") != size) {
+    throw ShapeError("tensor",
+                     fmt::format("{} elements do not fill shape {}", n, to_string(actual)),
+                     {actual.to_vector()});
+  }
+  return actual;
+}
+
+}  // namespace
+
+Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
+  const ListReader reader(values);
+  const DType type = dtype.value_or(reader.dtype());
+  PendingTensor pending(mem::this_thread(), type, reader.shape());
+  auto* to = static_cast<std::byte*>(pending.data());
+  reader.for_each(values, [&](const Scalar& number) {
+    ops::store_scalar(number, type, to, "tensor");
+    to += size_of(type);
+  });
+  return pending.finish("tensor", site);
+}
+
+Tensor tensor(const std::vector<bool>& elements, const Shape& shape, Site site) {
+  const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
+  PendingTensor pending(mem::this_thread(), DType::boolean, filled);
+  std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
+  return pending.finish("tensor", site);
+}
+
+Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const Shape& shape,
+                        Site site) {
+  const Shape filled = filled_shape(n, dtype, shape);
+  PendingTensor pending(mem::this_thread(), dtype, filled);
+  if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
+  return pending.finish("tensor", site);
+}
+
+Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t bytes,
+                   std::function<void(void*)> deleter, Site site) {
+  const auto n = static_cast<std::size_t>(check_shape(shape, size_of(dtype), "from_memory"));
+  if (bytes != n * size_of(dtype)) {
+    throw ValueError(fmt::format("from_memory: {}{} has {} bytes, not {}", name_of(dtype),
+                                 to_string(shape), n * size_of(dtype), bytes));
+  }
+  if (data == nullptr && bytes != 0) throw ValueError("from_memory: the memory is null");
+  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+    throw ValueError(fmt::format("from_memory: the memory is not aligned to the {} bytes of {}",
+                                 size_of(dtype), name_of(dtype)));
+  }
+  if (!deleter) deleter = [](void*) {};
+  mem::ThreadContext& context = mem::this_thread();
+  // Adoption comes last of all that can fail, so that every error leaves the memory with the
+  // caller.
+  void* const slot = mem::allocate_tenant(context);
+  mem::Storage* storage = nullptr;
+  try {
+    storage = mem::Storage::adopt(context, data, bytes, std::move(deleter));
+  } catch (...) {
+    mem::free_tenant(context, slot);
+    throw;
+  }
+  auto* const body = new (slot) TensorBody(dtype, shape, contiguous_strides(shape), 0);
+  mem::begin_tenancy(context, *body, storage, "from_memory", site, HolderKind::user);
+  return Tensor::adopt(body);
+}
+
+}  // namespace tenure

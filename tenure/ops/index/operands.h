@@ -1,0 +1,26 @@
+#pragma once
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+// What the indexing ops ask of their operands.
+
+namespace tenure::ops {
+
+/// The tensor of an operand that must have axes: a number throws ValueError.
+TensorBody& body_of(const Operand& x, const char* op);
+
+/// Throws DTypeError unless the elements are int32 or int64.
+void check_index_type(const View& indices, const char* op);
+/// Throws DTypeError unless both have one element type.
+void check_same_type(const View& x, const View& values, const char* op);
+/// Throws DTypeError for a fraction next to integers, or a number next to bool.
+void check_kind(const Scalar& number, DType dtype, const char* op);
+
+/// `values` in another element type, which must hold all of theirs. Throws DTypeError.
+Tensor converted(const Operand& values, DType dtype, const char* op);
+
+/// Copies input 0 to the output, unless the call computes in place.
+void copy_input(const Kernel& k);
+
+}  // namespace tenure::ops

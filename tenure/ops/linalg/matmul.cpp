@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+
+#include "tenure/kernels/cpu/gemm/gemm.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/linalg/einsum.h"
+#include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/shape_ops.h"
+#include "tenure/ops/types.h"
+
+namespace tenure::ops {
+namespace {
+
+/// Operands as matrices: a vector gets the dimension that it lacks.
+View as_matrix(View view, int missing_axis) {
+  if (view.shape.size() == 1) {
+    view.shape.insert(missing_axis, 1);
+    view.strides.insert(missing_axis, 0);
+  }
+  return view;
+}
+
+Shape batch_of(const Shape& shape) {
+  Shape batch = shape;
+  batch.erase(batch.size() - 1);
+  batch.erase(batch.size() - 1);
+  return batch;
+}
+
+/// The result with all dimensions of a matrix product.
+Shape matrix_shape(const Shape& a, const Shape& b) {
+  Shape shape = broadcast(batch_of(a), batch_of(b), "matmul");
+  shape.push_back(a[a.size() - 2]);
+  shape.push_back(b.back());
+  return shape;
+}
+
+/// The result without the dimensions that vectors brought.
+Shape result_shape(const Shape& a, const Shape& b) {
+  const auto matrix = [](Shape shape, int missing) {
+    if (shape.size() == 1) shape.insert(missing, 1);
+    return shape;
+  };
+  Shape shape = matrix_shape(matrix(a, 0), matrix(b, 1));
+  if (b.size() == 1) shape.erase(shape.size() - 1);
+  if (a.size() == 1) shape.erase(shape.size() - (b.size() == 1 ? 1 : 2));
+  return shape;
+}
+
+struct Matmul {
+  static constexpr auto family = "linear algebra";
+  static constexpr auto name = "matmul";
+  static constexpr auto signature = "matmul(a, b)";
+  static constexpr auto doc =
+      "the product of matrices; leading dimensions are a batch and broadcast";
+  static constexpr auto memory = allocates().with_workspace();
+  static constexpr auto types = kNumberTypes;
+  static constexpr double ulp = 16;
+
+  static Specs infer(const Kernel& k) {
+    const Shape& a = k.in[0].shape;
+    const Shape& b = k.in[1].shape;
+    if (a.empty() || b.empty()) {
+      throw ShapeError(name, "a number has no product with a matrix; use mul",
+                       {a.to_vector(), b.to_vector()});
+    }
+    const std::int64_t inner = b.size() == 1 ? b[0] : b[b.size() - 2];
+    if (a.back() != inner) {
+      throw ShapeError(name,
+                       fmt::format("shapes {} and {} do not fit: {} columns meet {} rows",
+                                   to_string(a), to_string(b), a.back(), inner),
+                       {a.to_vector(), b.to_vector()});
+    }
+    return {{k.in[0].dtype, result_shape(a, b)}};
+  }
+  static std::size_t workspace(const Kernel& k) {
+    const View a = as_matrix(k.in[0], 0);
+    const View b = as_matrix(k.in[1], 1);
+    return kernels::matmul_workspace(a, b, output_of(a, b, k));
+  }
+  static void run(const Kernel& k) {
+    const View a = as_matrix(k.in[0], 0);
+    const View b = as_matrix(k.in[1], 1);
+    kernels::matmul(a, b, output_of(a, b, k), k.workspace);
+  }
+  static View output_of(const View& a, const View& b, const Kernel& k) {
+    View out = k.out[0];
+    if (k.in[0].shape.size() > 1 && k.in[1].shape.size() > 1) return out;
+    out.shape = matrix_shape(a.shape, b.shape);
+    out.strides = contiguous_strides(out.shape);
+    return out;
+  }
+
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    Reference a = in[0];
+    Reference b = in[1];
+    const Shape shape = result_shape(a.shape, b.shape);
+    if (a.shape.size() == 1) a.shape.insert(0, 1);
+    if (b.shape.size() == 1) b.shape.insert(1, 1);
+    const Shape full = matrix_shape(a.shape, b.shape);
+    // An index of the batch, for an operand that may lack dimensions or repeat them.
+    const auto element = [](const Reference& x, const Dims& index, std::int64_t row,
+                            std::int64_t column) {
+      Dims place = x.shape;
+      const int batch = x.shape.size() - 2;
+      for (int i = 0; i < batch; ++i) {
+        place[i] = x.shape[i] == 1 ? 0 : index[index.size() - 2 - batch + i];
+      }
+      place[batch] = row;
+      place[batch + 1] = column;
+      return at(x, place);
+    };
+    Reference product = make_reference(full, [&](const Dims& index) {
+      long double sum = 0;
+      const int rank = index.size();
+      for (std::int64_t k = 0; k < a.shape.back(); ++k) {
+        sum += element(a, index, index[rank - 2], k) * element(b, index, k, index[rank - 1]);
+      }
+      return sum;
+    });
+    product.shape = shape;
+    return {product};
+  }
+  static Sample sample(const Shape& a, const Shape& b) {
+    // Positive, so that sums do not cancel and the error bound stays relative.
+    return {.inputs = {{.shape = a, .low = 0, .high = 2}, {.shape = b, .low = 0, .high = 2}}};
+  }
+  static std::vector<Sample> samples() {
+    return {
+        sample({8, 8}, {8, 8}),     sample({3, 5}, {5, 40}),    sample({7}, {7, 3}),
+        sample({4, 7}, {7}),        sample({9}, {9}),           sample({2, 1, 3, 4}, {5, 4, 2}),
+        sample({3, 4, 6}, {6, 5}),  sample({0, 3}, {3, 2}),     sample({2, 0}, {0, 3}),
+        sample({70, 65}, {65, 80}), sample({1, 300}, {300, 1}), sample({3, 80, 90}, {3, 90, 70})};
+  }
+};
+
+}  // namespace
+
+std::vector<const OpRecord*> linalg_ops() { return {&record<Matmul>(), &einsum_record()}; }
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+Tensor matmul(const Operand& a, const Operand& b) {
+  const auto& op = ops::record<ops::Matmul>();
+  if (a.is_scalar() || b.is_scalar()) {
+    throw ShapeError(op.name, "a number has no product with a matrix; use mul");
+  }
+  const DType type =
+      promote(a.tensor().body(op.name, a.site()).dtype, b.tensor().body(op.name, b.site()).dtype);
+  if (a.tensor().dtype() == b.tensor().dtype()) return ops::call(op, {a, b});
+  const auto converted = [&](const Operand& x) {
+    return x.tensor().dtype() == type ? x.tensor() : cast(Operand(x.tensor(), x.site()), type);
+  };
+  Tensor product =
+      ops::call(op, {Operand(converted(a), a.site()), Operand(converted(b), b.site())});
+  a.consume();
+  b.consume();
+  return product;
+}
+
+}  // namespace tenure

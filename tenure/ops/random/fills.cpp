@@ -1,0 +1,221 @@
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tenure/kernels/cpu/random/random.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/random/definition.h"
+#include "tenure/ops/random_ops.h"
+#include "tenure/ops/reference.h"
+
+namespace tenure::ops {
+namespace {
+
+using kernels::PhiloxStream;
+
+/// What all random ops share. The last two attributes are the seed and the offset, so that a call
+/// can be repeated from its record. Each defines spec(attributes), fill(view, stream, attributes)
+/// and element(words, i, attributes), its definition.
+template <class Op>
+struct RandomOp {
+  static constexpr auto family = "random";
+  static constexpr auto memory = allocates();
+  static constexpr auto types = kAllTypes;
+
+  static PhiloxStream stream(const Attributes& a) {
+    return {static_cast<std::uint64_t>(a.integer(a.size() - 2)),
+            static_cast<std::uint64_t>(a.integer(a.size() - 1))};
+  }
+  static Specs infer(const Kernel& k) {
+    const Spec spec = Op::spec(k.attributes);
+    // An empty fill throws what a full one would.
+    Op::fill({.dtype = spec.dtype, .shape = {0}, .strides = {1}, .data = nullptr},
+             stream(k.attributes), k.attributes);
+    return {spec};
+  }
+  static void run(const Kernel& k) { Op::fill(k.out[0], stream(k.attributes), k.attributes); }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const RandomWords words(stream(a));
+    std::int64_t i = 0;
+    return {make_reference(Op::spec(a).shape,
+                           [&](const Dims&) { return Op::element(words, i++, a); })};
+  }
+  template <class... Values>
+  static Sample sample(const Values&... values) {
+    return {.attributes = Attributes(values..., std::int64_t{0x1234567890abcdef},
+                                     (std::int64_t{1} << 32) - 3)};
+  }
+};
+
+struct Uniform : RandomOp<Uniform> {
+  static constexpr auto name = "uniform";
+  static constexpr auto signature =
+      "uniform(shape, low = 0, high = 1, dtype = float32, generator = default)";
+  static constexpr auto doc = "random numbers, uniform in [low, high)";
+  static constexpr auto ulp = 2.0;  // a product and a sum
+  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
+    kernels::uniform(out, stream, a.number(1), a.number(2));
+  }
+  static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
+    const long double unit = a.dtype(3) == DType::float64
+                                 ? std::ldexp(static_cast<long double>(words.wide(i) >> 11), -53)
+                                 : std::ldexp(static_cast<long double>(words.narrow(i) >> 8), -24);
+    const long double low = a.number(1);
+    return low + unit * (a.number(2) - low);
+  }
+  static std::vector<Sample> samples() {
+    return {sample(Dims{5, 41}, 0.0, 1.0, DType::float32),
+            sample(Dims{67}, 2.0, 5.0, DType::float64), sample(Dims{3, 0}, 0.0, 1.0, DType::float32),
+            sample(Dims{70}, -4.0, -1.5, DType::float16),
+            sample(Dims{}, 1.0, 2.0, DType::bfloat16)};
+  }
+};
+
+struct Normal : RandomOp<Normal> {
+  static constexpr auto name = "normal";
+  static constexpr auto signature =
+      "normal(shape, mean = 0, deviation = 1, dtype = float32, generator = default)";
+  static constexpr auto doc = "normally distributed random numbers, by Box and Muller";
+  static constexpr auto ulp = 8.0;  // logarithm, root, sine and cosine of the SIMD kernel
+  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
+    kernels::normal(out, stream, a.number(1), a.number(2));
+  }
+  static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
+    return a.number(1) + a.number(2) * standard_normal(words, a.dtype(3), i);
+  }
+  static std::vector<Sample> samples() {
+    return {sample(Dims{5, 41}, 0.0, 1.0, DType::float32),
+            sample(Dims{67}, 0.0, 0.5, DType::float64),
+            sample(Dims{67}, 100.0, 2.0, DType::float32),
+            sample(Dims{0, 3}, 0.0, 1.0, DType::float32),
+            sample(Dims{35}, 0.0, 1.0, DType::bfloat16), sample(Dims{}, 0.0, 1.0, DType::float16)};
+  }
+};
+
+struct Bernoulli : RandomOp<Bernoulli> {
+  static constexpr auto name = "bernoulli";
+  static constexpr auto signature = "bernoulli(shape, p, dtype = bool, generator = default)";
+  static constexpr auto doc = "one with probability p, else zero";
+  static Spec spec(const Attributes& a) { return {a.dtype(2), a.dims(0)}; }
+  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
+    kernels::bernoulli(out, stream, a.number(1));
+  }
+  static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
+    return words.narrow(i) < std::round(std::ldexp(a.number(1), 32)) ? 1 : 0;
+  }
+  static std::vector<Sample> samples() {
+    return {sample(Dims{9, 33}, 0.25, DType::boolean), sample(Dims{50}, 0.75, DType::float32),
+            sample(Dims{10}, 0.0, DType::int8), sample(Dims{10}, 1.0, DType::float16),
+            sample(Dims{0}, 0.5, DType::boolean)};
+  }
+};
+
+struct Randint : RandomOp<Randint> {
+  static constexpr auto name = "randint";
+  static constexpr auto signature =
+      "randint(low, high, shape, dtype = int64, generator = default)";
+  static constexpr auto doc = "random integers in [low, high)";
+  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(2)}; }
+  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
+    kernels::randint(out, stream, a.integer(0), a.integer(1));
+  }
+  static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
+    const auto low = static_cast<std::uint64_t>(a.integer(0));
+    const auto width = static_cast<std::uint64_t>(a.integer(1)) - low;
+    return static_cast<std::int64_t>(low + scaled(words.wide(i), width));
+  }
+  static std::vector<Sample> samples() {
+    using I = std::int64_t;
+    return {sample(I{-10}, I{10}, Dims{4, 30}, DType::int64),
+            sample(I{0}, I{256}, Dims{65}, DType::uint8),
+            sample(INT64_MIN, INT64_MAX, Dims{9}, DType::int64),
+            sample(I{7}, I{8}, Dims{}, DType::int16), sample(I{0}, I{2}, Dims{0}, DType::int32)};
+  }
+};
+
+struct Permutation : RandomOp<Permutation> {
+  static constexpr auto name = "permutation";
+  static constexpr auto signature = "permutation(n, dtype = int64, generator = default)";
+  static constexpr auto doc = "the integers [0, n) in random order";
+  static Spec spec(const Attributes& a) {
+    if (a.integer(0) < 0) throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
+    return {a.dtype(1), {a.integer(0)}};
+  }
+  static void fill(const View& out, PhiloxStream stream, const Attributes&) {
+    kernels::permutation(out, stream);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const RandomWords words(stream(a));
+    Reference out{.shape = spec(a).shape};
+    for (std::int64_t i = 0; i < out.shape[0]; ++i) {
+      const std::uint64_t j = scaled(words.wide(i), static_cast<std::uint64_t>(i) + 1);
+      out.values.push_back(i);
+      std::swap(out.values[j], out.values.back());
+    }
+    return {out};
+  }
+  static std::vector<Sample> samples() {
+    using I = std::int64_t;
+    return {sample(I{100}, DType::int64), sample(I{37}, DType::int32), sample(I{1}, DType::int64),
+            sample(I{0}, DType::int32)};
+  }
+};
+
+/// Calls Op with `values` and the next `counters` of the generator.
+template <class Op, class... Values>
+Tensor draw(Generator* generator, std::uint64_t counters, Site site, const Values&... values) {
+  const Generator::State begin =
+      (generator == nullptr ? default_generator() : *generator).reserve(counters);
+  return create(record<Op>(),
+                Attributes(values..., static_cast<std::int64_t>(begin.seed),
+                           static_cast<std::int64_t>(begin.offset)),
+                site);
+}
+
+}  // namespace
+
+std::vector<const OpRecord*> random_ops() {
+  return {&record<Uniform>(), &record<Normal>(), &record<Bernoulli>(), &record<Randint>(),
+          &record<Permutation>()};
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+using ops::draw;
+
+Tensor uniform(const Shape& shape, double low, double high, DType dtype, Generator* generator,
+               Site site) {
+  const std::int64_t n = check_shape(shape, size_of(dtype), "uniform");
+  return draw<ops::Uniform>(generator, kernels::uniform_counters(dtype, n), site, shape, low, high,
+                            dtype);
+}
+
+Tensor normal(const Shape& shape, double mean, double deviation, DType dtype, Generator* generator,
+              Site site) {
+  const std::int64_t n = check_shape(shape, size_of(dtype), "normal");
+  return draw<ops::Normal>(generator, kernels::normal_counters(dtype, n), site, shape, mean,
+                           deviation, dtype);
+}
+
+Tensor bernoulli(const Shape& shape, double p, DType dtype, Generator* generator, Site site) {
+  const std::int64_t n = check_shape(shape, size_of(dtype), "bernoulli");
+  return draw<ops::Bernoulli>(generator, kernels::bernoulli_counters(n), site, shape, p, dtype);
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, DType dtype,
+               Generator* generator, Site site) {
+  const std::int64_t n = check_shape(shape, size_of(dtype), "randint");
+  return draw<ops::Randint>(generator, kernels::randint_counters(n), site, low, high, shape, dtype);
+}
+
+Tensor permutation(std::int64_t n, DType dtype, Generator* generator, Site site) {
+  return draw<ops::Permutation>(generator, kernels::permutation_counters(std::max<std::int64_t>(n, 0)), site,
+                                n, dtype);
+}
+
+}  // namespace tenure

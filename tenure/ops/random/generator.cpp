@@ -1,0 +1,29 @@
+#include "tenure/ops/random_ops.h"
+
+namespace tenure {
+
+Generator::State Generator::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Generator::set_state(State state) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+}
+
+Generator::State Generator::reserve(std::uint64_t counters) {
+  const std::lock_guard lock(mutex_);
+  const State begin = state_;
+  state_.offset += counters;
+  return begin;
+}
+
+Generator& default_generator() {
+  static Generator generator;
+  return generator;
+}
+
+void seed(std::uint64_t seed) { default_generator().seed(seed); }
+
+}  // namespace tenure

@@ -1,0 +1,142 @@
+#include <cmath>
+
+#include "tenure/kernels/cpu/reduce/reduce.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/reduce/reduction.h"
+#include "tenure/ops/reduce_ops.h"
+
+namespace tenure::ops {
+namespace {
+
+/// An op along one axis, its only attribute, that leaves the shape as it is. An op adds its names,
+/// the kernel `apply(in, axis, out)`, result_type, and `map(values)`, the reference for one column.
+template <class Op>
+struct AxiswiseOp {
+  static constexpr auto memory = reuses(1);
+  static constexpr double low = -2, high = 2;
+
+  static Specs infer(const Kernel& k) {
+    axis_of(k.attributes.integer(0), k.in[0].shape.size(), Op::name);  // rejects a wrong one
+    return {{Op::result_type(k.in[0].dtype), k.in[0].shape}};
+  }
+  static void run(const Kernel& k) {
+    const int axis = axis_of(k.attributes.integer(0), k.in[0].shape.size(), Op::name);
+    Op::apply(k.in[0], axis, k.out[0]);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const int axis = axis_of(a.integer(0), in[0].shape.size(), Op::name);
+    const Axes axes = in[0].shape.empty() ? Axes{} : Axes{axis};
+    return {make_reference(in[0].shape, [&](const Dims& index) {
+      Values values = values_over(in[0], axes, index);
+      Op::map(values);
+      return values[axes.empty() ? 0 : static_cast<std::size_t>(index[axis])];
+    })};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](const Shape& shape, std::int64_t axis) {
+      return Sample{.inputs = {{.shape = shape, .low = Op::low, .high = Op::high}},
+                    .attributes = Attributes(axis)};
+    };
+    return {sample({2, 3, 70}, -1), sample({2, 3, 70}, 0), sample({2, 30, 7}, 1),
+            sample({300, 4}, 1),    sample({}, -1),        sample({0, 3}, 0),
+            sample({3, 0}, 0),      sample({1}, 0)};
+  }
+};
+
+template <class Op>
+struct ScanOp : AxiswiseOp<Op> {
+  static constexpr auto family = "scans";
+  static constexpr auto types = kAllTypes;
+  // The only types of equal size that meet here are equal: all but int64 that become int64 grow.
+  static DType result_type(DType dtype) { return sum_type(dtype); }
+  // Of float64, half a unit for each of the 70 steps that a sample has at most; narrower floats are
+  // computed as float64.
+  static constexpr double ulp = 35;
+};
+
+struct CumSum : ScanOp<CumSum> {
+  static constexpr auto name = "cumsum";
+  static constexpr auto signature = "cumsum(x, axis)";
+  static constexpr auto doc = "running sums along an axis; of integers and bool int64";
+  static constexpr double low = 0, high = 3;
+  static void apply(const View& in, int axis, const View& out) {
+    kernels::scan(kernels::Scan::sum, in, axis, out);
+  }
+  static void map(Values& values) {
+    for (std::size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
+  }
+};
+
+struct CumProd : ScanOp<CumProd> {
+  static constexpr auto name = "cumprod";
+  static constexpr auto signature = "cumprod(x, axis)";
+  static constexpr auto doc = "running products along an axis; of integers and bool int64";
+  static constexpr double low = 0.9, high = 1.1;
+  static void apply(const View& in, int axis, const View& out) {
+    kernels::scan(kernels::Scan::prod, in, axis, out);
+  }
+  static void map(Values& values) {
+    for (std::size_t i = 1; i < values.size(); ++i) values[i] *= values[i - 1];
+  }
+};
+
+template <class Op>
+struct SoftmaxOp : AxiswiseOp<Op> {
+  static constexpr auto family = "softmax";
+  static constexpr auto types = kFloatTypes;
+  static DType result_type(DType dtype) { return dtype; }
+};
+
+struct Softmax : SoftmaxOp<Softmax> {
+  static constexpr auto name = "softmax";
+  static constexpr auto signature = "softmax(x, axis = -1)";
+  static constexpr auto doc = "exp(x) / sum(exp(x)) along an axis";
+  static constexpr double ulp = 5;
+  static void apply(const View& in, int axis, const View& out) { kernels::softmax(in, axis, out); }
+  static void map(Values& values) {
+    long double sum = 0;
+    for (const long double value : values) sum += std::exp(value);
+    for (long double& value : values) value = std::exp(value) / sum;
+  }
+};
+
+struct LogSoftmax : SoftmaxOp<LogSoftmax> {
+  static constexpr auto name = "log_softmax";
+  static constexpr auto signature = "log_softmax(x, axis = -1)";
+  static constexpr auto doc = "log(softmax(x)) along an axis";
+  // Next to zero, which is log(1), this is the rounding of the sum that the logarithm is taken of.
+  static constexpr double ulp = 10;
+  static constexpr double low = -1, high = 1;
+  static void apply(const View& in, int axis, const View& out) {
+    kernels::log_softmax(in, axis, out);
+  }
+  static void map(Values& values) {
+    Softmax::map(values);
+    for (long double& value : values) value = std::log(value);
+  }
+};
+
+}  // namespace
+
+std::vector<const OpRecord*> axiswise_ops() {
+  return {&record<CumSum>(), &record<CumProd>(), &record<Softmax>(), &record<LogSoftmax>()};
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+namespace {
+
+template <class Op>
+Tensor along(const Operand& x, int axis) {
+  return ops::call(ops::record<Op>(), {x}, ops::Attributes(std::int64_t{axis}));
+}
+
+}  // namespace
+
+Tensor cumsum(const Operand& x, int axis) { return along<ops::CumSum>(x, axis); }
+Tensor cumprod(const Operand& x, int axis) { return along<ops::CumProd>(x, axis); }
+Tensor softmax(const Operand& x, int axis) { return along<ops::Softmax>(x, axis); }
+Tensor log_softmax(const Operand& x, int axis) { return along<ops::LogSoftmax>(x, axis); }
+
+}  // namespace tenure

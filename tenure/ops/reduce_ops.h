@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+
+#include "tenure/ops/operand.h"
+
+// Reductions go over the axes given, or over all if none are; negative axes count from the end.
+// `keepdims` leaves the reduced dimensions in the result, with size 1. float16, bfloat16 and
+// float32 are accumulated in more precision than they have.
+
+namespace tenure {
+
+// Of any elements. Sums and products of integers and bool are int64 and wrap around; the mean of
+// integers and bool is float32.
+Tensor sum(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Tensor prod(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+Tensor mean(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// The largest element; NaN wins. Throws ShapeError over no elements. `maximum` is of two tensors.
+Tensor max(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// The smallest element; NaN wins. Throws ShapeError over no elements. `minimum` is of two tensors.
+Tensor min(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Whether some element is not zero; NaN is not.
+Tensor any(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// Whether no element is zero; NaN is not.
+Tensor all(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+
+/// The index, int64, of the first largest element along an axis, or in row-major order if none is
+/// given. The first NaN wins. Throws ShapeError over no elements.
+Tensor argmax(const Operand& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
+/// The same for the smallest.
+Tensor argmin(const Operand& x, std::optional<int> axis = std::nullopt, bool keepdims = false);
+
+// Of floats alone; `cast` makes floats of integers.
+
+/// Squared deviations from the mean / max(n - correction, 0).
+Tensor var(const Operand& x, const Axes& axes = {}, bool keepdims = false, double correction = 1);
+/// The root of `var`. Not named `std`: `using namespace tenure` would hide the standard library.
+Tensor stddev(const Operand& x, const Axes& axes = {}, bool keepdims = false,
+              double correction = 1);
+/// log(sum(exp(x))) without overflow.
+Tensor logsumexp(const Operand& x, const Axes& axes = {}, bool keepdims = false);
+/// sum(|x|^order)^(1/order) of the elements as one vector, also over several axes. Order 0 counts
+/// what is not zero; inf and -inf are the largest and the smallest magnitude.
+Tensor norm(const Operand& x, double order = 2, const Axes& axes = {}, bool keepdims = false);
+
+// Along one axis, in the shape of the input. In place in a moved input of the result's type.
+
+/// Running sums; of integers and bool int64.
+Tensor cumsum(const Operand& x, int axis);
+/// Running products; of integers and bool int64.
+Tensor cumprod(const Operand& x, int axis);
+/// exp(x) / sum(exp(x)); of floats alone.
+Tensor softmax(const Operand& x, int axis = -1);
+/// log(softmax(x)); of floats alone.
+Tensor log_softmax(const Operand& x, int axis = -1);
+
+}  // namespace tenure

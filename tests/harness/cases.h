@@ -1,0 +1,62 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::harness {
+
+/// The elements of an input, each exactly representable in its type.
+struct Input {
+  DType dtype = DType::float32;
+  Shape shape{};
+  std::vector<long double> values{};
+  bool is_random = true;  ///< the sample does not insist on these values
+};
+
+/// One call of an op: a sample of its record in one element type.
+struct Case {
+  const ops::OpRecord* op = nullptr;
+  std::string sample{};  ///< which one, for messages
+  std::vector<Input> inputs{};
+  ops::Attributes attributes{};
+};
+
+/// Every sample in every element type that the record takes, without those whose range has no
+/// element of the type. The same values in every run.
+std::vector<Case> cases_of(const ops::OpRecord& op);
+std::string describe(const Case& c);
+
+/// What the record's reference says.
+std::vector<ops::Reference> expected_of(const Case& c);
+
+/// Runs the op.
+std::vector<Tensor> run(const Case& c, std::span<const Operand> operands);
+/// Runs it with tensors that it only reads.
+std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs);
+
+/// Where the elements of a tensor lie in its storage.
+enum class Layout {
+  contiguous,
+  transposed,   ///< first axis fastest
+  stepped,      ///< every second element along every axis, behind an offset
+  reversed,     ///< negative strides
+  first_still,  ///< stride 0 along the first axis
+  last_still,   ///< stride 0 along the last axis
+  still,        ///< stride 0 along all axes
+};
+inline constexpr Layout kStridedLayouts[] = {Layout::transposed, Layout::stepped,
+                                             Layout::reversed,   Layout::first_still,
+                                             Layout::last_still, Layout::still};
+const char* name_of(Layout layout);
+
+/// `input` with equal elements along the axes that the layout does not move along.
+Input suited(const Input& input, Layout layout);
+/// A new tensor; `input` is suited to the layout.
+Tensor make(const Input& input, Layout layout = Layout::contiguous);
+std::vector<Tensor> make_all(const Case& c, Layout layout = Layout::contiguous);
+
+}  // namespace tenure::harness

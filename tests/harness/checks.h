@@ -1,0 +1,33 @@
+#pragma once
+
+#include "tenure/ops/record.h"
+
+// Note: the op harness
+//
+// What an op promises stands in its record. Each function here holds an op to one kind of promise,
+// for all of its samples and element types, and reports what does not hold as failures of the
+// running test. every_op_test.cpp calls them for every op of ops::all_ops(); a custom op's
+// record can be handed to them just the same.
+
+namespace tenure::harness {
+
+/// It has samples and a reference, and its parts fit each other.
+void check_record(const ops::OpRecord& op);
+/// Its results are within the stated bound of its reference; shapes and types are right.
+void check_numerics(const ops::OpRecord& op);
+/// Strided, offset, reversed and repeated inputs: elementwise, the bits that contiguous ones give;
+/// else a result within the stated bound.
+void check_layouts(const ops::OpRecord& op);
+/// Elementwise on floats: NaN, infinities, signed zeros and the ends of the range come out as the
+/// reference has them.
+void check_special_values(const ops::OpRecord& op);
+/// Elementwise: a number in place of a tensor gives what a tensor of that number gives.
+void check_scalars(const ops::OpRecord& op);
+/// It allocates, shares and overwrites what its memory effect says, and nothing else.
+void check_memory(const ops::OpRecord& op);
+/// Wrong inputs give the typed errors in the op's name.
+void check_errors(const ops::OpRecord& op);
+/// When an allocation fails, whichever it is, nothing is lost and nothing leaks.
+void check_faults(const ops::OpRecord& op);
+
+}  // namespace tenure::harness

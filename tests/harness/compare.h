@@ -1,0 +1,33 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/harness/cases.h"
+
+namespace tenure::harness {
+
+/// What an output is held to.
+struct Bound {
+  double ulp = 0.5;  ///< of the exact value in the result's type
+  /// A zero has the exact value's sign, and results below the smallest normal number count.
+  bool strict = false;
+  bool may_flush = false;   ///< results below the smallest normal number may be 0
+  bool lowest_bit = false;  ///< a bool is the lowest bit of the exact value, not whether it is 0
+};
+/// What the record states, with what rounding a float32 result to a 16-bit type adds.
+Bound bound_of(const ops::OpRecord& op, DType result);
+
+/// Whether `got` has the reference's shape and every element is within the bound; if not, the first
+/// that is outside, and how far.
+testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expected,
+                                const Bound& bound);
+/// Whether two results are equal to the bit. NaN equals NaN.
+testing::AssertionResult equals(const std::vector<Tensor>& got,
+                                const std::vector<Tensor>& expected);
+
+/// Expects each output to agree with what the record's reference says.
+void expect_reference(const Case& c, const std::vector<Tensor>& got, bool strict = false);
+
+}  // namespace tenure::harness

@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "tests/harness/checks.h"
+#include "tests/harness/compare.h"
+
+namespace tenure::harness {
+namespace {
+
+using ops::OpRecord;
+
+Operand number(const Input& input) {
+  const long double value = input.values[0];
+  if (input.dtype == DType::boolean) return value != 0;
+  if (is_integral(input.dtype)) return static_cast<std::int64_t>(value);
+  return static_cast<double>(value);
+}
+
+/// Replaces input i by its first element, once as a number and once as a tensor of rank 0.
+void expect_scalar_is_tensor(const Case& c, std::size_t i) {
+  SCOPED_TRACE(testing::Message() << describe(c) << ", number instead of input " << i);
+  Input element{.dtype = c.inputs[i].dtype, .shape = {}, .values = {c.inputs[i].values[0]}};
+  std::vector<Tensor> tensors = make_all(c);
+  std::vector<Operand> operands(tensors.begin(), tensors.end());
+  operands[i] = number(element);
+  const std::vector<Tensor> got = run(c, operands);
+  tensors[i] = make(element);
+  EXPECT_TRUE(equals(got, run(c, tensors)));
+}
+
+}  // namespace
+
+void check_layouts(const OpRecord& op) {
+  for (const Case& original : cases_of(op)) {
+    for (const Layout layout : kStridedLayouts) {
+      Case c = original;
+      std::vector<Tensor> strided;
+      for (Input& input : c.inputs) {
+        const bool repeats = layout >= Layout::first_still;
+        const Layout own = repeats && !input.is_random ? Layout::contiguous : layout;
+        input = suited(input, own);
+        strided.push_back(make(input, own));
+      }
+      SCOPED_TRACE(testing::Message() << describe(c) << ", " << name_of(layout));
+      const std::vector<Tensor> got = run(c, strided);
+      if (op.elementwise != nullptr) {
+        EXPECT_TRUE(equals(got, run(c, make_all(c))));
+      } else {  // sums may be taken in the order in which the elements lie
+        expect_reference(c, got);
+      }
+    }
+  }
+}
+
+void check_scalars(const OpRecord& op) {
+  if (op.elementwise == nullptr || op.elementwise->arity < 2) return;
+  for (const Case& c : cases_of(op)) {
+    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+      if (!c.inputs[i].values.empty()) expect_scalar_is_tensor(c, i);
+    }
+  }
+}
+
+}  // namespace tenure::harness

@@ -1,0 +1,115 @@
+#include "tests/harness/numbers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tenure/tensor/strided.h"
+
+namespace tenure::harness {
+namespace {
+
+struct Format {
+  int digits;  // of the significand, the leading one included
+  int low;     // exponent of the smallest normal number
+  int high;    // exponent of the largest number
+};
+
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return {11, -14, 15};
+    case DType::bfloat16:
+      return {8, -126, 127};
+    case DType::float32:
+      return {24, -126, 127};
+    default:
+      return {53, -1022, 1023};
+  }
+}
+
+template <class T>
+inline constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+template <class T>
+T element(long double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (kIsNarrow<T>) {
+    return T(static_cast<float>(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(std::clamp(std::nearbyint(value),
+                                     static_cast<long double>(std::numeric_limits<T>::min()),
+                                     static_cast<long double>(std::numeric_limits<T>::max())));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+}  // namespace
+
+long double nearest(DType dtype, long double value) {
+  return visit_dtype(
+      dtype, [&]<class T>(TypeTag<T>) { return static_cast<long double>(element<T>(value)); });
+}
+
+long double ulp(DType dtype, long double value) {
+  const Format format = format_of(dtype);
+  const int exponent = value == 0 ? format.low : std::max(std::ilogb(value), format.low);
+  return std::ldexp(1.0L, exponent - format.digits + 1);
+}
+
+long double largest(DType dtype) {
+  const Format format = format_of(dtype);
+  return std::ldexp(2 - std::ldexp(1.0L, 1 - format.digits), format.high);
+}
+long double smallest_normal(DType dtype) { return std::ldexp(1.0L, format_of(dtype).low); }
+long double smallest(DType dtype) { return ulp(dtype, 0); }
+long double overflow_from(DType dtype) {
+  const long double end = largest(dtype);
+  return end + ulp(dtype, end) / 2;
+}
+
+long double wrapped(DType dtype, long double value) {
+  const bool is_signed = dtype != DType::uint8;
+  const long double range = std::ldexp(1.0L, 8 * static_cast<int>(size_of(dtype)));
+  const long double low = is_signed ? -range / 2 : 0;
+  long double rest = std::fmod(value, range);
+  if (rest < low) rest += range;
+  if (rest >= low + range) rest -= range;
+  return rest;
+}
+
+bool same(long double a, long double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+void write(DType dtype, void* data, std::int64_t at, long double value) {
+  visit_dtype(dtype, [&]<class T>(TypeTag<T>) { static_cast<T*>(data)[at] = element<T>(value); });
+}
+
+std::vector<long double> values_of(const Tensor& tensor) {
+  TensorBody& body = tensor.body("values_of()");
+  const Pin pin(body, "values_of()", Site::current());
+  std::vector<long double> values;
+  values.reserve(static_cast<std::size_t>(tensor.size()));
+  visit_dtype(body.dtype, [&]<class T>(TypeTag<T>) {
+    const auto* const data = static_cast<const T*>(pin.data());
+    for_each_offset(body.shape, body.strides,
+                    [&](std::int64_t i) { values.push_back(static_cast<long double>(data[i])); });
+  });
+  return values;
+}
+
+std::vector<std::byte> bytes_of(const Tensor& tensor) {
+  const Pin pin(tensor.body("bytes_of()"), "bytes_of()", Site::current());
+  const auto* const data = static_cast<const std::byte*>(pin.storage()->data());
+  return {data, data + pin.storage()->bytes()};
+}
+
+std::string to_text(long double value) { return fmt::format("{:.21g}", value); }
+
+}  // namespace tenure::harness
