@@ -13,6 +13,15 @@ using ops::ElementwiseRecord;
 using ops::OpRecord;
 using ops::TypeRule;
 
+void prepare(PendingTensor& pending, mem::ThreadContext& context, DType dtype, const Shape& shape,
+             TensorBody* donor) {
+  if (donor != nullptr) {
+    pending.borrow(context, dtype, shape, *donor);
+  } else {
+    pending.allocate(context, dtype, shape);
+  }
+}
+
 /// Tensors of one type and one shape, contiguous, too few elements for threads: most calls of small
 /// programs. No conversion, no broadcasting, no tiles.
 template <std::size_t arity>
@@ -64,23 +73,20 @@ std::optional<Tensor> run_plain(const OpRecord& op, std::span<const Operand> ope
       donor = bodies[i];
     }
   }
-  const auto compute = [&](PendingTensor&& pending) {
-    body(in.data(), pending.data(), static_cast<std::size_t>(n));
-    return pending.finish(op.name, site);
-  };
-  return donor == nullptr ? compute(PendingTensor(context, result, shape))
-                          : compute(PendingTensor(context, result, shape, *donor));
+  PendingTensor pending;
+  prepare(pending, context, result, shape, donor);
+  body(in.data(), pending.data(), static_cast<std::size_t>(n));
+  return pending.finish(op.name, site);
 }
 
 Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   const ElementwiseRecord& e = *op.elementwise;
   const std::size_t arity = operands.size();
-  std::array<std::optional<Pin>, kernels::kMaxArity> pins;
-  std::array<TensorBody*, kernels::kMaxArity> bodies{};
+  std::array<Pin, kernels::kMaxArity> pins;
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i].is_scalar()) continue;
-    bodies[i] = &operands[i].tensor().body(op.name, operands[i].site());
-    pins[i].emplace(*bodies[i], op.name, operands[i].site());
+    pins[i].take(operands[i].tensor().body(op.name, operands[i].site()), op.name,
+                 operands[i].site());
   }
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
 
@@ -88,16 +94,17 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   alignas(8) std::array<std::array<std::byte, 8>, kernels::kMaxArity> scalars;
   Shape shape;
   for (std::size_t i = 0; i < arity; ++i) {
-    if (bodies[i] == nullptr) {
+    const TensorBody* const body = pins[i].body();
+    if (body == nullptr) {
       ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), op.name);
-      views[i] = {.dtype = types.in[i], .shape = {}, .strides = {}, .data = scalars[i].data()};
+      views[i] = {.dtype = types.in[i], .data = scalars[i].data()};
       continue;
     }
-    shape = broadcast(shape, bodies[i]->shape, op.name);
-    views[i] = {.dtype = bodies[i]->dtype,
-                .shape = bodies[i]->shape,
-                .strides = bodies[i]->strides,
-                .data = pins[i]->data()};
+    shape = broadcast(shape, body->shape, op.name);
+    views[i] = {.dtype = body->dtype,
+                .shape = body->shape,
+                .strides = body->strides,
+                .data = pins[i].data()};
   }
   check_shape(shape, size_of(types.result), op.name);
   const std::span<const kernels::View> in(views.data(), arity);
@@ -105,26 +112,23 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
 
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity && donor == nullptr; ++i) {
-    if (bodies[i] != nullptr && operands[i].may_consume() && (op.memory.reuses >> i & 1) != 0 &&
-        is_reusable(*bodies[i], *pins[i]->storage(), types.result, shape)) {
-      donor = bodies[i];
+    if (operands[i].may_consume() && (op.memory.reuses >> i & 1) != 0 &&
+        is_reusable(*pins[i].body(), *pins[i].storage(), types.result, shape)) {
+      donor = pins[i].body();
     }
   }
   const kernels::Elementwise work{.body = e.bodies[static_cast<std::size_t>(types.compute)],
                                   .in_types = types.in,
                                   .out_type = types.body_out,
                                   .cost = e.cost};
-  const auto compute = [&](PendingTensor&& pending) {
-    kernels::run_elementwise(work, in,
-                             {.dtype = types.result,
-                              .shape = shape,
-                              .strides = contiguous_strides(shape),
-                              .data = pending.data()});
-    return pending.finish(op.name, operands[0].site());
-  };
-  mem::ThreadContext& context = mem::this_thread();
-  return donor == nullptr ? compute(PendingTensor(context, types.result, shape))
-                          : compute(PendingTensor(context, types.result, shape, *donor));
+  PendingTensor pending;
+  prepare(pending, mem::this_thread(), types.result, shape, donor);
+  kernels::run_elementwise(work, in,
+                           {.dtype = types.result,
+                            .shape = shape,
+                            .strides = contiguous_strides(shape),
+                            .data = pending.data()});
+  return pending.finish(op.name, operands[0].site());
 }
 
 }  // namespace

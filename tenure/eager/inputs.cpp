@@ -8,7 +8,8 @@ namespace {
 Tensor tensor_of(const Operand& operand, const char* op) {
   const DType dtype = operand.scalar().dtype();
   const Shape shape{};
-  PendingTensor pending(mem::this_thread(), dtype, shape);
+  PendingTensor pending;
+  pending.allocate(mem::this_thread(), dtype, shape);
   ops::store_scalar(operand.scalar(), dtype, pending.data(), op);
   return pending.finish("scalar", operand.site());
 }
@@ -17,22 +18,22 @@ Tensor tensor_of(const Operand& operand, const char* op) {
 
 Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     : size_(operands.size()) {
-  if (size_ > kInline) {
-    many_ = std::vector<Entry>(size_);
-    many_views_.resize(size_);
+  if (size_ > kFew) {
+    many_pins_ = std::make_unique<Pin[]>(size_);
+    many_views_ = std::make_unique<kernels::View[]>(size_);
+    pins_ = many_pins_.get();
+    views_ = many_views_.get();
   }
-  kernels::View* const views = const_cast<kernels::View*>(views_data());
   for (std::size_t i = 0; i < size_; ++i) {
     const Operand& operand = operands[i];
-    Entry& entry = entries()[i];
-    if (operand.is_scalar()) entry.made = tensor_of(operand, op.name);
-    const Tensor& tensor = operand.is_scalar() ? entry.made : operand.tensor();
-    entry.body = &tensor.body(op.name, operand.site());
-    entry.pin.emplace(*entry.body, op.name, operand.site());
-    views[i] = {.dtype = entry.body->dtype,
-                .shape = entry.body->shape,
-                .strides = entry.body->strides,
-                .data = entry.pin->data()};
+    if (operand.is_scalar()) made_.push_back(tensor_of(operand, op.name));
+    const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
+    TensorBody& body = tensor.body(op.name, operand.site());
+    pins_[i].take(body, op.name, operand.site());
+    views_[i].dtype = body.dtype;
+    views_[i].shape = body.shape;
+    views_[i].strides = body.strides;
+    views_[i].data = pins_[i].data();
   }
 }
 

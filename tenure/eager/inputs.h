@@ -1,7 +1,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,33 +15,27 @@ class Inputs {
  public:
   /// Throws EmptyTensorError or DisposedError in the name of `op`. Numbers become tensors.
   Inputs(const ops::OpRecord& op, std::span<const Operand> operands);
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
 
   std::size_t size() const { return size_; }
-  std::span<const kernels::View> views() const { return {views_data(), size_}; }
-  TensorBody& body(std::size_t i) const { return *entries()[i].body; }
-  mem::Storage* storage(std::size_t i) const { return entries()[i].pin->storage(); }
+  std::span<const kernels::View> views() const { return {views_, size_}; }
+  TensorBody& body(std::size_t i) const { return *pins_[i].body(); }
+  mem::Storage* storage(std::size_t i) const { return pins_[i].storage(); }
   /// Whether an output of this shape and type may be computed in the memory of input i.
   bool can_reuse(std::size_t i, const Operand& operand, DType dtype, const Shape& shape) const;
 
  private:
-  struct Entry {
-    TensorBody* body = nullptr;
-    Tensor made;  // from a number
-    std::optional<Pin> pin;
-  };
-  static constexpr std::size_t kInline = 4;
-
-  Entry* entries() { return many_.empty() ? few_.data() : many_.data(); }
-  const Entry* entries() const { return many_.empty() ? few_.data() : many_.data(); }
-  const kernels::View* views_data() const {
-    return many_.empty() ? few_views_.data() : many_views_.data();
-  }
+  static constexpr std::size_t kFew = 3;
 
   std::size_t size_;
-  std::array<Entry, kInline> few_;
-  std::array<kernels::View, kInline> few_views_;
-  std::vector<Entry> many_;
-  std::vector<kernels::View> many_views_;
+  std::vector<Tensor> made_;  // from numbers; outlives the pins
+  std::array<Pin, kFew> few_pins_;
+  std::array<kernels::View, kFew> few_views_;
+  std::unique_ptr<Pin[]> many_pins_;
+  std::unique_ptr<kernels::View[]> many_views_;
+  Pin* pins_ = few_pins_.data();
+  kernels::View* views_ = few_views_.data();
 };
 
 /// True when the moved tensor's memory can be computed in: nobody else holds it, and an output of

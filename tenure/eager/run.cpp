@@ -67,30 +67,34 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
     }
   }
 
+  std::optional<Workspace> workspace;
+  const auto take_workspace = [&] {
+    if (op.workspace != nullptr) kernel.workspace = workspace.emplace(op.workspace(kernel)).span();
+  };
+  if (op.data_dependent) take_workspace();
   const ops::Specs specs = op.infer(kernel);
   mem::ThreadContext& context = mem::this_thread();
-  std::array<std::optional<PendingTensor>, kMaxOutputs> pending;
+  std::array<PendingTensor, kMaxOutputs> pending;
   std::array<kernels::View, kMaxOutputs> out;
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
     check_shape(spec.shape, size_of(spec.dtype), op.name);
-    for (std::size_t i = 0; o == 0 && i < inputs.size() && !pending[o]; ++i) {
+    for (std::size_t i = 0; o == 0 && i < inputs.size() && !pending[o].is_ready(); ++i) {
       if ((op.memory.reuses >> i & 1) != 0 &&
           inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
-        pending[o].emplace(context, spec.dtype, spec.shape, inputs.body(i));
+        pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }
     }
-    if (!pending[o]) pending[o].emplace(context, spec.dtype, spec.shape);
-    out[o] = {.dtype = spec.dtype,
-              .shape = spec.shape,
-              .strides = contiguous_strides(spec.shape),
-              .data = pending[o]->data()};
+    if (!pending[o].is_ready()) pending[o].allocate(context, spec.dtype, spec.shape);
+    out[o].dtype = spec.dtype;
+    out[o].shape = spec.shape;
+    out[o].strides = contiguous_strides(spec.shape);
+    out[o].data = pending[o].data();
   }
   kernel.out = {out.data(), specs.size()};
-  const Workspace workspace(op.workspace == nullptr ? 0 : op.workspace(kernel));
-  kernel.workspace = workspace.span();
+  if (!op.data_dependent) take_workspace();
   op.run(kernel);
-  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o]->finish(op.name, site);
+  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(op.name, site);
   return specs.size();
 }
 

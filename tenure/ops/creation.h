@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,8 @@ Tensor full(const Shape& shape, const Scalar& value, std::optional<DType> dtype 
             Site site = Site::current());
 Tensor zeros(const Shape& shape, DType dtype = DType::float32, Site site = Site::current());
 Tensor ones(const Shape& shape, DType dtype = DType::float32, Site site = Site::current());
+/// Room for elements, whose values are undefined until the caller writes them.
+Tensor empty(const Shape& shape, DType dtype = DType::float32, Site site = Site::current());
 
 /// In the shape, and unless told in the element type, of `x`, whose data may be disposed.
 Tensor full_like(const Tensor& x, const Scalar& value, std::optional<DType> dtype = std::nullopt,
@@ -75,6 +78,7 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype = std::nullop
 namespace ops {
 /// Copies `n` elements of `dtype`; the shape [-1] stands for [n].
 Tensor tensor_from(const void* elements, std::size_t n, DType dtype, const Shape& shape, Site site);
+Tensor tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site);
 }  // namespace ops
 
 /// A copy of a vector, span or array, in its element type; one axis, or the given shape, which must
@@ -86,9 +90,11 @@ requires Element<std::ranges::range_value_t<Range>> Tensor tensor(const Range& e
   return ops::tensor_from(std::ranges::data(elements), std::ranges::size(elements),
                           dtype_of<std::ranges::range_value_t<Range>>(), shape, site);
 }
-/// std::vector<bool> has no array to copy.
-Tensor tensor(const std::vector<bool>& elements, const Shape& shape = {-1},
-              Site site = Site::current());
+/// A vector of bool has no array. A template, so that `{...}` never means one.
+template <std::same_as<std::vector<bool>> Range>
+Tensor tensor(const Range& elements, const Shape& shape = {-1}, Site site = Site::current()) {
+  return ops::tensor_from(elements, shape, site);
+}
 
 /// A tensor in memory of the caller's, which is not copied: `bytes` at `data`, aligned to the
 /// element size, in row-major order. `deleter(data)` is called once, when the last holder goes,

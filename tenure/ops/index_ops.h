@@ -45,10 +45,10 @@ class Index {
   template <std::integral T>
   requires(!std::is_same_v<T, bool>) Index(T value)  // NOLINT(google-explicit-constructor)
       : value_(static_cast<std::int64_t>(value)) {}
-  Index(const Slice& slice) : value_(slice) {}            // NOLINT(google-explicit-constructor)
-  Index(NewAxisTag tag) : value_(tag) {}                  // NOLINT(google-explicit-constructor)
-  Index(EllipsisTag tag) : value_(tag) {}                 // NOLINT(google-explicit-constructor)
-  Index(Tensor tensor) : value_(std::move(tensor)) {}     // NOLINT(google-explicit-constructor)
+  Index(const Slice& slice) : value_(slice) {}         // NOLINT(google-explicit-constructor)
+  Index(NewAxisTag tag) : value_(tag) {}               // NOLINT(google-explicit-constructor)
+  Index(EllipsisTag tag) : value_(tag) {}              // NOLINT(google-explicit-constructor)
+  Index(Tensor tensor) : value_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor)
 
   const Value& value() const { return value_; }
 

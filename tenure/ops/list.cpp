@@ -16,7 +16,8 @@ const std::vector<const OpRecord*>& all_ops() {
       for (const OpRecord& record : family->records()) list.push_back(&record);
     }
     for (const auto& family : {view_ops(), copy_ops(), linalg_ops(), reduction_ops(),
-                               statistics_ops(), axiswise_ops(), creation_ops()}) {
+                               statistics_ops(), axiswise_ops(), creation_ops(), random_ops(),
+                               selection_ops(), index_ops(), arrange_ops(), sorting_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     return list;

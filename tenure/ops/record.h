@@ -146,7 +146,8 @@ struct OpRecord {
   const ElementwiseRecord* elementwise = nullptr;
 
   Specs (*infer)(const Kernel&) = nullptr;
-  /// The shape depends on the data: infer sees the inputs' elements too.
+  /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
+  /// it may leave what run goes on with.
   bool data_dependent = false;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   std::size_t (*workspace)(const Kernel&) = nullptr;

@@ -19,7 +19,9 @@ inline constexpr int kMaxRank = 8;
 /// Up to kMaxRank integers, in place: a shape, strides (counted in elements), or a list of axes.
 class Dims {
  public:
-  constexpr Dims() = default;
+  // Neither defaulted nor constexpr: both let compilers clear all places first, and a shape is made
+  // for every tensor.
+  Dims() {}  // NOLINT(modernize-use-equals-default)
   Dims(std::initializer_list<std::int64_t> values)
       : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
   Dims(const std::vector<std::int64_t>& values)
@@ -28,15 +30,15 @@ class Dims {
   explicit Dims(std::span<const std::int64_t> values);
   static Dims filled(int rank, std::int64_t value);
 
-  constexpr int size() const { return rank_; }
-  constexpr bool empty() const { return rank_ == 0; }
-  constexpr std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
-  constexpr std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
-  constexpr const std::int64_t* begin() const { return values_.data(); }
-  constexpr const std::int64_t* end() const { return values_.data() + rank_; }
-  constexpr std::int64_t* begin() { return values_.data(); }
-  constexpr std::int64_t* end() { return values_.data() + rank_; }
-  constexpr std::int64_t back() const { return (*this)[rank_ - 1]; }
+  int size() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+  std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  const std::int64_t* begin() const { return values_.data(); }
+  const std::int64_t* end() const { return values_.data() + rank_; }
+  std::int64_t* begin() { return values_.data(); }
+  std::int64_t* end() { return values_.data() + rank_; }
+  std::int64_t back() const { return (*this)[rank_ - 1]; }
 
   /// Throws ShapeError past kMaxRank.
   void push_back(std::int64_t value) {
@@ -48,7 +50,7 @@ class Dims {
   void erase(int at);
   std::vector<std::int64_t> to_vector() const { return {begin(), end()}; }
 
-  friend constexpr bool operator==(const Dims& a, const Dims& b) {
+  friend bool operator==(const Dims& a, const Dims& b) {
     if (a.rank_ != b.rank_) return false;
     for (int i = 0; i < a.rank_; ++i) {
       if (a[i] != b[i]) return false;
@@ -59,7 +61,7 @@ class Dims {
  private:
   [[noreturn]] static void throw_too_long();
 
-  // Left uninitialized on purpose past rank_: a shape is made for every tensor.
+  // Undefined past rank_.
   std::array<std::int64_t, kMaxRank> values_;
   std::uint8_t rank_ = 0;
 };
@@ -73,7 +75,7 @@ std::string to_string(const Dims& dims);
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
 /// Number of elements of a shape that passed check_shape.
-constexpr std::int64_t count(const Shape& shape) {
+inline std::int64_t count(const Shape& shape) {
   std::int64_t n = 1;
   for (std::int64_t d : shape) n *= d;
   return n;
@@ -84,7 +86,7 @@ constexpr std::int64_t count(const Shape& shape) {
 std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op);
 
 /// Strides of a row-major tensor without gaps.
-constexpr Strides contiguous_strides(const Shape& shape) {
+inline Strides contiguous_strides(const Shape& shape) {
   Strides strides = shape;
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {

@@ -52,37 +52,41 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
   return Tensor::adopt(body);
 }
 
-PendingTensor::PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape)
-    : context_(context), slot_(mem::allocate_tenant(context)), dtype_(dtype), shape_(shape) {
+void PendingTensor::allocate(mem::ThreadContext& context, DType dtype, const Shape& shape) {
+  const auto bytes = static_cast<std::size_t>(count(shape)) * size_of(dtype);
+  storage_ = mem::Storage::allocate(context, bytes);
   try {
-    storage_ =
-        mem::Storage::allocate(context, static_cast<std::size_t>(count(shape)) * size_of(dtype));
+    slot_ = mem::allocate_tenant(context);
   } catch (...) {
-    mem::free_tenant(context_, slot_);
+    storage_->release();
     throw;
   }
+  context_ = &context;
+  donor_ = nullptr;
+  shape_ = &shape;
+  dtype_ = dtype;
 }
 
-PendingTensor::PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape,
-                             TensorBody& donor)
-    : context_(context),
-      slot_(mem::allocate_tenant(context)),
-      storage_(donor.storage()),
-      donor_(&donor),
-      dtype_(dtype),
-      shape_(shape) {}
+void PendingTensor::borrow(mem::ThreadContext& context, DType dtype, const Shape& shape,
+                           TensorBody& donor) {
+  slot_ = mem::allocate_tenant(context);
+  context_ = &context;
+  storage_ = donor.storage();
+  donor_ = &donor;
+  shape_ = &shape;
+  dtype_ = dtype;
+}
 
-PendingTensor::~PendingTensor() {
-  if (slot_ == nullptr) return;
-  mem::free_tenant(context_, slot_);
+void PendingTensor::abandon() noexcept {
+  mem::free_tenant(*context_, slot_);
   if (donor_ == nullptr) storage_->release();
 }
 
 Tensor PendingTensor::finish(const char* op, Site site) noexcept {
   if (donor_ != nullptr) donor_->take_storage();
-  auto* const body = new (slot_) TensorBody(dtype_, shape_);
+  auto* const body = new (slot_) TensorBody(dtype_, *shape_);
   slot_ = nullptr;
-  mem::begin_tenancy(context_, *body, storage_, op, site, HolderKind::user);
+  mem::begin_tenancy(*context_, *body, storage_, op, site, HolderKind::user);
   return Tensor::adopt(body);
 }
 

@@ -146,26 +146,38 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
 /// kernel may overwrite an input that the new tensor takes over. The shape is borrowed.
 class PendingTensor {
  public:
-  /// With a new storage.
-  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape);
+  PendingTensor() noexcept {}  // NOLINT(modernize-use-equals-default): members stay undefined
+  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape) {
+    allocate(context, dtype, shape);
+  }
   PendingTensor(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
-  /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
-  /// caller has. It stays the donor's until finish().
-  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
-  ~PendingTensor();
+  ~PendingTensor() {
+    if (slot_ != nullptr) [[unlikely]]
+      abandon();
+  }
   PendingTensor(const PendingTensor&) = delete;
   PendingTensor& operator=(const PendingTensor&) = delete;
 
+  /// With a new storage. Throws OutOfMemory.
+  void allocate(mem::ThreadContext& context, DType dtype, const Shape& shape);
+  void allocate(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
+  /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
+  /// caller has. It stays the donor's until finish(). Throws OutOfMemory.
+  void borrow(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
+
+  bool is_ready() const noexcept { return slot_ != nullptr; }
   void* data() const noexcept { return storage_->data(); }
   Tensor finish(const char* op, Site site) noexcept;
 
  private:
-  mem::ThreadContext& context_;
-  void* slot_;
+  void abandon() noexcept;
+
+  void* slot_ = nullptr;
+  mem::ThreadContext* context_;
   mem::Storage* storage_;
-  TensorBody* donor_ = nullptr;
+  TensorBody* donor_;
+  const Shape* shape_;
   DType dtype_;
-  const Shape& shape_;
 };
 
 /// Throws DisposedError: `user` at `site` wanted the data of `body`.
@@ -174,25 +186,33 @@ class PendingTensor {
 /// Keeps the data of a tensor alive while it is computed with.
 class Pin {
  public:
-  Pin(TensorBody& body, const char* user, Site site)
-      : context_(mem::this_thread()), body_(body), storage_(body.pin(context_)) {
-    if (storage_ == nullptr) [[unlikely]]
-      throw_disposed(body, user, site);
+  Pin() noexcept {}  // NOLINT(modernize-use-equals-default): members stay undefined
+  Pin(TensorBody& body, const char* user, Site site) { take(body, user, site); }
+  ~Pin() {
+    if (body_ != nullptr) body_->unpin(*context_);
   }
-  ~Pin() { body_.unpin(context_); }
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
 
+  /// Throws DisposedError in the name of `user`.
+  void take(TensorBody& body, const char* user, Site site) {
+    context_ = &mem::this_thread();
+    storage_ = body.pin(*context_);
+    if (storage_ == nullptr) [[unlikely]]
+      throw_disposed(body, user, site);
+    body_ = &body;
+  }
+  TensorBody* body() const noexcept { return body_; }
   mem::Storage* storage() const noexcept { return storage_; }
   /// The first element.
   void* data() const noexcept {
     return static_cast<std::byte*>(storage_->data()) +
-           body_.offset * static_cast<std::int64_t>(size_of(body_.dtype));
+           body_->offset * static_cast<std::int64_t>(size_of(body_->dtype));
   }
 
  private:
-  mem::ThreadContext& context_;
-  TensorBody& body_;
+  TensorBody* body_ = nullptr;
+  mem::ThreadContext* context_;
   mem::Storage* storage_;
 };
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -33,6 +34,20 @@ TEST(Fills, RefuseWhatTheyCannotHold) {
   EXPECT_THROW(full({2}, -1, uint8), ValueError);
   EXPECT_THROW(zeros({2, -1}), ShapeError);
   EXPECT_THROW(zeros({std::int64_t{1} << 40, std::int64_t{1} << 40}), ShapeError);
+}
+
+TEST(Empty, IsRoomToWriteTo) {
+  const std::int64_t bytes = memory().bytes;
+  const Tensor x = empty({2, 3}, int16);
+  EXPECT_EQ(memory().bytes, bytes + 12);
+  EXPECT_EQ(x.shape(), (Shape{2, 3}));
+  EXPECT_EQ(x.dtype(), int16);
+  EXPECT_EQ(x.op(), "empty");
+  EXPECT_TRUE(x.is_contiguous());
+  std::fill_n(x.mutable_span<std::int16_t>().begin(), 6, std::int16_t{7});
+  EXPECT_EQ(x.to_vector<std::int16_t>(), std::vector<std::int16_t>(6, 7));
+  EXPECT_EQ(empty({0, 4}).size(), 0);
+  EXPECT_THROW(empty({2, -1}), ShapeError);
 }
 
 TEST(Fills, LikeTakesShapeAndTypeAlsoOfDisposedTensors) {

@@ -100,7 +100,7 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
   return pending.finish("tensor", site);
 }
 
-Tensor tensor(const std::vector<bool>& elements, const Shape& shape, Site site) {
+Tensor ops::tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site) {
   const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
   PendingTensor pending(mem::this_thread(), DType::boolean, filled);
   std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
@@ -113,6 +113,11 @@ Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const 
   PendingTensor pending(mem::this_thread(), dtype, filled);
   if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
   return pending.finish("tensor", site);
+}
+
+Tensor empty(const Shape& shape, DType dtype, Site site) {
+  check_shape(shape, size_of(dtype), "empty");
+  return PendingTensor(mem::this_thread(), dtype, shape).finish("empty", site);
 }
 
 Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t bytes,

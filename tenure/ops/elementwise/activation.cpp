@@ -7,12 +7,17 @@
 #define HWY_TARGET_INCLUDE "tenure/ops/elementwise/activation.cpp"
 #include <hwy/foreach_target.h>
 
-#include "tenure/kernels/cpu/elementwise/math-inl.h"
+#include "tenure/kernels/cpu/elementwise/gates-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
 namespace HWY_NAMESPACE {
+
+/// x times a factor that vanishes faster than 1/x at minus infinity.
+inline long double gate(long double x, long double factor) {
+  return std::isinf(x) && x < 0 ? -0.0L : x * factor;
+}
 
 struct Relu : Map<1, kNumberTypes> {
   static constexpr auto name = "relu";
@@ -21,7 +26,7 @@ struct Relu : Map<1, kNumberTypes> {
   static HWY_INLINE V apply(V x) {
     return max(x, V(0));
   }
-  static long double reference(long double x) { return x < 0 ? 0 : x; }
+  static long double reference(long double x) { return x > 0 || std::isnan(x) ? x : 0; }
 };
 
 struct Relu6 : Map<1, kNumberTypes> {
@@ -32,14 +37,13 @@ struct Relu6 : Map<1, kNumberTypes> {
   static HWY_INLINE V apply(V x) {
     return min(max(x, V(0)), V(6));
   }
-  static long double reference(long double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
+  static long double reference(long double x) { return x > 6 ? 6 : Relu::reference(x); }
 };
 
 struct LeakyRelu : Float<2> {
   static constexpr auto name = "leaky_relu";
   static constexpr auto doc = "x where x > 0, slope * x elsewhere";
   static constexpr double cost = 1;
-  static constexpr double ulp = 1;
   template <class V>
   static HWY_INLINE V apply(V x, V slope) {
     return select(x > V(0), x, slope * x);
@@ -50,7 +54,7 @@ struct LeakyRelu : Float<2> {
 struct Elu : Float<2> {
   static constexpr auto name = "elu";
   static constexpr auto doc = "x where x > 0, alpha * (exp(x) - 1) elsewhere";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x, V alpha) {
     return select(x > V(0), x, alpha * expm1(x));
@@ -63,7 +67,7 @@ struct Elu : Float<2> {
 struct Selu : Float<1> {
   static constexpr auto name = "selu";
   static constexpr auto doc = "scale * elu(x, alpha) with the constants that keep unit variance";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   static constexpr double kAlpha = 1.6732632423543772848170429916717;
   static constexpr double kScale = 1.0507009873554804934193349852946;
   template <class V>
@@ -91,19 +95,19 @@ struct Sigmoid : Float<1> {
 struct Silu : Float<1> {
   static constexpr auto name = "silu";
   static constexpr auto doc = "x * sigmoid(x), also known as swish";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    return x * sigmoid(x);
+    return silu(x);
   }
-  static long double reference(long double x) { return x * (1 / (1 + std::exp(-x))); }
+  static long double reference(long double x) { return gate(x, 1 / (1 + std::exp(-x))); }
 };
 
 struct Softplus : Float<1> {
   static constexpr auto name = "softplus";
   static constexpr auto doc = "log(1 + exp(x)), without overflow";
   static constexpr double cost = 16;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return max(x, V(0)) + log1p(exp(-abs(x)));
@@ -129,33 +133,28 @@ struct Gelu : Float<1> {
   static constexpr auto name = "gelu";
   static constexpr auto doc = "x * Phi(x), Phi the normal distribution's; exact form, by erf";
   static constexpr double cost = 16;
-  // 1 + erf cancels for negative x: the error is bounded relative to |x|.
-  static constexpr double ulp = 16;
-  static constexpr double low = -1;
+  static constexpr double ulp = 4.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    using T = typename V::Scalar;
-    return x * T(0.5) * (V(1) + erf(x * T(0.70710678118654752440)));
+    return gelu(x);
   }
   static long double reference(long double x) {
-    return x * 0.5L * (1 + std::erf(x * 0.70710678118654752440L));
+    return gate(x, std::erfc(-x * 0.70710678118654752440084436210484904L) / 2);
   }
 };
 
 struct GeluTanh : Float<1> {
   static constexpr auto name = "gelu_tanh";
   static constexpr auto doc = "gelu approximated by tanh(sqrt(2/pi) (x + 0.044715 x^3))";
-  static constexpr double cost = 12;
-  static constexpr double ulp = 16;
-  static constexpr double low = -1;
+  static constexpr double cost = 16;
+  static constexpr double ulp = 4;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    using T = typename V::Scalar;
-    const V inner = x * T(0.79788456080286535588) * fma(x * x, V(T(0.044715)), V(1));
-    return x * T(0.5) * (V(1) + tanh(inner));
+    return gelu_tanh(x);
   }
   static long double reference(long double x) {
-    return x * 0.5L * (1 + std::tanh(0.79788456080286535588L * (x + 0.044715L * x * x * x)));
+    const long double twice = 1.59576912160573071175978423973752L * (x + 0.044715L * x * x * x);
+    return gate(x, 1 / (1 + std::exp(-twice)));
   }
 };
 
@@ -163,17 +162,16 @@ struct HardSigmoid : Float<1> {
   static constexpr auto name = "hard_sigmoid";
   static constexpr auto doc = "min(max(x / 6 + 1/2, 0), 1)";
   static constexpr double cost = 2;
-  static constexpr double ulp = 8;
-  static constexpr double low = -2;
-  static constexpr double high = 5;
+  static constexpr double ulp = 1.5;
+  static constexpr double low = -4;
+  static constexpr double high = 4;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    using T = typename V::Scalar;
-    return min(max(fma(x, V(T(1.0 / 6)), V(T(0.5))), V(0)), V(1));
+    return min(max(x + V(3), V(0)), V(6)) / V(6);
   }
   static long double reference(long double x) {
-    const long double y = x / 6 + 0.5L;
-    return y < 0 ? 0 : y > 1 ? 1 : y;
+    const long double y = (x + 3) / 6;
+    return y > 1 ? 1 : y > 0 || std::isnan(y) ? y : 0;
   }
 };
 
@@ -181,32 +179,32 @@ struct HardSwish : Float<1> {
   static constexpr auto name = "hard_swish";
   static constexpr auto doc = "x * hard_sigmoid(x)";
   static constexpr double cost = 2;
-  static constexpr double ulp = 8;
-  static constexpr double low = -2;
-  static constexpr double high = 5;
+  static constexpr double ulp = 2;
+  static constexpr double low = -4;
+  static constexpr double high = 4;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    return x * HardSigmoid::apply(x);
+    return max(x, V(-3)) * HardSigmoid::apply(x);
   }
-  static long double reference(long double x) { return x * HardSigmoid::reference(x); }
+  static long double reference(long double x) { return gate(x, HardSigmoid::reference(x)); }
 };
 
 struct Mish : Float<1> {
   static constexpr auto name = "mish";
   static constexpr auto doc = "x * tanh(softplus(x))";
-  static constexpr double cost = 24;
-  static constexpr double ulp = 8;
+  static constexpr double cost = 12;
+  static constexpr double ulp = 4.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
-    return x * tanh(Softplus::apply(x));
+    return mish(x);
   }
-  static long double reference(long double x) { return x * std::tanh(Softplus::reference(x)); }
+  static long double reference(long double x) { return gate(x, std::tanh(Softplus::reference(x))); }
 };
 
 struct Tanh : Float<1> {
   static constexpr auto name = "tanh";
   static constexpr auto doc = "hyperbolic tangent";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return tanh(x);

@@ -139,7 +139,7 @@ struct Pow : Map<2, kNumberTypes> {
   static constexpr auto doc =
       "a to the power b; a negative integer power of an integer is an error";
   static constexpr double cost = 16;
-  static constexpr double ulp = 2;
+  static constexpr double ulp = 1;
   static constexpr double low = 0.1;
   static void check(const char* op, DType compute, std::span<const View> in) {
     if (is_integral(compute)) reject_negative(op, in[1]);

@@ -91,7 +91,7 @@ struct Rsqrt : Float<1> {
 struct Cbrt : Float<1> {
   static constexpr auto name = "cbrt";
   static constexpr auto doc = "cube root";
-  static constexpr double ulp = 1.5;
+  static constexpr double ulp = 4;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return map_lanes([](auto v) { return std::cbrt(v); }, x);
@@ -113,7 +113,7 @@ struct Exp : Float<1> {
 struct Exp2 : Float<1> {
   static constexpr auto name = "exp2";
   static constexpr auto doc = "2 to the power x";
-  static constexpr double ulp = 2;
+  static constexpr double ulp = 1.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return exp2(x);
@@ -124,7 +124,7 @@ struct Exp2 : Float<1> {
 struct Expm1 : Float<1> {
   static constexpr auto name = "expm1";
   static constexpr auto doc = "exp(x) - 1, accurate near 0";
-  static constexpr double ulp = 3;
+  static constexpr double ulp = 4.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return expm1(x);
@@ -137,7 +137,7 @@ struct Log : Float<1> {
   static constexpr auto doc = "natural logarithm";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
-  static constexpr double ulp = 1.5;
+  static constexpr double ulp = 1;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return log(x);
@@ -150,7 +150,7 @@ struct Log2 : Float<1> {
   static constexpr auto doc = "logarithm to base 2";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
-  static constexpr double ulp = 3;
+  static constexpr double ulp = 2.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return log2(x);
@@ -163,7 +163,7 @@ struct Log10 : Float<1> {
   static constexpr auto doc = "logarithm to base 10";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
-  static constexpr double ulp = 3;
+  static constexpr double ulp = 2.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return log10(x);

@@ -38,7 +38,9 @@ struct Clamp : Map<3, kNumberTypes> {
     return min(max(x, low), high);
   }
   static long double reference(long double x, long double low, long double high) {
-    return std::isnan(x) ? x : std::fmin(std::fmax(x, low), high);
+    if (std::isnan(x) || std::isnan(low)) return x + low;
+    const long double raised = x > low ? x : low;
+    return raised > high ? high : raised;
   }
 };
 

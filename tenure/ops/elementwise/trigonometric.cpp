@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 struct Sin : Float<1> {
   static constexpr auto name = "sin";
   static constexpr auto doc = "sine";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return sin(x);
@@ -27,7 +27,7 @@ struct Sin : Float<1> {
 struct Cos : Float<1> {
   static constexpr auto name = "cos";
   static constexpr auto doc = "cosine";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return cos(x);
@@ -38,7 +38,7 @@ struct Cos : Float<1> {
 struct Tan : Float<1> {
   static constexpr auto name = "tan";
   static constexpr auto doc = "tangent";
-  static constexpr double ulp = 6;
+  static constexpr double ulp = 5;
   static constexpr double low = -1.5;
   static constexpr double high = 1.5;
   template <class V>
@@ -53,7 +53,7 @@ struct Asin : Float<1> {
   static constexpr auto doc = "inverse sine";
   static constexpr double low = -1;
   static constexpr double high = 1;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return asin(x);
@@ -66,7 +66,7 @@ struct Acos : Float<1> {
   static constexpr auto doc = "inverse cosine";
   static constexpr double low = -1;
   static constexpr double high = 1;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 1.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return acos(x);
@@ -77,7 +77,7 @@ struct Acos : Float<1> {
 struct Atan : Float<1> {
   static constexpr auto name = "atan";
   static constexpr auto doc = "inverse tangent";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return atan(x);
@@ -88,7 +88,7 @@ struct Atan : Float<1> {
 struct Atan2 : Float<2> {
   static constexpr auto name = "atan2";
   static constexpr auto doc = "angle of the point (x, y)";
-  static constexpr double ulp = 1.5;
+  static constexpr double ulp = 2;
   template <class V>
   static HWY_INLINE V apply(V y, V x) {
     return map_lanes([](auto s, auto c) { return std::atan2(s, c); }, y, x);
@@ -99,7 +99,7 @@ struct Atan2 : Float<2> {
 struct Sinh : Float<1> {
   static constexpr auto name = "sinh";
   static constexpr auto doc = "hyperbolic sine";
-  static constexpr double ulp = 5;
+  static constexpr double ulp = 4;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return sinh(x);
@@ -110,7 +110,7 @@ struct Sinh : Float<1> {
 struct Cosh : Float<1> {
   static constexpr auto name = "cosh";
   static constexpr auto doc = "hyperbolic cosine";
-  static constexpr double ulp = 5;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return cosh(x);
@@ -121,7 +121,7 @@ struct Cosh : Float<1> {
 struct Asinh : Float<1> {
   static constexpr auto name = "asinh";
   static constexpr auto doc = "inverse hyperbolic sine";
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return asinh(x);
@@ -134,7 +134,7 @@ struct Acosh : Float<1> {
   static constexpr auto doc = "inverse hyperbolic cosine";
   static constexpr double low = 1;
   static constexpr double high = 9;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return acosh(x);
@@ -147,7 +147,7 @@ struct Atanh : Float<1> {
   static constexpr auto doc = "inverse hyperbolic tangent";
   static constexpr double low = -0.95;
   static constexpr double high = 0.95;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 3.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return atanh(x);

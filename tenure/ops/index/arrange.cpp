@@ -44,7 +44,8 @@ struct Pad : ArrangeOp {
     const Dims& before = a.dims(0);
     const Dims& after = a.dims(1);
     if (before.size() != x.size()) {
-      throw ShapeError(name, fmt::format("{} pairs of widths for shape {}", before.size(), to_string(x)),
+      throw ShapeError(name,
+                       fmt::format("{} pairs of widths for shape {}", before.size(), to_string(x)),
                        {x.to_vector()});
     }
     Shape shape = x;
@@ -53,8 +54,9 @@ struct Pad : ArrangeOp {
       // Cuts may not overlap, nor reach into the other end's new elements.
       if (shape[i] < 0 || x[i] + std::min<std::int64_t>(before[i], 0) < 0 ||
           x[i] + std::min<std::int64_t>(after[i], 0) < 0) {
-        throw ShapeError(name, fmt::format("widths {} and {} cut off more than axis {} of shape {} has",
-                                           before[i], after[i], i, to_string(x)),
+        throw ShapeError(name,
+                         fmt::format("widths {} and {} cut off more than axis {} of shape {} has",
+                                     before[i], after[i], i, to_string(x)),
                          {x.to_vector()});
       }
     }
@@ -97,8 +99,8 @@ struct Pad : ArrangeOp {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {make_reference(padded(in[0].shape, a), [&](Dims place) -> long double {
       for (int i = 0; i < place.size(); ++i) {
-        place[i] = source(place[i] - a.dims(0)[i], in[0].shape[i],
-                          static_cast<PadMode>(a.integer(2)));
+        place[i] =
+            source(place[i] - a.dims(0)[i], in[0].shape[i], static_cast<PadMode>(a.integer(2)));
         if (place[i] < 0) return to_scalar(a[3]).floating;
       }
       return at(in[0], place);
@@ -107,8 +109,9 @@ struct Pad : ArrangeOp {
   static std::vector<Sample> samples() {
     const auto sample = [](const Shape& shape, const Dims& before, const Dims& after, PadMode mode,
                            const Attribute& value) {
-      return Sample{.inputs = {{.shape = shape}},
-                    .attributes = Attributes(before, after, static_cast<std::int64_t>(mode), value)};
+      return Sample{
+          .inputs = {{.shape = shape}},
+          .attributes = Attributes(before, after, static_cast<std::int64_t>(mode), value)};
     };
     const Attribute zero = std::int64_t{0};
     return {sample({3, 40}, {1, 2}, {0, 3}, PadMode::constant, true),
@@ -137,7 +140,8 @@ struct Tile : ArrangeOp {
     Shape shape = extended(k.in[0].shape, rank);
     const Dims repeats = extended(given, rank);
     for (int i = 0; i < rank; ++i) {
-      if (repeats[i] < 0) throw ValueError(fmt::format("tile: {} is no number of times", repeats[i]));
+      if (repeats[i] < 0)
+        throw ValueError(fmt::format("tile: {} is no number of times", repeats[i]));
       shape[i] = times(shape[i], repeats[i], name);
     }
     return {{k.in[0].dtype, shape}};
@@ -209,7 +213,8 @@ struct Roll : ArrangeOp {
   /// One shift for each axis of x.
   static Dims all_shifts(const Shape& x, const Attributes& a) {
     if (a.dims(0).size() != a.dims(1).size()) {
-      throw ValueError(fmt::format("roll: {} shifts for {} axes", a.dims(0).size(), a.dims(1).size()));
+      throw ValueError(
+          fmt::format("roll: {} shifts for {} axes", a.dims(0).size(), a.dims(1).size()));
     }
     Dims shifts = Dims::filled(x.size(), 0);
     for (int i = 0; i < a.dims(1).size(); ++i) {

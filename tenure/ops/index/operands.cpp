@@ -20,16 +20,16 @@ void check_index_type(const View& indices, const char* op) {
 
 void check_same_type(const View& x, const View& values, const char* op) {
   if (x.dtype == values.dtype) return;
-  throw DTypeError(
-      op, fmt::format("cannot put {} into {}", name_of(values.dtype), name_of(x.dtype)));
+  throw DTypeError(op,
+                   fmt::format("cannot put {} into {}", name_of(values.dtype), name_of(x.dtype)));
 }
 
 void check_kind(const Scalar& number, DType dtype, const char* op) {
-  if (promote(number.dtype(), dtype) == dtype || is_floating(dtype) ||
-      (is_integral(dtype) && number.kind == Scalar::Kind::integer)) {
-    return;
-  }
-  throw DTypeError(op, fmt::format("{} does not hold the number {}", name_of(dtype), number.floating));
+  const bool is_bit = number.kind == Scalar::Kind::integer && (number.integer & ~1) == 0;
+  if (number.kind == Scalar::Kind::boolean || is_floating(dtype)) return;
+  if (dtype == DType::boolean ? is_bit : number.kind == Scalar::Kind::integer) return;
+  throw DTypeError(op,
+                   fmt::format("{} does not hold the number {}", name_of(dtype), number.floating));
 }
 
 Tensor converted(const Operand& values, DType dtype, const char* op) {
@@ -40,8 +40,8 @@ Tensor converted(const Operand& values, DType dtype, const char* op) {
   const DType own = values.tensor().body(op, values.site()).dtype;
   if (own == dtype) return values.tensor();
   if (promote(own, dtype) != dtype) {
-    throw DTypeError(op, fmt::format("cannot put {} into {}; use cast()", name_of(own),
-                                     name_of(dtype)));
+    throw DTypeError(
+        op, fmt::format("cannot put {} into {}; use cast()", name_of(own), name_of(dtype)));
   }
   return cast(Operand(values.tensor(), values.site()), dtype);
 }

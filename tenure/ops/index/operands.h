@@ -14,7 +14,7 @@ TensorBody& body_of(const Operand& x, const char* op);
 void check_index_type(const View& indices, const char* op);
 /// Throws DTypeError unless both have one element type.
 void check_same_type(const View& x, const View& values, const char* op);
-/// Throws DTypeError for a fraction next to integers, or a number next to bool.
+/// Throws DTypeError for a floating number next to integers, and for all but 0 and 1 next to bool.
 void check_kind(const Scalar& number, DType dtype, const char* op);
 
 /// `values` in another element type, which must hold all of theirs. Throws DTypeError.

@@ -73,9 +73,9 @@ IndexPlan::IndexPlan(const Shape& shape, std::span<const Index> indices, const c
     if (const auto* const number = std::get_if<std::int64_t>(&index.value())) {
       const std::int64_t n = shape[axis];
       if (*number < -n || *number >= n) {
-        throw IndexError(
-            op, fmt::format("index {} is outside axis {} of size {}", *number, axis, n), *number,
-            n);
+        throw IndexError(op,
+                         fmt::format("index {} is outside axis {} of size {}", *number, axis, n),
+                         *number, n);
       }
       adjacency.choosing(view_shape.size());
       add_axis(*number < 0 ? *number + n : *number, kDropped, 1, n);

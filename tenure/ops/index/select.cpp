@@ -19,8 +19,7 @@ struct SelectionOp {
   static constexpr auto types = kAllTypes;
 };
 
-Sample::Input indices(const Shape& shape, std::vector<double> values,
-                      DType dtype = DType::int64) {
+Sample::Input indices(const Shape& shape, std::vector<double> values, DType dtype = DType::int64) {
   return {.shape = shape, .dtype = dtype, .values = std::move(values)};
 }
 
@@ -80,10 +79,10 @@ void check_within(const Shape& inner, const Shape& outer, int except, const char
   bool fits = inner.size() == outer.size();
   for (int i = 0; fits && i < inner.size(); ++i) fits = i == except || inner[i] <= outer[i];
   if (!fits) {
-    throw ShapeError(op,
-                     fmt::format("indices of shape {} do not fit shape {}", to_string(inner),
-                                 to_string(outer)),
-                     {inner.to_vector(), outer.to_vector()});
+    throw ShapeError(
+        op,
+        fmt::format("indices of shape {} do not fit shape {}", to_string(inner), to_string(outer)),
+        {inner.to_vector(), outer.to_vector()});
   }
 }
 

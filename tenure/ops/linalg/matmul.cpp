@@ -38,6 +38,7 @@ Shape matrix_shape(const Shape& a, const Shape& b) {
 
 /// The result without the dimensions that vectors brought.
 Shape result_shape(const Shape& a, const Shape& b) {
+  if (a.size() == 2 && b.size() == 2) return {a[0], b[1]};
   const auto matrix = [](Shape shape, int missing) {
     if (shape.size() == 1) shape.insert(missing, 1);
     return shape;

@@ -18,7 +18,9 @@ class RandomWords {
  public:
   explicit RandomWords(kernels::PhiloxStream stream) : stream_(stream) {}
 
-  std::uint32_t narrow(std::int64_t i) const { return block(i / 4)[static_cast<std::size_t>(i % 4)]; }
+  std::uint32_t narrow(std::int64_t i) const {
+    return block(i / 4)[static_cast<std::size_t>(i % 4)];
+  }
   std::uint64_t wide(std::int64_t i) const {
     const auto words = block(i / 2);
     const auto first = static_cast<std::size_t>(i % 2 * 2);

@@ -38,8 +38,8 @@ struct RandomOp {
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     const RandomWords words(stream(a));
     std::int64_t i = 0;
-    return {make_reference(Op::spec(a).shape,
-                           [&](const Dims&) { return Op::element(words, i++, a); })};
+    return {
+        make_reference(Op::spec(a).shape, [&](const Dims&) { return Op::element(words, i++, a); })};
   }
   template <class... Values>
   static Sample sample(const Values&... values) {
@@ -66,10 +66,10 @@ struct Uniform : RandomOp<Uniform> {
     return low + unit * (a.number(2) - low);
   }
   static std::vector<Sample> samples() {
-    return {sample(Dims{5, 41}, 0.0, 1.0, DType::float32),
-            sample(Dims{67}, 2.0, 5.0, DType::float64), sample(Dims{3, 0}, 0.0, 1.0, DType::float32),
-            sample(Dims{70}, -4.0, -1.5, DType::float16),
-            sample(Dims{}, 1.0, 2.0, DType::bfloat16)};
+    return {
+        sample(Dims{5, 41}, 0.0, 1.0, DType::float32), sample(Dims{67}, 2.0, 5.0, DType::float64),
+        sample(Dims{3, 0}, 0.0, 1.0, DType::float32), sample(Dims{70}, -4.0, -1.5, DType::float16),
+        sample(Dims{}, 1.0, 2.0, DType::bfloat16)};
   }
 };
 
@@ -87,11 +87,10 @@ struct Normal : RandomOp<Normal> {
     return a.number(1) + a.number(2) * standard_normal(words, a.dtype(3), i);
   }
   static std::vector<Sample> samples() {
-    return {sample(Dims{5, 41}, 0.0, 1.0, DType::float32),
-            sample(Dims{67}, 0.0, 0.5, DType::float64),
-            sample(Dims{67}, 100.0, 2.0, DType::float32),
-            sample(Dims{0, 3}, 0.0, 1.0, DType::float32),
-            sample(Dims{35}, 0.0, 1.0, DType::bfloat16), sample(Dims{}, 0.0, 1.0, DType::float16)};
+    return {
+        sample(Dims{5, 41}, 0.0, 1.0, DType::float32), sample(Dims{67}, 0.0, 0.5, DType::float64),
+        sample(Dims{67}, 100.0, 2.0, DType::float32),  sample(Dims{0, 3}, 0.0, 1.0, DType::float32),
+        sample(Dims{35}, 0.0, 1.0, DType::bfloat16),   sample(Dims{}, 0.0, 1.0, DType::float16)};
   }
 };
 
@@ -115,8 +114,7 @@ struct Bernoulli : RandomOp<Bernoulli> {
 
 struct Randint : RandomOp<Randint> {
   static constexpr auto name = "randint";
-  static constexpr auto signature =
-      "randint(low, high, shape, dtype = int64, generator = default)";
+  static constexpr auto signature = "randint(low, high, shape, dtype = int64, generator = default)";
   static constexpr auto doc = "random integers in [low, high)";
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(2)}; }
   static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
@@ -141,7 +139,8 @@ struct Permutation : RandomOp<Permutation> {
   static constexpr auto signature = "permutation(n, dtype = int64, generator = default)";
   static constexpr auto doc = "the integers [0, n) in random order";
   static Spec spec(const Attributes& a) {
-    if (a.integer(0) < 0) throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
+    if (a.integer(0) < 0)
+      throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
     return {a.dtype(1), {a.integer(0)}};
   }
   static void fill(const View& out, PhiloxStream stream, const Attributes&) {
@@ -214,8 +213,8 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, DType dt
 }
 
 Tensor permutation(std::int64_t n, DType dtype, Generator* generator, Site site) {
-  return draw<ops::Permutation>(generator, kernels::permutation_counters(std::max<std::int64_t>(n, 0)), site,
-                                n, dtype);
+  return draw<ops::Permutation>(
+      generator, kernels::permutation_counters(std::max<std::int64_t>(n, 0)), site, n, dtype);
 }
 
 }  // namespace tenure

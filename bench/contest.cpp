@@ -1,0 +1,98 @@
+#include "bench/contest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace tenure::bench {
+namespace {
+
+constexpr double kSampleSeconds = 2e-3;
+
+double seconds(const Work& work, std::int64_t n) {
+  const auto begin = std::chrono::steady_clock::now();
+  work(n);
+  const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+  return duration.count();
+}
+
+/// How many calls make a sample; warms caches and pools up on the way.
+std::int64_t calls_per_sample(const Work& work) {
+  seconds(work, 2);
+  std::int64_t n = 1;
+  while (seconds(work, n) < kSampleSeconds && n < std::int64_t{1} << 30) n *= 2;
+  return n;
+}
+
+/// Seconds of one call: samples[side][round].
+using Samples = std::vector<std::vector<double>>;
+
+Samples take_turns(const std::vector<Work>& works, int rounds) {
+  std::vector<std::int64_t> calls;
+  for (const Work& work : works) calls.push_back(calls_per_sample(work));
+  Samples samples(works.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (std::size_t side = 0; side < works.size(); ++side) {
+      samples[side].push_back(seconds(works[side], calls[side]) / static_cast<double>(calls[side]));
+    }
+  }
+  return samples;
+}
+
+double in_unit(const Unit& unit, double seconds, double amount) {
+  return unit.is_rate ? amount / seconds * unit.scale : seconds * unit.scale;
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::vector<double> median_seconds(const std::vector<Work>& works, int rounds) {
+  std::vector<double> medians;
+  for (const auto& samples : take_turns(works, rounds)) medians.push_back(median(samples));
+  return medians;
+}
+
+std::vector<Figure> run(const Contest& contest, const Options& options) {
+  std::vector<Work> works{contest.ours};
+  std::vector<const Entrant*> peers;
+  for (const Entrant& peer : contest.peers) {
+    if (!peer.work) continue;
+    works.push_back(peer.work);
+    peers.push_back(&peer);
+  }
+  const Samples samples = take_turns(works, options.rounds);
+  const Figure ours{.name = contest.name,
+                    .unit = contest.unit.name,
+                    .value = in_unit(contest.unit, median(samples[0]), contest.amount),
+                    .note = contest.note};
+  if (peers.empty()) return {ours};
+
+  std::vector<Figure> figures;
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const std::vector<double>& theirs = samples[i + 1];
+    const double amount = peers[i]->amount == 0 ? contest.amount : peers[i]->amount;
+    std::vector<double> ratios;
+    for (std::size_t round = 0; round < theirs.size(); ++round) {
+      ratios.push_back(theirs[round] / samples[0][round] * (contest.amount / amount));
+    }
+    Figure figure = ours;
+    figure.peer = peers[i]->name;
+    figure.peer_value = in_unit(contest.unit, median(theirs), amount);
+    figure.ratio = median(ratios);
+    if (const auto target = peers[i]->target) {
+      figure.target = fmt::format(">= {:g}", *target);
+      figure.met = figure.ratio >= *target;
+    }
+    if (i > 0) figure.note.clear();
+    figures.push_back(figure);
+  }
+  return figures;
+}
+
+}  // namespace tenure::bench

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/figure.h"
+
+namespace tenure::bench {
+
+void print_header(const Options& options);
+void print_columns();
+void print(const Figure& figure);
+
+/// A list of {name, unit, value, peer, peer_value, ratio}; without a peer the last three are null.
+void write_json(const std::vector<Figure>& figures, const std::string& path);
+
+}  // namespace tenure::bench

@@ -1,0 +1,140 @@
+// Functions x * g(x) where g goes from 0 to 1: silu, gelu and their kin. Computed such that the
+// result keeps its digits far out on the negative side, where g is tiny or subnormal.
+#if defined(TENURE_KERNELS_CPU_ELEMENTWISE_GATES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_ELEMENTWISE_GATES_INL_H_
+#undef TENURE_KERNELS_CPU_ELEMENTWISE_GATES_INL_H_
+#else
+#define TENURE_KERNELS_CPU_ELEMENTWISE_GATES_INL_H_
+#endif
+
+#include "tenure/kernels/cpu/elementwise/math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+
+/// |x|, but no larger than `limit`. NaN becomes the limit.
+template <class T>
+HWY_INLINE Vec<T> capped(Vec<T> x, T limit) {
+  return hn::Min(hn::Abs(x.raw), hn::Set(hn::ScalableTag<T>(), limit));
+}
+
+/// From here on all of these functions are 0 on the negative side and x on the positive one.
+template <class T>
+inline constexpr T kGateEnd = kIsFloat<T> ? T(200) : T(2000);
+
+template <class T>
+struct Decay {
+  Vec<T> factor;  ///< exp(-w), or 0 where that changes nothing when it is added to 1
+  Vec<T> scaled;  ///< t exp(-w), with all its digits also where exp(-w) is subnormal
+};
+template <class T>
+HWY_INLINE Decay<T> decay(Vec<T> t, Vec<T> w) {
+  constexpr T kFar = kIsFloat<T> ? T(64) : T(640);
+  constexpr T kShift = kIsFloat<T> ? T(32) : T(64);  // kShift - w is exact beyond kFar
+  constexpr T kShifted = kIsFloat<T> ? T(1.2664165549094175723e-14)   // exp(-32)
+                                     : T(1.6038108905486378529e-28);  // exp(-64)
+  const Mask<T> far = w > kFar;
+  const Vec<T> e = exp(select(far, kShift - w, -w));
+  const Vec<T> scaled = t * e;
+  return {select(far, T(0), e), select(far, scaled * kShifted, scaled)};
+}
+
+/// a * b - product, exactly; `product` is a * b rounded.
+template <class T>
+HWY_INLINE Vec<T> product_error(Vec<T> a, Vec<T> b, Vec<T> product) {
+#if HWY_NATIVE_FMA
+  return hn::MulSub(a.raw, b.raw, product.raw);
+#else  // Dekker's product of halves
+  constexpr T kSplit = kIsFloat<T> ? T(0x1p12 + 1) : T(0x1p27 + 1);
+  const auto upper = [](Vec<T> v) HWY_ATTR { return v * kSplit - (v * kSplit - v); };
+  const Vec<T> a1 = upper(a);
+  const Vec<T> b1 = upper(b);
+  const Vec<T> a2 = a - a1;
+  const Vec<T> b2 = b - b1;
+  return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2;
+#endif
+}
+
+/// x sigmoid(x); 3.5 ulp.
+template <class T>
+HWY_INLINE Vec<T> silu(Vec<T> x) {
+  const Vec<T> t = capped(x, kGateEnd<T>);
+  const Decay<T> d = decay(t, t);
+  return select(x < T(0), -d.scaled, x) / (d.factor + T(1));
+}
+
+/// x tanh(log(1 + exp(x))), which is rational in exp(x); 4.5 ulp.
+template <class T>
+HWY_INLINE Vec<T> mish(Vec<T> x) {
+  const Vec<T> t = capped(x, kGateEnd<T>);
+  const auto [e, scaled] = decay(t, t);
+  const Vec<T> below = -scaled * (e + T(2)) / fma(e, e + T(2), T(2));
+  const Vec<T> above = x * (fma(e, T(2), T(1)) / fma(e + e, e + T(1), T(1)));
+  return select(x < T(0), below, above);
+}
+
+/// x Phi(x); 4.5 ulp. Phi(-t) = exp(-t^2 / 2) H(t) with H a minimax polynomial in 3 / (t + 3) on
+/// [0, 15], beyond which float32 has only zeros. float64 by the C library, in extended precision.
+template <class T>
+HWY_INLINE Vec<T> gelu(Vec<T> x) {
+  if constexpr (kIsFloat<T>) {
+    const Vec<T> t = capped(x, 15.0F);
+    const Vec<T> square = t * t;
+    const Vec<T> s = 3.0F / (t + 3.0F);
+    Vec<T> h = -2.697031762e-2F;
+    h = fma(h, s, 1.506796035e-1F);
+    h = fma(h, s, -3.166516808e-1F);
+    h = fma(h, s, 2.738113591e-1F);
+    h = fma(h, s, -9.431356394e-2F);
+    h = fma(h, s, 1.394237574e-1F);
+    h = fma(h, s, 1.064986606e-1F);
+    h = fma(h, s, 1.346761288e-1F);
+    h = fma(h, s, 1.328410775e-1F);
+    h = fma(h, s, 4.980912599e-6F);
+    // What rounding took from the square is a factor of the exponential.
+    const Vec<T> rest = product_error(t, t, square) * -0.5F;
+    const Vec<T> tail = decay(t, square * 0.5F).scaled * fma(h, rest, h);
+    return select(x < 0.0F, -tail, x - tail);
+  } else {
+    return map_lanes(
+        [](T v) {
+          constexpr long double kRootHalf = 0.70710678118654752440084436210484904L;
+          const long double wide = std::max(v, -kGateEnd<T>);
+          return static_cast<T>(wide * std::erfc(-wide * kRootHalf) / 2);
+        },
+        x);
+  }
+}
+
+/// x (1 + tanh(u)) / 2 = x sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3); 4 ulp. Errors of
+/// 2u are multiplied by its size, so it is computed in two parts.
+template <class T>
+HWY_INLINE Vec<T> gelu_tanh(Vec<T> x) {
+  constexpr long double kLinear = 1.59576912160573071175978423973752L;
+  constexpr T kLinearHead = T(0x1.9884p+0);  // so short that subtracting from it is exact
+  constexpr T kLinearRest = static_cast<T>(kLinear - kLinearHead);
+  constexpr long double kCubic = kLinear * 0.044715L;
+  constexpr T kCubicHead = static_cast<T>(kCubic);
+  constexpr T kCubicRest = static_cast<T>(kCubic - kCubicHead);
+
+  const Vec<T> t = capped(x, kIsFloat<T> ? T(15) : T(30));
+  const Vec<T> square = t * t;
+  const Vec<T> square_rest = product_error(t, t, square);
+  const Vec<T> slope = square * kCubicHead;
+  const Vec<T> sum = slope + kLinearHead;
+  const Vec<T> sum_rest = (kLinearHead - sum) + slope +
+                          product_error(square, Vec<T>(kCubicHead), slope) +
+                          fma(square_rest, kCubicHead, fma(square, kCubicRest, kLinearRest));
+  const Vec<T> w = sum * t;
+  const Vec<T> w_rest = fma(sum_rest, t, product_error(sum, t, w));
+  const Decay<T> d = decay(t, w);
+  const Vec<T> tail = d.scaled - d.scaled * w_rest;
+  return select(x < T(0), -tail, x) / (d.factor + T(1));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

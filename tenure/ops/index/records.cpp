@@ -1,0 +1,316 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tenure/kernels/cpu/index/blocks.h"
+#include "tenure/kernels/cpu/index/take.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/index/operands.h"
+#include "tenure/ops/index/plan.h"
+#include "tenure/ops/index/records.h"
+#include "tenure/ops/reference.h"
+
+namespace tenure::ops {
+namespace {
+
+struct IndexingOp {
+  static constexpr auto family = "indexing";
+  static constexpr auto types = kAllTypes;
+};
+
+/// The part of a tensor that the attributes starts, counts and steps describe.
+ViewSpec region(const Shape& shape, const Strides& strides, const Attributes& a) {
+  ViewSpec spec;
+  for (int i = 0; i < shape.size(); ++i) {
+    spec.offset += a.dims(0)[i] * strides[i];
+    if (a.dims(1)[i] == kDropped) continue;
+    spec.shape.push_back(a.dims(1)[i]);
+    spec.strides.push_back(a.dims(2)[i] * strides[i]);
+  }
+  return spec;
+}
+
+/// Where a place of the region lies in the whole tensor.
+Dims in_whole(const Dims& place, const Attributes& a) {
+  Dims whole;
+  int axis = 0;
+  for (int i = 0; i < a.dims(0).size(); ++i) {
+    const bool dropped = a.dims(1)[i] == kDropped;
+    whole.push_back(a.dims(0)[i] + (dropped ? 0 : place[axis++] * a.dims(2)[i]));
+  }
+  return whole;
+}
+
+struct IndexView : IndexingOp {
+  static constexpr auto name = "index";
+  static constexpr auto signature = "index(x, {numbers, slices, new axes, ellipsis})";
+  static constexpr auto doc =
+      "NumPy's x[...]; with tensors of indices or masks it calls take, index_gather or mask_select";
+  static constexpr auto memory = ops::view();
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec = region(k.in[0].shape, k.in[0].strides, k.attributes);
+    for (const std::int64_t axis : k.attributes.dims(3)) {
+      spec.shape.insert(static_cast<int>(axis), 1);
+      spec.strides.insert(static_cast<int>(axis), 1);
+    }
+    return spec;
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const Dims& new_axes = a.dims(3);
+    Shape shape = region(in[0].shape, contiguous_strides(in[0].shape), a).shape;
+    for (const std::int64_t axis : new_axes) shape.insert(static_cast<int>(axis), 1);
+    return {make_reference(shape, [&](Dims place) {
+      for (int i = new_axes.size() - 1; i >= 0; --i) place.erase(static_cast<int>(new_axes[i]));
+      return at(in[0], in_whole(place, a));
+    })};
+  }
+  static Sample sample(const Shape& shape, std::span<const Index> indices) {
+    const IndexPlan plan(shape, indices, name, Site::current());
+    return {.inputs = {{.shape = shape}},
+            .attributes = Attributes(plan.starts, plan.counts, plan.steps, plan.new_axes)};
+  }
+  static std::vector<Sample> samples() {
+    std::vector<Sample> samples;
+    const auto add = [&](const Shape& shape, const IndexList& list) {
+      samples.push_back(sample(shape, list.items()));
+    };
+    add({4, 5, 6}, {1, Slice{1, -1}, Slice{.step = -2}});
+    add({4, 5, 6}, {NewAxis, Ellipsis, -1, NewAxis});
+    add({3}, {Slice{2, 1}});
+    add({2, 3}, {1, 2});
+    add({}, {NewAxis});
+    return samples;
+  }
+};
+
+/// A view with the chosen axes in front.
+View axes_first(const View& x, const Axes& axes) {
+  View result = x;
+  result.shape = {};
+  result.strides = {};
+  const auto add = [&](int axis) {
+    result.shape.push_back(x.shape[axis]);
+    result.strides.push_back(x.strides[axis]);
+  };
+  for (const std::int64_t axis : axes) add(static_cast<int>(axis));
+  for (int i = 0; i < x.shape.size(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) add(i);
+  }
+  return result;
+}
+
+/// Tensors of indices in their common shape.
+class IndexViews {
+ public:
+  IndexViews(std::span<const View> indices, const char* op) : size_(indices.size()) {
+    for (const View& view : indices) {
+      check_index_type(view, op);
+      shape_ = broadcast(shape_, view.shape, op);
+    }
+    for (std::size_t i = 0; i < size_; ++i) {
+      views_[i] = indices[i];
+      views_[i].strides = broadcast_strides(indices[i].shape, indices[i].strides, shape_);
+      views_[i].shape = shape_;
+    }
+  }
+  const Shape& shape() const { return shape_; }
+  std::span<const View> views() const { return {views_.data(), size_}; }
+  /// The shape of what they choose from a view whose first axes are theirs.
+  Shape chosen_from(const Shape& shape) const {
+    Shape result = shape_;
+    for (int i = static_cast<int>(size_); i < shape.size(); ++i) result.push_back(shape[i]);
+    return result;
+  }
+
+ private:
+  std::array<View, kMaxRank> views_;
+  std::size_t size_;
+  Shape shape_;
+};
+
+/// Calls `f(place, whole)` for every place of the result [chosen axes.., other axes..], with where
+/// it lies in a tensor of `shape`.
+template <class F>
+void for_each_chosen(const Shape& shape, std::span<const Reference> indices, const Axes& axes,
+                     const F& f) {
+  Shape chosen;
+  for (const Reference& index : indices) chosen = broadcast(chosen, index.shape, "index");
+  Shape result = chosen;
+  Axes others;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) != axes.end()) continue;
+    others.push_back(i);
+    result.push_back(shape[i]);
+  }
+  for_each_index(result, [&](const Dims& place) {
+    Dims whole = shape;
+    for (int i = 0; i < others.size(); ++i) {
+      whole[static_cast<int>(others[i])] = place[chosen.size() + i];
+    }
+    for (int i = 0; i < axes.size(); ++i) {
+      const Reference& index = indices[static_cast<std::size_t>(i)];
+      Dims own;
+      const int lead = chosen.size() - index.shape.size();
+      for (int j = 0; j < index.shape.size(); ++j) {
+        own.push_back(index.shape[j] == 1 ? 0 : place[lead + j]);
+      }
+      const int axis = static_cast<int>(axes[i]);
+      const auto value = static_cast<std::int64_t>(at(index, own));
+      whole[axis] = value < 0 ? value + shape[axis] : value;
+    }
+    f(result, place, whole);
+  });
+}
+
+struct IndexGather : IndexingOp {
+  static constexpr auto name = "index_gather";
+  static constexpr auto signature = "index_gather(x, indices..., axes)";
+  static constexpr auto doc =
+      "the elements that tensors of indices choose along several axes, whose common axes come "
+      "first";
+  static constexpr auto memory = allocates();
+  static Specs infer(const Kernel& k) {
+    const View x = axes_first(k.in[0], k.attributes.dims(0));
+    return {{x.dtype, IndexViews(k.in.subspan(1), name).chosen_from(x.shape)}};
+  }
+  static void run(const Kernel& k) {
+    const IndexViews indices(k.in.subspan(1), name);
+    kernels::index_gather(axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0]);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    Shape shape;
+    for (std::size_t i = 1; i < in.size(); ++i) shape = broadcast(shape, in[i].shape, name);
+    for (int i = 0; i < in[0].shape.size(); ++i) {
+      if (std::find(a.dims(0).begin(), a.dims(0).end(), i) == a.dims(0).end()) {
+        shape.push_back(in[0].shape[i]);
+      }
+    }
+    Reference out{.shape = shape};
+    for_each_chosen(in[0].shape, std::span(in).subspan(1), a.dims(0),
+                    [&](const Shape&, const Dims&, const Dims& whole) {
+                      out.values.push_back(at(in[0], whole));
+                    });
+    return {out};
+  }
+  static std::vector<Sample> samples() {
+    const Sample::Input rows{.shape = {2, 1}, .dtype = int64, .values = {2, -3}};
+    const Sample::Input columns{.shape = {3}, .dtype = int32, .values = {0, 3, -1}};
+    const Sample::Input none{.shape = {0}, .dtype = int64};
+    return {
+        {.inputs = {{.shape = {3, 4}}, rows, columns}, .attributes = Attributes(Dims{0, 1})},
+        {.inputs = {{.shape = {3, 35, 4}}, rows, columns}, .attributes = Attributes(Dims{0, 2})},
+        {.inputs = {{.shape = {2, 4, 5}}, columns}, .attributes = Attributes(Dims{1})},
+        {.inputs = {{.shape = {3, 4}}, none, none}, .attributes = Attributes(Dims{0, 1})}};
+  }
+};
+
+/// index_update and index_add.
+template <class Op, bool add>
+struct IndexPut : IndexingOp {
+  static constexpr auto memory = reuses(1);
+
+  static View target(const View& x, const Attributes& a) {
+    const ViewSpec spec = region(x.shape, x.strides, a);
+    View part{.dtype = x.dtype, .shape = spec.shape, .strides = spec.strides, .data = x.data};
+    if (part.count() > 0) {
+      part.data = x.as<std::byte>() + spec.offset * static_cast<std::int64_t>(size_of(x.dtype));
+    }
+    return axes_first(part, a.dims(3));
+  }
+  static Specs infer(const Kernel& k) {
+    check_same_type(k.in[0], k.in[1], k.op);
+    const Shape wanted =
+        IndexViews(k.in.subspan(2), k.op).chosen_from(target(k.in[0], k.attributes).shape);
+    if (broadcast(k.in[1].shape, wanted, k.op) != wanted) {
+      throw ShapeError(k.op,
+                       fmt::format("values of shape {} do not fit {} places",
+                                   to_string(k.in[1].shape), to_string(wanted)),
+                       {k.in[1].shape.to_vector(), wanted.to_vector()});
+    }
+    return {{k.in[0].dtype, k.in[0].shape}};
+  }
+  static void run(const Kernel& k) {
+    const IndexViews indices(k.in.subspan(2), k.op);
+    copy_input(k);
+    const View part = target(k.out[0], k.attributes);
+    View values = k.in[1];
+    values.shape = indices.chosen_from(part.shape);
+    values.strides = broadcast_strides(k.in[1].shape, k.in[1].strides, values.shape);
+    if (!indices.views().empty()) {
+      kernels::index_put(part, indices.views(), values, add);
+    } else if (!add) {
+      kernels::copy(values, part);
+    } else {
+      const std::int64_t start = 0;
+      kernels::indexing::combine_blocks(
+          ScatterMode::add, part.dtype,
+          kernels::indexing::make_loop(part.shape, part.strides, values.strides), part.data, &start,
+          values.data, &start, part.count() > 0 ? 1 : 0);
+    }
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    Reference out = in[0];
+    const Shape part = region(out.shape, contiguous_strides(out.shape), a).shape;
+    const Reference& values = in[1];
+    for_each_chosen(part, std::span(in).subspan(2), a.dims(3),
+                    [&](const Shape& shape, const Dims& place, const Dims& in_part) {
+                      Dims own;
+                      const int lead = shape.size() - values.shape.size();
+                      for (int j = 0; j < values.shape.size(); ++j) {
+                        own.push_back(values.shape[j] == 1 ? 0 : place[lead + j]);
+                      }
+                      long double& element = out.values[flat(out.shape, in_whole(in_part, a))];
+                      element = (add ? element : 0) + at(values, own);
+                    });
+    return {out};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](const Shape& shape, const IndexList& basic, const Shape& values,
+                           const Axes& axes, const std::vector<Sample::Input>& indices) {
+      const IndexPlan plan(shape, basic.items(), Op::name, Site::current());
+      // Positive, so that sums do not cancel.
+      Sample made{.inputs = {{.shape = shape, .low = 1}, {.shape = values, .low = 1}},
+                  .attributes = Attributes(plan.starts, plan.counts, plan.steps, axes)};
+      made.inputs.insert(made.inputs.end(), indices.begin(), indices.end());
+      return made;
+    };
+    const Sample::Input rows{.shape = {2, 1}, .dtype = int64, .values = {2, -3}};
+    const Sample::Input columns{.shape = {3}, .dtype = int32, .values = {0, 3, 0}};
+    const Sample::Input none{.shape = {0}, .dtype = int64};
+    return {sample({4, 40}, {Slice{1, 3}}, {40}, {}, {}),
+            sample({4, 40}, {2, Slice{.step = -3}}, {}, {}, {}),
+            sample({3, 4}, {Slice{1, 1}}, {1, 4}, {}, {}),
+            sample({3, 4}, {}, {2, 3}, {0, 1}, {rows, columns}),
+            sample({2, 4, 5}, {Ellipsis, Slice{.step = 2}}, {1, 2, 3}, {1}, {columns}),
+            sample({2, 4}, {}, {1}, {0}, {none})};
+  }
+};
+
+struct IndexUpdate : IndexPut<IndexUpdate, false> {
+  static constexpr auto name = "index_update";
+  static constexpr auto signature = "index_update(x, indices, values)";
+  static constexpr auto doc = "x with other values in the places of index(x, indices)";
+};
+
+struct IndexAdd : IndexPut<IndexAdd, true> {
+  static constexpr auto name = "index_add";
+  static constexpr auto signature = "index_add(x, indices, values)";
+  static constexpr auto doc = "x with values added to the places of index(x, indices)";
+  static constexpr auto ulp = 2.0;  // of a sum of several values
+};
+
+}  // namespace
+
+const OpRecord& index_view_op() { return record<IndexView>(); }
+const OpRecord& index_gather_op() { return record<IndexGather>(); }
+const OpRecord& index_update_op() { return record<IndexUpdate>(); }
+const OpRecord& index_add_op() { return record<IndexAdd>(); }
+
+std::vector<const OpRecord*> index_ops() {
+  return {&index_view_op(), &index_gather_op(), &index_update_op(), &index_add_op()};
+}
+
+}  // namespace tenure::ops
