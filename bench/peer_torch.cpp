@@ -18,7 +18,7 @@ using Inputs = std::vector<Tensor>;
 /// The loop in inference mode, where libtorch is at its fastest.
 template <class F>
 Work in_inference_mode(F f) {
-  return [f](std::int64_t n) {
+  return [f](std::int64_t n) mutable {
     const c10::InferenceMode mode;
     for (std::int64_t i = 0; i < n; ++i) f();
   };

@@ -18,11 +18,18 @@ function(tenure_folder name)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-    # Highway's run-time dispatch goes from SSE4 (every x86-64 since 2009) over AVX2 to AVX-512;
-    # its other targets differ too little to be worth their compile time.
-    target_compile_options(tenure_${name} PRIVATE -march=x86-64-v2)
-    target_compile_definitions(tenure_${name} PRIVATE
-      HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+    if(TENURE_SANITIZE)
+      # Sanitized SIMD code is slow to compile: one instruction set, the most common one.
+      target_compile_options(tenure_${name} PRIVATE -march=x86-64-v3)
+      target_compile_definitions(tenure_${name} PRIVATE
+        HWY_DISABLE_PCLMUL_AES HWY_COMPILE_ONLY_STATIC)
+    else()
+      # Highway's run-time dispatch goes from SSE4 (every x86-64 since 2009) over AVX2 to AVX-512;
+      # its other targets differ too little to be worth their compile time.
+      target_compile_options(tenure_${name} PRIVATE -march=x86-64-v2)
+      target_compile_definitions(tenure_${name} PRIVATE
+        HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+    endif()
   endif()
   target_link_libraries(tenure_${name}
     PUBLIC ${arg_DEPENDS}

@@ -90,21 +90,21 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   }
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
 
-  std::array<kernels::View, kernels::kMaxArity> views;
+  ViewRoom<kernels::kMaxArity> views;
   alignas(8) std::array<std::array<std::byte, 8>, kernels::kMaxArity> scalars;
   Shape shape;
   for (std::size_t i = 0; i < arity; ++i) {
     const TensorBody* const body = pins[i].body();
     if (body == nullptr) {
       ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), op.name);
-      views[i] = {.dtype = types.in[i], .data = scalars[i].data()};
+      views.write(i, {.dtype = types.in[i], .data = scalars[i].data()});
       continue;
     }
     shape = broadcast(shape, body->shape, op.name);
-    views[i] = {.dtype = body->dtype,
-                .shape = body->shape,
-                .strides = body->strides,
-                .data = pins[i].data()};
+    views.write(i, {.dtype = body->dtype,
+                    .shape = body->shape,
+                    .strides = body->strides,
+                    .data = pins[i].data()});
   }
   check_shape(shape, size_of(types.result), op.name);
   const std::span<const kernels::View> in(views.data(), arity);

@@ -30,10 +30,8 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
     TensorBody& body = tensor.body(op.name, operand.site());
     pins_[i].take(body, op.name, operand.site());
-    views_[i].dtype = body.dtype;
-    views_[i].shape = body.shape;
-    views_[i].strides = body.strides;
-    views_[i].data = pins_[i].data();
+    new (&views_[i]) kernels::View{
+        .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
   }
 }
 

@@ -1,14 +1,33 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
 
 namespace tenure::eager {
+
+/// Room for n views, undefined until they are written: clearing it would cost more than a small op.
+template <std::size_t n>
+class ViewRoom {
+ public:
+  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default)
+  kernels::View* data() noexcept { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
+  kernels::View& operator[](std::size_t i) noexcept { return data()[i]; }
+  void write(std::size_t i, const kernels::View& view) noexcept {
+    new (bytes_ + i * sizeof(kernels::View)) kernels::View(view);
+  }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<kernels::View>);
+  alignas(kernels::View) std::byte bytes_[n * sizeof(kernels::View)];
+};
 
 /// The tensors of one call, pinned: their data stays while the call runs.
 class Inputs {
@@ -31,7 +50,7 @@ class Inputs {
   std::size_t size_;
   std::vector<Tensor> made_;  // from numbers; outlives the pins
   std::array<Pin, kFew> few_pins_;
-  std::array<kernels::View, kFew> few_views_;
+  ViewRoom<kFew> few_views_;
   std::unique_ptr<Pin[]> many_pins_;
   std::unique_ptr<kernels::View[]> many_views_;
   Pin* pins_ = few_pins_.data();

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "tenure/eager/elementwise.h"
@@ -53,6 +54,14 @@ class Workspace {
   mem::Storage* storage_ = nullptr;
 };
 
+/// Whether input i is a second input as well: in place the kernel would overwrite what it reads.
+bool is_repeated(const Inputs& inputs, std::size_t i) {
+  for (std::size_t j = 0; j < inputs.size(); ++j) {
+    if (j != i && &inputs.body(j) == &inputs.body(i)) return true;
+  }
+  return false;
+}
+
 /// Returns how many outputs there are.
 std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
                        const Attributes& attributes, Site site, Outputs& outputs) {
@@ -75,21 +84,22 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   const ops::Specs specs = op.infer(kernel);
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
-  std::array<kernels::View, kMaxOutputs> out;
+  ViewRoom<kMaxOutputs> out;
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
     check_shape(spec.shape, size_of(spec.dtype), op.name);
-    for (std::size_t i = 0; o == 0 && i < inputs.size() && !pending[o].is_ready(); ++i) {
-      if ((op.memory.reuses >> i & 1) != 0 &&
+    const std::size_t reusable = o == 0 ? std::min<std::size_t>(inputs.size(), 8) : 0;
+    for (std::size_t i = 0; i < reusable && !pending[o].is_ready(); ++i) {
+      if (i < 8 && (op.memory.reuses >> i & 1) != 0 && !is_repeated(inputs, i) &&
           inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
         pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }
     }
     if (!pending[o].is_ready()) pending[o].allocate(context, spec.dtype, spec.shape);
-    out[o].dtype = spec.dtype;
-    out[o].shape = spec.shape;
-    out[o].strides = contiguous_strides(spec.shape);
-    out[o].data = pending[o].data();
+    out.write(o, {.dtype = spec.dtype,
+                  .shape = spec.shape,
+                  .strides = contiguous_strides(spec.shape),
+                  .data = pending[o].data()});
   }
   kernel.out = {out.data(), specs.size()};
   if (!op.data_dependent) take_workspace();
@@ -105,6 +115,13 @@ std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands
   return n;
 }
 
+/// Wrong inputs are errors of the composite, not of the ops that it is written in.
+std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> operands,
+                                  const Attributes& attributes) {
+  require_type(op, Inputs(op, operands).views());
+  return op.expand(operands, attributes);
+}
+
 }  // namespace
 }  // namespace tenure::eager
 
@@ -113,7 +130,9 @@ namespace tenure::ops {
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   if (op.elementwise != nullptr) return eager::run_elementwise(op, operands);
-  if (op.expand != nullptr) return std::move(op.expand(operands, attributes).front());
+  if (op.expand != nullptr) {
+    return std::move(eager::run_composite(op, operands, attributes).front());
+  }
   eager::Outputs outputs;
   eager::run_structured(op, operands, attributes, site, outputs);
   return std::move(outputs[0]);
@@ -121,7 +140,7 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
-  if (op.expand != nullptr) return op.expand(operands, attributes);
+  if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
   eager::Outputs outputs;
   const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
   return {std::make_move_iterator(outputs.begin()),

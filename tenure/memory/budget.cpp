@@ -35,33 +35,39 @@ void BudgetAccount::release() noexcept {
   if (parent != nullptr) parent->release();
 }
 
-bool BudgetAccount::charge(std::size_t bytes) noexcept {
+const BudgetAccount* BudgetAccount::charge(std::size_t bytes) noexcept {
   const std::size_t limit = this->limit();
-  std::size_t used = used_.load(std::memory_order_relaxed);
+  std::int64_t used = used_.load(std::memory_order_relaxed);
+  std::int64_t after = 0;
   do {
-    if (bytes > limit || used > limit - bytes) return false;
-  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
-  std::size_t peak = peak_.load(std::memory_order_relaxed);
-  while (used + bytes > peak &&
-         !peak_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed)) {
+    if (bytes > limit || unsigned_of(used) > limit - bytes) return this;
+    after = used + static_cast<std::int64_t>(bytes);
+  } while (!used_.compare_exchange_weak(used, after, std::memory_order_relaxed));
+  if (parent_ != nullptr) {
+    if (const BudgetAccount* const refusing = parent_->charge(bytes)) {
+      uncharge(bytes);
+      return refusing;
+    }
   }
-  return true;
+  std::size_t peak = peak_.load(std::memory_order_relaxed);
+  while (unsigned_of(after) > peak &&
+         !peak_.compare_exchange_weak(peak, unsigned_of(after), std::memory_order_relaxed)) {
+  }
+  return nullptr;
 }
 
 BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, std::size_t bytes) {
   BudgetAccount* const process = process_account.load(std::memory_order_acquire);
-  if (process != nullptr && !process->charge(bytes)) {
-    throw_out_of_memory(OutOfMemory::Cause::budget, bytes, process);
-  }
-  for (BudgetAccount* account = context.budget; account != nullptr; account = account->parent_) {
-    if (account->charge(bytes)) continue;
-    for (BudgetAccount* undo = context.budget; undo != account; undo = undo->parent_) {
-      undo->uncharge(bytes);
+  const BudgetAccount* refusing = process == nullptr ? nullptr : process->charge(bytes);
+  if (refusing == nullptr && context.budget != nullptr) {
+    refusing = context.budget->charge(bytes);
+    if (refusing == nullptr) {
+      context.budget->retain();
+    } else if (process != nullptr) {
+      process->uncharge(bytes);
     }
-    if (process != nullptr) process->uncharge(bytes);
-    throw_out_of_memory(OutOfMemory::Cause::budget, bytes, account);
   }
-  if (context.budget != nullptr) context.budget->retain();
+  if (refusing != nullptr) throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing);
   return context.budget;
 }
 
@@ -110,7 +116,7 @@ void set_process_budget(std::size_t limit) {
   }
   if (limit == kNoLimit) return;
   auto* const account = new mem::BudgetAccount("process", limit, nullptr);
-  account->start_with(static_cast<std::size_t>(mem::counts().bytes));
+  account->start_with(mem::counts().bytes);
   mem::process_account.store(account, std::memory_order_release);
   mem::process_attention.fetch_or(mem::kAttendProcessBudget, std::memory_order_relaxed);
 }

@@ -18,7 +18,7 @@ class BudgetAccount {
   const std::string& name() const { return name_; }
   std::size_t limit() const { return limit_.load(std::memory_order_relaxed); }
   void set_limit(std::size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
-  std::size_t used() const { return used_.load(std::memory_order_relaxed); }
+  std::size_t used() const { return unsigned_of(used_.load(std::memory_order_relaxed)); }
   std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
   /// Charges the thread's innermost budget and all above it, or none and throws OutOfMemory.
@@ -28,20 +28,28 @@ class BudgetAccount {
   static void refund_freed(BudgetAccount* account, std::size_t bytes) noexcept;
 
   /// Counts bytes that were allocated before the account was opened.
-  void start_with(std::size_t used) noexcept { used_.store(used, std::memory_order_relaxed); }
+  void start_with(std::int64_t used) noexcept { used_.store(used, std::memory_order_relaxed); }
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
 
  private:
   ~BudgetAccount() = default;
-  bool charge(std::size_t bytes) noexcept;
-  void uncharge(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// Charges it and all above it. Returns the one that refuses; then none is charged.
+  const BudgetAccount* charge(std::size_t bytes) noexcept;
+  void uncharge(std::size_t bytes) noexcept {
+    used_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  }
+  static std::size_t unsigned_of(std::int64_t used) {
+    return used > 0 ? static_cast<std::size_t>(used) : 0;
+  }
 
   const std::string name_;
   std::atomic<std::size_t> limit_;
   BudgetAccount* const parent_;
-  std::atomic<std::size_t> used_{0};
+  // Signed: what other threads allocated while the process budget was set is refunded and may not
+  // have been charged.
+  std::atomic<std::int64_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::atomic<std::uint32_t> references_{1};
 };
@@ -87,7 +95,8 @@ class Budget {
 };
 
 /// A limit on all that Tenure holds in this process, whatever thread allocates; every other budget
-/// lies within it. What is live now counts. No limit until this is called; kNoLimit lifts it.
+/// lies within it. What is live now counts, but for what other threads are just allocating. No
+/// limit until this is called; kNoLimit lifts it.
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 void set_process_budget(std::size_t limit);
 

@@ -41,7 +41,7 @@ Census::~Census() {
 void Census::for_each(const std::function<void(const Tenant&)>& visit) const {
   for_each_block(kTenantBin, [&](void* block) {
     const auto& tenant = *static_cast<const Tenant*>(block);
-    if (tenant.id_ != 0) visit(tenant);
+    if (tenant.id() != 0) visit(tenant);
   });
 }
 

@@ -36,7 +36,9 @@ void* map_aligned(std::size_t bytes) noexcept {
 struct ChunkHeap::Chunk {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
-  std::size_t resident = 0;  // how much of it may be backed by memory; counts while it is free
+  // How far from its beginning it may be backed by memory; counts while it is free. Chunks are cut
+  // from the front, so that memory in use stays memory in use.
+  std::size_t resident = 0;
   bool is_free = false;
   Chunk* previous = nullptr;
   Chunk* next = nullptr;
@@ -86,7 +88,7 @@ ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
     Chunk* const rest = remainder.release();
     rest->begin = chunk->begin + bytes;
     rest->bytes = chunk->bytes - bytes;
-    rest->resident = std::min(rest->bytes, chunk->resident);
+    rest->resident = chunk->resident > bytes ? chunk->resident - bytes : 0;
     rest->previous = chunk;
     rest->next = chunk->next;
     if (rest->next != nullptr) rest->next->previous = rest;
@@ -129,8 +131,8 @@ void ChunkHeap::remove_free(Chunk* chunk) noexcept {
 /// Both are free and out of the tree; the result is too.
 ChunkHeap::Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
   Chunk* const gone = chunk->next;
+  if (gone->resident > 0) chunk->resident = chunk->bytes + gone->resident;
   chunk->bytes += gone->bytes;
-  chunk->resident += gone->resident;
   chunk->next = gone->next;
   if (chunk->next != nullptr) chunk->next->previous = chunk;
   delete gone;
@@ -172,7 +174,7 @@ void ChunkHeap::trim_locked(std::size_t keep) noexcept {
       it = std::next(it);
       unmap(chunk);
     } else {
-      madvise(chunk->begin, chunk->bytes, MADV_DONTNEED);
+      madvise(chunk->begin, chunk->resident, MADV_DONTNEED);
       cached_ -= chunk->resident;
       chunk->resident = 0;
     }

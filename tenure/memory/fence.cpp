@@ -4,6 +4,8 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <cstdlib>
 #endif
 
 namespace tenure::mem {
@@ -11,6 +13,7 @@ namespace tenure::mem {
 bool has_asymmetric_fence() noexcept {
 #if defined(__linux__)
   static const bool registered =
+      std::getenv("TENURE_NO_MEMBARRIER") == nullptr &&
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   return registered;
 #else

@@ -12,8 +12,9 @@ namespace tenure::mem {
 // offers a better trade: membarrier(2) runs a full fence on every thread of the process, so the
 // rare side pays for both and the frequent side only keeps the compiler from reordering.
 
-/// Whether heavy_fence() works here. Where it does not (old kernels, some sandboxes) the frequent
-/// side must use sequentially consistent read-modify-writes instead.
+/// Whether heavy_fence() works here. Where it does not (old kernels, some sandboxes, or the
+/// environment has TENURE_NO_MEMBARRIER, which is for tests) the frequent side must use
+/// sequentially consistent read-modify-writes instead.
 bool has_asymmetric_fence() noexcept;
 
 /// The frequent side's half.

@@ -28,7 +28,7 @@ class LeakGuard {
     /// Growth in live bytes that is no leak.
     std::int64_t slack_bytes = 0;
     /// Called instead of throwing LeakError; the higher level is then the new baseline.
-    std::function<void(const LeakError&)> report;
+    std::function<void(const LeakError&)> report{};
   };
 
   explicit LeakGuard(std::string name = "loop");

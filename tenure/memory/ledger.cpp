@@ -33,20 +33,18 @@ class Ledger {
       settled_.category[i] += tally.levels_[i].now.load(std::memory_order_relaxed);
       clear(tally.levels_[i]);
     }
-    tally.epoch_.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
 
   /// Settles this thread and looks at the others, which may have risen since they last settled.
   void update() noexcept {
     settle(this_thread().tally);
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) observe(c->tally);
-  }
-
-  /// From here on, high points that threads have not settled yet are forgotten.
-  void begin_epoch() noexcept {
-    epoch_.fetch_add(1, std::memory_order_relaxed);
-    Tally& own = this_thread().tally;
-    own.epoch_.store(epoch_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
+      observe(c->tally);
+      // What was seen must not be seen again on top of a later level. A thread that raises its own
+      // just now may miss it, within what `peak` promises.
+      lower(c->tally.total_);
+      for (Tally::Level& level : c->tally.levels_) lower(level);
+    }
   }
 
   Levels now() const noexcept {
@@ -99,12 +97,13 @@ class Ledger {
     level.high.store(0, std::memory_order_relaxed);
   }
 
+  static void lower(Tally::Level& level) noexcept {
+    level.high.store(level.now.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  }
+
   /// Raises the watched peaks by the tally's highest point above what is live elsewhere.
   void observe(const Tally& tally) noexcept {
-    const bool current =
-        tally.epoch_.load(std::memory_order_relaxed) == epoch_.load(std::memory_order_relaxed);
-    const auto rise = [current](const Tally::Level& level) {
-      if (!current) return std::int64_t{0};
+    const auto rise = [](const Tally::Level& level) {
       return std::max<std::int64_t>(
           level.high.load(std::memory_order_relaxed) - level.now.load(std::memory_order_relaxed),
           0);
@@ -124,7 +123,6 @@ class Ledger {
   }
 
   Levels settled_;
-  std::atomic<std::uint64_t> epoch_{0};
 };
 
 void Tally::settle() noexcept {
@@ -145,7 +143,6 @@ PeakWatch::PeakWatch() {
   Ledger& ledger = Ledger::instance();
   const std::lock_guard lock(ledger.mutex);
   ledger.update();
-  ledger.begin_epoch();
   levels_ = ledger.now();
   next_ = ledger.watches;
   ledger.watches = this;
@@ -201,7 +198,6 @@ void reset_peak(Device device) {
   mem::Ledger& ledger = mem::Ledger::instance();
   const std::lock_guard lock(ledger.mutex);
   ledger.update();
-  ledger.begin_epoch();
   ledger.since_reset = ledger.now();
 }
 

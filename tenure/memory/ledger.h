@@ -37,8 +37,9 @@ struct MemoryStats {
   }
 };
 
-/// The counters of a device. Exact whenever no other thread is allocating meanwhile; while several
-/// allocate at once, `peak` is exact to 64 KiB per thread. Throws ValueError for an absent device.
+/// The counters of a device. Exact whenever no other thread is allocating meanwhile; but where
+/// several threads allocate, `peak` is exact to 64 KiB per thread. Throws ValueError for an absent
+/// device.
 MemoryStats memory(Device device = cpu);
 /// Starts the peaks anew from what is live now.
 void reset_peak(Device device = cpu);
@@ -64,7 +65,8 @@ struct Levels {
 // whenever somebody reads) adds it to the shared levels under a lock and raises the peaks that are
 // watched.
 
-/// One thread's unsettled counts. Written by that thread alone, read by any.
+/// One thread's unsettled counts. Written by that thread alone, read by any; but for the highest
+/// points, which whoever reads lowers to where they are now.
 class Tally {
  public:
   void allocated(Category category, std::int64_t bytes) noexcept {
@@ -80,6 +82,8 @@ class Tally {
     bump(total_.now, -bytes);
     if (total_.now.load(std::memory_order_relaxed) <= -kSettleAt) settle();
   }
+  /// Adds the levels to the shared ones.
+  void settle() noexcept;
   void tensors(std::int64_t change) noexcept { bump(tensors_, change); }
   void foreign(std::int64_t change) noexcept { bump(foreign_, change); }
 
@@ -105,7 +109,6 @@ class Tally {
     }
     return now;
   }
-  void settle() noexcept;
 
   Level total_;
   std::array<Level, kCategories> levels_{};
@@ -114,7 +117,6 @@ class Tally {
   Counter foreign_{0};
   Counter allocations_{0};
   Counter frees_{0};
-  std::atomic<std::uint64_t> epoch_{0};  // of the peaks that `high` belongs to
 };
 
 /// Counters of one moment without the pool's part: cheap enough for every iteration of a loop.

@@ -24,7 +24,8 @@ struct SharedBin {
   std::mutex mutex;
   FreeBlock* head = nullptr;
   std::atomic<std::size_t> count{0};
-  std::vector<Slab> slabs;  // by address
+  std::atomic<std::size_t> stuck{0};  // free blocks that the last look for empty slabs left
+  std::vector<Slab> slabs;            // by address
 
   bool grow(int index);
   void push(FreeBlock* block) noexcept {
@@ -94,6 +95,7 @@ void SharedBin::release_empty_slabs(int index) noexcept {
     heap().free(slab.chunk);
     return true;
   });
+  stuck.store(count.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 std::size_t small_bytes_cached() noexcept {
@@ -161,9 +163,11 @@ void free_small_slow(ThreadContext& context, int index) noexcept {
   give_back(context, index, bin_capacity(index) / 2);
   SharedBin& shared = shared_bins()[index];
   // Small blocks rarely pile up here; when they do, whole slabs go back to the heap, whose own
-  // limit then decides whether the system gets them.
-  const std::size_t cached = shared.count.load(std::memory_order_relaxed) * bin_bytes(index);
-  if (cached > std::max<std::size_t>(heap().cache_limit() / 4, 1 * MiB)) {
+  // limit then decides whether the system gets them. Twice as many as before must have come since
+  // the last look, or looking would take quadratic time.
+  const std::size_t count = shared.count.load(std::memory_order_relaxed);
+  if (count > 2 * shared.stuck.load(std::memory_order_relaxed) &&
+      count * bin_bytes(index) > std::max<std::size_t>(heap().cache_limit() / 4, 1 * MiB)) {
     const std::lock_guard lock(shared.mutex);
     shared.release_empty_slabs(index);
   }

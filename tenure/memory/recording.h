@@ -12,8 +12,8 @@ namespace tenure {
 /// Something that happened to memory.
 struct MemoryEvent {
   enum class Kind : std::uint8_t {
-    allocate,  ///< a storage was made
-    free,      ///< a storage's last reference went
+    allocate,  ///< a storage was made; not of foreign memory
+    free,      ///< the last reference to it went
     create,    ///< a tensor was made, on a new or an existing storage
     dispose,   ///< a tensor gave up its data
     destroy,   ///< a tensor's last handle went

@@ -1,5 +1,7 @@
 #include "tenure/memory/scope.h"
 
+#include <utility>
+
 namespace tenure {
 
 Scope::Scope(Site site)
@@ -18,6 +20,8 @@ Scope::Scope(const std::string& name, Site site) : Scope(site) {
 Scope::~Scope() {
   context_.scope = outer_;
   context_.path = outer_path_;
+  // Dropping foreign memory calls a deleter of the user's, who may do there what he likes.
+  const bool within_deleter = std::exchange(context_.scope_is_ending, true);
   while (first_ != nullptr) {
     mem::Tenant& tenant = *first_;
     tenant.unlink();
@@ -26,6 +30,7 @@ Scope::~Scope() {
       tenant.dispose("the end of its scope", site_);
     tenant.tracking_.exchange(mem::Tenant::Tracking::none, std::memory_order_acq_rel);
   }
+  context_.scope_is_ending = within_deleter;
   mem::receive_mail(context_);
 }
 

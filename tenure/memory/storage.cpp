@@ -13,7 +13,8 @@
 
 namespace tenure::mem {
 
-Storage* Storage::try_allocate(ThreadContext& context, std::size_t bytes) noexcept {
+[[gnu::always_inline]] inline Storage* Storage::try_allocate(ThreadContext& context,
+                                                             std::size_t bytes) noexcept {
   if (bytes <= kSmallLimit - sizeof(Storage)) {
     const int bin = size_class(sizeof(Storage) + bytes);
     void* const block = allocate_small(context, bin);
@@ -46,8 +47,7 @@ Storage* Storage::allocate(ThreadContext& context, std::size_t bytes) {
   }
   Storage* storage = try_allocate(context, bytes);
   if (storage == nullptr) [[unlikely]] {
-    trim();
-    storage = try_allocate(context, bytes);
+    storage = allocate_after_trim(context, bytes);
     if (storage == nullptr) {
       if (attend) BudgetAccount::refund_freed(account, bytes);
       throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
@@ -63,6 +63,11 @@ Storage* Storage::allocate(ThreadContext& context, std::size_t bytes) {
                      .storage = storage->serial(),
                      .bytes = static_cast<std::int64_t>(bytes)});
   return storage;
+}
+
+Storage* Storage::allocate_after_trim(ThreadContext& context, std::size_t bytes) noexcept {
+  trim();
+  return try_allocate(context, bytes);
 }
 
 Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter) {
@@ -100,9 +105,9 @@ void Storage::settle_accounts(ThreadContext& context) noexcept {
     (*deleter_)(data_);
     delete deleter_;
     context.tally.foreign(-static_cast<std::int64_t>(bytes_));
-  } else {
-    BudgetAccount::refund_freed(budget_, bytes_);
+    return;
   }
+  BudgetAccount::refund_freed(budget_, bytes_);
   record(context, {.kind = MemoryEvent::Kind::free,
                    .storage = serial_,
                    .bytes = static_cast<std::int64_t>(bytes_)});

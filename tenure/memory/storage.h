@@ -44,6 +44,7 @@ class alignas(kAlignment) Storage {
  private:
   Storage() = default;
   static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
+  static Storage* allocate_after_trim(ThreadContext& context, std::size_t bytes) noexcept;
   void destroy() noexcept;
   void settle_accounts(ThreadContext& context) noexcept;
 

@@ -64,7 +64,7 @@ void begin_tenancy(ThreadContext& context, Tenant& tenant, Storage* storage, con
   const std::uint64_t id = context.next_id();
   {
     const VitalSection section(context);
-    tenant.id_ = id;
+    tenant.id_.set(id);
   }
   if (needs_attention(context)) [[unlikely]]
     record(context, {.kind = MemoryEvent::Kind::create,
@@ -91,15 +91,30 @@ void Tenant::unlink() noexcept {
 }
 
 Storage* Tenant::take_storage() noexcept {
-  this_thread().tally.tensors(-1);
-  Storage* const taken = storage();
-  storage_.store(0, std::memory_order_relaxed);
-  return taken;
+  ThreadContext& context = this_thread();
+  // A scope of another thread may be disposing it. Once that scope has let go, its tag is visible.
+  const bool contested =
+      owner_ != &context && tracking_.load(std::memory_order_acquire) != Tracking::none;
+  std::uintptr_t word = storage_.load(std::memory_order_acquire);
+  bool taken = (word & kTags) == 0;
+  if (taken && contested) [[unlikely]] {
+    taken = storage_.compare_exchange_strong(word, 0, std::memory_order_acq_rel);
+  } else if (taken) {
+    storage_.store(0, std::memory_order_relaxed);
+  }
+  auto* const storage = reinterpret_cast<Storage*>(word & ~kTags);
+  if (taken) {
+    context.tally.tensors(-1);
+  } else {
+    storage->retain();  // the disposed reference goes with the pin
+  }
+  return storage;
 }
 
 bool Tenant::dispose(const char* by, Site site) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
   if (word == 0 || (word & kTags) != 0) return false;
+  const std::uint64_t id = this->id();  // a scope's end may outlast it
   disposed_.store(site, std::memory_order_relaxed);
   disposed_by_.store(by, std::memory_order_relaxed);
   if (!storage_.compare_exchange_strong(word, word | kClosing, std::memory_order_seq_cst)) {
@@ -110,7 +125,7 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
   if (needs_attention(context)) [[unlikely]] {
     const auto* const storage = reinterpret_cast<const Storage*>(word);
     record(context, {.kind = MemoryEvent::Kind::dispose,
-                     .tensor = id_,
+                     .tensor = id,
                      .storage = storage->serial(),
                      .bytes = static_cast<std::int64_t>(storage->bytes()),
                      .op = op_,
@@ -123,10 +138,11 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
 }
 
 void Tenant::drop_if_unpinned() noexcept {
+  // Orders this thread's dispose or unpin, which may have been a plain store, and the others'.
+  if (guest_pins_.fetch_add(0, std::memory_order_acq_rel) != 0) return;
   std::uintptr_t word = storage_.load(std::memory_order_seq_cst);
   if ((word & kRetired) == 0) return;
   if (owner_pins_.load(std::memory_order_seq_cst) != 0) return;
-  if (guest_pins_.load(std::memory_order_seq_cst) != 0) return;
   if (!storage_.compare_exchange_strong(word, 0, std::memory_order_seq_cst)) return;
   reinterpret_cast<Storage*>(word & ~kTags)->release();
 }
@@ -134,7 +150,9 @@ void Tenant::drop_if_unpinned() noexcept {
 void Tenant::end() noexcept {
   ThreadContext& context = this_thread();
   const bool tracked = tracking_.load(std::memory_order_acquire) != Tracking::none;
-  if (tracked && owner_ != &context) [[unlikely]]
+  // Tracked and not linked: its scope is disposing it, and freed foreign memory whose deleter had
+  // the last handle.
+  if (tracked && (owner_ != &context || link_ == nullptr)) [[unlikely]]
     return end_for_owner(context);
   // Nobody else knows of it any more.
   if (const std::uintptr_t word = storage_.load(std::memory_order_acquire); word != 0) {
@@ -147,9 +165,9 @@ void Tenant::end() noexcept {
   recycle(context);
 }
 
-/// Ends a tensor that a scope of another thread still lists. Only that thread may touch its list,
-/// so the slot goes to its mailbox, and the scope may be disposing the tensor just now: a tag in
-/// the storage word means that the data is the scope's to drop.
+/// Ends a tensor that a scope, usually of another thread, still lists. Only that thread may touch
+/// its list, so the slot goes to its mailbox, and the scope may be disposing the tensor just now: a
+/// tag in the storage word means that the data is the scope's to drop.
 void Tenant::end_for_owner(ThreadContext& context) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
   if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
@@ -168,9 +186,9 @@ void Tenant::end_for_owner(ThreadContext& context) noexcept {
 
 void Tenant::announce_end(ThreadContext& context) noexcept {
   if (needs_attention(context)) [[unlikely]]
-    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id_, .op = op_});
+    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id(), .op = op_});
   const VitalSection section(context);
-  id_ = 0;
+  id_.set(0);
 }
 
 void Tenant::recycle(ThreadContext& context) noexcept {
@@ -179,6 +197,7 @@ void Tenant::recycle(ThreadContext& context) noexcept {
 }
 
 void receive_mail(ThreadContext& context) noexcept {
+  if (context.scope_is_ending) return;
   Tenant* mail = context.mailbox.exchange(nullptr, std::memory_order_acquire);
   while (mail != nullptr) {
     Tenant* const next = mail->next_mail_;

@@ -43,13 +43,18 @@ class NamePath {
 //     storage  --dispose-->  storage|kClosing  --heavy fence-->  storage|kRetired  --no pins-->  0
 //
 // From kClosing on no pin succeeds. kRetired is published only after the fence: whoever sees it
-// also sees every pin that was taken before, so the last one out can drop the data.
+// also sees every pin that was taken before. The disposer and everyone who unpins under a tag then
+// look whether pins are left, after a read-modify-write of one counter that puts them in order: the
+// last of them sees none, and drops the data.
+//
+// A scope's end disposes without a handle of its own, so the sole handle does not guard against it
+// on another thread. Who computes in place or takes a storage over must have it pinned.
 class Tenant {
  public:
   Tenant(const Tenant&) = delete;
   Tenant& operator=(const Tenant&) = delete;
 
-  std::uint64_t id() const { return id_; }
+  std::uint64_t id() const { return id_.get(); }
   /// Name of the op that made it; static storage duration.
   const char* op() const { return op_; }
   Site created() const { return created_; }
@@ -106,18 +111,21 @@ class Tenant {
     } else {
       guest_pins_.fetch_sub(1, std::memory_order_seq_cst);
     }
-    if ((storage_.load(std::memory_order_seq_cst) & kRetired) != 0) [[unlikely]]
+    if ((storage_.load(std::memory_order_seq_cst) & kTags) != 0) [[unlikely]]
       drop_if_unpinned();
   }
 
-  /// The storage, for a caller who knows that nobody disposes it meanwhile: the sole handle's
-  /// owner, or a census. nullptr if disposed.
+  /// The storage, for a census: while one is taken, none is freed. nullptr if disposed.
   Storage* storage() const noexcept {
     const std::uintptr_t word = storage_.load(std::memory_order_acquire);
     return (word & kTags) != 0 ? nullptr : reinterpret_cast<Storage*>(word);
   }
-  /// Gives up the storage, and the caller takes over its reference. Only for the owner of the sole
-  /// handle; the tenant is then as good as disposed.
+  /// The storage, for a caller who has it pinned; also if it was disposed since.
+  Storage* pinned_storage() const noexcept {
+    return reinterpret_cast<Storage*>(storage_.load(std::memory_order_acquire) & ~kTags);
+  }
+  /// Gives the caller, who owns the sole handle and has it pinned, a reference to the storage. The
+  /// tenant is then as good as disposed.
   Storage* take_storage() noexcept;
 
  protected:
@@ -146,10 +154,23 @@ class Tenant {
   void link(Scope& scope) noexcept;
   void unlink() noexcept;
 
+  /// 0 while the slot has no tensor. Constructing it writes nothing: a census may be reading the
+  /// slot, and must go on finding the 0 that is there until begin_tenancy.
+  class SlotId {
+   public:
+    SlotId() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted it would be cleared
+    std::uint64_t get() const noexcept { return word().load(std::memory_order_relaxed); }
+    void set(std::uint64_t id) noexcept { word().store(id, std::memory_order_relaxed); }
+
+   private:
+    std::atomic_ref<std::uint64_t> word() const noexcept { return std::atomic_ref(value_); }
+    mutable std::uint64_t value_;
+  };
+
   // While the slot is free its first word links it to the next free one, and id_ is 0; the census
   // relies on both being in the slot's first line.
   Tenant* next_ = nullptr;  // in the scope's list
-  std::uint64_t id_ = 0;
+  SlotId id_;
   std::atomic<std::uint32_t> handles_{0};
   std::atomic<std::uint32_t> owner_pins_{0};
   std::atomic<std::uint32_t> guest_pins_{0};

@@ -17,6 +17,7 @@ std::uint32_t next_number = 0;  // guarded by registry_mutex
 void detach(void* /*key_value*/) {
   ThreadContext* const context = current_context;
   receive_mail(*context);
+  context->tally.settle();
   flush_thread_cache(*context);
   current_context = nullptr;
   const std::lock_guard lock(registry_mutex);
@@ -38,7 +39,7 @@ pthread_key_t detach_key() {
 constinit thread_local ThreadContext* current_context = nullptr;
 std::atomic<std::uint32_t> process_attention{0};
 
-ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_acquire); }
+ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
 
 ThreadContext& attach_thread() {
   {
@@ -54,7 +55,7 @@ ThreadContext& attach_thread() {
       auto* const context = new ThreadContext;
       context->number = next_number++;
       context->next = registry.load(std::memory_order_relaxed);
-      registry.store(context, std::memory_order_release);
+      registry.store(context, std::memory_order_seq_cst);  // a census sees it, or it the census
       current_context = context;
     }
   }

@@ -34,6 +34,8 @@ struct alignas(64) ThreadContext {
   /// Nonzero when allocations of this thread must take the long way: a budget or a fault is set.
   std::uint32_t attention = 0;
   Category category = Category::activation;
+  /// The tensor that a scope's end is disposing must stay: mail waits.
+  bool scope_is_ending = false;
   Scope* scope = nullptr;
   const NamePath* path = nullptr;
   BudgetAccount* budget = nullptr;

@@ -33,12 +33,14 @@ class Printer {
  public:
   Printer(const TensorBody& body, const void* data) : body_(body), data_(data) {
     shorten_ = count(body.shape) > kShowAll;
+    if (count(body.shape) == 0) return;  // however many empty rows there are
     visit(0, 0, [this](std::int64_t offset) {
       width_ = std::max(width_, format_element(body_.dtype, data_, offset).size());
     });
   }
 
   std::string text() {
+    if (count(body_.shape) == 0) return "[]";
     print(0, 0);
     return std::move(text_);
   }
@@ -93,16 +95,11 @@ std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "empty tensor handle";
   TensorBody& body = *tensor.body_or_null();
   const std::string head = fmt::format("{}{}", name_of(body.dtype), to_string(body.shape));
-  mem::ThreadContext& context = mem::this_thread();
-  const mem::Storage* const storage = body.pin(context);
-  if (storage == nullptr) {
+  Pin pin;
+  if (!pin.try_take(body)) {
     return fmt::format("{} disposed at {}", head, to_string(body.disposed()));
   }
-  const auto* const data = static_cast<const std::byte*>(storage->data()) +
-                           body.offset * static_cast<std::int64_t>(size_of(body.dtype));
-  std::string text = Printer(body, data).text() + " " + head;
-  body.unpin(context);
-  return text;
+  return Printer(body, pin.data()).text() + " " + head;
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

@@ -60,15 +60,15 @@ std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::stri
     }
     zero |= d == 0;
   }
-  if (zero) return 0;
+  // Strides multiply the other dimensions of an empty tensor too.
   for (std::int64_t d : shape) {
-    if (__builtin_mul_overflow(n, d, &n)) {
+    if (d != 0 && __builtin_mul_overflow(n, d, &n)) {
       throw ShapeError(
           op, fmt::format("shape {} has more bytes than 63 bits can count", to_string(shape)),
           {shape.to_vector()});
     }
   }
-  return n / static_cast<std::int64_t>(element_size);
+  return zero ? 0 : n / static_cast<std::int64_t>(element_size);
 }
 
 bool is_contiguous(const Shape& shape, const Strides& strides) {

@@ -82,7 +82,7 @@ inline std::int64_t count(const Shape& shape) {
 }
 
 /// Throws ShapeError if a dimension is negative or the elements of `size` bytes each do not fit
-/// in 63 bits. Returns the number of elements.
+/// in 63 bits, zeros left out. Returns the number of elements.
 std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op);
 
 /// Strides of a row-major tensor without gaps.

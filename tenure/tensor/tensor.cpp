@@ -71,7 +71,7 @@ void PendingTensor::borrow(mem::ThreadContext& context, DType dtype, const Shape
                            TensorBody& donor) {
   slot_ = mem::allocate_tenant(context);
   context_ = &context;
-  storage_ = donor.storage();
+  storage_ = donor.pinned_storage();
   donor_ = &donor;
   shape_ = &shape;
   dtype_ = dtype;
@@ -120,10 +120,10 @@ std::string Tensor::scope() const {
 void Tensor::dispose(Site site) const { body("dispose()", site).dispose("dispose()", site); }
 
 bool Tensor::is_sole_holder() const {
-  const TensorBody& b = body("is_sole_holder()");
+  TensorBody& b = body("is_sole_holder()");
   if (!b.sole_handle()) return false;
-  const mem::Storage* const storage = b.storage();
-  return storage != nullptr && !storage->is_shared();
+  Pin pin;
+  return pin.try_take(b) && !pin.storage()->is_shared();
 }
 
 template <Element T>

@@ -162,7 +162,7 @@ class PendingTensor {
   void allocate(mem::ThreadContext& context, DType dtype, const Shape& shape);
   void allocate(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
   /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
-  /// caller has. It stays the donor's until finish(). Throws OutOfMemory.
+  /// caller has, pinned until finish(). It stays the donor's until finish(). Throws OutOfMemory.
   void borrow(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
 
   bool is_ready() const noexcept { return slot_ != nullptr; }
@@ -196,11 +196,17 @@ class Pin {
 
   /// Throws DisposedError in the name of `user`.
   void take(TensorBody& body, const char* user, Site site) {
+    if (!try_take(body)) [[unlikely]]
+      throw_disposed(body, user, site);
+  }
+  /// False if it is disposed.
+  bool try_take(TensorBody& body) noexcept {
     context_ = &mem::this_thread();
     storage_ = body.pin(*context_);
     if (storage_ == nullptr) [[unlikely]]
-      throw_disposed(body, user, site);
+      return false;
     body_ = &body;
+    return true;
   }
   TensorBody* body() const noexcept { return body_; }
   mem::Storage* storage() const noexcept { return storage_; }

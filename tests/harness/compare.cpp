@@ -57,7 +57,8 @@ std::optional<std::string> problem(DType dtype, long double got, long double exp
   const bool equal = dtype != DType::boolean ? got == wrapped(dtype, expected)
                      : bound.lowest_bit      ? (got != 0) == (std::fmod(std::abs(expected), 2) == 1)
                                              : (got != 0) == (expected != 0);
-  return equal ? std::nullopt : std::optional<std::string>("");
+  if (equal) return std::nullopt;
+  return dtype == DType::boolean ? "" : fmt::format(" (wrapped: {})", wrapped(dtype, expected));
 }
 
 }  // namespace

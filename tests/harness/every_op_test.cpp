@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/harness/checks.h"
+#include "tests/support/instruction_set.h"
 
 namespace tenure::harness {
 namespace {

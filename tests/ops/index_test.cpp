@@ -195,6 +195,12 @@ TEST(IndexUpdate, DoesNotReadWhatItOverwrites) {
   Tensor y = arange(3);
   y = index_update(std::move(y), {Slice{{}, {}, -1}}, y);
   expect_elements<I>(y, {3}, {2, 1, 0});
+  Tensor z = tensor({2, 0, 1});
+  z = scatter(std::move(z), 0, z, tensor({7, 8, 9}));
+  expect_elements<I>(z, {3}, {8, 9, 7});
+  Tensor w = tensor({2, 0, 1});
+  w = index_update(std::move(w), {w}, w);
+  expect_elements<I>(w, {3}, {0, 1, 2});
 }
 
 TEST(IndexUpdate, KeepsAMovedTensorOnErrors) {

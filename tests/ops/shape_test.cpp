@@ -263,6 +263,12 @@ TEST(Views, LeaveTheirBaseWhenDisposed) {
   expect_throws<DisposedError>([&] { reshape(view, {4}); }, {"reshape", "flip"});
 }
 
+TEST(Views, TakeNumbers) {
+  expect_elements<float>(flatten(2.5), {1}, {2.5});
+  EXPECT_THROW(split(2.5, 1), IndexError);
+  EXPECT_THROW(split(2.5, {1, 1}), IndexError);
+}
+
 TEST(Views, KnowWhereTheyComeFrom) {
   const Tensor x = counting({2, 2});
   const auto line = static_cast<unsigned>(__LINE__) + 1;

@@ -133,7 +133,7 @@ struct Gelu : Float<1> {
   static constexpr auto name = "gelu";
   static constexpr auto doc = "x * Phi(x), Phi the normal distribution's; exact form, by erf";
   static constexpr double cost = 16;
-  static constexpr double ulp = 4.5;
+  static constexpr double ulp = 8;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return gelu(x);
@@ -193,7 +193,7 @@ struct Mish : Float<1> {
   static constexpr auto name = "mish";
   static constexpr auto doc = "x * tanh(softplus(x))";
   static constexpr double cost = 12;
-  static constexpr double ulp = 4.5;
+  static constexpr double ulp = 5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return mish(x);

@@ -40,7 +40,7 @@ struct Clamp : Map<3, kNumberTypes> {
   static long double reference(long double x, long double low, long double high) {
     if (std::isnan(x) || std::isnan(low)) return x + low;
     const long double raised = x > low ? x : low;
-    return raised > high ? high : raised;
+    return raised < high ? raised : high;
   }
 };
 

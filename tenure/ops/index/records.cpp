@@ -116,7 +116,6 @@ class IndexViews {
       views_[i].shape = shape_;
     }
   }
-  const Shape& shape() const { return shape_; }
   std::span<const View> views() const { return {views_.data(), size_}; }
   /// The shape of what they choose from a view whose first axes are theirs.
   Shape chosen_from(const Shape& shape) const {
@@ -132,10 +131,10 @@ class IndexViews {
 };
 
 /// Calls `f(place, whole)` for every place of the result [chosen axes.., other axes..], with where
-/// it lies in a tensor of `shape`.
+/// it lies in a tensor of `shape`. Returns the shape of the result.
 template <class F>
-void for_each_chosen(const Shape& shape, std::span<const Reference> indices, const Axes& axes,
-                     const F& f) {
+Shape for_each_chosen(const Shape& shape, std::span<const Reference> indices, const Axes& axes,
+                      const F& f) {
   Shape chosen;
   for (const Reference& index : indices) chosen = broadcast(chosen, index.shape, "index");
   Shape result = chosen;
@@ -161,8 +160,9 @@ void for_each_chosen(const Shape& shape, std::span<const Reference> indices, con
       const auto value = static_cast<std::int64_t>(at(index, own));
       whole[axis] = value < 0 ? value + shape[axis] : value;
     }
-    f(result, place, whole);
+    f(place, whole);
   });
+  return result;
 }
 
 struct IndexGather : IndexingOp {
@@ -181,18 +181,10 @@ struct IndexGather : IndexingOp {
     kernels::index_gather(axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    Shape shape;
-    for (std::size_t i = 1; i < in.size(); ++i) shape = broadcast(shape, in[i].shape, name);
-    for (int i = 0; i < in[0].shape.size(); ++i) {
-      if (std::find(a.dims(0).begin(), a.dims(0).end(), i) == a.dims(0).end()) {
-        shape.push_back(in[0].shape[i]);
-      }
-    }
-    Reference out{.shape = shape};
-    for_each_chosen(in[0].shape, std::span(in).subspan(1), a.dims(0),
-                    [&](const Shape&, const Dims&, const Dims& whole) {
-                      out.values.push_back(at(in[0], whole));
-                    });
+    Reference out;
+    out.shape = for_each_chosen(
+        in[0].shape, std::span(in).subspan(1), a.dims(0),
+        [&](const Dims&, const Dims& whole) { out.values.push_back(at(in[0], whole)); });
     return {out};
   }
   static std::vector<Sample> samples() {
@@ -256,9 +248,9 @@ struct IndexPut : IndexingOp {
     const Shape part = region(out.shape, contiguous_strides(out.shape), a).shape;
     const Reference& values = in[1];
     for_each_chosen(part, std::span(in).subspan(2), a.dims(3),
-                    [&](const Shape& shape, const Dims& place, const Dims& in_part) {
+                    [&](const Dims& place, const Dims& in_part) {
                       Dims own;
-                      const int lead = shape.size() - values.shape.size();
+                      const int lead = place.size() - values.shape.size();
                       for (int j = 0; j < values.shape.size(); ++j) {
                         own.push_back(values.shape[j] == 1 ? 0 : place[lead + j]);
                       }

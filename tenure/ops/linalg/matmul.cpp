@@ -75,19 +75,23 @@ struct Matmul {
     }
     return {{k.in[0].dtype, result_shape(a, b)}};
   }
+  static bool has_vector(const Kernel& k) {
+    return k.in[0].shape.size() == 1 || k.in[1].shape.size() == 1;
+  }
   static std::size_t workspace(const Kernel& k) {
+    if (!has_vector(k)) return kernels::matmul_workspace(k.in[0], k.in[1], k.out[0]);
     const View a = as_matrix(k.in[0], 0);
     const View b = as_matrix(k.in[1], 1);
     return kernels::matmul_workspace(a, b, output_of(a, b, k));
   }
   static void run(const Kernel& k) {
+    if (!has_vector(k)) return kernels::matmul(k.in[0], k.in[1], k.out[0], k.workspace);
     const View a = as_matrix(k.in[0], 0);
     const View b = as_matrix(k.in[1], 1);
     kernels::matmul(a, b, output_of(a, b, k), k.workspace);
   }
   static View output_of(const View& a, const View& b, const Kernel& k) {
     View out = k.out[0];
-    if (k.in[0].shape.size() > 1 && k.in[1].shape.size() > 1) return out;
     out.shape = matrix_shape(a.shape, b.shape);
     out.strides = contiguous_strides(out.shape);
     return out;

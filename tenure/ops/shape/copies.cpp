@@ -308,6 +308,7 @@ Tensor reshape(const Operand& x, const Shape& shape) {
 }
 
 Tensor flatten(const Operand& x, int first, int last) {
+  if (x.is_scalar()) return reshape(x, {1});
   const Shape& from = x.tensor().body("flatten", x.site()).shape;
   if (from.empty()) return reshape(x, {1});
   const int begin = normalize_axis(first, from.size(), "flatten");

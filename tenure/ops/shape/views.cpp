@@ -383,8 +383,16 @@ Tensor flip(const Operand& x, const Axes& axes) {
   return call(record<ops::Flip>(), {x}, Attributes(axes));
 }
 
+namespace {
+
+Shape shape_to_split(const Operand& x) {
+  return x.is_scalar() ? Shape{} : x.tensor().body("split", x.site()).shape;
+}
+
+}  // namespace
+
 std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis) {
-  const Shape& shape = x.tensor().body("split", x.site()).shape;
+  const Shape shape = shape_to_split(x);
   const int along = normalize_axis(axis, shape.size(), "split");
   std::int64_t sum = 0;
   for (const std::int64_t size : sizes) {
@@ -407,7 +415,7 @@ std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& siz
 }
 
 std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
-  const Shape& shape = x.tensor().body("split", x.site()).shape;
+  const Shape shape = shape_to_split(x);
   const int along = normalize_axis(axis, shape.size(), "split");
   if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);

@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tenure/kernels/cpu/elementwise/stream.h"
+#include "tenure/kernels/cpu/move/transpose.h"
 #include "tenure/kernels/parallel.h"
 
 namespace tenure::kernels {
 namespace {
 
 constexpr std::int64_t kGrainBytes = 256 * 1024;
-constexpr std::int64_t kBlock = 32;  // side of the squares in which transposed copies go
 
 /// Dimensions of a copy, outermost first, merged where both layouts allow. The last one is the one
-/// along which `out` is contiguous, if any.
+/// along which `out` is contiguous, if any, the one before it that of `in`, if it is another.
 struct Plan {
   Shape shape;
   Strides in;
@@ -41,6 +42,14 @@ Plan make_plan(const View& in, const View& out) {
     plan.in.push_back(1);
     plan.out.push_back(1);
   }
+  const int rank = plan.shape.size();
+  for (int axis = 0; axis + 2 < rank; ++axis) {
+    if (plan.in[axis] != 1) continue;
+    std::swap(plan.shape[axis], plan.shape[rank - 2]);
+    std::swap(plan.in[axis], plan.in[rank - 2]);
+    std::swap(plan.out[axis], plan.out[rank - 2]);
+    break;
+  }
   return plan;
 }
 
@@ -53,21 +62,6 @@ void copy_row(const Unit* in, std::int64_t in_stride, Unit* out, std::int64_t ou
     std::fill_n(out, n, *in);
   } else {
     for (std::int64_t i = 0; i < n; ++i) out[i * out_stride] = in[i * in_stride];
-  }
-}
-
-/// out[i, j] = in[i, j] where `in` is contiguous along i and `out` along j.
-template <class Unit>
-void copy_transposed(const Unit* in, std::int64_t in_j, Unit* out, std::int64_t out_i,
-                     std::int64_t begin, std::int64_t end, std::int64_t columns) {
-  for (std::int64_t i = begin; i < end; i += kBlock) {
-    const std::int64_t i_end = std::min(end, i + kBlock);
-    for (std::int64_t j = 0; j < columns; j += kBlock) {
-      const std::int64_t j_end = std::min(columns, j + kBlock);
-      for (std::int64_t r = i; r < i_end; ++r) {
-        for (std::int64_t c = j; c < j_end; ++c) out[r * out_i + c] = in[r + c * in_j];
-      }
-    }
   }
 }
 
@@ -115,12 +109,30 @@ void copy_units(const View& from, const View& to) {
   const std::int64_t rows = plan.shape[inner - 1];
   std::int64_t outer = 1;
   for (int axis = 0; axis < inner - 1; ++axis) outer *= plan.shape[axis];
-  if (plan.in[inner - 1] == 1 && plan.out[inner] == 1 && rows >= 8 && columns >= 8) {
-    for_each_outer(plan, inner - 1, 0, outer, [&](std::int64_t i, std::int64_t o) {
-      parallel_for(rows, std::max(kBlock, grain / columns), [&](std::int64_t b, std::int64_t e) {
-        copy_transposed(in + i, plan.in[inner], out + o, plan.out[inner - 1], b, e, columns);
-      });
-    });
+  if (plan.in[inner - 1] == 1 && plan.out[inner] == 1 && rows >= 8) {
+    const std::int64_t bytes = outer * rows * columns * static_cast<std::int64_t>(sizeof(Unit));
+    const Transposition transposition{.element_size = sizeof(Unit),
+                                      .rows = rows,
+                                      .columns = columns,
+                                      .in_column = plan.in[inner],
+                                      .out_row = plan.out[inner - 1],
+                                      .stream = static_cast<std::size_t>(bytes) >= kStreamFrom};
+    const std::int64_t height = transposed_rows(sizeof(Unit));
+    const std::int64_t bands = (rows + height - 1) / height;
+    parallel_for(outer * bands, std::max<std::int64_t>(1, grain / (height * columns)),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   while (begin < end) {  // the bands of one matrix at a time
+                     const std::int64_t matrix = begin / bands;
+                     const std::int64_t stop = std::min(end, (matrix + 1) * bands);
+                     for_each_outer(
+                         plan, inner - 1, matrix, matrix + 1, [&](std::int64_t i, std::int64_t o) {
+                           copy_transposed(transposition, in + i, out + o,
+                                           (begin - matrix * bands) * height,
+                                           std::min(rows, (stop - matrix * bands) * height));
+                         });
+                     begin = stop;
+                   }
+                 });
     return;
   }
   parallel_for(outer * rows, std::max<std::int64_t>(1, grain / columns),
