@@ -4,12 +4,15 @@
 #define HWY_TARGET_INCLUDE "bench/floors.cpp"
 #include <hwy/foreach_target.h>
 
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <sys/mman.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "tenure/kernels/parallel.h"
 
@@ -58,13 +61,28 @@ namespace {
 
 constexpr std::int64_t kCopied = 16 << 20;  // floats
 
-struct Buffers {
-  Buffers() : from(hwy::AllocateAligned<float>(kCopied)), to(hwy::AllocateAligned<float>(kCopied)) {
-    std::memset(from.get(), 1, kCopied * sizeof(float));
-    std::memset(to.get(), 1, kCopied * sizeof(float));
+/// On huge pages, as the pool's large blocks are: a copy of small pages is no limit.
+class Buffer {
+ public:
+  Buffer() : floats_(static_cast<float*>(std::aligned_alloc(kHugePage, kBytes))) {
+    if (floats_ == nullptr) throw std::bad_alloc();
+    madvise(floats_, kBytes, MADV_HUGEPAGE);
+    std::memset(floats_, 1, kBytes);
   }
-  hwy::AlignedFreeUniquePtr<float[]> from;
-  hwy::AlignedFreeUniquePtr<float[]> to;
+  ~Buffer() { std::free(floats_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  float* data() const { return floats_; }
+
+ private:
+  static constexpr std::size_t kHugePage = 2 << 20;
+  static constexpr std::size_t kBytes = kCopied * sizeof(float);
+  float* floats_;
+};
+
+struct Buffers {
+  Buffer from;
+  Buffer to;
 };
 
 void plain_copy(const float* from, float* to, std::size_t n) {
@@ -75,7 +93,7 @@ Work copy_work(const std::shared_ptr<Buffers>& buffers,
                void (*copy)(const float*, float*, std::size_t)) {
   return repeat([buffers, copy] {
     kernels::parallel_for(kCopied, 1 << 16, [&](std::int64_t begin, std::int64_t end) {
-      copy(buffers->from.get() + begin, buffers->to.get() + begin,
+      copy(buffers->from.data() + begin, buffers->to.data() + begin,
            static_cast<std::size_t>(end - begin));
     });
   });

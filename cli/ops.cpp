@@ -144,17 +144,17 @@ void print_table(const std::vector<const OpRecord*>& list) {
   for_each_by_family(list, [&](const OpRecord& op, bool begins) {
     if (begins) fmt::print("{}{}\n", first ? "" : "\n", terminal.bold(op.family));
     first = false;
-    std::string_view signature = op.signature;
-    if (signature.size() > left) {  // on a line of its own
-      fmt::print("  {}\n", signature);
-      signature = "";
+    std::string_view beside = op.signature;
+    if (beside.size() > left) {  // lines of its own
+      for (const std::string& line : wrap(beside, terminal.width() - 2)) fmt::print("  {}\n", line);
+      beside = "";
     }
     for (const std::string& line : wrap(op.doc, right)) {
-      fmt::print("  {:<{}}  {}\n", signature, left, line);
-      signature = "";
+      fmt::print("  {:<{}}  {}\n", beside, left, line);
+      beside = "";
     }
     const std::string facts =
-        fmt::format("{}; {}; {}", to_string(op.memory), types_text(op), bound_text(op));
+        fmt::format("{} | {} | {}", to_string(op.memory), types_text(op), bound_text(op));
     for (const std::string& line : wrap(facts, right)) {
       fmt::print("  {:<{}}  {}\n", "", left, terminal.dim(line));
     }

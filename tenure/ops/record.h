@@ -125,8 +125,7 @@ struct ElementwiseRecord {
   TypeRule rule = TypeRule::arithmetic;
   int arity = 1;
   bool takes_bool = true;
-  double cost = 1;         ///< relative to an addition
-  bool may_flush = false;  ///< results below the smallest normal number may come out as 0
+  double cost = 1;  ///< relative to an addition
   std::array<kernels::Body, kDTypes> bodies{};
   long double (*reference)(const long double* arguments) = nullptr;
   /// Rejects values that the op is not defined on; called before anything is written.

@@ -72,9 +72,9 @@ std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::stri
 }
 
 bool is_contiguous(const Shape& shape, const Strides& strides) {
+  if (count(shape) == 0) return true;
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != step) return false;
     step *= shape[i];
   }

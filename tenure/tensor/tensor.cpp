@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <new>
+#include <type_traits>
 
 #include "tenure/tensor/strided.h"
 
@@ -20,18 +22,34 @@ std::string with_scope(const char* op, const TensorBody& body) {
                                 : fmt::format("{} in scope {}", op, body.path()->text());
 }
 
+/// An element as another type, as cast() does it: integers take the nearest they have, and 0 for
+/// NaN.
+template <class T, class From>
+T convert(From value) {
+  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+    return convert<T>(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return T(static_cast<float>(value));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<T> &&
+                       !std::is_same_v<T, bool>) {
+    using Limits = std::numeric_limits<T>;
+    // The upper bound itself may not be a floating-point number; one past it is.
+    constexpr From past = static_cast<From>(Limits::max() / 2 + 1) * 2;
+    if (value != value) return 0;
+    if (value < static_cast<From>(Limits::min())) return Limits::min();
+    return value < past ? static_cast<T>(value) : Limits::max();
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 /// Copies all elements of `body` in row-major order to `to`, converted.
 template <class T>
 void copy_elements(const TensorBody& body, const void* data, T* to) {
   visit_dtype(body.dtype, [&]<class From>(TypeTag<From>) {
     const auto* const from = static_cast<const From*>(data);
-    for_each_offset(body.shape, body.strides, [&](std::int64_t offset) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-        *to++ = T(static_cast<float>(from[offset]));
-      } else {
-        *to++ = static_cast<T>(from[offset]);
-      }
-    });
+    for_each_offset(body.shape, body.strides,
+                    [&](std::int64_t offset) { *to++ = convert<T>(from[offset]); });
   });
 }
 

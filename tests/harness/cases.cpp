@@ -104,8 +104,7 @@ Placement place(const Shape& shape, Layout layout) {
     if (is_still(layout, axis, rank)) continue;
     if (layout == Layout::stepped) step *= 2;
     placement.strides[axis] = layout == Layout::reversed ? -step : step;
-    if (layout == Layout::reversed)
-      placement.first += step * std::max<std::int64_t>(0, shape[axis] - 1);
+    if (layout == Layout::reversed && shape[axis] > 0) placement.first += step * (shape[axis] - 1);
     step *= std::max<std::int64_t>(1, shape[axis]);
   }
   if (count(shape) == 0) return {.strides = placement.strides};

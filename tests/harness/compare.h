@@ -10,10 +10,8 @@ namespace tenure::harness {
 
 /// What an output is held to.
 struct Bound {
-  double ulp = 0.5;  ///< of the exact value in the result's type
-  /// A zero has the exact value's sign, and results below the smallest normal number count.
-  bool strict = false;
-  bool may_flush = false;   ///< results below the smallest normal number may be 0
+  double ulp = 0.5;         ///< of the exact value in the result's type
+  bool signs = false;       ///< a zero has the exact value's sign
   bool lowest_bit = false;  ///< a bool is the lowest bit of the exact value, not whether it is 0
 };
 /// What the record states, with what rounding a float32 result to a 16-bit type adds.
@@ -28,6 +26,6 @@ testing::AssertionResult equals(const std::vector<Tensor>& got,
                                 const std::vector<Tensor>& expected);
 
 /// Expects each output to agree with what the record's reference says.
-void expect_reference(const Case& c, const std::vector<Tensor>& got, bool strict = false);
+void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs = false);
 
 }  // namespace tenure::harness

@@ -184,6 +184,23 @@ void check_moved_shared(const Case& c, std::size_t i, const std::vector<Tensor>&
   }
 }
 
+/// One tensor as inputs 0 and 1, of which only the first is moved: it is still read as the second.
+void check_moved_and_read(Case c) {
+  if (c.inputs.size() < 2 || !c.inputs[1].is_random || c.inputs[0].dtype != c.inputs[1].dtype ||
+      c.inputs[0].shape != c.inputs[1].shape) {
+    return;
+  }
+  SCOPED_TRACE("input 0 moved, and read as input 1");
+  c.inputs[0] = c.inputs[1];
+  std::vector<Tensor> inputs = make_all(c);
+  inputs[1] = Tensor();
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < inputs.size(); ++i) operands.emplace_back(inputs[i == 1 ? 0 : i]);
+  const std::vector<Tensor> expected = run(c, operands);
+  operands[0] = Operand(std::move(inputs[0]));
+  EXPECT_TRUE(equals(run(c, operands), expected));
+}
+
 void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
   SCOPED_TRACE("all inputs moved");
   const MemoryRegion around;
@@ -212,6 +229,7 @@ void check_memory(const OpRecord& op) {
       check_moved_shared(c, i, expected);
     }
     check_all_moved(c, expected);
+    check_moved_and_read(c);
   }
 }
 

@@ -79,7 +79,7 @@ long double wrapped(DType dtype, long double value) {
   long double rest = std::fmod(value, range);
   if (rest < low) rest += range;
   if (rest >= low + range) rest -= range;
-  return rest;
+  return rest + 0.0L;  // no negative zero
 }
 
 bool same(long double a, long double b) {

@@ -23,11 +23,11 @@ constexpr kernels::Body body_of() {
   } else if constexpr (Op::rule == TypeRule::logic) {
     if constexpr (std::is_same_v<T, bool>) return simd::test_body<Op, T>;
   } else if constexpr (Op::rule == TypeRule::floating) {
-    if constexpr (std::is_floating_point_v<T>) return simd::map_body<Op, T>;
+    if constexpr (std::is_floating_point_v<T>) return simd::map_body<Op, T>();
   } else if constexpr (Op::rule == TypeRule::comparison) {
     if constexpr (taken) return simd::test_body<Op, T>;
   } else {
-    if constexpr (taken) return simd::map_body<Op, T>;
+    if constexpr (taken) return simd::map_body<Op, T>();
   }
   return nullptr;
 }

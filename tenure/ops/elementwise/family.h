@@ -47,8 +47,7 @@ struct ElementwiseDefaults {
   static constexpr double ulp = 0.5;
   static constexpr double low = -3;
   static constexpr double high = 3;
-  static constexpr bool divides = false;    ///< an integer 0 as last input is an error
-  static constexpr bool may_flush = false;  ///< see ElementwiseRecord
+  static constexpr bool divides = false;  ///< an integer 0 as last input is an error
   static constexpr std::uint8_t reuse = (1 << inputs) - 1;
 };
 /// T... -> T.
@@ -108,7 +107,6 @@ class Family {
     e = {.rule = Op::rule,
          .arity = Op::arity,
          .cost = Op::cost,
-         .may_flush = Op::may_flush,
          .bodies = bodies,
          .reference = reference<Op>};
     if constexpr (requires { Op::check; }) e.check = Op::check;

@@ -57,7 +57,7 @@ struct Matmul {
       "the product of matrices; leading dimensions are a batch and broadcast";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kNumberTypes;
-  static constexpr double ulp = 16;
+  static constexpr double ulp = 32;
 
   static Specs infer(const Kernel& k) {
     const Shape& a = k.in[0].shape;

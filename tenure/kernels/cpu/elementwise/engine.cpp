@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "tenure/base/units.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
 #include "tenure/kernels/cpu/move/cast.h"
 #include "tenure/kernels/cpu/move/tile_reader.h"
@@ -13,6 +14,7 @@ namespace tenure::kernels {
 namespace {
 
 constexpr std::size_t kWidest = 8;  // bytes of the largest element
+constexpr std::size_t kLine = 64;   // bytes that memory moves at a time
 
 // Left uninitialized: a tile is written before it is read.
 struct alignas(64) Tile {
@@ -76,6 +78,10 @@ void run_range(const Elementwise& op, std::span<const View> inputs, const View& 
   }
   const bool convert_out = op.out_type != out.dtype;
   const std::size_t out_size = size_of(out.dtype);
+  const bool can_stream =
+      op.body.streamed != nullptr && reinterpret_cast<std::uintptr_t>(out.data) % kLine == 0;
+  const bool direct = !convert_out && (!stream || can_stream);
+  const Body::Loop loop = direct && stream ? op.body.streamed : op.body.loop;
   Tile result;
   Tile converted;
   for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(kTile)) {
@@ -83,11 +89,8 @@ void run_range(const Elementwise& op, std::span<const View> inputs, const View& 
     std::array<const void*, kMaxArity> in{};
     for (std::size_t i = 0; i < arity; ++i) in[i] = sources[i]->piece(at, n);
     std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;
-    if (!stream && !convert_out) {
-      op.body(in.data(), place, n);
-      continue;
-    }
-    op.body(in.data(), result.bytes, n);
+    loop(in.data(), direct ? place : result.bytes, n);
+    if (direct) continue;
     const std::byte* from = result.bytes;
     if (convert_out) {
       std::byte* const to = stream ? converted.bytes : place;
@@ -108,13 +111,13 @@ void run_elementwise(const Elementwise& op, std::span<const View> inputs, const 
   bool in_place = false;
   for (const View& view : inputs) in_place |= view.data == out.data;
   const bool stream = bytes >= kStreamFrom && !in_place;
-  const auto grain =
-      static_cast<std::int64_t>(std::max<double>(kTile, kWorkPerThread / std::max(op.cost, 0.1)));
-  const std::int64_t tiles = (grain + static_cast<std::int64_t>(kTile) - 1) / kTile;
-  parallel_for(n, tiles * static_cast<std::int64_t>(kTile),
-               [&](std::int64_t begin, std::int64_t end) {
-                 run_range(op, inputs, out, begin, end, stream);
-               });
+  // As many threads as have enough to do, and the same for each.
+  const auto threads = static_cast<std::int64_t>(
+      std::clamp<double>(static_cast<double>(n) * op.cost / kWorkPerThread, 1, num_threads()));
+  const auto share = round_up(static_cast<std::size_t>((n - 1) / threads + 1), kTile);
+  parallel_for(n, static_cast<std::int64_t>(share), [&](std::int64_t begin, std::int64_t end) {
+    run_range(op, inputs, out, begin, end, stream);
+  });
 }
 
 }  // namespace tenure::kernels

@@ -42,7 +42,7 @@ HWY_INLINE bool scalar_of(Truth value) { return value.value; }
 
 /// Floats, a vector at a time. The last, partial vector goes through padded copies, so that every
 /// element takes the same path and its result does not depend on where it stands.
-template <class Op, class T, std::size_t... I>
+template <class Op, class T, bool stream, std::size_t... I>
 HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
                             std::index_sequence<I...>) {
   const hn::ScalableTag<T> d;
@@ -50,7 +50,12 @@ HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
   T* const to = static_cast<T*>(out);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(Op::apply(Vec<T>(hn::LoadU(d, static_cast<const T*>(in[I]) + i))...).raw, d, to + i);
+    const auto result = Op::apply(Vec<T>(hn::LoadU(d, static_cast<const T*>(in[I]) + i))...).raw;
+    if constexpr (stream) {
+      hn::Stream(result, d, to + i);
+    } else {
+      hn::StoreU(result, d, to + i);
+    }
   }
   if (i == n) return;
   HWY_ALIGN T padded[sizeof...(I)][HWY_MAX_BYTES / sizeof(T)] = {};
@@ -72,12 +77,26 @@ HWY_INLINE void scalar_loop(const void* const* in, void* out, std::size_t n,
 }
 
 template <class Op, class T>
-void map_body(const void* const* in, void* out, std::size_t n) {
+void map_loop(const void* const* in, void* out, std::size_t n) {
   constexpr std::make_index_sequence<Op::arity> inputs;
   if constexpr (std::is_floating_point_v<T>) {
-    vector_loop<Op, T>(in, out, n, inputs);
+    vector_loop<Op, T, false>(in, out, n, inputs);
   } else {
     scalar_loop<Op, T>(in, out, n, inputs);
+  }
+}
+template <class Op, class T>
+void streamed_map_loop(const void* const* in, void* out, std::size_t n) {
+  vector_loop<Op, T, true>(in, out, n, std::make_index_sequence<Op::arity>());
+}
+
+template <class Op, class T>
+constexpr Body map_body() {
+  constexpr double kWaitsForMemory = 2;  // at most this cost
+  if constexpr (std::is_floating_point_v<T> && Op::cost <= kWaitsForMemory) {
+    return {map_loop<Op, T>, streamed_map_loop<Op, T>};
+  } else {
+    return map_loop<Op, T>;
   }
 }
 

@@ -25,10 +25,10 @@ void stream_copy(const void* from, void* to, std::size_t n) {
     std::memcpy(out, in, n);
     return;
   }
-  std::memcpy(out, in, head);
+  if (head != 0) std::memcpy(out, in, head);
   std::size_t i = head;
   for (; i + lanes <= n; i += lanes) hn::Stream(hn::LoadU(d, in + i), d, out + i);
-  std::memcpy(out + i, in + i, n - i);
+  if (i != n) std::memcpy(out + i, in + i, n - i);
 }
 
 }  // namespace HWY_NAMESPACE

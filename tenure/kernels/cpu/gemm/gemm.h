@@ -28,6 +28,12 @@ struct Gemm {
 /// types that it lacks. Needs no workspace.
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
+/// A matrix and a vector, on either side; float32 or float64. Libraries treat it as a product of
+/// matrices, and read the matrix at a fraction of the speed of the memory.
+void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
+/// Whether it is one, in a layout that `gemv` takes.
+bool gemv_takes(const Gemm& shape);
+
 /// float32 by oneDNN. One of the strides of a, and of b, is 1.
 void library_gemm(const Gemm& shape, const float* a, const float* b, float* c,
                   std::span<std::byte> workspace);

@@ -28,7 +28,6 @@ void tidy_strides(std::int64_t rows, std::int64_t columns, std::int64_t& row,
                   std::int64_t& column) {
   if (columns == 1) column = 1;
   if (rows == 1) row = std::max(columns, std::int64_t{1});
-  if (columns == 1 && row == 0) row = 1;
 }
 
 /// The products of a call: one after the other, or the leading dimensions of `a` taken as rows.
@@ -130,7 +129,8 @@ Route choose_route(const View& a, const View& b, const View& out) {
   }
   route.plan = make_plan(ca, cb, out);
   const Gemm& g = route.plan.gemm;
-  route.library = kUseLibrary && compute == DType::float32 && work_of(g) > kLibraryAbove;
+  route.library =
+      kUseLibrary && compute == DType::float32 && work_of(g) > kLibraryAbove && !gemv_takes(g);
   if (route.library && !library_takes(g.m, g.k, g.a_row, g.a_column)) route.copy_a = true;
   if (route.library && !library_takes(g.k, g.n, g.b_row, g.b_column)) route.copy_b = true;
   if (route.copy_a) ca = contiguous_like(a, compute, nullptr);
@@ -176,6 +176,12 @@ void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   }
 }
 
+/// A native type without the library.
+void own_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c) {
+  if (gemv_takes(g)) return gemv(dtype, g, a, b, c);
+  small_gemm(dtype, g, a, b, c);
+}
+
 void run_one(const Route& route, DType dtype, const std::byte* a, const std::byte* b, std::byte* c,
              std::span<std::byte> workspace) {
   const Gemm& g = route.plan.gemm;
@@ -183,7 +189,7 @@ void run_one(const Route& route, DType dtype, const std::byte* a, const std::byt
     return library_gemm(g, reinterpret_cast<const float*>(a), reinterpret_cast<const float*>(b),
                         reinterpret_cast<float*>(c), workspace);
   }
-  if (is_native(dtype)) return small_gemm(dtype, g, a, b, c);
+  if (is_native(dtype)) return own_gemm(dtype, g, a, b, c);
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       integer_gemm(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
@@ -217,7 +223,7 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
                     .b_row = b.strides[0],
                     .b_column = b.strides[1],
                     .c_row = b.shape[1]};
-    return small_gemm(a.dtype, gemm, a.data, b.data, out.data);
+    return own_gemm(a.dtype, gemm, a.data, b.data, out.data);
   }
   const Route route = choose_route(a, b, out);
   std::byte* room = workspace.data();

@@ -7,7 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
 
 #include "tenure/kernels/parallel.h"
 
@@ -16,10 +16,13 @@ namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The product goes strip by strip: `width` vectors of columns of b are packed, kDepth rows at a
-// time, and every block of kRows rows of a passes over them with its results in registers.
-constexpr std::int64_t kRows = 6;
+// The product goes strip by strip: `width` vectors of columns of b, kDepth rows at a time. Every
+// block of kRows rows of a passes over them with its results in registers. Where several blocks do,
+// and the rows of b are far apart, the strip is packed first.
+constexpr std::int64_t kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;  // as many as registers hold
 constexpr std::int64_t kDepth = 256;
+constexpr std::int64_t kNear = 32 * 1024;  // bytes from the first row of a strip to the last
+constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
 
 template <class T, int width>
 struct Strip {
@@ -30,78 +33,106 @@ struct Strip {
   const T* a;
   const T* b;
   T* c;
+  std::int64_t column;
+  std::int64_t columns;
 
-  HWY_INLINE void pack(std::int64_t k0, std::int64_t depth, std::int64_t column,
-                       std::int64_t columns, T* packed) const {
+  static HWY_INLINE std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
+  /// How many columns vector v has.
+  HWY_INLINE std::int64_t filled(int v) const {
+    return std::clamp<std::int64_t>(columns - v * lanes(), 0, lanes());
+  }
+  HWY_INLINE bool full() const { return columns == width * lanes(); }
+
+  HWY_INLINE void pack(std::int64_t k0, std::int64_t depth, T* packed) const {
     const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const T* from = b + k0 * shape.b_row + column * shape.b_column;
-    for (std::int64_t k = 0; k < depth; ++k, from += shape.b_row, packed += width * lanes) {
-      if (shape.b_column == 1 && (columns == width * lanes || !HWY_MEM_OPS_MIGHT_FAULT)) {
+    for (std::int64_t k = 0; k < depth; ++k, from += shape.b_row, packed += width * lanes()) {
+      if (shape.b_column == 1 && full()) {
         for (int v = 0; v < width; ++v) {
-          const std::int64_t left = std::clamp<std::int64_t>(columns - v * lanes, 0, lanes);
-          hn::StoreU(
-              hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(left)), d, from + v * lanes), d,
-              packed + v * lanes);
+          hn::StoreU(hn::LoadU(d, from + v * lanes()), d, packed + v * lanes());
         }
       } else {
-        for (std::int64_t j = 0; j < width * lanes; ++j) {
+        for (std::int64_t j = 0; j < width * lanes(); ++j) {
           packed[j] = j < columns ? from[j * shape.b_column] : T(0);
         }
       }
     }
   }
 
-  template <int rows>
-  HWY_INLINE void block(std::int64_t k0, std::int64_t depth, std::int64_t row, std::int64_t column,
-                        std::int64_t columns, const T* packed) const {
+  /// `rows` rows of a times `depth` rows of b, which lie `step` apart from `from_b` on. `add`: to
+  /// what c has already.
+  template <int rows, bool add>
+  HWY_INLINE void block(std::int64_t k0, std::int64_t depth, std::int64_t row, const T* from_b,
+                        std::int64_t step) const {
     const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     hn::Vec<D> sums[rows][width];
-    for (int r = 0; r < rows; ++r) {
-      for (int v = 0; v < width; ++v) sums[r][v] = hn::Zero(d);
+    hn::Mask<D> masks[width];
+    for (int v = 0; v < width; ++v) {
+      masks[v] = hn::FirstN(d, static_cast<std::size_t>(filled(v)));
+      for (int r = 0; r < rows; ++r) sums[r][v] = hn::Zero(d);
     }
-    const T* from = a + row * shape.a_row + k0 * shape.a_column;
-    for (std::int64_t k = 0; k < depth; ++k, from += shape.a_column, packed += width * lanes) {
+    const T* from_a = a + row * shape.a_row + k0 * shape.a_column;
+    for (std::int64_t k = 0; k < depth; ++k, from_a += shape.a_column, from_b += step) {
       hn::Vec<D> columns_of_b[width];
-      for (int v = 0; v < width; ++v) columns_of_b[v] = hn::LoadU(d, packed + v * lanes);
+      for (int v = 0; v < width; ++v) {
+        columns_of_b[v] = kMasksAreSafe ? hn::MaskedLoad(masks[v], d, from_b + v * lanes())
+                                        : hn::LoadU(d, from_b + v * lanes());
+      }
       for (int r = 0; r < rows; ++r) {
-        const hn::Vec<D> x = hn::Set(d, from[r * shape.a_row]);
+        const hn::Vec<D> x = hn::Set(d, from_a[r * shape.a_row]);
         for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, columns_of_b[v], sums[r][v]);
       }
     }
+    // Small enough that compilers unroll it: only then are the sums in registers.
     for (int r = 0; r < rows; ++r) {
-      T* const to = c + (row + r) * shape.c_row + column;
       for (int v = 0; v < width; ++v) {
-        const std::int64_t left = std::clamp<std::int64_t>(columns - v * lanes, 0, lanes);
-        store(sums[r][v], to + v * lanes, left, k0 > 0);
+        T* const to = c + (row + r) * shape.c_row + column + v * lanes();
+        if (kMasksAreSafe) {
+          if (add) sums[r][v] = hn::Add(sums[r][v], hn::MaskedLoad(masks[v], d, to));
+          hn::BlendedStore(sums[r][v], masks[v], d, to);
+        } else {
+          store(sums[r][v], to, filled(v), add);
+        }
       }
     }
   }
 
-  static HWY_INLINE void store(hn::Vec<D> sum, T* to, std::int64_t left, bool add) {
+  static HWY_NOINLINE void store(hn::Vec<D> sum, T* to, std::int64_t n, bool add) {
     const D d;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    if (left == lanes) {
+    if (n == lanes()) {
       hn::StoreU(add ? hn::Add(sum, hn::LoadU(d, to)) : sum, d, to);
-    } else if (left > 0) {
-      HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)];
-      hn::Store(sum, d, buffer);
-      for (std::int64_t i = 0; i < left; ++i) to[i] = add ? to[i] + buffer[i] : buffer[i];
+      return;
     }
+    HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(sum, d, buffer);
+    for (std::int64_t i = 0; i < n; ++i) to[i] = add ? to[i] + buffer[i] : buffer[i];
   }
 
-  void run(std::int64_t column, std::int64_t columns) const {
+  template <bool add>
+  HWY_INLINE void all_rows(std::int64_t k0, std::int64_t depth, const T* from_b,
+                           std::int64_t step) const {
+    std::int64_t row = 0;
+    for (; row + kRows <= shape.m; row += kRows) block<kRows, add>(k0, depth, row, from_b, step);
+    for (; row + 2 <= shape.m; row += 2) block<2, add>(k0, depth, row, from_b, step);
+    for (; row < shape.m; ++row) block<1, add>(k0, depth, row, from_b, step);
+  }
+
+  void run() const {
     HWY_ALIGN T packed[kDepth * kMaxColumns];
+    const std::int64_t extent =
+        std::min(kDepth, shape.k) * std::abs(shape.b_row) * std::int64_t{sizeof(T)};
+    const bool in_place =
+        shape.b_column == 1 && (shape.m <= kRows || extent <= kNear) && (kMasksAreSafe || full());
     for (std::int64_t k0 = 0; k0 == 0 || k0 < shape.k; k0 += kDepth) {
       const std::int64_t depth = std::min(kDepth, shape.k - k0);
-      pack(k0, depth, column, columns, packed);
-      std::int64_t row = 0;
-      for (; row + kRows <= shape.m; row += kRows) {
-        block<kRows>(k0, depth, row, column, columns, packed);
+      if (!in_place) pack(k0, depth, packed);
+      const T* const from = in_place ? b + k0 * shape.b_row + column : packed;
+      const std::int64_t step = in_place ? shape.b_row : width * lanes();
+      if (k0 == 0) {
+        all_rows<false>(k0, depth, from, step);
+      } else {
+        all_rows<true>(k0, depth, from, step);
       }
-      for (; row + 2 <= shape.m; row += 2) block<2>(k0, depth, row, column, columns, packed);
-      for (; row < shape.m; ++row) block<1>(k0, depth, row, column, columns, packed);
     }
   }
 };
@@ -109,14 +140,14 @@ struct Strip {
 template <class T>
 void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  if (shape.n <= lanes) return Strip<T, 1>{shape, a, b, c}.run(0, shape.n);
+  if (shape.n <= lanes) return Strip<T, 1>{shape, a, b, c, 0, shape.n}.run();
   const std::int64_t columns = 2 * lanes;
   const std::int64_t strips = (shape.n + columns - 1) / columns;
   const double work = static_cast<double>(shape.m) * static_cast<double>(shape.k * columns);
   const auto grain = static_cast<std::int64_t>(std::max(1.0, 1e6 / work));
   parallel_for(strips, grain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     for (std::int64_t s = begin; s < end; ++s) {
-      Strip<T, 2>{shape, a, b, c}.run(s * columns, std::min(columns, shape.n - s * columns));
+      Strip<T, 2>{shape, a, b, c, s * columns, std::min(columns, shape.n - s * columns)}.run();
     }
   });
 }

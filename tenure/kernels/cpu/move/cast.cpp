@@ -52,8 +52,18 @@ HWY_INLINE void for_vectors(const Narrow* in, Wide* out, std::size_t n, std::siz
   std::memcpy(out + i, tail_out, (n - i) * sizeof(Wide));
 }
 
+// Before AVX2 there is no instruction for float16, and what Highway has instead neither rounds nor
+// knows infinities.
+#define TENURE_HALF_BY_HAND (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+
 template <class Narrow>
 void widen(const void* in, float* out, std::size_t n) {
+#if TENURE_HALF_BY_HAND
+  if constexpr (std::is_same_v<Narrow, hwy::float16_t>) {
+    std::copy_n(static_cast<const Half*>(in), n, out);
+    return;
+  }
+#endif
   const hn::ScalableTag<float> df;
   const hn::Rebind<Narrow, decltype(df)> dn;
   for_vectors(static_cast<const Narrow*>(in), out, n, hn::Lanes(df),
@@ -62,12 +72,18 @@ void widen(const void* in, float* out, std::size_t n) {
 }
 
 void narrow_to_half(const float* in, void* out, std::size_t n) {
+#if TENURE_HALF_BY_HAND
+  std::transform(in, in + n, static_cast<Half*>(out), [](float value) { return Half(value); });
+#else
   const hn::ScalableTag<float> df;
   const hn::Rebind<hwy::float16_t, decltype(df)> dn;
   for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
               [&](const float* from, hwy::float16_t* to)
                   HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
+#endif
 }
+
+#undef TENURE_HALF_BY_HAND
 
 // Written out because Highway's own conversion truncates instead of rounding.
 void narrow_to_bfloat16(const float* in, void* out, std::size_t n) {

@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
@@ -136,7 +137,15 @@ struct IntegerSum : Identity {
   template <class D>
   static HWY_INLINE std::pair<ElementOf<D>, ElementOf<D>> collapse(D d, hn::Vec<D> high,
                                                                    hn::Vec<D>) {
-    return {hn::GetLane(hn::SumOfLanes(d, high)), 0};
+    // Not SumOfLanes: compilers may implement it with signed scalars, which must not overflow.
+    using T = ElementOf<D>;
+    alignas(64) T lanes[HWY_MAX_BYTES / sizeof(T)];
+    hn::Store(high, d, lanes);
+    std::make_unsigned_t<T> sum = 0;
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) {
+      sum += static_cast<std::make_unsigned_t<T>>(lanes[i]);
+    }
+    return {static_cast<T>(sum), 0};
   }
 };
 

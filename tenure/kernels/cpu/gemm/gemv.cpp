@@ -1,0 +1,157 @@
+#include "tenure/kernels/cpu/gemm/gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/gemm/gemv.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "tenure/kernels/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// The matrix is read once and the rest is small, so memory sets the pace. Threads share the results
+// among themselves and never one sum: its order, and so its value, is the same on any number of
+// threads.
+
+constexpr std::int64_t kTerms = 1024;  // of a sum, whose factors are brought together first
+constexpr std::int64_t kTogether = 8;  // rows added at a time
+constexpr std::int64_t kWorkPerThread = 64 * 1024;
+
+/// out[i] = sum over k of matrix[i, k] * x[k]
+template <class T>
+struct MatrixTimesVector {
+  using D = hn::ScalableTag<T>;
+  std::int64_t size;   // results
+  std::int64_t terms;  // of each sum
+  const T* matrix;
+  std::int64_t result_stride, term_stride;  // one of them is 1
+  const T* x;
+  std::int64_t x_stride;
+  T* out;
+
+  /// The terms next to each other: one dot product per result, several at a time for their common
+  /// factor.
+  template <int rows>
+  HWY_INLINE void dots(std::int64_t i, std::int64_t k0, std::int64_t n, const T* factors) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const T* const from = matrix + i * result_stride + k0;
+    hn::Vec<D> sums[rows];
+    for (int r = 0; r < rows; ++r) sums[r] = hn::Zero(d);
+    std::int64_t k = 0;
+    for (; k + lanes <= n; k += lanes) {
+      const auto factor = hn::LoadU(d, factors + k);
+      for (int r = 0; r < rows; ++r) {
+        sums[r] = hn::MulAdd(hn::LoadU(d, from + r * result_stride + k), factor, sums[r]);
+      }
+    }
+    for (int r = 0; r < rows; ++r) {
+      T sum = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+      for (std::int64_t rest = k; rest < n; ++rest) {
+        sum += from[r * result_stride + rest] * factors[rest];
+      }
+      out[i + r] = k0 == 0 ? sum : out[i + r] + sum;
+    }
+  }
+
+  /// The results next to each other: `rows` multiples of rows of the matrix added to them.
+  template <int rows>
+  HWY_INLINE void add_rows(std::int64_t begin, std::int64_t end, std::int64_t k,
+                           const T* factors) const {
+    const D d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const T* const from = matrix + k * term_stride;
+    hn::Vec<D> factor[rows];
+    for (int r = 0; r < rows; ++r) factor[r] = hn::Set(d, factors[r]);
+    std::int64_t i = begin;
+    for (; i + lanes <= end; i += lanes) {
+      auto sum = k == 0 ? hn::Zero(d) : hn::LoadU(d, out + i);
+      for (int r = 0; r < rows; ++r) {
+        sum = hn::MulAdd(hn::LoadU(d, from + r * term_stride + i), factor[r], sum);
+      }
+      hn::StoreU(sum, d, out + i);
+    }
+    const hn::CappedTag<T, 1> one;
+    for (; i < end; ++i) {
+      auto sum = k == 0 ? hn::Zero(one) : hn::LoadU(one, out + i);
+      for (int r = 0; r < rows; ++r) {
+        sum = hn::MulAdd(hn::LoadU(one, from + r * term_stride + i), hn::Set(one, factors[r]), sum);
+      }
+      hn::StoreU(sum, one, out + i);
+    }
+  }
+
+  void run(std::int64_t begin, std::int64_t end) const {
+    HWY_ALIGN T factors[kTerms];
+    for (std::int64_t k0 = 0; k0 < terms; k0 += kTerms) {
+      const std::int64_t n = std::min(kTerms, terms - k0);
+      for (std::int64_t k = 0; k < n; ++k) factors[k] = x[(k0 + k) * x_stride];
+      if (term_stride == 1) {
+        std::int64_t i = begin;
+        for (; i + 4 <= end; i += 4) dots<4>(i, k0, n, factors);
+        for (; i < end; ++i) dots<1>(i, k0, n, factors);
+      } else {
+        std::int64_t k = 0;
+        for (; k + kTogether <= n; k += kTogether) {
+          add_rows<kTogether>(begin, end, k0 + k, factors + k);
+        }
+        for (; k < n; ++k) add_rows<1>(begin, end, k0 + k, factors + k);
+      }
+    }
+  }
+};
+
+template <class T>
+void multiply(const Gemm& g, const void* a, const void* b, void* c) {
+  const bool left = g.m == 1;  // the vector stands on the left
+  const MatrixTimesVector<T> product{.size = left ? g.n : g.m,
+                                     .terms = g.k,
+                                     .matrix = static_cast<const T*>(left ? b : a),
+                                     .result_stride = left ? g.b_column : g.a_row,
+                                     .term_stride = left ? g.b_row : g.a_column,
+                                     .x = static_cast<const T*>(left ? a : b),
+                                     .x_stride = left ? g.a_column : g.b_row,
+                                     .out = static_cast<T*>(c)};
+  if (g.k == 0) {
+    std::fill_n(product.out, product.size, T(0));
+    return;
+  }
+  const std::int64_t grain = (kWorkPerThread / g.k / 64 + 1) * 64;
+  parallel_for(product.size, grain,
+               [&](std::int64_t begin, std::int64_t end) HWY_ATTR { product.run(begin, end); });
+}
+
+void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c) {
+  if (dtype == DType::float32) {
+    multiply<float>(shape, a, b, c);
+  } else {
+    multiply<double>(shape, a, b, c);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels {
+
+HWY_EXPORT(gemv);
+
+bool gemv_takes(const Gemm& g) {
+  if (g.m == 1) return g.b_row == 1 || g.b_column == 1;
+  return g.n == 1 && g.c_row == 1 && (g.a_row == 1 || g.a_column == 1);
+}
+
+void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c) {
+  HWY_DYNAMIC_DISPATCH(gemv)(dtype, shape, a, b, c);
+}
+
+}  // namespace tenure::kernels
+#endif

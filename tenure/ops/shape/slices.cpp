@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/shape/slice_range.h"
+#include "tenure/ops/shape/view_op.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::ops {
+namespace {
+
+struct Slice : ViewOp<Slice> {
+  static constexpr auto name = "slice";
+  static constexpr auto signature = "slice(x, axis, start, stop = end, step = 1)";
+  static constexpr auto doc = "elements start, start + step, ... before stop along an axis";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
+    const std::int64_t step = k.attributes.integer(3);
+    const SliceRange range =
+        slice_range(k.attributes.integer(1), k.attributes.integer(2), step, spec.shape[axis]);
+    if (range.count > 0) spec.offset = range.start * spec.strides[axis];
+    spec.shape[axis] = range.count;
+    // With one element or none the step is never taken, however large.
+    if (range.count > 1) spec.strides[axis] *= step;
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const std::int64_t n = x.shape[axis];
+    const std::int64_t step = k.attributes.integer(3);
+    std::vector<std::int64_t> positions;
+    std::int64_t start = k.attributes.integer(1);
+    std::int64_t stop = k.attributes.integer(2);
+    start = start == kAbsent ? (step > 0 ? 0 : n - 1) : start < 0 ? start + n : start;
+    if (stop != kAbsent && stop < 0) stop += n;
+    for (std::int64_t i = start; step > 0 ? i < n : i >= 0; i += step) {
+      if (stop != kAbsent && (step > 0 ? i >= stop : i <= stop)) break;
+      if (i >= 0 && i < n) positions.push_back(i);
+    }
+    Shape shape = x.shape;
+    shape[axis] = static_cast<std::int64_t>(positions.size());
+    return make_reference(shape, [&](Dims index) {
+      index[axis] = positions[static_cast<std::size_t>(index[axis])];
+      return at(x, index);
+    });
+  }
+  static Sample sample(const Shape& shape, std::int64_t axis, std::int64_t start, std::int64_t stop,
+                       std::int64_t step) {
+    return {.inputs = {{.shape = shape}}, .attributes = Attributes(axis, start, stop, step)};
+  }
+  static std::vector<Sample> samples() {
+    return {sample({7, 3}, 0, 1, 6, 2), sample({7, 3}, 0, kAbsent, kAbsent, -1),
+            sample({7}, 0, -3, kAbsent, 1), sample({7}, 0, 5, 1, -2), sample({4}, 0, 3, 1, 1)};
+  }
+};
+
+struct Select : ViewOp<Select> {
+  static constexpr auto name = "select";
+  static constexpr auto signature = "select(x, axis, index)";
+  static constexpr auto doc = "one element along an axis, which disappears";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(1);
+    const std::int64_t n = spec.shape[axis];
+    if (index < -n || index >= n) {
+      throw IndexError(name, fmt::format("index {} is outside axis {} of size {}", index, axis, n),
+                       index, n);
+    }
+    spec.offset = (index < 0 ? index + n : index) * spec.strides[axis];
+    spec.shape.erase(axis);
+    spec.strides.erase(axis);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(1);
+    Shape shape = x.shape;
+    shape.erase(axis);
+    return make_reference(shape, [&](Dims rest) {
+      rest.insert(axis, index < 0 ? index + x.shape[axis] : index);
+      return at(x, rest);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {
+        {.inputs = {{.shape = {4, 3}}}, .attributes = Attributes(std::int64_t{0}, std::int64_t{2})},
+        {.inputs = {{.shape = {4, 3}}},
+         .attributes = Attributes(std::int64_t{-1}, std::int64_t{-3})}};
+  }
+};
+
+struct Diagonal : ViewOp<Diagonal> {
+  static constexpr auto name = "diagonal";
+  static constexpr auto signature = "diagonal(x, a = -2, b = -1)";
+  static constexpr auto doc = "elements with equal indices along two axes, along a new last axis";
+  static std::pair<int, int> axes(const Kernel& k, int rank) {
+    const int a = normalize_axis(k.attributes.integer(0), rank, name);
+    const int b = normalize_axis(k.attributes.integer(1), rank, name);
+    if (a == b) throw ValueError("diagonal: the two axes are the same");
+    return {std::min(a, b), std::max(a, b)};
+  }
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const auto [a, b] = axes(k, spec.shape.size());
+    const std::int64_t size = std::min(spec.shape[a], spec.shape[b]);
+    const std::int64_t stride = spec.strides[a] + spec.strides[b];
+    for (const int axis : {b, a}) {
+      spec.shape.erase(axis);
+      spec.strides.erase(axis);
+    }
+    spec.shape.push_back(size);
+    spec.strides.push_back(stride);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const auto [a, b] = axes(k, x.shape.size());
+    const Shape shape = view(k)->shape;
+    return make_reference(shape, [&, a = a, b = b](Dims index) {
+      const std::int64_t i = index.back();
+      index.erase(index.size() - 1);
+      index.insert(a, i);
+      index.insert(b, i);
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {
+        {.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(std::int64_t{0}, std::int64_t{1})},
+        {.inputs = {{.shape = {4, 2, 3}}},
+         .attributes = Attributes(std::int64_t{-1}, std::int64_t{0})}};
+  }
+};
+
+struct Flip : ViewOp<Flip> {
+  static constexpr auto name = "flip";
+  static constexpr auto signature = "flip(x, axes = all)";
+  static constexpr auto doc = "reversed along axes";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    for (const std::int64_t a : normalize_axes(k.attributes.dims(0), spec.shape.size(), name)) {
+      const int axis = static_cast<int>(a);
+      if (spec.shape[axis] > 0) spec.offset += (spec.shape[axis] - 1) * spec.strides[axis];
+      spec.strides[axis] = -spec.strides[axis];
+    }
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const Axes axes = normalize_axes(k.attributes.dims(0), x.shape.size(), name);
+    return make_reference(x.shape, [&](Dims index) {
+      for (const std::int64_t a : axes) {
+        const int axis = static_cast<int>(a);
+        index[axis] = x.shape[axis] - 1 - index[axis];
+      }
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(Dims{})},
+            {.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(Dims{1})},
+            {.inputs = {{.shape = {0, 4}}}, .attributes = Attributes(Dims{0})}};
+  }
+};
+
+}  // namespace
+
+std::vector<const OpRecord*> slice_ops() {
+  return {&record<Slice>(), &record<Select>(), &record<Diagonal>(), &record<Flip>()};
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+using ops::Attributes;
+using ops::call;
+using ops::record;
+
+Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
+             std::optional<std::int64_t> stop, std::int64_t step) {
+  return call(
+      record<ops::Slice>(), {x},
+      Attributes(std::int64_t{axis}, ops::slice_position(start), ops::slice_position(stop), step));
+}
+Tensor select(const Operand& x, int axis, std::int64_t index) {
+  return call(record<ops::Select>(), {x}, Attributes(std::int64_t{axis}, index));
+}
+Tensor diagonal(const Operand& x, int a, int b) {
+  return call(record<ops::Diagonal>(), {x}, Attributes(std::int64_t{a}, std::int64_t{b}));
+}
+Tensor flip(const Operand& x, const Axes& axes) {
+  return call(record<ops::Flip>(), {x}, Attributes(axes));
+}
+
+namespace {
+
+Shape shape_to_split(const Operand& x) {
+  return x.is_scalar() ? Shape{} : x.tensor().body("split", x.site()).shape;
+}
+
+}  // namespace
+
+std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis) {
+  const Shape shape = shape_to_split(x);
+  const int along = normalize_axis(axis, shape.size(), "split");
+  std::int64_t sum = 0;
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > shape[along] - sum) sum = -1;
+    if (sum < 0) break;
+    sum += size;
+  }
+  if (sum != shape[along]) {
+    throw ShapeError("split", fmt::format("the sizes do not add up to {}", shape[along]),
+                     {shape.to_vector()});
+  }
+  std::vector<Tensor> pieces;
+  std::int64_t start = 0;
+  for (const std::int64_t size : sizes) {
+    pieces.push_back(slice(Operand(x.tensor(), x.site()), along, start, start + size));
+    start += size;
+  }
+  x.consume();
+  return pieces;
+}
+
+std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
+  const Shape shape = shape_to_split(x);
+  const int along = normalize_axis(axis, shape.size(), "split");
+  if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
+  if (shape[along] % size != 0) sizes.push_back(shape[along] % size);
+  return split(x, sizes, axis);
+}
+
+}  // namespace tenure

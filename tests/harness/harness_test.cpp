@@ -1,0 +1,146 @@
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/define.h"
+#include "tests/harness/checks.h"
+
+// The harness itself: a good op passes, and each way of breaking a promise is noticed.
+
+namespace tenure::harness {
+namespace {
+
+using ops::Attributes;
+using ops::Kernel;
+using ops::OpRecord;
+using ops::Reference;
+using ops::Sample;
+using ops::Specs;
+using ops::View;
+
+/// 2 x.
+struct Twice {
+  static constexpr auto family = "test";
+  static constexpr auto name = "twice";
+  static constexpr auto signature = "twice(x)";
+  static constexpr auto doc = "2 x";
+  static constexpr auto memory = ops::reuses(1);
+  static constexpr auto types = 1u << static_cast<int>(DType::float32);
+  static Specs infer(const Kernel& k) { return {{k.in[0].dtype, k.in[0].shape}}; }
+  static void run(const Kernel& k) {
+    const View& in = k.in[0];
+    for (std::int64_t i = 0; i < in.count(); ++i) {
+      std::int64_t rest = i;
+      std::int64_t at = 0;
+      for (int axis = in.shape.size() - 1; axis >= 0; --axis) {
+        at += rest % in.shape[axis] * in.strides[axis];
+        rest /= in.shape[axis];
+      }
+      k.out[0].as<float>()[i] = 2 * in.as<const float>()[at];
+    }
+  }
+  static std::vector<Sample> samples() { return {{.inputs = {{.shape = {3, 5}}}}}; }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    Reference out = in[0];
+    for (long double& value : out.values) value *= 2;
+    return {out};
+  }
+};
+
+struct Imprecise : Twice {
+  static void run(const Kernel& k) {
+    Twice::run(k);
+    float& last = k.out[0].as<float>()[k.out[0].count() - 1];
+    last = std::nextafter(last, 100.0F);
+  }
+};
+
+struct IgnoresStrides : Twice {
+  static void run(const Kernel& k) {
+    View in = k.in[0];
+    in.strides = contiguous_strides(in.shape);
+    Twice::run({.op = k.op, .in = {&in, 1}, .out = k.out, .attributes = k.attributes});
+  }
+};
+
+struct OverwritesItsInput : Twice {
+  static constexpr auto memory = ops::allocates();
+  static void run(const Kernel& k) {
+    Twice::run(k);
+    if (k.in[0].count() > 0) k.in[0].as<float>()[0] = 0;
+  }
+};
+
+struct AllocatesSecretly : Twice {
+  static void run(const Kernel& k) {
+    const Tensor scratch = zeros(k.in[0].shape);
+    Twice::run(k);
+  }
+};
+
+struct SharesItsStorage : Twice {
+  static std::optional<ops::ViewSpec> view(const Kernel& k) {
+    return ops::ViewSpec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+  }
+};
+
+struct TakesMore : Twice {
+  static constexpr auto types = Twice::types | 1u << static_cast<int>(DType::int32);
+};
+
+struct HasNoSamples : Twice {
+  static std::vector<Sample> samples() { return {}; }
+};
+
+struct WrongShape : Twice {
+  static Specs infer(const Kernel& k) { return {{k.in[0].dtype, {count(k.in[0].shape)}}}; }
+};
+
+bool passes(void (*check)(const OpRecord&), const OpRecord& op) {
+  testing::TestPartResultArray failures;
+  {
+    const testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
+    check(op);
+  }
+  return failures.size() == 0;
+}
+
+TEST(Harness, PassesAGoodOp) {
+  for (const auto check : {check_record, check_numerics, check_layouts, check_special_values,
+                           check_scalars, check_memory, check_errors, check_faults}) {
+    EXPECT_TRUE(passes(check, ops::record<Twice>()));
+  }
+}
+
+TEST(Harness, NoticesWrongResults) {
+  EXPECT_FALSE(passes(check_numerics, ops::record<Imprecise>()));
+  EXPECT_FALSE(passes(check_numerics, ops::record<WrongShape>()));
+  EXPECT_FALSE(passes(check_layouts, ops::record<IgnoresStrides>()));
+  EXPECT_TRUE(passes(check_numerics, ops::record<IgnoresStrides>()));
+}
+
+TEST(Harness, NoticesWrongMemoryEffects) {
+  EXPECT_FALSE(passes(check_memory, ops::record<OverwritesItsInput>()));
+  EXPECT_FALSE(passes(check_memory, ops::record<AllocatesSecretly>()));
+  EXPECT_FALSE(passes(check_memory, ops::record<SharesItsStorage>()));
+  OpRecord promises_workspace = ops::record<Twice>();
+  promises_workspace.memory.workspace = true;
+  EXPECT_FALSE(passes(check_record, promises_workspace));
+}
+
+TEST(Harness, NoticesIncompleteRecords) {
+  EXPECT_FALSE(passes(check_record, ops::record<HasNoSamples>()));
+  OpRecord no_reference = ops::record<Twice>();
+  no_reference.reference = nullptr;
+  EXPECT_FALSE(passes(check_record, no_reference));
+}
+
+TEST(Harness, NoticesTypesThatAreTakenButNotComputed) {
+  EXPECT_FALSE(passes(check_numerics, ops::record<TakesMore>()));
+}
+
+}  // namespace
+}  // namespace tenure::harness

@@ -1,0 +1,191 @@
+#include "tenure/tensor/tree.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "tenure/memory/ledger.h"
+#include "tests/support/make.h"
+#include "tests/support/share.h"
+
+namespace tenure {
+namespace user {
+
+/// A type with secrets joins by a visitor in its own namespace.
+class Secretive {
+ public:
+  explicit Secretive(Tensor tensor) : tensor_(std::move(tensor)) {}
+  const Tensor& get() const { return tensor_; }
+  template <class F>
+  friend void visit_tree(Secretive& s, const F& f) {
+    f(s.tensor_);
+  }
+  template <class F>
+  friend void visit_tree(const Secretive& s, const F& f) {
+    f(s.tensor_);
+  }
+
+ private:
+  Tensor tensor_;
+};
+
+}  // namespace user
+
+namespace {
+
+using test::room;
+
+struct Pair {
+  Tensor a;
+  Tensor b;
+};
+struct Output {
+  Tensor logits;
+  std::vector<Tensor> states;
+  std::map<std::string, Tensor> named;
+  Pair pair;
+  int step = 0;
+  std::string text;
+  std::array<Tensor, 2> both;
+  double loss = 0;
+};
+
+template <class T>
+int alive(const T& tree) {
+  int n = 0;
+  for_each_tensor(tree, [&](const Tensor& t) { n += t.defined() && !t.is_disposed() ? 1 : 0; });
+  return n;
+}
+
+/// What `make` returns survives tidy(); what else it makes does not.
+template <class F>
+void expect_survives(int tensors, const F& make) {
+  const MemoryStats before = memory();
+  {
+    auto result = tidy([&] {
+      const Tensor temporary = room(1000);
+      return make();
+    });
+    EXPECT_EQ(alive(result), tensors);
+    EXPECT_EQ(memory().tensors, before.tensors + tensors);
+  }
+  EXPECT_EQ(memory().tensors, before.tensors);
+}
+
+TEST(Tree, ContainersSurvive) {
+  expect_survives(1, [] { return room(1); });
+  expect_survives(3, [] { return std::vector<Tensor>{room(1), room(2), room(3)}; });
+  expect_survives(2, [] { return std::list<Tensor>{room(1), room(2)}; });
+  expect_survives(2, [] { return std::array<Tensor, 2>{room(1), room(2)}; });
+  expect_survives(2, [] { return std::pair<Tensor, Tensor>(room(1), room(2)); });
+  expect_survives(2, [] { return std::tuple<Tensor, int, Tensor>(room(1), 5, room(2)); });
+  expect_survives(1, [] { return std::optional<Tensor>(room(1)); });
+  expect_survives(0, [] { return std::optional<Tensor>(); });
+  expect_survives(2, [] { return std::map<std::string, Tensor>{{"a", room(1)}, {"b", room(2)}}; });
+  expect_survives(1, [] { return std::unordered_map<int, Tensor>{{1, room(1)}}; });
+  expect_survives(0, [] { return std::vector<Tensor>(); });
+  expect_survives(0, [] { return Tensor(); });
+  expect_survives(0, [] { return 5; });
+  expect_survives(0, [] { return std::string("text"); });
+  expect_survives(0, [] { return std::vector<float>{1, 2}; });
+}
+
+TEST(Tree, NestedContainersSurvive) {
+  using Inner = std::vector<std::optional<Tensor>>;
+  expect_survives(3, [] {
+    return std::map<int, Inner>{{1, {room(1), std::nullopt}}, {2, {room(2), room(3)}}};
+  });
+  expect_survives(2, [] {
+    return std::tuple<std::vector<Pair>, std::string>({{room(1), room(2)}}, "x");
+  });
+}
+
+TEST(Tree, StructsSurvive) {
+  expect_survives(2, [] { return Pair{room(1), room(2)}; });
+  expect_survives(9, [] {
+    return Output{.logits = room(1),
+                  .states = {room(2), room(3)},
+                  .named = {{"x", room(4)}, {"y", room(5)}},
+                  .pair = {room(6), room(7)},
+                  .step = 3,
+                  .text = "text",
+                  .both = {room(8), room(9)},
+                  .loss = 0.5};
+  });
+}
+
+TEST(Tree, StructsOfOtherThingsSurvive) {
+  struct Mixed {
+    std::optional<Tensor> maybe;
+    std::unique_ptr<int> pointer;
+    std::function<void()> function;
+    Tensor tensor;
+  };
+  struct Lonely {
+    std::optional<Tensor> maybe;
+  };
+  expect_survives(2, [] {
+    return Mixed{.maybe = room(1), .pointer = nullptr, .function = nullptr, .tensor = room(2)};
+  });
+  expect_survives(1, [] { return Lonely{room(1)}; });
+}
+
+TEST(Tree, TypesWithAVisitorSurvive) {
+  const user::Secretive result = tidy([] { return user::Secretive(room(1)); });
+  EXPECT_FALSE(result.get().is_disposed());
+  const std::vector<user::Secretive> many =
+      tidy([] { return std::vector<user::Secretive>{user::Secretive(room(1))}; });
+  EXPECT_FALSE(many[0].get().is_disposed());
+}
+
+TEST(Tree, OneTensorTwiceInAResult) {
+  expect_survives(2, [] {
+    const Tensor tensor = room(1);
+    const Tensor other = room(1);
+    return std::vector<Tensor>{tensor, other};
+  });
+  const Pair twice = tidy([] {
+    const Tensor tensor = room(1);
+    return Pair{tensor, tensor};
+  });
+  EXPECT_FALSE(twice.a.is_disposed());
+  EXPECT_EQ(twice.a.id(), twice.b.id());
+}
+
+TEST(Tree, ResultsOfReferenceTypeAreCopiedOut) {
+  const Tensor outer = room(1);
+  const Tensor same = tidy([&]() -> const Tensor& { return outer; });
+  EXPECT_EQ(same.id(), outer.id());
+  EXPECT_FALSE(same.is_disposed());
+}
+
+TEST(Tree, MemberCounts) {
+  struct None {};
+  struct One {
+    int a;
+  };
+  struct Eight {
+    Tensor a, b, c, d, e, f, g, h;
+  };
+  EXPECT_EQ(tree::member_count<None>(), 0u);
+  EXPECT_EQ(tree::member_count<One>(), 1u);
+  EXPECT_EQ(tree::member_count<Pair>(), 2u);
+  EXPECT_EQ(tree::member_count<Eight>(), 8u);
+  EXPECT_EQ(tree::member_count<Output>(), 8u);
+  expect_survives(8, [] {
+    return Eight{room(1), room(1), room(1), room(1), room(1), room(1), room(1), room(1)};
+  });
+}
+
+}  // namespace
+}  // namespace tenure
