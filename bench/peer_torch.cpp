@@ -4,7 +4,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <c10/core/InferenceMode.h>
-#include <torch/csrc/api/include/torch/version.h>
+#include <torch/types.h>
+#include <torch/version.h>
 
 #include <map>
 #include <stdexcept>
@@ -80,9 +81,9 @@ const std::map<std::string, Maker>& makers() {
        }},
       {"full",
        [](const Inputs& in) {
-         return in_inference_mode([shape = in[0].sizes().vec()] { use(at::full(shape, 3.0F)); });
+         return in_inference_mode([shape = in[0].sizes().vec()] { use(torch::full(shape, 3.0F)); });
        }},
-      {"empty", [](const Inputs&) { return in_inference_mode([] { use(at::empty({1024})); }); }},
+      {"empty", [](const Inputs&) { return in_inference_mode([] { use(torch::empty({1024})); }); }},
       {"reshape",
        [](const Inputs& in) {
          return in_inference_mode([x = in[0]] { use(at::reshape(x, {4, 4})); });

@@ -5,6 +5,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
+#include "tests/support/share.h"
 
 namespace tenure {
 namespace {
@@ -16,18 +17,18 @@ TEST(DisposedInput, IsNamedWithOpAndLine) {
   const Tensor x = ones({2, 2});
   const Tensor y = ones({2, 2});
   x.dispose();
-  const auto line = [](int offset, Site site = Site::current()) {
-    return "dispose_test.cpp:" + std::to_string(static_cast<int>(site.line()) + offset);
-  };
-  expect_throws<DisposedError>([&] { y + x; }, {"was used by add", "used      " + line(0)});
-  expect_throws<DisposedError>([&] { x.dispose(), matmul(y, x); }, {"was used by matmul", line(0)});
-  expect_throws<DisposedError>([&] { reshape(x, {4}); }, {"was used by reshape", line(0)});
-  expect_throws<DisposedError>([&] { sum(x); }, {"was used by sum", line(0)});
-  expect_throws<DisposedError>([&] { concat({y, x}); }, {"was used by concat", line(0)});
-  expect_throws<DisposedError>([&] { clone(x); }, {"was used by clone", line(0)});
-  expect_throws<DisposedError>([&] { where(y > 0, x, y); }, {"was used by where", line(0)});
-  expect_throws<DisposedError>([&] { softmax(x); }, {"created   dispose_test.cpp:17 by ones",
-                                                     "disposed  dispose_test.cpp:19 by dispose()"});
+  const std::string disposed = test::here(x.body("test").disposed());
+  const auto line = [](Site site = Site::current()) { return "used      " + test::here(site); };
+  expect_throws<DisposedError>([&] { y + x; }, {"was used by add", line()});
+  expect_throws<DisposedError>([&] { x.dispose(), matmul(y, x); }, {"was used by matmul", line()});
+  expect_throws<DisposedError>([&] { reshape(x, {4}); }, {"was used by reshape", line()});
+  expect_throws<DisposedError>([&] { sum(x); }, {"was used by sum", line()});
+  expect_throws<DisposedError>([&] { concat({y, x}); }, {"was used by concat", line()});
+  expect_throws<DisposedError>([&] { clone(x); }, {"was used by clone", line()});
+  expect_throws<DisposedError>([&] { where(y > 0, x, y); }, {"was used by where", line()});
+  expect_throws<DisposedError>(
+      [&] { softmax(x); },
+      {"created   " + test::here(x.created()) + " by ones", "disposed  " + disposed});
 }
 
 TEST(DisposedInput, NeverCascadesToInputsOrResults) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tenure/ops/types.h"
@@ -99,7 +102,7 @@ TEST(Operand, SiteIsTheCallersLine) {
   EXPECT_EQ(d.created().line(), line + 3);
   Tensor e = ones({1});
   e += 1;
-  EXPECT_EQ(e.created().line(), line + 8);
+  EXPECT_EQ(e.created().line(), line + 9);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ long double expected(DType from, DType to, long double value) {
   if (is_floating(to)) {
     return size_of(to) == 2 ? nearest(to, nearest(DType::float32, value)) : nearest(to, value);
   }
-  if (!is_floating(from)) return wrapped(to, value);
+  if (!is_floating(from)) return wrapped(to, value) + 0.0L;  // integers have no -0
   return std::isnan(value) ? 0 : nearest(to, std::trunc(value));
 }
 

@@ -102,7 +102,7 @@ TEST(Threads, DisposalBesideTheMakersComputation) {
   const std::int64_t before = mem::counts().bytes;
   Tensor current = numbered(0);
   in_step(
-      test::rounds(20'000),
+      test::rounds(8000),
       [&](int i) {
         while (reads(current, i)) {
         }
@@ -122,7 +122,7 @@ TEST(Threads, DisposalBesideAGuestsComputation) {
   const Unchanged unchanged;
   Tensor current = numbered(0);
   in_step(
-      test::rounds(20'000),
+      test::rounds(8000),
       [&](int i) {
         spin(i % 300);
         current.dispose();
@@ -139,7 +139,7 @@ TEST(Threads, ViewsBesideDisposal) {
   const Unchanged unchanged;
   Tensor current = numbered(0);
   in_step(
-      test::rounds(10'000),
+      test::rounds(5000),
       [&](int i) {
         spin(i % 200);
         current.dispose();
@@ -161,7 +161,7 @@ TEST(Threads, AScopeEndsWhileAnotherThreadEndsItsTensors) {
   std::atomic<int> round{-1};
   Tensor handed;
   std::thread other([&] {
-    for (int i = 0; i < test::rounds(20'000); ++i) {
+    for (int i = 0; i < test::rounds(8000); ++i) {
       while (round != i) std::this_thread::yield();
       Tensor mine = std::move(handed);
       round = -1;
@@ -169,7 +169,7 @@ TEST(Threads, AScopeEndsWhileAnotherThreadEndsItsTensors) {
       reads(mine, i);
     }
   });
-  for (int i = 0; i < test::rounds(20'000); ++i) {
+  for (int i = 0; i < test::rounds(8000); ++i) {
     const Scope scope;
     const Tensor neighbour = room(8);
     handed = numbered(i);
@@ -186,7 +186,7 @@ TEST(Threads, AScopeEndsWhileAnotherThreadComputesInPlace) {
   std::atomic<int> computed{0};
   Tensor handed;
   std::thread other([&] {
-    for (int i = 0; i < test::rounds(20'000); ++i) {
+    for (int i = 0; i < test::rounds(8000); ++i) {
       while (round != i) std::this_thread::yield();
       Tensor mine = std::move(handed);
       round = -1;
@@ -198,7 +198,7 @@ TEST(Threads, AScopeEndsWhileAnotherThreadComputesInPlace) {
       EXPECT_TRUE(reads(result, 2 * i));
     }
   });
-  for (int i = 0; i < test::rounds(20'000); ++i) {
+  for (int i = 0; i < test::rounds(8000); ++i) {
     {
       const Scope scope;
       handed = numbered(i);
@@ -225,7 +225,7 @@ TEST(Threads, EverythingAtOnce) {
   std::array<Slot, kSlots> slots;
   on_threads(kThreads, [&](int thread) {
     Random random(static_cast<std::uint64_t>(thread) + 100);
-    for (int i = 0; i < test::rounds(20'000); ++i) {
+    for (int i = 0; i < test::rounds(8000); ++i) {
       const Scope scope;
       Slot& slot = slots[static_cast<std::size_t>(random.below(kSlots))];
       Tensor tensor;

@@ -38,6 +38,11 @@ class Source {
     }
   }
 
+  /// Pieces are where they are in the input, and may be longer than a tile.
+  bool untiled() const {
+    return reader_.layout() == TileReader::Layout::contiguous && from_ == to_;
+  }
+
   const void* piece(std::int64_t index, std::size_t n) {
     if (reader_.layout() == TileReader::Layout::repeated) return tile_.bytes;
     const bool converts = from_ != to_;
@@ -72,9 +77,11 @@ void run_range(const Elementwise& op, std::span<const View> inputs, const View& 
   const std::size_t longest = std::min<std::size_t>(static_cast<std::size_t>(end - begin), kTile);
   std::array<Tile, 2 * kMaxArity> tiles;
   std::array<std::optional<Source>, kMaxArity> sources;
+  bool untiled = true;
   for (std::size_t i = 0; i < arity; ++i) {
     sources[i].emplace(inputs[i], out.shape, op.in_types[i], tiles[2 * i], tiles[2 * i + 1]);
     sources[i]->begin(begin, longest);
+    untiled &= sources[i]->untiled();
   }
   const bool convert_out = op.out_type != out.dtype;
   const std::size_t out_size = size_of(out.dtype);
@@ -82,10 +89,11 @@ void run_range(const Elementwise& op, std::span<const View> inputs, const View& 
       op.body.streamed != nullptr && reinterpret_cast<std::uintptr_t>(out.data) % kLine == 0;
   const bool direct = !convert_out && (!stream || can_stream);
   const Body::Loop loop = direct && stream ? op.body.streamed : op.body.loop;
+  const std::int64_t step = direct && untiled ? end - begin : std::int64_t{kTile};
   Tile result;
   Tile converted;
-  for (std::int64_t at = begin; at < end; at += static_cast<std::int64_t>(kTile)) {
-    const std::size_t n = std::min<std::size_t>(static_cast<std::size_t>(end - at), kTile);
+  for (std::int64_t at = begin; at < end; at += step) {
+    const auto n = static_cast<std::size_t>(std::min(end - at, step));
     std::array<const void*, kMaxArity> in{};
     for (std::size_t i = 0; i < arity; ++i) in[i] = sources[i]->piece(at, n);
     std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;

@@ -92,7 +92,7 @@ void streamed_map_loop(const void* const* in, void* out, std::size_t n) {
 
 template <class Op, class T>
 constexpr Body map_body() {
-  constexpr double kWaitsForMemory = 2;  // at most this cost
+  constexpr double kWaitsForMemory = 8;  // up to this cost
   if constexpr (std::is_floating_point_v<T> && Op::cost <= kWaitsForMemory) {
     return {map_loop<Op, T>, streamed_map_loop<Op, T>};
   } else {

@@ -71,22 +71,33 @@ void widen(const void* in, float* out, std::size_t n) {
                   HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::LoadU(dn, from)), df, to); });
 }
 
-void narrow_to_half(const float* in, void* out, std::size_t n) {
-#if TENURE_HALF_BY_HAND
-  std::transform(in, in + n, static_cast<Half*>(out), [](float value) { return Half(value); });
-#else
-  const hn::ScalableTag<float> df;
-  const hn::Rebind<hwy::float16_t, decltype(df)> dn;
-  for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
-              [&](const float* from, hwy::float16_t* to)
-                  HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
-#endif
+// Without the F16C instructions (SSE4) Highway's conversions miss infinities, NaN and rounding.
+constexpr bool kHalfInHardware = HWY_TARGET <= HWY_AVX2;
+
+void half_to_float(const void* in, float* out, std::size_t n) {
+  if constexpr (kHalfInHardware) {
+    widen<hwy::float16_t>(in, out, n);
+  } else {
+    const auto* const from = static_cast<const Half*>(in);
+    for (std::size_t i = 0; i < n; ++i) out[i] = from[i];
+  }
 }
 
-#undef TENURE_HALF_BY_HAND
+void float_to_half(const float* in, void* out, std::size_t n) {
+  if constexpr (kHalfInHardware) {
+    const hn::ScalableTag<float> df;
+    const hn::Rebind<hwy::float16_t, decltype(df)> dn;
+    for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
+                [&](const float* from, hwy::float16_t* to)
+                    HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
+  } else {
+    auto* const to = static_cast<Half*>(out);
+    for (std::size_t i = 0; i < n; ++i) to[i] = Half(in[i]);
+  }
+}
 
 // Written out because Highway's own conversion truncates instead of rounding.
-void narrow_to_bfloat16(const float* in, void* out, std::size_t n) {
+void float_to_bfloat16(const float* in, void* out, std::size_t n) {
   auto* const to = static_cast<std::uint16_t*>(out);
   for (std::size_t i = 0; i < n; ++i) {
     std::uint32_t bits;
@@ -146,7 +157,7 @@ bool is_narrow_float(DType dtype) { return dtype == DType::float16 || dtype == D
 
 void widen_to_float(DType from, const void* in, float* out, std::size_t n) {
   if (from == DType::float16) {
-    widen<hwy::float16_t>(in, out, n);
+    half_to_float(in, out, n);
   } else {
     widen<hwy::bfloat16_t>(in, out, n);
   }
@@ -154,9 +165,9 @@ void widen_to_float(DType from, const void* in, float* out, std::size_t n) {
 
 void narrow_from_float(DType to, const float* in, void* out, std::size_t n) {
   if (to == DType::float16) {
-    narrow_to_half(in, out, n);
+    float_to_half(in, out, n);
   } else {
-    narrow_to_bfloat16(in, out, n);
+    float_to_bfloat16(in, out, n);
   }
 }
 

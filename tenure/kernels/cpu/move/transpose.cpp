@@ -47,6 +47,9 @@ struct Tile {
   }
 
   HWY_INLINE void read(const Unit* in, std::int64_t in_column) {
+    for (std::int64_t column = 0; column < kSide; ++column) {
+      hwy::Prefetch(in + kSide + column * in_column);  // the tile below, most likely the next one
+    }
     for (std::int64_t column = 0; column < kSide; column += kLanes) {
       for (std::int64_t row = 0; row < kSide; row += kLanes) {
         transpose_square(in + row + column * in_column, in_column, elements + row * kSide + column);
