@@ -35,6 +35,7 @@ namespace tenure::mem {
   auto* const storage = new (block) Storage;
   storage->data_ = ChunkHeap::address(chunk);
   storage->chunk_ = chunk;
+  poison(static_cast<std::byte*>(storage->data_) + bytes, ChunkHeap::bytes(chunk) - bytes);
   return storage;
 }
 

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tenure/ops/define.h"
@@ -46,8 +45,9 @@ inline void require_elements(const Shape& shape, const Axes& axes, const char* o
   if (count(reduced_shape(shape, axes, false)) == 0) return;
   for (int i = 0; i < shape.size(); ++i) {
     if (contains(axes, i) && shape[i] == 0) {
-      throw ShapeError(op, fmt::format("axis {} of shape {} has no elements", i, to_string(shape)),
-                       {shape.to_vector()});
+      throw ShapeError(
+          op, "axis " + std::to_string(i) + " of shape " + to_string(shape) + " has no elements",
+          {shape.to_vector()});
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
 #include "tenure/base/units.h"
@@ -38,9 +39,11 @@ class Source {
     }
   }
 
-  /// Pieces are where they are in the input, and may be longer than a tile.
-  bool untiled() const {
-    return reader_.layout() == TileReader::Layout::contiguous && from_ == to_;
+  /// How long a piece may be: one that is not brought into a tile has no limit.
+  std::int64_t longest() const {
+    if (reader_.layout() == TileReader::Layout::repeated) return sizeof(Tile) / size_of(to_);
+    const bool in_tile = reader_.layout() == TileReader::Layout::strided || from_ != to_;
+    return in_tile ? std::int64_t{kTile} : std::numeric_limits<std::int64_t>::max();
   }
 
   const void* piece(std::int64_t index, std::size_t n) {
@@ -74,22 +77,21 @@ class Source {
 void run_range(const Elementwise& op, std::span<const View> inputs, const View& out,
                std::int64_t begin, std::int64_t end, bool stream) {
   const std::size_t arity = inputs.size();
-  const std::size_t longest = std::min<std::size_t>(static_cast<std::size_t>(end - begin), kTile);
-  std::array<Tile, 2 * kMaxArity> tiles;
-  std::array<std::optional<Source>, kMaxArity> sources;
-  bool untiled = true;
-  for (std::size_t i = 0; i < arity; ++i) {
-    sources[i].emplace(inputs[i], out.shape, op.in_types[i], tiles[2 * i], tiles[2 * i + 1]);
-    sources[i]->begin(begin, longest);
-    untiled &= sources[i]->untiled();
-  }
   const bool convert_out = op.out_type != out.dtype;
   const std::size_t out_size = size_of(out.dtype);
   const bool can_stream =
       op.body.streamed != nullptr && reinterpret_cast<std::uintptr_t>(out.data) % kLine == 0;
   const bool direct = !convert_out && (!stream || can_stream);
   const Body::Loop loop = direct && stream ? op.body.streamed : op.body.loop;
-  const std::int64_t step = direct && untiled ? end - begin : std::int64_t{kTile};
+
+  std::array<Tile, 2 * kMaxArity> tiles;
+  std::array<std::optional<Source>, kMaxArity> sources;
+  std::int64_t step = direct ? end - begin : std::min<std::int64_t>(end - begin, kTile);
+  for (std::size_t i = 0; i < arity; ++i) {
+    sources[i].emplace(inputs[i], out.shape, op.in_types[i], tiles[2 * i], tiles[2 * i + 1]);
+    step = std::min(step, sources[i]->longest());
+  }
+  for (std::size_t i = 0; i < arity; ++i) sources[i]->begin(begin, static_cast<std::size_t>(step));
   Tile result;
   Tile converted;
   for (std::int64_t at = begin; at < end; at += step) {

@@ -1,0 +1,104 @@
+#include "tenure/kernels/cpu/gemm/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/kernels/random_views.h"
+
+namespace tenure::kernels {
+namespace {
+
+using test::expect_same_on_threads;
+using test::get;
+using test::make_dense;
+using test::Owned;
+using test::Random;
+
+std::vector<std::byte> product(const View& a, const View& b, const Owned& out) {
+  std::fill(out.memory->begin(), out.memory->end(), std::byte{0x5a});
+  std::vector<std::byte> workspace(matmul_workspace(a, b, out) + 64);
+  void* room = workspace.data();
+  std::size_t space = workspace.size();
+  std::align(64, space - 64, room, space);
+  matmul(a, b, out, {static_cast<std::byte*>(room), space});
+  return out.bytes();
+}
+
+/// Small integers, whose products and sums every type holds exactly.
+void expect_exact(const View& a, const View& b, const Owned& out) {
+  for (std::int64_t i = 0; i < out.shape[0]; ++i) {
+    for (std::int64_t j = 0; j < out.shape[1]; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < a.shape[1]; ++k) sum += get(a, {i, k}) * get(b, {k, j});
+      ASSERT_EQ(get(out, {i, j}), sum)
+          << a.shape << a.strides << b.shape << b.strides << i << ' ' << j;
+    }
+  }
+}
+
+TEST(Matmul, TakesAnySizeAndLayout) {
+  Random random(1);
+  for (int round = 0; round < 400; ++round) {
+    const DType dtype = random.chance(0.6) ? float32 : float64;
+    const std::int64_t m = random.integer(1, 40);
+    const std::int64_t n = random.integer(1, 70);
+    const std::int64_t k = random.chance(0.05) ? 0 : random.integer(1, 80);
+    const Owned a = random.view(dtype, {m, k});
+    const Owned b = random.view(dtype, {k, n});
+    const Owned out = make_dense(dtype, {m, n});
+    product(a, b, out);
+    expect_exact(a, b, out);
+  }
+}
+
+TEST(Matmul, MultipliesVectorsOnEitherSide) {
+  Random random(2);
+  for (int round = 0; round < 300; ++round) {
+    const DType dtype = random.chance(0.6) ? float32 : float64;
+    const std::int64_t size = random.integer(1, 90);
+    const std::int64_t terms = random.chance(0.05) ? 0 : random.integer(1, 2100);
+    const bool left = random.chance(0.5);
+    const Owned a = random.view(dtype, {left ? 1 : size, terms});
+    const Owned b = random.view(dtype, {terms, left ? size : 1});
+    const Owned out = make_dense(dtype, {a.shape[0], b.shape[1]});
+    product(a, b, out);
+    expect_exact(a, b, out);
+  }
+}
+
+TEST(Matmul, TakesMatricesWhoseRowsAreFarApart) {
+  Random random(3);
+  for (const DType dtype : {float32, float64}) {
+    const Owned a = random.view(dtype, {24, 300});
+    const Owned wide = make_dense(dtype, {300, 1024});
+    test::for_each(wide.shape, [&](const test::Coordinates& at) {
+      test::set(wide, at, static_cast<double>((at[0] * 31 + at[1] * 17) % 13 - 6));
+    });
+    View b = wide;
+    b.shape[1] = 37;
+    const Owned out = make_dense(dtype, {24, 37});
+    product(a, b, out);
+    expect_exact(a, b, out);
+  }
+}
+
+TEST(Matmul, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const auto fractions = [](DType dtype, const Shape& shape) {
+    Owned made = make_dense(dtype, shape);
+    test::for_each(shape, [&](const test::Coordinates& at) {
+      test::set(made, at, 1.0 / static_cast<double>(3 + (at[0] * 7 + at[1] * 5) % 1001));
+    });
+    return made;
+  };
+  for (const DType dtype : {float32, float64}) {
+    for (const auto& [a_shape, b_shape] :
+         {std::pair<Shape, Shape>{{1, 1500}, {1500, 333}}, {{701, 900}, {900, 1}}}) {
+      const Owned a = fractions(dtype, a_shape);
+      const Owned b = fractions(dtype, b_shape);
+      const Owned out = make_dense(dtype, {a_shape[0], b_shape[1]});
+      expect_same_on_threads([&] { return product(a, b, out); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenure::kernels
