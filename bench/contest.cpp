@@ -37,6 +37,7 @@ using Samples = std::vector<std::vector<double>>;
 
 Samples take_turns(const std::vector<Work>& works, int rounds) {
   std::vector<std::int64_t> calls;
+  calls.reserve(works.size());
   for (const Work& work : works) calls.push_back(calls_per_sample(work));
   Samples samples(works.size());
   const auto begin = std::chrono::steady_clock::now();

@@ -68,6 +68,7 @@ std::vector<Figure> recording_cost(const Options& options) {
 
 std::vector<Figure> census_cost(const Options& options) {
   std::vector<Tensor> many;
+  many.reserve(10'000);
   for (int i = 0; i < 10'000; ++i) many.push_back(empty({16}));
   const Work work = repeat([] { use(live_tensors()); });
   return {{.name = "live_tensors() of 10,000",

@@ -13,7 +13,6 @@ namespace {
 
 using ops::Attributes;
 using ops::Kernel;
-using ops::MemoryEffect;
 using ops::OpRecord;
 
 constexpr std::size_t kMaxOutputs = ops::Specs::kMax;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <new>
 #include <type_traits>
@@ -33,9 +34,10 @@ T convert(From value) {
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<T> &&
                        !std::is_same_v<T, bool>) {
     using Limits = std::numeric_limits<T>;
-    // The upper bound itself may not be a floating-point number; one past it is.
-    constexpr From past = static_cast<From>(Limits::max() / 2 + 1) * 2;
-    if (value != value) return 0;
+    // The upper bound itself may not be a floating-point number; one past it is, and rounding the
+    // bound gives it.
+    constexpr From past = static_cast<From>(Limits::max()) + 1;
+    if (std::isnan(value)) return 0;
     if (value < static_cast<From>(Limits::min())) return Limits::min();
     return value < past ? static_cast<T>(value) : Limits::max();
   } else {

@@ -9,10 +9,11 @@
 namespace tenure {
 namespace {
 
-constexpr std::int64_t kLarge = (5 << 20) / 2 + 13;
+constexpr std::int64_t kLarge = (5 << 19) + 13;
+constexpr std::int64_t kMiddle = kLarge / 2;
 
 TEST(LargeTensors, AreComputedToTheirLastElement) {
-  const Tensor x = cast(sub(arange(kLarge), kLarge / 2), float32);
+  const Tensor x = cast(sub(arange(kLarge), kMiddle), float32);
   const Tensor positive = relu(x);
   const Tensor twice = add(x, x);
   const Tensor scaled = mul(x, 0.5);
@@ -20,7 +21,7 @@ TEST(LargeTensors, AreComputedToTheirLastElement) {
   const Tensor wide = cast(add(x, 1), float64);
   for (std::int64_t i = 0; i < kLarge; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const auto value = static_cast<float>(i - kLarge / 2);
+    const auto value = static_cast<float>(i - kMiddle);
     ASSERT_EQ(positive.span<float>()[at], value > 0 ? value : 0) << i;
     ASSERT_EQ(twice.span<float>()[at], 2 * value) << i;
     ASSERT_EQ(scaled.span<float>()[at], value / 2) << i;

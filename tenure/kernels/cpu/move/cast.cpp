@@ -21,9 +21,10 @@ HWY_INLINE To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Both bounds are exact in floating point: the lower is a power of two, the upper one past it.
+    // Both bounds are exact in floating point: the lower is a power of two, the upper one past it,
+    // which rounding it gives.
     constexpr From low = static_cast<From>(std::numeric_limits<To>::min());
-    constexpr From past = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+    constexpr From past = static_cast<From>(std::numeric_limits<To>::max()) + 1;
     if (!(value >= low)) return value == value ? std::numeric_limits<To>::min() : To(0);
     return value < past ? static_cast<To>(value) : std::numeric_limits<To>::max();
   } else {
