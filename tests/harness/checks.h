@@ -21,6 +21,8 @@ void check_layouts(const ops::OpRecord& op);
 /// Elementwise on floats: NaN, infinities, signed zeros and the ends of the range come out as the
 /// reference has them.
 void check_special_values(const ops::OpRecord& op);
+/// Elementwise: writing past the caches gives the same bits.
+void check_streaming(const ops::OpRecord& op);
 /// Elementwise: a number in place of a tensor gives what a tensor of that number gives.
 void check_scalars(const ops::OpRecord& op);
 /// It allocates, shares and overwrites what its memory effect says, and nothing else.

@@ -12,6 +12,7 @@ TEST_P(EveryOp, HasACompleteRecord) { check_record(*GetParam()); }
 TEST_P(EveryOp, IsWithinItsErrorBound) { check_numerics(*GetParam()); }
 TEST_P(EveryOp, TakesAnyLayout) { check_layouts(*GetParam()); }
 TEST_P(EveryOp, TakesSpecialValues) { check_special_values(*GetParam()); }
+TEST_P(EveryOp, StreamsWhatItStores) { check_streaming(*GetParam()); }
 TEST_P(EveryOp, TakesNumbers) { check_scalars(*GetParam()); }
 TEST_P(EveryOp, KeepsToItsMemoryEffect) { check_memory(*GetParam()); }
 TEST_P(EveryOp, RejectsWrongInputs) { check_errors(*GetParam()); }

@@ -147,7 +147,7 @@ struct GeluTanh : Float<1> {
   static constexpr auto name = "gelu_tanh";
   static constexpr auto doc = "gelu approximated by tanh(sqrt(2/pi) (x + 0.044715 x^3))";
   static constexpr double cost = 16;
-  static constexpr double ulp = 4;
+  static constexpr double ulp = 4.5;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return gelu_tanh(x);

@@ -107,7 +107,7 @@ HWY_INLINE Vec<T> gelu(Vec<T> x) {
   }
 }
 
-/// x (1 + tanh(u)) / 2 = x sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3); 4 ulp. Errors of
+/// x (1 + tanh(u)) / 2 = x sigmoid(2u) with u = sqrt(2 / pi) (x + 0.044715 x^3); 4.5 ulp. Errors of
 /// 2u are multiplied by its size, so it is computed in two parts.
 template <class T>
 HWY_INLINE Vec<T> gelu_tanh(Vec<T> x) {

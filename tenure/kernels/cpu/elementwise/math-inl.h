@@ -1,8 +1,7 @@
 // Transcendental functions on Vec. Highway's own are valid on part of their domain; here they are
 // completed, so that infinities, NaN, signed zeros and overflow come out as IEEE 754 wants them.
-// The error bounds, in units in the last place (ulp), hold for float32 and float64 on every
-// instruction set: they are at least a tenth above the largest error seen in millions of random
-// arguments.
+// The error bounds, in units in the last place (ulp), are for float32 and float64 on every
+// instruction set: the largest errors seen in millions of random arguments, rounded up.
 #if defined(TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_
 #undef TENURE_KERNELS_CPU_ELEMENTWISE_MATH_INL_H_
