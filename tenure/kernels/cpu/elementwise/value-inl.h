@@ -190,6 +190,7 @@ struct Int {
   T value;
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): an operator takes none.
 #define TENURE_INT_BINARY(symbol)                                               \
   template <class T>                                                            \
   HWY_INLINE Int<T> operator symbol(Int<T> a, std::type_identity_t<Int<T>> b) { \
@@ -202,6 +203,7 @@ TENURE_INT_BINARY(*)
 TENURE_INT_BINARY(&)
 TENURE_INT_BINARY(|)
 TENURE_INT_BINARY(^)
+// NOLINTEND(bugprone-macro-parentheses)
 #undef TENURE_INT_BINARY
 
 template <class T>
