@@ -1,5 +1,6 @@
 #include "tenure/eager/elementwise.h"
 
+#include <concepts>
 #include <optional>
 
 #include "tenure/eager/inputs.h"
@@ -24,14 +25,16 @@ void prepare(PendingTensor& pending, mem::ThreadContext& context, DType dtype, c
 
 /// Tensors of one type and one shape, contiguous, too few elements for threads: most calls of small
 /// programs. No conversion, no broadcasting, no tiles.
-template <std::size_t arity>
-std::optional<Tensor> run_plain(const OpRecord& op, std::span<const Operand> operands) {
+template <std::same_as<Operand>... Operands>
+std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments) {
+  constexpr std::size_t arity = sizeof...(arguments);
+  const std::array<const Operand*, arity> operands{&arguments...};
   const ElementwiseRecord& e = *op.elementwise;
   if (e.rule == TypeRule::select || e.check != nullptr) return std::nullopt;
   std::array<TensorBody*, arity> bodies;
   for (std::size_t i = 0; i < arity; ++i) {
-    if (operands[i].is_scalar()) return std::nullopt;
-    bodies[i] = operands[i].tensor().body_or_null();
+    if (operands[i]->is_scalar()) return std::nullopt;
+    bodies[i] = operands[i]->tensor().body_or_null();
     if (bodies[i] == nullptr || !bodies[i]->contiguous) return std::nullopt;
     if (bodies[i]->dtype != bodies[0]->dtype || bodies[i]->shape != bodies[0]->shape) {
       return std::nullopt;
@@ -50,26 +53,16 @@ std::optional<Tensor> run_plain(const OpRecord& op, std::span<const Operand> ope
   const DType result = tests ? DType::boolean : dtype;
   const Shape& shape = bodies[0]->shape;
   mem::ThreadContext& context = mem::this_thread();
-  const Site site = operands[0].site();
+  const Site site = operands[0]->site();
 
-  struct Pins {
-    ~Pins() {
-      for (std::size_t i = 0; i < taken; ++i) bodies[i]->unpin(context);
-    }
-    mem::ThreadContext& context;
-    std::array<TensorBody*, arity>& bodies;
-    std::size_t taken = 0;
-  } pins{context, bodies};
+  Pins<arity> pins(context);
   std::array<const void*, arity> in;
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity; ++i) {
-    mem::Storage* const storage = bodies[i]->pin(context);
-    if (storage == nullptr) throw_disposed(*bodies[i], op.name, operands[i].site());
-    ++pins.taken;
-    in[i] = static_cast<const std::byte*>(storage->data()) +
-            bodies[i]->offset * static_cast<std::int64_t>(size_of(dtype));
-    if (donor == nullptr && operands[i].may_consume() && (op.memory.reuses >> i & 1) != 0 &&
-        is_reusable(*bodies[i], *storage, result, shape)) {
+    const mem::Storage& storage = pins.take(*bodies[i], op, operands[i]->site());
+    in[i] = data_of(*bodies[i], storage);
+    if (donor == nullptr && operands[i]->may_consume() && (op.memory.reuses >> i & 1) != 0 &&
+        is_reusable(*bodies[i], storage, result, shape)) {
       donor = bodies[i];
     }
   }
@@ -135,13 +128,17 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
 
 Tensor run_elementwise(const OpRecord& op, std::span<const Operand> operands) {
   std::optional<Tensor> result;
-  if (operands.size() == 1) {
-    result = run_plain<1>(op, operands);
-  } else if (operands.size() == 2) {
-    result = run_plain<2>(op, operands);
-  }
+  if (operands.size() == 1) result = run_plain(op, operands[0]);
   if (!result) result = run_general(op, operands);
   for (const Operand& operand : operands) operand.consume();
+  return *std::move(result);
+}
+
+Tensor run_elementwise(const OpRecord& op, const Operand& a, const Operand& b) {
+  std::optional<Tensor> result = run_plain(op, a, b);
+  if (!result) result = run_general(op, std::array{a, b});
+  a.consume();
+  b.consume();
   return *std::move(result);
 }
 

@@ -10,6 +10,7 @@
 
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
+#include "tenure/tensor/pending.h"
 
 namespace tenure::eager {
 
@@ -28,6 +29,38 @@ class ViewRoom {
   static_assert(std::is_trivially_destructible_v<kernels::View>);
   alignas(kernels::View) std::byte bytes_[n * sizeof(kernels::View)];
 };
+
+/// The pins of a call on n tensors, where nothing but their data is wanted.
+template <std::size_t n>
+class Pins {
+ public:
+  explicit Pins(mem::ThreadContext& context) noexcept : context_(context) {}
+  ~Pins() {
+    for (std::size_t i = 0; i < taken_; ++i) bodies_[i]->unpin(context_);
+  }
+  Pins(const Pins&) = delete;
+  Pins& operator=(const Pins&) = delete;
+
+  /// Throws DisposedError in the name of `op`.
+  mem::Storage& take(TensorBody& body, const ops::OpRecord& op, Site site) {
+    mem::Storage* const storage = body.pin(context_);
+    if (storage == nullptr) [[unlikely]]
+      throw_disposed(body, op.name, site);
+    bodies_[taken_++] = &body;
+    return *storage;
+  }
+
+ private:
+  mem::ThreadContext& context_;
+  std::array<TensorBody*, n> bodies_;
+  std::size_t taken_ = 0;
+};
+
+/// Where the first element lies.
+inline void* data_of(const TensorBody& body, const mem::Storage& storage) {
+  return static_cast<std::byte*>(storage.data()) +
+         body.offset * static_cast<std::int64_t>(size_of(body.dtype));
+}
 
 /// The tensors of one call, pinned: their data stays while the call runs.
 class Inputs {

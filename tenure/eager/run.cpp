@@ -107,6 +107,22 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   return specs.size();
 }
 
+/// The op's direct kernel, if it takes these operands.
+std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const Operand& right) {
+  if (left.is_scalar() || right.is_scalar()) return std::nullopt;
+  TensorBody* const a = left.tensor().body_or_null();
+  TensorBody* const b = right.tensor().body_or_null();
+  Shape shape;
+  if (a == nullptr || b == nullptr || !op.direct->infer(*a, *b, shape)) return std::nullopt;
+  mem::ThreadContext& context = mem::this_thread();
+  Pins<2> pins(context);
+  const mem::Storage& a_storage = pins.take(*a, op, left.site());
+  const mem::Storage& b_storage = pins.take(*b, op, right.site());
+  PendingTensor pending(context, a->dtype, shape);
+  op.direct->run(*a, data_of(*a, a_storage), *b, data_of(*b, b_storage), pending.data());
+  return pending.finish(op.name, left.site());
+}
+
 std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
                            const Attributes& attributes, Site site, Outputs& outputs) {
   const std::size_t n = run_kernel(op, operands, attributes, site, outputs);
@@ -135,6 +151,18 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
   eager::Outputs outputs;
   eager::run_structured(op, operands, attributes, site, outputs);
   return std::move(outputs[0]);
+}
+
+Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
+  if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
+  if (op.direct != nullptr) {
+    if (std::optional<Tensor> result = eager::run_direct(op, a, b)) {
+      a.consume();
+      b.consume();
+      return *std::move(result);
+    }
+  }
+  return run_now(op, std::array{a, b}, kNoAttributes, a.site());
 }
 
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,

@@ -27,12 +27,9 @@ class Ledger {
   /// Adds a thread's tally to the shared levels and raises the peaks by its highest point.
   void settle(Tally& tally) noexcept {
     observe(tally);
-    settled_.total += tally.total_.now.load(std::memory_order_relaxed);
-    clear(tally.total_);
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      settled_.category[i] += tally.levels_[i].now.load(std::memory_order_relaxed);
-      clear(tally.levels_[i]);
-    }
+    add(settled_, tally.now());
+    tally.set_now({});
+    tally.set_highest({});
   }
 
   /// Settles this thread and looks at the others, which may have risen since they last settled.
@@ -42,29 +39,23 @@ class Ledger {
       observe(c->tally);
       // What was seen must not be seen again on top of a later level. A thread that raises its own
       // just now may miss it, within what `peak` promises.
-      lower(c->tally.total_);
-      for (Tally::Level& level : c->tally.levels_) lower(level);
+      c->tally.set_highest(c->tally.now());
     }
   }
 
   Levels now() const noexcept {
     Levels levels = settled_;
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-      levels.total += c->tally.total_.now.load(std::memory_order_relaxed);
-      for (std::size_t i = 0; i < kCategories; ++i) {
-        levels.category[i] += c->tally.levels_[i].now.load(std::memory_order_relaxed);
-      }
-    }
+    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) add(levels, c->tally.now());
     return levels;
   }
 
   static Counts sum_counts() noexcept {
     Counts counts;
     for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-      counts.tensors += c->tally.tensors_.load(std::memory_order_relaxed);
-      for (const auto& storages : c->tally.storages_) {
-        counts.storages += storages.load(std::memory_order_relaxed);
-      }
+      counts.tensors += live_tensors(*c);
+      const auto allocations = c->tally.allocations(c->serials.given());
+      const auto frees = c->tally.frees();
+      for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations[i] - frees[i];
     }
     return counts;
   }
@@ -79,38 +70,38 @@ class Ledger {
     }
     for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
       const Tally& tally = c->tally;
-      stats.tensors += tally.tensors_.load(std::memory_order_relaxed);
-      stats.allocations += tally.allocations_.load(std::memory_order_relaxed);
-      stats.frees += tally.frees_.load(std::memory_order_relaxed);
+      stats.tensors += live_tensors(*c);
       stats.foreign_bytes += tally.foreign_.load(std::memory_order_relaxed);
+      const auto allocations = tally.allocations(c->serials.given());
+      const auto frees = tally.frees();
       for (std::size_t i = 0; i < kCategories; ++i) {
-        const std::int64_t storages = tally.storages_[i].load(std::memory_order_relaxed);
-        stats.categories[i].storages += storages;
-        stats.storages += storages;
+        stats.allocations += allocations[i];
+        stats.frees += frees[i];
+        stats.categories[i].storages += allocations[i] - frees[i];
+        stats.storages += allocations[i] - frees[i];
       }
     }
   }
 
  private:
-  static void clear(Tally::Level& level) noexcept {
-    level.now.store(0, std::memory_order_relaxed);
-    level.high.store(0, std::memory_order_relaxed);
+  static std::int64_t live_tensors(const ThreadContext& context) noexcept {
+    return context.ids.given() - context.tally.tensors_ended();
   }
 
-  static void lower(Tally::Level& level) noexcept {
-    level.high.store(level.now.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  static void add(Levels& sum, const Levels& levels) noexcept {
+    sum.total += levels.total;
+    for (std::size_t i = 0; i < kCategories; ++i) sum.category[i] += levels.category[i];
   }
 
   /// Raises the watched peaks by the tally's highest point above what is live elsewhere.
   void observe(const Tally& tally) noexcept {
-    const auto rise = [](const Tally::Level& level) {
-      return std::max<std::int64_t>(
-          level.high.load(std::memory_order_relaxed) - level.now.load(std::memory_order_relaxed),
-          0);
-    };
+    const Levels high = tally.highest();
+    const Levels low = tally.now();
     Levels reached = now();
-    reached.total += rise(tally.total_);
-    for (std::size_t i = 0; i < kCategories; ++i) reached.category[i] += rise(tally.levels_[i]);
+    reached.total += std::max<std::int64_t>(high.total - low.total, 0);
+    for (std::size_t i = 0; i < kCategories; ++i) {
+      reached.category[i] += std::max<std::int64_t>(high.category[i] - low.category[i], 0);
+    }
     raise(since_reset, reached);
     for (PeakWatch* w = watches; w != nullptr; w = w->next_) raise(w->levels_, reached);
   }
@@ -124,6 +115,83 @@ class Ledger {
 
   Levels settled_;
 };
+
+std::int64_t Tally::tensors_ended() const noexcept {
+  return tensors_ended_.load(std::memory_order_relaxed) +
+         both_ended_.load(std::memory_order_relaxed);
+}
+
+Tally::PerCategory Tally::frees() const noexcept {
+  PerCategory counts{};
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    counts[i] = frees_[i].load(std::memory_order_relaxed);
+  }
+  counts[index(kMain)] += both_ended_.load(std::memory_order_relaxed);
+  return counts;
+}
+
+Tally::PerCategory Tally::allocations(std::int64_t serials) const noexcept {
+  PerCategory counts{};
+  std::int64_t others = adoptions_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    counts[i] = allocations_[i].load(std::memory_order_relaxed);
+    others += counts[i];
+  }
+  counts[index(kMain)] = serials - others;
+  return counts;
+}
+
+Levels Tally::now() const noexcept {
+  Levels levels;
+  levels.total = total_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    levels.category[i] = others_[i].load(std::memory_order_relaxed);
+  }
+  std::int64_t& main = levels.category[index(kMain)];
+  main = levels.total - main;
+  return levels;
+}
+
+Levels Tally::highest() const noexcept {
+  const std::int64_t high = high_.load(std::memory_order_relaxed);
+  Levels levels;
+  levels.total = std::max(high, total_reached_.load(std::memory_order_relaxed));
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    levels.category[i] = reached_[i].load(std::memory_order_relaxed);
+  }
+  std::int64_t& main = levels.category[index(kMain)];
+  main = std::max(main, high - others_[index(kMain)].load(std::memory_order_relaxed));
+  return levels;
+}
+
+void Tally::set_now(const Levels& levels) noexcept {
+  total_.store(levels.total, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    others_[i].store(levels.category[i], std::memory_order_relaxed);
+  }
+  others_[index(kMain)].store(levels.total - levels.category[index(kMain)],
+                              std::memory_order_relaxed);
+}
+
+void Tally::set_highest(const Levels& levels) noexcept {
+  high_.store(levels.total, std::memory_order_relaxed);
+  total_reached_.store(levels.total, std::memory_order_relaxed);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    reached_[i].store(levels.category[i], std::memory_order_relaxed);
+  }
+}
+
+void Tally::change_other(Category category, std::int64_t bytes) noexcept {
+  set_highest(highest());
+  const std::int64_t total = bump(total_, bytes);
+  const std::int64_t level = bump(others_[index(category)], bytes);
+  bump(others_[index(kMain)], bytes);
+  Counter& reached = reached_[index(category)];
+  reached.store(std::max(reached.load(std::memory_order_relaxed), level),
+                std::memory_order_relaxed);
+  high_.store(total, std::memory_order_relaxed);  // the next stretch begins here
+  if (total >= kSettleAt || total <= -kSettleAt) settle();
+}
 
 void Tally::settle() noexcept {
   Ledger& ledger = Ledger::instance();

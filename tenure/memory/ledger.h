@@ -64,37 +64,57 @@ struct Levels {
 // since it was last settled and the highest point of that; settling (every 64 KiB of change, and
 // whenever somebody reads) adds it to the shared levels under a lock and raises the peaks that are
 // watched.
+//
+// Nearly all that small ops allocate are activations. They are counted in the total alone: as long
+// as no other category changes, theirs changes as the total does. When one does, a stretch ends,
+// and what the total reached in it is noted for the activations too. Births of tensors and storages
+// are counted by the numbers they get (numbers.h).
 
 /// One thread's unsettled counts. Written by that thread alone, read by any; but for the highest
 /// points, which whoever reads lowers to where they are now.
 class Tally {
  public:
   void allocated(Category category, std::int64_t bytes) noexcept {
-    bump(allocations_, 1);
-    bump(storages_[index(category)], 1);
-    raise(levels_[index(category)], bytes);
-    if (raise(total_, bytes) >= kSettleAt) settle();
+    if (category != kMain) [[unlikely]] {
+      bump(allocations_[index(category)], 1);
+      return change_other(category, bytes);
+    }
+    const std::int64_t now = bump(total_, bytes);
+    if (now > high_.load(std::memory_order_relaxed)) high_.store(now, std::memory_order_relaxed);
+    if (now >= kSettleAt) [[unlikely]]
+      settle();
   }
   void freed(Category category, std::int64_t bytes) noexcept {
-    bump(frees_, 1);
-    bump(storages_[index(category)], -1);
-    bump(levels_[index(category)].now, -bytes);
-    bump(total_.now, -bytes);
-    if (total_.now.load(std::memory_order_relaxed) <= -kSettleAt) settle();
+    bump(frees_[index(category)], 1);
+    if (category != kMain) [[unlikely]]
+      return change_other(category, -bytes);
+    if (bump(total_, -bytes) <= -kSettleAt) [[unlikely]]
+      settle();
   }
   /// Adds the levels to the shared ones.
   void settle() noexcept;
-  void tensors(std::int64_t change) noexcept { bump(tensors_, change); }
-  void foreign(std::int64_t change) noexcept { bump(foreign_, change); }
+  void tensor_ended() noexcept { bump(tensors_ended_, 1); }
+  /// A tensor ended, and its storage with it.
+  void both_ended(Category category, std::int64_t bytes) noexcept {
+    if (category != kMain) [[unlikely]] {
+      tensor_ended();
+      return freed(category, bytes);
+    }
+    bump(both_ended_, 1);
+    if (bump(total_, -bytes) <= -kSettleAt) [[unlikely]]
+      settle();
+  }
+  void adopted(std::int64_t bytes) noexcept {
+    bump(adoptions_, 1);
+    bump(foreign_, bytes);
+  }
+  void returned(std::int64_t bytes) noexcept { bump(foreign_, -bytes); }
 
  private:
   friend class Ledger;
   static constexpr std::int64_t kSettleAt = 64 * 1024;
+  static constexpr Category kMain = Category::activation;
   using Counter = std::atomic<std::int64_t>;
-  struct Level {
-    Counter now{0};
-    Counter high{0};
-  };
 
   static std::size_t index(Category c) { return static_cast<std::size_t>(c); }
   static std::int64_t bump(Counter& counter, std::int64_t change) noexcept {
@@ -102,21 +122,33 @@ class Tally {
     counter.store(value, std::memory_order_relaxed);
     return value;
   }
-  static std::int64_t raise(Level& level, std::int64_t bytes) noexcept {
-    const std::int64_t now = bump(level.now, bytes);
-    if (now > level.high.load(std::memory_order_relaxed)) {
-      level.high.store(now, std::memory_order_relaxed);
-    }
-    return now;
-  }
+  void change_other(Category category, std::int64_t bytes) noexcept;
 
-  Level total_;
-  std::array<Level, kCategories> levels_{};
-  std::array<Counter, kCategories> storages_{};
-  Counter tensors_{0};
+  using PerCategory = std::array<std::int64_t, kCategories>;
+  /// How many storages were allocated, of all `serials` that the thread gave.
+  PerCategory allocations(std::int64_t serials) const noexcept;
+  PerCategory frees() const noexcept;
+  std::int64_t tensors_ended() const noexcept;
+  Levels now() const noexcept;
+  /// The highest points since it was settled.
+  Levels highest() const noexcept;
+  void set_now(const Levels& levels) noexcept;
+  void set_highest(const Levels& levels) noexcept;
+
+  Counter total_{0};
+  Counter high_{0};  // of the total in this stretch
+  // Of the stretches before this one.
+  Counter total_reached_{0};
+  std::array<Counter, kCategories> reached_{};
+  std::array<Counter, kCategories> others_{};  // now; the main category's place is their sum
+  // Without what both_ended_ counts, and without the main category's allocations, which are the
+  // serial numbers that nobody else got.
+  std::array<Counter, kCategories> allocations_{};
+  std::array<Counter, kCategories> frees_{};
+  Counter tensors_ended_{0};
+  Counter both_ended_{0};
+  Counter adoptions_{0};
   Counter foreign_{0};
-  Counter allocations_{0};
-  Counter frees_{0};
 };
 
 /// Counters of one moment without the pool's part: cheap enough for every iteration of a loop.

@@ -65,14 +65,20 @@ constexpr std::uint32_t bin_capacity(int bin) {
   return kBinCapacity[static_cast<std::size_t>(bin)];
 }
 
-inline void* allocate_small(ThreadContext& context, int index) {
+/// A block that this thread keeps; nullptr if it has none of that size.
+inline void* take_cached(ThreadContext& context, int index) noexcept {
   ThreadContext::Bin& bin = context.bins[index];
   FreeBlock* const block = bin.head;
   if (block == nullptr) [[unlikely]]
-    return allocate_small_slow(context, index);
+    return nullptr;
   bin.head = block->next;
   bin.count.store(bin.count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
   return block;
+}
+
+inline void* allocate_small(ThreadContext& context, int index) {
+  void* const block = take_cached(context, index);
+  return block != nullptr ? block : allocate_small_slow(context, index);
 }
 
 inline void free_small(ThreadContext& context, int index, void* p) noexcept {

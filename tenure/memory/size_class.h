@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include "tenure/base/units.h"
 
@@ -19,13 +21,27 @@ inline constexpr std::size_t kSmallLimit = 32 * KiB;
 inline constexpr int kLinearClasses = static_cast<int>(kLinearLimit / kAlignment);
 inline constexpr int kSizeClasses = kLinearClasses + 8 * 5;
 
+/// The smallest class that holds i * kAlignment bytes, at place i.
+inline constexpr auto kClassOf = [] {
+  std::array<std::uint8_t, kSmallLimit / kAlignment + 1> classes{};
+  for (std::size_t i = 1; i < classes.size(); ++i) {
+    const std::size_t bytes = i * kAlignment;
+    if (bytes <= kLinearLimit) {
+      classes[i] = static_cast<std::uint8_t>(i - 1);
+      continue;
+    }
+    const int doubling = std::bit_width(bytes - 1) - 11;  // 0 for (1 KiB, 2 KiB]
+    const std::size_t step = kLinearLimit >> 3 << doubling;
+    const std::size_t base = kLinearLimit << doubling;
+    classes[i] = static_cast<std::uint8_t>(kLinearClasses + doubling * 8 +
+                                           static_cast<int>((bytes - base - 1) / step));
+  }
+  return classes;
+}();
+
 /// The smallest class that holds `bytes`, which is in (0, kSmallLimit].
 constexpr int size_class(std::size_t bytes) {
-  if (bytes <= kLinearLimit) return static_cast<int>((bytes - 1) / kAlignment);
-  const int doubling = std::bit_width(bytes - 1) - 11;  // 0 for (1 KiB, 2 KiB]
-  const std::size_t step = kLinearLimit >> 3 << doubling;
-  const std::size_t base = kLinearLimit << doubling;
-  return kLinearClasses + doubling * 8 + static_cast<int>((bytes - base - 1) / step);
+  return kClassOf[(bytes + kAlignment - 1) / kAlignment];
 }
 
 constexpr std::size_t class_bytes(int index) {

@@ -1,29 +1,20 @@
 #include "tenure/memory/storage.h"
 
 #include <memory>
-#include <new>
 
-#include "tenure/memory/asan.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/census.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/out_of_memory.h"
-#include "tenure/memory/pool.h"
 #include "tenure/memory/recording.h"
 
 namespace tenure::mem {
 
-[[gnu::always_inline]] inline Storage* Storage::try_allocate(ThreadContext& context,
-                                                             std::size_t bytes) noexcept {
+Storage* Storage::try_allocate(ThreadContext& context, std::size_t bytes) noexcept {
   if (bytes <= kSmallLimit - sizeof(Storage)) {
     const int bin = size_class(sizeof(Storage) + bytes);
     void* const block = allocate_small(context, bin);
-    if (block == nullptr) return nullptr;
-    auto* const storage = new (block) Storage;
-    storage->bin_ = static_cast<std::uint8_t>(bin);
-    storage->data_ = storage + 1;
-    unpoison(storage->data_, bytes);
-    return storage;
+    return block == nullptr ? nullptr : with_data(block, bin, bytes);
   }
   ChunkHeap::Chunk* const chunk = heap().allocate(bytes);
   if (chunk == nullptr) return nullptr;
@@ -32,43 +23,37 @@ namespace tenure::mem {
     heap().free(chunk);
     return nullptr;
   }
-  auto* const storage = new (block) Storage;
+  auto* const storage = new (block) Storage(0);
   storage->data_ = ChunkHeap::address(chunk);
   storage->chunk_ = chunk;
   poison(static_cast<std::byte*>(storage->data_) + bytes, ChunkHeap::bytes(chunk) - bytes);
   return storage;
 }
 
-Storage* Storage::allocate(ThreadContext& context, std::size_t bytes) {
+Storage* Storage::allocate_slow(ThreadContext& context, std::size_t bytes) {
   BudgetAccount* account = nullptr;
   const bool attend = needs_attention(context);
-  if (attend) [[unlikely]] {
+  if (attend) {
     count_down_to_fault(context, bytes);
     account = BudgetAccount::charge_current(context, bytes);
   }
   Storage* storage = try_allocate(context, bytes);
-  if (storage == nullptr) [[unlikely]] {
-    storage = allocate_after_trim(context, bytes);
-    if (storage == nullptr) {
-      if (attend) BudgetAccount::refund_freed(account, bytes);
-      throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
-    }
+  if (storage == nullptr) {
+    trim();
+    storage = try_allocate(context, bytes);
   }
-  storage->bytes_ = bytes;
-  storage->category_ = context.category;
+  if (storage == nullptr) {
+    if (attend) BudgetAccount::refund_freed(account, bytes);
+    throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
+  }
   storage->budget_ = account;
-  storage->serial_ = context.next_serial();
-  context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
-  if (attend) [[unlikely]]
+  storage->begin(context, bytes);
+  if (attend) {
     record(context, {.kind = MemoryEvent::Kind::allocate,
                      .storage = storage->serial(),
                      .bytes = static_cast<std::int64_t>(bytes)});
+  }
   return storage;
-}
-
-Storage* Storage::allocate_after_trim(ThreadContext& context, std::size_t bytes) noexcept {
-  trim();
-  return try_allocate(context, bytes);
 }
 
 Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter) {
@@ -76,13 +61,13 @@ Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, D
   count_down_to_fault(context, bytes);
   void* const block = allocate_small(context, 0);
   if (block == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, sizeof(Storage), nullptr);
-  auto* const storage = new (block) Storage;
+  auto* const storage = new (block) Storage(0);
   storage->data_ = data;
   storage->bytes_ = bytes;
   storage->category_ = context.category;
   storage->deleter_ = owned.release();
-  storage->serial_ = context.next_serial();
-  context.tally.foreign(static_cast<std::int64_t>(bytes));
+  storage->serial_ = context.serials.next();
+  context.tally.adopted(static_cast<std::int64_t>(bytes));
   return storage;
 }
 
@@ -92,11 +77,9 @@ void Storage::destroy() noexcept {
     settle_accounts(context);
   if (!is_foreign()) context.tally.freed(category_, static_cast<std::int64_t>(bytes_));
   ChunkHeap::Chunk* const chunk = chunk_;
-  const int bin = bin_;
   {
     const VitalSection section(context);
-    poison(this + 1, bin_bytes(bin) - sizeof(Storage));
-    free_small(context, bin, this);
+    recycle(context);
   }
   if (chunk != nullptr) heap().free(chunk);
 }
@@ -105,7 +88,7 @@ void Storage::settle_accounts(ThreadContext& context) noexcept {
   if (is_foreign()) {
     (*deleter_)(data_);
     delete deleter_;
-    context.tally.foreign(-static_cast<std::int64_t>(bytes_));
+    context.tally.returned(static_cast<std::int64_t>(bytes_));
     return;
   }
   BudgetAccount::refund_freed(budget_, bytes_);

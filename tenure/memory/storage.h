@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <utility>
+#include <new>
 
+#include "tenure/memory/asan.h"
 #include "tenure/memory/chunk_heap.h"
 #include "tenure/memory/kinds.h"
+#include "tenure/memory/pool.h"
 #include "tenure/memory/thread_context.h"
 
 namespace tenure::mem {
@@ -19,7 +21,14 @@ class alignas(kAlignment) Storage {
   using Deleter = std::function<void(void*)>;
 
   /// A buffer of `bytes` with one reference. Throws OutOfMemory and then has changed nothing.
-  static Storage* allocate(ThreadContext& context, std::size_t bytes);
+  static Storage* allocate(ThreadContext& context, std::size_t bytes) {
+    if (bytes <= kSmallLimit - sizeof(Storage) && !needs_attention(context)) [[likely]] {
+      const int bin = size_class(sizeof(Storage) + bytes);
+      if (void* const block = take_cached(context, bin)) [[likely]]
+        return with_data(block, bin, bytes)->begin(context, bytes);
+    }
+    return allocate_slow(context, bytes);
+  }
   /// Memory of the user's, given back through `deleter` when the last reference goes.
   static Storage* adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter);
 
@@ -41,10 +50,35 @@ class alignas(kAlignment) Storage {
   /// Names the storage for good: no two of a process have the same.
   std::uint64_t serial() const noexcept { return serial_; }
 
+  /// Its end concerns nobody but its block and the ledger's counts.
+  bool is_simple() const noexcept {
+    return chunk_ == nullptr && budget_ == nullptr && deleter_ == nullptr;
+  }
+  /// Gives the block back, within a VitalSection; whoever calls it has settled the rest.
+  void recycle(ThreadContext& context) noexcept {
+    const int bin = bin_;
+    poison(this + 1, bin_bytes(bin) - sizeof(Storage));
+    free_small(context, bin, this);
+  }
+
  private:
-  Storage() = default;
+  explicit Storage(int bin) noexcept : bin_(static_cast<std::uint8_t>(bin)) {}
+  static Storage* allocate_slow(ThreadContext& context, std::size_t bytes);
   static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
-  static Storage* allocate_after_trim(ThreadContext& context, std::size_t bytes) noexcept;
+  static Storage* with_data(void* block, int bin, std::size_t bytes) noexcept {
+    auto* const storage = new (block) Storage(bin);
+    storage->data_ = storage + 1;
+    unpoison(storage->data_, bytes);
+    return storage;
+  }
+  /// Enters it in the ledger.
+  Storage* begin(ThreadContext& context, std::size_t bytes) noexcept {
+    bytes_ = bytes;
+    category_ = context.category;
+    serial_ = context.serials.next();
+    context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
+    return this;
+  }
   void destroy() noexcept;
   void settle_accounts(ThreadContext& context) noexcept;
 

@@ -1,12 +1,9 @@
 #include "tenure/memory/tenant.h"
 
 #include <mutex>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
-#include "tenure/memory/asan.h"
-#include "tenure/memory/census.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/recording.h"
@@ -32,47 +29,23 @@ const NamePath* NamePath::intern(const NamePath* parent, const std::string& name
   return &paths.try_emplace(path.text(), path).first->second;
 }
 
-void* allocate_tenant(ThreadContext& context) {
-  if (context.mailbox.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
-    receive_mail(context);
-  if (needs_attention(context)) [[unlikely]]
-    count_down_to_fault(context, kTenantSlot);
+void* allocate_tenant_slow(ThreadContext& context) {
+  receive_mail(context);
+  count_down_to_fault(context, kTenantSlot);
   void* const slot = allocate_small(context, kTenantBin);
-  if (slot == nullptr) [[unlikely]]
-    throw_out_of_memory(OutOfMemory::Cause::system, kTenantSlot, nullptr);
+  if (slot == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, kTenantSlot, nullptr);
   unpoison(slot, kTenantSlot);
   return slot;
 }
 
-void free_tenant(ThreadContext& context, void* slot) noexcept {
-  poison(static_cast<std::byte*>(slot) + kReadableWhenFree, kTenantSlot - kReadableWhenFree);
-  free_small(context, kTenantBin, slot);
-}
-
-void begin_tenancy(ThreadContext& context, Tenant& tenant, Storage* storage, const char* op,
-                   Site site, HolderKind kind) noexcept {
-  tenant.storage_.store(reinterpret_cast<std::uintptr_t>(storage), std::memory_order_relaxed);
-  tenant.handles_.store(1, std::memory_order_relaxed);
-  tenant.storage_serial_ = storage->serial();
-  tenant.owner_ = &context;
-  tenant.op_ = op;
-  tenant.created_ = site;
-  tenant.path_ = context.path;
-  tenant.kind_ = kind;
-  if (context.scope != nullptr) tenant.link(*context.scope);
-  context.tally.tensors(1);
-  const std::uint64_t id = context.next_id();
-  {
-    const VitalSection section(context);
-    tenant.id_.set(id);
-  }
-  if (needs_attention(context)) [[unlikely]]
-    record(context, {.kind = MemoryEvent::Kind::create,
-                     .tensor = id,
-                     .storage = storage->serial(),
-                     .bytes = static_cast<std::int64_t>(storage->bytes()),
-                     .op = op,
-                     .site = site});
+void Tenant::record_birth(const ThreadContext& context) const noexcept {
+  const Storage& storage = *pinned_storage();
+  record(context, {.kind = MemoryEvent::Kind::create,
+                   .tensor = id(),
+                   .storage = storage.serial(),
+                   .bytes = static_cast<std::int64_t>(storage.bytes()),
+                   .op = op_,
+                   .site = created_});
 }
 
 void Tenant::link(Scope& scope) noexcept {
@@ -104,7 +77,7 @@ Storage* Tenant::take_storage() noexcept {
   }
   auto* const storage = reinterpret_cast<Storage*>(word & ~kTags);
   if (taken) {
-    context.tally.tensors(-1);
+    context.tally.tensor_ended();
   } else {
     storage->retain();  // the disposed reference goes with the pin
   }
@@ -121,7 +94,7 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
     return false;
   }
   ThreadContext& context = this_thread();
-  context.tally.tensors(-1);
+  context.tally.tensor_ended();
   if (needs_attention(context)) [[unlikely]] {
     const auto* const storage = reinterpret_cast<const Storage*>(word);
     record(context, {.kind = MemoryEvent::Kind::dispose,
@@ -149,19 +122,33 @@ void Tenant::drop_if_unpinned() noexcept {
 
 void Tenant::end() noexcept {
   ThreadContext& context = this_thread();
-  const bool tracked = tracking_.load(std::memory_order_acquire) != Tracking::none;
-  // Tracked and not linked: its scope is disposing it, and freed foreign memory whose deleter had
-  // the last handle.
-  if (tracked && (owner_ != &context || link_ == nullptr)) [[unlikely]]
-    return end_for_owner(context);
+  if (tracking_.load(std::memory_order_acquire) != Tracking::none) {
+    // Tracked and not linked: its scope is disposing it, and freed foreign memory whose deleter had
+    // the last handle.
+    if (owner_ != &context || link_ == nullptr) [[unlikely]]
+      return end_for_owner(context);
+    unlink();
+  }
   // Nobody else knows of it any more.
+  auto* const storage = reinterpret_cast<Storage*>(storage_.load(std::memory_order_acquire));
+  if (storage == nullptr || storage->is_shared() || !storage->is_simple() ||
+      needs_attention(context) || name_.load(std::memory_order_acquire) != nullptr) {
+    return end_slowly(context);
+  }
+  context.tally.both_ended(storage->category(), static_cast<std::int64_t>(storage->bytes()));
+  const VitalSection section(context);
+  id_.set(0);
+  storage->recycle(context);
+  free_tenant(context, this);
+}
+
+void Tenant::end_slowly(ThreadContext& context) noexcept {
   if (const std::uintptr_t word = storage_.load(std::memory_order_acquire); word != 0) {
     storage_.store(0, std::memory_order_relaxed);
-    context.tally.tensors(-1);
+    context.tally.tensor_ended();
     reinterpret_cast<Storage*>(word)->release();
   }
   announce_end(context);
-  if (tracked) unlink();
   recycle(context);
 }
 
@@ -171,7 +158,7 @@ void Tenant::end() noexcept {
 void Tenant::end_for_owner(ThreadContext& context) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
   if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
-    context.tally.tensors(-1);
+    context.tally.tensor_ended();
     reinterpret_cast<Storage*>(word)->release();
   }
   announce_end(context);

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "tenure/base/site.h"
+#include "tenure/memory/asan.h"
+#include "tenure/memory/census.h"
 #include "tenure/memory/fence.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/pool.h"
@@ -25,6 +27,15 @@ class NamePath {
  private:
   const NamePath* parent_;
   std::string text_;
+};
+
+/// How a tenant comes to be.
+struct Birth {
+  ThreadContext& context;
+  Storage* storage;  ///< the caller's reference goes over to the tenant
+  const char* op;    ///< static storage duration
+  Site site;
+  HolderKind kind = HolderKind::user;
 };
 
 /// One holder of a storage, with its identity and history: a tensor, or whatever else keeps data
@@ -129,14 +140,34 @@ class Tenant {
   Storage* take_storage() noexcept;
 
  protected:
-  Tenant() = default;
+  /// With one handle. Nobody sees it before enter().
+  explicit Tenant(const Birth& birth) noexcept
+      : handles_(1),
+        kind_(birth.kind),
+        storage_(reinterpret_cast<std::uintptr_t>(birth.storage)),
+        storage_serial_(birth.storage->serial()),
+        owner_(&birth.context),
+        op_(birth.op),
+        created_(birth.site),
+        path_(birth.context.path) {}
   ~Tenant() = default;
+
+  /// Gives it its id, once the derived object is whole. From here on a census sees it, and the
+  /// innermost scope disposes it at its end.
+  void enter(ThreadContext& context) noexcept {
+    if (context.scope != nullptr) link(*context.scope);
+    const std::uint64_t id = context.ids.next();
+    {
+      const VitalSection section(context);
+      id_.set(id);
+    }
+    if (needs_attention(context)) [[unlikely]]
+      record_birth(context);
+  }
 
  private:
   friend class Census;
   friend class ::tenure::Scope;
-  friend void begin_tenancy(ThreadContext&, Tenant&, Storage*, const char*, Site,
-                            HolderKind) noexcept;
   friend void receive_mail(ThreadContext& context) noexcept;
 
   static constexpr std::uintptr_t kClosing = 1;
@@ -146,8 +177,10 @@ class Tenant {
 
   enum class Tracking : std::uint8_t { none, tracked, ended };
 
+  void record_birth(const ThreadContext& context) const noexcept;
   void drop_if_unpinned() noexcept;
   void end() noexcept;
+  void end_slowly(ThreadContext& context) noexcept;
   void end_for_owner(ThreadContext& context) noexcept;
   void announce_end(ThreadContext& context) noexcept;
   void recycle(ThreadContext& context) noexcept;
@@ -155,7 +188,7 @@ class Tenant {
   void unlink() noexcept;
 
   /// 0 while the slot has no tensor. Constructing it writes nothing: a census may be reading the
-  /// slot, and must go on finding the 0 that is there until begin_tenancy.
+  /// slot, and must go on finding the 0 that is there until enter().
   class SlotId {
    public:
     SlotId() noexcept {}  // NOLINT(modernize-use-equals-default): defaulted it would be cleared
@@ -171,35 +204,42 @@ class Tenant {
   // relies on both being in the slot's first line.
   Tenant* next_ = nullptr;  // in the scope's list
   SlotId id_;
-  std::atomic<std::uint32_t> handles_{0};
+  std::atomic<std::uint32_t> handles_;
   std::atomic<std::uint32_t> owner_pins_{0};
   std::atomic<std::uint32_t> guest_pins_{0};
-  HolderKind kind_ = HolderKind::user;
+  HolderKind kind_;
   std::atomic<Tracking> tracking_{Tracking::none};
   std::atomic<bool> kept_{false};
-  std::atomic<std::uintptr_t> storage_{0};
-  std::uint64_t storage_serial_ = 0;
-  ThreadContext* owner_ = nullptr;
+  std::atomic<std::uintptr_t> storage_;
+  std::uint64_t storage_serial_;
+  ThreadContext* owner_;
   Tenant** link_ = nullptr;  // what points to this one in the scope's list
   Tenant* next_mail_ = nullptr;
   std::uint32_t scope_depth_ = 0;
-  const char* op_ = nullptr;
+  const char* op_;
   Site created_;
-  const NamePath* path_ = nullptr;
+  const NamePath* path_;
   std::atomic<Site> disposed_{};
   std::atomic<const char*> disposed_by_{nullptr};
   std::atomic<std::string*> name_{nullptr};
 };
 
+void* allocate_tenant_slow(ThreadContext& context);
 /// Memory of kTenantSlot bytes to construct the derived object in. Throws OutOfMemory.
-void* allocate_tenant(ThreadContext& context);
+inline void* allocate_tenant(ThreadContext& context) {
+  const bool has_mail = context.mailbox.load(std::memory_order_relaxed) != nullptr;
+  void* const slot =
+      has_mail || needs_attention(context) ? nullptr : take_cached(context, kTenantBin);
+  if (slot == nullptr) [[unlikely]]
+    return allocate_tenant_slow(context);
+  unpoison(slot, kTenantSlot);
+  return slot;
+}
 /// For a slot that did not become a tenant.
-void free_tenant(ThreadContext& context, void* slot) noexcept;
-
-/// Gives the slot its identity and one handle, and takes over the caller's reference to `storage`.
-/// From here on a census sees it, and the innermost scope disposes it at its end.
-void begin_tenancy(ThreadContext& context, Tenant& tenant, Storage* storage, const char* op,
-                   Site site, HolderKind kind) noexcept;
+inline void free_tenant(ThreadContext& context, void* slot) noexcept {
+  poison(static_cast<std::byte*>(slot) + kReadableWhenFree, kTenantSlot - kReadableWhenFree);
+  free_small(context, kTenantBin, slot);
+}
 
 /// Frees the slots of tracked tensors that other threads ended.
 void receive_mail(ThreadContext& context) noexcept;

@@ -6,6 +6,7 @@
 
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/numbers.h"
 #include "tenure/memory/size_class.h"
 
 namespace tenure {
@@ -17,9 +18,6 @@ namespace tenure::mem {
 class BudgetAccount;
 class NamePath;
 class Tenant;
-
-inline std::atomic<std::uint64_t> shared_ids{1};
-inline std::atomic<std::uint64_t> shared_serials{1};
 
 /// A free block; its first word links it to the next one.
 struct FreeBlock {
@@ -41,24 +39,8 @@ struct alignas(64) ThreadContext {
   BudgetAccount* budget = nullptr;
   std::int64_t fail_after = -1;  ///< allocations until an injected fault; negative: none
 
-  /// Numbers that are unique in the process, taken from the shared counters in blocks.
-  std::uint64_t next_id() noexcept { return ids.next(); }
-  std::uint64_t next_serial() noexcept { return serials.next(); }
-
-  template <std::atomic<std::uint64_t>* shared>
-  struct Numbers {
-    std::uint64_t upcoming = 0;
-    std::uint64_t end = 0;
-    std::uint64_t next() noexcept {
-      if (upcoming == end) [[unlikely]] {
-        upcoming = shared->fetch_add(4096, std::memory_order_relaxed);
-        end = upcoming + 4096;
-      }
-      return upcoming++;
-    }
-  };
-  Numbers<&shared_ids> ids;
-  Numbers<&shared_serials> serials;
+  Numbers<&shared_ids> ids;          ///< of tensors
+  Numbers<&shared_serials> serials;  ///< of storages
 
   struct Bin {
     FreeBlock* head = nullptr;

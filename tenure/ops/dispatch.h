@@ -17,6 +17,10 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site);
 
+/// The same for an op of two operands without attributes. Copying operands would take a fifth of a
+/// small call, and short ways need no array of them.
+Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b);
+
 /// Calls an op with tensors; the first one tells where.
 inline Tensor call(const OpRecord& op, std::span<const Operand> operands,
                    const Attributes& attributes = kNoAttributes) {
@@ -25,6 +29,13 @@ inline Tensor call(const OpRecord& op, std::span<const Operand> operands,
 inline Tensor call(const OpRecord& op, std::initializer_list<Operand> operands,
                    const Attributes& attributes = kNoAttributes) {
   return call(op, std::span(operands.begin(), operands.size()), attributes);
+}
+inline Tensor call(const OpRecord& op, const Operand& x,
+                   const Attributes& attributes = kNoAttributes) {
+  return call(op, std::span(&x, 1), attributes);
+}
+inline Tensor call(const OpRecord& op, const Operand& a, const Operand& b) {
+  return run_now(op, a, b);
 }
 /// Calls an op that makes a tensor from nothing.
 inline Tensor create(const OpRecord& op, const Attributes& attributes, Site site) {

@@ -132,6 +132,14 @@ struct ElementwiseRecord {
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
 };
 
+/// A shorter way for calls on two tensors that end before views and workspaces are made.
+struct DirectKernel {
+  /// Whether it takes these inputs; then `shape` is the output's, of the inputs' type.
+  bool (*infer)(const TensorBody& a, const TensorBody& b, Shape& shape) = nullptr;
+  void (*run)(const TensorBody& a, const void* a_data, const TensorBody& b, const void* b_data,
+              void* out) = nullptr;
+};
+
 /// Everything the system may ask of an op.
 struct OpRecord {
   const char* name = nullptr;
@@ -151,6 +159,7 @@ struct OpRecord {
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
+  const DirectKernel* direct = nullptr;
   /// A composite is written in other ops instead of having a kernel.
   std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
 

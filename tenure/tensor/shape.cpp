@@ -50,7 +50,7 @@ std::string to_string(const Dims& dims) { return fmt::format("[{}]", fmt::join(d
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << to_string(dims); }
 
-std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op) {
+std::int64_t check_large_shape(const Shape& shape, std::size_t element_size, std::string_view op) {
   std::int64_t n = static_cast<std::int64_t>(element_size);
   bool zero = false;
   for (std::int64_t d : shape) {

@@ -81,9 +81,17 @@ inline std::int64_t count(const Shape& shape) {
   return n;
 }
 
+std::int64_t check_large_shape(const Shape& shape, std::size_t element_size, std::string_view op);
 /// Throws ShapeError if a dimension is negative or the elements of `size` bytes each do not fit
 /// in 63 bits, zeros left out. Returns the number of elements.
-std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op);
+inline std::int64_t check_shape(const Shape& shape, std::size_t element_size, std::string_view op) {
+  // Up to four dimensions below 2^14, negative ones not among them, cannot overflow.
+  std::uint64_t bits = 0;
+  for (const std::int64_t d : shape) bits |= static_cast<std::uint64_t>(d);
+  if (bits < 1u << 14 && shape.size() <= 4) [[likely]]
+    return count(shape);
+  return check_large_shape(shape, element_size, op);
+}
 
 /// Strides of a row-major tensor without gaps.
 inline Strides contiguous_strides(const Shape& shape) {

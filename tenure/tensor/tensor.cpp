@@ -7,6 +7,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
 
 namespace tenure {
@@ -67,47 +68,14 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
     storage->release();
     throw;
   }
-  auto* const body = new (slot) TensorBody(dtype, shape, strides, offset);
-  mem::begin_tenancy(context, *body, storage, op, site, kind);
-  return Tensor::adopt(body);
-}
-
-void PendingTensor::allocate(mem::ThreadContext& context, DType dtype, const Shape& shape) {
-  const auto bytes = static_cast<std::size_t>(count(shape)) * size_of(dtype);
-  storage_ = mem::Storage::allocate(context, bytes);
-  try {
-    slot_ = mem::allocate_tenant(context);
-  } catch (...) {
-    storage_->release();
-    throw;
-  }
-  context_ = &context;
-  donor_ = nullptr;
-  shape_ = &shape;
-  dtype_ = dtype;
-}
-
-void PendingTensor::borrow(mem::ThreadContext& context, DType dtype, const Shape& shape,
-                           TensorBody& donor) {
-  slot_ = mem::allocate_tenant(context);
-  context_ = &context;
-  storage_ = donor.pinned_storage();
-  donor_ = &donor;
-  shape_ = &shape;
-  dtype_ = dtype;
+  return Tensor::adopt(new (slot) TensorBody(
+      {.context = context, .storage = storage, .op = op, .site = site, .kind = kind}, dtype, shape,
+      strides, offset));
 }
 
 void PendingTensor::abandon() noexcept {
   mem::free_tenant(*context_, slot_);
   if (donor_ == nullptr) storage_->release();
-}
-
-Tensor PendingTensor::finish(const char* op, Site site) noexcept {
-  if (donor_ != nullptr) donor_->take_storage();
-  auto* const body = new (slot_) TensorBody(dtype_, *shape_);
-  slot_ = nullptr;
-  mem::begin_tenancy(*context_, *body, storage_, op, site, HolderKind::user);
-  return Tensor::adopt(body);
 }
 
 void throw_disposed(const TensorBody& body, const char* user, Site site) {

@@ -18,20 +18,27 @@ namespace tenure {
 /// The tensor behind the handles: its identity and storage (Tenant), and how to read the data.
 class TensorBody final : public mem::Tenant {
  public:
-  TensorBody(DType dtype, const Shape& shape, const Strides& strides, std::int64_t offset)
-      : shape(shape),
+  TensorBody(const mem::Birth& birth, DType dtype, const Shape& shape, const Strides& strides,
+             std::int64_t offset) noexcept
+      : Tenant(birth),
+        shape(shape),
         strides(strides),
         offset(offset),
         dtype(dtype),
-        contiguous(tenure::is_contiguous(shape, strides)) {}
+        contiguous(tenure::is_contiguous(shape, strides)) {
+    enter(birth.context);
+  }
 
   /// Contiguous, from the storage's beginning.
-  TensorBody(DType dtype, const Shape& shape)
-      : shape(shape),
+  TensorBody(const mem::Birth& birth, DType dtype, const Shape& shape) noexcept
+      : Tenant(birth),
+        shape(shape),
         strides(contiguous_strides(shape)),
         offset(0),
         dtype(dtype),
-        contiguous(true) {}
+        contiguous(true) {
+    enter(birth.context);
+  }
 
   Shape shape;
   Strides strides;      ///< in elements
@@ -142,43 +149,6 @@ class Tensor {
 Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dtype,
                    const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
                    Site site, HolderKind kind = HolderKind::user);
-/// A tensor in the making: everything that can fail happens before its data is written, so that a
-/// kernel may overwrite an input that the new tensor takes over. The shape is borrowed.
-class PendingTensor {
- public:
-  PendingTensor() noexcept {}  // NOLINT(modernize-use-equals-default): members stay undefined
-  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape) {
-    allocate(context, dtype, shape);
-  }
-  PendingTensor(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
-  ~PendingTensor() {
-    if (slot_ != nullptr) [[unlikely]]
-      abandon();
-  }
-  PendingTensor(const PendingTensor&) = delete;
-  PendingTensor& operator=(const PendingTensor&) = delete;
-
-  /// With a new storage. Throws OutOfMemory.
-  void allocate(mem::ThreadContext& context, DType dtype, const Shape& shape);
-  void allocate(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
-  /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
-  /// caller has, pinned until finish(). It stays the donor's until finish(). Throws OutOfMemory.
-  void borrow(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor);
-
-  bool is_ready() const noexcept { return slot_ != nullptr; }
-  void* data() const noexcept { return storage_->data(); }
-  Tensor finish(const char* op, Site site) noexcept;
-
- private:
-  void abandon() noexcept;
-
-  void* slot_ = nullptr;
-  mem::ThreadContext* context_;
-  mem::Storage* storage_;
-  TensorBody* donor_;
-  const Shape* shape_;
-  DType dtype_;
-};
 
 /// Throws DisposedError: `user` at `site` wanted the data of `body`.
 [[noreturn]] void throw_disposed(const TensorBody& body, const char* user, Site site);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tenure/memory/thread_context.h"
-#include "tenure/tensor/tensor.h"
+#include "tenure/tensor/pending.h"
 
 // Tensors for tests, made without any op.
 

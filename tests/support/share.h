@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tenure/memory/thread_context.h"
-#include "tenure/tensor/tensor.h"
+#include "tenure/tensor/pending.h"
 
 // Tensors that share, lack or borrow their memory, made without any op; and threads.
 

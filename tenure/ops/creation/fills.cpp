@@ -330,7 +330,7 @@ Tensor eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType 
   return create(record<ops::Eye>(), Attributes(n, m.value_or(n), k, dtype), site);
 }
 Tensor one_hot(const Operand& indices, std::int64_t depth, DType dtype) {
-  return ops::call(record<ops::OneHot>(), {indices}, Attributes(depth, dtype));
+  return ops::call(record<ops::OneHot>(), indices, Attributes(depth, dtype));
 }
 
 }  // namespace tenure

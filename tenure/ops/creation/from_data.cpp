@@ -8,6 +8,7 @@
 
 #include "tenure/ops/creation.h"
 #include "tenure/ops/types.h"
+#include "tenure/tensor/pending.h"
 
 namespace tenure {
 namespace {
@@ -144,9 +145,8 @@ Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t byte
     mem::free_tenant(context, slot);
     throw;
   }
-  auto* const body = new (slot) TensorBody(dtype, shape, contiguous_strides(shape), 0);
-  mem::begin_tenancy(context, *body, storage, "from_memory", site, HolderKind::user);
-  return Tensor::adopt(body);
+  return Tensor::adopt(new (slot) TensorBody(
+      {.context = context, .storage = storage, .op = "from_memory", .site = site}, dtype, shape));
 }
 
 }  // namespace tenure

@@ -236,7 +236,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(activation_family()[index_of<Op>(HWY_NAMESPACE::Activations())], {operands...});
+  return call(activation_family()[index_of<Op>(HWY_NAMESPACE::Activations())], operands...);
 }
 
 }  // namespace

@@ -254,7 +254,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(arithmetic_family()[index_of<Op>(HWY_NAMESPACE::Arithmetic())], {operands...});
+  return call(arithmetic_family()[index_of<Op>(HWY_NAMESPACE::Arithmetic())], operands...);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(comparison_family()[index_of<Op>(HWY_NAMESPACE::Comparisons())], {operands...});
+  return call(comparison_family()[index_of<Op>(HWY_NAMESPACE::Comparisons())], operands...);
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(exponential_family()[index_of<Op>(HWY_NAMESPACE::Exponentials())], {operands...});
+  return call(exponential_family()[index_of<Op>(HWY_NAMESPACE::Exponentials())], operands...);
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(logic_family()[index_of<Op>(HWY_NAMESPACE::LogicAndBits())], {operands...});
+  return call(logic_family()[index_of<Op>(HWY_NAMESPACE::LogicAndBits())], operands...);
 }
 
 }  // namespace

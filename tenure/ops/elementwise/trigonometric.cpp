@@ -191,7 +191,7 @@ namespace {
 
 template <class Op, class... Operands>
 Tensor run(const Operands&... operands) {
-  return call(trigonometric_family()[index_of<Op>(HWY_NAMESPACE::Trigonometric())], {operands...});
+  return call(trigonometric_family()[index_of<Op>(HWY_NAMESPACE::Trigonometric())], operands...);
 }
 
 }  // namespace

@@ -312,26 +312,26 @@ Tensor pad(const Operand& x, const std::vector<std::pair<std::int64_t, std::int6
     before.push_back(first);
     after.push_back(second);
   }
-  return call(record<ops::Pad>(), {x},
+  return call(record<ops::Pad>(), x,
               Attributes(before, after, static_cast<std::int64_t>(mode), ops::to_attribute(value)));
 }
 Tensor tile(const Operand& x, const Dims& times) {
-  return call(record<ops::Tile>(), {x}, Attributes(times));
+  return call(record<ops::Tile>(), x, Attributes(times));
 }
 Tensor repeat(const Operand& x, std::int64_t times, int axis) {
-  return call(record<ops::Repeat>(), {x}, Attributes(times, std::int64_t{axis}));
+  return call(record<ops::Repeat>(), x, Attributes(times, std::int64_t{axis}));
 }
 Tensor roll(const Operand& x, std::int64_t shift, int axis) {
   return roll(x, Dims{shift}, Axes{axis});
 }
 Tensor roll(const Operand& x, const Dims& shifts, const Axes& axes) {
-  return call(record<ops::Roll>(), {x}, Attributes(shifts, axes));
+  return call(record<ops::Roll>(), x, Attributes(shifts, axes));
 }
 Tensor tril(const Operand& x, std::int64_t k) {
-  return call(record<ops::Tril>(), {x}, Attributes(k));
+  return call(record<ops::Tril>(), x, Attributes(k));
 }
 Tensor triu(const Operand& x, std::int64_t k) {
-  return call(record<ops::Triu>(), {x}, Attributes(k));
+  return call(record<ops::Triu>(), x, Attributes(k));
 }
 
 }  // namespace tenure

@@ -290,6 +290,6 @@ Tensor mask_select(const Operand& x, const Operand& mask) {
   return call(record<ops::MaskSelect>(), {x, mask});
 }
 
-Tensor nonzero(const Operand& x) { return call(record<ops::Nonzero>(), {x}); }
+Tensor nonzero(const Operand& x) { return call(record<ops::Nonzero>(), x); }
 
 }  // namespace tenure

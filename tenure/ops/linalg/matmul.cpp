@@ -90,6 +90,30 @@ struct Matmul {
     const View b = as_matrix(k.in[1], 1);
     kernels::matmul(a, b, output_of(a, b, k), k.workspace);
   }
+  /// Two small matrices. What it does not take, or is wrong, goes the general way.
+  static bool infer_direct(const TensorBody& a, const TensorBody& b, Shape& shape) {
+    if (a.shape.size() != 2 || b.shape.size() != 2 || a.dtype != b.dtype) return false;
+    const kernels::Gemm gemm = gemm_of(a, b);
+    if (gemm.k != b.shape[0] || !kernels::plain_gemm_takes(a.dtype, gemm)) return false;
+    shape.push_back(gemm.m);
+    shape.push_back(gemm.n);
+    return true;
+  }
+  static void run_direct(const TensorBody& a, const void* a_data, const TensorBody& b,
+                         const void* b_data, void* out) {
+    kernels::plain_gemm(a.dtype, gemm_of(a, b), a_data, b_data, out);
+  }
+  static kernels::Gemm gemm_of(const TensorBody& a, const TensorBody& b) {
+    return {.m = a.shape[0],
+            .n = b.shape[1],
+            .k = a.shape[1],
+            .a_row = a.strides[0],
+            .a_column = a.strides[1],
+            .b_row = b.strides[0],
+            .b_column = b.strides[1],
+            .c_row = b.shape[1]};
+  }
+  static constexpr DirectKernel direct{.infer = infer_direct, .run = run_direct};
   static View output_of(const View& a, const View& b, const Kernel& k) {
     View out = k.out[0];
     out.shape = matrix_shape(a.shape, b.shape);
@@ -153,9 +177,10 @@ Tensor matmul(const Operand& a, const Operand& b) {
   if (a.is_scalar() || b.is_scalar()) {
     throw ShapeError(op.name, "a number has no product with a matrix; use mul");
   }
-  const DType type =
-      promote(a.tensor().body(op.name, a.site()).dtype, b.tensor().body(op.name, b.site()).dtype);
-  if (a.tensor().dtype() == b.tensor().dtype()) return ops::call(op, {a, b});
+  const DType a_type = a.tensor().body(op.name, a.site()).dtype;
+  const DType b_type = b.tensor().body(op.name, b.site()).dtype;
+  if (a_type == b_type) return ops::call(op, a, b);
+  const DType type = promote(a_type, b_type);
   const auto converted = [&](const Operand& x) {
     return x.tensor().dtype() == type ? x.tensor() : cast(Operand(x.tensor(), x.site()), type);
   };

@@ -129,7 +129,7 @@ namespace {
 
 template <class Op>
 Tensor along(const Operand& x, int axis) {
-  return ops::call(ops::record<Op>(), {x}, ops::Attributes(std::int64_t{axis}));
+  return ops::call(ops::record<Op>(), x, ops::Attributes(std::int64_t{axis}));
 }
 
 }  // namespace

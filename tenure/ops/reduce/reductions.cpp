@@ -192,7 +192,7 @@ namespace {
 
 template <class Op>
 Tensor reduced(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::call(ops::record<Op>(), {x}, ops::Attributes(axes, keepdims));
+  return ops::call(ops::record<Op>(), x, ops::Attributes(axes, keepdims));
 }
 Axes axes_of(std::optional<int> axis) { return axis ? Axes{*axis} : Axes{}; }
 

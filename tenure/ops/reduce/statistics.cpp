@@ -138,16 +138,16 @@ using ops::call;
 using ops::record;
 
 Tensor var(const Operand& x, const Axes& axes, bool keepdims, double correction) {
-  return call(record<ops::Var>(), {x}, Attributes(axes, keepdims, correction));
+  return call(record<ops::Var>(), x, Attributes(axes, keepdims, correction));
 }
 Tensor stddev(const Operand& x, const Axes& axes, bool keepdims, double correction) {
-  return call(record<ops::StdDev>(), {x}, Attributes(axes, keepdims, correction));
+  return call(record<ops::StdDev>(), x, Attributes(axes, keepdims, correction));
 }
 Tensor logsumexp(const Operand& x, const Axes& axes, bool keepdims) {
-  return call(record<ops::LogSumExp>(), {x}, Attributes(axes, keepdims));
+  return call(record<ops::LogSumExp>(), x, Attributes(axes, keepdims));
 }
 Tensor norm(const Operand& x, double order, const Axes& axes, bool keepdims) {
-  return call(record<ops::Norm>(), {x}, Attributes(order, axes, keepdims));
+  return call(record<ops::Norm>(), x, Attributes(order, axes, keepdims));
 }
 
 }  // namespace tenure

@@ -304,7 +304,7 @@ using ops::call;
 using ops::record;
 
 Tensor reshape(const Operand& x, const Shape& shape) {
-  return call(record<ops::Reshape>(), {x}, Attributes(shape));
+  return call(record<ops::Reshape>(), x, Attributes(shape));
 }
 
 Tensor flatten(const Operand& x, int first, int last) {
@@ -325,10 +325,10 @@ Tensor flatten(const Operand& x, int first, int last) {
   return reshape(x, shape);
 }
 
-Tensor clone(const Operand& x) { return call(record<ops::Clone>(), {x}); }
-Tensor contiguous(const Operand& x) { return call(record<ops::Contiguous>(), {x}); }
+Tensor clone(const Operand& x) { return call(record<ops::Clone>(), x); }
+Tensor contiguous(const Operand& x) { return call(record<ops::Contiguous>(), x); }
 Tensor cast(const Operand& x, DType dtype) {
-  return call(record<ops::Cast>(), {x}, Attributes(dtype));
+  return call(record<ops::Cast>(), x, Attributes(dtype));
 }
 
 Tensor concat(const OperandList& tensors, int axis) {

@@ -189,13 +189,13 @@ Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
       Attributes(std::int64_t{axis}, ops::slice_position(start), ops::slice_position(stop), step));
 }
 Tensor select(const Operand& x, int axis, std::int64_t index) {
-  return call(record<ops::Select>(), {x}, Attributes(std::int64_t{axis}, index));
+  return call(record<ops::Select>(), x, Attributes(std::int64_t{axis}, index));
 }
 Tensor diagonal(const Operand& x, int a, int b) {
-  return call(record<ops::Diagonal>(), {x}, Attributes(std::int64_t{a}, std::int64_t{b}));
+  return call(record<ops::Diagonal>(), x, Attributes(std::int64_t{a}, std::int64_t{b}));
 }
 Tensor flip(const Operand& x, const Axes& axes) {
-  return call(record<ops::Flip>(), {x}, Attributes(axes));
+  return call(record<ops::Flip>(), x, Attributes(axes));
 }
 
 namespace {

@@ -179,19 +179,19 @@ using ops::call;
 using ops::record;
 
 Tensor transpose(const Operand& x, int a, int b) {
-  return call(record<ops::Transpose>(), {x}, Attributes(std::int64_t{a}, std::int64_t{b}));
+  return call(record<ops::Transpose>(), x, Attributes(std::int64_t{a}, std::int64_t{b}));
 }
 Tensor permute(const Operand& x, const Axes& order) {
-  return call(record<ops::Permute>(), {x}, Attributes(order));
+  return call(record<ops::Permute>(), x, Attributes(order));
 }
 Tensor squeeze(const Operand& x, const Axes& axes) {
-  return call(record<ops::Squeeze>(), {x}, Attributes(axes));
+  return call(record<ops::Squeeze>(), x, Attributes(axes));
 }
 Tensor expand_dims(const Operand& x, int axis) {
-  return call(record<ops::ExpandDims>(), {x}, Attributes(std::int64_t{axis}));
+  return call(record<ops::ExpandDims>(), x, Attributes(std::int64_t{axis}));
 }
 Tensor broadcast_to(const Operand& x, const Shape& shape) {
-  return call(record<ops::BroadcastTo>(), {x}, Attributes(shape));
+  return call(record<ops::BroadcastTo>(), x, Attributes(shape));
 }
 
 }  // namespace tenure

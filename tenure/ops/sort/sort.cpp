@@ -236,17 +236,17 @@ using ops::record;
 using ops::run_many_now;
 
 Tensor sort(const Operand& x, int axis, bool descending) {
-  return call(record<ops::Sort>(), {x}, Attributes(std::int64_t{axis}, descending));
+  return call(record<ops::Sort>(), x, Attributes(std::int64_t{axis}, descending));
 }
 Tensor argsort(const Operand& x, int axis, bool descending) {
-  return call(record<ops::Argsort>(), {x}, Attributes(std::int64_t{axis}, descending));
+  return call(record<ops::Argsort>(), x, Attributes(std::int64_t{axis}, descending));
 }
 TopK topk(const Operand& x, std::int64_t k, int axis, bool largest) {
   std::vector<Tensor> out = run_many_now(record<ops::TopKOp>(), {&x, 1},
                                          Attributes(k, std::int64_t{axis}, largest), x.site());
   return {.values = std::move(out[0]), .indices = std::move(out[1])};
 }
-Tensor unique(const Operand& x) { return call(record<ops::UniqueOp>(), {x}); }
+Tensor unique(const Operand& x) { return call(record<ops::UniqueOp>(), x); }
 Unique unique_all(const Operand& x) {
   std::vector<Tensor> out =
       run_many_now(record<ops::UniqueAll>(), {&x, 1}, ops::kNoAttributes, x.site());

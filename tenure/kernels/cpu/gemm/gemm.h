@@ -24,6 +24,11 @@ struct Gemm {
   std::int64_t c_row = 0;  ///< c's columns are contiguous
 };
 
+/// Whether plain_gemm is the way for this product: a native type, little work, not empty.
+bool plain_gemm_takes(DType dtype, const Gemm& shape);
+/// One product of float32 or float64 without a library: gemv or small_gemm.
+void plain_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
+
 /// float32 or float64 without a library, for products that end before a library has begun, and for
 /// types that it lacks. Needs no workspace.
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);

@@ -12,7 +12,7 @@ namespace tenure::kernels {
 namespace {
 
 /// Up to this many multiplications the library's call costs more than it saves.
-constexpr double kLibraryAbove = 64.0 * 64 * 64;
+constexpr std::int64_t kLibraryAbove = 64 * 64 * 64;
 #ifdef TENURE_OPENMP
 constexpr bool kUseLibrary = true;
 #else
@@ -129,8 +129,8 @@ Route choose_route(const View& a, const View& b, const View& out) {
   }
   route.plan = make_plan(ca, cb, out);
   const Gemm& g = route.plan.gemm;
-  route.library =
-      kUseLibrary && compute == DType::float32 && work_of(g) > kLibraryAbove && !gemv_takes(g);
+  route.library = kUseLibrary && compute == DType::float32 &&
+                  work_of(g) > static_cast<double>(kLibraryAbove) && !gemv_takes(g);
   if (route.library && !library_takes(g.m, g.k, g.a_row, g.a_column)) route.copy_a = true;
   if (route.library && !library_takes(g.k, g.n, g.b_row, g.b_column)) route.copy_b = true;
   if (route.copy_a) ca = contiguous_like(a, compute, nullptr);
@@ -176,12 +176,6 @@ void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   }
 }
 
-/// A native type without the library.
-void own_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c) {
-  if (gemv_takes(g)) return gemv(dtype, g, a, b, c);
-  small_gemm(dtype, g, a, b, c);
-}
-
 void run_one(const Route& route, DType dtype, const std::byte* a, const std::byte* b, std::byte* c,
              std::span<std::byte> workspace) {
   const Gemm& g = route.plan.gemm;
@@ -189,7 +183,7 @@ void run_one(const Route& route, DType dtype, const std::byte* a, const std::byt
     return library_gemm(g, reinterpret_cast<const float*>(a), reinterpret_cast<const float*>(b),
                         reinterpret_cast<float*>(c), workspace);
   }
-  if (is_native(dtype)) return own_gemm(dtype, g, a, b, c);
+  if (is_native(dtype)) return plain_gemm(dtype, g, a, b, c);
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       integer_gemm(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
@@ -200,31 +194,25 @@ void run_one(const Route& route, DType dtype, const std::byte* a, const std::byt
   });
 }
 
-/// Two small matrices of a native type, the case where planning would take longer than computing.
-bool is_small(const View& a, const View& b) {
-  return a.shape.size() == 2 && b.shape.size() == 2 && is_native(a.dtype) &&
-         static_cast<double>(a.count()) * static_cast<double>(b.shape[1]) <= kLibraryAbove;
-}
-
 }  // namespace
 
+bool plain_gemm_takes(DType dtype, const Gemm& g) {
+  const auto fits = [](std::int64_t d) { return d > 0 && d <= kLibraryAbove; };
+  return is_native(dtype) && fits(g.m) && fits(g.n) && fits(g.k) &&
+         g.m * g.n * g.k <= kLibraryAbove;
+}
+
+void plain_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c) {
+  if (gemv_takes(g)) return gemv(dtype, g, a, b, c);
+  small_gemm(dtype, g, a, b, c);
+}
+
 std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
-  return is_small(a, b) || out.count() == 0 ? 0 : choose_route(a, b, out).bytes();
+  return out.count() == 0 ? 0 : choose_route(a, b, out).bytes();
 }
 
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
   if (out.count() == 0) return;
-  if (is_small(a, b)) {
-    const Gemm gemm{.m = a.shape[0],
-                    .n = b.shape[1],
-                    .k = a.shape[1],
-                    .a_row = a.strides[0],
-                    .a_column = a.strides[1],
-                    .b_row = b.strides[0],
-                    .b_column = b.strides[1],
-                    .c_row = b.shape[1]};
-    return own_gemm(a.dtype, gemm, a.data, b.data, out.data);
-  }
   const Route route = choose_route(a, b, out);
   std::byte* room = workspace.data();
   const auto take = [&room](std::size_t bytes) { return std::exchange(room, room + bytes); };

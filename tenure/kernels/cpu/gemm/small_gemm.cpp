@@ -17,16 +17,19 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // The product goes strip by strip: `width` vectors of columns of b, kDepth rows at a time. Every
-// block of kRows rows of a passes over them with its results in registers. Where several blocks do,
-// and the rows of b are far apart, the strip is packed first.
-constexpr std::int64_t kRows = HWY_TARGET <= HWY_AVX3 ? 8 : 6;  // as many as registers hold
+// block of kRows<width> rows of a passes over them with its results in registers. Where several
+// blocks do, and the rows of b are far apart, the strip is packed first.
+
+/// As many as registers hold.
+template <int width>
+constexpr std::int64_t kRows = width == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kNear = 32 * 1024;  // bytes from the first row of a strip to the last
 constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
 
-template <class T, int width>
+template <class D, int width>
 struct Strip {
-  using D = hn::ScalableTag<T>;
+  using T = hn::TFromD<D>;
   static constexpr std::size_t kMaxColumns = width * HWY_MAX_BYTES / sizeof(T);
 
   const Gemm& shape;
@@ -112,7 +115,8 @@ struct Strip {
   HWY_INLINE void all_rows(std::int64_t k0, std::int64_t depth, const T* from_b,
                            std::int64_t step) const {
     std::int64_t row = 0;
-    for (; row + kRows <= shape.m; row += kRows) block<kRows, add>(k0, depth, row, from_b, step);
+    constexpr std::int64_t rows = kRows<width>;
+    for (; row + rows <= shape.m; row += rows) block<rows, add>(k0, depth, row, from_b, step);
     for (; row + 2 <= shape.m; row += 2) block<2, add>(k0, depth, row, from_b, step);
     for (; row < shape.m; ++row) block<1, add>(k0, depth, row, from_b, step);
   }
@@ -121,8 +125,8 @@ struct Strip {
     HWY_ALIGN T packed[kDepth * kMaxColumns];
     const std::int64_t extent =
         std::min(kDepth, shape.k) * std::abs(shape.b_row) * std::int64_t{sizeof(T)};
-    const bool in_place =
-        shape.b_column == 1 && (shape.m <= kRows || extent <= kNear) && (kMasksAreSafe || full());
+    const bool in_place = shape.b_column == 1 && (shape.m <= kRows<width> || extent <= kNear) &&
+                          (kMasksAreSafe || full());
     for (std::int64_t k0 = 0; k0 == 0 || k0 < shape.k; k0 += kDepth) {
       const std::int64_t depth = std::min(kDepth, shape.k - k0);
       if (!in_place) pack(k0, depth, packed);
@@ -139,15 +143,19 @@ struct Strip {
 
 template <class T>
 void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  if (shape.n <= lanes) return Strip<T, 1>{shape, a, b, c, 0, shape.n}.run();
+  using D = hn::ScalableTag<T>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  if constexpr (HWY_TARGET <= HWY_AVX3) {  // Some processors do half a vector twice as fast.
+    if (shape.n <= lanes / 2) return Strip<hn::Half<D>, 1>{shape, a, b, c, 0, shape.n}.run();
+  }
+  if (shape.n <= lanes) return Strip<D, 1>{shape, a, b, c, 0, shape.n}.run();
   const std::int64_t columns = 2 * lanes;
   const std::int64_t strips = (shape.n + columns - 1) / columns;
   const double work = static_cast<double>(shape.m) * static_cast<double>(shape.k * columns);
   const auto grain = static_cast<std::int64_t>(std::max(1.0, 1e6 / work));
   parallel_for(strips, grain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     for (std::int64_t s = begin; s < end; ++s) {
-      Strip<T, 2>{shape, a, b, c, s * columns, std::min(columns, shape.n - s * columns)}.run();
+      Strip<D, 2>{shape, a, b, c, s * columns, std::min(columns, shape.n - s * columns)}.run();
     }
   });
 }
