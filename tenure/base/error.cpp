@@ -77,6 +77,23 @@ DisposedError::DisposedError(Facts facts) : Error(disposed_text(facts)), facts_(
 OutOfMemory::OutOfMemory(Facts facts)
     : Error(out_of_memory_text(facts)), facts_(std::move(facts)) {}
 
+SymbolError::SymbolError(std::string_view user, const std::string& symbol,
+                         const std::string& problem, Site created, Site used)
+    : Error(fmt::format("{}: {} {}\n  created at {}\n  used    at {}", user, symbol, problem,
+                        to_string(created), to_string(used))),
+      symbol_(symbol),
+      created_(created),
+      used_(used) {}
+
+ClosedError::ClosedError(const std::string& what, Site closed, Site used)
+    : Error(fmt::format("{} is closed\n  closed at {}\n  used   at {}", what, to_string(closed),
+                        to_string(used))),
+      closed_(closed),
+      used_(used) {}
+
+GraphError::GraphError(const std::string& problem, Site site)
+    : Error(fmt::format("{}\n  at {}", problem, to_string(site))), site_(site) {}
+
 LeakError::LeakError(const std::string& text, std::vector<Growth> growing)
     : Error(text), growing_(std::move(growing)) {}
 

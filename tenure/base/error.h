@@ -103,6 +103,47 @@ class DisposedError : public Error {
   Facts facts_;
 };
 
+/// A symbolic tensor was asked for data, or used where its graph or trace does not reach.
+class SymbolError : public Error {
+ public:
+  SymbolError(std::string_view user, const std::string& symbol, const std::string& problem,
+              Site created, Site used);
+
+  /// What it stands for: `placeholder "x" of graph "model"`.
+  const std::string& symbol() const { return symbol_; }
+  Site created() const { return created_; }
+  Site used() const { return used_; }
+
+ private:
+  std::string symbol_;
+  Site created_;
+  Site used_;
+};
+
+/// A session was used after close().
+class ClosedError : public Error {
+ public:
+  ClosedError(const std::string& what, Site closed, Site used);
+
+  Site closed() const { return closed_; }
+  Site used() const { return used_; }
+
+ private:
+  Site closed_;
+  Site used_;
+};
+
+/// A graph cannot be built or run as asked: it is final, a feed is missing, a name is taken.
+class GraphError : public Error {
+ public:
+  GraphError(const std::string& problem, Site site);
+
+  Site site() const { return site_; }
+
+ private:
+  Site site_;
+};
+
 /// A group of live tensors made by one op on one source line.
 struct HolderGroup {
   std::string op;

@@ -5,6 +5,7 @@
 
 #include "tenure/eager/inputs.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/types.h"
 
 namespace tenure::eager {
@@ -124,19 +125,27 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   return pending.finish(op.name, operands[0].site());
 }
 
+/// Whatever has no short way. A graph takes calls on its symbols over.
+Tensor run_or_record(const OpRecord& op, std::span<const Operand> operands) {
+  if (ops::Recorder* const recorder = ops::recorder_of(op, operands)) {
+    return recorder->record(op, operands, ops::kNoAttributes, operands[0].site()).front();
+  }
+  return run_general(op, operands);
+}
+
 }  // namespace
 
 Tensor run_elementwise(const OpRecord& op, std::span<const Operand> operands) {
   std::optional<Tensor> result;
   if (operands.size() == 1) result = run_plain(op, operands[0]);
-  if (!result) result = run_general(op, operands);
+  if (!result) result = run_or_record(op, operands);
   for (const Operand& operand : operands) operand.consume();
   return *std::move(result);
 }
 
 Tensor run_elementwise(const OpRecord& op, const Operand& a, const Operand& b) {
   std::optional<Tensor> result = run_plain(op, a, b);
-  if (!result) result = run_general(op, std::array{a, b});
+  if (!result) result = run_or_record(op, std::array{a, b});
   a.consume();
   b.consume();
   return *std::move(result);

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -7,6 +5,8 @@
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/dispatch.h"
+#include "tenure/ops/recorder.h"
+#include "tenure/ops/types.h"
 
 namespace tenure::eager {
 namespace {
@@ -17,11 +17,6 @@ using ops::OpRecord;
 
 constexpr std::size_t kMaxOutputs = ops::Specs::kMax;
 using Outputs = std::array<Tensor, kMaxOutputs>;
-
-void require_type(const OpRecord& op, std::span<const kernels::View> in) {
-  if (in.empty() || op.takes(in[0].dtype)) return;
-  throw DTypeError(op.name, fmt::format("does not take {}", name_of(in[0].dtype)));
-}
 
 Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& spec, Site site) {
   TensorBody& source = inputs.body(0);
@@ -65,7 +60,7 @@ bool is_repeated(const Inputs& inputs, std::size_t i) {
 std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
                        const Attributes& attributes, Site site, Outputs& outputs) {
   const Inputs inputs(op, operands);
-  require_type(op, inputs.views());
+  if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
   Kernel kernel{
       .op = op.name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
   if (op.view != nullptr) {
@@ -113,13 +108,18 @@ std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const 
   TensorBody* const a = left.tensor().body_or_null();
   TensorBody* const b = right.tensor().body_or_null();
   Shape shape;
-  if (a == nullptr || b == nullptr || !op.direct->infer(*a, *b, shape)) return std::nullopt;
+  if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr) {
+    return std::nullopt;
+  }
+  const ops::Look a_look{a->dtype, a->shape, a->strides};
+  const ops::Look b_look{b->dtype, b->shape, b->strides};
+  if (!op.direct->infer(a_look, b_look, shape)) return std::nullopt;
   mem::ThreadContext& context = mem::this_thread();
   Pins<2> pins(context);
   const mem::Storage& a_storage = pins.take(*a, op, left.site());
   const mem::Storage& b_storage = pins.take(*b, op, right.site());
   PendingTensor pending(context, a->dtype, shape);
-  op.direct->run(*a, data_of(*a, a_storage), *b, data_of(*b, b_storage), pending.data());
+  op.direct->run(a_look, data_of(*a, a_storage), b_look, data_of(*b, b_storage), pending.data());
   return pending.finish(op.name, left.site());
 }
 
@@ -133,7 +133,10 @@ std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands
 /// Wrong inputs are errors of the composite, not of the ops that it is written in.
 std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> operands,
                                   const Attributes& attributes) {
-  require_type(op, Inputs(op, operands).views());
+  if (ops::recorder_of(op, operands) == nullptr) {
+    const Inputs inputs(op, operands);
+    ops::require_type(op, inputs.body(0).dtype);
+  }
   return op.expand(operands, attributes);
 }
 
@@ -147,6 +150,9 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
   if (op.elementwise != nullptr) return eager::run_elementwise(op, operands);
   if (op.expand != nullptr) {
     return std::move(eager::run_composite(op, operands, attributes).front());
+  }
+  if (Recorder* const recorder = recorder_of(op, operands)) {
+    return std::move(recorder->record(op, operands, attributes, site).front());
   }
   eager::Outputs outputs;
   eager::run_structured(op, operands, attributes, site, outputs);
@@ -167,7 +173,11 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
+  if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
   if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
+  if (Recorder* const recorder = recorder_of(op, operands)) {
+    return recorder->record(op, operands, attributes, site);
+  }
   eager::Outputs outputs;
   const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
   return {std::make_move_iterator(outputs.begin()),

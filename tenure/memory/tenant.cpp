@@ -39,6 +39,7 @@ void* allocate_tenant_slow(ThreadContext& context) {
 }
 
 void Tenant::record_birth(const ThreadContext& context) const noexcept {
+  if (is_disposed()) return;  // it has a part instead of data
   const Storage& storage = *pinned_storage();
   record(context, {.kind = MemoryEvent::Kind::create,
                    .tensor = id(),
@@ -180,6 +181,7 @@ void Tenant::announce_end(ThreadContext& context) noexcept {
 
 void Tenant::recycle(ThreadContext& context) noexcept {
   delete name_.load(std::memory_order_acquire);
+  delete part_;
   free_tenant(context, this);
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tenure/base/site.h"
@@ -27,6 +28,15 @@ class NamePath {
  private:
   const NamePath* parent_;
   std::string text_;
+};
+
+/// Something that the layers above give a tenant, and that ends with it.
+class TenantPart {
+ public:
+  TenantPart() = default;
+  virtual ~TenantPart() = default;
+  TenantPart(const TenantPart&) = delete;
+  TenantPart& operator=(const TenantPart&) = delete;
 };
 
 /// How a tenant comes to be.
@@ -141,15 +151,13 @@ class Tenant {
 
  protected:
   /// With one handle. Nobody sees it before enter().
-  explicit Tenant(const Birth& birth) noexcept
-      : handles_(1),
-        kind_(birth.kind),
-        storage_(reinterpret_cast<std::uintptr_t>(birth.storage)),
-        storage_serial_(birth.storage->serial()),
-        owner_(&birth.context),
-        op_(birth.op),
-        created_(birth.site),
-        path_(birth.context.path) {}
+  explicit Tenant(const Birth& birth) noexcept : Tenant(birth, birth.storage->serial()) {}
+  /// One that never has data, but a part instead: without a storage. It counts as disposed.
+  Tenant(const Birth& birth, std::unique_ptr<TenantPart> part) noexcept
+      : Tenant(birth, std::uint64_t{0}) {
+    part_ = part.release();
+    birth.context.tally.tensor_ended();
+  }
   ~Tenant() = default;
 
   /// Gives it its id, once the derived object is whole. From here on a census sees it, and the
@@ -165,7 +173,19 @@ class Tenant {
       record_birth(context);
   }
 
+  TenantPart* part() const noexcept { return part_; }
+
  private:
+  Tenant(const Birth& birth, std::uint64_t serial) noexcept
+      : handles_(1),
+        kind_(birth.kind),
+        storage_(reinterpret_cast<std::uintptr_t>(birth.storage)),
+        storage_serial_(serial),
+        owner_(&birth.context),
+        op_(birth.op),
+        created_(birth.site),
+        path_(birth.context.path) {}
+
   friend class Census;
   friend class ::tenure::Scope;
   friend void receive_mail(ThreadContext& context) noexcept;
@@ -222,6 +242,7 @@ class Tenant {
   std::atomic<Site> disposed_{};
   std::atomic<const char*> disposed_by_{nullptr};
   std::atomic<std::string*> name_{nullptr};
+  TenantPart* part_ = nullptr;
 };
 
 void* allocate_tenant_slow(ThreadContext& context);

@@ -28,6 +28,14 @@ class Attributes {
     ((values_[i++] = Attribute(values)), ...);
   }
 
+  /// The same with other values for the last two.
+  Attributes with_last(std::int64_t a, std::int64_t b) const {
+    Attributes other = *this;
+    other.values_[static_cast<std::size_t>(size_ - 2)] = a;
+    other.values_[static_cast<std::size_t>(size_ - 1)] = b;
+    return other;
+  }
+
   int size() const { return size_; }
   const Attribute& operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
 

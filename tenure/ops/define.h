@@ -18,7 +18,8 @@
 //                                  the input's storage, if it can
 //   expand(operands, attributes)   instead of all three: the op in terms of other ops
 //   samples(), reference(...)      what the harness calls and what it expects
-//   workspace(kernel) -> bytes     optional; data_dependent, direct, outputs, ulp likewise
+//   workspace(kernel) -> bytes     optional; data_dependent, direct, draws,
+//                                  is_identity, outputs, ulp likewise
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls.
@@ -59,6 +60,8 @@ OpRecord make_record() {
   if constexpr (requires { Op::view; }) record.view = Op::view;
   if constexpr (requires { Op::expand; }) record.expand = Op::expand;
   if constexpr (requires { Op::workspace; }) record.workspace = Op::workspace;
+  if constexpr (requires { Op::is_identity; }) record.is_identity = Op::is_identity;
+  if constexpr (requires { Op::draws; }) record.draws = Op::draws;
   if constexpr (requires { Op::direct; }) record.direct = &Op::direct;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;

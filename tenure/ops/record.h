@@ -120,6 +120,13 @@ enum class TypeRule : std::uint8_t {
   select,      ///< bool, T, T -> T
 };
 
+/// A number that leaves the other operand as it is, to the last bit.
+struct Neutral {
+  double value = 0;
+  bool on_left = false;      ///< also as the first operand
+  bool of_integers = false;  ///< not for floating-point numbers
+};
+
 /// What makes an op elementwise.
 struct ElementwiseRecord {
   TypeRule rule = TypeRule::arithmetic;
@@ -127,16 +134,25 @@ struct ElementwiseRecord {
   bool takes_bool = true;
   double cost = 1;  ///< relative to an addition
   std::array<kernels::Body, kDTypes> bodies{};
+  std::optional<Neutral> neutral{};
+  bool undoes_itself = false;  ///< f(f(x)) is x
   long double (*reference)(const long double* arguments) = nullptr;
   /// Rejects values that the op is not defined on; called before anything is written.
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
 };
 
+/// What a tensor looks like, borrowed.
+struct Look {
+  DType dtype;
+  const Shape& shape;
+  const Strides& strides;
+};
+
 /// A shorter way for calls on two tensors that end before views and workspaces are made.
 struct DirectKernel {
   /// Whether it takes these inputs; then `shape` is the output's, of the inputs' type.
-  bool (*infer)(const TensorBody& a, const TensorBody& b, Shape& shape) = nullptr;
-  void (*run)(const TensorBody& a, const void* a_data, const TensorBody& b, const void* b_data,
+  bool (*infer)(const Look& a, const Look& b, Shape& shape) = nullptr;
+  void (*run)(const Look& a, const void* a_data, const Look& b, const void* b_data,
               void* out) = nullptr;
 };
 
@@ -157,9 +173,14 @@ struct OpRecord {
   /// it may leave what run goes on with.
   bool data_dependent = false;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
+  /// Whether the call gives its first input unchanged.
+  bool (*is_identity)(const Kernel&) = nullptr;
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
   const DirectKernel* direct = nullptr;
+  /// Of a random op: how many counters it takes off a generator. Its last two attributes are the
+  /// seed and where they begin.
+  std::uint64_t (*draws)(const Attributes&) = nullptr;
   /// A composite is written in other ops instead of having a kernel.
   std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
 

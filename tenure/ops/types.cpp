@@ -18,7 +18,10 @@ DType compute_type(DType dtype) {
   return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
 }
 
-[[noreturn]] void throw_type(const OpRecord& op, DType dtype) {
+}  // namespace
+
+void require_type(const OpRecord& op, DType dtype) {
+  if (op.takes(dtype)) return;
   std::string taken;
   for (int i = 0; i < kDTypes; ++i) {
     if (op.takes(static_cast<DType>(i))) {
@@ -28,39 +31,52 @@ DType compute_type(DType dtype) {
   throw DTypeError(op.name, fmt::format("does not take {}; it takes {}", name_of(dtype), taken));
 }
 
-}  // namespace
+OperandType type_of(const Operand& operand) {
+  if (!operand.is_scalar()) return {.dtype = operand.tensor().dtype()};
+  const Scalar& scalar = operand.scalar();
+  return {.dtype = scalar.dtype(), .is_number = true, .kind = scalar.kind};
+}
 
-DType common_type(std::span<const Operand> operands) {
+DType common_type(std::span<const OperandType> operands) {
   bool any_tensor = false;
   DType type = DType::boolean;
-  for (const Operand& operand : operands) {
-    if (operand.is_scalar()) continue;
-    const DType dtype = operand.tensor().dtype();
-    type = any_tensor ? promote(type, dtype) : dtype;
+  for (const OperandType& operand : operands) {
+    if (operand.is_number) continue;
+    type = any_tensor ? promote(type, operand.dtype) : operand.dtype;
     any_tensor = true;
   }
-  for (const Operand& operand : operands) {
-    if (!operand.is_scalar()) continue;
-    if (!any_tensor || operand.scalar().kind > kind_of(type)) {
-      type = any_tensor ? operand.scalar().dtype() : promote(type, operand.scalar().dtype());
+  for (const OperandType& operand : operands) {
+    if (!operand.is_number) continue;
+    if (!any_tensor || operand.kind > kind_of(type)) {
+      type = any_tensor ? operand.dtype : promote(type, operand.dtype);
     }
   }
   return type;
 }
 
+DType common_type(std::span<const Operand> operands) {
+  std::vector<OperandType> types;
+  for (const Operand& operand : operands) types.push_back(type_of(operand));
+  return common_type(types);
+}
+
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands) {
+  std::array<OperandType, kernels::kMaxArity> types;
+  for (std::size_t i = 0; i < operands.size(); ++i) types[i] = type_of(operands[i]);
+  return elementwise_types(op, std::span<const OperandType>(types.data(), operands.size()));
+}
+
+ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandType> operands) {
   const ElementwiseRecord& e = *op.elementwise;
   const bool selects = e.rule == TypeRule::select;
   DType common = common_type(selects ? operands.subspan(1) : operands);
   if (selects) {
-    const Operand& condition = operands[0];
-    const DType type =
-        condition.is_scalar() ? condition.scalar().dtype() : condition.tensor().dtype();
+    const DType type = operands[0].dtype;
     if (type != DType::boolean) {
       throw DTypeError(op.name, fmt::format("the condition is {}, not bool", name_of(type)));
     }
-  } else if (!op.takes(common)) {
-    throw_type(op, common);
+  } else {
+    require_type(op, common);
   }
   if (e.rule == TypeRule::floating && !is_floating(common)) common = DType::float32;
   ElementwiseTypes types;

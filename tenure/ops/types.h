@@ -7,8 +7,17 @@
 
 namespace tenure::ops {
 
+/// What decides types of an operand: a tensor's element type, or what kind of number it is.
+struct OperandType {
+  DType dtype{};
+  bool is_number = false;
+  Scalar::Kind kind{};  ///< of a number
+};
+OperandType type_of(const Operand& operand);
+
 /// The element type in which operands meet: tensors promote, numbers only if their kind is above
 /// every tensor's.
+DType common_type(std::span<const OperandType> operands);
 DType common_type(std::span<const Operand> operands);
 
 /// The types of one elementwise call.
@@ -19,7 +28,11 @@ struct ElementwiseTypes {
   DType result{};                              ///< what the caller gets
 };
 /// Throws DTypeError where the op does not take the operands' types.
+ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandType> operands);
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands);
+
+/// Throws DTypeError, which lists what the op takes, unless its first input may be of this type.
+void require_type(const OpRecord& op, DType dtype);
 
 /// Writes a number as an element. Throws ValueError if an integer type cannot hold it.
 void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op);

@@ -73,12 +73,25 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
       strides, offset));
 }
 
+Tensor make_symbolic(std::unique_ptr<Symbol> symbol, DType dtype, const Shape& shape,
+                     const char* op, Site site) {
+  mem::ThreadContext& context = mem::this_thread();
+  void* const slot = mem::allocate_tenant(context);
+  return Tensor::adopt(
+      new (slot) TensorBody({.context = context, .storage = nullptr, .op = op, .site = site},
+                            std::move(symbol), dtype, shape));
+}
+
 void PendingTensor::abandon() noexcept {
   mem::free_tenant(*context_, slot_);
   if (donor_ == nullptr) storage_->release();
 }
 
 void throw_disposed(const TensorBody& body, const char* user, Site site) {
+  if (const Symbol* const symbol = body.symbol()) {
+    throw SymbolError(user, symbol->describe(), "has no data outside a run; run its graph for it",
+                      body.created(), site);
+  }
   const char* const by = body.disposed_by();
   throw DisposedError({.id = body.id(),
                        .tensor = describe(body),

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "tenure/memory/tenant.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
+#include "tenure/tensor/symbol.h"
 
 namespace tenure {
 
@@ -39,6 +41,21 @@ class TensorBody final : public mem::Tenant {
         contiguous(true) {
     enter(birth.context);
   }
+
+  /// Symbolic: it has no data of its own. Not contiguous, so that every short way passes it by.
+  TensorBody(const mem::Birth& birth, std::unique_ptr<Symbol> symbol, DType dtype,
+             const Shape& shape) noexcept
+      : Tenant(birth, std::move(symbol)),
+        shape(shape),
+        strides(Strides::filled(shape.size(), 0)),
+        offset(0),
+        dtype(dtype),
+        contiguous(false) {
+    enter(birth.context);
+  }
+
+  /// What it stands for, if it is symbolic.
+  const Symbol* symbol() const noexcept { return static_cast<const Symbol*>(part()); }
 
   Shape shape;
   Strides strides;      ///< in elements
@@ -98,7 +115,12 @@ class Tensor {
   /// Gives up the data: it is freed at once unless a view, a clone of this storage or a
   /// computation still holds it. All copies of this handle see it. Doing it again does nothing.
   void dispose(Site site = Site::current()) const;
-  bool is_disposed() const { return body("is_disposed()").is_disposed(); }
+  bool is_disposed() const {
+    const TensorBody& b = body("is_disposed()");
+    return b.symbol() == nullptr && b.is_disposed();
+  }
+  /// Whether it stands for a value of a graph and has no data.
+  bool is_symbolic() const { return body("is_symbolic()").symbol() != nullptr; }
   /// True when this is the tensor's only handle and the tensor its storage's only holder.
   bool is_sole_holder() const;
 
@@ -150,7 +172,12 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
                    const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
                    Site site, HolderKind kind = HolderKind::user);
 
-/// Throws DisposedError: `user` at `site` wanted the data of `body`.
+/// A tensor without data that stands for a value of a graph. `op` has static storage duration.
+Tensor make_symbolic(std::unique_ptr<Symbol> symbol, DType dtype, const Shape& shape,
+                     const char* op, Site site);
+
+/// Throws DisposedError, or SymbolError if it never had any: `user` at `site` wanted the data of
+/// `body`.
 [[noreturn]] void throw_disposed(const TensorBody& body, const char* user, Site site);
 
 /// Keeps the data of a tensor alive while it is computed with.

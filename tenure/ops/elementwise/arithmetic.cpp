@@ -55,6 +55,8 @@ HWY_INLINE simd::Int<T> integer_power(simd::Int<T> base, simd::Int<T> exponent) 
 struct Add : Map<2> {
   static constexpr auto name = "add";
   static constexpr auto doc = "a + b; on bool: or";
+  static constexpr Neutral neutral{
+      .value = 0, .on_left = true, .of_integers = true};  // -0 + 0 is 0
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     return a + b;
@@ -65,6 +67,7 @@ struct Add : Map<2> {
 struct Sub : Map<2, kNumberTypes> {
   static constexpr auto name = "sub";
   static constexpr auto doc = "a - b";
+  static constexpr Neutral neutral{.value = 0};
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     return a - b;
@@ -75,6 +78,7 @@ struct Sub : Map<2, kNumberTypes> {
 struct Mul : Map<2> {
   static constexpr auto name = "mul";
   static constexpr auto doc = "a * b; on bool: and";
+  static constexpr Neutral neutral{.value = 1, .on_left = true};
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
     return a * b;
@@ -85,6 +89,7 @@ struct Mul : Map<2> {
 struct Div : Float<2> {
   static constexpr auto name = "div";
   static constexpr auto doc = "a / b as a float; integers become float32";
+  static constexpr Neutral neutral{.value = 1};
   static constexpr double cost = 2;
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
@@ -182,6 +187,7 @@ struct Minimum : Map<2> {
 struct Neg : Map<1, kNumberTypes> {
   static constexpr auto name = "neg";
   static constexpr auto doc = "-x";
+  static constexpr bool undoes_itself = true;
   template <class V>
   static HWY_INLINE V apply(V x) {
     return -x;

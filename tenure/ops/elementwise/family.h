@@ -110,6 +110,8 @@ class Family {
          .bodies = bodies,
          .reference = reference<Op>};
     if constexpr (requires { Op::check; }) e.check = Op::check;
+    if constexpr (requires { Op::neutral; }) e.neutral = Op::neutral;
+    if constexpr (requires { Op::undoes_itself; }) e.undoes_itself = Op::undoes_itself;
     op.name = Op::name;
     op.family = family;
     op.signature = signature(Op::name, Op::arity);

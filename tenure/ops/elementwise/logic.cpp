@@ -93,6 +93,7 @@ struct BitwiseXor : Bits<2> {
 struct BitwiseNot : Bits<1> {
   static constexpr auto name = "bitwise_not";
   static constexpr auto doc = "~x; on bool: not";
+  static constexpr bool undoes_itself = true;
   static constexpr double low = 0;
   static constexpr double high = 5;
   template <class V>

@@ -91,7 +91,7 @@ struct Matmul {
     kernels::matmul(a, b, output_of(a, b, k), k.workspace);
   }
   /// Two small matrices. What it does not take, or is wrong, goes the general way.
-  static bool infer_direct(const TensorBody& a, const TensorBody& b, Shape& shape) {
+  static bool infer_direct(const Look& a, const Look& b, Shape& shape) {
     if (a.shape.size() != 2 || b.shape.size() != 2 || a.dtype != b.dtype) return false;
     const kernels::Gemm gemm = gemm_of(a, b);
     if (gemm.k != b.shape[0] || !kernels::plain_gemm_takes(a.dtype, gemm)) return false;
@@ -99,11 +99,11 @@ struct Matmul {
     shape.push_back(gemm.n);
     return true;
   }
-  static void run_direct(const TensorBody& a, const void* a_data, const TensorBody& b,
-                         const void* b_data, void* out) {
+  static void run_direct(const Look& a, const void* a_data, const Look& b, const void* b_data,
+                         void* out) {
     kernels::plain_gemm(a.dtype, gemm_of(a, b), a_data, b_data, out);
   }
-  static kernels::Gemm gemm_of(const TensorBody& a, const TensorBody& b) {
+  static kernels::Gemm gemm_of(const Look& a, const Look& b) {
     return {.m = a.shape[0],
             .n = b.shape[1],
             .k = a.shape[1],

@@ -7,6 +7,7 @@
 #include "tenure/ops/families.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/reference.h"
 
 namespace tenure::ops {
@@ -15,8 +16,8 @@ namespace {
 using kernels::PhiloxStream;
 
 /// What all random ops share. The last two attributes are the seed and the offset, so that a call
-/// can be repeated from its record. Each defines spec(attributes), fill(view, stream, attributes)
-/// and element(words, i, attributes), its definition.
+/// can be repeated from its record. Each defines spec(attributes), counters(dtype, n), fill(view,
+/// stream, attributes) and element(words, i, attributes), its definition.
 template <class Op>
 struct RandomOp {
   static constexpr auto family = "random";
@@ -33,6 +34,10 @@ struct RandomOp {
     Op::fill({.dtype = spec.dtype, .shape = {0}, .strides = {1}, .data = nullptr},
              stream(k.attributes), k.attributes);
     return {spec};
+  }
+  static std::uint64_t draws(const Attributes& a) {
+    const Spec spec = Op::spec(a);
+    return Op::counters(spec.dtype, check_shape(spec.shape, size_of(spec.dtype), Op::name));
   }
   static void run(const Kernel& k) { Op::fill(k.out[0], stream(k.attributes), k.attributes); }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
@@ -55,6 +60,9 @@ struct Uniform : RandomOp<Uniform> {
   static constexpr auto doc = "random numbers, uniform in [low, high)";
   static constexpr auto ulp = 2.0;  // a product and a sum
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static std::uint64_t counters(DType dtype, std::int64_t n) {
+    return kernels::uniform_counters(dtype, n);
+  }
   static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
     kernels::uniform(out, stream, a.number(1), a.number(2));
   }
@@ -80,6 +88,9 @@ struct Normal : RandomOp<Normal> {
   static constexpr auto doc = "normally distributed random numbers, by Box and Muller";
   static constexpr auto ulp = 8.0;  // logarithm, root, sine and cosine of the SIMD kernel
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static std::uint64_t counters(DType dtype, std::int64_t n) {
+    return kernels::normal_counters(dtype, n);
+  }
   static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
     kernels::normal(out, stream, a.number(1), a.number(2));
   }
@@ -99,6 +110,7 @@ struct Bernoulli : RandomOp<Bernoulli> {
   static constexpr auto signature = "bernoulli(shape, p, dtype = bool, generator = default)";
   static constexpr auto doc = "one with probability p, else zero";
   static Spec spec(const Attributes& a) { return {a.dtype(2), a.dims(0)}; }
+  static std::uint64_t counters(DType, std::int64_t n) { return kernels::bernoulli_counters(n); }
   static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
     kernels::bernoulli(out, stream, a.number(1));
   }
@@ -117,6 +129,7 @@ struct Randint : RandomOp<Randint> {
   static constexpr auto signature = "randint(low, high, shape, dtype = int64, generator = default)";
   static constexpr auto doc = "random integers in [low, high)";
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(2)}; }
+  static std::uint64_t counters(DType, std::int64_t n) { return kernels::randint_counters(n); }
   static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
     kernels::randint(out, stream, a.integer(0), a.integer(1));
   }
@@ -143,6 +156,7 @@ struct Permutation : RandomOp<Permutation> {
       throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
     return {a.dtype(1), {a.integer(0)}};
   }
+  static std::uint64_t counters(DType, std::int64_t n) { return kernels::permutation_counters(n); }
   static void fill(const View& out, PhiloxStream stream, const Attributes&) {
     kernels::permutation(out, stream);
   }
@@ -163,15 +177,28 @@ struct Permutation : RandomOp<Permutation> {
   }
 };
 
-/// Calls Op with `values` and the next `counters` of the generator.
-template <class Op, class... Values>
-Tensor draw(Generator* generator, std::uint64_t counters, Site site, const Values&... values) {
+/// Calls a random op with the next counters of the generator. In a trace every run draws anew.
+Tensor draw(const OpRecord& op, Generator* generator, Site site, const Attributes& attributes) {
+  if (is_tracing()) {
+    if (generator != nullptr) {
+      throw ValueError(
+          fmt::format("{}: in a trace random numbers come from the default generator", op.name));
+    }
+    return create(op, attributes, site);
+  }
+  const std::uint64_t counters = op.draws(attributes);
   const Generator::State begin =
       (generator == nullptr ? default_generator() : *generator).reserve(counters);
-  return create(record<Op>(),
-                Attributes(values..., static_cast<std::int64_t>(begin.seed),
-                           static_cast<std::int64_t>(begin.offset)),
+  return create(op,
+                attributes.with_last(static_cast<std::int64_t>(begin.seed),
+                                     static_cast<std::int64_t>(begin.offset)),
                 site);
+}
+
+template <class Op, class... Values>
+Tensor draw(Generator* generator, Site site, const Values&... values) {
+  const Attributes attributes(values..., std::int64_t{0}, std::int64_t{0});
+  return draw(record<Op>(), generator, site, attributes);
 }
 
 }  // namespace
@@ -189,32 +216,25 @@ using ops::draw;
 
 Tensor uniform(const Shape& shape, double low, double high, DType dtype, Generator* generator,
                Site site) {
-  const std::int64_t n = check_shape(shape, size_of(dtype), "uniform");
-  return draw<ops::Uniform>(generator, kernels::uniform_counters(dtype, n), site, shape, low, high,
-                            dtype);
+  return draw<ops::Uniform>(generator, site, shape, low, high, dtype);
 }
 
 Tensor normal(const Shape& shape, double mean, double deviation, DType dtype, Generator* generator,
               Site site) {
-  const std::int64_t n = check_shape(shape, size_of(dtype), "normal");
-  return draw<ops::Normal>(generator, kernels::normal_counters(dtype, n), site, shape, mean,
-                           deviation, dtype);
+  return draw<ops::Normal>(generator, site, shape, mean, deviation, dtype);
 }
 
 Tensor bernoulli(const Shape& shape, double p, DType dtype, Generator* generator, Site site) {
-  const std::int64_t n = check_shape(shape, size_of(dtype), "bernoulli");
-  return draw<ops::Bernoulli>(generator, kernels::bernoulli_counters(n), site, shape, p, dtype);
+  return draw<ops::Bernoulli>(generator, site, shape, p, dtype);
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, DType dtype,
                Generator* generator, Site site) {
-  const std::int64_t n = check_shape(shape, size_of(dtype), "randint");
-  return draw<ops::Randint>(generator, kernels::randint_counters(n), site, low, high, shape, dtype);
+  return draw<ops::Randint>(generator, site, low, high, shape, dtype);
 }
 
 Tensor permutation(std::int64_t n, DType dtype, Generator* generator, Site site) {
-  return draw<ops::Permutation>(
-      generator, kernels::permutation_counters(std::max<std::int64_t>(n, 0)), site, n, dtype);
+  return draw<ops::Permutation>(generator, site, n, dtype);
 }
 
 }  // namespace tenure

@@ -152,6 +152,7 @@ struct Cast : CopyOp {
       "the elements converted; floats to integers lose the fraction and saturate, integers wrap";
   static constexpr auto memory = reuses(1);
   static Specs infer(const Kernel& k) { return {{k.attributes.dtype(0), k.in[0].shape}}; }
+  static bool is_identity(const Kernel& k) { return k.attributes.dtype(0) == k.in[0].dtype; }
   static void run(const Kernel& k) {
     const DType to = k.out[0].dtype;
     const kernels::Elementwise identity{

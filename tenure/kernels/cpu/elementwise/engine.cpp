@@ -2,77 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cpu/elementwise/source.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
 #include "tenure/kernels/cpu/move/cast.h"
-#include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/kernels/parallel.h"
 
 namespace tenure::kernels {
 namespace {
 
-constexpr std::size_t kWidest = 8;  // bytes of the largest element
-constexpr std::size_t kLine = 64;   // bytes that memory moves at a time
-
-// Left uninitialized: a tile is written before it is read.
-struct alignas(64) Tile {
-  std::byte bytes[kTile * kWidest];
-};
-
-/// One input as the body wants it: piece after piece, in the body's type.
-class Source {
- public:
-  /// `tile` is where converted or gathered pieces go, `raw` where they wait for conversion.
-  Source(const View& view, const Shape& shape, DType wanted, Tile& tile, Tile& raw)
-      : reader_(view, shape), from_(view.dtype), to_(wanted), tile_(tile), raw_(raw) {}
-
-  /// Goes to element `index`; pieces are at most `longest` long.
-  void begin(std::int64_t index, std::size_t longest) {
-    if (reader_.layout() == TileReader::Layout::repeated) {
-      cast_elements(from_, reader_.at(0), to_, tile_.bytes, 1);
-      repeat_first(longest);
-    } else if (reader_.layout() == TileReader::Layout::strided) {
-      reader_.seek(index);
-    }
-  }
-
-  /// How long a piece may be: one that is not brought into a tile has no limit.
-  std::int64_t longest() const {
-    if (reader_.layout() == TileReader::Layout::repeated) return sizeof(Tile) / size_of(to_);
-    const bool in_tile = reader_.layout() == TileReader::Layout::strided || from_ != to_;
-    return in_tile ? std::int64_t{kTile} : std::numeric_limits<std::int64_t>::max();
-  }
-
-  const void* piece(std::int64_t index, std::size_t n) {
-    if (reader_.layout() == TileReader::Layout::repeated) return tile_.bytes;
-    const bool converts = from_ != to_;
-    const void* piece = nullptr;
-    if (reader_.layout() == TileReader::Layout::contiguous) {
-      piece = reader_.at(index);
-    } else {
-      piece = converts ? raw_.bytes : tile_.bytes;
-      reader_.read(converts ? raw_.bytes : tile_.bytes, n);
-    }
-    if (!converts) return piece;
-    cast_elements(from_, piece, to_, tile_.bytes, n);
-    return tile_.bytes;
-  }
-
- private:
-  void repeat_first(std::size_t n) {
-    const View one{.dtype = to_, .data = tile_.bytes};
-    TileReader(one, Shape{}).read(tile_.bytes, n);
-  }
-
-  TileReader reader_;
-  DType from_;
-  DType to_;
-  Tile& tile_;
-  Tile& raw_;
-};
+constexpr std::size_t kLine = 64;  // bytes that memory moves at a time
 
 void run_range(const Elementwise& op, std::span<const View> inputs, const View& out,
                std::int64_t begin, std::int64_t end, bool stream) {
@@ -114,6 +55,14 @@ void run_range(const Elementwise& op, std::span<const View> inputs, const View& 
 
 }  // namespace
 
+std::int64_t share_of_thread(std::int64_t n, double cost) {
+  // As many threads as have enough to do, and the same for each.
+  const auto threads = static_cast<std::int64_t>(
+      std::clamp<double>(static_cast<double>(n) * cost / kWorkPerThread, 1, num_threads()));
+  return static_cast<std::int64_t>(
+      round_up(static_cast<std::size_t>((n - 1) / threads + 1), kTile));
+}
+
 void run_elementwise(const Elementwise& op, std::span<const View> inputs, const View& out) {
   const std::int64_t n = out.count();
   if (n == 0) return;
@@ -121,11 +70,7 @@ void run_elementwise(const Elementwise& op, std::span<const View> inputs, const 
   bool in_place = false;
   for (const View& view : inputs) in_place |= view.data == out.data;
   const bool stream = bytes >= kStreamFrom && !in_place;
-  // As many threads as have enough to do, and the same for each.
-  const auto threads = static_cast<std::int64_t>(
-      std::clamp<double>(static_cast<double>(n) * op.cost / kWorkPerThread, 1, num_threads()));
-  const auto share = round_up(static_cast<std::size_t>((n - 1) / threads + 1), kTile);
-  parallel_for(n, static_cast<std::int64_t>(share), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, share_of_thread(n, op.cost), [&](std::int64_t begin, std::int64_t end) {
     run_range(op, inputs, out, begin, end, stream);
   });
 }

@@ -1,0 +1,235 @@
+#include "tenure/graph/function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "tenure/base/error.h"
+#include "tenure/base/units.h"
+#include "tenure/graph/cache.h"
+#include "tenure/graph/compile.h"
+#include "tenure/graph/state.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::graph {
+namespace {
+
+std::string text_of(const FunctionCore::Call& call) {
+  std::string text;
+  for (const Tensor& tensor : call.tensors) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
+                        to_string(tensor.shape()));
+  }
+  for (std::size_t i = 0; i + 1 < call.layout.size(); ++i) {
+    if (call.layout[i] == -1) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", call.layout[i + 1]);
+      ++i;
+    }
+  }
+  return text.empty() ? "no arguments" : text;
+}
+
+/// What is new in a call, compared with the one before it.
+std::string difference(const FunctionCore::Call& call, const std::vector<ops::Spec>& before,
+                       const std::vector<std::int64_t>& layout) {
+  if (call.tensors.size() != before.size()) return "another number of tensors";
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Tensor& tensor = call.tensors[i];
+    if (tensor.dtype() != before[i].dtype) {
+      return fmt::format("tensor {} is {}, was {}", i, name_of(tensor.dtype()),
+                         name_of(before[i].dtype));
+    }
+    if (!(tensor.shape() == before[i].shape)) {
+      return fmt::format("tensor {} has shape {}, had {}", i, to_string(tensor.shape()),
+                         to_string(before[i].shape));
+    }
+  }
+  return call.layout == layout ? "its trace had been dropped"
+                               : "another argument that is no tensor";
+}
+
+}  // namespace
+
+class FunctionCore::Impl {
+ public:
+  Impl(FunctionOptions options, Site site)
+      : options_(std::move(options)), site_(site), cache_(options_.cache_limit) {}
+
+  /// A trace: what serves a call like the one that it was made for.
+  struct Entry {
+    std::shared_ptr<const Executable> executable;
+    std::shared_ptr<const void> frame;
+    std::vector<ops::Spec> specs;
+    std::vector<std::int64_t> layout;
+    TraceInfo info;
+  };
+
+  std::shared_ptr<Entry> entry_for(const Call& call, const Trace& trace) {
+    Signature signature = call.layout;
+    for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(signature);
+      if (found != entries_.end()) {
+        static_cast<void>(cache_.find(signature));
+        ++found->second->info.calls;
+        return found->second;
+      }
+    }
+    std::shared_ptr<Entry> entry = make_entry(call, trace);
+    const std::lock_guard lock(mutex_);
+    cache_.insert(signature, entry->executable);
+    entries_[signature] = entry;
+    newest_ = entry;
+    std::erase_if(entries_, [&](const auto& item) { return !cache_.contains(item.first); });
+    return entry;
+  }
+
+  std::vector<TraceInfo> traces() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<TraceInfo> infos;
+    for (const auto& [signature, entry] : entries_) infos.push_back(entry->info);
+    return infos;
+  }
+
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    entries_.clear();
+    cache_.clear();
+    newest_.reset();
+  }
+
+  const FunctionOptions& options() const { return options_; }
+
+ private:
+  std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
+    const std::string reason = explain_trace(call);
+    const auto state = std::make_shared<GraphState>("function", options_.name,
+                                                    Builder::Constants::by_identity, site_);
+    std::vector<Tensor> symbols;
+    std::vector<Given> given;
+    for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+      const Tensor& tensor = call.tensors[i];
+      symbols.push_back(
+          state->input(fmt::format("argument {}", i), tensor.dtype(), tensor.shape(), site_));
+      given.push_back({.value = state->value_of(symbols.back(), "function", site_),
+                       .spec = {tensor.dtype(), tensor.shape()}});
+    }
+    Result traced;
+    {
+      const ops::TraceScope scope(state.get());
+      traced = trace(symbols);
+    }
+    std::vector<Value> fetches;
+    for (const Tensor& tensor : traced.tensors) {
+      fetches.push_back(state->value_of(tensor, "function", site_));
+    }
+    auto entry = std::make_shared<Entry>();
+    entry->executable = state->read(
+        [&](const Program& program) { return compile(program, fetches, given, site_); });
+    entry->frame = std::move(traced.frame);
+    for (const Given& g : given) entry->specs.push_back(g.spec);
+    entry->layout = call.layout;
+    entry->info = {
+        .signature = text_of(call),
+        .reason = reason,
+        .calls = 1,
+        .nodes = state->read([](const Program& p) { return std::int64_t(p.nodes.size()); }),
+        .bytes = entry->executable->bytes()};
+    return entry;
+  }
+
+  std::string explain_trace(const Call& call) {
+    std::string reason = "the first call";
+    int traces = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      traces = ++traces_;
+      if (newest_ != nullptr) reason = difference(call, newest_->specs, newest_->layout);
+    }
+    if (options_.warn_after > 0 && traces > options_.warn_after) {
+      const std::string text =
+          fmt::format("tenure: function \"{}\" ({}) is traced for the {}th time: {}", options_.name,
+                      tenure::to_string(site_), traces, reason);
+      if (options_.warn) {
+        options_.warn(text);
+      } else {
+        std::fputs((text + "\n").c_str(), stderr);
+      }
+    }
+    return reason;
+  }
+
+  FunctionOptions options_;
+  Site site_;
+  mutable std::mutex mutex_;
+  ProgramCache cache_;
+  std::map<Signature, std::shared_ptr<Entry>> entries_;
+  std::shared_ptr<Entry> newest_;
+  int traces_ = 0;
+};
+
+FunctionCore::FunctionCore(FunctionOptions options, Site site)
+    : impl_(std::make_unique<Impl>(std::move(options), site)) {}
+
+FunctionCore::~FunctionCore() = default;
+
+FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
+  bool symbolic = false;
+  for (const Tensor& tensor : call.tensors) {
+    symbolic |= tensor.body("function", call.site).symbol() != nullptr;
+  }
+  if (symbolic) return trace(call.tensors);
+  const auto entry = impl_->entry_for(call, trace);
+  const auto is_contiguous = [](const Tensor& tensor) { return tensor.is_contiguous(); };
+  if (std::all_of(call.tensors.begin(), call.tensors.end(), is_contiguous)) {
+    return {.tensors = entry->executable->run(call.tensors, call.site), .frame = entry->frame};
+  }
+  std::vector<Tensor> inputs;
+  for (const Tensor& tensor : call.tensors) {
+    inputs.push_back(contiguous(Operand(tensor, call.site)));
+  }
+  return {.tensors = entry->executable->run(inputs, call.site), .frame = entry->frame};
+}
+
+Plan FunctionCore::plan(const Call& call, const Trace& trace) {
+  return impl_->entry_for(call, trace)->executable->plan();
+}
+
+std::vector<TraceInfo> FunctionCore::traces() const { return impl_->traces(); }
+
+std::string FunctionCore::explain() const {
+  const std::vector<TraceInfo> infos = traces();
+  std::string text =
+      fmt::format("function \"{}\": {} traces\n", impl_->options().name, infos.size());
+  for (const TraceInfo& info : infos) {
+    text += fmt::format("  {}: {}; {} calls, {} nodes, {}\n", info.signature, info.reason,
+                        info.calls, info.nodes, format_bytes(info.bytes));
+  }
+  return text;
+}
+
+void FunctionCore::clear() { impl_->clear(); }
+
+namespace {
+
+/// A symbol that nobody can compute with.
+class SpecSymbol final : public Symbol {
+ public:
+  std::string describe() const override { return "a spec"; }
+  ops::Recorder& recorder(const char* user, Site site) const override {
+    throw SymbolError(user, describe(), "can only be planned with", site, site);
+  }
+};
+
+}  // namespace
+
+Tensor spec_tensor(DType dtype, const Shape& shape, Site site) {
+  check_shape(shape, size_of(dtype), "spec");
+  return make_symbolic(std::make_unique<SpecSymbol>(), dtype, shape, "spec", site);
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,175 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tenure/graph/plan.h"
+#include "tenure/tensor/tensor.h"
+#include "tenure/tensor/tree.h"
+
+namespace tenure {
+
+struct FunctionOptions {
+  std::string name = "function";
+  /// Bytes of traces to keep; the least recently used go first.
+  std::int64_t cache_limit = 64 << 20;
+  /// After so many traces each further one is reported, with its reason; 0: never.
+  int warn_after = 8;
+  /// Gets the reports; standard error unless set.
+  std::function<void(const std::string&)> warn{};
+};
+
+/// One trace of a function.
+struct TraceInfo {
+  std::string signature;   ///< "float32[8, 4], float32[4]"
+  std::string reason;      ///< why it was made
+  std::int64_t calls = 0;  ///< that it served
+  std::int64_t nodes = 0;  ///< of its graph
+  std::int64_t bytes = 0;  ///< that its compiled program holds
+};
+
+namespace graph {
+
+/// The part of a function that does not depend on its types.
+class FunctionCore {
+ public:
+  /// A call's arguments: its tensors, and what else tells it from other calls: how many tensors
+  /// each argument has, and arguments that are no tensors.
+  struct Call {
+    std::vector<Tensor> tensors{};
+    std::vector<std::int64_t> layout{};
+    Site site{};
+  };
+  /// What a call gives: the tensors of the result, and the result without them.
+  struct Result {
+    std::vector<Tensor> tensors{};
+    std::shared_ptr<const void> frame{};
+  };
+  /// Calls the traced callable with symbols in place of the tensors.
+  using Trace = std::function<Result(const std::vector<Tensor>& symbols)>;
+
+  FunctionCore(FunctionOptions options, Site site);
+  ~FunctionCore();
+  FunctionCore(const FunctionCore&) = delete;
+  FunctionCore& operator=(const FunctionCore&) = delete;
+
+  /// With symbols among the tensors it is a call within a trace or a graph, which takes it in.
+  Result call(const Call& call, const Trace& trace);
+  /// Types and shapes count alone; the tensors may be symbolic.
+  Plan plan(const Call& call, const Trace& trace);
+  std::vector<TraceInfo> traces() const;
+  std::string explain() const;
+  void clear();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// A tensor that is nothing but its type and shape, to plan with.
+Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
+
+}  // namespace graph
+
+/// A compiled version of a callable over tensors, made by function(). Copies share their traces.
+template <class F>
+class Function {
+ public:
+  Function(F f, FunctionOptions options, Site site)
+      : f_(std::move(f)), core_(std::make_shared<graph::FunctionCore>(std::move(options), site)) {}
+
+  template <class... Arguments>
+  auto operator()(const Arguments&... arguments) const {
+    using Result = Outcome<Arguments...>;
+    graph::FunctionCore::Result made = core_->call(call_of(arguments...), trace_of(arguments...));
+    Result result = *static_cast<const Result*>(made.frame.get());
+    std::size_t i = 0;
+    for_each_tensor(result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
+    return result;
+  }
+
+  /// What such a call takes, before it is made. Only types and shapes of the arguments count: they
+  /// may be specs (see `spec`). Allocates nothing.
+  template <class... Arguments>
+  Plan plan(const Arguments&... arguments) const {
+    return core_->plan(call_of(arguments...), trace_of(arguments...));
+  }
+
+  std::vector<TraceInfo> traces() const { return core_->traces(); }
+  /// The traces and why each was made, for a person to read.
+  std::string explain() const { return core_->explain(); }
+  /// Forgets all traces.
+  void clear() { core_->clear(); }
+
+ private:
+  template <class... Arguments>
+  using Outcome = std::remove_cvref_t<std::invoke_result_t<const F&, const Arguments&...>>;
+
+  template <class... Arguments>
+  static graph::FunctionCore::Call call_of(const Arguments&... arguments) {
+    graph::FunctionCore::Call call;
+    const auto collect = [&call]<class T>(const T& argument) {
+      if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+        call.layout.push_back(-1);
+        call.layout.push_back(static_cast<std::int64_t>(argument));
+        if constexpr (std::is_floating_point_v<T>) {
+          call.layout.back() = std::bit_cast<std::int64_t>(static_cast<double>(argument));
+        }
+      } else {
+        const std::size_t before = call.tensors.size();
+        for_each_tensor(argument, [&](const Tensor& tensor) { call.tensors.push_back(tensor); });
+        call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
+      }
+    };
+    (collect(arguments), ...);
+    return call;
+  }
+
+  template <class... Arguments>
+  graph::FunctionCore::Trace trace_of(const Arguments&... arguments) const {
+    return [this, &arguments...](const std::vector<Tensor>& symbols) {
+      using Result = Outcome<Arguments...>;
+      static_assert(!std::is_void_v<Result>, "a function returns its results");
+      std::tuple<Arguments...> copies(arguments...);
+      std::size_t i = 0;
+      for_each_tensor(copies, [&](Tensor& tensor) { tensor = symbols[i++]; });
+      auto result = std::make_shared<Result>(
+          std::apply([this](const Arguments&... symbolic) { return f_(symbolic...); }, copies));
+      graph::FunctionCore::Result traced;
+      for_each_tensor(*result, [&](Tensor& tensor) {
+        traced.tensors.push_back(std::exchange(tensor, Tensor()));
+      });
+      traced.frame = std::move(result);
+      return traced;
+    };
+  }
+
+  F f_;
+  std::shared_ptr<graph::FunctionCore> core_;
+};
+
+/// Makes a compiled version of a callable over tensors. The first call with tensors of certain
+/// types and shapes writes down what it does; every call like it runs the plan of that. What the
+/// callable captures is captured by reference. Arguments and results may be tensors, containers and
+/// structs of tensors; arguments may also be numbers, each value of which is a trace of its own.
+///
+///     auto step = function([&](const Tensor& x) { return tanh(matmul(x, w)); });
+///     Tensor y = step(x);
+template <class F>
+Function<F> function(F f, FunctionOptions options = {}, Site site = Site::current()) {
+  return Function<F>(std::move(f), std::move(options), site);
+}
+
+/// A stand-in for a tensor of this type and shape, for plan(): it has no data.
+inline Tensor spec(const Shape& shape, DType dtype = DType::float32, Site site = Site::current()) {
+  return graph::spec_tensor(dtype, shape, site);
+}
+
+}  // namespace tenure

@@ -1,0 +1,107 @@
+#include "tenure/graph/graph.h"
+
+#include <fmt/format.h>
+
+#include "tenure/graph/state.h"
+
+namespace tenure {
+namespace {
+
+using graph::Argument;
+using graph::Node;
+using graph::Program;
+
+std::string shape_text(const ops::Spec& spec) {
+  std::string text;
+  for (const std::int64_t d : spec.shape) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", d == kUnknown ? "?" : std::to_string(d));
+  }
+  return fmt::format("{}[{}]", name_of(spec.dtype), text);
+}
+
+std::string number_text(const Scalar& number) {
+  return number.kind == Scalar::Kind::floating ? fmt::format("{}", number.floating)
+                                               : fmt::format("{}", number.integer);
+}
+
+std::string argument_text(const Argument& argument) {
+  if (argument.number) return number_text(*argument.number);
+  return argument.value.output == 0
+             ? fmt::format("%{}", argument.value.node)
+             : fmt::format("%{}.{}", argument.value.node, argument.value.output);
+}
+
+std::string title_of(const Node& node) {
+  if (node.kind == Node::Kind::input) return fmt::format("placeholder \"{}\"", node.name);
+  return node.kind == Node::Kind::constant ? "constant" : node.op->name;
+}
+
+std::string dot_escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+Graph::Graph(std::string name, Site site)
+    : state_(std::make_shared<graph::GraphState>("graph", std::move(name),
+                                                 graph::Builder::Constants::by_content, site)) {}
+
+const std::string& Graph::name() const { return state_->name(); }
+
+Tensor Graph::placeholder(const std::string& name, DType dtype, const Shape& shape, Site site) {
+  return state_->input(name, dtype, shape, site);
+}
+
+Tensor Graph::constant(const Tensor& tensor, Site site) { return state_->constant(tensor, site); }
+
+void Graph::finalize(Site site) { state_->finalize(site); }
+
+bool Graph::is_final() const { return state_->is_final(); }
+
+std::int64_t Graph::nodes() const {
+  return state_->read([](const Program& p) { return static_cast<std::int64_t>(p.nodes.size()); });
+}
+
+std::int64_t Graph::bytes() const { return state_->constant_bytes(); }
+
+std::string Graph::to_string() const {
+  return state_->read([this](const Program& program) {
+    std::string text = fmt::format("{}, {} nodes\n", state_->title(), program.nodes.size());
+    for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+      const Node& node = program.nodes[i];
+      std::string arguments;
+      for (const Argument& argument : node.arguments) {
+        arguments += (arguments.empty() ? "" : ", ") + argument_text(argument);
+      }
+      std::string outputs;
+      for (const ops::Spec& spec : node.outputs) {
+        outputs += (outputs.empty() ? "" : ", ") + shape_text(spec);
+      }
+      text += fmt::format("  %{} = {}({}) : {}  # {}\n", i, title_of(node), arguments, outputs,
+                          tenure::to_string(node.site));
+    }
+    return text;
+  });
+}
+
+std::string Graph::to_dot() const {
+  return state_->read([this](const Program& program) {
+    std::string text = fmt::format("digraph \"{}\" {{\n", dot_escaped(name()));
+    for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+      const Node& node = program.nodes[i];
+      text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", i, dot_escaped(title_of(node)),
+                          shape_text(node.outputs[0]));
+      for (const Argument& argument : node.arguments) {
+        if (!argument.number) text += fmt::format("  n{} -> n{};\n", argument.value.node, i);
+      }
+    }
+    return text + "}\n";
+  });
+}
+
+}  // namespace tenure

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tenure/base/site.h"
+#include "tenure/tensor/symbol.h"
+#include "tenure/tensor/tensor.h"
+
+namespace tenure {
+
+namespace graph {
+class GraphState;
+}
+
+/// A computation that is written down first and run later, by a Session. Ops on its placeholders
+/// add nodes and allocate nothing. Building the same expression again adds nothing either.
+///
+///     Graph g("model");
+///     Tensor x = g.placeholder("x", DType::float32, {kUnknown, 4});
+///     Tensor y = relu(matmul(x, w));
+///
+/// Copies are the same graph. When the last copy and the last session are gone, its symbols can no
+/// longer be used.
+class Graph {
+ public:
+  explicit Graph(std::string name = "graph", Site site = Site::current());
+
+  const std::string& name() const;
+  /// What a run must be given. Throws GraphError if the name is taken, or the graph is final.
+  Tensor placeholder(const std::string& name, DType dtype, const Shape& shape,
+                     Site site = Site::current());
+  /// A symbol for the tensor's present elements.
+  Tensor constant(const Tensor& tensor, Site site = Site::current());
+
+  /// From here on, adding a node throws GraphError, which names this line and the one that tried.
+  void finalize(Site site = Site::current());
+  bool is_final() const;
+
+  std::int64_t nodes() const;
+  /// What its constants hold.
+  std::int64_t bytes() const;
+
+  /// The nodes, a line each.
+  std::string to_string() const;
+  /// For Graphviz.
+  std::string to_dot() const;
+
+  /// For the layers below.
+  const std::shared_ptr<graph::GraphState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<graph::GraphState> state_;
+};
+
+}  // namespace tenure

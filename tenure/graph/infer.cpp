@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenure/base/error.h"
+#include "tenure/graph/program.h"
+#include "tenure/tensor/symbol.h"
+
+namespace tenure::graph {
+namespace {
+
+using ops::Spec;
+
+std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
+                                    std::span<const ArgumentSpec> arguments) {
+  std::vector<ops::OperandType> types;
+  Shape shape;
+  for (const ArgumentSpec& argument : arguments) {
+    if (argument.number) {
+      types.push_back(
+          {.dtype = argument.number->dtype(), .is_number = true, .kind = argument.number->kind});
+      continue;
+    }
+    types.push_back({.dtype = argument.spec.dtype});
+    shape = broadcast(shape, argument.spec.shape, op.name);
+  }
+  const DType result = ops::elementwise_types(op, types).result;
+  check_shape(shape, size_of(result), op.name);
+  return {{result, shape}};
+}
+
+std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
+                                   const ops::Attributes& attributes, Site site) {
+  if (op.data_dependent) {
+    throw GraphError(
+        fmt::format("{}: the shape of its result depends on data, so it cannot be planned; call it "
+                    "outside the graph",
+                    op.name),
+        site);
+  }
+  std::vector<kernels::View> views;
+  for (const ArgumentSpec& argument : arguments) {
+    const Spec& spec = argument.spec;
+    views.push_back({.dtype = spec.dtype,
+                     .shape = spec.shape,
+                     .strides = contiguous_strides(spec.shape),
+                     .data = nullptr});
+  }
+  if (!views.empty()) ops::require_type(op, views[0].dtype);
+  const ops::Kernel kernel{
+      .op = op.name, .in = views, .out = {}, .attributes = attributes, .workspace = {}};
+  if (op.view != nullptr) {
+    if (const auto spec = op.view(kernel)) return {{views[0].dtype, spec->shape}};
+  }
+  const ops::Specs specs = op.infer(kernel);
+  for (const Spec& spec : specs) check_shape(spec.shape, size_of(spec.dtype), op.name);
+  return {specs.begin(), specs.end()};
+}
+
+std::vector<Spec> infer_known(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
+                              const ops::Attributes& attributes, Site site) {
+  return op.elementwise != nullptr ? infer_elementwise(op, arguments)
+                                   : infer_structured(op, arguments, attributes, site);
+}
+
+bool has_unknown(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), kUnknown) != shape.end();
+}
+
+std::vector<ArgumentSpec> with_unknown_as(std::span<const ArgumentSpec> arguments,
+                                          std::int64_t size) {
+  std::vector<ArgumentSpec> known(arguments.begin(), arguments.end());
+  for (ArgumentSpec& argument : known) {
+    std::replace(argument.spec.shape.begin(), argument.spec.shape.end(), kUnknown, size);
+  }
+  return known;
+}
+
+}  // namespace
+
+// With unknown dimensions the rule is asked twice, for two sizes that nobody has. What differs
+// between the answers is unknown in the result. A run asks again with the real sizes.
+std::vector<Spec> infer_call(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
+                             const ops::Attributes& attributes, Site site) {
+  const bool unknown = std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
+    return has_unknown(argument.spec.shape);
+  });
+  if (!unknown) return infer_known(op, arguments, attributes, site);
+  constexpr std::int64_t kSizes[] = {8191, 131071};
+  std::vector<Spec> specs =
+      infer_known(op, with_unknown_as(arguments, kSizes[0]), attributes, site);
+  const std::vector<Spec> others =
+      infer_known(op, with_unknown_as(arguments, kSizes[1]), attributes, site);
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    for (int d = 0; d < specs[i].shape.size(); ++d) {
+      if (specs[i].shape[d] != others[i].shape[d]) specs[i].shape[d] = kUnknown;
+    }
+  }
+  return specs;
+}
+
+std::vector<Spec> infer_call(const Program& program, const ops::OpRecord& op,
+                             std::span<const Argument> arguments, const ops::Attributes& attributes,
+                             Site site) {
+  std::vector<ArgumentSpec> specs;
+  for (const Argument& argument : arguments) {
+    specs.push_back(argument.number ? ArgumentSpec{.number = argument.number}
+                                    : ArgumentSpec{.spec = program.spec(argument.value)});
+  }
+  return infer_call(op, specs, attributes, site);
+}
+
+std::string describe(const Node& node) {
+  std::string text;
+  switch (node.kind) {
+    case Node::Kind::input:
+      text = fmt::format("placeholder \"{}\"", node.name);
+      break;
+    case Node::Kind::constant:
+      text = "constant";
+      break;
+    case Node::Kind::call:
+      text = node.op->name;
+      break;
+  }
+  text += fmt::format(", made at {}", to_string(node.site));
+  if (node.path != nullptr) text += fmt::format(" in scope {}", node.path->text());
+  return text;
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,313 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "tenure/graph/passes/fuse.h"
+#include "tenure/graph/unit.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::graph {
+namespace {
+
+kernels::View view_of(const Layout& layout) {
+  return {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = nullptr};
+}
+
+std::int64_t bytes_of(const ops::Spec& spec) {
+  return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
+}
+
+bool is_whole(const Layout& layout, const Buffer& buffer) {
+  return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
+         bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
+}
+
+class Lowering {
+ public:
+  explicit Lowering(Request request) : lowered_(std::make_unique<Lowered>()) {
+    lowered_->program = std::move(request.program);
+    request_ = std::move(request);
+  }
+
+  std::unique_ptr<Lowered> run() && {
+    const std::size_t n = program().nodes.size();
+    layouts_.resize(n);
+    loops_ = fuse(program(), request_.fetches);
+    members_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      members_[static_cast<std::size_t>(loops_[i])].push_back(static_cast<std::int32_t>(i));
+    }
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) add_input(i);
+    for (std::size_t i = 0; i < n; ++i) add_node(static_cast<std::int32_t>(i));
+    for (const Value fetch : request_.fetches) add_fetch(fetch);
+    return std::move(lowered_);
+  }
+
+ private:
+  const Program& program() const { return lowered_->program; }
+
+  Layout& layout(Value value) {
+    return layouts_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+  }
+
+  Layout contiguous_in(int buffer, const ops::Spec& spec) {
+    return {.buffer = buffer,
+            .dtype = spec.dtype,
+            .shape = spec.shape,
+            .strides = contiguous_strides(spec.shape)};
+  }
+
+  int add_buffer(Buffer buffer) {
+    lowered_->buffers.push_back(buffer);
+    return static_cast<int>(lowered_->buffers.size()) - 1;
+  }
+
+  void add_input(std::size_t i) {
+    const Value value = request_.inputs[i];
+    const ops::Spec& spec = program().spec(value);
+    lowered_->inputs.push_back(spec);
+    const int buffer = add_buffer(
+        {.kind = Buffer::Kind::input, .index = static_cast<int>(i), .bytes = bytes_of(spec)});
+    layouts_[static_cast<std::size_t>(value.node)] = {contiguous_in(buffer, spec)};
+  }
+
+  void add_node(std::int32_t i) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    if (node.kind == Node::Kind::input) return;
+    if (node.kind == Node::Kind::constant) {
+      const TensorBody& body = *node.data.body_or_null();
+      const int buffer = add_buffer({.kind = Buffer::Kind::constant,
+                                     .index = static_cast<int>(lowered_->constants.size()),
+                                     .bytes = bytes_of(node.outputs[0])});
+      lowered_->constants.push_back(node.data);
+      layouts_[static_cast<std::size_t>(i)] = {
+          {.buffer = buffer, .dtype = body.dtype, .shape = body.shape, .strides = body.strides}};
+      return;
+    }
+    if (loops_[static_cast<std::size_t>(i)] != i || add_view(i)) return;
+    if (node.op->elementwise != nullptr) {
+      add_loop(i);
+    } else {
+      add_kernel(i);
+    }
+  }
+
+  /// A view is another layout of its input's buffer.
+  bool add_view(std::int32_t i) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    if (node.op->view == nullptr) return false;
+    const Layout& base = layout(node.arguments[0].value);
+    const kernels::View in = view_of(base);
+    const auto spec = node.op->view({.op = node.op->name,
+                                     .in = {&in, 1},
+                                     .out = {},
+                                     .attributes = node.attribute_list(),
+                                     .workspace = {}});
+    if (!spec) return false;
+    layouts_[static_cast<std::size_t>(i)] = {{.buffer = base.buffer,
+                                              .dtype = base.dtype,
+                                              .shape = spec->shape,
+                                              .strides = spec->strides,
+                                              .offset = base.offset + spec->offset}};
+    return true;
+  }
+
+  /// Enters a unit and gives its results their buffers.
+  void add_unit(std::int32_t i, Unit unit) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    const int number = static_cast<int>(lowered_->units.size());
+    unit.node = &node;
+    for (const ops::Spec& spec : node.outputs) {
+      const int buffer = add_buffer({.bytes = bytes_of(spec), .unit = number});
+      unit.out.push_back(contiguous_in(buffer, spec));
+    }
+    layouts_[static_cast<std::size_t>(i)] = unit.out;
+    lowered_->units.push_back(std::move(unit));
+  }
+
+  void add_kernel(std::int32_t i) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    Unit unit;
+    for (const Argument& argument : node.arguments) unit.in.push_back(layout(argument.value));
+    unit.overwrites = overwritable(unit, node.op->memory.reuses, node.outputs[0]);
+    if (node.op->workspace != nullptr) {
+      std::vector<kernels::View> in;
+      std::vector<kernels::View> out;
+      for (const Layout& l : unit.in) in.push_back(view_of(l));
+      for (const ops::Spec& spec : node.outputs) out.push_back(view_of(contiguous_in(-1, spec)));
+      unit.workspace = node.op->workspace({.op = node.op->name,
+                                           .in = in,
+                                           .out = out,
+                                           .attributes = node.attribute_list(),
+                                           .workspace = {}});
+    }
+    add_unit(i, std::move(unit));
+  }
+
+  /// Inputs of the result's size whose every reader in the unit reads them as the result is
+  /// written.
+  std::uint32_t overwritable(const Unit& unit, std::uint32_t allowed, const ops::Spec& out) const {
+    std::uint32_t mask = 0;
+    const auto fits = [&](const Layout& l) {
+      return is_whole(l, lowered_->buffers[static_cast<std::size_t>(l.buffer)]) &&
+             l.shape == out.shape && size_of(l.dtype) == size_of(out.dtype);
+    };
+    for (std::size_t i = 0; i < unit.in.size() && i < 32; ++i) {
+      bool possible = (allowed >> i & 1) != 0 && fits(unit.in[i]);
+      for (std::size_t j = 0; j < unit.in.size() && possible; ++j) {
+        if (j == i || unit.in[j].buffer != unit.in[i].buffer) continue;
+        // A kernel with a structure may read one place after it has written another.
+        possible = !unit.loop.steps.empty() && fits(unit.in[j]);
+      }
+      if (possible) mask |= 1u << i;
+    }
+    return mask;
+  }
+
+  /// A number as the input of a loop over `shape`. A small loop wants it as often as it is read.
+  Layout add_number(const Scalar& number, DType wanted, const Shape& shape, const char* op) {
+    constexpr std::int64_t kRepeatUpTo = 256;
+    const std::size_t size = size_of(wanted);
+    const bool repeat = count(shape) <= kRepeatUpTo;
+    std::vector<std::byte> elements(repeat ? static_cast<std::size_t>(count(shape)) * size : size);
+    for (std::size_t i = 0; i < elements.size(); i += size) {
+      ops::store_scalar(number, wanted, elements.data() + i, op);
+    }
+    const int buffer = add_buffer({.kind = Buffer::Kind::number,
+                                   .index = static_cast<int>(lowered_->numbers.size()),
+                                   .bytes = static_cast<std::int64_t>(elements.size())});
+    lowered_->numbers.push_back(std::move(elements));
+    return contiguous_in(buffer, {wanted, repeat ? shape : Shape{}});
+  }
+
+  /// The input of a loop that brings an argument in the wanted type.
+  int loop_input(Unit& unit, const Argument& argument, DType wanted, const Shape& shape,
+                 const char* op) {
+    const Layout source =
+        argument.number ? add_number(*argument.number, wanted, shape, op) : layout(argument.value);
+    for (std::size_t i = 0; i < unit.in.size(); ++i) {
+      const Layout& l = unit.in[i];
+      if (l.buffer == source.buffer && l.offset == source.offset && l.shape == source.shape &&
+          l.strides == source.strides && unit.loop.in_types[i] == wanted) {
+        return static_cast<int>(i);
+      }
+    }
+    unit.in.push_back(source);
+    unit.loop.in_types.push_back(wanted);
+    return static_cast<int>(unit.in.size()) - 1;
+  }
+
+  /// A fused loop of all nodes whose last one is `root`; one node at a time if they are too many.
+  void add_loop(std::int32_t root) {
+    const std::vector<std::int32_t>& members = members_[static_cast<std::size_t>(root)];
+    Unit unit;
+    if (members.size() > 1 && fill_loop(unit, members)) {
+      unit.nodes = static_cast<int>(members.size());
+      return add_loop_unit(root, std::move(unit));
+    }
+    for (const std::int32_t member : members) {
+      Unit single;
+      internal_check(fill_loop(single, {&member, 1}), "an op alone has too many inputs for a loop");
+      add_loop_unit(member, std::move(single));
+    }
+  }
+
+  void add_loop_unit(std::int32_t i, Unit unit) {
+    unit.overwrites =
+        overwritable(unit, ~0u, program().nodes[static_cast<std::size_t>(i)].outputs[0]);
+    add_unit(i, std::move(unit));
+  }
+
+  bool fill_loop(Unit& unit, std::span<const std::int32_t> members) {
+    // The results of steps are named after the inputs, whose number is known only at the end:
+    // until then step s is kStep + s.
+    constexpr int kStep = 1 << 20;
+    std::map<std::int32_t, int> step_of;
+    std::vector<DType> step_types;
+    const auto add_step = [&](kernels::FusedStep step) {
+      unit.loop.steps.push_back(step);
+      step_types.push_back(step.out_type);
+      return kStep + static_cast<int>(step_types.size()) - 1;
+    };
+    unit.loop.cost = 0;
+    for (const std::int32_t member : members) {
+      const Node& node = program().nodes[static_cast<std::size_t>(member)];
+      std::vector<ops::OperandType> types;
+      for (const Argument& argument : node.arguments) {
+        types.push_back(argument.number
+                            ? ops::OperandType{.dtype = argument.number->dtype(),
+                                               .is_number = true,
+                                               .kind = argument.number->kind}
+                            : ops::OperandType{.dtype = program().spec(argument.value).dtype});
+      }
+      const ops::ElementwiseTypes t = ops::elementwise_types(*node.op, types);
+      const ops::ElementwiseRecord& e = *node.op->elementwise;
+      kernels::FusedStep step{.body = e.bodies[static_cast<std::size_t>(t.compute)],
+                              .arity = e.arity,
+                              .out_type = t.body_out};
+      for (std::size_t k = 0; k < node.arguments.size(); ++k) {
+        const Argument& argument = node.arguments[k];
+        const auto inside = argument.number ? step_of.end() : step_of.find(argument.value.node);
+        if (inside == step_of.end()) {
+          step.in[k] = loop_input(unit, argument, t.in[k], node.outputs[0].shape, node.op->name);
+          continue;
+        }
+        step.in[k] = inside->second;
+        if (step_types[static_cast<std::size_t>(inside->second - kStep)] != t.in[k]) {
+          step.in[k] = add_step({.in = {inside->second}, .out_type = t.in[k]});
+        }
+      }
+      int result = add_step(step);
+      if (t.result != t.body_out) result = add_step({.in = {result}, .out_type = t.result});
+      step_of[member] = result;
+      unit.loop.cost += e.cost;
+    }
+    const int inputs = static_cast<int>(unit.in.size());
+    for (kernels::FusedStep& step : unit.loop.steps) {
+      for (int& from : step.in) from = from >= kStep ? from - kStep + inputs : from;
+    }
+    return kernels::prepare(unit.loop);
+  }
+
+  /// A value that a unit writes as a whole becomes an output; anything else is copied to one.
+  void add_fetch(Value fetch) {
+    const Layout source = layout(fetch);
+    Buffer& buffer = lowered_->buffers[static_cast<std::size_t>(source.buffer)];
+    if (buffer.kind == Buffer::Kind::output && is_whole(source, buffer) &&
+        lowered_->outputs[static_cast<std::size_t>(buffer.index)].shape == source.shape) {
+      lowered_->fetches.push_back(buffer.index);
+      return;
+    }
+    const ops::Spec spec{source.dtype, source.shape};
+    const int index = static_cast<int>(lowered_->outputs.size());
+    lowered_->outputs.push_back(spec);
+    lowered_->fetches.push_back(index);
+    if (buffer.kind == Buffer::Kind::temporary && is_whole(source, buffer)) {
+      buffer.kind = Buffer::Kind::output;
+      buffer.index = index;
+      return;
+    }
+    Unit copy;
+    copy.in = {source};
+    copy.node = &program()[fetch];
+    copy.out = {contiguous_in(add_buffer({.kind = Buffer::Kind::output,
+                                          .index = index,
+                                          .bytes = bytes_of(spec),
+                                          .unit = static_cast<int>(lowered_->units.size())}),
+                              spec)};
+    copy.nodes = 0;
+    lowered_->units.push_back(std::move(copy));
+  }
+
+  std::unique_ptr<Lowered> lowered_;
+  Request request_;
+  std::vector<std::vector<Layout>> layouts_;
+  std::vector<std::int32_t> loops_;
+  std::vector<std::vector<std::int32_t>> members_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }
+
+}  // namespace tenure::graph

@@ -1,0 +1,60 @@
+#include "tenure/graph/passes/specialize.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/graph/builder.h"
+
+namespace tenure::graph {
+namespace {
+
+/// Marks the nodes that the fetches need. No recursion: programs may be deep.
+std::vector<bool> needed_by(const Program& program, std::span<const Value> fetches) {
+  std::vector<bool> needed(program.nodes.size());
+  for (const Value fetch : fetches) needed[static_cast<std::size_t>(fetch.node)] = true;
+  for (std::size_t i = program.nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const Argument& argument : program.nodes[i].arguments) {
+      if (!argument.number) needed[static_cast<std::size_t>(argument.value.node)] = true;
+    }
+  }
+  return needed;
+}
+
+}  // namespace
+
+Request specialize(const Program& program, std::span<const Value> fetches,
+                   std::span<const Given> given, Site site) {
+  const std::vector<bool> needed = needed_by(program, fetches);
+  std::vector<std::vector<Value>> renamed(program.nodes.size());
+  Builder builder(Builder::Constants::by_identity);
+  Request request;
+  for (const Given& g : given) {
+    const Node& node = program[g.value];
+    const Value value = builder.input(node.name, g.spec, node.site);
+    renamed[static_cast<std::size_t>(g.value.node)] = {value};
+    request.inputs.push_back(value);
+  }
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    if (!needed[i] || !renamed[i].empty()) continue;
+    const Node& node = program.nodes[i];
+    if (node.kind == Node::Kind::input) {
+      throw GraphError(fmt::format("{} needs a feed", describe(node)), site);
+    }
+    std::vector<Argument> arguments = node.arguments;
+    for (Argument& argument : arguments) {
+      if (argument.number) continue;
+      argument.value = renamed[static_cast<std::size_t>(argument.value.node)]
+                              [static_cast<std::size_t>(argument.value.output)];
+    }
+    renamed[i] = builder.copy(node, std::move(arguments));
+  }
+  for (const Value fetch : fetches) {
+    request.fetches.push_back(
+        renamed[static_cast<std::size_t>(fetch.node)][static_cast<std::size_t>(fetch.output)]);
+  }
+  request.program = std::move(builder).take();
+  return request;
+}
+
+}  // namespace tenure::graph

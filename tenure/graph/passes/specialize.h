@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/program.h"
+
+namespace tenure::graph {
+
+/// What a run gives for an input.
+struct Given {
+  Value value;
+  ops::Spec spec;  ///< all dimensions known
+};
+
+/// A program and what is wanted of it.
+struct Request {
+  Program program;
+  std::vector<Value> inputs;   ///< in the order of what is given
+  std::vector<Value> fetches;  ///< in the order in which they were asked for
+};
+
+/// The part of a program that some values need, for inputs of known shapes. Throws GraphError for
+/// an input that is needed and not given, ShapeError and others where the shapes do not fit.
+Request specialize(const Program& program, std::span<const Value> fetches,
+                   std::span<const Given> given, Site site);
+
+}  // namespace tenure::graph

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenure/base/site.h"
+#include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
+
+namespace tenure {
+
+/// What running a program will take, known before it runs.
+struct Plan {
+  /// A tensor by type and shape.
+  struct Value {
+    DType dtype{};
+    Shape shape{};
+    std::int64_t bytes = 0;
+  };
+  /// One kernel call.
+  struct Step {
+    std::string op;              ///< "fused(mul, add, tanh)" for a loop of several
+    Site site{};                 ///< of the call that it ends with
+    std::int64_t bytes = 0;      ///< of its result
+    std::int64_t workspace = 0;  ///< more while it runs
+    bool in_place = false;       ///< computes in the memory of an input
+    std::int64_t live = 0;       ///< bytes that are in use while it runs, outputs among them
+  };
+
+  /// The most bytes that a run adds to what is live: the arena and the outputs.
+  std::int64_t peak = 0;
+  std::int64_t arena = 0;
+  std::vector<Value> inputs;
+  std::vector<Value> outputs;
+  std::vector<Step> steps;
+};
+
+/// A table for a person to read.
+std::string to_string(const Plan& plan);
+
+}  // namespace tenure

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenure/ops/record.h"
+#include "tenure/ops/types.h"
+
+namespace tenure::graph {
+
+/// One output of one node.
+struct Value {
+  std::int32_t node = -1;
+  std::int32_t output = 0;
+  friend bool operator==(Value, Value) = default;
+};
+
+/// What a call reads: a value, or a number that stands in the source text.
+struct Argument {
+  Value value{};
+  std::optional<Scalar> number{};
+};
+
+/// One step of a program.
+struct Node {
+  enum class Kind : std::uint8_t {
+    input,     ///< what a run is given
+    constant,  ///< a tensor that is the same in every run
+    call,      ///< an op
+  };
+  Kind kind = Kind::call;
+  const ops::OpRecord* op = nullptr;  ///< of a call
+  std::vector<Argument> arguments{};
+  std::shared_ptr<const ops::Attributes> attributes{};  ///< null: none
+  std::vector<ops::Spec> outputs{};
+  Tensor data{};       ///< of a constant
+  bool fixed = false;  ///< the elements of the constant never change
+  std::string name{};  ///< of an input
+  Site site{};
+  const mem::NamePath* path = nullptr;
+
+  const ops::Attributes& attribute_list() const {
+    return attributes == nullptr ? ops::kNoAttributes : *attributes;
+  }
+};
+
+/// Nodes in an order in which each comes after what it reads.
+struct Program {
+  std::vector<Node> nodes;
+
+  Node& operator[](Value value) { return nodes[static_cast<std::size_t>(value.node)]; }
+  const Node& operator[](Value value) const { return nodes[static_cast<std::size_t>(value.node)]; }
+  const ops::Spec& spec(Value value) const {
+    return (*this)[value].outputs[static_cast<std::size_t>(value.output)];
+  }
+};
+
+/// "matmul, made at model.cpp:12 in scope encoder", "placeholder "x", ..."
+std::string describe(const Node& node);
+
+/// What is known of an argument before the program runs.
+struct ArgumentSpec {
+  ops::Spec spec{};
+  std::optional<Scalar> number{};
+};
+
+/// Types and shapes of a call's results. Dimensions may be kUnknown, in what comes in and in what
+/// comes out. Throws what the call would throw: ShapeError, DTypeError, ...; GraphError if the
+/// shape depends on data.
+std::vector<ops::Spec> infer_call(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
+                                  const ops::Attributes& attributes, Site site);
+
+/// The same for arguments of a program.
+std::vector<ops::Spec> infer_call(const Program& program, const ops::OpRecord& op,
+                                  std::span<const Argument> arguments,
+                                  const ops::Attributes& attributes, Site site);
+
+}  // namespace tenure::graph

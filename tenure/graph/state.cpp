@@ -1,0 +1,151 @@
+#include "tenure/graph/state.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tenure/base/error.h"
+#include "tenure/ops/creation.h"
+#include "tenure/tensor/pending.h"
+
+namespace tenure::graph {
+namespace {
+
+/// Symbols do not keep their graph alive: it is the user's to end.
+class NodeSymbol final : public Symbol {
+ public:
+  NodeSymbol(std::weak_ptr<GraphState> graph, Value value, std::string what, Site created)
+      : graph_(std::move(graph)), value_(value), what_(std::move(what)), created_(created) {}
+
+  std::string describe() const override { return what_; }
+  ops::Recorder& recorder(const char* user, Site site) const override {
+    const std::shared_ptr<GraphState> graph = graph_.lock();
+    if (graph == nullptr) {
+      throw SymbolError(user, what_, "is used after its graph has gone", created_, site);
+    }
+    return *graph;  // somebody else keeps it, or there would be nothing to record in
+  }
+  const std::weak_ptr<GraphState>& graph() const { return graph_; }
+  Value value() const { return value_; }
+
+ private:
+  std::weak_ptr<GraphState> graph_;
+  Value value_;
+  std::string what_;
+  Site created_;
+};
+
+Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
+  const Shape shape;
+  PendingTensor pending(mem::this_thread(), scalar.dtype(), shape);
+  ops::store_scalar(scalar, scalar.dtype(), pending.data(), op);
+  return pending.finish("scalar", site);
+}
+
+}  // namespace
+
+std::optional<SymbolView> look_up(const Tensor& tensor) {
+  const TensorBody* const body = tensor.body_or_null();
+  if (body == nullptr || body->symbol() == nullptr) return std::nullopt;
+  const auto& symbol = static_cast<const NodeSymbol&>(*body->symbol());
+  return SymbolView{.graph = symbol.graph().lock(), .value = symbol.value()};
+}
+
+std::string GraphState::title() const { return fmt::format("{} \"{}\"", kind_, name_); }
+
+void GraphState::require_open(const Node& node) const {
+  if (!finalized_) return;
+  throw GraphError(fmt::format("{} is final since {}; it cannot take another {}", title(),
+                               tenure::to_string(*finalized_), describe(node)),
+                   node.site);
+}
+
+Tensor GraphState::make_symbol(Value value, const char* op, Site site) {
+  const Node& node = builder_.program()[value];
+  const ops::Spec& spec = builder_.program().spec(value);
+  const std::string what = node.kind == Node::Kind::input
+                               ? fmt::format("placeholder \"{}\" of {}", node.name, title())
+                               : fmt::format("the result of {} in {}", op, title());
+  return make_symbolic(std::make_unique<NodeSymbol>(weak_from_this(), value, what, node.site),
+                       spec.dtype, spec.shape, op, site);
+}
+
+Tensor GraphState::symbol(Value value, Site site) {
+  const std::lock_guard lock(mutex_);
+  const Node& node = builder_.program()[value];
+  return make_symbol(value, node.op == nullptr ? "symbol" : node.op->name, site);
+}
+
+Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shape, Site site) {
+  const std::lock_guard lock(mutex_);
+  Shape known = shape;
+  for (std::int64_t& d : known) d = d == kUnknown ? 1 : d;
+  check_shape(known, size_of(dtype), "placeholder");
+  if (const auto first = inputs_.find(name); first != inputs_.end()) {
+    throw GraphError(fmt::format("{} already has a placeholder \"{}\", made at {}", title(), name,
+                                 tenure::to_string(builder_.program()[first->second].site)),
+                     site);
+  }
+  const Value value = builder_.input(name, {dtype, shape}, site);
+  inputs_.emplace(name, value);
+  return make_symbol(value, "placeholder", site);
+}
+
+Tensor GraphState::constant(const Tensor& tensor, Site site) {
+  const Value value = value_of(tensor, "constant", site);
+  const std::lock_guard lock(mutex_);
+  return make_symbol(value, "constant", site);
+}
+
+Value GraphState::value_of(const Tensor& tensor, const char* user, Site site) {
+  if (const auto symbol = look_up(tensor)) {
+    if (symbol->graph.get() == this) return symbol->value;
+    throw SymbolError(user, tensor.body_or_null()->symbol()->describe(),
+                      fmt::format("is no symbol of {}", title()), tensor.created(), site);
+  }
+  static_cast<void>(tensor.body(user, site));
+  const std::lock_guard lock(mutex_);
+  return builder_.constant(tensor, site);
+}
+
+std::optional<Value> GraphState::find_input(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = inputs_.find(name);
+  return found == inputs_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const Operand> operands,
+                                       const ops::Attributes& attributes, Site site) {
+  std::vector<Argument> arguments;
+  for (const Operand& operand : operands) {
+    if (operand.is_scalar() && op.elementwise != nullptr) {
+      arguments.push_back({.number = operand.scalar()});
+      continue;
+    }
+    const Tensor tensor =
+        operand.is_scalar() ? tensor_of(operand.scalar(), op.name, site) : operand.tensor();
+    arguments.push_back({.value = value_of(tensor, op.name, operand.site())});
+  }
+  const std::lock_guard lock(mutex_);
+  const std::vector<Value> values = builder_.call(op, std::move(arguments), attributes, site);
+  std::vector<Tensor> symbols;
+  for (const Value value : values) symbols.push_back(make_symbol(value, op.name, site));
+  return symbols;
+}
+
+void GraphState::finalize(Site site) {
+  const std::lock_guard lock(mutex_);
+  if (!finalized_) finalized_ = site;
+}
+
+bool GraphState::is_final() const {
+  const std::lock_guard lock(mutex_);
+  return finalized_.has_value();
+}
+
+std::int64_t GraphState::constant_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return builder_.constant_bytes();
+}
+
+}  // namespace tenure::graph

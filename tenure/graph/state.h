@@ -1,0 +1,73 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "tenure/graph/builder.h"
+#include "tenure/ops/recorder.h"
+
+namespace tenure::graph {
+
+/// A program in the making, and the name under which its symbols know it: a graph's, or a trace's.
+/// Any thread may add to it.
+class GraphState final : public ops::Recorder, public std::enable_shared_from_this<GraphState> {
+ public:
+  GraphState(std::string kind, std::string name, Builder::Constants constants, Site site)
+      : kind_(std::move(kind)),
+        name_(std::move(name)),
+        site_(site),
+        builder_(constants, [this](const Node& node) { require_open(node); }) {}
+
+  std::vector<Tensor> record(const ops::OpRecord& op, std::span<const Operand> operands,
+                             const ops::Attributes& attributes, Site site) override;
+
+  Tensor input(const std::string& name, DType dtype, const Shape& shape, Site site);
+  Tensor constant(const Tensor& tensor, Site site);
+  /// A symbol for a value that it has.
+  Tensor symbol(Value value, Site site);
+  void finalize(Site site);
+  bool is_final() const;
+
+  /// The value behind a symbol of this graph; a tensor with data becomes a constant. Throws
+  /// SymbolError for another graph's symbol.
+  Value value_of(const Tensor& tensor, const char* user, Site site);
+  std::optional<Value> find_input(const std::string& name) const;
+
+  const std::string& name() const { return name_; }
+  /// `graph "model"`
+  std::string title() const;
+  Site site() const { return site_; }
+
+  /// Calls `f(program)` while nothing is added.
+  template <class F>
+  auto read(const F& f) const {
+    const std::lock_guard lock(mutex_);
+    return f(builder_.program());
+  }
+  std::int64_t constant_bytes() const;
+
+ private:
+  /// Throws GraphError if it is final.
+  void require_open(const Node& node) const;
+  Tensor make_symbol(Value value, const char* op, Site site);
+
+  std::string kind_;
+  std::string name_;
+  Site site_;
+  mutable std::mutex mutex_;
+  Builder builder_;
+  std::map<std::string, Value> inputs_;
+  std::optional<Site> finalized_;
+};
+
+/// The value behind a symbol, and its graph. nullopt for a tensor with data.
+struct SymbolView {
+  std::shared_ptr<GraphState> graph;  ///< null if it is gone
+  Value value;
+};
+std::optional<SymbolView> look_up(const Tensor& tensor);
+
+}  // namespace tenure::graph

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tenure/graph/passes/specialize.h"
+#include "tenure/graph/program.h"
+#include "tenure/kernels/cpu/elementwise/fused.h"
+
+namespace tenure::graph {
+
+/// Memory that units read and write.
+struct Buffer {
+  enum class Kind : std::uint8_t {
+    input,      ///< what a run is given, contiguous
+    constant,   ///< a tensor of the program
+    number,     ///< one number, kept with the program, repeated for small loops
+    temporary,  ///< in the arena
+    output,     ///< a tensor that a run returns
+  };
+  Kind kind = Kind::temporary;
+  int index = 0;  ///< among those of its kind
+  std::int64_t bytes = 0;
+  int unit = -1;  ///< that writes it
+};
+
+/// How a value reads its buffer.
+struct Layout {
+  int buffer = -1;
+  DType dtype{};
+  Shape shape{};
+  Strides strides{};
+  std::int64_t offset = 0;  ///< in elements
+};
+
+/// Something that a run does: one kernel, or one fused loop.
+struct Unit {
+  const Node* node = nullptr;  ///< the last one that it computes
+  int nodes = 1;
+  std::vector<Layout> in{};
+  std::vector<Layout> out{};
+  kernels::Fused loop{};  ///< with steps if it is elementwise
+  std::size_t workspace = 0;
+  /// Bit i: may compute in the memory of in[i].
+  std::uint32_t overwrites = 0;
+};
+
+/// A program as what a run does, in the program's order.
+struct Lowered {
+  Program program{};
+  std::vector<Buffer> buffers{};
+  std::vector<Unit> units{};
+  std::vector<Tensor> constants{};
+  std::vector<std::vector<std::byte>> numbers{};
+  std::vector<ops::Spec> inputs{};
+  std::vector<ops::Spec> outputs{};
+  std::vector<int> fetches{};  ///< the output that answers each fetch
+};
+
+/// Fuses, resolves views, and says which buffers there are.
+std::unique_ptr<Lowered> lower(Request request);
+
+}  // namespace tenure::graph

@@ -1,0 +1,145 @@
+#include "tenure/kernels/cpu/elementwise/fused.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/kernels/cpu/elementwise/source.h"
+#include "tenure/kernels/cpu/elementwise/stream.h"
+#include "tenure/kernels/parallel.h"
+
+namespace tenure::kernels {
+namespace {
+
+/// Half a tile: the inputs of this tile and of the next, and the results in between, must fit in
+/// the first-level cache together.
+constexpr std::int64_t kFusedTile = kTile / 2;
+
+/// Memory that the next tile reads.
+struct Ahead {
+  const std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+
+  /// Asks for part `i` of `parts` of it, so that it comes while this tile is computed. The hardware
+  /// does not: it sees short bursts from many places.
+  void fetch(std::size_t i, std::size_t parts) const {
+    constexpr std::size_t kLine = 64;
+    const std::size_t from = bytes * i / parts / kLine * kLine;
+    const std::size_t to = i + 1 == parts ? bytes : bytes * (i + 1) / parts / kLine * kLine;
+    for (std::size_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
+  }
+};
+
+void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t n,
+              std::span<const Ahead> ahead) {
+  const std::size_t n_in = fused.in_types.size();
+  const std::size_t last = fused.steps.size() - 1;
+  std::array<Tile, kMaxFusedTiles> tiles;
+  for (std::size_t s = 0; s <= last; ++s) {
+    const FusedStep& step = fused.steps[s];
+    for (const Ahead& next : ahead) next.fetch(s, last + 1);
+    std::array<const void*, kMaxArity> from;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(step.arity); ++k) {
+      const auto source = static_cast<std::size_t>(step.in[k]);
+      from[k] = source < n_in ? in[source]
+                              : tiles[static_cast<std::size_t>(fused.tiles[source - n_in])].bytes;
+    }
+    void* const to = s == last ? out : tiles[static_cast<std::size_t>(fused.tiles[s])].bytes;
+    if (step.body == nullptr) {
+      cast_elements(fused.types[static_cast<std::size_t>(step.in[0])], from[0], step.out_type, to,
+                    n);
+    } else {
+      step.body(from.data(), to, n);
+    }
+  }
+}
+
+void run_range(const Fused& fused, std::span<const View> inputs, const View& out,
+               std::int64_t begin, std::int64_t end, bool stream) {
+  const std::size_t n_in = inputs.size();
+  const std::size_t out_size = size_of(out.dtype);
+  std::array<Tile, kMaxFusedInputs> gathered;
+  Tile raw;
+  Tile result;
+  std::array<std::optional<Source>, kMaxFusedInputs> sources;
+  const std::int64_t step = std::min(end - begin, kFusedTile);
+  for (std::size_t i = 0; i < n_in; ++i) {
+    sources[i].emplace(inputs[i], out.shape, fused.in_types[i], gathered[i], raw);
+    sources[i]->begin(begin, static_cast<std::size_t>(step));
+  }
+  std::array<const void*, kMaxFusedInputs> in{};
+  std::array<Ahead, kMaxFusedInputs> ahead;
+  std::size_t streams = 0;
+  for (std::int64_t at = begin; at < end; at += step) {
+    const auto n = static_cast<std::size_t>(std::min(end - at, step));
+    streams = 0;
+    for (std::size_t i = 0; i < n_in; ++i) {
+      in[i] = sources[i]->piece(at, n);
+      if (const auto* const next = sources[i]->after(at + step);
+          next != nullptr && at + step < end) {
+        const std::size_t size = size_of(inputs[i].dtype);
+        ahead[streams++] = {static_cast<const std::byte*>(next),
+                            static_cast<std::size_t>(std::min(end - at - step, step)) * size};
+      }
+    }
+    std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;
+    run_tile(fused, in.data(), stream ? result.bytes : place, n, {ahead.data(), streams});
+    if (stream) stream_copy(result.bytes, place, n * out_size);
+  }
+  if (stream) stream_fence();
+}
+
+}  // namespace
+
+void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::size_t n) {
+  run_tile(fused, in, out, n, {});
+}
+
+bool prepare(Fused& fused) {
+  const std::size_t n_in = fused.in_types.size();
+  if (n_in > kMaxFusedInputs) return false;
+  std::vector<std::size_t> last_read(fused.steps.size());
+  fused.types = fused.in_types;
+  for (std::size_t s = 0; s < fused.steps.size(); ++s) {
+    last_read[s] = s;
+    for (int k = 0; k < fused.steps[s].arity; ++k) {
+      const auto from = static_cast<std::size_t>(fused.steps[s].in[static_cast<std::size_t>(k)]);
+      if (from >= n_in) last_read[from - n_in] = s;
+    }
+    fused.types.push_back(fused.steps[s].out_type);
+  }
+  std::vector<int> free;
+  fused.tiles.assign(fused.steps.size(), 0);
+  fused.tile_count = 0;
+  for (std::size_t s = 0; s < fused.steps.size(); ++s) {
+    const FusedStep& step = fused.steps[s];
+    // A body may write to what it reads, if the elements are of one size.
+    const auto release = [&](bool before) {
+      for (std::size_t p = 0; p < s; ++p) {
+        const bool in_place =
+            step.body != nullptr && size_of(fused.steps[p].out_type) == size_of(step.out_type);
+        if (last_read[p] == s && in_place == before) free.push_back(fused.tiles[p]);
+      }
+    };
+    release(true);
+    if (free.empty()) free.push_back(fused.tile_count++);
+    fused.tiles[s] = free.back();
+    free.pop_back();
+    release(false);
+  }
+  return fused.tile_count <= kMaxFusedTiles;
+}
+
+void run_fused(const Fused& fused, std::span<const View> inputs, const View& out) {
+  const std::int64_t n = out.count();
+  if (n == 0) return;
+  const auto bytes = static_cast<std::size_t>(n) * size_of(out.dtype);
+  bool in_place = false;
+  for (const View& view : inputs) in_place |= view.data == out.data;
+  const bool stream = bytes >= kStreamFrom && !in_place;
+  parallel_for(n, share_of_thread(n, fused.cost), [&](std::int64_t begin, std::int64_t end) {
+    run_range(fused, inputs, out, begin, end, stream);
+  });
+}
+
+}  // namespace tenure::kernels

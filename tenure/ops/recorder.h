@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tenure/ops/attributes.h"
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+/// Takes note of calls instead of running them: the graph behind a symbolic tensor.
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  /// The call's results, symbolic. Numbers and tensors with data among the operands become
+  /// constants.
+  virtual std::vector<Tensor> record(const OpRecord& op, std::span<const Operand> operands,
+                                     const Attributes& attributes, Site site) = 0;
+};
+
+/// What records a call: the graph of a symbolic operand, else the trace that this thread is in, if
+/// the call makes something from nothing. nullptr: the call runs now.
+Recorder* recorder_of(const OpRecord& op, std::span<const Operand> operands);
+
+/// Whether calls without operands are recorded on this thread.
+bool is_tracing() noexcept;
+
+/// While it lives, this thread's calls without operands are recorded too.
+class TraceScope {
+ public:
+  explicit TraceScope(Recorder* recorder) noexcept;
+  ~TraceScope();
+  TraceScope(const TraceScope&) = delete;
+  TraceScope& operator=(const TraceScope&) = delete;
+
+ private:
+  Recorder* outer_;
+};
+
+}  // namespace tenure::ops

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/tenant.h"
+
+namespace tenure::ops {
+class Recorder;
+}
+
+namespace tenure {
+
+/// What a symbolic tensor stands for: a value that has no data until its graph runs.
+class Symbol : public mem::TenantPart {
+ public:
+  /// `placeholder "x" of graph "model"`
+  virtual std::string describe() const = 0;
+  /// Where calls on it are recorded. Throws SymbolError in the name of `user` when they no longer
+  /// can be: its graph is gone, or its trace has ended.
+  virtual ops::Recorder& recorder(const char* user, Site site) const = 0;
+};
+
+/// A dimension of a symbolic tensor that is known only when it runs.
+inline constexpr std::int64_t kUnknown = -1;
+
+}  // namespace tenure

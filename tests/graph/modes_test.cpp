@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tenure/graph/function.h"
+#include "tenure/graph/session.h"
+#include "tests/support/random_program.h"
+
+// The same program gives the same bits in every mode, and takes what its plan says.
+
+namespace tenure {
+namespace {
+
+void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expected,
+                 const char* mode, int seed) {
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    ASSERT_EQ(got[i].shape(), expected[i].shape()) << mode << " " << seed;
+    const auto a = got[i].to_vector<float>();
+    const auto b = expected[i].to_vector<float>();
+    ASSERT_TRUE(a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0)
+        << mode << " " << seed << "\n"
+        << got[i] << "\n"
+        << expected[i];
+  }
+}
+
+TEST(Modes, AgreeOnRandomPrograms) {
+  for (int seed = 0; seed < 2000; ++seed) {
+    const test::RandomProgram program(static_cast<std::uint64_t>(seed));
+    const std::vector<Tensor> expected = program(program.inputs());
+
+    Graph graph;
+    std::vector<Tensor> symbols;
+    std::vector<Feed> feeds;
+    for (const Tensor& input : program.inputs()) {
+      symbols.push_back(
+          graph.placeholder(std::to_string(symbols.size()), input.dtype(), input.shape()));
+      feeds.emplace_back(symbols.back(), input);
+    }
+    const std::vector<Tensor> fetches = program(symbols);
+    Session session(graph);
+    const Plan plan = session.plan(fetches, feeds);
+    std::int64_t peak = 0;
+    {
+      const MemoryRegion region;
+      const std::vector<Tensor> got = session.run(fetches, feeds);
+      peak = region.peak_bytes();
+      expect_same(got, expected, "session", seed);
+    }
+    ASSERT_EQ(peak, plan.peak) << seed;
+
+    const auto f = function([&](const std::vector<Tensor>& x) { return program(x); });
+    expect_same(f(program.inputs()), expected, "function", seed);
+  }
+}
+
+}  // namespace
+}  // namespace tenure
