@@ -57,6 +57,12 @@ const std::map<std::string, Maker>& makers() {
        [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::add(x, 2.0)); }); }},
       {"mul_scalar",
        [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::mul(x, 2.0)); }); }},
+      {"gate",
+       [](const Inputs& in) {
+         return in_inference_mode([in] {
+           use(at::mul(at::tanh(at::add(at::mul(in[0], in[1]), in[2])), at::sigmoid(in[3])));
+         });
+       }},
       {"chain_of_10", [](const Inputs& in) { return unary(in, chain_of_10); }},
       {"relu", [](const Inputs& in) { return unary(in, at::relu); }},
       {"tanh", [](const Inputs& in) { return unary(in, at::tanh); }},

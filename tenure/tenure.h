@@ -4,6 +4,10 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
+#include "tenure/graph/function.h"
+#include "tenure/graph/graph.h"
+#include "tenure/graph/session.h"
+#include "tenure/graph/variable.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/fault.h"

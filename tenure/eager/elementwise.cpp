@@ -127,7 +127,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
 
 /// Whatever has no short way. A graph takes calls on its symbols over.
 Tensor run_or_record(const OpRecord& op, std::span<const Operand> operands) {
-  if (ops::Recorder* const recorder = ops::recorder_of(op, operands)) {
+  if (const auto recorder = ops::recorder_of(op, operands)) {
     return recorder->record(op, operands, ops::kNoAttributes, operands[0].site()).front();
   }
   return run_general(op, operands);

@@ -151,7 +151,7 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
   if (op.expand != nullptr) {
     return std::move(eager::run_composite(op, operands, attributes).front());
   }
-  if (Recorder* const recorder = recorder_of(op, operands)) {
+  if (const auto recorder = recorder_of(op, operands)) {
     return std::move(recorder->record(op, operands, attributes, site).front());
   }
   eager::Outputs outputs;
@@ -175,7 +175,7 @@ std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> op
                                  const Attributes& attributes, Site site) {
   if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
   if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
-  if (Recorder* const recorder = recorder_of(op, operands)) {
+  if (const auto recorder = recorder_of(op, operands)) {
     return recorder->record(op, operands, attributes, site);
   }
   eager::Outputs outputs;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tenure/graph/variable_state.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -146,6 +147,30 @@ Value Builder::constant(const Tensor& tensor, Site site) {
   return value;
 }
 
+Value Builder::variable(const std::shared_ptr<VariableState>& variable, Site site) {
+  if (const auto found = variables_.find(variable.get()); found != variables_.end()) {
+    return found->second;
+  }
+  const Value value = append({.kind = Node::Kind::variable,
+                              .outputs = {{variable->dtype, variable->shape}},
+                              .variable = variable,
+                              .name = variable->name,
+                              .site = site,
+                              .path = mem::this_thread().path});
+  variables_.emplace(variable.get(), value);
+  return value;
+}
+
+Value Builder::assign(const std::shared_ptr<VariableState>& variable, Value value, Site site) {
+  return append({.kind = Node::Kind::assign,
+                 .arguments = {{.value = value}},
+                 .outputs = {program_.spec(value)},
+                 .variable = variable,
+                 .name = variable->name,
+                 .site = site,
+                 .path = mem::this_thread().path});
+}
+
 Value Builder::fixed_constant(Tensor tensor, Site site) {
   const ops::Spec spec{tensor.dtype(), tensor.shape()};
   return append({.kind = Node::Kind::constant,
@@ -187,6 +212,9 @@ std::vector<Value> Builder::call(const ops::OpRecord& op, std::vector<Argument> 
 std::vector<Value> Builder::copy(const Node& node, std::vector<Argument> arguments) {
   Node fresh = node;
   fresh.arguments = std::move(arguments);
+  if (node.kind == Node::Kind::assign) {
+    fresh.outputs = {program_.spec(fresh.arguments[0].value)};
+  }
   if (node.kind != Node::Kind::call) return {append(std::move(fresh))};
   fresh.outputs = infer_call(program_, *node.op, fresh.arguments, node.attribute_list(), node.site);
   return share_or_append(std::move(fresh));

@@ -34,6 +34,10 @@ class Builder {
 
   Value input(std::string name, ops::Spec spec, Site site);
   Value constant(const Tensor& tensor, Site site);
+  /// One node per variable.
+  Value variable(const std::shared_ptr<VariableState>& variable, Site site);
+  /// Every assignment is a node of its own.
+  Value assign(const std::shared_ptr<VariableState>& variable, Value value, Site site);
   /// A constant that nobody else has, and that never changes.
   Value fixed_constant(Tensor tensor, Site site);
   /// Throws what infer_call throws.
@@ -53,6 +57,7 @@ class Builder {
   std::int64_t constant_bytes_ = 0;
   std::unordered_multimap<std::size_t, std::int32_t> calls_;  // by hash
   std::unordered_multimap<std::size_t, std::int32_t> tensors_;
+  std::unordered_map<const VariableState*, Value> variables_;
 };
 
 }  // namespace tenure::graph

@@ -12,10 +12,12 @@
 #include "tenure/base/error.h"
 #include "tenure/base/small_array.h"
 #include "tenure/base/units.h"
+#include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/random_ops.h"
+#include "tenure/ops/shape_ops.h"
 #include "tenure/planner/lifetimes.h"
 #include "tenure/planner/order.h"
 #include "tenure/tensor/pending.h"
@@ -178,10 +180,10 @@ void Executable::schedule() {
   }
   const planner::OffsetPlan offsets = planner::solve(arena, {.steps = 200'000});
 
-  // Bases: the arena, inputs, constants, numbers, outputs.
+  // Bases: the arena, inputs, sources, numbers, outputs.
   const int first_input = kArena + 1;
-  const int first_constant = first_input + static_cast<int>(low.inputs.size());
-  const int first_number = first_constant + static_cast<int>(low.constants.size());
+  const int first_source = first_input + static_cast<int>(low.inputs.size());
+  const int first_number = first_source + static_cast<int>(low.sources.size());
   const int first_output = first_number + static_cast<int>(low.numbers.size());
   std::vector<Place> places(low.buffers.size());
   for (std::size_t b = 0; b < low.buffers.size(); ++b) {
@@ -190,8 +192,8 @@ void Executable::schedule() {
       case Buffer::Kind::input:
         places[b] = {.base = first_input + buffer.index};
         break;
-      case Buffer::Kind::constant:
-        places[b] = {.base = first_constant + buffer.index};
+      case Buffer::Kind::source:
+        places[b] = {.base = first_source + buffer.index};
         break;
       case Buffer::Kind::number:
         places[b] = {.base = first_number + buffer.index};
@@ -334,7 +336,7 @@ void Executable::run_step(const Step& step, Bases bases) {
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) const {
   const Lowered& low = *lowered_;
   mem::ThreadContext& context = mem::this_thread();
-  const std::size_t pinned = low.inputs.size() + low.constants.size();
+  const std::size_t pinned = low.inputs.size() + low.sources.size();
   SmallArray<std::byte*, 16> bases(1 + pinned + low.numbers.size() + low.outputs.size());
   SmallArray<Pin, 8> pins(pinned);
   std::size_t base = kArena + 1;
@@ -344,7 +346,13 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
     bases[base++] = static_cast<std::byte*>(taken.data());
   };
   for (const Tensor& input : inputs) pin(input);
-  for (const Tensor& constant : low.constants) pin(constant);
+  // What a variable holds may be replaced meanwhile: the run keeps what it began with.
+  SmallArray<Tensor, 8> held(low.sources.size());
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Source& source = low.sources[i];
+    if (source.variable != nullptr) held[i] = source.variable->value();
+    pin(source.variable != nullptr ? held[i] : source.constant);
+  }
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
@@ -369,7 +377,28 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
                      ? outputs[o].finish("run", site)
                      : results[static_cast<std::size_t>(first - low.fetches.begin())];
   }
+  if (!low.assignments.empty()) commit(results, site);
   return results;
+}
+
+void Executable::commit(std::vector<Tensor>& results, Site site) const {
+  for (const Assignment& assignment : lowered_->assignments) {
+    const Tensor now = assignment.variable->value();
+    if (now.is_disposed()) throw_disposed(now.body("assign", site), "assign", site);
+  }
+  for (const Assignment& assignment : lowered_->assignments) {
+    const auto at = static_cast<std::size_t>(
+        std::find(lowered_->fetches.begin(), lowered_->fetches.end(), assignment.output) -
+        lowered_->fetches.begin());
+    const Tensor made = results[at];
+    // The variable gets the tensor itself, the caller views of it: what he disposes is his own.
+    for (Tensor& result : results) {
+      if (result.id() == made.id()) result = reshape(Operand(made, site), made.shape());
+    }
+    // A second variable that gets the same value finds a view here already.
+    const bool is_first = made.op() == std::string("run");
+    assignment.variable->replace(is_first ? made : clone(Operand(made, site)), site);
+  }
 }
 
 }  // namespace tenure::graph

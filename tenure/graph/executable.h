@@ -49,6 +49,8 @@ class Executable {
 
   void schedule();
   void describe(const std::vector<int>& order, const std::vector<bool>& in_place);
+  /// Gives variables what was assigned to them; all, or none if one is disposed.
+  void commit(std::vector<Tensor>& results, Site site) const;
   static void run_step(const Step& step, Bases bases);
   static void run_kernel(const Step& step, Bases bases);
 

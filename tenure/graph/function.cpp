@@ -107,8 +107,7 @@ class FunctionCore::Impl {
  private:
   std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
     const std::string reason = explain_trace(call);
-    const auto state = std::make_shared<GraphState>("function", options_.name,
-                                                    Builder::Constants::by_identity, site_);
+    const auto state = std::make_shared<GraphState>(GraphState::Kind::trace, options_.name, site_);
     std::vector<Tensor> symbols;
     std::vector<Given> given;
     for (std::size_t i = 0; i < call.tensors.size(); ++i) {
@@ -127,6 +126,8 @@ class FunctionCore::Impl {
     for (const Tensor& tensor : traced.tensors) {
       fetches.push_back(state->value_of(tensor, "function", site_));
     }
+    const std::vector<Value> assignments = state->assignments();
+    fetches.insert(fetches.end(), assignments.begin(), assignments.end());
     auto entry = std::make_shared<Entry>();
     entry->executable = state->read(
         [&](const Program& program) { return compile(program, fetches, given, site_); });
@@ -220,7 +221,7 @@ namespace {
 class SpecSymbol final : public Symbol {
  public:
   std::string describe() const override { return "a spec"; }
-  ops::Recorder& recorder(const char* user, Site site) const override {
+  std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const override {
     throw SymbolError(user, describe(), "can only be planned with", site, site);
   }
 };

@@ -32,8 +32,19 @@ std::string argument_text(const Argument& argument) {
 }
 
 std::string title_of(const Node& node) {
-  if (node.kind == Node::Kind::input) return fmt::format("placeholder \"{}\"", node.name);
-  return node.kind == Node::Kind::constant ? "constant" : node.op->name;
+  switch (node.kind) {
+    case Node::Kind::input:
+      return fmt::format("placeholder \"{}\"", node.name);
+    case Node::Kind::constant:
+      return "constant";
+    case Node::Kind::variable:
+      return fmt::format("variable \"{}\"", node.name);
+    case Node::Kind::assign:
+      return fmt::format("assign \"{}\"", node.name);
+    case Node::Kind::call:
+      break;
+  }
+  return node.op->name;
 }
 
 std::string dot_escaped(const std::string& text) {
@@ -48,8 +59,8 @@ std::string dot_escaped(const std::string& text) {
 }  // namespace
 
 Graph::Graph(std::string name, Site site)
-    : state_(std::make_shared<graph::GraphState>("graph", std::move(name),
-                                                 graph::Builder::Constants::by_content, site)) {}
+    : state_(std::make_shared<graph::GraphState>(graph::GraphState::Kind::graph, std::move(name),
+                                                 site)) {}
 
 const std::string& Graph::name() const { return state_->name(); }
 
@@ -58,6 +69,14 @@ Tensor Graph::placeholder(const std::string& name, DType dtype, const Shape& sha
 }
 
 Tensor Graph::constant(const Tensor& tensor, Site site) { return state_->constant(tensor, site); }
+
+Tensor Graph::read(const Variable& variable, Site site) {
+  return state_->read_variable(variable.state(), site);
+}
+
+Tensor Graph::assign(const Variable& variable, const Tensor& value, Site site) {
+  return state_->assign_variable(variable.state(), value, site);
+}
 
 void Graph::finalize(Site site) { state_->finalize(site); }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tenure/base/site.h"
+#include "tenure/graph/variable.h"
 #include "tenure/tensor/symbol.h"
 #include "tenure/tensor/tensor.h"
 
@@ -33,6 +34,12 @@ class Graph {
                      Site site = Site::current());
   /// A symbol for the tensor's present elements.
   Tensor constant(const Tensor& tensor, Site site = Site::current());
+
+  /// What a variable holds when a run begins.
+  Tensor read(const Variable& variable, Site site = Site::current());
+  /// Fetched, it gives `value`, and the variable holds that from the end of the run on. Throws
+  /// ShapeError or DTypeError.
+  Tensor assign(const Variable& variable, const Tensor& value, Site site = Site::current());
 
   /// From here on, adding a node throws GraphError, which names this line and the one that tried.
   void finalize(Site site = Site::current());

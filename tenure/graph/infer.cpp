@@ -4,6 +4,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/program.h"
+#include "tenure/graph/variable_state.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure::graph {
@@ -118,6 +119,12 @@ std::string describe(const Node& node) {
       break;
     case Node::Kind::constant:
       text = "constant";
+      break;
+    case Node::Kind::variable:
+      text = fmt::format("variable \"{}\"", node.variable->name);
+      break;
+    case Node::Kind::assign:
+      text = fmt::format("assignment to variable \"{}\"", node.variable->name);
       break;
     case Node::Kind::call:
       text = node.op->name;

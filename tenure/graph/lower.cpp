@@ -39,7 +39,13 @@ class Lowering {
     }
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) add_input(i);
     for (std::size_t i = 0; i < n; ++i) add_node(static_cast<std::int32_t>(i));
-    for (const Value fetch : request_.fetches) add_fetch(fetch);
+    for (const Value fetch : request_.fetches) {
+      add_fetch(fetch);
+      const Node& node = program()[fetch];
+      if (node.kind != Node::Kind::assign) continue;
+      lowered_->assignments.push_back(
+          {.variable = node.variable, .output = lowered_->fetches.back()});
+    }
     return std::move(lowered_);
   }
 
@@ -74,22 +80,28 @@ class Lowering {
   void add_node(std::int32_t i) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     if (node.kind == Node::Kind::input) return;
-    if (node.kind == Node::Kind::constant) {
-      const TensorBody& body = *node.data.body_or_null();
-      const int buffer = add_buffer({.kind = Buffer::Kind::constant,
-                                     .index = static_cast<int>(lowered_->constants.size()),
-                                     .bytes = bytes_of(node.outputs[0])});
-      lowered_->constants.push_back(node.data);
-      layouts_[static_cast<std::size_t>(i)] = {
-          {.buffer = buffer, .dtype = body.dtype, .shape = body.shape, .strides = body.strides}};
+    if (node.kind == Node::Kind::assign) {
+      layouts_[static_cast<std::size_t>(i)] = {layout(node.arguments[0].value)};
       return;
     }
+    if (node.kind != Node::Kind::call) return add_source(i);
     if (loops_[static_cast<std::size_t>(i)] != i || add_view(i)) return;
     if (node.op->elementwise != nullptr) {
       add_loop(i);
     } else {
       add_kernel(i);
     }
+  }
+
+  void add_source(std::int32_t i) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    const int buffer = add_buffer({.kind = Buffer::Kind::source,
+                                   .index = static_cast<int>(lowered_->sources.size()),
+                                   .bytes = bytes_of(node.outputs[0])});
+    lowered_->sources.push_back({.constant = node.data, .variable = node.variable});
+    Layout layout = contiguous_in(buffer, node.outputs[0]);
+    if (node.data.defined()) layout.strides = node.data.strides();
+    layouts_[static_cast<std::size_t>(i)] = {layout};
   }
 
   /// A view is another layout of its input's buffer.

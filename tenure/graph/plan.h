@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,6 @@ struct Plan {
     std::int64_t bytes = 0;      ///< of its result
     std::int64_t workspace = 0;  ///< more while it runs
     bool in_place = false;       ///< computes in the memory of an input
-    std::int64_t live = 0;       ///< bytes that are in use while it runs, outputs among them
   };
 
   /// The most bytes that a run adds to what is live: the arena and the outputs.
@@ -38,5 +38,6 @@ struct Plan {
 
 /// A table for a person to read.
 std::string to_string(const Plan& plan);
+std::ostream& operator<<(std::ostream& out, const Plan& plan);
 
 }  // namespace tenure

@@ -12,6 +12,8 @@
 
 namespace tenure::graph {
 
+class VariableState;
+
 /// One output of one node.
 struct Value {
   std::int32_t node = -1;
@@ -30,6 +32,8 @@ struct Node {
   enum class Kind : std::uint8_t {
     input,     ///< what a run is given
     constant,  ///< a tensor that is the same in every run
+    variable,  ///< what a variable holds when the run begins
+    assign,    ///< its argument, which the variable holds when the run has ended
     call,      ///< an op
   };
   Kind kind = Kind::call;
@@ -37,9 +41,10 @@ struct Node {
   std::vector<Argument> arguments{};
   std::shared_ptr<const ops::Attributes> attributes{};  ///< null: none
   std::vector<ops::Spec> outputs{};
-  Tensor data{};       ///< of a constant
-  bool fixed = false;  ///< the elements of the constant never change
-  std::string name{};  ///< of an input
+  Tensor data{};                              ///< of a constant
+  bool fixed = false;                         ///< the elements of the constant never change
+  std::shared_ptr<VariableState> variable{};  ///< that is read or assigned to
+  std::string name{};                         ///< of an input
   Site site{};
   const mem::NamePath* path = nullptr;
 

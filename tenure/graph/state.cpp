@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/graph/variable_state.h"
 #include "tenure/ops/creation.h"
 #include "tenure/tensor/pending.h"
 
@@ -18,12 +19,12 @@ class NodeSymbol final : public Symbol {
       : graph_(std::move(graph)), value_(value), what_(std::move(what)), created_(created) {}
 
   std::string describe() const override { return what_; }
-  ops::Recorder& recorder(const char* user, Site site) const override {
-    const std::shared_ptr<GraphState> graph = graph_.lock();
+  std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const override {
+    std::shared_ptr<GraphState> graph = graph_.lock();
     if (graph == nullptr) {
       throw SymbolError(user, what_, "is used after its graph has gone", created_, site);
     }
-    return *graph;  // somebody else keeps it, or there would be nothing to record in
+    return graph;
   }
   const std::weak_ptr<GraphState>& graph() const { return graph_; }
   Value value() const { return value_; }
@@ -51,7 +52,9 @@ std::optional<SymbolView> look_up(const Tensor& tensor) {
   return SymbolView{.graph = symbol.graph().lock(), .value = symbol.value()};
 }
 
-std::string GraphState::title() const { return fmt::format("{} \"{}\"", kind_, name_); }
+std::string GraphState::title() const {
+  return fmt::format("{} \"{}\"", kind_ == Kind::graph ? "graph" : "function", name_);
+}
 
 void GraphState::require_open(const Node& node) const {
   if (!finalized_) return;
@@ -63,9 +66,10 @@ void GraphState::require_open(const Node& node) const {
 Tensor GraphState::make_symbol(Value value, const char* op, Site site) {
   const Node& node = builder_.program()[value];
   const ops::Spec& spec = builder_.program().spec(value);
-  const std::string what = node.kind == Node::Kind::input
-                               ? fmt::format("placeholder \"{}\" of {}", node.name, title())
-                               : fmt::format("the result of {} in {}", op, title());
+  const std::string what =
+      node.kind == Node::Kind::input ? fmt::format("placeholder \"{}\" of {}", node.name, title())
+      : node.kind == Node::Kind::variable ? fmt::format("variable \"{}\" in {}", node.name, title())
+                                          : fmt::format("the result of {} in {}", op, title());
   return make_symbolic(std::make_unique<NodeSymbol>(weak_from_this(), value, what, node.site),
                        spec.dtype, spec.shape, op, site);
 }
@@ -89,6 +93,33 @@ Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shap
   const Value value = builder_.input(name, {dtype, shape}, site);
   inputs_.emplace(name, value);
   return make_symbol(value, "placeholder", site);
+}
+
+Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable, Site site) {
+  const std::lock_guard lock(mutex_);
+  const auto assigned = assigned_.find(variable.get());
+  const Value value = assigned == assigned_.end()
+                          ? builder_.variable(variable, site)
+                          : builder_.program()[assigned->second].arguments[0].value;
+  return make_symbol(value, "variable", site);
+}
+
+Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variable,
+                                   const Tensor& tensor, Site site) {
+  const Value value = value_of(tensor, "assign", site);
+  const std::lock_guard lock(mutex_);
+  const ops::Spec spec = builder_.program().spec(value);
+  variable->require_fit(spec.dtype, spec.shape);
+  const Value assignment = builder_.assign(variable, value, site);
+  if (kind_ == Kind::trace) assigned_[variable.get()] = assignment;
+  return make_symbol(assignment, "assign", site);
+}
+
+std::vector<Value> GraphState::assignments() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Value> values;
+  for (const auto& [variable, value] : assigned_) values.push_back(value);
+  return values;
 }
 
 Tensor GraphState::constant(const Tensor& tensor, Site site) {

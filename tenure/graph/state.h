@@ -15,17 +15,31 @@ namespace tenure::graph {
 /// Any thread may add to it.
 class GraphState final : public ops::Recorder, public std::enable_shared_from_this<GraphState> {
  public:
-  GraphState(std::string kind, std::string name, Builder::Constants constants, Site site)
-      : kind_(std::move(kind)),
+  enum class Kind {
+    graph,  ///< constants by content; assignments run when they are fetched
+    trace,  ///< constants by reference; every run makes the last assignment to each variable
+  };
+  GraphState(Kind kind, std::string name, Site site)
+      : kind_(kind),
         name_(std::move(name)),
         site_(site),
-        builder_(constants, [this](const Node& node) { require_open(node); }) {}
+        builder_(
+            kind == Kind::graph ? Builder::Constants::by_content : Builder::Constants::by_identity,
+            [this](const Node& node) { require_open(node); }) {}
 
   std::vector<Tensor> record(const ops::OpRecord& op, std::span<const Operand> operands,
                              const ops::Attributes& attributes, Site site) override;
 
   Tensor input(const std::string& name, DType dtype, const Shape& shape, Site site);
   Tensor constant(const Tensor& tensor, Site site);
+  /// A symbol for what a variable holds; within the graph, after the assignments so far if it is a
+  /// trace.
+  Tensor read_variable(const std::shared_ptr<VariableState>& variable, Site site);
+  /// A symbol for the assigned value. Throws ShapeError or DTypeError.
+  Tensor assign_variable(const std::shared_ptr<VariableState>& variable, const Tensor& value,
+                         Site site);
+  /// The last assignment to each variable.
+  std::vector<Value> assignments() const;
   /// A symbol for a value that it has.
   Tensor symbol(Value value, Site site);
   void finalize(Site site);
@@ -54,12 +68,13 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   void require_open(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
 
-  std::string kind_;
+  Kind kind_;
   std::string name_;
   Site site_;
   mutable std::mutex mutex_;
   Builder builder_;
   std::map<std::string, Value> inputs_;
+  std::map<const VariableState*, Value> assigned_;  // of a trace
   std::optional<Site> finalized_;
 };
 

@@ -15,7 +15,7 @@ namespace tenure::graph {
 struct Buffer {
   enum class Kind : std::uint8_t {
     input,      ///< what a run is given, contiguous
-    constant,   ///< a tensor of the program
+    source,     ///< a constant or a variable
     number,     ///< one number, kept with the program, repeated for small loops
     temporary,  ///< in the arena
     output,     ///< a tensor that a run returns
@@ -24,6 +24,18 @@ struct Buffer {
   int index = 0;  ///< among those of its kind
   std::int64_t bytes = 0;
   int unit = -1;  ///< that writes it
+};
+
+/// A tensor that a run finds: a constant, or what a variable holds.
+struct Source {
+  Tensor constant{};
+  std::shared_ptr<VariableState> variable{};
+};
+
+/// What a variable gets at the end of a run.
+struct Assignment {
+  std::shared_ptr<VariableState> variable{};
+  int output = 0;
 };
 
 /// How a value reads its buffer.
@@ -52,11 +64,13 @@ struct Lowered {
   Program program{};
   std::vector<Buffer> buffers{};
   std::vector<Unit> units{};
-  std::vector<Tensor> constants{};
+  /// Tensors of the program: constants, and what variables hold when a run begins.
+  std::vector<Source> sources{};
   std::vector<std::vector<std::byte>> numbers{};
   std::vector<ops::Spec> inputs{};
   std::vector<ops::Spec> outputs{};
   std::vector<int> fetches{};  ///< the output that answers each fetch
+  std::vector<Assignment> assignments{};
 };
 
 /// Fuses, resolves views, and says which buffers there are.

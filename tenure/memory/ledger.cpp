@@ -181,16 +181,37 @@ void Tally::set_highest(const Levels& levels) noexcept {
   }
 }
 
-void Tally::change_other(Category category, std::int64_t bytes) noexcept {
+void Tally::end_stretch() noexcept {
   set_highest(highest());
-  const std::int64_t total = bump(total_, bytes);
+  high_.store(total_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void Tally::change_level(Category category, std::int64_t bytes) noexcept {
   const std::int64_t level = bump(others_[index(category)], bytes);
   bump(others_[index(kMain)], bytes);
   Counter& reached = reached_[index(category)];
   reached.store(std::max(reached.load(std::memory_order_relaxed), level),
                 std::memory_order_relaxed);
-  high_.store(total, std::memory_order_relaxed);  // the next stretch begins here
+}
+
+void Tally::change_other(Category category, std::int64_t bytes) noexcept {
+  end_stretch();
+  const std::int64_t total = bump(total_, bytes);
+  change_level(category, bytes);
+  high_.store(total, std::memory_order_relaxed);
   if (total >= kSettleAt || total <= -kSettleAt) settle();
+}
+
+void Tally::moved(Category from, Category to, std::int64_t bytes) noexcept {
+  end_stretch();
+  if (from != kMain) {
+    bump(allocations_[index(from)], -1);
+    change_level(from, -bytes);
+  }
+  if (to != kMain) {
+    bump(allocations_[index(to)], 1);
+    change_level(to, bytes);
+  }
 }
 
 void Tally::settle() noexcept {

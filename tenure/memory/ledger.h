@@ -93,6 +93,8 @@ class Tally {
   }
   /// Adds the levels to the shared ones.
   void settle() noexcept;
+  /// A storage of `from` is one of `to` from now on.
+  void moved(Category from, Category to, std::int64_t bytes) noexcept;
   void tensor_ended() noexcept { bump(tensors_ended_, 1); }
   /// A tensor ended, and its storage with it.
   void both_ended(Category category, std::int64_t bytes) noexcept {
@@ -123,6 +125,8 @@ class Tally {
     return value;
   }
   void change_other(Category category, std::int64_t bytes) noexcept;
+  void end_stretch() noexcept;
+  void change_level(Category category, std::int64_t bytes) noexcept;
 
   using PerCategory = std::array<std::int64_t, kCategories>;
   /// How many storages were allocated, of all `serials` that the thread gave.

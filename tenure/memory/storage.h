@@ -44,6 +44,12 @@ class alignas(kAlignment) Storage {
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
   Category category() const noexcept { return category_; }
+  /// For whoever has the only reference. Memory of the user's is in no category.
+  void set_category(ThreadContext& context, Category category) noexcept {
+    if (is_foreign() || category == category_) return;
+    context.tally.moved(category_, category, static_cast<std::int64_t>(bytes_));
+    category_ = category;
+  }
   bool is_foreign() const noexcept { return deleter_ != nullptr; }
   std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
 

@@ -5,26 +5,27 @@
 namespace tenure::ops {
 namespace {
 
-thread_local Recorder* current_trace = nullptr;
+thread_local Recorder* trace_of_thread = nullptr;
 
 }  // namespace
 
-Recorder* recorder_of(const OpRecord& op, std::span<const Operand> operands) {
+std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operand> operands) {
   for (const Operand& operand : operands) {
     if (operand.is_scalar()) continue;
     const TensorBody* const body = operand.tensor().body_or_null();
     if (body != nullptr && body->symbol() != nullptr) {
-      return &body->symbol()->recorder(op.name, operand.site());
+      return body->symbol()->recorder(op.name, operand.site());
     }
   }
-  return operands.empty() ? current_trace : nullptr;
+  if (!operands.empty()) return nullptr;
+  return {std::shared_ptr<void>(), trace_of_thread};  // whoever traces keeps it
 }
 
-bool is_tracing() noexcept { return current_trace != nullptr; }
+Recorder* current_trace() noexcept { return trace_of_thread; }
 
 TraceScope::TraceScope(Recorder* recorder) noexcept
-    : outer_(std::exchange(current_trace, recorder)) {}
+    : outer_(std::exchange(trace_of_thread, recorder)) {}
 
-TraceScope::~TraceScope() { current_trace = outer_; }
+TraceScope::~TraceScope() { trace_of_thread = outer_; }
 
 }  // namespace tenure::ops

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,11 +21,11 @@ class Recorder {
 };
 
 /// What records a call: the graph of a symbolic operand, else the trace that this thread is in, if
-/// the call makes something from nothing. nullptr: the call runs now.
-Recorder* recorder_of(const OpRecord& op, std::span<const Operand> operands);
+/// the call makes something from nothing. Null: the call runs now.
+std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operand> operands);
 
-/// Whether calls without operands are recorded on this thread.
-bool is_tracing() noexcept;
+/// What records calls without operands on this thread; nullptr: they run now.
+Recorder* current_trace() noexcept;
 
 /// While it lives, this thread's calls without operands are recorded too.
 class TraceScope {

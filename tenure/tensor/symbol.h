@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tenure/base/site.h"
@@ -18,7 +20,7 @@ class Symbol : public mem::TenantPart {
   virtual std::string describe() const = 0;
   /// Where calls on it are recorded. Throws SymbolError in the name of `user` when they no longer
   /// can be: its graph is gone, or its trace has ended.
-  virtual ops::Recorder& recorder(const char* user, Site site) const = 0;
+  virtual std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const = 0;
 };
 
 /// A dimension of a symbolic tensor that is known only when it runs.

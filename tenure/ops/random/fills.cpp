@@ -179,7 +179,7 @@ struct Permutation : RandomOp<Permutation> {
 
 /// Calls a random op with the next counters of the generator. In a trace every run draws anew.
 Tensor draw(const OpRecord& op, Generator* generator, Site site, const Attributes& attributes) {
-  if (is_tracing()) {
+  if (current_trace() != nullptr) {
     if (generator != nullptr) {
       throw ValueError(
           fmt::format("{}: in a trace random numbers come from the default generator", op.name));

@@ -1,0 +1,54 @@
+// Traced functions: written down once per signature, planned before they run.
+
+#include <iostream>
+
+#include "tenure/tenure.h"
+
+using namespace tenure;
+
+int main() {
+  const Tensor w = full({4, 4}, 0.25);
+  int calls = 0;
+  const auto predict = function(
+      [&](const Tensor& x) {
+        ++calls;  // runs when it is traced, not when it runs
+        return tanh(matmul(x, w) + 1.0) * 0.5;
+      },
+      {.name = "predict"});
+
+  std::cout << "-- will it fit? the plan allocates nothing\n";
+  const MemoryRegion region;
+  const Plan plan = predict.plan(spec({1000, 4}));
+  std::cout << "peak " << plan.peak << " bytes, of them arena " << plan.arena
+            << "; allocated so far " << region.peak_bytes() << '\n'
+            << plan;
+
+  std::cout << "-- a call like it runs that plan\n";
+  const Tensor y = predict(ones({1000, 4}));
+  std::cout << "first row " << y[0] << ", predicted peak was exact: " << std::boolalpha
+            << (memory().peak >= plan.peak) << '\n';
+
+  std::cout << "-- the callable ran " << calls << " time for 101 calls\n";
+  for (int i = 0; i < 100; ++i) predict(ones({1000, 4}));
+
+  std::cout << "-- another shape is another trace, and it says why\n";
+  predict(ones({8, 4}));
+  std::cout << "traced " << calls << " times\n";
+  for (const TraceInfo& trace : predict.traces()) {
+    std::cout << trace.signature << ": " << trace.reason << ", " << trace.calls << " calls\n";
+  }
+
+  std::cout << "-- captured by reference: what w holds now counts\n";
+  w.mutable_span<float>()[0] = 100;
+  std::cout << predict(ones({8, 4}))[0] << '\n';
+
+  std::cout << "-- a trace cannot leave its function\n";
+  Tensor escaped;
+  const auto leaky = function([&](const Tensor& x) { return escaped = x * 2; });
+  leaky(ones({2}));
+  try {
+    std::cout << escaped + 1;
+  } catch (const SymbolError& error) {
+    std::cout << error.what() << '\n';
+  }
+}

@@ -1,0 +1,27 @@
+#include "tenure/graph/plan.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "tenure/base/error.h"
+#include "tenure/base/units.h"
+
+namespace tenure {
+
+std::string to_string(const Plan& plan) {
+  std::string text = fmt::format("  peak {} = arena {} + outputs {}\n", format_bytes(plan.peak),
+                                 format_bytes(plan.arena), format_bytes(plan.peak - plan.arena));
+  for (const Plan::Step& step : plan.steps) {
+    text += fmt::format("  {:<44} {:>10}{}{}  {}\n", step.op, format_bytes(step.bytes),
+                        step.workspace == 0
+                            ? std::string()
+                            : fmt::format(" + {} workspace", format_bytes(step.workspace)),
+                        step.in_place ? ", in place" : "", to_string(step.site));
+  }
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Plan& plan) { return out << to_string(plan); }
+
+}  // namespace tenure

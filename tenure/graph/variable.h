@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenure/ops/operand.h"
+
+namespace tenure {
+
+namespace graph {
+class VariableState;
+}
+
+/// A named tensor that can be changed: a parameter, a counter, a moving average. It outlives scopes
+/// and holds its data until dispose() or until its last copy goes. Copies are the same variable.
+///
+/// Inside a trace value() is a symbol for what the variable holds when the function runs, and
+/// assign() takes effect at the end of each run, all at once; if the run throws, nothing is
+/// assigned. In a graph, `Graph::read` and `Graph::assign` are the same as nodes.
+class Variable {
+ public:
+  /// Holds a copy of `initial`, or the tensor itself if it was moved in.
+  explicit Variable(const Operand& initial, std::string name = "variable", bool trainable = true);
+
+  const std::string& name() const;
+  bool trainable() const;
+  DType dtype() const;
+  const Shape& shape() const;
+  /// Where it was made.
+  Site created() const;
+
+  /// What it holds. The tensor stays as it is when the variable is assigned to. Throws
+  /// DisposedError.
+  Tensor value(Site site = Site::current()) const;
+  /// Replaces what it holds by a tensor of the same type and shape. Throws ShapeError, DTypeError
+  /// and DisposedError.
+  void assign(const Operand& value) const;
+  void assign_add(const Operand& value) const;
+  void assign_sub(const Operand& value) const;
+
+  /// Frees the data. The variable cannot be used any more.
+  void dispose(Site site = Site::current()) const;
+  bool is_disposed() const;
+
+  const std::shared_ptr<graph::VariableState>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<graph::VariableState> state_;
+};
+
+/// Owns variables by name, and frees them together.
+class Container {
+ public:
+  explicit Container(std::string name = "container") : name_(std::move(name)) {}
+  ~Container();
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  const std::string& name() const { return name_; }
+  /// In the order of their names.
+  std::vector<Variable> variables() const;
+  /// nullptr if there is none.
+  const Variable* find(const std::string& name) const;
+  std::int64_t bytes() const;
+  /// Disposes all its variables and forgets them; says how many bytes that were.
+  std::int64_t clear(Site site = Site::current());
+
+ private:
+  friend class VariableScope;
+  friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
+  std::string name_;
+  std::map<std::string, Variable> variables_;
+};
+
+/// While it lives, variables of this thread that get_variable() makes go to a container, under
+/// names that begin with this scope's.
+class VariableScope {
+ public:
+  enum class Reuse {
+    never,      ///< a name that exists is an error
+    always,     ///< a name that does not exist is an error
+    automatic,  ///< get or make
+  };
+
+  /// In the container of the scope around it, or a container of the process.
+  explicit VariableScope(const std::string& name, Reuse reuse = Reuse::never);
+  VariableScope(const std::string& name, Container& container, Reuse reuse = Reuse::never);
+  ~VariableScope();
+  VariableScope(const VariableScope&) = delete;
+  VariableScope& operator=(const VariableScope&) = delete;
+
+ private:
+  friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
+  VariableScope* outer_;
+  Container& container_;
+  std::string path_;
+  Reuse reuse_;
+};
+
+/// The variable of this name in the current scope; made from `initial()` if there is none and the
+/// scope allows it. Throws GraphError, which names the line that made the first one.
+Variable get_variable(const std::string& name, const std::function<Tensor()>& initial,
+                      bool trainable = true, Site site = Site::current());
+
+}  // namespace tenure

@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "tenure/tenure.h"
+
+// Wrong use of graphs, sessions and functions: a typed error that names what and where, and nothing
+// is lost.
+
+namespace tenure {
+namespace {
+
+template <class F>
+std::string text_of(const F& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class GraphErrors : public testing::Test {
+ protected:
+  void TearDown() override {
+    // Whatever went wrong, the session still works.
+    EXPECT_EQ(session_.run(y_, {{x_, ones({2})}}).to_vector<float>(), (std::vector<float>{2, 2}));
+  }
+
+  Graph graph_{"g"};
+  Tensor x_ = graph_.placeholder("x", float32, {2});
+  Tensor y_ = x_ + 1;
+  Session session_{graph_};
+};
+
+TEST_F(GraphErrors, Feeds) {
+  const auto run = [&](std::vector<Feed> feeds) {
+    return text_of([&] { session_.run(y_, feeds); });
+  };
+  EXPECT_TRUE(contains(run({}), "placeholder \"x\", made at errors_test.cpp"));
+  EXPECT_TRUE(contains(run({{x_, ones({2})}, {"x", ones({2})}}), "\"x\" is fed twice"));
+  EXPECT_TRUE(contains(run({{"z", ones({2})}}), "has no placeholder \"z\""));
+  EXPECT_TRUE(contains(run({{y_, ones({2})}}), "only placeholders can be fed, not add"));
+  EXPECT_THROW(session_.run(y_, {{x_, ones({3})}}), ShapeError);
+  EXPECT_THROW(session_.run(y_, {{x_, ones({2}, float64)}}), DTypeError);
+  EXPECT_THROW(session_.run(y_, {{x_, Tensor()}}), EmptyTensorError);
+  const Tensor gone = ones({2});
+  gone.dispose();
+  EXPECT_THROW(session_.run(y_, {{x_, gone}}), DisposedError);
+}
+
+TEST_F(GraphErrors, Fetches) {
+  Graph other("other");
+  const Tensor z = other.placeholder("z", float32, {2});
+  EXPECT_THROW(session_.run(z), SymbolError);
+  EXPECT_THROW(session_.run(ones({2})), GraphError);
+  EXPECT_THROW(session_.run(Tensor()), EmptyTensorError);
+  EXPECT_THROW(static_cast<void>(x_ + z), SymbolError);
+}
+
+TEST_F(GraphErrors, Symbols) {
+  EXPECT_THROW(y_.item<float>(), Error);
+  EXPECT_THROW(y_.to_vector<float>(), SymbolError);
+  EXPECT_THROW(static_cast<void>(y_.span<float>()), Error);
+  EXPECT_FALSE(y_.is_disposed());
+  y_.dispose();  // it has nothing to give up
+  Tensor lost;
+  {
+    Graph short_lived("short");
+    lost = short_lived.placeholder("p", float32, {2});
+  }
+  const std::string text = text_of([&] { static_cast<void>(lost * 2); });
+  EXPECT_TRUE(contains(text, "placeholder \"p\" of graph \"short\" is used after its graph"));
+  EXPECT_TRUE(contains(text, "created at errors_test.cpp"));
+}
+
+TEST_F(GraphErrors, Shapes) {
+  const Tensor u = graph_.placeholder("u", float32, {kUnknown, 3});
+  EXPECT_THROW(static_cast<void>(matmul(u, ones({4, 2}))), ShapeError);
+  EXPECT_THROW(static_cast<void>(x_ + ones({3})), ShapeError);
+  EXPECT_THROW(static_cast<void>(nonzero(x_)), GraphError);
+  EXPECT_THROW(graph_.placeholder("x", float32, {2}), GraphError);
+  EXPECT_THROW(graph_.placeholder("v", float32, {-7}), ShapeError);
+  EXPECT_EQ(sum(u, {1}).shape(), (Shape{kUnknown}));
+}
+
+TEST_F(GraphErrors, InsideARun) {
+  const Tensor i = graph_.placeholder("i", int64, {2});
+  const Tensor quotient = floor_divide(tensor({4, 6}), i);
+  EXPECT_EQ(session_.run(quotient, {{i, tensor({2, 3})}}).to_vector<int>(),
+            (std::vector<int>{2, 2}));
+  const std::string text = text_of([&] { session_.run(quotient, {{i, tensor({1, 0})}}); });
+  EXPECT_TRUE(contains(text, "floor_divide, made at errors_test.cpp")) << text;
+}
+
+TEST_F(GraphErrors, EveryAllocationMayFail) {
+  const Tensor big = tanh(matmul(reshape(x_, {2, 1}), reshape(x_, {1, 2})));
+  const std::vector<Feed> feeds{{x_, ones({2})}};
+  static_cast<void>(session_.run({big, y_}, feeds));
+  const MemoryStats before = memory();
+  int failures = 0;
+  for (int n = 1;; ++n) {
+    const FaultInjection fault(n);
+    try {
+      static_cast<void>(session_.run({big, y_}, feeds));
+    } catch (const OutOfMemory&) {
+      ++failures;
+      continue;
+    }
+    break;
+  }
+  EXPECT_GE(failures, 4);
+  EXPECT_EQ(memory().bytes, before.bytes);
+  EXPECT_EQ(memory().tensors, before.tensors);
+}
+
+TEST(Session, ClosesOnce) {
+  std::optional<Graph> graph(std::in_place, "g");
+  const Tensor x = graph->placeholder("x", float32, {2});
+  Session session(*graph);
+  graph.reset();  // the session keeps it
+  EXPECT_EQ(session.run(x, {{x, ones({2})}}).shape(), Shape{2});
+  session.close();
+  session.close();
+  EXPECT_TRUE(session.is_closed());
+  EXPECT_THROW(session.run(x, {{x, ones({2})}}), ClosedError);
+  EXPECT_THROW(static_cast<void>(x + 1), SymbolError);
+}
+
+TEST(Graph, FinalTakesWhatItHasAndNothingElse) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  const Tensor y = x + 1;
+  graph.finalize();
+  const std::int64_t nodes = graph.nodes();
+  EXPECT_NO_THROW(static_cast<void>(x + 1));
+  EXPECT_TRUE(contains(text_of([&] { static_cast<void>(x + 2); }), "is final since errors_test"));
+  EXPECT_THROW(graph.placeholder("z", float32, {2}), GraphError);
+  EXPECT_EQ(graph.nodes(), nodes);
+}
+
+TEST(Graph, ManyNodesInADeepChain) {
+  Graph graph("deep");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  Tensor y = x;
+  for (int i = 0; i < 50'000; ++i) y = relu(y) + 1;
+  EXPECT_EQ(graph.nodes(), 100'001);
+  Session session(graph);
+  EXPECT_EQ(session.run(y, {{x, zeros({2})}}).to_vector<float>(),
+            (std::vector<float>{50'000, 50'000}));
+}
+
+TEST(Function, TracesCannotEscape) {
+  Tensor escaped;
+  const auto f = function([&](const Tensor& x) { return escaped = x * 2; });
+  EXPECT_EQ(f(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
+  EXPECT_THROW(static_cast<void>(escaped + 1), SymbolError);
+  EXPECT_THROW(escaped.to_vector<float>(), SymbolError);
+}
+
+TEST(Function, ACallableThatThrowsLeavesNothing) {
+  bool fail = true;
+  const auto f = function([&](const Tensor& x) {
+    const Tensor y = x + 1;
+    if (fail) throw ValueError("no");
+    return y;
+  });
+  const MemoryStats before = memory();
+  EXPECT_THROW(f(ones({2})), ValueError);
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(f.traces().size(), 0u);
+  fail = false;
+  EXPECT_EQ(f(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
+}
+
+TEST(Function, DisposedCapture) {
+  const Tensor w = ones({2});
+  const auto f = function([&](const Tensor& x) { return x + w; });
+  static_cast<void>(f(ones({2})));
+  w.dispose();
+  EXPECT_THROW(f(ones({2})), DisposedError);
+}
+
+TEST(Function, WarnsWhenItIsTracedTooOften) {
+  std::vector<std::string> warnings;
+  const auto f = function([](const Tensor& x) { return x + 1; },
+                          {.name = "f", .warn_after = 2, .warn = [&](const std::string& text) {
+                             warnings.push_back(text);
+                           }});
+  for (std::int64_t n = 1; n <= 4; ++n) static_cast<void>(f(ones({n})));
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_TRUE(contains(warnings[1], "traced for the 4th time: tensor 0 has shape [4], had [3]"));
+}
+
+TEST(Function, CacheIsBounded) {
+  const auto f =
+      function([](const Tensor& x) { return x + 1; }, {.cache_limit = 1, .warn_after = 0});
+  for (std::int64_t n = 1; n <= 10; ++n) static_cast<void>(f(ones({n})));
+  EXPECT_EQ(f.traces().size(), 1u);
+}
+
+TEST(Function, NestsAndDrawsAnew) {
+  const auto inner = function([](const Tensor& x) { return x + uniform({4}); });
+  const auto outer = function([&](const Tensor& x) { return inner(x) * 2; });
+  const auto a = outer(zeros({4})).to_vector<float>();
+  const auto b = outer(zeros({4})).to_vector<float>();
+  EXPECT_NE(a, b);
+  seed(7);
+  const auto c = outer(zeros({4})).to_vector<float>();
+  seed(7);
+  const Tensor drawn = uniform({4}) * 2;
+  EXPECT_EQ(c, drawn.to_vector<float>());
+}
+
+TEST(Session, ManyRunsHoldNothing) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {8});
+  const Tensor y = softmax(tanh(x) * 2 + 1);
+  Session session(graph);
+  const auto f = function([](const Tensor& a) { return softmax(tanh(a) * 2 + 1); });
+  const Tensor value = ones({8});
+  static_cast<void>(session.run(y, {{x, value}}));
+  static_cast<void>(f(value));
+  const MemoryStats before = memory();
+  for (int i = 0; i < 20'000; ++i) {
+    static_cast<void>(session.run(y, {{x, value}}));
+    static_cast<void>(f(value));
+  }
+  EXPECT_EQ(memory().bytes, before.bytes);
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(memory().metadata_bytes, before.metadata_bytes);
+}
+
+}  // namespace
+}  // namespace tenure

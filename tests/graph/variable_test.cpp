@@ -1,0 +1,102 @@
+#include "tenure/graph/variable.h"
+
+#include <gtest/gtest.h>
+
+#include "tenure/graph/function.h"
+#include "tenure/graph/session.h"
+#include "tenure/tenure.h"
+
+namespace tenure {
+namespace {
+
+TEST(Variable, OutlivesScopesAndCountsAsParameter) {
+  const MemoryStats before = memory();
+  {
+    std::vector<Variable> kept;
+    tidy([&] { kept.emplace_back(ones({4}), "w"); });
+    EXPECT_EQ(kept[0].value().to_vector<float>(), (std::vector<float>{1, 1, 1, 1}));
+    EXPECT_EQ(memory()[Category::parameter].bytes - before[Category::parameter].bytes, 16);
+    EXPECT_EQ(memory().bytes - before.bytes, 16);
+    kept[0].assign(kept[0].value() * 3.f);
+    EXPECT_EQ(memory()[Category::parameter].bytes - before[Category::parameter].bytes, 16);
+    const Tensor old = kept[0].value();
+    kept[0].assign_add(ones({4}));
+    EXPECT_EQ(old.to_vector<float>(), (std::vector<float>{3, 3, 3, 3}));
+    EXPECT_EQ(kept[0].value().to_vector<float>(), (std::vector<float>{4, 4, 4, 4}));
+    EXPECT_THROW(kept[0].assign(ones({5})), ShapeError);
+    EXPECT_THROW(kept[0].assign(ones({4}, float64)), DTypeError);
+  }
+  EXPECT_EQ(memory().bytes, before.bytes);
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(memory().storages, before.storages);
+}
+
+TEST(Variable, FunctionsReadAndAssign) {
+  const Variable count(zeros({}), "count", false);
+  const Variable w(tensor({1.f, 2.f}), "w");
+  const auto step = function([&](const Tensor& x) {
+    count.assign(count.value() + 1.f);
+    w.assign(w.value() - x * 0.5f);
+    return sum(w.value() * x);
+  });
+  const Tensor x = tensor({2.f, 2.f});
+  EXPECT_EQ(step(x).item<float>(), 2.f);
+  EXPECT_EQ(w.value().to_vector<float>(), (std::vector<float>{0, 1}));
+  EXPECT_EQ(step(x).item<float>(), -2.f);
+  EXPECT_EQ(count.value().item<float>(), 2);
+  EXPECT_EQ(step.traces().size(), 1u);
+}
+
+TEST(Variable, SessionsReadAndAssign) {
+  const Variable w(tensor({1.f, 2.f}), "w");
+  Graph g("g");
+  const Tensor x = g.placeholder("x", float32, {2});
+  const Tensor update = g.assign(w, g.read(w) + x);
+  Session session(g);
+  EXPECT_EQ(session.run(g.read(w)).to_vector<float>(), (std::vector<float>{1, 2}));
+  const Tensor got = session.run(update, {{x, ones({2})}});
+  got.dispose();
+  EXPECT_EQ(w.value().to_vector<float>(), (std::vector<float>{2, 3}));
+  w.dispose();
+  EXPECT_THROW(session.run(update, {{x, ones({2})}}), DisposedError);
+}
+
+TEST(VariableScope, NamesAndCollisions) {
+  Container model("model");
+  const auto init = [] { return zeros({3}); };
+  {
+    const VariableScope encoder("encoder", model);
+    EXPECT_EQ(get_variable("w", init).name(), "encoder/w");
+    try {
+      static_cast<void>(get_variable("w", init));
+      FAIL();
+    } catch (const GraphError& error) {
+      EXPECT_NE(std::string(error.what()).find("variable_test.cpp"), std::string::npos);
+    }
+  }
+  {
+    const VariableScope again("encoder", model, VariableScope::Reuse::always);
+    EXPECT_EQ(get_variable("w", init).name(), "encoder/w");
+    EXPECT_THROW(static_cast<void>(get_variable("b", init)), GraphError);
+  }
+  EXPECT_EQ(model.bytes(), 12);
+  EXPECT_EQ(model.clear(), 12);
+  EXPECT_EQ(model.variables().size(), 0u);
+}
+
+TEST(Variable, LeakGuardNamesTheLine) {
+  std::vector<Variable> leaked;
+  LeakGuard guard("loop");
+  try {
+    for (int i = 0; i < 20; ++i) {
+      leaked.emplace_back(ones({2}), "w");
+      guard.mark();
+    }
+    FAIL();
+  } catch (const LeakError& error) {
+    EXPECT_NE(std::string(error.what()).find("variable_test.cpp"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tenure
