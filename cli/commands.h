@@ -15,5 +15,6 @@ class UsageError : public std::runtime_error {
 };
 
 void add_ops(CLI::App& app);
+void add_plan(CLI::App& app);
 
 }  // namespace tenure::cli

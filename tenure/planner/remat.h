@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenure/base/error.h"
+#include "tenure/planner/dag.h"
+
+// Rematerialization when the whole program is known. A schedule is the list of nodes in the order
+// in which they are computed, pure ones as often as they like. A step reads the latest results of
+// its inputs; a result is freed after its last read before its node is computed again, an output's
+// last one never. While a step runs, these are live: what it or a later step reads before it is
+// made again, its own result and its workspace. A step that overwrites an input, being its last
+// reader, needs no memory for its result.
+//
+// The order of the first computations is free, within the inputs. That is a relaxation of Checkmate
+// and others, who compute new nodes in the given order only: an optimum here may lie below theirs.
+
+namespace tenure::planner {
+
+struct RematOptions {
+  double deadline = std::numeric_limits<double>::infinity();  ///< in seconds from the call
+  /// Stop after this many changes looked at; a second has some millions for a program of a few
+  /// hundred nodes. Without a deadline the plan depends on this, the seed and the problem alone.
+  std::int64_t steps = 50'000'000;
+  std::uint64_t seed = 0;
+  /// The order to begin with. Without one it is that of the nodes' indices, where that is
+  /// topological.
+  std::vector<int> given{};
+};
+
+struct RematPlan {
+  std::vector<int> steps;       ///< the nodes, in the order in which they are computed
+  std::int64_t added_cost = 0;  ///< of the second and later computations
+  std::int64_t peak = 0;        ///< most bytes live at a time, with the resident ones
+};
+
+/// No schedule within a budget is known.
+class BudgetError : public ValueError {
+ public:
+  BudgetError(std::int64_t budget, std::int64_t least, std::int64_t bound);
+
+  std::int64_t budget() const { return budget_; }
+  /// The least budget for which a schedule is known.
+  std::int64_t least() const { return least_; }
+  /// No schedule has a lower peak; between this and least() nothing is known.
+  std::int64_t bound() const { return bound_; }
+
+ private:
+  std::int64_t budget_;
+  std::int64_t least_;
+  std::int64_t bound_;
+};
+
+/// A schedule within the budget at low added cost: never above evicting greedily by size, distance
+/// or price, nor above checkpoints at equal distances. Throws ValueError for what check() refuses
+/// and for a given order that is none, and BudgetError.
+RematPlan rematerialize(const Dag& dag, std::int64_t budget, const RematOptions& options = {});
+
+/// A plan for each budget. With a higher budget the added cost is never higher and the peak never
+/// lower: each plan is the best of all that were found. The options hold for each budget.
+std::vector<RematPlan> rematerialize(const Dag& dag, const std::vector<std::int64_t>& budgets,
+                                     const RematOptions& options = {});
+
+struct LeastBudget {
+  std::int64_t bound = 0;  ///< no schedule has a lower peak
+  RematPlan plan;          ///< of the lowest peak known; rematerialize() accepts that as a budget
+};
+
+/// The least memory that the program can run in.
+LeastBudget least_budget(const Dag& dag, const RematOptions& options = {});
+
+/// What is wrong with a plan, if it is to stay within the budget; nothing if all is well. It is
+/// slow, simple, and shares no code with the solver.
+std::optional<std::string> validate(const Dag& dag, const RematPlan& plan, std::int64_t budget);
+
+/// For each step of a schedule the nodes whose results are freed when it is done.
+std::vector<std::vector<int>> freed_after(const Dag& dag, const std::vector<int>& steps);
+
+}  // namespace tenure::planner

@@ -1,0 +1,363 @@
+#include "tenure/planner/remat.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tenure/planner/formats.h"
+#include "tests/planner/programs.h"
+
+namespace tenure::planner {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+RematOptions quick(std::int64_t steps) {
+  RematOptions options;
+  options.steps = steps;
+  return options;
+}
+
+/// Every schedule there is: the state is what was computed and what is in memory; a move computes a
+/// node, in place or not, or frees one. With a budget the least total cost; without one the least
+/// peak.
+class BruteForce {
+ public:
+  explicit BruteForce(const Dag& dag) : dag_(dag), nodes_(static_cast<int>(dag.nodes.size())) {}
+
+  std::int64_t least_cost(std::int64_t budget) const { return search(budget, false); }
+  std::int64_t least_peak() const { return search(kNever, true); }
+
+ private:
+  struct State {
+    std::int64_t value;
+    unsigned computed;
+    unsigned live;
+    bool operator<(const State& other) const {
+      return std::tie(other.value, other.computed, other.live) < std::tie(value, computed, live);
+    }
+  };
+
+  std::int64_t bytes(unsigned live) const {
+    std::int64_t sum = dag_.resident;
+    for (int v = 0; v < nodes_; ++v)
+      if ((live >> v & 1) != 0) sum += dag_.nodes[static_cast<std::size_t>(v)].bytes;
+    return sum;
+  }
+
+  std::int64_t search(std::int64_t budget, bool by_peak) const {
+    const unsigned all = (1U << nodes_) - 1;
+    unsigned outputs = 0;
+    for (int v = 0; v < nodes_; ++v)
+      if (dag_.nodes[static_cast<std::size_t>(v)].output) outputs |= 1U << v;
+    std::map<std::pair<unsigned, unsigned>, std::int64_t> best;
+    std::priority_queue<State> queue;
+    const auto reach = [&](unsigned computed, unsigned live, std::int64_t value) {
+      const auto [found, is_new] = best.try_emplace({computed, live}, value);
+      if (!is_new && found->second <= value) return;
+      found->second = value;
+      queue.push({value, computed, live});
+    };
+    reach(0, 0, by_peak ? dag_.resident : 0);
+    while (!queue.empty()) {
+      const State state = queue.top();
+      queue.pop();
+      if (best[{state.computed, state.live}] < state.value) continue;
+      if (state.computed == all && (outputs & ~state.live) == 0) return state.value;
+      for (int v = 0; v < nodes_; ++v) {
+        const unsigned bit = 1U << v;
+        if ((state.live & bit) != 0) {
+          reach(state.computed, state.live & ~bit, state.value);
+          continue;
+        }
+        const Node& node = dag_.nodes[static_cast<std::size_t>(v)];
+        if ((state.computed & bit) != 0 && !node.pure) continue;
+        unsigned inputs = 0;
+        for (int input : node.inputs) inputs |= 1U << input;
+        if ((inputs & ~state.live) != 0) continue;
+        const auto compute = [&](unsigned live_after, std::int64_t memory) {
+          if (memory > budget) return;
+          reach(state.computed | bit, live_after,
+                by_peak ? std::max(state.value, memory) : state.value + node.cost);
+        };
+        compute(state.live | bit, bytes(state.live) + node.workspace + node.bytes);
+        for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+          const int input = node.inputs[k];
+          if ((node.overwrites >> k & 1) == 0 ||
+              dag_.nodes[static_cast<std::size_t>(input)].bytes < node.bytes)
+            continue;
+          compute((state.live & ~(1U << input)) | bit, bytes(state.live) + node.workspace);
+        }
+      }
+    }
+    return kNever;
+  }
+
+  const Dag& dag_;
+  int nodes_;
+};
+
+void expect_agreement(const Dag& dag, const char* kind, int trial) {
+  const BruteForce brute(dag);
+  const std::int64_t least = brute.least_peak();
+  const LeastBudget found = least_budget(dag, quick(100'000));
+  EXPECT_EQ(found.plan.peak, least) << kind << " " << trial;
+  EXPECT_LE(found.bound, least);
+  EXPECT_EQ(validate(dag, found.plan, least), std::nullopt);
+  const std::int64_t plain = plain_peak(dag);
+  for (std::int64_t budget = least; budget <= plain;
+       budget += std::max<std::int64_t>(1, (plain - least) / 3)) {
+    const RematPlan plan = rematerialize(dag, budget, quick(100'000));
+    EXPECT_EQ(validate(dag, plan, budget), std::nullopt);
+    EXPECT_EQ(plan.added_cost, brute.least_cost(budget) - total_cost(dag))
+        << kind << " " << trial << " at " << budget;
+  }
+  if (least > 0) {
+    EXPECT_THROW(rematerialize(dag, least - 1, quick(100'000)), BudgetError);
+  }
+}
+
+TEST(Remat, AgreesWithBruteForceOnPlainPrograms) {
+  std::mt19937 random(1);
+  for (int trial = 0; trial < 200; ++trial)
+    expect_agreement(random_program(3 + trial % 5, random, true), "plain", trial);
+}
+
+TEST(Remat, AgreesWithBruteForceOnProgramsWithEverything) {
+  std::mt19937 random(2);
+  for (int trial = 0; trial < 200; ++trial)
+    expect_agreement(random_program(3 + trial % 5, random, false), "full", trial);
+}
+
+TEST(Remat, AgreesWithBruteForceOnSmallTrainingSteps) {
+  expect_agreement(transformer(0), "empty forward", 0);
+  TrainingStep step;
+  step.add({step.add({step.add({}, 3, 2)}, 4, 5)}, 2, 1);
+  expect_agreement(step.with_backward(), "chain", 0);
+}
+
+TEST(Remat, PlansOfTrainingStepsAreValidAndMonotone) {
+  for (const Dag& dag : {chain(12), residual(6), unet(3), inception(3), transformer(3)}) {
+    const std::int64_t plain = plain_peak(dag);
+    std::vector<std::int64_t> budgets;
+    for (int percent : {100, 55, 80, 45, 65}) budgets.push_back(plain * percent / 100);
+    const std::vector<RematPlan> plans = rematerialize(dag, budgets, quick(60'000));
+    ASSERT_EQ(plans.size(), budgets.size());
+    EXPECT_EQ(plans[0].added_cost, 0);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      EXPECT_EQ(validate(dag, plans[i], budgets[i]), std::nullopt);
+      for (std::size_t k = 0; k < plans.size(); ++k) {
+        if (budgets[i] > budgets[k]) continue;
+        EXPECT_LE(plans[i].peak, plans[k].peak);
+        EXPECT_GE(plans[i].added_cost, plans[k].added_cost);
+      }
+    }
+  }
+}
+
+TEST(Remat, DependsOnSeedAndStepsAlone) {
+  const Dag dag = residual(6);
+  const std::int64_t budget = plain_peak(dag) / 2;
+  RematOptions options = quick(40'000);
+  options.seed = 7;
+  const RematPlan first = rematerialize(dag, budget, options);
+  EXPECT_EQ(rematerialize(dag, budget, options).steps, first.steps);
+}
+
+/// Checkpoints at equal distances: the forward pass again, segment by segment, before its backward.
+std::int64_t cost_of_checkpoints(const Dag& dag, int forward, int stride, std::int64_t budget) {
+  std::vector<int> steps(static_cast<std::size_t>(forward));
+  std::iota(steps.begin(), steps.end(), 0);
+  int segment = forward;
+  for (int v = forward; v < static_cast<int>(dag.nodes.size()); ++v) {
+    int lowest = forward;
+    for (int input : dag.nodes[static_cast<std::size_t>(v)].inputs)
+      if (input < forward) lowest = std::min(lowest, input);
+    if (lowest < segment) {
+      const int start = lowest / stride * stride;
+      for (int u = start + 1; u < segment; ++u) steps.push_back(u);
+      segment = start;
+    }
+    steps.push_back(v);
+  }
+  RematPlan plan{steps, -1, -1};
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    const std::string problem = validate(dag, plan, kNever).value_or("");
+    if (problem.rfind("the peak is ", 0) == 0) plan.peak = std::stoll(problem.substr(12));
+    if (problem.rfind("the added cost is ", 0) == 0)
+      plan.added_cost = std::stoll(problem.substr(18));
+  }
+  return validate(dag, plan, budget) == std::nullopt ? plan.added_cost : kNever;
+}
+
+TEST(Remat, IsNoDearerThanCheckpointsAtEqualDistances) {
+  const Dag dag = chain(24);
+  const int forward = 1 + 3 * 24;
+  for (int percent : {60, 45, 35}) {
+    const std::int64_t budget = plain_peak(dag) * percent / 100;
+    const RematPlan plan = rematerialize(dag, budget, quick(60'000));
+    for (int stride = 2; stride < forward; stride += 5)
+      EXPECT_LE(plan.added_cost, cost_of_checkpoints(dag, forward, stride, budget));
+  }
+}
+
+TEST(Remat, ComputesImpureNodesOnce) {
+  Dag dag = chain(10);
+  for (std::size_t v = 5; v < dag.nodes.size(); v += 7) dag.nodes[v].pure = false;
+  const RematPlan plan = rematerialize(dag, plain_peak(dag) * 7 / 10, quick(60'000));
+  for (std::size_t v = 0; v < dag.nodes.size(); ++v)
+    if (!dag.nodes[v].pure) {
+      EXPECT_EQ(std::count(plan.steps.begin(), plan.steps.end(), static_cast<int>(v)), 1);
+    }
+  for (Node& node : dag.nodes) node.pure = false;
+  EXPECT_THROW(rematerialize(dag, plain_peak(dag) / 2, quick(20'000)), BudgetError);
+}
+
+TEST(Remat, RefusesImpossibleBudgetsAndSaysWhatWouldDo) {
+  const Dag dag = residual(4);
+  const LeastBudget least = least_budget(dag, quick(20'000));
+  EXPECT_EQ(validate(dag, least.plan, least.plan.peak), std::nullopt);
+  try {
+    rematerialize(dag, 3, quick(20'000));
+    FAIL();
+  } catch (const BudgetError& error) {
+    EXPECT_EQ(error.budget(), 3);
+    EXPECT_EQ(error.least(), least.plan.peak);
+    EXPECT_EQ(error.bound(), least.bound);
+    EXPECT_NE(std::string(error.what()).find(std::to_string(error.least())), std::string::npos);
+    EXPECT_EQ(validate(dag, rematerialize(dag, error.least(), quick(20'000)), error.least()),
+              std::nullopt);
+  }
+}
+
+TEST(Remat, RefusesBadInput) {
+  Dag dag = chain(2);
+  dag.nodes[0].inputs = {3};
+  EXPECT_THROW(rematerialize(dag, 1'000'000), ValueError);
+  dag.nodes[0].inputs = {1000};
+  EXPECT_THROW(rematerialize(dag, 1'000'000), ValueError);
+  dag = chain(2);
+  dag.nodes[0].bytes = -1;
+  EXPECT_THROW(least_budget(dag), ValueError);
+  dag = chain(2);
+  RematOptions options;
+  options.given = {0, 1};
+  EXPECT_THROW(rematerialize(dag, 1'000'000, options), ValueError);
+  options.given.assign(dag.nodes.size(), 0);
+  EXPECT_THROW(rematerialize(dag, 1'000'000, options), ValueError);
+  options.given.resize(dag.nodes.size());
+  std::iota(options.given.rbegin(), options.given.rend(), 0);
+  EXPECT_THROW(rematerialize(dag, 1'000'000, options), ValueError);
+  dag.nodes[0].cost = std::int64_t{1} << 55;
+  EXPECT_THROW(rematerialize(dag, 1'000'000), ValueError);
+}
+
+TEST(Remat, PlansNothingAndNextToNothing) {
+  Dag dag;
+  dag.resident = 5;
+  EXPECT_EQ(rematerialize(dag, 5).peak, 5);
+  EXPECT_TRUE(rematerialize(dag, 5).steps.empty());
+  EXPECT_THROW(rematerialize(dag, 4), BudgetError);
+  EXPECT_TRUE(rematerialize(dag, std::vector<std::int64_t>{}).empty());
+  dag.nodes.emplace_back();
+  EXPECT_EQ(rematerialize(dag, 5).steps, std::vector<int>{0});
+}
+
+TEST(Remat, TakesHugeSizes) {
+  Dag dag = chain(4);
+  for (Node& node : dag.nodes) node.bytes = (node.bytes << 46) + 12'345;
+  const std::int64_t budget = plain_peak(dag) / 10 * 7;
+  EXPECT_EQ(validate(dag, rematerialize(dag, budget, quick(20'000)), budget), std::nullopt);
+}
+
+TEST(Remat, TakesALongProgram) {
+  const Dag dag = chain(12'500);
+  ASSERT_GT(dag.nodes.size(), 80'000U);
+  const std::int64_t budget = plain_peak(chain(1250)) * 5;
+  const RematPlan plan = rematerialize(dag, budget, quick(10));
+  EXPECT_LE(plan.peak, budget);
+  EXPECT_GT(plan.added_cost, 0);
+}
+
+TEST(Remat, PlansTheSharedGraphs) {
+  const char* const folder = std::getenv("TENURE_PLANNER_DATA");
+  if (folder == nullptr) GTEST_SKIP() << "TENURE_PLANNER_DATA names no folder of instances";
+  for (const char* name : {"resnet50_b184.json", "unet_b11.json"}) {
+    const auto path = std::filesystem::path(folder) / "remat" / name;
+    std::ifstream file(path);
+    ASSERT_TRUE(file.is_open()) << path;
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const Dag dag = read_program(text, name).dag;
+    const std::vector<std::int64_t> budgets = {std::int64_t{10} << 30, std::int64_t{5} << 30};
+    const std::vector<RematPlan> plans = rematerialize(dag, budgets, quick(300'000));
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      EXPECT_EQ(validate(dag, plans[i], budgets[i]), std::nullopt);
+      EXPECT_LT(plans[i].added_cost, total_cost(dag) / (i == 0 ? 10 : 4));
+    }
+  }
+}
+
+TEST(RematValidate, RejectsMutatedPlans) {
+  Dag dag = residual(4);
+  const std::int64_t budget = plain_peak(dag) * 6 / 10;
+  const RematPlan plan = rematerialize(dag, budget, quick(40'000));
+  ASSERT_EQ(validate(dag, plan, budget), std::nullopt);
+  EXPECT_NE(validate(dag, plan, plan.peak - 1), std::nullopt);
+  RematPlan other = plan;
+  other.peak -= 1;
+  EXPECT_NE(validate(dag, other, budget), std::nullopt);
+  other = plan;
+  other.added_cost += 1;
+  EXPECT_NE(validate(dag, other, budget), std::nullopt);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    other = plan;
+    other.steps.erase(other.steps.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_NE(validate(dag, other, budget), std::nullopt) << "without step " << i;
+  }
+  other = plan;
+  std::swap(other.steps.front(), other.steps.back());
+  EXPECT_NE(validate(dag, other, budget), std::nullopt);
+  other = plan;
+  other.steps.push_back(-1);
+  EXPECT_NE(validate(dag, other, budget), std::nullopt);
+  for (Node& node : dag.nodes) node.pure = false;
+  EXPECT_NE(validate(dag, plan, budget), std::nullopt);
+}
+
+TEST(RematFreedAfter, FreesEveryResultOnceItIsNotRead) {
+  Dag dag = chain(6);
+  dag.nodes[4].output = true;
+  const RematPlan plan = rematerialize(dag, plain_peak(dag) * 7 / 10, quick(40'000));
+  const std::vector<std::vector<int>> freed = freed_after(dag, plan.steps);
+  std::vector<char> live(dag.nodes.size(), false);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto node = static_cast<std::size_t>(plan.steps[i]);
+    for (int input : dag.nodes[node].inputs) EXPECT_TRUE(live[static_cast<std::size_t>(input)]);
+    EXPECT_FALSE(live[node]);
+    live[node] = true;
+    for (int gone : freed[i]) {
+      EXPECT_TRUE(live[static_cast<std::size_t>(gone)]);
+      live[static_cast<std::size_t>(gone)] = false;
+    }
+  }
+  EXPECT_EQ(std::count(live.begin(), live.end(), true), 1);
+  EXPECT_TRUE(live[4]);
+}
+
+}  // namespace
+}  // namespace tenure::planner
