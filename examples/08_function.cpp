@@ -24,12 +24,13 @@ int main() {
             << plan;
 
   std::cout << "-- a call like it runs that plan\n";
-  const Tensor y = predict(ones({1000, 4}));
-  std::cout << "first row " << y[0] << ", predicted peak was exact: " << std::boolalpha
-            << (memory().peak >= plan.peak) << '\n';
+  const Tensor x = ones({1000, 4});
+  const MemoryRegion run;
+  const Tensor y = predict(x);
+  std::cout << "first row " << index(y, {0}) << "; measured peak " << run.peak_bytes() << '\n';
 
+  for (int i = 0; i < 100; ++i) predict(x);
   std::cout << "-- the callable ran " << calls << " time for 101 calls\n";
-  for (int i = 0; i < 100; ++i) predict(ones({1000, 4}));
 
   std::cout << "-- another shape is another trace, and it says why\n";
   predict(ones({8, 4}));
@@ -40,7 +41,7 @@ int main() {
 
   std::cout << "-- captured by reference: what w holds now counts\n";
   w.mutable_span<float>()[0] = 100;
-  std::cout << predict(ones({8, 4}))[0] << '\n';
+  std::cout << index(predict(ones({8, 4})), {0}) << '\n';
 
   std::cout << "-- a trace cannot leave its function\n";
   Tensor escaped;

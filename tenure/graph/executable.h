@@ -5,17 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "tenure/graph/placement.h"
 #include "tenure/graph/plan.h"
 #include "tenure/graph/unit.h"
+#include "tenure/ops/random_ops.h"
 
 namespace tenure::graph {
-
-/// Where a buffer's first byte lies: `offset` bytes after a base that a run knows.
-struct Place {
-  int base = 0;
-  std::int64_t offset = 0;
-  friend bool operator==(const Place&, const Place&) = default;
-};
 
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
 /// that any number of threads may run it.
@@ -44,18 +39,22 @@ class Executable {
     std::vector<Place> out{};
     Place workspace{};
     std::size_t count = 0;  ///< of elements of the result
+    std::size_t draw = 0;   ///< of a random op: its place among them in the program
   };
-  using Bases = std::span<std::byte* const>;
-
-  void schedule();
-  void describe(const std::vector<int>& order, const std::vector<bool>& in_place);
+  /// What a run has for its steps: a pointer per base, and a state per random op.
+  struct Frame {
+    std::span<std::byte* const> bases;
+    std::span<const Generator::State> draws;
+  };
+  void describe();
   /// Gives variables what was assigned to them; all, or none if one is disposed.
   void commit(std::vector<Tensor>& results, Site site) const;
-  static void run_step(const Step& step, Bases bases);
-  static void run_kernel(const Step& step, Bases bases);
+  static void run_step(const Step& step, const Frame& frame);
+  static void run_kernel(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
   std::vector<Step> steps_;
+  std::vector<const Unit*> draws_;  ///< random ops, in the order of the program
   Plan plan_;
 };
 

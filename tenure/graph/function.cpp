@@ -51,6 +51,27 @@ std::string difference(const FunctionCore::Call& call, const std::vector<ops::Sp
                                : "another argument that is no tensor";
 }
 
+/// Marks a function as being traced on this thread. Throws GraphError if it is already: it calls
+/// itself, and tracing would not end.
+class TracingOnce {
+ public:
+  TracingOnce(const void* core, const std::string& name, Site site) {
+    if (std::find(active.begin(), active.end(), core) != active.end()) {
+      throw GraphError(fmt::format("function \"{}\" calls itself; a trace has no end then", name),
+                       site);
+    }
+    active.push_back(core);
+  }
+  ~TracingOnce() { active.pop_back(); }
+  TracingOnce(const TracingOnce&) = delete;
+  TracingOnce& operator=(const TracingOnce&) = delete;
+
+ private:
+  static thread_local std::vector<const void*> active;
+};
+
+thread_local std::vector<const void*> TracingOnce::active;
+
 }  // namespace
 
 class FunctionCore::Impl {
@@ -103,6 +124,7 @@ class FunctionCore::Impl {
   }
 
   const FunctionOptions& options() const { return options_; }
+  Site site() const { return site_; }
 
  private:
   std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
@@ -119,6 +141,7 @@ class FunctionCore::Impl {
     }
     Result traced;
     {
+      const TracingOnce once(this, options_.name, site_);
       const ops::TraceScope scope(state.get());
       traced = trace(symbols);
     }
@@ -183,7 +206,10 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   for (const Tensor& tensor : call.tensors) {
     symbolic |= tensor.body("function", call.site).symbol() != nullptr;
   }
-  if (symbolic) return trace(call.tensors);
+  if (symbolic) {
+    const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
+    return trace(call.tensors);
+  }
   const auto entry = impl_->entry_for(call, trace);
   const auto is_contiguous = [](const Tensor& tensor) { return tensor.is_contiguous(); };
   if (std::all_of(call.tensors.begin(), call.tensors.end(), is_contiguous)) {

@@ -178,6 +178,30 @@ TEST(Function, ACallableThatThrowsLeavesNothing) {
   EXPECT_EQ(f(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
 }
 
+TEST(Function, CannotCallItself) {
+  std::function<Tensor(const Tensor&)> self;
+  const auto f = function([&](const Tensor& x) { return self(x) + 1; }, {.name = "loop"});
+  self = f;
+  EXPECT_TRUE(contains(text_of([&] { f(ones({2})); }), "function \"loop\" calls itself"));
+}
+
+TEST(Function, DrawsInTheOrderOfItsText) {
+  // The sum is computed first, whatever order its parts come in.
+  const auto draws = [](const Tensor& x) {
+    const Tensor a = uniform({64}) + x;
+    const Tensor b = uniform({64}) * 2;
+    return std::vector<Tensor>{sum(b), a};
+  };
+  const auto f = function(draws);
+  seed(3);
+  const auto expected = draws(zeros({64}));
+  seed(3);
+  const auto got = f(zeros({64}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(got[i].to_vector<float>(), expected[i].to_vector<float>());
+  }
+}
+
 TEST(Function, DisposedCapture) {
   const Tensor w = ones({2});
   const auto f = function([&](const Tensor& x) { return x + w; });

@@ -30,14 +30,18 @@ struct Decay {
 };
 template <class T>
 HWY_INLINE Decay<T> decay(Vec<T> t, Vec<T> w) {
-  constexpr T kFar = kIsFloat<T> ? T(64) : T(640);
-  constexpr T kShift = kIsFloat<T> ? T(32) : T(64);  // kShift - w is exact beyond kFar
-  constexpr T kShifted = kIsFloat<T> ? T(1.2664165549094175723e-14)   // exp(-32)
-                                     : T(1.6038108905486378529e-28);  // exp(-64)
-  const Mask<T> far = w > kFar;
-  const Vec<T> e = exp(select(far, kShift - w, -w));
-  const Vec<T> scaled = t * e;
-  return {select(far, T(0), e), select(far, scaled * kShifted, scaled)};
+  if constexpr (kIsFloat<T>) {
+    const auto [factor, k] = scaled_exp(at_least(-150.0F, -w));  // beyond, both are 0
+    return {scale(factor, k), scale(t * factor, k)};
+  } else {
+    constexpr T kFar = 640;
+    constexpr T kShift = 64;                           // kShift - w is exact beyond kFar
+    constexpr T kShifted = 1.6038108905486378529e-28;  // exp(-kShift)
+    const Mask<T> far = w > kFar;
+    const Vec<T> e = exp(select(far, kShift - w, -w));
+    const Vec<T> scaled = t * e;
+    return {select(far, T(0), e), select(far, scaled * kShifted, scaled)};
+  }
 }
 
 /// a * b - product, exactly; `product` is a * b rounded.

@@ -28,13 +28,45 @@ template <class T>
 inline constexpr T kExpLimit = kIsFloat<T> ? static_cast<T>(88.7228394F)
                                            : static_cast<T>(709.782712893384);
 
+template <class T>
+inline constexpr T kPerLog2 = static_cast<T>(1.44269504088896340736);  // 1 / log(2)
+
+/// exp(r) - 1 for |r| <= log(2) / 2, as r + r^2 q(r), which is exact for a tiny r. The error
+/// of the minimax polynomial q comes to 0.05 ulp of exp(r).
+HWY_INLINE Vec<float> reduced_expm1(Vec<float> r) {
+  Vec<float> q = 1.383797149e-3F;
+  q = fma(q, r, 8.369164541e-3F);
+  q = fma(q, r, 4.166810215e-2F);
+  q = fma(q, r, 1.666651666e-1F);
+  q = fma(q, r, 4.999999404e-1F);
+  return fma(r * r, q, r);
+}
+
+/// exp(x) = factor 2^k, with k a whole number and factor near 1.
+struct ScaledExp {
+  Vec<float> factor;
+  Vec<float> k;
+};
+HWY_INLINE ScaledExp scaled_exp(Vec<float> x) {
+  const Vec<float> k = round(x * kPerLog2<float>);
+  // log(2) in two parts, the first so short that its products with k are exact.
+  const Vec<float> r = fma(k, 2.12194440e-4F, fma(k, -0.693359375F, x));
+  return {reduced_expm1(r) + 1.0F, k};
+}
+
 /// 1.5 ulp.
 template <class T>
 HWY_INLINE Vec<T> exp(Vec<T> x) {
-  const hn::ScalableTag<T> d;
-  // Highway's exp takes NaN for very small, and overflows its integers far above the limit.
-  const Vec<T> y = hn::Exp(d, hn::Min(x.raw, hn::Set(d, kExpLimit<T> + 1)));
-  return select(is_nan(x), x, select(x > kExpLimit<T>, kInfinity<T>, y));
+  if constexpr (kIsFloat<T>) {
+    // Outside of these limits the result is 0 or infinite.
+    const auto [factor, k] = scaled_exp(at_most(89.0F, at_least(-104.0F, x)));
+    return scale(factor, k);
+  } else {
+    const hn::ScalableTag<T> d;
+    // Highway's exp takes NaN for very small, and overflows its integers far above the limit.
+    const Vec<T> y = hn::Exp(d, hn::Min(x.raw, hn::Set(d, kExpLimit<T> + 1)));
+    return select(is_nan(x), x, select(x > kExpLimit<T>, kInfinity<T>, y));
+  }
 }
 
 /// 4.5 ulp.
@@ -75,20 +107,18 @@ HWY_INLINE Vec<T> log1p(Vec<T> x) {
   return select(x > T(-1) && x < Vec<T>(kInfinity<T>), y, edge);
 }
 
-/// 3.5 ulp; float32 1.5.
+/// 3.5 ulp. float32: t / (t + 2) with t = exp(-2|x|) - 1. This is never below -1, so that the
+/// result stays in [-1, 1].
 template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const Vec<T> a = abs(x);
-    const Vec<T> z = x * x;
-    Vec<T> p = -5.70498872745e-3F;
-    p = fma(p, z, 2.06390887954e-2F);
-    p = fma(p, z, -5.37397155531e-2F);
-    p = fma(p, z, 1.33314422036e-1F);
-    p = fma(p, z, -3.33332819422e-1F);
-    const Vec<T> near = fma(p * z, a, a);
-    const Vec<T> far = 1.0F - 2.0F / (exp(a + a) + 1.0F);
-    return copy_sign(select(a < 0.625F, near, far), x);
+    const Vec<T> y = at_least(-20.0F, -abs(x + x));  // beyond, t is -1
+    const Vec<T> k = round(y * kPerLog2<T>);
+    // One part of log(2) is enough: its error grows with k, but is multiplied by 2^k.
+    const Vec<T> r = fma(k, -0.693147181F, y);
+    const Vec<T> power = power_of_two<T>(last_bits(k));
+    const Vec<T> t = fma(power, reduced_expm1(r), power - 1.0F);
+    return copy_sign(t / (t + 2.0F), x);
   } else {
     const hn::ScalableTag<T> d;
     const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, T(-40))), hn::Set(d, T(40)));
@@ -226,24 +256,15 @@ HWY_INLINE Vec<T> erf(Vec<T> x) {
 /// 2^x; 1.5 ulp.
 template <class T>
 HWY_INLINE Vec<T> exp2(Vec<T> x) {
-  const hn::ScalableTag<T> d;
-  const T limit = kIsFloat<T> ? T(200) : T(2000);
-  const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, -limit)), hn::Set(d, limit));
-  const Vec<T> whole = round(inside);
-  const Vec<T> y = exp((inside - whole) * T(0.693147180559945309417));
-  // 2^whole in two steps, since it may lie outside the exponent's range although y times it lies
-  // in.
-  const hn::RebindToSigned<decltype(d)> di;
-  using I = hn::TFromD<decltype(di)>;
-  constexpr int kShift = kIsFloat<T> ? 23 : 52;
-  constexpr I kBias = kIsFloat<T> ? 127 : 1023;
-  const auto n = hn::ConvertTo(di, whole.raw);
-  const auto first = hn::ShiftRight<1>(n);
-  const auto power = [&](auto e) HWY_ATTR {
-    return hn::BitCast(d, hn::ShiftLeft<kShift>(hn::Add(e, hn::Set(di, kBias))));
-  };
-  const Vec<T> scaled = hn::Mul(hn::Mul(y.raw, power(first)), power(hn::Sub(n, first)));
-  return select(is_nan(x), x, scaled);
+  constexpr T kLimit = kIsFloat<T> ? T(200) : T(2000);
+  const Vec<T> inside = at_most(kLimit, at_least(-kLimit, x));
+  const Vec<T> k = round(inside);
+  const Vec<T> r = (inside - k) * T(0.693147180559945309417);
+  if constexpr (kIsFloat<T>) {
+    return scale(reduced_expm1(r) + 1.0F, k);
+  } else {
+    return scale(exp(r), k);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

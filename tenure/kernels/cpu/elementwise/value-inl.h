@@ -147,6 +147,47 @@ HWY_INLINE Vec<T> min(Vec<T> a, std::type_identity_t<Vec<T>> b) {
   return select(is_nan(a), a, select(is_nan(b), b, Vec<T>(hn::Min(a.raw, b.raw))));
 }
 
+/// max and min for a limit that is a number, in one instruction. NaN if x is: of a number and then
+/// a NaN, x86 takes the second and Arm the NaN.
+template <class T>
+HWY_INLINE Vec<T> at_least(T low, Vec<T> x) {
+  return hn::Max(Vec<T>(low).raw, x.raw);
+}
+template <class T>
+HWY_INLINE Vec<T> at_most(T high, Vec<T> x) {
+  return hn::Min(Vec<T>(high).raw, x.raw);
+}
+/// A whole number k in the last bits of an integer. Those above mean nothing.
+template <class T>
+HWY_INLINE auto last_bits(Vec<T> k) {
+  constexpr T kWhole = T(3) * (std::uint64_t{1} << (std::numeric_limits<T>::digits - 2));
+  return hn::BitCast(hn::RebindToUnsigned<hn::ScalableTag<T>>(), (k + kWhole).raw);
+}
+/// 2^k for a whole number k in the range of exponents, given its last bits.
+template <class T, class Bits>
+HWY_INLINE Vec<T> power_of_two(Bits k) {
+  const hn::ScalableTag<T> d;
+  const auto one = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), hn::Set(d, T(1)));
+  return hn::BitCast(d, hn::Add(hn::ShiftLeft<std::numeric_limits<T>::digits - 1>(k), one));
+}
+/// y 2^k for a whole number k of up to twice the range of exponents. Rounded once, also where the
+/// result is subnormal; infinite where it overflows.
+template <class T>
+HWY_INLINE Vec<T> scale(Vec<T> y, Vec<T> k) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return typename Vec<T>::Raw{_mm512_scalef_ps(y.raw.raw, k.raw.raw)};
+  } else {
+    return typename Vec<T>::Raw{_mm512_scalef_pd(y.raw.raw, k.raw.raw)};
+  }
+#else
+  // By two factors, since 2^k may lie outside the range of exponents although the result lies in.
+  const auto bits = last_bits(k);
+  const auto half = hn::ShiftRight<1>(bits);
+  return y * power_of_two<T>(half) * power_of_two<T>(hn::Sub(bits, half));
+#endif
+}
+
 /// `f` on every lane. For functions that are rare enough to leave to the C library.
 template <class T, class F, class... More>
 HWY_INLINE Vec<T> map_lanes(const F& f, Vec<T> first, More... more) {
