@@ -17,7 +17,7 @@ int main() {
   LeakGuard guard("predict");
   for (int i = 0; i < 1000; ++i) {
     const Tensor y = relu(x * 2.0 + tensor({1.f, 2.f, 3.f, 4.f}));
-    const Tensor result = session.run(y, {{x, full({4}, i)}});
+    const Tensor result = session.run(y, {{x, full({4}, 0.5 * i)}});
     guard.mark();
   }
   std::cout << graph.nodes() << " nodes after 1000 iterations, " << session.programs()
@@ -27,7 +27,7 @@ int main() {
   LeakGuard strict("predict");
   try {
     for (int i = 0; i < 1000; ++i) {
-      const Tensor y = relu(x + full({4}, i));  // a new constant: a new node, new memory
+      const Tensor y = relu(x + full({4}, 0.5 * i));  // a new constant: a new node, new memory
       strict.mark();
     }
   } catch (const LeakError& error) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -86,6 +87,8 @@ class FunctionCore::Impl {
     std::vector<ops::Spec> specs;
     std::vector<std::int64_t> layout;
     TraceInfo info;
+    int number = 0;
+    std::atomic<std::int64_t> calls{0};
   };
 
   std::shared_ptr<Entry> entry_for(const Call& call, const Trace& trace) {
@@ -95,8 +98,7 @@ class FunctionCore::Impl {
       const std::lock_guard lock(mutex_);
       const auto found = entries_.find(signature);
       if (found != entries_.end()) {
-        static_cast<void>(cache_.find(signature));
-        ++found->second->info.calls;
+        static_cast<void>(cache_.find(signature));  // it is in use
         return found->second;
       }
     }
@@ -112,7 +114,14 @@ class FunctionCore::Impl {
   std::vector<TraceInfo> traces() const {
     const std::lock_guard lock(mutex_);
     std::vector<TraceInfo> infos;
-    for (const auto& [signature, entry] : entries_) infos.push_back(entry->info);
+    std::vector<const Entry*> oldest_first;
+    for (const auto& [signature, entry] : entries_) oldest_first.push_back(entry.get());
+    std::sort(oldest_first.begin(), oldest_first.end(),
+              [](const Entry* a, const Entry* b) { return a->number < b->number; });
+    for (const Entry* const entry : oldest_first) {
+      infos.push_back(entry->info);
+      infos.back().calls = entry->calls.load(std::memory_order_relaxed);
+    }
     return infos;
   }
 
@@ -128,7 +137,8 @@ class FunctionCore::Impl {
 
  private:
   std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
-    const std::string reason = explain_trace(call);
+    const int number = ++traces_;
+    const std::string reason = explain_trace(call, number);
     const auto state = std::make_shared<GraphState>(GraphState::Kind::trace, options_.name, site_);
     std::vector<Tensor> symbols;
     std::vector<Given> given;
@@ -157,21 +167,19 @@ class FunctionCore::Impl {
     entry->frame = std::move(traced.frame);
     for (const Given& g : given) entry->specs.push_back(g.spec);
     entry->layout = call.layout;
+    entry->number = number;
     entry->info = {
         .signature = text_of(call),
         .reason = reason,
-        .calls = 1,
         .nodes = state->read([](const Program& p) { return std::int64_t(p.nodes.size()); }),
         .bytes = entry->executable->bytes()};
     return entry;
   }
 
-  std::string explain_trace(const Call& call) {
+  std::string explain_trace(const Call& call, int traces) {
     std::string reason = "the first call";
-    int traces = 0;
     {
       const std::lock_guard lock(mutex_);
-      traces = ++traces_;
       if (newest_ != nullptr) reason = difference(call, newest_->specs, newest_->layout);
     }
     if (options_.warn_after > 0 && traces > options_.warn_after) {
@@ -193,7 +201,7 @@ class FunctionCore::Impl {
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::shared_ptr<Entry> newest_;
-  int traces_ = 0;
+  std::atomic<int> traces_{0};
 };
 
 FunctionCore::FunctionCore(FunctionOptions options, Site site)
@@ -211,6 +219,7 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
     return trace(call.tensors);
   }
   const auto entry = impl_->entry_for(call, trace);
+  entry->calls.fetch_add(1, std::memory_order_relaxed);
   const auto is_contiguous = [](const Tensor& tensor) { return tensor.is_contiguous(); };
   if (std::all_of(call.tensors.begin(), call.tensors.end(), is_contiguous)) {
     return {.tensors = entry->executable->run(call.tensors, call.site), .frame = entry->frame};
