@@ -11,9 +11,9 @@
 namespace tenure::kernels {
 namespace {
 
-/// Half a tile: the inputs of this tile and of the next, and the results in between, must fit in
+/// A quarter of a tile: the inputs of this one and of the next, and the results in between, fit in
 /// the first-level cache together.
-constexpr std::int64_t kFusedTile = kTile / 2;
+constexpr std::int64_t kFusedTile = kTile / 4;
 
 /// Memory that the next tile reads.
 struct Ahead {
