@@ -14,6 +14,8 @@
 
 namespace tenure::mem {
 
+class BudgetAccount;
+
 /// A reference-counted buffer on one device. The header is one cache line; the data of small
 /// buffers follows it in the same block.
 class alignas(kAlignment) Storage {
@@ -44,6 +46,8 @@ class alignas(kAlignment) Storage {
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
   Category category() const noexcept { return category_; }
+  /// That was charged for it; for a census.
+  const BudgetAccount* budget() const noexcept { return budget_; }
   bool is_foreign() const noexcept { return deleter_ != nullptr; }
   std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
 

@@ -15,20 +15,6 @@
 
 namespace tenure::mem {
 
-/// A named-scope path such as "model/encoder": interned, so that a tensor keeps one pointer.
-class NamePath {
- public:
-  NamePath(const NamePath* parent, std::string name);
-  const NamePath* parent() const { return parent_; }
-  const std::string& text() const { return text_; }
-  /// The path `name` below `parent`; one object per distinct path, kept for good.
-  static const NamePath* intern(const NamePath* parent, const std::string& name);
-
- private:
-  const NamePath* parent_;
-  std::string text_;
-};
-
 /// How a tenant comes to be.
 struct Birth {
   ThreadContext& context;
@@ -167,7 +153,7 @@ class Tenant {
 
  private:
   friend class Census;
-  friend class ::tenure::Scope;
+  friend class ScopeEnd;
   friend void receive_mail(ThreadContext& context) noexcept;
 
   static constexpr std::uintptr_t kClosing = 1;
@@ -184,7 +170,7 @@ class Tenant {
   void end_for_owner(ThreadContext& context) noexcept;
   void announce_end(ThreadContext& context) noexcept;
   void recycle(ThreadContext& context) noexcept;
-  void link(Scope& scope) noexcept;
+  void link(ScopeFrame& scope) noexcept;
   void unlink() noexcept;
 
   /// 0 while the slot has no tensor. Constructing it writes nothing: a census may be reading the
