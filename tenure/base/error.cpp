@@ -47,9 +47,6 @@ std::string out_of_memory_text(const OutOfMemory::Facts& f) {
     text += "\n  dispose or move what is no longer needed, process smaller batches, or raise the ";
     text += fmt::format("budget to {} or more",
                         format_bytes(static_cast<std::int64_t>(f.used + f.requested)));
-  } else if (f.cached > 0) {
-    text += fmt::format("\n  {} are cached for reuse: trim() returns them to the system",
-                        format_bytes(static_cast<std::int64_t>(f.cached)));
   }
   return text;
 }

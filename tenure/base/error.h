@@ -144,12 +144,13 @@ class GraphError : public Error {
   Site site_;
 };
 
-/// A group of live tensors made by one op on one source line.
+/// A group of tensors made by one op on one source line.
 struct HolderGroup {
   std::string op;
   Site site;
-  std::int64_t tensors = 0;
+  std::int64_t tensors = 0;  ///< live ones
   std::int64_t bytes = 0;
+  std::int64_t disposed = 0;  ///< disposed ones whose handles remain; each has its record still
 };
 
 /// An allocation would pass a budget, or the system has no more memory. Nothing was changed: every
@@ -163,7 +164,8 @@ class OutOfMemory : public Error {
     std::string budget;  ///< name of the budget that refused; empty for the system
     std::size_t limit = 0;
     std::size_t used = 0;
-    std::size_t cached = 0;  ///< bytes the pool could give back with trim()
+    std::size_t cached = 0;  ///< free bytes that the pool keeps
+    /// The holders of most bytes; if a budget refused, of those that count in it.
     std::vector<HolderGroup> largest;
   };
   explicit OutOfMemory(Facts facts);
@@ -184,6 +186,7 @@ class LeakError : public Error {
     HolderGroup group;
     std::int64_t tensors_before = 0;
     std::int64_t bytes_before = 0;
+    std::int64_t disposed_before = 0;
   };
   LeakError(const std::string& text, std::vector<Growth> growing);
 

@@ -31,8 +31,9 @@ class Workspace {
  public:
   explicit Workspace(std::size_t bytes) {
     if (bytes == 0) return;
-    const CategoryScope category(Category::workspace);
-    storage_ = mem::Storage::allocate(mem::this_thread(), bytes);
+    mem::ThreadContext& context = mem::this_thread();
+    const mem::CategoryGuard category(context, Category::workspace);
+    storage_ = mem::Storage::allocate(context, bytes);
   }
   ~Workspace() {
     if (storage_ != nullptr) storage_->release();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenure/graph/variable_state.h"
+#include "tenure/memory/name_path.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -82,6 +83,11 @@ std::size_t hash_of_call(const Node& node) {
   return hash;
 }
 
+std::string scope_of_thread() {
+  const mem::NamePath* const path = mem::this_thread().path;
+  return path == nullptr ? std::string() : path->text();
+}
+
 std::string_view bytes_of(const Tensor& tensor) {
   TensorBody& body = tensor.body("constant");
   const Pin pin(body, "constant", body.created());
@@ -110,7 +116,7 @@ Value Builder::input(std::string name, ops::Spec spec, Site site) {
                  .outputs = {spec},
                  .name = std::move(name),
                  .site = site,
-                 .path = mem::this_thread().path});
+                 .scope = scope_of_thread()});
 }
 
 Value Builder::constant(const Tensor& tensor, Site site) {
@@ -142,7 +148,7 @@ Value Builder::constant(const Tensor& tensor, Site site) {
                               .data = std::move(data),
                               .fixed = by_content,
                               .site = site,
-                              .path = mem::this_thread().path});
+                              .scope = scope_of_thread()});
   tensors_.emplace(hash, value.node);
   return value;
 }
@@ -156,7 +162,7 @@ Value Builder::variable(const std::shared_ptr<VariableState>& variable, Site sit
                               .variable = variable,
                               .name = variable->name,
                               .site = site,
-                              .path = mem::this_thread().path});
+                              .scope = scope_of_thread()});
   variables_.emplace(variable.get(), value);
   return value;
 }
@@ -168,7 +174,7 @@ Value Builder::assign(const std::shared_ptr<VariableState>& variable, Value valu
                  .variable = variable,
                  .name = variable->name,
                  .site = site,
-                 .path = mem::this_thread().path});
+                 .scope = scope_of_thread()});
 }
 
 Value Builder::fixed_constant(Tensor tensor, Site site) {
@@ -206,7 +212,7 @@ std::vector<Value> Builder::call(const ops::OpRecord& op, std::vector<Argument> 
                                             : std::make_shared<const ops::Attributes>(attributes),
                           .outputs = std::move(outputs),
                           .site = site,
-                          .path = mem::this_thread().path});
+                          .scope = scope_of_thread()});
 }
 
 std::vector<Value> Builder::copy(const Node& node, std::vector<Argument> arguments) {

@@ -131,7 +131,7 @@ std::string describe(const Node& node) {
       break;
   }
   text += fmt::format(", made at {}", to_string(node.site));
-  if (node.path != nullptr) text += fmt::format(" in scope {}", node.path->text());
+  if (!node.scope.empty()) text += fmt::format(" in scope {}", node.scope);
   return text;
 }
 

@@ -46,7 +46,7 @@ struct Node {
   std::shared_ptr<VariableState> variable{};  ///< that is read or assigned to
   std::string name{};                         ///< of an input
   Site site{};
-  const mem::NamePath* path = nullptr;
+  std::string scope{};  ///< the named scopes that it was made in
 
   const ops::Attributes& attribute_list() const {
     return attributes == nullptr ? ops::kNoAttributes : *attributes;

@@ -1,5 +1,6 @@
 #include "tenure/memory/budget.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -12,71 +13,118 @@ namespace {
 /// The account above all others, once a process budget was set; it stays from then on.
 std::atomic<BudgetAccount*> process_account{nullptr};
 
-void enter(ThreadContext& context, BudgetAccount* account) {
-  context.budget = account;
-  if (account != nullptr) {
+void take_out(BudgetFrame& frame) noexcept {
+  ThreadContext& context = frame.context;
+  cut_frame(context.budget, frame);
+  if (context.budget == nullptr) context.attention &= ~kAttendBudget;
+}
+
+/// The innermost account in force, or nullptr.
+BudgetAccount* innermost(ThreadContext& context) noexcept {
+  take_out_ended(context.budget, take_out);
+  return context.budget == nullptr ? nullptr : context.budget->account;
+}
+
+/// Takes over the caller's reference and opening, also if it throws.
+BudgetFrame* enter(ThreadContext& context, BudgetAccount* account) {
+  try {
+    auto* const frame = new BudgetFrame(context, account);
+    push_frame(context.budget, frame);
     context.attention |= kAttendBudget;
-  } else {
-    context.attention &= ~kAttendBudget;
+    return frame;
+  } catch (...) {
+    account->close();
+    account->release();
+    throw;
   }
+}
+
+void leave(BudgetFrame* frame) noexcept {
+  frame->account->close();
+  end_frame(frame, take_out);
 }
 
 }  // namespace
 
-BudgetAccount::BudgetAccount(std::string name, std::size_t limit, BudgetAccount* parent)
-    : name_(std::move(name)), limit_(limit), parent_(parent) {
-  if (parent_ != nullptr) parent_->retain();
+void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budget, take_out); }
+
+BudgetAccount::BudgetAccount(std::string name, std::size_t limit, BudgetAccount* outer)
+    : name_(std::move(name)), limit_(limit) {
+  if (outer == nullptr) return;
+  around_.reserve(outer->around_.size() + 1);
+  if (outer->is_open()) around_.push_back(outer);
+  for (BudgetAccount* const account : outer->around_) {
+    if (account->is_open()) around_.push_back(account);
+  }
+  for (BudgetAccount* const account : around_) {
+    account->book_references_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void BudgetAccount::close() noexcept {
+  if (openings_.fetch_sub(1, std::memory_order_acq_rel) == 1) set_limit(kNoLimit);
 }
 
 void BudgetAccount::release() noexcept {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  BudgetAccount* const parent = parent_;
-  delete this;
-  if (parent != nullptr) parent->release();
+  for (BudgetAccount* const account : around_) account->release_books();
+  release_books();
 }
 
-const BudgetAccount* BudgetAccount::charge(std::size_t bytes) noexcept {
-  const std::size_t limit = this->limit();
-  std::int64_t used = used_.load(std::memory_order_relaxed);
+void BudgetAccount::release_books() noexcept {
+  if (book_references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+const BudgetAccount* BudgetAccount::charge(std::size_t bytes, std::size_t depth) noexcept {
+  if (depth > around_.size()) return nullptr;
+  BudgetAccount& account = depth == 0 ? *this : *around_[depth - 1];
+  const std::size_t limit = account.limit();
+  std::int64_t used = account.used_.load(std::memory_order_relaxed);
   std::int64_t after = 0;
   do {
-    if (bytes > limit || unsigned_of(used) > limit - bytes) return this;
+    if (bytes > limit || unsigned_of(used) > limit - bytes) return &account;
     after = used + static_cast<std::int64_t>(bytes);
-  } while (!used_.compare_exchange_weak(used, after, std::memory_order_relaxed));
-  if (parent_ != nullptr) {
-    if (const BudgetAccount* const refusing = parent_->charge(bytes)) {
-      uncharge(bytes);
-      return refusing;
-    }
+  } while (!account.used_.compare_exchange_weak(used, after, std::memory_order_relaxed));
+  if (const BudgetAccount* const refusing = charge(bytes, depth + 1)) {
+    account.uncharge(bytes);
+    return refusing;
   }
-  std::size_t peak = peak_.load(std::memory_order_relaxed);
-  while (unsigned_of(after) > peak &&
-         !peak_.compare_exchange_weak(peak, unsigned_of(after), std::memory_order_relaxed)) {
+  std::size_t peak = account.peak();
+  while (unsigned_of(after) > peak && !account.peak_.compare_exchange_weak(
+                                          peak, unsigned_of(after), std::memory_order_relaxed)) {
   }
   return nullptr;
 }
 
 BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, std::size_t bytes) {
   BudgetAccount* const process = process_account.load(std::memory_order_acquire);
+  BudgetAccount* const account = innermost(context);
   const BudgetAccount* refusing = process == nullptr ? nullptr : process->charge(bytes);
-  if (refusing == nullptr && context.budget != nullptr) {
-    refusing = context.budget->charge(bytes);
+  if (refusing == nullptr && account != nullptr) {
+    refusing = account->charge(bytes);
     if (refusing == nullptr) {
-      context.budget->retain();
+      account->retain();
     } else if (process != nullptr) {
       process->uncharge(bytes);
     }
   }
   if (refusing != nullptr) throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing);
-  return context.budget;
+  return account;
 }
 
 void BudgetAccount::refund_freed(BudgetAccount* account, std::size_t bytes) noexcept {
   BudgetAccount* const process = process_account.load(std::memory_order_acquire);
   if (process != nullptr) process->uncharge(bytes);
   if (account == nullptr) return;
-  for (BudgetAccount* a = account; a != nullptr; a = a->parent_) a->uncharge(bytes);
-  account->release();
+  account->uncharge(bytes);
+  for (BudgetAccount* const outer : account->around_) outer->uncharge(bytes);
+}
+
+bool BudgetAccount::counts_in(const BudgetAccount* charged, const BudgetAccount& account) noexcept {
+  if (&account == process_account.load(std::memory_order_acquire)) return true;
+  if (charged == nullptr || charged == &account) return charged != nullptr;
+  return std::find(charged->around_.begin(), charged->around_.end(), &account) !=
+         charged->around_.end();
 }
 
 }  // namespace tenure::mem
@@ -85,27 +133,21 @@ namespace tenure {
 
 Budget::Budget(std::string name, std::size_t limit) {
   mem::ThreadContext& context = mem::this_thread();
-  account_ = new mem::BudgetAccount(std::move(name), limit, context.budget);
-  outer_ = context.budget;
-  mem::enter(context, account_);
+  account_ = new mem::BudgetAccount(std::move(name), limit, mem::innermost(context));
+  frame_ = mem::enter(context, account_);
 }
 
-Budget::~Budget() {
-  mem::enter(mem::this_thread(), outer_);
-  account_->release();
-}
+Budget::~Budget() { mem::leave(frame_); }
 
-Budget::Enter::Enter(const Budget& budget) : account_(budget.account_) {
+Budget::Enter::Enter(const Budget& budget) {
+  budget.account_->open();
+  budget.account_->retain();
   mem::ThreadContext& context = mem::this_thread();
-  account_->retain();
-  outer_ = context.budget;
-  mem::enter(context, account_);
+  mem::take_out_ended(context.budget, mem::take_out);
+  frame_ = mem::enter(context, budget.account_);
 }
 
-Budget::Enter::~Enter() {
-  mem::enter(mem::this_thread(), outer_);
-  account_->release();
-}
+Budget::Enter::~Enter() { mem::leave(frame_); }
 
 void set_process_budget(std::size_t limit) {
   static std::mutex mutex;

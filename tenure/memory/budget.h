@@ -4,16 +4,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "tenure/memory/frame.h"
 #include "tenure/memory/thread_context.h"
 
 namespace tenure::mem {
 
-/// The books of one budget. Lives as long as the Budget, an entered thread, a child account or a
-/// storage that was charged to it.
+/// The books of one budget, and of those around it. Its limit holds as long as the Budget or an
+/// entered thread; its counts as long as a storage that was charged to it or to one inside.
 class BudgetAccount {
  public:
-  BudgetAccount(std::string name, std::size_t limit, BudgetAccount* parent);
+  /// Inside `outer`, which may be null, and inside all that it lies in and that still hold.
+  BudgetAccount(std::string name, std::size_t limit, BudgetAccount* outer);
 
   const std::string& name() const { return name_; }
   std::size_t limit() const { return limit_.load(std::memory_order_relaxed); }
@@ -24,19 +27,29 @@ class BudgetAccount {
   /// Charges the thread's innermost budget and all above it, or none and throws OutOfMemory.
   /// Returns the account that the storage must be refunded to, with a reference; or nullptr.
   static BudgetAccount* charge_current(ThreadContext& context, std::size_t bytes);
-  /// A storage that was charged to `account` (nullptr: to none) is gone.
+  /// A storage that was charged to `account` (nullptr: to none) is gone. Its reference stays.
   static void refund_freed(BudgetAccount* account, std::size_t bytes) noexcept;
+  /// Whether what was charged to `charged` (nullptr: to none) counts in `account`.
+  static bool counts_in(const BudgetAccount* charged, const BudgetAccount& account) noexcept;
 
   /// Counts bytes that were allocated before the account was opened.
   void start_with(std::int64_t used) noexcept { used_.store(used, std::memory_order_relaxed); }
 
+  /// Open once from the beginning; with the last close() its limit is lifted.
+  void open() noexcept { openings_.fetch_add(1, std::memory_order_relaxed); }
+  void close() noexcept;
+  bool is_open() const noexcept { return openings_.load(std::memory_order_relaxed) != 0; }
+
+  /// References of those who charge it; accounts inside have references to the books alone.
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept;
 
  private:
   ~BudgetAccount() = default;
-  /// Charges it and all above it. Returns the one that refuses; then none is charged.
-  const BudgetAccount* charge(std::size_t bytes) noexcept;
+  void release_books() noexcept;
+  /// Charges the account at `depth` (0: this one, then those around it) and all further out.
+  /// Returns the one that refuses; then none is charged.
+  const BudgetAccount* charge(std::size_t bytes, std::size_t depth = 0) noexcept;
   void uncharge(std::size_t bytes) noexcept {
     used_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   }
@@ -46,12 +59,25 @@ class BudgetAccount {
 
   const std::string name_;
   std::atomic<std::size_t> limit_;
-  BudgetAccount* const parent_;
   // Signed: what other threads allocated while the process budget was set is refunded and may not
   // have been charged.
   std::atomic<std::int64_t> used_{0};
   std::atomic<std::size_t> peak_{0};
+  std::atomic<std::uint32_t> openings_{1};
   std::atomic<std::uint32_t> references_{1};
+  std::atomic<std::uint32_t> book_references_{1};  // all of references_ together have one
+  // The next one first. They go with the last of references_, or budgets that replace each other,
+  // each begun before the last one's end, would form an endless chain.
+  std::vector<BudgetAccount*> around_;
+};
+
+/// A budget in force on a thread; has a reference to its account.
+class BudgetFrame : public Frame<BudgetFrame> {
+ public:
+  BudgetFrame(ThreadContext& context, BudgetAccount* account) noexcept
+      : Frame(context), account(account) {}
+  ~BudgetFrame() { account->release(); }
+  BudgetAccount* const account;
 };
 
 }  // namespace tenure::mem
@@ -62,6 +88,10 @@ namespace tenure {
 /// allocation counts in all of them and must fit in each. What was allocated under a budget counts
 /// until it is freed, also after the budget's end (then in the outer ones). Past the limit
 /// an allocation throws OutOfMemory, and every existing tensor stays as it is.
+///
+/// Budgets may end in any order: each holds until its own end. One that ends on another thread no
+/// longer limits its thread from then on; one whose thread has ended still holds where it was
+/// entered.
 class Budget {
  public:
   Budget(std::string name, std::size_t limit);
@@ -85,13 +115,12 @@ class Budget {
     Enter& operator=(const Enter&) = delete;
 
    private:
-    mem::BudgetAccount* account_;
-    mem::BudgetAccount* outer_;
+    mem::BudgetFrame* frame_;
   };
 
  private:
-  mem::BudgetAccount* account_;
-  mem::BudgetAccount* outer_;
+  mem::BudgetFrame* frame_;
+  mem::BudgetAccount* account_;  // the frame's
 };
 
 /// A limit on all that Tenure holds in this process, whatever thread allocates; every other budget

@@ -18,18 +18,21 @@ struct Seen {
   std::uint64_t id;
   const char* op;
   Site site;
-  const Storage* storage;
+  const Storage* storage;  // null if disposed
   std::int64_t bytes;
 };
 
-std::vector<Seen> look_around() {
+std::vector<Seen> look_around(const BudgetAccount* within) {
   std::vector<Seen> seen;
   const Census census;
   census.for_each([&](const Tenant& tenant) {
     const Storage* const storage = tenant.storage();
-    if (storage == nullptr) return;
-    const std::int64_t bytes =
-        storage->is_foreign() ? 0 : static_cast<std::int64_t>(storage->bytes());
+    if (within != nullptr &&
+        (storage == nullptr || !BudgetAccount::counts_in(storage->budget(), *within))) {
+      return;
+    }
+    const bool owns = storage != nullptr && !storage->is_foreign();
+    const std::int64_t bytes = owns ? static_cast<std::int64_t>(storage->bytes()) : 0;
     seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes});
   });
   return seen;
@@ -37,8 +40,8 @@ std::vector<Seen> look_around() {
 
 }  // namespace
 
-std::vector<HolderGroup> holder_groups() {
-  const std::vector<Seen> seen = look_around();
+std::vector<HolderGroup> holder_groups(const BudgetAccount* within) {
+  const std::vector<Seen> seen = look_around(within);
   std::unordered_map<const Storage*, std::uint64_t> oldest;
   for (const Seen& s : seen) {
     auto [it, added] = oldest.try_emplace(s.storage, s.id);
@@ -50,7 +53,7 @@ std::vector<HolderGroup> holder_groups() {
     HolderGroup& group = groups[Key(s.site.file_name(), s.site.line(), s.op)];
     group.op = s.op;
     group.site = s.site;
-    ++group.tensors;
+    ++(s.storage == nullptr ? group.disposed : group.tensors);
     if (oldest[s.storage] == s.id) group.bytes += s.bytes;
   }
   std::vector<HolderGroup> sorted;
@@ -75,7 +78,7 @@ void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
     facts.used = static_cast<std::size_t>(counts().bytes);
   }
   facts.cached = pool_stats().cached;
-  facts.largest = holder_groups();
+  facts.largest = holder_groups(refusing);
   std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });
   if (facts.largest.size() > kShown) facts.largest.resize(kShown);
   throw OutOfMemory(std::move(facts));

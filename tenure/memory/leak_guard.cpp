@@ -42,8 +42,9 @@ void LeakGuard::mark() {
     if (iterations_ == options_.warm_up) set_baseline(now);
     return;
   }
-  const bool grown =
-      now.tensors > baseline_.tensors || now.bytes > baseline_.bytes + options_.slack_bytes;
+  const bool grown = now.tensors > baseline_.tensors ||
+                     now.bytes > baseline_.bytes + options_.slack_bytes ||
+                     now.tensors + now.disposed > baseline_.tensors + baseline_.disposed;
   above_ = grown ? above_ + 1 : 0;
   if (above_ < options_.patience) return;
   const LeakError error = explain(now);
@@ -62,8 +63,10 @@ LeakError LeakGuard::explain(const mem::Counts& now) const {
     if (before != baseline_groups_.end()) {
       growth.tensors_before = before->tensors;
       growth.bytes_before = before->bytes;
+      growth.disposed_before = before->disposed;
     }
-    if (group.tensors > growth.tensors_before || group.bytes > growth.bytes_before) {
+    if (group.tensors > growth.tensors_before || group.bytes > growth.bytes_before ||
+        group.disposed > growth.disposed_before) {
       growing.push_back(std::move(growth));
     }
   }
@@ -71,10 +74,17 @@ LeakError LeakGuard::explain(const mem::Counts& now) const {
       "\"{}\" leaks: after iteration {} it holds {} tensors and {}, after the warm-up {} and {}",
       name_, iterations_, now.tensors, format_bytes(now.bytes), baseline_.tensors,
       format_bytes(baseline_.bytes));
+  if (now.disposed > baseline_.disposed) {
+    text += fmt::format("; handles of {} disposed tensors remain, after the warm-up of {}",
+                        now.disposed, baseline_.disposed);
+  }
   for (const LeakError::Growth& growth : growing) {
     text += fmt::format("\n  {} at {}: {} -> {} tensors, {} -> {}", growth.group.op,
                         to_string(growth.group.site), growth.tensors_before, growth.group.tensors,
                         format_bytes(growth.bytes_before), format_bytes(growth.group.bytes));
+    if (growth.group.disposed > growth.disposed_before) {
+      text += fmt::format(", {} -> {} disposed", growth.disposed_before, growth.group.disposed);
+    }
   }
   return LeakError(text, std::move(growing));
 }

@@ -16,8 +16,9 @@ namespace tenure {
 ///     LeakGuard guard;
 ///     while (serving) { handle(request); guard.mark(); }
 ///
-/// A mark costs a few counter reads; only a suspicion takes a census. Counts are the process's, so
-/// other threads' growth shows too.
+/// Disposed tensors whose handles pile up count too: each still has its record. A mark costs a few
+/// counter reads; only a suspicion takes a census. Counts are the process's, so other threads'
+/// growth shows too.
 class LeakGuard {
  public:
   struct Options {

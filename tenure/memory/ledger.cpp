@@ -53,6 +53,7 @@ class Ledger {
     Counts counts;
     for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
       counts.tensors += live_tensors(*c);
+      counts.disposed += c->tally.tensors_ended() - c->tally.bodies_ended();
       const auto allocations = c->tally.allocations(c->serials.given());
       const auto frees = c->tally.frees();
       for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations[i] - frees[i];
@@ -118,6 +119,11 @@ class Ledger {
 
 std::int64_t Tally::tensors_ended() const noexcept {
   return tensors_ended_.load(std::memory_order_relaxed) +
+         both_ended_.load(std::memory_order_relaxed);
+}
+
+std::int64_t Tally::bodies_ended() const noexcept {
+  return bodies_ended_.load(std::memory_order_relaxed) +
          both_ended_.load(std::memory_order_relaxed);
 }
 

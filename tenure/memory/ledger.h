@@ -96,10 +96,13 @@ class Tally {
   /// A storage of `from` is one of `to` from now on.
   void moved(Category from, Category to, std::int64_t bytes) noexcept;
   void tensor_ended() noexcept { bump(tensors_ended_, 1); }
-  /// A tensor ended, and its storage with it.
+  /// A tensor's last handle went, which both_ended() counts by itself.
+  void body_ended() noexcept { bump(bodies_ended_, 1); }
+  /// A tensor ended, and its storage and last handle with it.
   void both_ended(Category category, std::int64_t bytes) noexcept {
     if (category != kMain) [[unlikely]] {
       tensor_ended();
+      body_ended();
       return freed(category, bytes);
     }
     bump(both_ended_, 1);
@@ -133,6 +136,7 @@ class Tally {
   PerCategory allocations(std::int64_t serials) const noexcept;
   PerCategory frees() const noexcept;
   std::int64_t tensors_ended() const noexcept;
+  std::int64_t bodies_ended() const noexcept;
   Levels now() const noexcept;
   /// The highest points since it was settled.
   Levels highest() const noexcept;
@@ -153,11 +157,13 @@ class Tally {
   Counter both_ended_{0};
   Counter adoptions_{0};
   Counter foreign_{0};
+  Counter bodies_ended_{0};  // without what both_ended_ counts
 };
 
 /// Counters of one moment without the pool's part: cheap enough for every iteration of a loop.
 struct Counts {
   std::int64_t tensors = 0;
+  std::int64_t disposed = 0;  ///< tensors without data whose handles remain
   std::int64_t storages = 0;
   std::int64_t bytes = 0;
 };

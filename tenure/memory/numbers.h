@@ -22,6 +22,9 @@ class Numbers {
     return number;
   }
 
+  /// Numbers from now on are at least this; from any thread.
+  std::uint64_t upcoming() const noexcept { return upcoming_.load(std::memory_order_acquire); }
+
   /// From any thread.
   std::int64_t given() const noexcept {
     for (;;) {

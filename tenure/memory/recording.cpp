@@ -1,10 +1,15 @@
 #include "tenure/memory/recording.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <new>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/out_of_memory.h"
 
 namespace tenure {
 namespace {
@@ -17,6 +22,38 @@ struct Ring {
 std::mutex ring_mutex;
 Ring* ring = nullptr;
 
+/// The latest event of a kind on a storage by the same thread, among the last few.
+MemoryEvent* find_recent(MemoryEvent::Kind kind, const MemoryEvent& event) noexcept {
+  constexpr std::uint64_t kFew = 32;
+  const std::uint64_t capacity = ring->events.size();
+  const std::uint64_t count = std::min({ring->written, capacity, kFew});
+  for (std::uint64_t back = 1; back <= count; ++back) {
+    MemoryEvent& recent = ring->events[(ring->written - back) % capacity];
+    if (recent.kind == kind && recent.storage == event.storage && recent.thread == event.thread) {
+      return &recent;
+    }
+  }
+  return nullptr;
+}
+
+/// A storage does not know its tensors: what is to be told of an allocation comes with the tensor
+/// made on it, and of a free with the disposal before it or the destroyed tensor after it.
+void tell_of_storage(MemoryEvent& event) noexcept {
+  using Kind = MemoryEvent::Kind;
+  if (event.kind == Kind::free) {
+    if (const MemoryEvent* const cause = find_recent(Kind::dispose, event)) {
+      event.op = cause->op;
+      event.site = cause->site;
+    }
+  } else if (event.kind == Kind::create || event.kind == Kind::destroy) {
+    MemoryEvent* const open =
+        find_recent(event.kind == Kind::create ? Kind::allocate : Kind::free, event);
+    if (open == nullptr || open->op != nullptr) return;
+    open->op = event.op;
+    open->site = event.site;
+  }
+}
+
 std::int64_t nanoseconds_since_start() noexcept {
   using Clock = std::chrono::steady_clock;
   static const Clock::time_point start = Clock::now();
@@ -26,10 +63,19 @@ std::int64_t nanoseconds_since_start() noexcept {
 }  // namespace
 
 Recording::Recording(std::size_t capacity) {
-  if (capacity == 0) throw ValueError("Recording: the capacity must be at least 1");
+  if (capacity == 0 || capacity > std::vector<MemoryEvent>().max_size()) {
+    throw ValueError(fmt::format(
+        "Recording: the capacity must be at least 1 and fit in memory, not {} events", capacity));
+  }
+  std::unique_ptr<Ring> fresh;
+  try {
+    fresh = std::make_unique<Ring>(Ring{.events = std::vector<MemoryEvent>(capacity)});
+  } catch (const std::bad_alloc&) {
+    mem::throw_out_of_memory(OutOfMemory::Cause::system, capacity * sizeof(MemoryEvent), nullptr);
+  }
   const std::lock_guard lock(ring_mutex);
   if (ring != nullptr) throw ValueError("Recording: another one is on");
-  ring = new Ring{.events = std::vector<MemoryEvent>(capacity)};
+  ring = fresh.release();
   mem::process_attention.fetch_or(mem::kAttendRecording, std::memory_order_relaxed);
 }
 
@@ -69,6 +115,7 @@ void record(const ThreadContext& context, MemoryEvent event) noexcept {
   const std::lock_guard lock(ring_mutex);
   if (ring == nullptr) return;
   event.time_ns = nanoseconds_since_start();
+  tell_of_storage(event);
   ring->events[ring->written++ % ring->events.size()] = event;
 }
 

@@ -23,8 +23,13 @@ struct MemoryEvent {
   std::int64_t time_ns = 0;   ///< since the process's first event
   std::uint64_t tensor = 0;   ///< its id; 0 for storages
   std::uint64_t storage = 0;  ///< equal for all events of one storage
-  std::int64_t bytes = 0;
-  const char* op = nullptr;  ///< the op that made the tensor
+  std::int64_t bytes = 0;     ///< of the storage; 0 when a tensor is destroyed
+  /// The op that made the tensor; of an allocation the storage's first, of a free the last, if it
+  /// followed or came before on the same thread within a few events. nullptr: not known, as for
+  /// workspaces.
+  const char* op = nullptr;
+  /// Where the tensor was made; of a disposal, and a free through one, where it was disposed. A
+  /// handle's end has no line of its own. Unknown where `op` is.
   Site site{};
 };
 
@@ -32,6 +37,8 @@ struct MemoryEvent {
 /// `capacity` events are kept.
 class Recording {
  public:
+  /// Throws ValueError for a capacity of 0 or beyond all memory, and while another one is on;
+  /// OutOfMemory if there is no room for so many events.
   explicit Recording(std::size_t capacity = 1 << 20);
   ~Recording();
   Recording(const Recording&) = delete;

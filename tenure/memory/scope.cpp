@@ -2,59 +2,122 @@
 
 #include <utility>
 
+namespace tenure::mem {
+
+/// A category in force on a thread.
+class CategoryFrame : public Frame<CategoryFrame> {
+ public:
+  CategoryFrame(ThreadContext& context, Category category) noexcept
+      : Frame(context), category(category) {}
+  ~CategoryFrame() = default;
+  const Category category;
+
+  static void take_out(CategoryFrame& frame) noexcept {
+    ThreadContext& context = frame.context;
+    cut_frame(context.categories, frame);
+    context.category =
+        context.categories == nullptr ? Category::activation : context.categories->category;
+  }
+};
+
+/// Ends scopes, on their thread.
+class ScopeEnd {
+ public:
+  static void take_out(ScopeFrame& frame) noexcept {
+    ThreadContext& context = frame.context;
+    cut_frame(context.scope, frame);
+    if (frame.late.load(std::memory_order_relaxed) != ScopeFrame::kNoId) hand_over_late(frame);
+    // Dropping foreign memory calls a deleter of the user's, who may do there what he likes.
+    const bool within_deleter = std::exchange(context.scope_is_ending, true);
+    while (frame.first != nullptr) {
+      Tenant& tenant = *frame.first;
+      tenant.unlink();
+      // While it is tracked, another thread that ends it leaves the slot to us.
+      if (!tenant.kept_.load(std::memory_order_acquire))
+        tenant.dispose("the end of its scope", frame.site);
+      tenant.tracking_.exchange(Tenant::Tracking::none, std::memory_order_acq_rel);
+    }
+    context.scope_is_ending = within_deleter;
+    receive_mail(context);
+  }
+
+  static void escape(const ScopeFrame& frame, Tenant& tenant) noexcept {
+    tenant.unlink();
+    if (frame.outer != nullptr) {
+      tenant.link(*frame.outer);
+    } else {
+      tenant.tracking_.store(Tenant::Tracking::none, std::memory_order_release);
+    }
+  }
+
+  static bool lists(const ScopeFrame& frame, const Tenant& tenant) noexcept {
+    return tenant.owner_ == &frame.context && tenant.scope_depth_ == frame.depth &&
+           tenant.tracking_.load(std::memory_order_acquire) == Tenant::Tracking::tracked;
+  }
+
+ private:
+  static void hand_over_late(const ScopeFrame& frame) noexcept {
+    const std::uint64_t late = frame.late.load(std::memory_order_relaxed);
+    for (Tenant* tenant = frame.first; tenant != nullptr;) {
+      Tenant* const next = tenant->next_;
+      if (tenant->id() >= late) escape(frame, *tenant);
+      tenant = next;
+    }
+  }
+};
+
+void leave_scopes(ThreadContext& context) noexcept {
+  take_out_all(context.scope, ScopeEnd::take_out);
+  NameFrame::leave_all(context);
+  take_out_all(context.categories, CategoryFrame::take_out);
+}
+
+}  // namespace tenure::mem
+
 namespace tenure {
 
-Scope::Scope(Site site)
-    : context_(mem::this_thread()),
-      outer_(context_.scope),
-      outer_path_(context_.path),
-      depth_(outer_ == nullptr ? 1 : outer_->depth_ + 1),
-      site_(site) {
-  context_.scope = this;
+Scope::Scope(Site site) {
+  mem::ThreadContext& context = mem::this_thread();
+  mem::take_out_ended(context.scope, mem::ScopeEnd::take_out);
+  frame_ = new mem::ScopeFrame(context, site);
+  if (context.scope != nullptr) frame_->depth = context.scope->depth + 1;
+  mem::push_frame(context.scope, frame_);
 }
 
 Scope::Scope(const std::string& name, Site site) : Scope(site) {
-  context_.path = mem::NamePath::intern(context_.path, name);
+  name_ = mem::NameFrame::enter(name);
 }
 
 Scope::~Scope() {
-  context_.scope = outer_;
-  context_.path = outer_path_;
-  // Dropping foreign memory calls a deleter of the user's, who may do there what he likes.
-  const bool within_deleter = std::exchange(context_.scope_is_ending, true);
-  while (first_ != nullptr) {
-    mem::Tenant& tenant = *first_;
-    tenant.unlink();
-    // While it is tracked, another thread that ends it leaves the slot to us.
-    if (!tenant.kept_.load(std::memory_order_acquire))
-      tenant.dispose("the end of its scope", site_);
-    tenant.tracking_.exchange(mem::Tenant::Tracking::none, std::memory_order_acq_rel);
+  if (name_ != nullptr) mem::NameFrame::leave(name_);
+  if (!frame_->is_here()) {
+    frame_->late.store(frame_->context.ids.upcoming(), std::memory_order_relaxed);
   }
-  context_.scope_is_ending = within_deleter;
-  mem::receive_mail(context_);
+  mem::end_frame(frame_, mem::ScopeEnd::take_out);
+  mem::take_out_ended(mem::this_thread().scope, mem::ScopeEnd::take_out);
 }
 
 void Scope::escape(mem::Tenant& tenant) noexcept {
-  if (tenant.owner_ != &context_ || tenant.scope_depth_ != depth_) return;
-  if (tenant.tracking_.load(std::memory_order_acquire) != mem::Tenant::Tracking::tracked) return;
-  tenant.unlink();
-  if (outer_ != nullptr) {
-    tenant.link(*outer_);
-  } else {
-    tenant.tracking_.store(mem::Tenant::Tracking::none, std::memory_order_release);
+  if (frame_->is_here() && mem::ScopeEnd::lists(*frame_, tenant)) {
+    mem::ScopeEnd::escape(*frame_, tenant);
   }
 }
 
-NameScope::NameScope(const std::string& name) : outer_(mem::this_thread().path) {
-  mem::this_thread().path = mem::NamePath::intern(outer_, name);
+NameScope::NameScope(const std::string& name) : frame_(mem::NameFrame::enter(name)) {}
+
+NameScope::~NameScope() { mem::NameFrame::leave(frame_); }
+
+CategoryScope::CategoryScope(Category category) {
+  mem::ThreadContext& context = mem::this_thread();
+  mem::take_out_ended(context.categories, mem::CategoryFrame::take_out);
+  frame_ = new mem::CategoryFrame(context, category);
+  mem::push_frame(context.categories, frame_);
+  context.category = category;
 }
 
-NameScope::~NameScope() { mem::this_thread().path = outer_; }
-
-CategoryScope::CategoryScope(Category category) : outer_(mem::this_thread().category) {
-  mem::this_thread().category = category;
+CategoryScope::~CategoryScope() {
+  mem::end_frame(frame_, mem::CategoryFrame::take_out);
+  mem::take_out_ended(mem::this_thread().categories, mem::CategoryFrame::take_out);
 }
-
-CategoryScope::~CategoryScope() { mem::this_thread().category = outer_; }
 
 }  // namespace tenure

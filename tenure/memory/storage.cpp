@@ -44,6 +44,7 @@ Storage* Storage::allocate_slow(ThreadContext& context, std::size_t bytes) {
   }
   if (storage == nullptr) {
     if (attend) BudgetAccount::refund_freed(account, bytes);
+    if (account != nullptr) account->release();
     throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
   }
   storage->budget_ = account;
@@ -59,7 +60,11 @@ Storage* Storage::allocate_slow(ThreadContext& context, std::size_t bytes) {
 Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter) {
   auto owned = std::make_unique<Deleter>(std::move(deleter));
   count_down_to_fault(context, bytes);
-  void* const block = allocate_small(context, 0);
+  void* block = allocate_small(context, 0);
+  if (block == nullptr) {
+    trim();
+    block = allocate_small(context, 0);
+  }
   if (block == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, sizeof(Storage), nullptr);
   auto* const storage = new (block) Storage(0);
   storage->data_ = data;
@@ -77,16 +82,21 @@ void Storage::destroy() noexcept {
     settle_accounts(context);
   if (!is_foreign()) context.tally.freed(category_, static_cast<std::int64_t>(bytes_));
   ChunkHeap::Chunk* const chunk = chunk_;
+  BudgetAccount* const account = budget_;
   {
     const VitalSection section(context);
     recycle(context);
   }
+  if (account != nullptr) account->release();  // a census may have been looking at it
   if (chunk != nullptr) heap().free(chunk);
 }
 
 void Storage::settle_accounts(ThreadContext& context) noexcept {
   if (is_foreign()) {
-    (*deleter_)(data_);
+    try {
+      (*deleter_)(data_);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): creation.h says that it is dropped
+    }
     delete deleter_;
     context.tally.returned(static_cast<std::int64_t>(bytes_));
     return;

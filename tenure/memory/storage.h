@@ -14,6 +14,8 @@
 
 namespace tenure::mem {
 
+class BudgetAccount;
+
 /// A reference-counted buffer on one device. The header is one cache line; the data of small
 /// buffers follows it in the same block.
 class alignas(kAlignment) Storage {
@@ -50,6 +52,8 @@ class alignas(kAlignment) Storage {
     context.tally.moved(category_, category, static_cast<std::int64_t>(bytes_));
     category_ = category;
   }
+  /// That was charged for it; for a census.
+  const BudgetAccount* budget() const noexcept { return budget_; }
   bool is_foreign() const noexcept { return deleter_ != nullptr; }
   std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
 

@@ -1,7 +1,6 @@
 #include "tenure/memory/tenant.h"
 
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "tenure/memory/fault.h"
@@ -18,21 +17,14 @@ std::mutex name_mutex;
 
 const bool Tenant::plain_pins = has_asymmetric_fence();
 
-NamePath::NamePath(const NamePath* parent, std::string name)
-    : parent_(parent), text_(parent == nullptr ? std::move(name) : parent->text() + "/" + name) {}
-
-const NamePath* NamePath::intern(const NamePath* parent, const std::string& name) {
-  static std::mutex mutex;
-  static auto& paths = *new std::unordered_map<std::string, NamePath>;
-  const std::lock_guard lock(mutex);
-  NamePath path(parent, name);
-  return &paths.try_emplace(path.text(), path).first->second;
-}
-
 void* allocate_tenant_slow(ThreadContext& context) {
   receive_mail(context);
   count_down_to_fault(context, kTenantSlot);
-  void* const slot = allocate_small(context, kTenantBin);
+  void* slot = allocate_small(context, kTenantBin);
+  if (slot == nullptr) {
+    trim();
+    slot = allocate_small(context, kTenantBin);
+  }
   if (slot == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, kTenantSlot, nullptr);
   unpoison(slot, kTenantSlot);
   return slot;
@@ -49,12 +41,12 @@ void Tenant::record_birth(const ThreadContext& context) const noexcept {
                    .site = created_});
 }
 
-void Tenant::link(Scope& scope) noexcept {
-  next_ = scope.first_;
-  link_ = &scope.first_;
+void Tenant::link(ScopeFrame& scope) noexcept {
+  next_ = scope.first;
+  link_ = &scope.first;
   if (next_ != nullptr) next_->link_ = &next_;
-  scope.first_ = this;
-  scope_depth_ = scope.depth_;
+  scope.first = this;
+  scope_depth_ = scope.depth;
   tracking_.store(Tracking::tracked, std::memory_order_relaxed);
 }
 
@@ -174,7 +166,12 @@ void Tenant::end_for_owner(ThreadContext& context) noexcept {
 
 void Tenant::announce_end(ThreadContext& context) noexcept {
   if (needs_attention(context)) [[unlikely]]
-    record(context, {.kind = MemoryEvent::Kind::destroy, .tensor = id(), .op = op_});
+    record(context, {.kind = MemoryEvent::Kind::destroy,
+                     .tensor = id(),
+                     .storage = storage_serial_,
+                     .op = op_,
+                     .site = created_});
+  context.tally.body_ended();
   const VitalSection section(context);
   id_.set(0);
 }

@@ -16,20 +16,6 @@
 
 namespace tenure::mem {
 
-/// A named-scope path such as "model/encoder": interned, so that a tensor keeps one pointer.
-class NamePath {
- public:
-  NamePath(const NamePath* parent, std::string name);
-  const NamePath* parent() const { return parent_; }
-  const std::string& text() const { return text_; }
-  /// The path `name` below `parent`; one object per distinct path, kept for good.
-  static const NamePath* intern(const NamePath* parent, const std::string& name);
-
- private:
-  const NamePath* parent_;
-  std::string text_;
-};
-
 /// Something that the layers above give a tenant, and that ends with it.
 class TenantPart {
  public:
@@ -187,7 +173,7 @@ class Tenant {
         path_(birth.context.path) {}
 
   friend class Census;
-  friend class ::tenure::Scope;
+  friend class ScopeEnd;
   friend void receive_mail(ThreadContext& context) noexcept;
 
   static constexpr std::uintptr_t kClosing = 1;
@@ -204,7 +190,7 @@ class Tenant {
   void end_for_owner(ThreadContext& context) noexcept;
   void announce_end(ThreadContext& context) noexcept;
   void recycle(ThreadContext& context) noexcept;
-  void link(Scope& scope) noexcept;
+  void link(ScopeFrame& scope) noexcept;
   void unlink() noexcept;
 
   /// 0 while the slot has no tensor. Constructing it writes nothing: a census may be reading the

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "tenure/memory/frame.h"
 #include "tenure/memory/pool.h"
 #include "tenure/memory/tenant.h"
 
@@ -16,6 +17,10 @@ std::uint32_t next_number = 0;  // guarded by registry_mutex
 
 void detach(void* /*key_value*/) {
   ThreadContext* const context = current_context;
+  leave_scopes(*context);
+  leave_budgets(*context);
+  context->fail_after = -1;
+  context->attention = 0;
   receive_mail(*context);
   context->tally.settle();
   flush_thread_cache(*context);

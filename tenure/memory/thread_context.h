@@ -9,14 +9,13 @@
 #include "tenure/memory/numbers.h"
 #include "tenure/memory/size_class.h"
 
-namespace tenure {
-class Scope;
-}
-
 namespace tenure::mem {
 
-class BudgetAccount;
+class BudgetFrame;
+class CategoryFrame;
+class NameFrame;
 class NamePath;
+class ScopeFrame;
 class Tenant;
 
 /// A free block; its first word links it to the next one.
@@ -34,9 +33,9 @@ struct alignas(64) ThreadContext {
   Category category = Category::activation;
   /// The tensor that a scope's end is disposing must stay: mail waits.
   bool scope_is_ending = false;
-  Scope* scope = nullptr;
-  const NamePath* path = nullptr;
-  BudgetAccount* budget = nullptr;
+  ScopeFrame* scope = nullptr;     ///< the innermost; see frame.h
+  const NamePath* path = nullptr;  ///< that `names` make
+  BudgetFrame* budget = nullptr;
   std::int64_t fail_after = -1;  ///< allocations until an injected fault; negative: none
 
   Numbers<&shared_ids> ids;          ///< of tensors
@@ -52,6 +51,12 @@ struct alignas(64) ThreadContext {
 
   /// Tensors of this thread's scopes that other threads ended; see scope.h.
   std::atomic<Tenant*> mailbox{nullptr};
+
+  NameFrame* names = nullptr;
+  CategoryFrame* categories = nullptr;
+  NamePath* paths = nullptr;  ///< all that this thread made and that were not freed
+  std::size_t path_count = 0;
+  std::size_t path_limit = 0;  ///< when to look which of them are in use
 
   std::uint32_t number = 0;       ///< small and stable, for reports
   ThreadContext* next = nullptr;  ///< all contexts, newest first; never unlinked

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenure/memory/census.h"
+#include "tenure/memory/name_path.h"
 
 namespace tenure {
 namespace {

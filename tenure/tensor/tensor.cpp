@@ -7,6 +7,7 @@
 #include <new>
 #include <type_traits>
 
+#include "tenure/memory/name_path.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
 

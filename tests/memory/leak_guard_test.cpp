@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tenure/memory/scope.h"
+#include "tenure/tensor/tree.h"
 #include "tests/support/expect.h"
 #include "tests/support/share.h"
 
@@ -162,6 +164,54 @@ TEST(LeakGuard, RejectsNonsense) {
   EXPECT_THROW(LeakGuard("x", {.warm_up = -1}), ValueError);
   EXPECT_THROW(LeakGuard("x", {.patience = 0}), ValueError);
   EXPECT_THROW(LeakGuard("x", {.slack_bytes = -1}), ValueError);
+}
+
+TEST(LeakGuard, FindsDisposedTensorsWhoseHandlesPileUp) {
+  LeakGuard guard("handles");
+  std::vector<Tensor> handles;
+  std::string line;
+  for (int i = 0; i < 5; ++i) {
+    handles.push_back(room(4));
+    line = to_string(handles.back().created());
+    handles.back().dispose();
+    guard.mark();
+  }
+  handles.push_back(room(4));
+  handles.back().dispose();
+  test::expect_throws<LeakError>([&] { guard.mark(); },
+                                 {"handles of 6 disposed tensors remain", "after the warm-up of 3",
+                                  "room at " + line, "3 -> 5 disposed"});
+}
+
+TEST(LeakGuard, CountsEveryEndOfABody) {
+  LeakGuard guard;
+  EXPECT_EQ(complains_at(guard, 200,
+                         [&](int i) {
+                           const CategoryScope category(i % 2 == 0 ? Category::activation
+                                                                   : Category::cache);
+                           const Tensor plain = room(4);
+                           const Tensor view = test::share(plain);
+                           const Tensor disposed = room(4);
+                           disposed.dispose();
+                           disposed.dispose();
+                           Tensor named = room(4);
+                           named.set_name("named");
+                           const Scope scope;
+                           Tensor elsewhere = room(4);
+                           test::on_thread([&] { elsewhere = Tensor(); });
+                           const Tensor in_scope = room(4);
+                         }),
+            0);
+  std::vector<Tensor> handles;
+  EXPECT_NE(complains_at(guard, 20,
+                         [&](int) {
+                           handles.push_back(tidy([] {
+                             const Tensor gone = room(1);
+                             return gone;
+                           }));
+                           handles.back().dispose();
+                         }),
+            0);
 }
 
 }  // namespace

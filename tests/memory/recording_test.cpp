@@ -213,5 +213,55 @@ TEST(Recording, BeginsAndEndsWhileThreadsWork) {
   worker.join();
 }
 
+TEST(Recording, StoragesAreToldWithTheirTensors) {
+  const Recording recording;
+  Site made;
+  {
+    const Tensor tensor = room(100);
+    made = tensor.created();
+  }
+  const std::vector<MemoryEvent> events = recording.events();
+  ASSERT_EQ(kinds(events),
+            (std::vector<Kind>{Kind::allocate, Kind::create, Kind::free, Kind::destroy}));
+  for (const MemoryEvent& event : events) {
+    ASSERT_NE(event.op, nullptr);
+    EXPECT_STREQ(event.op, "room");
+    EXPECT_EQ(event.site.line(), made.line());
+    EXPECT_EQ(event.storage, events[0].storage);
+  }
+}
+
+TEST(Recording, AFreeThroughADisposalIsWhereThatWas) {
+  const Recording recording;
+  const Tensor tensor = room(100);
+  const Site gone = Site::current();
+  tensor.dispose(gone);
+  const std::vector<MemoryEvent> events = recording.events();
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events[3].kind, Kind::free);
+  EXPECT_STREQ(events[3].op, "room");
+  EXPECT_EQ(events[3].site.line(), gone.line());
+}
+
+TEST(Recording, AStorageWithoutTensorIsToldWithout) {
+  const Recording recording;
+  mem::Storage::allocate(mem::this_thread(), 64)->release();
+  for (const MemoryEvent& event : recording.events()) EXPECT_EQ(event.op, nullptr);
+  EXPECT_EQ(recording.events().size(), 2u);
+}
+
+TEST(Recording, AbsurdCapacities) {
+  EXPECT_THROW(Recording(static_cast<std::size_t>(-1)), ValueError);
+  if (test::kSanitized) return;  // they end the program
+  try {
+    const Recording recording(std::size_t{1} << 48);
+    ADD_FAILURE();
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.cause(), OutOfMemory::Cause::system);
+    EXPECT_EQ(error.requested(), (std::size_t{1} << 48) * sizeof(MemoryEvent));
+  }
+  EXPECT_NO_THROW(Recording(4));
+}
+
 }  // namespace
 }  // namespace tenure

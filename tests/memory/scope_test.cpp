@@ -2,13 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "tenure/base/units.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/tensor/introspect.h"
 #include "tenure/tensor/tree.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
@@ -18,6 +23,7 @@ namespace tenure {
 namespace {
 
 using test::on_thread;
+using test::on_threads;
 using test::room;
 using test::share;
 
@@ -265,6 +271,245 @@ TEST(Scope, ADeleterMayHaveTheLastHandle) {
   }
   EXPECT_EQ(memory().tensors, before.tensors);
   EXPECT_EQ(memory().foreign_bytes, before.foreign_bytes);
+}
+
+// Assignment makes the new one before it ends the old one.
+TEST(Scope, MayBeReplacedInALoop) {
+  std::vector<Tensor> seen;
+  const Tensor before = room(1);
+  std::unique_ptr<Scope> scope;
+  for (int i = 0; i < test::rounds(10'000); ++i) {
+    scope = std::make_unique<Scope>("request " + std::to_string(i));
+    if (!seen.empty()) {
+      EXPECT_TRUE(seen.back().is_disposed());
+    }
+    seen.push_back(room(8));
+    EXPECT_EQ(seen.back().scope(), "request " + std::to_string(i));
+    EXPECT_FALSE(seen.back().is_disposed());
+  }
+  scope.reset();
+  EXPECT_TRUE(seen.back().is_disposed());
+  const Tensor after = room(1);
+  tidy([] {});
+  EXPECT_FALSE(before.is_disposed());
+  EXPECT_FALSE(after.is_disposed());
+}
+
+TEST(Scope, EndsInAnyOrder) {
+  test::Random random(9);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::unique_ptr<Scope>> scopes;
+    std::vector<Tensor> tensors;
+    for (int i = 0; i < 6; ++i) {
+      scopes.push_back(std::make_unique<Scope>());
+      tensors.push_back(room(8));
+    }
+    while (!scopes.empty()) {
+      const std::int64_t out = random.below(static_cast<std::int64_t>(scopes.size()));
+      scopes.erase(scopes.begin() + out);
+      EXPECT_TRUE(tensors[static_cast<std::size_t>(out)].is_disposed());
+      tensors.erase(tensors.begin() + out);
+      for (const Tensor& tensor : tensors) EXPECT_FALSE(tensor.is_disposed());
+      const Tensor temporary = tidy([] { return room(4); });
+    }
+    const Tensor free = room(1);
+    tidy([] {});
+    EXPECT_FALSE(free.is_disposed());
+  }
+}
+
+TEST(Scope, WhatEscapesGoesToTheNextThatHasNotEnded) {
+  auto outer = std::make_unique<Scope>();
+  auto middle = std::make_unique<Scope>();
+  auto inner = std::make_unique<Scope>();
+  const Tensor tensor = room(1);
+  middle.reset();
+  inner->escape(tensor.body("escape()"));
+  inner.reset();
+  EXPECT_FALSE(tensor.is_disposed());
+  outer.reset();
+  EXPECT_TRUE(tensor.is_disposed());
+}
+
+TEST(Scope, EndsOnAnotherThread) {
+  Tensor inside;
+  Tensor late;
+  Tensor kept;
+  const Scope outer;
+  auto scope = std::make_unique<Scope>("moved");
+  inside = room(8);
+  kept = keep(room(8));
+  on_thread([&] { scope.reset(); });
+  late = room(8);
+  tidy([] {});  // here its thread sees it
+  EXPECT_TRUE(inside.is_disposed());
+  EXPECT_FALSE(kept.is_disposed());
+  EXPECT_FALSE(late.is_disposed()) << "it was made after the scope's end";
+  { const NameScope name("next"); }
+  EXPECT_EQ(room(1).scope(), "");
+}
+
+TEST(Scope, WhatWasMadeLateGoesToTheEnclosingOne) {
+  Tensor late;
+  {
+    const Scope outer;
+    auto scope = std::make_unique<Scope>();
+    on_thread([&] { scope.reset(); });
+    late = room(8);
+    tidy([] {});
+    EXPECT_FALSE(late.is_disposed());
+  }
+  EXPECT_TRUE(late.is_disposed());
+}
+
+TEST(Scope, EndsWithItsThread) {
+  std::unique_ptr<Scope> scope;
+  std::unique_ptr<NameScope> name;
+  std::unique_ptr<CategoryScope> category;
+  Tensor inside;
+  on_thread([&] {
+    scope = std::make_unique<Scope>();
+    name = std::make_unique<NameScope>("name");
+    category = std::make_unique<CategoryScope>(Category::cache);
+    inside = room(8);
+  });
+  EXPECT_TRUE(inside.is_disposed());
+  on_thread([&] {
+    const std::int64_t cache = memory()[Category::cache].bytes;
+    const Tensor next = room(8);
+    EXPECT_EQ(next.scope(), "");
+    EXPECT_EQ(memory()[Category::cache].bytes, cache) << "a later thread inherited it";
+    scope.reset();
+    EXPECT_FALSE(next.is_disposed());
+  });
+}
+
+TEST(Scope, ThreadsEndEachOthers) {
+  std::atomic<Scope*> scopes[4] = {};
+  std::atomic<NameScope*> names[4] = {};
+  std::atomic<CategoryScope*> categories[4] = {};
+  const MemoryStats before = memory();
+  on_threads(4, [&](int self) {
+    std::vector<Tensor> some;
+    for (int i = 0; i < test::rounds(5000); ++i) {
+      const int slot = (self + i) % 4;
+      delete scopes[slot].exchange(new Scope("scope"));
+      delete names[slot].exchange(new NameScope("name"));
+      delete categories[slot].exchange(new CategoryScope(Category::cache));
+      some.push_back(room(100));
+      if (some.size() > 10) some.clear();
+    }
+  });
+  for (int i = 0; i < 4; ++i) {
+    delete scopes[i].load();
+    delete names[i].load();
+    delete categories[i].load();
+  }
+  EXPECT_EQ(memory().tensors, before.tensors);
+  EXPECT_EQ(memory().bytes, before.bytes);
+}
+
+TEST(NameScope, EndsInAnyOrder) {
+  auto a = std::make_unique<NameScope>("a");
+  auto b = std::make_unique<NameScope>("b");
+  auto c = std::make_unique<NameScope>("c");
+  const Tensor tensor = room(1);
+  EXPECT_EQ(tensor.scope(), "a/b/c");
+  b.reset();
+  EXPECT_EQ(room(1).scope(), "a/c");
+  a.reset();
+  EXPECT_EQ(room(1).scope(), "c");
+  c.reset();
+  EXPECT_EQ(room(1).scope(), "");
+  EXPECT_EQ(tensor.scope(), "a/b/c") << "it was made there";
+}
+
+TEST(NameScope, EndsOnAnotherThread) {
+  auto a = std::make_unique<NameScope>("a");
+  auto b = std::make_unique<NameScope>("b");
+  on_thread([&] {
+    a.reset();
+    EXPECT_EQ(room(1).scope(), "");
+  });
+  const NameScope c("c");
+  EXPECT_EQ(room(1).scope(), "b/c");
+}
+
+/// Bytes that malloc has given out.
+std::size_t heap_bytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
+
+TEST(NameScope, ChangingNamesDoNotPileUp) {
+  if (test::kSanitized) GTEST_SKIP() << "the sanitizer has a heap of its own";
+  const std::string long_name(1000, 'x');
+  const Tensor survivor = [&] {
+    const NameScope name("survivor");
+    return room(1);
+  }();
+  const auto requests = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      const Scope scope(long_name + std::to_string(i));
+      const Tensor tensor = room(8);
+    }
+  };
+  requests(10'000);
+  const std::size_t before = heap_bytes();
+  requests(100'000);
+  EXPECT_LE(heap_bytes(), before + 2 * MiB);
+  EXPECT_EQ(survivor.scope(), "survivor");
+}
+
+TEST(NameScope, NamesOfLiveAndDisposedTensorsStay) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 5000; ++i) {
+    const NameScope name("name " + std::to_string(i));
+    const Tensor temporary = room(1);
+    if (i % 10 == 0) tensors.push_back(room(1));
+    if (i % 20 == 0) tensors.back().dispose();
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    EXPECT_EQ(tensors[i].scope(), "name " + std::to_string(10 * i));
+  }
+}
+
+TEST(NameScope, ThreadsReadNamesThatOthersMade) {
+  on_threads(3, [](int self) {
+    for (int i = 0; i < test::rounds(3000); ++i) {
+      const NameScope name(std::to_string(self));
+      const Tensor tensor = room(1);
+      EXPECT_EQ(tensor.scope(), std::to_string(self));
+      if (i % 100 == 0) {
+        for (const TensorInfo& info : live_tensors()) EXPECT_LE(info.scope.size(), 1u);
+      }
+    }
+  });
+}
+
+TEST(CategoryScope, EndsInAnyOrder) {
+  const auto category = [] {
+    const Tensor tensor = room(1);
+    return live_tensors().back().category;
+  };
+  auto cache = std::make_unique<CategoryScope>(Category::cache);
+  auto gradient = std::make_unique<CategoryScope>(Category::gradient);
+  cache.reset();
+  EXPECT_EQ(category(), Category::gradient);
+  gradient.reset();
+  EXPECT_EQ(category(), Category::activation);
+  gradient = std::make_unique<CategoryScope>(Category::gradient);
+  on_thread([&] { gradient.reset(); });
+  { const CategoryScope next(Category::cache); }
+  EXPECT_EQ(category(), Category::activation);
+}
+
+TEST(Scope, AThrowingDeleterIsSurvived) {
+  std::vector<float> memory_of_user(4);
+  const MemoryStats before = memory();
+  {
+    const Tensor foreign = test::borrow(
+        memory_of_user, [](void*) { throw std::runtime_error("no deleter should do that"); });
+  }
+  EXPECT_EQ(memory().foreign_bytes, before.foreign_bytes);
+  EXPECT_EQ(memory().tensors, before.tensors);
 }
 
 }  // namespace
