@@ -43,6 +43,7 @@ TEST(RematTimeline, KeepsUpWithEveryChange) {
       }
       const Timeline fresh(problem, budget, line.word());
       ASSERT_EQ(line.excess(), fresh.excess()) << "trial " << trial << ", change " << change;
+      ASSERT_EQ(line.area(), fresh.area());
       ASSERT_EQ(line.peak(), fresh.peak());
       ASSERT_EQ(line.cost(), fresh.cost());
       ASSERT_EQ(line.repeated().size(), fresh.repeated().size());
@@ -55,10 +56,12 @@ TEST(RematTimeline, EraseTakesInsertBack) {
   const Problem problem(dag);
   Timeline line(problem, 0, plain_word(problem));
   const std::int64_t before = line.excess();
+  const std::int64_t area = line.area();
   // The first computation goes and comes back elsewhere, as a move of the search does it.
   line.erase(2);
   line.insert(2, 2);
   EXPECT_EQ(line.excess(), before);
+  EXPECT_EQ(line.area(), area);
   EXPECT_EQ(line.word(), plain_word(problem));
 }
 

@@ -25,9 +25,10 @@ void Annealer::walk(const std::vector<int>& word, const Cooling& cooling, std::i
   Timeline line(problem_, budget_, word);
   line_ = &line;
   note_best();
-  mean_cost_ = std::max(1.0, static_cast<double>(problem_.base_cost)) / (problem_.end + 1);
-  price_ = cooling.excess_price * std::max(1.0, static_cast<double>(problem_.base_cost)) /
-           std::max(1.0, static_cast<double>(problem_.total_bytes));
+  const double base_cost = std::max(1.0, static_cast<double>(problem_.base_cost));
+  mean_cost_ = base_cost / (problem_.end + 1);
+  mean_price_ = base_cost / std::max(1.0, static_cast<double>(problem_.total_bytes));
+  price_ = cooling.excess_price * mean_price_;
   percent_rebuilds_ = cooling.percent_rebuilds;
   const std::int64_t group = moves_between_looks(line.size());
   for (std::int64_t done = 0; done < moves && !effort.is_spent(); done += group) {
@@ -152,8 +153,12 @@ void Annealer::shift() {
         std::clamp(random_.below(2) == 0 ? position - distance : position + distance, low, high);
   }
   if (target == position) return;
+  const std::int64_t area = line_->area();
   erase(position);
   insert(node, target);
+  // A shift costs nothing, so alone the budget would hold it back: results would be made early and
+  // read late until every step is full, and nothing else could change any more. Room has a price.
+  threshold_ -= mean_price_ * static_cast<double>(line_->area() - area);
   settle();
 }
 

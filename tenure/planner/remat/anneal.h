@@ -46,7 +46,8 @@ class Annealer {
   void recompute_one();
   /// Takes a repeated computation out, and what served it alone.
   void forget();
-  /// Puts a computation elsewhere. The first ones move too: their order is free.
+  /// Puts a computation elsewhere, rather where less memory is held. The first ones move too: their
+  /// order is free.
   void shift();
   /// Forgets one and recomputes another, where the one's memory is the other's.
   void exchange();
@@ -72,9 +73,10 @@ class Annealer {
   std::int64_t budget_;
   Random random_;
   Timeline* line_ = nullptr;
-  double threshold_ = 0;  // how much worse the next change may be
-  double price_ = 0;
-  double mean_cost_ = 0;
+  double threshold_ = 0;   // how much worse the next change may be
+  double price_ = 0;       // of a byte above the budget at one step
+  double mean_cost_ = 0;   // of a node
+  double mean_price_ = 0;  // of a byte
   int percent_rebuilds_ = 0;
   std::int64_t cost_before_ = 0;
   std::int64_t excess_before_ = 0;

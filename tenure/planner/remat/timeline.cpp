@@ -33,6 +33,7 @@ Timeline::Timeline(const Problem& problem, std::int64_t budget, const std::vecto
     }
     memory_[i] = across + problem_.own[node];
     excess_ += above(memory_[i]);
+    area_ += memory_[i];
   }
   if (problem_.any_overwrites)
     for (int i = 0; i < size(); ++i) refresh_overwrite(i);
@@ -148,6 +149,7 @@ void Timeline::apply_ranges(int end) {
     bytes += ranges_[i].bytes;
     const int stop = i + 1 < ranges_.size() ? ranges_[i + 1].start : end;
     for (int k = ranges_[i].start; k < stop; ++k) memory_[k] += bytes;
+    area_ += bytes * (stop - ranges_[i].start);
   }
 }
 
@@ -182,6 +184,7 @@ void Timeline::insert(int node, int position) {
   const std::int64_t memory = memory_if_inserted(node, position);
   excess_ += excess_of_ranges(position) + above(memory);
   apply_ranges(position);
+  area_ += memory;
 
   int step = static_cast<int>(node_of_.size());
   if (spare_.empty()) {
@@ -215,6 +218,7 @@ void Timeline::erase(int position) {
   ranges_of_removal(position);
   excess_ += excess_of_ranges(position) - above(memory_[position]);
   apply_ranges(position);
+  area_ -= memory_[position];
 
   const auto release = [&](int touched) {
     touches_[touched].erase(touches_[touched].begin() + index_from(touched, position));
@@ -274,9 +278,10 @@ void Timeline::refresh_overwrite(int position) {
   }
   if (overwrites == static_cast<bool>(overwrites_[step])) return;
   overwrites_[step] = overwrites;
-  excess_ -= above(memory_[position]);
-  memory_[position] += overwrites ? -problem_.bytes[node] : problem_.bytes[node];
-  excess_ += above(memory_[position]);
+  const std::int64_t change = overwrites ? -problem_.bytes[node] : problem_.bytes[node];
+  excess_ += above(memory_[position] + change) - above(memory_[position]);
+  memory_[position] += change;
+  area_ += change;
 }
 
 }  // namespace tenure::planner::remat

@@ -38,6 +38,8 @@ class Timeline {
   std::int64_t cost() const { return cost_; }
   /// Bytes above the budget, summed over the steps.
   std::int64_t excess() const { return excess_; }
+  /// The memory of all steps, summed.
+  std::int64_t area() const { return area_; }
   std::int64_t peak() const;
   /// The first step that needs the most memory.
   int peak_position() const;
@@ -92,6 +94,7 @@ class Timeline {
   std::int64_t budget_;
   std::int64_t cost_ = 0;
   std::int64_t excess_ = 0;
+  std::int64_t area_ = 0;
   std::vector<int> steps_;                 // by position
   std::vector<std::int64_t> memory_;       // by position
   std::vector<int> node_of_;               // by step
