@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenure/memory/asan.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool.h"
 #include "tenure/memory/thread_context.h"
@@ -33,12 +34,15 @@ class Frame {
   Frame& operator=(const Frame&) = delete;
 
   static void* operator new(std::size_t bytes) {
-    static_assert(sizeof(Derived) <= kReadableWhenFree, "or it would have to be unpoisoned");
     void* const block = allocate_small(this_thread(), size_class(bytes));
     if (block == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
+    unpoison(block, bytes);
     return block;
   }
   static void operator delete(void* block, std::size_t bytes) noexcept {
+    if (bytes > kReadableWhenFree) {
+      poison(static_cast<std::byte*>(block) + kReadableWhenFree, bytes - kReadableWhenFree);
+    }
     free_small(this_thread(), size_class(bytes), block);
   }
 

@@ -183,7 +183,7 @@ void Tenant::recycle(ThreadContext& context) noexcept {
 }
 
 void receive_mail(ThreadContext& context) noexcept {
-  if (context.scope_is_ending) return;
+  if (context.scope_is_ending || context.mailbox.load(std::memory_order_relaxed) == nullptr) return;
   Tenant* mail = context.mailbox.exchange(nullptr, std::memory_order_acquire);
   while (mail != nullptr) {
     Tenant* const next = mail->next_mail_;

@@ -443,14 +443,23 @@ TEST(Budget, ThreadsListWhileOthersFree) {
 }
 
 TEST(Budget, TheSystemsRefusalDoesNotAdviseWhatWasDone) {
-  { const Tensor cached = room(1 << 20); }
+  std::atomic<int> step{0};
+  std::thread other([&] {
+    { const Tensor cached = room(100); }  // where trim() does not reach it
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+  });
+  while (step != 1) std::this_thread::yield();
   try {
     room(std::int64_t{1} << 62);
     ADD_FAILURE();
   } catch (const OutOfMemory& error) {
     EXPECT_EQ(error.cause(), OutOfMemory::Cause::system);
+    EXPECT_GT(error.facts().cached, 0u);
     EXPECT_EQ(std::string(error.what()).find("trim"), std::string::npos) << error.what();
   }
+  step = 2;
+  other.join();
 }
 
 }  // namespace
