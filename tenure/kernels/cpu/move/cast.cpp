@@ -172,6 +172,20 @@ void narrow_from_float(DType to, const float* in, void* out, std::size_t n) {
   }
 }
 
+/// To floats that round to 16 bits as the elements themselves would.
+template <class From, class Exact = From>
+void to_odd_floats(const void* in, float* out, std::size_t n) {
+  const auto* const from = static_cast<const From*>(in);
+  for (std::size_t i = 0; i < n; ++i) out[i] = round_to_odd(static_cast<Exact>(from[i]));
+}
+
+void to_floats(DType from, const void* in, bool to_narrow, float* out, std::size_t n) {
+  if (to_narrow && from == DType::float64) return to_odd_floats<double>(in, out, n);
+  if (to_narrow && from == DType::int64) return to_odd_floats<std::int64_t>(in, out, n);
+  if (to_narrow && from == DType::int32) return to_odd_floats<std::int32_t, double>(in, out, n);
+  row_between(from, DType::float32)(in, out, n);
+}
+
 // 16-bit floats go through float, a tile at a time.
 void cast_elements(DType from, const void* in, DType to, void* out, std::size_t n) {
   if (!is_narrow_float(from) && !is_narrow_float(to)) return row_between(from, to)(in, out, n);
@@ -184,7 +198,7 @@ void cast_elements(DType from, const void* in, DType to, void* out, std::size_t 
     if (is_narrow_float(from)) {
       widen_to_float(from, source, wide, m);
     } else {
-      row_between(from, DType::float32)(source, wide, m);
+      to_floats(from, source, is_narrow_float(to), wide, m);
     }
     if (is_narrow_float(to)) {
       narrow_from_float(to, wide, target, m);

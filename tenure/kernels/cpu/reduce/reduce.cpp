@@ -52,6 +52,8 @@ DType accumulator_of(Reduction kind, DType in) {
       return compute_type(in);
     case Reduction::prod:
       return is_floating(in) ? DType::float64 : DType::int64;
+    case Reduction::mean:  // of integers, whose sum may pass the largest
+      return is_floating(in) ? compute_type(in) : DType::float64;
     default:
       return is_floating(in) ? compute_type(in) : DType::int64;
   }
@@ -97,8 +99,6 @@ void finish(Reduction kind, DType accumulator, void* high, void* low, std::int64
     store_sums(TypeTag<float>{});
   } else if (sum && accumulator == DType::float64) {
     store_sums(TypeTag<double>{});
-  } else if (mean) {
-    store_sums(TypeTag<std::int64_t>{});
   } else {
     // Of no elements, `all` is the largest byte, which is no bool yet.
     const DType stored = accumulator == DType::boolean ? DType::uint8 : accumulator;
