@@ -160,7 +160,8 @@ struct OpRecord {
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
   const DirectKernel* direct = nullptr;
-  /// A composite is written in other ops instead of having a kernel.
+  /// A composite is written in other ops instead of having a kernel. It leaves its operands as they
+  /// are: whoever runs it uses up the moved ones.
   std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
 
   std::vector<Sample> (*samples)() = nullptr;
