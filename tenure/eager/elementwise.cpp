@@ -5,6 +5,7 @@
 
 #include "tenure/eager/inputs.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/ops/dispatch.h"
 #include "tenure/ops/recorder.h"
 #include "tenure/ops/types.h"
 
@@ -76,11 +77,11 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
 Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   const ElementwiseRecord& e = *op.elementwise;
   const std::size_t arity = operands.size();
+  const char* const name = ops::called_name(op);
   std::array<Pin, kernels::kMaxArity> pins;
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i].is_scalar()) continue;
-    pins[i].take(operands[i].tensor().body(op.name, operands[i].site()), op.name,
-                 operands[i].site());
+    pins[i].take(operands[i].tensor().body(name, operands[i].site()), name, operands[i].site());
   }
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
 
@@ -90,19 +91,19 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   for (std::size_t i = 0; i < arity; ++i) {
     const TensorBody* const body = pins[i].body();
     if (body == nullptr) {
-      ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), op.name);
+      ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), name);
       views.write(i, {.dtype = types.in[i], .data = scalars[i].data()});
       continue;
     }
-    shape = broadcast(shape, body->shape, op.name);
+    shape = broadcast(shape, body->shape, name);
     views.write(i, {.dtype = body->dtype,
                     .shape = body->shape,
                     .strides = body->strides,
                     .data = pins[i].data()});
   }
-  check_shape(shape, size_of(types.result), op.name);
+  check_shape(shape, size_of(types.result), name);
   const std::span<const kernels::View> in(views.data(), arity);
-  if (e.check != nullptr) e.check(op.name, types.compute, in);
+  if (e.check != nullptr) e.check(name, types.compute, in);
 
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity && donor == nullptr; ++i) {
@@ -122,7 +123,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                             .shape = shape,
                             .strides = contiguous_strides(shape),
                             .data = pending.data()});
-  return pending.finish(op.name, operands[0].site());
+  return pending.finish(name, operands[0].site());
 }
 
 /// Whatever has no short way. A graph takes calls on its symbols over.

@@ -1,5 +1,6 @@
 #include "tenure/eager/inputs.h"
 
+#include "tenure/ops/dispatch.h"
 #include "tenure/ops/types.h"
 
 namespace tenure::eager {
@@ -24,12 +25,13 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     pins_ = many_pins_.get();
     views_ = many_views_.get();
   }
+  const char* const name = ops::called_name(op);
   for (std::size_t i = 0; i < size_; ++i) {
     const Operand& operand = operands[i];
-    if (operand.is_scalar()) made_.push_back(tensor_of(operand, op.name));
+    if (operand.is_scalar()) made_.push_back(tensor_of(operand, name));
     const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
-    TensorBody& body = tensor.body(op.name, operand.site());
-    pins_[i].take(body, op.name, operand.site());
+    TensorBody& body = tensor.body(name, operand.site());
+    pins_[i].take(body, name, operand.site());
     new (&views_[i]) kernels::View{
         .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
   }

@@ -23,7 +23,7 @@ Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& 
   mem::Storage* const storage = inputs.storage(0);
   storage->retain();
   return make_tensor(mem::this_thread(), storage, source.dtype, spec.shape, spec.strides,
-                     source.offset + spec.offset, op.name, site, HolderKind::view);
+                     source.offset + spec.offset, ops::called_name(op), site, HolderKind::view);
 }
 
 /// Temporary memory of a call, counted as such.
@@ -62,8 +62,9 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
                        const Attributes& attributes, Site site, Outputs& outputs) {
   const Inputs inputs(op, operands);
   if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
+  const char* const name = ops::called_name(op);
   Kernel kernel{
-      .op = op.name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
+      .op = name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
   if (op.view != nullptr) {
     if (const std::optional<ops::ViewSpec> spec = op.view(kernel)) {
       outputs[0] = make_view(op, inputs, *spec, site);
@@ -82,7 +83,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   ViewRoom<kMaxOutputs> out;
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
-    check_shape(spec.shape, size_of(spec.dtype), op.name);
+    check_shape(spec.shape, size_of(spec.dtype), name);
     const std::size_t reusable = o == 0 ? std::min<std::size_t>(inputs.size(), 8) : 0;
     for (std::size_t i = 0; i < reusable && !pending[o].is_ready(); ++i) {
       if (i < 8 && (op.memory.reuses >> i & 1) != 0 && !is_repeated(inputs, i) &&
@@ -99,7 +100,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   kernel.out = {out.data(), specs.size()};
   if (!op.data_dependent) take_workspace();
   op.run(kernel);
-  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(op.name, site);
+  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(name, site);
   return specs.size();
 }
 
@@ -134,11 +135,19 @@ std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands
 /// Wrong inputs are errors of the composite, not of the ops that it is written in.
 std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> operands,
                                   const Attributes& attributes) {
-  if (ops::recorder_of(op, operands) == nullptr) {
+  const ops::ActingFor acting(op.name);
+  const bool is_recorded = ops::recorder_of(op, operands) != nullptr;
+  if (!is_recorded) {
     const Inputs inputs(op, operands);
     ops::require_type(op, inputs.body(0).dtype);
   }
-  return op.expand(operands, attributes);
+  std::vector<Tensor> results = op.expand(operands, attributes);
+  for (const Operand& operand : operands) operand.consume();
+  if (!is_recorded && op.memory.kind == ops::MemoryEffect::Kind::allocates) {
+    // What the last step saw as a view of the step before is the user's own data.
+    for (const Tensor& result : results) result.body(op.name).set_kind(HolderKind::user);
+  }
+  return results;
 }
 
 }  // namespace

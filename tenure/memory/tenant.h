@@ -68,8 +68,8 @@ class Tenant {
   const NamePath* path() const { return path_; }
   /// The serial number of its storage, also after it was disposed.
   std::uint64_t storage_serial() const { return storage_serial_; }
-  HolderKind kind() const { return kind_; }
-  void set_kind(HolderKind kind) { kind_ = kind; }
+  HolderKind kind() const { return kind_.load(std::memory_order_relaxed); }
+  void set_kind(HolderKind kind) { kind_.store(kind, std::memory_order_relaxed); }
   std::string name() const;
   void set_name(const std::string& name);
 
@@ -213,7 +213,7 @@ class Tenant {
   std::atomic<std::uint32_t> handles_;
   std::atomic<std::uint32_t> owner_pins_{0};
   std::atomic<std::uint32_t> guest_pins_{0};
-  HolderKind kind_;
+  std::atomic<HolderKind> kind_;
   std::atomic<Tracking> tracking_{Tracking::none};
   std::atomic<bool> kept_{false};
   std::atomic<std::uintptr_t> storage_;

@@ -100,7 +100,8 @@ Tensor tensor(const Range& elements, const Shape& shape = {-1}, Site site = Site
 /// element size, in row-major order. `deleter(data)` is called once, when the last holder goes,
 /// and may be empty. If this throws, the memory is still the caller's and the deleter is not
 /// called. A deleter must not throw: what it throws is dropped, and the memory counts as given
-/// back. Ops never overwrite this memory, not even for a moved tensor.
+/// back. Ops never overwrite this memory, not even for a moved tensor. Throws ValueError for bytes
+/// of bool that are neither 0 nor 1.
 Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t bytes,
                    std::function<void(void*)> deleter, Site site = Site::current());
 

@@ -20,6 +20,7 @@ const Family& selection_family();
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();
 std::vector<const OpRecord*> copy_ops();
+std::vector<const OpRecord*> joining_ops();
 std::vector<const OpRecord*> linalg_ops();
 std::vector<const OpRecord*> creation_ops();
 std::vector<const OpRecord*> random_ops();

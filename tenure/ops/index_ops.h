@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -44,7 +45,8 @@ class Index {
 
   template <std::integral T>
   requires(!std::is_same_v<T, bool>) Index(T value)  // NOLINT(google-explicit-constructor)
-      : value_(static_cast<std::int64_t>(value)) {}
+      : value_(std::in_range<std::int64_t>(value) ? static_cast<std::int64_t>(value)
+                                                  : std::numeric_limits<std::int64_t>::max()) {}
   Index(const Slice& slice) : value_(slice) {}         // NOLINT(google-explicit-constructor)
   Index(NewAxisTag tag) : value_(tag) {}               // NOLINT(google-explicit-constructor)
   Index(EllipsisTag tag) : value_(tag) {}              // NOLINT(google-explicit-constructor)

@@ -16,7 +16,8 @@ namespace tenure {
 struct Scalar {
   enum class Kind : std::uint8_t { boolean, integer, floating };
   Kind kind = Kind::integer;
-  std::int64_t integer = 0;  ///< of booleans and integers
+  bool is_beyond_int64 = false;  ///< an integer that only `floating` holds, rounded
+  std::int64_t integer = 0;      ///< of booleans and integers
   double floating = 0;
 
   template <class T>
@@ -26,7 +27,11 @@ struct Scalar {
              : std::is_floating_point_v<T> ? Kind::floating
                                            : Kind::integer),
         integer(std::is_floating_point_v<T> ? 0 : static_cast<std::int64_t>(value)),
-        floating(static_cast<double>(value)) {}
+        floating(static_cast<double>(value)) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t)) {
+      is_beyond_int64 = integer < 0;
+    }
+  }
   Scalar() = default;
 
   /// The element type it has where no tensor decides.

@@ -181,7 +181,8 @@ struct OpRecord {
   /// Of a random op: how many counters it takes off a generator. Its last two attributes are the
   /// seed and where they begin.
   std::uint64_t (*draws)(const Attributes&) = nullptr;
-  /// A composite is written in other ops instead of having a kernel.
+  /// A composite is written in other ops instead of having a kernel. It leaves its operands as they
+  /// are: whoever runs it uses up the moved ones.
   std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
 
   std::vector<Sample> (*samples)() = nullptr;

@@ -17,7 +17,7 @@ Tensor transpose(const Operand& x, int a = -2, int b = -1);
 /// The axes in a new order; a view.
 Tensor permute(const Operand& x, const Axes& order);
 /// Without dimensions of size 1: those given, or all; a view.
-Tensor squeeze(const Operand& x, const Axes& axes = {});
+Tensor squeeze(const Operand& x, const AxisList& axes = {});
 /// With a new dimension of size 1 at `axis` of the result; a view.
 Tensor expand_dims(const Operand& x, int axis);
 /// Repeated along new dimensions and those of size 1; a view.
@@ -31,8 +31,8 @@ Tensor select(const Operand& x, int axis, std::int64_t index);
 /// The elements whose indices along the two axes are equal, along a new last axis; a view.
 Tensor diagonal(const Operand& x, int a = -2, int b = -1);
 /// Reversed along axes (all if none are given); a view.
-Tensor flip(const Operand& x, const Axes& axes = {});
-/// Pieces along an axis, each `size` long but for the last; views.
+Tensor flip(const Operand& x, const AxisList& axes = {});
+/// Pieces along an axis, each `size` long but for the last; views. Of an axis of size 0 one piece.
 std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis = 0);
 /// Pieces of the given sizes, which add up to the axis; views.
 std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis = 0);

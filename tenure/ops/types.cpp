@@ -103,24 +103,28 @@ void store_scalar(const Scalar& scalar, DType dtype, void* to, const char* op) {
                     scalar.floating <= static_cast<double>(std::numeric_limits<T>::max()) &&
                     (sizeof(T) < 8 || scalar.floating < 0x1p63)
               : scalar.integer >= std::numeric_limits<T>::min() &&
-                    scalar.integer <= std::numeric_limits<T>::max();
+                    scalar.integer <= std::numeric_limits<T>::max() && !scalar.is_beyond_int64;
       if (!fits) {
         throw ValueError(fmt::format("{}: the number {} does not fit in {}", op, scalar.floating,
                                      name_of(dtype)));
       }
       value = scalar.kind == Scalar::Kind::floating ? static_cast<T>(scalar.floating)
                                                     : static_cast<T>(scalar.integer);
-    } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-      value = T(static_cast<float>(scalar.floating));
     } else {
-      value = static_cast<T>(scalar.floating);
+      // From the integer where there is one: a double would round large ones first.
+      const bool integral = scalar.kind == Scalar::Kind::integer && !scalar.is_beyond_int64;
+      if constexpr (NarrowFloat<T>) {
+        value = integral ? round_to<T>(scalar.integer) : round_to<T>(scalar.floating);
+      } else {
+        value = integral ? static_cast<T>(scalar.integer) : static_cast<T>(scalar.floating);
+      }
     }
     *static_cast<T*>(to) = value;
   });
 }
 
 Attribute to_attribute(const Scalar& scalar) {
-  if (scalar.kind == Scalar::Kind::floating) return scalar.floating;
+  if (scalar.kind == Scalar::Kind::floating || scalar.is_beyond_int64) return scalar.floating;
   if (scalar.kind == Scalar::Kind::integer) return scalar.integer;
   return scalar.integer != 0;
 }

@@ -1,8 +1,11 @@
 #include "tenure/tensor/dtype.h"
 
 #include <algorithm>
+#include <ostream>
 
 namespace tenure {
+
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
 
 DType promote(DType a, DType b) {
   if (a == b) return a;

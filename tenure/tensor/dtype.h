@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,7 @@ constexpr std::string_view name_of(DType dtype) {
                                                "float32", "float64"};
   return names[static_cast<int>(dtype)];
 }
+std::ostream& operator<<(std::ostream& out, DType dtype);
 constexpr bool is_floating(DType dtype) { return dtype >= DType::float16; }
 constexpr bool is_integral(DType dtype) { return dtype >= DType::uint8 && dtype <= DType::int64; }
 

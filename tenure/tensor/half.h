@@ -1,6 +1,8 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
+#include <concepts>
 #include <cstdint>
 
 namespace tenure {
@@ -64,5 +66,46 @@ struct BFloat16 {
     return static_cast<std::uint16_t>((f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
   }
 };
+
+template <class T>
+concept NarrowFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
+
+// Note: one rounding, not two
+//
+// A double rounded to float and then to 16 bits may land a unit off: the first rounding makes ties
+// that there were not. Rounded to odd instead (cut towards zero, the last bit set if anything was
+// cut off), the float still tells on which side of a tie the number lies, and the second rounding
+// is the only one that shows.
+
+/// `value` as a float, rounded to odd.
+inline float round_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const double back = nearest;
+  const std::uint32_t outward = std::abs(back) > std::abs(value) ? 1 : 0;
+  const bool exact = back == value || value != value;
+  return std::bit_cast<float>(exact ? bits : (bits - outward) | 1u);
+}
+inline float round_to_odd(std::int64_t value) {
+  const std::uint64_t magnitude =
+      value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  // To odd in 53 bits, which a double holds.
+  const std::uint64_t odd = (magnitude >> 11) | ((magnitude & 0x7ff) != 0 ? 1u : 0u);
+  const double wide =
+      magnitude >> 53 == 0 ? static_cast<double>(magnitude) : static_cast<double>(odd) * 0x1p11;
+  return round_to_odd(value < 0 ? -wide : wide);
+}
+
+/// A number in 16 bits, rounded once.
+template <NarrowFloat To, class From>
+To round_to(From value) {
+  if constexpr (std::same_as<From, double> || std::same_as<From, std::int32_t>) {
+    return To(round_to_odd(static_cast<double>(value)));
+  } else if constexpr (sizeof(From) == 8) {
+    return To(round_to_odd(static_cast<std::int64_t>(value)));
+  } else {
+    return To(static_cast<float>(value));
+  }
+}
 
 }  // namespace tenure

@@ -21,10 +21,13 @@ std::string format_element(DType dtype, const void* data, std::int64_t offset) {
       return fmt::format("{}", static_cast<std::int64_t>(value));
     } else {
       const auto number = static_cast<double>(value);
+      if (std::isnan(number)) return "nan";  // whatever its sign
       if (std::isfinite(number) && number == std::floor(number) && std::abs(number) < 1e6) {
         return fmt::format("{:.0f}.", number);
       }
-      return fmt::format("{:.5g}", number);
+      std::string text = fmt::format("{:.5g}", number);
+      const bool looks_integral = text.find_first_not_of("-0123456789") == std::string::npos;
+      return looks_integral ? text + "." : text;  // 0.99999994 is 1. here
     }
   });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -8,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tenure {
@@ -69,6 +71,23 @@ class Dims {
 using Shape = Dims;
 using Strides = Dims;
 using Axes = Dims;
+
+/// The axes that a call names: `{0, 2}`, or one as a plain number. None stands for all where the
+/// call says so.
+class AxisList {
+ public:
+  AxisList() = default;
+  AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}  // NOLINT
+  AxisList(const Axes& axes) : axes_(axes) {}                          // NOLINT
+  AxisList(const std::vector<std::int64_t>& axes) : axes_(axes) {}     // NOLINT
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>) AxisList(T axis)  // NOLINT(google-explicit-constructor)
+      : axes_{static_cast<std::int64_t>(axis)} {}
+  const Axes& get() const { return axes_; }
+
+ private:
+  Axes axes_;
+};
 
 /// "[2, 3]"
 std::string to_string(const Dims& dims);

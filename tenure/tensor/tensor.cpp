@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 
 #include "tenure/memory/name_path.h"
+#include "tenure/memory/out_of_memory.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
 
@@ -29,10 +31,10 @@ std::string with_scope(const char* op, const TensorBody& body) {
 /// NaN.
 template <class T, class From>
 T convert(From value) {
-  if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
+  if constexpr (NarrowFloat<From>) {
     return convert<T>(static_cast<float>(value));
-  } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
-    return T(static_cast<float>(value));
+  } else if constexpr (NarrowFloat<T>) {
+    return round_to<T>(value);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<T> &&
                        !std::is_same_v<T, bool>) {
     using Limits = std::numeric_limits<T>;
@@ -55,6 +57,19 @@ void copy_elements(const TensorBody& body, const void* data, T* to) {
     for_each_offset(body.shape, body.strides,
                     [&](std::int64_t offset) { *to++ = convert<T>(from[offset]); });
   });
+}
+
+/// Room for `n` elements; a view that repeats few may have more than memory holds.
+template <class T>
+std::vector<T> vector_of(std::int64_t n) {
+  const auto size = static_cast<std::size_t>(n);
+  constexpr std::size_t kAddresses = std::size_t{1} << 47;  // no process has more
+  try {
+    if (size <= kAddresses) return std::vector<T>(size);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  mem::throw_out_of_memory(OutOfMemory::Cause::system, size * sizeof(T), nullptr);
 }
 
 }  // namespace
@@ -104,25 +119,25 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
                        .used = site});
 }
 
-std::int64_t Tensor::dim(int axis) const {
-  const TensorBody& b = body("dim()");
+std::int64_t Tensor::dim(int axis, Site site) const {
+  const TensorBody& b = body("dim()", site);
   return b.shape[normalize_axis(axis, b.shape.size(), "dim()")];
 }
 
-Tensor& Tensor::set_name(const std::string& name) {
-  body("set_name()").set_name(name);
+Tensor& Tensor::set_name(const std::string& name, Site site) {
+  body("set_name()", site).set_name(name);
   return *this;
 }
 
-std::string Tensor::scope() const {
-  const mem::NamePath* const path = body("scope()").path();
+std::string Tensor::scope(Site site) const {
+  const mem::NamePath* const path = body("scope()", site).path();
   return path == nullptr ? std::string() : path->text();
 }
 
 void Tensor::dispose(Site site) const { body("dispose()", site).dispose("dispose()", site); }
 
-bool Tensor::is_sole_holder() const {
-  TensorBody& b = body("is_sole_holder()");
+bool Tensor::is_sole_holder(Site site) const {
+  TensorBody& b = body("is_sole_holder()", site);
   if (!b.sole_handle()) return false;
   Pin pin;
   return pin.try_take(b) && !pin.storage()->is_shared();
@@ -147,20 +162,18 @@ template <Element T>
 std::vector<T> Tensor::to_vector(Site site) const {
   TensorBody& b = body("to_vector()", site);
   const Pin pin(b, "to_vector()", site);
+  auto values = vector_of<T>(count(b.shape));
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no array to copy to
-    std::vector<bool> values;
-    values.reserve(static_cast<std::size_t>(count(b.shape)));
+    std::size_t i = 0;
     visit_dtype(b.dtype, [&]<class From>(TypeTag<From>) {
       const auto* const from = static_cast<const From*>(pin.data());
       for_each_offset(b.shape, b.strides,
-                      [&](std::int64_t o) { values.push_back(static_cast<bool>(from[o])); });
+                      [&](std::int64_t o) { values[i++] = static_cast<bool>(from[o]); });
     });
-    return values;
   } else {
-    std::vector<T> values(static_cast<std::size_t>(count(b.shape)));
     copy_elements(b, pin.data(), values.data());
-    return values;
   }
+  return values;
 }
 
 void* Tensor::contiguous_data(DType wanted, Site site) const {
@@ -170,7 +183,9 @@ void* Tensor::contiguous_data(DType wanted, Site site) const {
                      fmt::format("the elements are {}, not {}", name_of(b.dtype), name_of(wanted)));
   }
   if (!is_contiguous()) {
-    throw ShapeError("span()", "the elements do not lie one after the other; use contiguous()",
+    throw ShapeError("span()",
+                     "the elements do not lie one after the other; keep the result of contiguous() "
+                     "in a variable",
                      {b.shape.to_vector()});
   }
   return Pin(b, "span()", site).data();

@@ -91,38 +91,49 @@ class Tensor {
   bool defined() const noexcept { return body_ != nullptr; }
 
   // Metadata: readable for good, also after dispose().
-  const Shape& shape() const { return body("shape()").shape; }
-  const Strides& strides() const { return body("strides()").strides; }
-  DType dtype() const { return body("dtype()").dtype; }
-  Device device() const { return static_cast<void>(body("device()")), cpu; }
-  int rank() const { return body("rank()").shape.size(); }
+  const Shape& shape(Site site = Site::current()) const { return body("shape()", site).shape; }
+  const Strides& strides(Site site = Site::current()) const {
+    return body("strides()", site).strides;
+  }
+  DType dtype(Site site = Site::current()) const { return body("dtype()", site).dtype; }
+  Device device(Site site = Site::current()) const {
+    return static_cast<void>(body("device()", site)), cpu;
+  }
+  int rank(Site site = Site::current()) const { return body("rank()", site).shape.size(); }
   /// Number of elements.
-  std::int64_t size() const { return count(body("size()").shape); }
+  std::int64_t size(Site site = Site::current()) const { return count(body("size()", site).shape); }
   /// Size of dimension `axis`, which may be negative. Throws IndexError.
-  std::int64_t dim(int axis) const;
+  std::int64_t dim(int axis, Site site = Site::current()) const;
   /// Bytes of its elements; a view's are part of its storage's.
-  std::size_t nbytes() const { return static_cast<std::size_t>(size()) * size_of(dtype()); }
-  bool is_contiguous() const { return body("is_contiguous()").contiguous; }
-  std::uint64_t id() const { return body("id()").id(); }
-  std::string name() const { return body("name()").name(); }
-  Tensor& set_name(const std::string& name);
+  std::size_t nbytes(Site site = Site::current()) const {
+    const TensorBody& b = body("nbytes()", site);
+    return static_cast<std::size_t>(count(b.shape)) * size_of(b.dtype);
+  }
+  bool is_contiguous(Site site = Site::current()) const {
+    return body("is_contiguous()", site).contiguous;
+  }
+  std::uint64_t id(Site site = Site::current()) const { return body("id()", site).id(); }
+  std::string name(Site site = Site::current()) const { return body("name()", site).name(); }
+  Tensor& set_name(const std::string& name, Site site = Site::current());
   /// Name of the op that made it.
-  std::string op() const { return body("op()").op(); }
-  Site created() const { return body("created()").created(); }
+  std::string op(Site site = Site::current()) const { return body("op()", site).op(); }
+  Site created(Site site = Site::current()) const { return body("created()", site).created(); }
   /// The named scopes it was made in, as "outer/inner".
-  std::string scope() const;
+  std::string scope(Site site = Site::current()) const;
 
   /// Gives up the data: it is freed at once unless a view, a clone of this storage or a
   /// computation still holds it. All copies of this handle see it. Doing it again does nothing.
   void dispose(Site site = Site::current()) const;
-  bool is_disposed() const {
-    const TensorBody& b = body("is_disposed()");
+  bool is_disposed(Site site = Site::current()) const {
+    const TensorBody& b = body("is_disposed()", site);
     return b.symbol() == nullptr && b.is_disposed();
   }
   /// Whether it stands for a value of a graph and has no data.
-  bool is_symbolic() const { return body("is_symbolic()").symbol() != nullptr; }
+  bool is_symbolic(Site site = Site::current()) const {
+    return body("is_symbolic()", site).symbol() != nullptr;
+  }
   /// True when this is the tensor's only handle and the tensor its storage's only holder.
-  bool is_sole_holder() const;
+  bool is_sole_holder(Site site = Site::current()) const;
 
   // Data. Each throws DisposedError if it is gone.
 
@@ -133,18 +144,22 @@ class Tensor {
   template <Element T>
   std::vector<T> to_vector(Site site = Site::current()) const;
   /// The elements in place; T must be the element type and the layout contiguous. Valid until the
-  /// data is disposed.
+  /// data is disposed, so a temporary has none: its data may end with the expression.
   template <Element T>
-  std::span<const T> span(Site site = Site::current()) const {
+  std::span<const T> span(Site site = Site::current()) const& {
     return {static_cast<const T*>(contiguous_data(dtype_of<T>(), site)),
             static_cast<std::size_t>(size())};
   }
+  template <Element T>
+  std::span<const T> span(Site site = Site::current()) const&& = delete;
   /// The same, to write to. Every tensor that shares the storage sees what is written.
   template <Element T>
-  std::span<T> mutable_span(Site site = Site::current()) const {
+  std::span<T> mutable_span(Site site = Site::current()) const& {
     return {static_cast<T*>(contiguous_data(dtype_of<T>(), site)),
             static_cast<std::size_t>(size())};
   }
+  template <Element T>
+  std::span<T> mutable_span(Site site = Site::current()) const&& = delete;
 
   /// For the layers above: the body, or EmptyTensorError in the name of `user`.
   TensorBody& body(const char* user, Site site = Site::current()) const {

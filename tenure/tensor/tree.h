@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "tenure/memory/scope.h"
 #include "tenure/tensor/tensor.h"
@@ -12,10 +14,11 @@ namespace tenure {
 
 // Note: trees of tensors
 //
-// Results and arguments may be tensors, containers of trees, or plain structs whose members are
-// trees (aggregates of up to eight members). Anything else is a leaf without tensors. A type of
-// another kind joins by a function `visit_tree(T&, f)` in its own namespace that calls f on each of
-// its members.
+// Results and arguments may be tensors, containers and arrays of trees, what an optional, a
+// variant, a unique_ptr or a shared_ptr holds, or plain structs whose members are trees (aggregates
+// of up to eight members). Anything else is a leaf without tensors. A type of another kind joins by
+// a function `visit_tree(T&, f)` in its own namespace that calls f on each of its members; structs
+// with more members, with arrays as members or with base classes must have one.
 
 namespace tree {
 
@@ -41,9 +44,52 @@ constexpr std::size_t member_count() {
   }
 }
 
+/// Only a base class of T.
+template <class T>
+struct AnyBase {
+  template <class Base>
+  requires(std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>) operator Base() const;
+};
+template <class T>
+constexpr bool has_base() {
+  return requires { T{AnyBase<T>{}}; };
+}
+
+/// Whether T takes {} in place `before` and `after` more initializers behind it.
+template <class T, std::size_t... Before, std::size_t... After>
+constexpr bool takes_braces(std::index_sequence<Before...>, std::index_sequence<After...>) {
+  return requires {
+    T{(static_cast<void>(Before), AnyMember{})..., {}, (static_cast<void>(After), AnyMember{})...};
+  };
+}
+
+/// Whether member `at` of n is an array of several: its elements count as members, and {} stands
+/// for all of them.
+template <class T, std::size_t n, std::size_t at, std::size_t size = 1>
+constexpr bool is_array_member() {
+  if constexpr (at + size > n) {
+    return false;
+  } else if constexpr (takes_braces<T>(std::make_index_sequence<at>{},
+                                       std::make_index_sequence<n - at - size>{})) {
+    return size > 1;
+  } else {
+    return is_array_member<T, n, at, size + 1>();
+  }
+}
+template <class T, std::size_t n, std::size_t... I>
+constexpr bool has_array_member(std::index_sequence<I...>) {
+  return (is_array_member<T, n, I>() || ...);
+}
+
 template <class T, class F>
 void visit_members(T& value, const F& f) {
-  constexpr std::size_t n = member_count<std::remove_cv_t<T>>();
+  using Plain = std::remove_cv_t<T>;
+  static_assert(!takes<Plain>(std::make_index_sequence<9>{}),
+                "this struct has more than eight members: give it a visit_tree()");
+  static_assert(!has_base<Plain>(), "this struct has a base class: give it a visit_tree()");
+  constexpr std::size_t n = member_count<Plain>();
+  static_assert(!has_array_member<Plain, n>(std::make_index_sequence<n>{}),
+                "this struct has an array as a member: use std::array, or give it a visit_tree()");
   const auto each = [&f](auto&... members) { (f(members), ...); };
   if constexpr (n == 1) {
     auto& [a] = value;
@@ -85,6 +131,17 @@ template <class T>
 concept HasVisitor = requires(T& t) {
   visit_tree(t, [](auto&) {});
 };
+template <class T>
+concept Variant = requires {
+  std::variant_size<std::remove_cv_t<T>>::value;
+};
+
+template <class T>
+inline constexpr bool is_owner = false;
+template <class T, class D>
+inline constexpr bool is_owner<std::unique_ptr<T, D>> = !std::is_array_v<T>;
+template <class T>
+inline constexpr bool is_owner<std::shared_ptr<T>> = !std::is_array_v<T> && !std::is_void_v<T>;
 
 }  // namespace tree
 
@@ -97,6 +154,12 @@ void for_each_tensor(T& value, const F& f) {
     f(value);
   } else if constexpr (tree::HasVisitor<T>) {
     visit_tree(value, below);
+  } else if constexpr (tree::is_owner<Plain>) {
+    if (value != nullptr) below(*value);
+  } else if constexpr (tree::Variant<T>) {
+    if (!value.valueless_by_exception()) std::visit(below, value);
+  } else if constexpr (std::is_array_v<Plain>) {
+    for (auto& member : value) below(member);
   } else if constexpr (tree::TupleLike<T>) {
     std::apply([&](auto&... members) { (below(members), ...); }, value);
   } else if constexpr (tree::Range<T>) {
@@ -108,7 +171,7 @@ void for_each_tensor(T& value, const F& f) {
                          value.has_value();
                        }) {
     if (value.has_value()) below(*value);
-  } else if constexpr (std::is_aggregate_v<Plain> && !std::is_array_v<Plain>) {
+  } else if constexpr (std::is_aggregate_v<Plain>) {
     tree::visit_members(value, below);
   }
 }

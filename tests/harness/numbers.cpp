@@ -51,6 +51,14 @@ T element(long double value) {
 }  // namespace
 
 long double nearest(DType dtype, long double value) {
+  if (is_floating(dtype) && size_of(dtype) == 2) {  // by definition: a float would round it first
+    if (!std::isfinite(value) || value == 0) return value;
+    if (std::abs(value) >= overflow_from(dtype)) {
+      return std::copysign(std::numeric_limits<long double>::infinity(), value);
+    }
+    const long double unit = ulp(dtype, value);
+    return std::nearbyint(value / unit) * unit;
+  }
   return visit_dtype(
       dtype, [&]<class T>(TypeTag<T>) { return static_cast<long double>(element<T>(value)); });
 }

@@ -20,12 +20,10 @@ using harness::wrapped;
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 
-/// What cast.h promises. 16-bit floats are rounded from the nearest float32.
+/// What cast.h promises.
 long double expected(DType from, DType to, long double value) {
   if (to == DType::boolean) return value != 0;
-  if (is_floating(to)) {
-    return size_of(to) == 2 ? nearest(to, nearest(DType::float32, value)) : nearest(to, value);
-  }
+  if (is_floating(to)) return nearest(to, value);
   if (!is_floating(from)) return wrapped(to, value) + 0.0L;  // integers have no -0
   return std::isnan(value) ? 0 : nearest(to, std::trunc(value));
 }
@@ -40,6 +38,15 @@ std::vector<long double> interesting(DType from) {
   }
   for (int e = -160; e < 130; e += 3) values.push_back(std::ldexp(1.2345L, e));
   for (int e = -30; e < 16; ++e) values.push_back(std::ldexp(1.0L + std::ldexp(1.0L, -11), e));
+  for (const DType type : {DType::float16, DType::bfloat16}) {  // next to ties between two of them
+    const long double unit = type == DType::float16 ? 0x1p-10L : 0x1p-7L;
+    for (const long double near : {0x1p-40L, -0x1p-40L, 0x1p-30L, -0x1p-24L}) {
+      for (const long double tie : {1 + unit / 2, 1 + unit * 1.5L}) {
+        for (const int e : {-12, 0, 9, 40}) values.push_back(std::ldexp(tie + near, e));
+      }
+    }
+  }
+  values.push_back(65519.999999L);
   for (const long double half : {0.5L, 1.5L, 2.5L, 0.999999L}) values.push_back(half);
   for (const DType type : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     values.insert(values.end(), {largest(type), smallest(type), smallest_normal(type),

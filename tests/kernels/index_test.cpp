@@ -278,7 +278,7 @@ TEST(Indices, BadOnesThrowAndChangeNothing) {
       expect_refused(out, "gather", bad, [&] { gather(tensor, 0, index, out); });
       expect_refused(out, "scatter", bad,
                      [&] { scatter(out, 0, index, tensor, ScatterMode::add); });
-      expect_refused(grid, "index", bad, [&] { index_gather(tensor, indices, grid); });
+      expect_refused(grid, "index_gather", bad, [&] { index_gather(tensor, indices, grid); });
       expect_refused(out, "index_put", bad, [&] { index_put(out, indices, grid, false); });
     }
   }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <sstream>
 #include <string>
 
 namespace tenure {
@@ -71,6 +72,12 @@ TEST(DType, PromotionIsALattice) {
       }
     }
   }
+}
+
+TEST(DType, PrintsItsName) {
+  std::ostringstream out;
+  out << float32 << ' ' << DType::boolean;
+  EXPECT_EQ(out.str(), "float32 bool");
 }
 
 }  // namespace

@@ -128,5 +128,53 @@ TEST(BFloat16, Landmarks) {
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(signalling)))) << "not infinity";
 }
 
+/// The nearest of the neighbours of a first guess, ties to the even one, in exact arithmetic.
+template <class T>
+T nearest(long double value) {
+  T best(static_cast<float>(value));
+  for (const int step : {-1, 1}) {
+    const auto other = T::from_bits(static_cast<std::uint16_t>(best.bits + step));
+    const long double old_error = std::abs(static_cast<long double>(best) - value);
+    const long double new_error = std::abs(static_cast<long double>(other) - value);
+    if (new_error < old_error || (new_error == old_error && other.bits % 2 == 0)) best = other;
+  }
+  return best;
+}
+
+template <class T>
+void expect_one_rounding(std::int64_t value) {
+  EXPECT_EQ(round_to<T>(value).bits, nearest<T>(static_cast<long double>(value)).bits) << value;
+}
+
+TEST(Rounding, HappensOnce) {
+  EXPECT_EQ(static_cast<float>(round_to<Half>(65519.999999)), 65504);
+  EXPECT_TRUE(std::isinf(static_cast<float>(round_to<Half>(65520.0))));
+  EXPECT_TRUE(std::isinf(static_cast<float>(round_to<BFloat16>(1e300))));
+  EXPECT_TRUE(std::isnan(static_cast<float>(round_to<Half>(std::nan("")))));
+  EXPECT_EQ(round_to<Half>(-1e-300).bits, 0x8000);
+  for (const double tie : {1 + 0x1p-11, 1 + 3 * 0x1p-11, 0x1p-24 * 1.5, 0x1p-25}) {
+    for (const double near : {-0x1p-70, 0.0, 0x1p-70}) {
+      const double value = tie * (1 + 0x1p20 * near);
+      EXPECT_EQ(round_to<Half>(value).bits, nearest<Half>(value).bits) << value;
+      EXPECT_EQ(round_to<Half>(-value).bits, nearest<Half>(-value).bits) << value;
+    }
+  }
+  for (const double tie : {1 + 0x1p-8, 1 + 3 * 0x1p-8, 0x1p-133 * 2.5}) {
+    for (const double near : {-0x1p-50, 0.0, 0x1p-50}) {
+      const double value = tie * (1 + near);
+      EXPECT_EQ(round_to<BFloat16>(value).bits, nearest<BFloat16>(value).bits) << value;
+    }
+  }
+  for (int bit = 9; bit < 62; ++bit) {
+    for (const std::int64_t offset : {-1, 0, 1}) {
+      const std::int64_t tie = (std::int64_t{1} << bit) + (std::int64_t{1} << (bit - 8));
+      expect_one_rounding<BFloat16>(tie + offset);
+      expect_one_rounding<BFloat16>(-(tie + offset));
+    }
+  }
+  EXPECT_EQ(static_cast<float>(round_to<BFloat16>(std::numeric_limits<std::int64_t>::min())),
+            -0x1p63F);
+}
+
 }  // namespace
 }  // namespace tenure

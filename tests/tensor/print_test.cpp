@@ -2,8 +2,10 @@
 
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "tests/support/expect.h"
 #include "tests/support/make.h"
 #include "tests/support/share.h"
 
@@ -103,9 +105,11 @@ TEST(Accessors, ReadThroughStridesAndConvert) {
   EXPECT_THROW(base.span<float>(), DTypeError);
   EXPECT_THROW(base.item<float>(), ShapeError);
   EXPECT_THROW(make<float>({0}, {}).item<float>(), ShapeError);
-  EXPECT_TRUE(make<float>({0}, {}).span<float>().empty());
+  const Tensor nothing = make<float>({0}, {});
+  EXPECT_TRUE(nothing.span<float>().empty());
   EXPECT_TRUE(make<float>({3, 0}, {}).to_vector<float>().empty());
-  EXPECT_EQ(strided(base, {2}, {1}, 3).span<std::int32_t>()[0], 3);
+  const Tensor tail = strided(base, {2}, {1}, 3);
+  EXPECT_EQ(tail.span<std::int32_t>()[0], 3);
 }
 
 TEST(Accessors, WritingShowsInEveryViewAndHandle) {
@@ -134,6 +138,79 @@ TEST(Accessors, Dim) {
   EXPECT_EQ(tensor.dim(-1), 3);
   EXPECT_THROW(tensor.dim(2), IndexError);
   EXPECT_THROW(counting({}).dim(0), IndexError);
+}
+
+template <class T>
+concept HasSpan = requires(T&& tensor) {
+  std::forward<T>(tensor).template span<float>();
+  std::forward<T>(tensor).template mutable_span<float>();
+};
+
+TEST(Accessors, TemporariesHaveNoSpan) {
+  static_assert(HasSpan<const Tensor&> && HasSpan<Tensor&>);
+  static_assert(!HasSpan<Tensor> && !HasSpan<const Tensor>);
+  const Tensor columns = strided(counting({6}), {3, 2}, {1, 3}, 0);
+  test::expect_throws<ShapeError>([&] { columns.span<float>(); },
+                                  {"keep the result of contiguous() in a variable"});
+}
+
+TEST(Accessors, MoreElementsThanMemoryHolds) {
+  const Tensor one = counting({1});
+  const Tensor many = strided(one, {std::int64_t{1} << 58}, {0}, 0);
+  EXPECT_THROW(many.to_vector<float>(), OutOfMemory);
+  EXPECT_THROW(many.to_vector<double>(), OutOfMemory);
+  const Tensor more = strided(one, {std::int64_t{1} << 60}, {0}, 0);
+  EXPECT_THROW(more.to_vector<double>(), OutOfMemory);
+  EXPECT_THROW(more.to_vector<bool>(), OutOfMemory);
+}
+
+TEST(Accessors, SixteenBitsAreRoundedOnce) {
+  const Tensor x = make<double>({2}, {65519.999999, 1 + 0x1p-11 + 0x1p-40});
+  const std::vector<Half> halves = x.to_vector<Half>();
+  EXPECT_EQ(static_cast<float>(halves[0]), 65504);
+  EXPECT_EQ(static_cast<float>(halves[1]), 1.0009765625F);
+  const std::int64_t above_tie = (std::int64_t{1} << 32) + (std::int64_t{1} << 24) + 1;
+  EXPECT_EQ(static_cast<float>(make<std::int64_t>({}, {above_tie}).item<BFloat16>()), 4328521728.F);
+}
+
+/// The line that an error names for a use of an empty handle.
+template <class F>
+std::uint_least32_t line_of_misuse(const F& f) {
+  try {
+    f(Tensor());
+  } catch (const EmptyTensorError& error) {
+    EXPECT_NE(std::string(error.what()).find("print_test.cpp"), std::string::npos) << error.what();
+    return error.used().line();
+  }
+  return 0;
+}
+
+TEST(Accessors, EmptyHandlesNameTheCallersLine) {
+  const auto here = Site::current().line();
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.shape(); }), here + 1);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.strides(); }), here + 2);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.dtype(); }), here + 3);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.device(); }), here + 4);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.rank(); }), here + 5);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.size(); }), here + 6);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.dim(0); }), here + 7);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.nbytes(); }), here + 8);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.is_contiguous(); }), here + 9);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.id(); }), here + 10);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.name(); }), here + 11);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.op(); }), here + 12);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.created(); }), here + 13);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.scope(); }), here + 14);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.is_disposed(); }), here + 15);
+  EXPECT_EQ(line_of_misuse([](const Tensor& t) { t.is_sole_holder(); }), here + 16);
+}
+
+TEST(Print, FractionsKeepTheirPoint) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(to_string(make<float>({}, {0.99999994F})), "1. float32[]");
+  EXPECT_EQ(to_string(make<float>({}, {-12345.6F})), "-12346. float32[]");
+  EXPECT_EQ(to_string(make<float>({2}, {nan, -nan})), "[nan, nan] float32[2]");
+  EXPECT_EQ(to_string(make<double>({}, {1e30})), "1e+30 float64[]");
 }
 
 }  // namespace

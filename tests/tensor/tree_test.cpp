@@ -12,6 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tenure/memory/ledger.h"
@@ -185,6 +186,71 @@ TEST(Tree, MemberCounts) {
   expect_survives(8, [] {
     return Eight{room(1), room(1), room(1), room(1), room(1), room(1), room(1), room(1)};
   });
+}
+
+struct Chain {
+  Tensor tensor;
+  std::unique_ptr<Chain> rest;
+};
+
+TEST(Tidy, FindsTensorsBehindOwners) {
+  const auto unique = tidy([] { return std::make_unique<Tensor>(test::counting({2})); });
+  EXPECT_FALSE(unique->is_disposed());
+  const auto shared = tidy([] { return std::make_shared<const Tensor>(test::counting({2})); });
+  EXPECT_FALSE(shared->is_disposed());
+  const Chain chain = tidy([] {
+    return Chain{test::counting({1}), std::make_unique<Chain>(Chain{test::counting({2}), nullptr})};
+  });
+  EXPECT_FALSE(chain.tensor.is_disposed());
+  EXPECT_FALSE(chain.rest->tensor.is_disposed());
+  EXPECT_EQ(tidy([] { return std::unique_ptr<Tensor>(); }), nullptr);
+  EXPECT_EQ(tidy([] { return std::shared_ptr<void>(); }), nullptr);
+}
+
+TEST(Tidy, FindsTensorsInVariantsAndArrays) {
+  using Result = std::variant<int, std::vector<Tensor>, Tensor>;
+  const Result tensor = tidy([]() -> Result { return test::counting({2}); });
+  EXPECT_FALSE(std::get<Tensor>(tensor).is_disposed());
+  const Result list = tidy([]() -> Result { return std::vector{test::counting({2})}; });
+  EXPECT_FALSE(std::get<1>(list)[0].is_disposed());
+  EXPECT_EQ(std::get<int>(tidy([]() -> Result { return 3; })), 3);
+  int found = 0;
+  Tensor pair[2] = {test::counting({1}), test::counting({2})};
+  for_each_tensor(pair, [&](const Tensor&) { ++found; });
+  EXPECT_EQ(found, 2);
+}
+
+struct Base {
+  Tensor tensor;
+};
+struct Derived : Base {
+  int number;
+};
+struct WithArray {
+  int number;
+  Tensor tensors[2];
+  int last;
+};
+struct NoDefault {
+  explicit NoDefault(int) {}
+};
+struct Plain {
+  Tensor tensor;
+  NoDefault number;
+  std::array<Tensor, 2> pair;
+  std::vector<Tensor> list;
+};
+struct Nine {
+  int a, b, c, d, e, f, g, h, i;
+};
+
+TEST(Tree, KnowsWhichStructsItCannotTakeApart) {
+  static_assert(tree::has_base<Derived>() && !tree::has_base<Plain>());
+  static_assert(tree::has_array_member<WithArray, 4>(std::make_index_sequence<4>{}));
+  static_assert(tree::member_count<Plain>() == 4);
+  static_assert(!tree::has_array_member<Plain, 4>(std::make_index_sequence<4>{}));
+  static_assert(tree::takes<Nine>(std::make_index_sequence<9>{}));
+  static_assert(!tree::takes<Plain>(std::make_index_sequence<9>{}));
 }
 
 }  // namespace

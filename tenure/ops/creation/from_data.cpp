@@ -133,6 +133,14 @@ Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t byte
     throw ValueError(fmt::format("from_memory: the memory is not aligned to the {} bytes of {}",
                                  size_of(dtype), name_of(dtype)));
   }
+  if (dtype == DType::boolean) {
+    const auto* const first = static_cast<const std::uint8_t*>(data);
+    const auto* const odd = std::find_if(first, first + n, [](std::uint8_t b) { return b > 1; });
+    if (odd != first + n) {
+      throw ValueError(fmt::format("from_memory: byte {} is {}; elements of bool are 0 or 1",
+                                   odd - first, *odd));
+    }
+  }
   if (!deleter) deleter = [](void*) {};
   mem::ThreadContext& context = mem::this_thread();
   // Adoption comes last of all that can fail, so that every error leaves the memory with the

@@ -55,6 +55,7 @@ Tensor as_put_values(const Tensor& given, const IndexPlan& plan, const char* op,
 
 Tensor put(const OpRecord& op, const Operand& x, const IndexList& indices, const Operand& values,
            bool add) {
+  const ActingFor acting(op.name);
   const TensorBody& body = body_of(x, op.name);
   IndexPlan plan(body.shape, indices.items(), op.name, x.site());
   const Tensor converted_values = converted(values, body.dtype, op.name);
@@ -89,7 +90,9 @@ Tensor gather_indexed(const Tensor& x, const IndexPlan& plan, Site site) {
   Tensor result = call(index_gather_op(), operands, Attributes(plan.axes));
   if (plan.place == 0) return result;
   const int others = plan.view_shape.size() - plan.axes.size();
-  return permute(Operand(result, site), placed_order(result.rank() - others, others, plan.place));
+  result = permute(Operand(result, site), placed_order(result.rank() - others, others, plan.place));
+  result.body("index").set_kind(HolderKind::user);  // of data of its own
+  return result;
 }
 
 }  // namespace
@@ -98,6 +101,7 @@ Tensor gather_indexed(const Tensor& x, const IndexPlan& plan, Site site) {
 namespace tenure {
 
 Tensor index(const Operand& x, const IndexList& indices) {
+  const ops::ActingFor acting("index");
   const TensorBody& body = ops::body_of(x, "index");
   const ops::IndexPlan plan(body.shape, indices.items(), "index", x.site());
   Tensor view = x.tensor();

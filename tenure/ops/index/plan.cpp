@@ -91,8 +91,9 @@ IndexPlan::IndexPlan(const Shape& shape, std::span<const Index> indices, const c
     } else {
       adjacency.other();
       if (const auto* const slice = std::get_if<Slice>(&index.value())) {
-        const SliceRange range = slice_range(slice_position(slice->start),
-                                             slice_position(slice->stop), slice->step, shape[axis]);
+        const SliceRange range =
+            slice_range(slice_position(slice->start), slice_position(slice->stop), slice->step,
+                        shape[axis], op);
         // A step that is never taken may be too large to multiply with.
         add_axis(range.count == 0 ? 0 : range.start, range.count, range.count < 2 ? 1 : slice->step,
                  shape[axis]);

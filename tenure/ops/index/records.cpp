@@ -48,7 +48,7 @@ struct IndexView : IndexingOp {
   static constexpr auto name = "index";
   static constexpr auto signature = "index(x, {numbers, slices, new axes, ellipsis})";
   static constexpr auto doc =
-      "NumPy's x[...]; with tensors of indices or masks it calls take, index_gather or mask_select";
+      "NumPy's x[...]; with tensors of indices or masks by take, index_gather or mask_select";
   static constexpr auto memory = ops::view();
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec = region(k.in[0].shape, k.in[0].strides, k.attributes);
@@ -174,11 +174,12 @@ struct IndexGather : IndexingOp {
   static constexpr auto memory = allocates();
   static Specs infer(const Kernel& k) {
     const View x = axes_first(k.in[0], k.attributes.dims(0));
-    return {{x.dtype, IndexViews(k.in.subspan(1), name).chosen_from(x.shape)}};
+    return {{x.dtype, IndexViews(k.in.subspan(1), k.op).chosen_from(x.shape)}};
   }
   static void run(const Kernel& k) {
-    const IndexViews indices(k.in.subspan(1), name);
-    kernels::index_gather(axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0]);
+    const IndexViews indices(k.in.subspan(1), k.op);
+    kernels::index_gather(axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0],
+                          k.op);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out;
@@ -232,7 +233,7 @@ struct IndexPut : IndexingOp {
     values.shape = indices.chosen_from(part.shape);
     values.strides = broadcast_strides(k.in[1].shape, k.in[1].strides, values.shape);
     if (!indices.views().empty()) {
-      kernels::index_put(part, indices.views(), values, add);
+      kernels::index_put(part, indices.views(), values, add, k.op);
     } else if (!add) {
       kernels::copy(values, part);
     } else {

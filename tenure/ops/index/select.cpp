@@ -41,13 +41,13 @@ struct Take : SelectionOp {
     return shape;
   }
   static Specs infer(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    check_index_type(k.in[1], name);
+    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+    check_index_type(k.in[1], k.op);
     return {{k.in[0].dtype, taken(k.in[0].shape, axis, k.in[1].shape)}};
   }
   static void run(const Kernel& k) {
     const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    kernels::take(k.in[0], axis, k.in[1], k.out[0]);
+    kernels::take(k.in[0], axis, k.in[1], k.out[0], k.op);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
@@ -195,10 +195,10 @@ struct MaskSelect : SelectionOp {
   static constexpr bool data_dependent = true;
   static Specs infer(const Kernel& k) {
     if (k.in[1].dtype != DType::boolean) {
-      throw DTypeError(name, fmt::format("the mask is {}, not bool", name_of(k.in[1].dtype)));
+      throw DTypeError(k.op, fmt::format("the mask is {}, not bool", name_of(k.in[1].dtype)));
     }
     if (k.in[1].shape != k.in[0].shape) {
-      throw ShapeError(name,
+      throw ShapeError(k.op,
                        fmt::format("a mask of shape {} does not fit shape {}",
                                    to_string(k.in[1].shape), to_string(k.in[0].shape)),
                        {k.in[1].shape.to_vector(), k.in[0].shape.to_vector()});

@@ -147,9 +147,7 @@ struct Einsum {
     result.sum_others(equation.result);
     result.arrange(equation.result);
     // A view of an operand would break the promise of a result of its own.
-    Tensor tensor = operands.size() == 1 ? clone(result.take()) : contiguous(result.take());
-    for (const Operand& operand : operands) operand.consume();
-    return {std::move(tensor)};
+    return {operands.size() == 1 ? clone(result.take()) : contiguous(result.take())};
   }
 
   static Axes identity(const Shape& shape) {

@@ -154,6 +154,10 @@ struct Permutation : RandomOp<Permutation> {
   static Spec spec(const Attributes& a) {
     if (a.integer(0) < 0)
       throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
+    if (a.dtype(1) == DType::int32 && a.integer(0) > std::int64_t{1} << 31) {
+      throw ValueError(
+          fmt::format("permutation: int32 does not hold the integers below {}", a.integer(0)));
+    }
     return {a.dtype(1), {a.integer(0)}};
   }
   static std::uint64_t counters(DType, std::int64_t n) { return kernels::permutation_counters(n); }

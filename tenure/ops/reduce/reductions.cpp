@@ -191,38 +191,38 @@ namespace tenure {
 namespace {
 
 template <class Op>
-Tensor reduced(const Operand& x, const Axes& axes, bool keepdims) {
-  return ops::call(ops::record<Op>(), x, ops::Attributes(axes, keepdims));
+Tensor reduced(const Operand& x, const AxisList& axes, KeepDims keepdims) {
+  return ops::call(ops::record<Op>(), x, ops::Attributes(axes.get(), bool(keepdims)));
 }
 Axes axes_of(std::optional<int> axis) { return axis ? Axes{*axis} : Axes{}; }
 
 }  // namespace
 
-Tensor sum(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor sum(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Sum>(x, axes, keepdims);
 }
-Tensor prod(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor prod(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Prod>(x, axes, keepdims);
 }
-Tensor mean(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor mean(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Mean>(x, axes, keepdims);
 }
-Tensor max(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor max(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Max>(x, axes, keepdims);
 }
-Tensor min(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor min(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Min>(x, axes, keepdims);
 }
-Tensor any(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor any(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Any>(x, axes, keepdims);
 }
-Tensor all(const Operand& x, const Axes& axes, bool keepdims) {
+Tensor all(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::All>(x, axes, keepdims);
 }
-Tensor argmax(const Operand& x, std::optional<int> axis, bool keepdims) {
+Tensor argmax(const Operand& x, std::optional<int> axis, KeepDims keepdims) {
   return reduced<ops::ArgMax>(x, axes_of(axis), keepdims);
 }
-Tensor argmin(const Operand& x, std::optional<int> axis, bool keepdims) {
+Tensor argmin(const Operand& x, std::optional<int> axis, KeepDims keepdims) {
   return reduced<ops::ArgMin>(x, axes_of(axis), keepdims);
 }
 

@@ -137,17 +137,17 @@ using ops::Attributes;
 using ops::call;
 using ops::record;
 
-Tensor var(const Operand& x, const Axes& axes, bool keepdims, double correction) {
-  return call(record<ops::Var>(), x, Attributes(axes, keepdims, correction));
+Tensor var(const Operand& x, const AxisList& axes, KeepDims keepdims, double correction) {
+  return call(record<ops::Var>(), x, Attributes(axes.get(), bool(keepdims), correction));
 }
-Tensor stddev(const Operand& x, const Axes& axes, bool keepdims, double correction) {
-  return call(record<ops::StdDev>(), x, Attributes(axes, keepdims, correction));
+Tensor stddev(const Operand& x, const AxisList& axes, KeepDims keepdims, double correction) {
+  return call(record<ops::StdDev>(), x, Attributes(axes.get(), bool(keepdims), correction));
 }
-Tensor logsumexp(const Operand& x, const Axes& axes, bool keepdims) {
-  return call(record<ops::LogSumExp>(), x, Attributes(axes, keepdims));
+Tensor logsumexp(const Operand& x, const AxisList& axes, KeepDims keepdims) {
+  return call(record<ops::LogSumExp>(), x, Attributes(axes.get(), bool(keepdims)));
 }
-Tensor norm(const Operand& x, double order, const Axes& axes, bool keepdims) {
-  return call(record<ops::Norm>(), x, Attributes(order, axes, keepdims));
+Tensor norm(const Operand& x, double order, const AxisList& axes, KeepDims keepdims) {
+  return call(record<ops::Norm>(), x, Attributes(order, axes.get(), bool(keepdims)));
 }
 
 }  // namespace tenure

@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "tenure/kernels/cpu/elementwise/engine.h"
-#include "tenure/kernels/cpu/move/cast.h"
 #include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
@@ -17,7 +15,7 @@ namespace tenure::ops {
 namespace {
 
 /// `wanted` with its -1, if any, replaced so that it has as many elements as `from`.
-Shape resolve_shape(const Shape& from, const Shape& wanted) {
+Shape resolve_shape(const Shape& from, const Shape& wanted, DType dtype) {
   Shape shape = wanted;
   int open = -1;
   std::int64_t known = 1;
@@ -37,6 +35,7 @@ Shape resolve_shape(const Shape& from, const Shape& wanted) {
                                  to_string(wanted)),
                      {from.to_vector(), wanted.to_vector()});
   }
+  check_shape(shape, size_of(dtype), "reshape");  // of an empty one too
   return shape;
 }
 
@@ -93,13 +92,13 @@ struct Reshape : CopyOp {
   static constexpr auto doc = "the same elements in another shape; one dimension may be -1";
   static constexpr auto memory = view_or_copy();
   static std::optional<ViewSpec> view(const Kernel& k) {
-    const Shape shape = resolve_shape(k.in[0].shape, k.attributes.dims(0));
+    const Shape shape = resolve_shape(k.in[0].shape, k.attributes.dims(0), k.in[0].dtype);
     const std::optional<Strides> strides = reshaped_strides(k.in[0], shape);
     if (!strides) return std::nullopt;
     return ViewSpec{.shape = shape, .strides = *strides};
   }
   static Specs infer(const Kernel& k) {
-    return {{k.in[0].dtype, resolve_shape(k.in[0].shape, k.attributes.dims(0))}};
+    return {{k.in[0].dtype, resolve_shape(k.in[0].shape, k.attributes.dims(0), k.in[0].dtype)}};
   }
   static void run(const Kernel& k) {
     View out = k.out[0];
@@ -108,7 +107,8 @@ struct Reshape : CopyOp {
     kernels::copy(k.in[0], out);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    return {{.shape = resolve_shape(in[0].shape, a.dims(0)), .values = in[0].values}};
+    return {
+        {.shape = resolve_shape(in[0].shape, a.dims(0), DType::float64), .values = in[0].values}};
   }
   static std::vector<Sample> samples() {
     return {{.inputs = {{.shape = {4, 6}}}, .attributes = Attributes(Dims{2, 2, -1})},
@@ -116,6 +116,46 @@ struct Reshape : CopyOp {
             {.inputs = {{.shape = {2, 3, 4}}}, .attributes = Attributes(Dims{6, 2, 2})},
             {.inputs = {{.shape = {}}}, .attributes = Attributes(Dims{1, 1})},
             {.inputs = {{.shape = {0, 3}}}, .attributes = Attributes(Dims{3, 0})}};
+  }
+};
+
+struct Flatten : Reshape {
+  static constexpr auto name = "flatten";
+  static constexpr auto signature = "flatten(x, first = 0, last = -1)";
+  static constexpr auto doc = "the axes from first to last merged into one";
+  static Shape merged(const Shape& from, const Attributes& a) {
+    if (from.empty()) return {1};
+    const int begin = normalize_axis(a.integer(0), from.size(), name);
+    const int end = normalize_axis(a.integer(1), from.size(), name);
+    if (begin > end) throw ValueError("flatten: the first axis lies behind the last");
+    Shape shape;
+    for (int i = 0; i < from.size(); ++i) {
+      if (i <= begin || i > end) {
+        shape.push_back(from[i]);
+      } else if (__builtin_mul_overflow(shape[begin], from[i], &shape[begin])) {
+        throw ShapeError(name, "the sizes of the axes overflow", {from.to_vector()});
+      }
+    }
+    return shape;
+  }
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const Shape shape = merged(k.in[0].shape, k.attributes);
+    const std::optional<Strides> strides = reshaped_strides(k.in[0], shape);
+    if (!strides) return std::nullopt;
+    return ViewSpec{.shape = shape, .strides = *strides};
+  }
+  static Specs infer(const Kernel& k) {
+    return {{k.in[0].dtype, merged(k.in[0].shape, k.attributes)}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    return {{.shape = merged(in[0].shape, a), .values = in[0].values}};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](const Shape& shape, std::int64_t first, std::int64_t last) {
+      return Sample{.inputs = {{.shape = shape}}, .attributes = Attributes(first, last)};
+    };
+    return {sample({4, 6}, 0, -1), sample({2, 3, 4, 5}, 1, 2), sample({3, 5}, 1, 1),
+            sample({}, 0, -1), sample({2, 0, 3}, 0, 1)};
   }
 };
 
@@ -198,102 +238,11 @@ struct Cast : CopyOp {
   }
 };
 
-/// The shape of tensors one after the other; they agree in all other dimensions.
-Shape concat_shape(std::span<const View> in, int axis, const char* op) {
-  Shape shape = in[0].shape;
-  shape[axis] = 0;
-  for (const View& view : in) {
-    Shape other = view.shape;
-    if (other.size() == shape.size()) other[axis] = shape[axis];
-    if (other != shape) {
-      throw ShapeError(op,
-                       fmt::format("shapes {} and {} differ outside axis {}",
-                                   to_string(in[0].shape), to_string(view.shape), axis),
-                       {in[0].shape.to_vector(), view.shape.to_vector()});
-    }
-    if (__builtin_add_overflow(shape[axis], view.shape[axis], &shape[axis])) {
-      throw ShapeError(op, "the sizes along the axis overflow");
-    }
-  }
-  return shape;
-}
-
-struct Concat : CopyOp {
-  static constexpr auto name = "concat";
-  static constexpr auto signature = "concat(tensors, axis = 0)";
-  static constexpr auto doc = "tensors one after the other along an existing axis";
-  static constexpr auto memory = allocates();
-  static Specs infer(const Kernel& k) {
-    if (k.in.empty()) throw ValueError("concat: no tensors");
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    DType dtype = k.in[0].dtype;
-    for (const View& view : k.in) dtype = promote(dtype, view.dtype);
-    return {{dtype, concat_shape(k.in, axis, name)}};
-  }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    View piece = k.out[0];
-    for (const View& view : k.in) {
-      piece.shape[axis] = view.shape[axis];
-      copy_converted(view, piece);
-      piece.data = piece.as<std::byte>() + view.shape[axis] * piece.strides[axis] *
-                                               static_cast<std::int64_t>(size_of(piece.dtype));
-    }
-  }
-  /// Copies a view into a strided one of a type that it promotes to.
-  static void copy_converted(const View& in, const View& out) {
-    if (in.dtype == out.dtype || in.count() == 0) return kernels::copy(in, out);
-    // Tile by tile: read, convert, and copy to where the tile's elements go.
-    alignas(8) std::byte raw[kernels::kTile * 8];
-    alignas(8) std::byte converted[kernels::kTile * 8];
-    kernels::TileReader reader(in, in.shape);
-    reader.seek(0);
-    const std::int64_t row = out.shape.empty() ? 1 : out.shape.back();
-    Shape rows = out.shape;
-    Strides strides = out.strides;
-    if (!rows.empty()) {
-      rows.erase(rows.size() - 1);
-      strides.erase(strides.size() - 1);
-    }
-    const auto size = static_cast<std::int64_t>(size_of(out.dtype));
-    for_each_offset(rows, strides, [&](std::int64_t offset) {
-      for (std::int64_t i = 0; i < row; i += static_cast<std::int64_t>(kernels::kTile)) {
-        const auto n = std::min<std::int64_t>(row - i, kernels::kTile);
-        reader.read(raw, static_cast<std::size_t>(n));
-        kernels::cast_elements(in.dtype, raw, out.dtype, converted, static_cast<std::size_t>(n));
-        const View from{.dtype = out.dtype, .shape = {n}, .strides = {1}, .data = converted};
-        const std::int64_t step = out.shape.empty() ? 1 : out.strides.back();
-        kernels::copy(from, {.dtype = out.dtype,
-                             .shape = {n},
-                             .strides = {step},
-                             .data = out.as<std::byte>() + (offset + i * step) * size});
-      }
-    });
-  }
-  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
-    Shape shape = in[0].shape;
-    shape[axis] = 0;
-    for (const Reference& r : in) shape[axis] += r.shape[axis];
-    return {make_reference(shape, [&](Dims index) {
-      std::size_t i = 0;
-      while (index[axis] >= in[i].shape[axis]) index[axis] -= in[i++].shape[axis];
-      return at(in[i], index);
-    })};
-  }
-  static std::vector<Sample> samples() {
-    return {{.inputs = {{.shape = {2, 3}}, {.shape = {4, 3}}},
-             .attributes = Attributes(std::int64_t{0})},
-            {.inputs = {{.shape = {2, 3}}, {.shape = {2, 0}}, {.shape = {2, 5}}},
-             .attributes = Attributes(std::int64_t{-1})}};
-  }
-};
-
 }  // namespace
 
 std::vector<const OpRecord*> copy_ops() {
-  return {&record<Reshape>(), &record<Clone>(), &record<Contiguous>(), &record<Cast>(),
-          &record<Concat>()};
+  return {&record<Reshape>(), &record<Flatten>(), &record<Clone>(), &record<Contiguous>(),
+          &record<Cast>()};
 }
 
 }  // namespace tenure::ops
@@ -309,46 +258,13 @@ Tensor reshape(const Operand& x, const Shape& shape) {
 }
 
 Tensor flatten(const Operand& x, int first, int last) {
-  if (x.is_scalar()) return reshape(x, {1});
-  const Shape& from = x.tensor().body("flatten", x.site()).shape;
-  if (from.empty()) return reshape(x, {1});
-  const int begin = normalize_axis(first, from.size(), "flatten");
-  const int end = normalize_axis(last, from.size(), "flatten");
-  if (begin > end) throw ValueError("flatten: the first axis lies behind the last");
-  Shape shape;
-  for (int i = 0; i < from.size(); ++i) {
-    if (i <= begin || i > end) {
-      shape.push_back(from[i]);
-    } else {
-      shape[begin] *= from[i];
-    }
-  }
-  return reshape(x, shape);
+  return call(record<ops::Flatten>(), x, Attributes(std::int64_t{first}, std::int64_t{last}));
 }
 
 Tensor clone(const Operand& x) { return call(record<ops::Clone>(), x); }
 Tensor contiguous(const Operand& x) { return call(record<ops::Contiguous>(), x); }
 Tensor cast(const Operand& x, DType dtype) {
   return call(record<ops::Cast>(), x, Attributes(dtype));
-}
-
-Tensor concat(const OperandList& tensors, int axis) {
-  if (tensors.operands().empty()) throw ValueError("concat: no tensors");
-  return call(record<ops::Concat>(), tensors.operands(), Attributes(std::int64_t{axis}));
-}
-
-Tensor stack(const OperandList& tensors, int axis) {
-  std::vector<Tensor> expanded;
-  for (const Operand& operand : tensors.operands()) {
-    if (operand.is_scalar()) {
-      throw ValueError("stack: numbers have no axis to stack along; use tensor({...})");
-    }
-    expanded.push_back(expand_dims(Operand(operand.tensor(), operand.site()), axis));
-  }
-  if (expanded.empty()) throw ValueError("stack: no tensors");
-  Tensor result = concat(OperandList(expanded, tensors.operands()[0].site()), axis);
-  for (const Operand& operand : tensors.operands()) operand.consume();
-  return result;
 }
 
 }  // namespace tenure

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "tenure/base/error.h"
 
@@ -23,8 +24,8 @@ struct SliceRange {
   std::int64_t count;
 };
 inline SliceRange slice_range(std::int64_t start, std::int64_t stop, std::int64_t step,
-                              std::int64_t n) {
-  if (step == 0) throw ValueError("slice: the step is 0");
+                              std::int64_t n, const char* op) {
+  if (step == 0) throw ValueError(std::string(op) + ": the step of a slice is 0");
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? n : n - 1;
   const auto clamp = [&](std::int64_t position, std::int64_t absent) {

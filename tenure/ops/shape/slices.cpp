@@ -23,7 +23,7 @@ struct Slice : ViewOp<Slice> {
     const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
     const std::int64_t step = k.attributes.integer(3);
     const SliceRange range =
-        slice_range(k.attributes.integer(1), k.attributes.integer(2), step, spec.shape[axis]);
+        slice_range(k.attributes.integer(1), k.attributes.integer(2), step, spec.shape[axis], k.op);
     if (range.count > 0) spec.offset = range.start * spec.strides[axis];
     spec.shape[axis] = range.count;
     // With one element or none the step is never taken, however large.
@@ -57,6 +57,41 @@ struct Slice : ViewOp<Slice> {
   static std::vector<Sample> samples() {
     return {sample({7, 3}, 0, 1, 6, 2), sample({7, 3}, 0, kAbsent, kAbsent, -1),
             sample({7}, 0, -3, kAbsent, 1), sample({7}, 0, 5, 1, -2), sample({4}, 0, 3, 1, 1)};
+  }
+};
+
+/// One piece of a split.
+struct Split : ViewOp<Split> {
+  static constexpr auto name = "split";
+  static constexpr auto signature = "split(x, size or sizes, axis = 0)";
+  static constexpr auto doc = "pieces along an axis, each from a call of its own";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
+    const std::int64_t start = k.attributes.integer(1);
+    const std::int64_t size = k.attributes.integer(2);
+    internal_check(start >= 0 && size >= 0 && start <= spec.shape[axis] - size,
+                   "a piece lies in its axis");
+    if (size > 0) spec.offset = start * spec.strides[axis];
+    spec.shape[axis] = size;
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    Shape shape = x.shape;
+    shape[axis] = k.attributes.integer(2);
+    return make_reference(shape, [&](Dims index) {
+      index[axis] += k.attributes.integer(1);
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](const Shape& shape, std::int64_t axis, std::int64_t start,
+                           std::int64_t size) {
+      return Sample{.inputs = {{.shape = shape}}, .attributes = Attributes(axis, start, size)};
+    };
+    return {sample({7, 3}, 0, 2, 3), sample({4, 6}, -1, 4, 2), sample({5}, 0, 5, 0),
+            sample({0, 3}, 0, 0, 0)};
   }
 };
 
@@ -171,7 +206,8 @@ struct Flip : ViewOp<Flip> {
 }  // namespace
 
 std::vector<const OpRecord*> slice_ops() {
-  return {&record<Slice>(), &record<Select>(), &record<Diagonal>(), &record<Flip>()};
+  return {&record<Slice>(), &record<Split>(), &record<Select>(), &record<Diagonal>(),
+          &record<Flip>()};
 }
 
 }  // namespace tenure::ops
@@ -194,8 +230,8 @@ Tensor select(const Operand& x, int axis, std::int64_t index) {
 Tensor diagonal(const Operand& x, int a, int b) {
   return call(record<ops::Diagonal>(), x, Attributes(std::int64_t{a}, std::int64_t{b}));
 }
-Tensor flip(const Operand& x, const Axes& axes) {
-  return call(record<ops::Flip>(), x, Attributes(axes));
+Tensor flip(const Operand& x, const AxisList& axes) {
+  return call(record<ops::Flip>(), x, Attributes(axes.get()));
 }
 
 namespace {
@@ -222,7 +258,8 @@ std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& siz
   std::vector<Tensor> pieces;
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
-    pieces.push_back(slice(Operand(x.tensor(), x.site()), along, start, start + size));
+    pieces.push_back(call(record<ops::Split>(), Operand(x.tensor(), x.site()),
+                          Attributes(std::int64_t{along}, start, size)));
     start += size;
   }
   x.consume();
@@ -234,7 +271,8 @@ std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
   const int along = normalize_axis(axis, shape.size(), "split");
   if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
-  if (shape[along] % size != 0) sizes.push_back(shape[along] % size);
+  // Of nothing there is one empty piece.
+  if (shape[along] % size != 0 || shape[along] == 0) sizes.push_back(shape[along] % size);
   return split(x, sizes, axis);
 }
 

@@ -140,10 +140,10 @@ struct BroadcastTo : ViewOp<BroadcastTo> {
   static std::optional<ViewSpec> view(const Kernel& k) {
     const Shape& from = k.in[0].shape;
     const Shape& to = k.attributes.dims(0);
-    check_shape(to, 8, name);
-    if (broadcast(from, to, name) != to) {
+    check_shape(to, 8, k.op);
+    if (broadcast(from, to, k.op) != to) {
       throw ShapeError(
-          name, fmt::format("shape {} does not broadcast to {}", to_string(from), to_string(to)),
+          k.op, fmt::format("shape {} does not broadcast to {}", to_string(from), to_string(to)),
           {from.to_vector(), to.to_vector()});
     }
     return ViewSpec{.shape = to, .strides = broadcast_strides(from, k.in[0].strides, to)};
@@ -184,8 +184,8 @@ Tensor transpose(const Operand& x, int a, int b) {
 Tensor permute(const Operand& x, const Axes& order) {
   return call(record<ops::Permute>(), x, Attributes(order));
 }
-Tensor squeeze(const Operand& x, const Axes& axes) {
-  return call(record<ops::Squeeze>(), x, Attributes(axes));
+Tensor squeeze(const Operand& x, const AxisList& axes) {
+  return call(record<ops::Squeeze>(), x, Attributes(axes.get()));
 }
 Tensor expand_dims(const Operand& x, int axis) {
   return call(record<ops::ExpandDims>(), x, Attributes(std::int64_t{axis}));

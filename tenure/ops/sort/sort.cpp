@@ -21,9 +21,18 @@ struct SortingOp {
   static constexpr auto types = kAllTypes;
 };
 
-int axis_of(const Kernel& k, int attribute) {
-  return normalize_axis(k.attributes.integer(attribute), k.in[0].shape.size(), k.op);
+/// The only element of a tensor without axes counts as lying along axis 0.
+int axis_of(std::int64_t axis, int rank, const char* op) {
+  return normalize_axis(axis, std::max(rank, 1), op);
 }
+int axis_of(const Kernel& k, int attribute) {
+  return axis_of(k.attributes.integer(attribute), k.in[0].shape.size(), k.op);
+}
+View with_axis(View view) {
+  if (view.shape.empty()) view.shape = view.strides = {1};
+  return view;
+}
+std::int64_t size_along(const Shape& shape, int axis) { return shape.empty() ? 1 : shape[axis]; }
 Order order_of(const Kernel& k) {
   return k.attributes.flag(1) ? Order::descending : Order::ascending;
 }
@@ -54,6 +63,7 @@ void for_each_sorted(const Reference& x, int axis, bool descending, const F& f) 
 
 /// The first k elements of every row in sorted order, and their places.
 std::vector<Reference> sorted(const Reference& x, int axis, bool descending, std::int64_t k) {
+  if (x.shape.empty()) return {x, {.shape = {}, .values = {0}}};
   Shape shape = x.shape;
   shape[axis] = k;
   const auto n = static_cast<std::size_t>(count(shape));
@@ -76,7 +86,8 @@ std::vector<Sample> sort_samples() {
     return Sample{.inputs = {{.shape = shape}}, .attributes = Attributes(axis, descending)};
   };
   return {sample({5, 40}, -1, false), sample({300}, 0, true),    sample({6, 2, 3}, 0, false),
-          sample({3, 5, 2}, 1, true), sample({4, 0}, -1, false), sample({0, 4}, -1, true)};
+          sample({3, 5, 2}, 1, true), sample({4, 0}, -1, false), sample({0, 4}, -1, true),
+          sample({}, -1, false),      sample({}, 0, true)};
 }
 
 struct Sort : SortingOp {
@@ -89,14 +100,15 @@ struct Sort : SortingOp {
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static std::size_t workspace(const Kernel& k) {
-    return kernels::sort_workspace(k.in[0], axis_of(k, 0), false);
+    return kernels::sort_workspace(with_axis(k.in[0]), axis_of(k, 0), false);
   }
   static void run(const Kernel& k) {
-    kernels::sort(k.in[0], axis_of(k, 0), order_of(k), &k.out[0], nullptr, k.workspace);
+    const View out = with_axis(k.out[0]);
+    kernels::sort(with_axis(k.in[0]), axis_of(k, 0), order_of(k), &out, nullptr, k.workspace);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
-    return {sorted(in[0], axis, a.flag(1), in[0].shape[axis])[0]};
+    const int axis = axis_of(a.integer(0), in[0].shape.size(), name);
+    return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[0]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
 };
@@ -111,14 +123,15 @@ struct Argsort : SortingOp {
     return {{DType::int64, k.in[0].shape}};
   }
   static std::size_t workspace(const Kernel& k) {
-    return kernels::sort_workspace(k.in[0], axis_of(k, 0), true);
+    return kernels::sort_workspace(with_axis(k.in[0]), axis_of(k, 0), true);
   }
   static void run(const Kernel& k) {
-    kernels::sort(k.in[0], axis_of(k, 0), order_of(k), nullptr, &k.out[0], k.workspace);
+    const View out = with_axis(k.out[0]);
+    kernels::sort(with_axis(k.in[0]), axis_of(k, 0), order_of(k), nullptr, &out, k.workspace);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
-    return {sorted(in[0], axis, a.flag(1), in[0].shape[axis])[1]};
+    const int axis = axis_of(a.integer(0), in[0].shape.size(), name);
+    return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[1]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
 };
@@ -134,22 +147,26 @@ struct TopKOp : SortingOp {
     const int axis = axis_of(k, 1);
     const std::int64_t kept = k.attributes.integer(0);
     Shape shape = k.in[0].shape;
-    if (kept < 0 || kept > shape[axis]) {
+    const std::int64_t size = size_along(shape, axis);
+    if (kept < 0 || kept > size) {
       throw ValueError(
-          fmt::format("topk: an axis of size {} has no {} largest elements", shape[axis], kept));
+          fmt::format("topk: an axis of size {} has no {} largest elements", size, kept));
     }
-    shape[axis] = kept;
+    if (shape.empty() && kept == 0) {
+      throw ValueError("topk: a tensor without axes has one element, which cannot be left out");
+    }
+    if (!shape.empty()) shape[axis] = kept;
     return {{k.in[0].dtype, shape}, {DType::int64, shape}};
   }
   static std::size_t workspace(const Kernel& k) {
-    return kernels::topk_workspace(k.in[0], axis_of(k, 1), k.attributes.integer(0));
+    return kernels::topk_workspace(with_axis(k.in[0]), axis_of(k, 1), k.attributes.integer(0));
   }
   static void run(const Kernel& k) {
-    kernels::topk(k.in[0], axis_of(k, 1), k.attributes.integer(0), k.attributes.flag(2), k.out[0],
-                  k.out[1], k.workspace);
+    kernels::topk(with_axis(k.in[0]), axis_of(k, 1), k.attributes.integer(0), k.attributes.flag(2),
+                  with_axis(k.out[0]), with_axis(k.out[1]), k.workspace);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(1), in[0].shape.size(), name);
+    const int axis = axis_of(a.integer(1), in[0].shape.size(), name);
     return sorted(in[0], axis, a.flag(2), a.integer(0));
   }
   static std::vector<Sample> samples() {
@@ -158,7 +175,8 @@ struct TopKOp : SortingOp {
     };
     return {sample({3, 100}, 5, -1, true), sample({3, 100}, 90, 1, false),
             sample({7, 2, 3}, 3, 0, true), sample({4, 5}, 5, -1, false),
-            sample({4, 5}, 0, 1, true),    sample({0, 5}, 2, 1, true)};
+            sample({4, 5}, 0, 1, true),    sample({0, 5}, 2, 1, true),
+            sample({}, 1, -1, true)};
   }
 };
 

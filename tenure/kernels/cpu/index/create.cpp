@@ -22,8 +22,8 @@ T from_double(double value) {
     if (!(value > -0x1p63)) return static_cast<T>(value == value ? INT64_MIN : 0);
     if (value >= 0x1p63) return static_cast<T>(INT64_MAX);
     return static_cast<T>(static_cast<std::int64_t>(value));
-  } else if constexpr (sizeof(T) == 2) {
-    return T(static_cast<float>(value));
+  } else if constexpr (NarrowFloat<T>) {
+    return round_to<T>(value);
   } else {
     return static_cast<T>(value);
   }
@@ -31,10 +31,10 @@ T from_double(double value) {
 
 template <class T>
 T from_int(std::int64_t value) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(value);
+  if constexpr (NarrowFloat<T>) {
+    return round_to<T>(value);
   } else {
-    return from_double<T>(static_cast<double>(value));
+    return static_cast<T>(value);
   }
 }
 

@@ -140,10 +140,10 @@ void put_slice(View out, const IndexSet& set, View values, ScatterMode mode, int
 
 }  // namespace
 
-void take(const View& input, int axis, const View& indices, const View& out) {
+void take(const View& input, int axis, const View& indices, const View& out, const char* op) {
   const View in = at_least_1d(input);
   const std::int64_t size = in.shape[axis];
-  check_indices("take", indices, size);
+  check_indices(op, indices, size);
   if (out.count() == 0) return;
 
   auto positions = make_loop(in.shape, 0, axis, in.strides, Strides::filled(axis, 0));
@@ -191,8 +191,8 @@ void scatter(const View& output, int axis, const View& index_view, const View& u
              });
 }
 
-void index_gather(const View& in, std::span<const View> indices, const View& out) {
-  const IndexSet set("index", in, indices);
+void index_gather(const View& in, std::span<const View> indices, const View& out, const char* op) {
+  const IndexSet set(op, in, indices);
   if (out.count() == 0) return;
   const auto block =
       make_loop(in.shape, set.rank(), in.shape.size(), contiguous_strides(in.shape), in.strides);
@@ -200,9 +200,9 @@ void index_gather(const View& in, std::span<const View> indices, const View& out
                 [&](auto begin, auto n, auto* offsets) { set.add(begin, n, offsets); });
 }
 
-void index_put(const View& out, std::span<const View> indices, const View& values,
-               bool accumulate) {
-  const IndexSet set("index_put", out, indices);
+void index_put(const View& out, std::span<const View> indices, const View& values, bool accumulate,
+               const char* op) {
+  const IndexSet set(op, out, indices);
   internal_check(out.dtype == values.dtype, "values of the output's type");
   if (values.count() == 0) return;
   const ScatterMode mode = accumulate ? ScatterMode::add : ScatterMode::assign;

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -172,10 +173,59 @@ void narrow_from_float(DType to, const float* in, void* out, std::size_t n) {
   }
 }
 
+constexpr std::size_t kPiece = 256;
+
+/// round_to_odd of a piece, in vectors: cut where a float ends, with the last bit set if anything
+/// was cut off. Only numbers that are subnormal as floats lose more.
+void to_odd_floats(const double* in, float* out, std::size_t n) {
+  constexpr std::uint64_t cut = (std::uint64_t{1} << 29) - 1;
+  std::uint64_t tiny = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<std::uint64_t>(in[i]);
+    const std::uint64_t carry = ((bits & cut) + cut) & (cut + 1);
+    out[i] = static_cast<float>(std::bit_cast<double>((bits & ~cut) | carry));
+    const double magnitude = std::bit_cast<double>(bits & ~(std::uint64_t{1} << 63));
+    tiny |= static_cast<std::uint64_t>(magnitude < 0x1p-126) &
+            static_cast<std::uint64_t>(magnitude > 0);
+  }
+  if (tiny == 0) return;
+  for (std::size_t i = 0; i < n; ++i) out[i] = round_to_odd(in[i]);
+}
+
+void to_odd_floats(const std::int32_t* in, float* out, std::size_t n) {
+  double wide[kPiece];
+  std::copy_n(in, n, wide);
+  to_odd_floats(wide, out, n);
+}
+
+void to_odd_floats(const std::int64_t* in, float* out, std::size_t n) {
+  double wide[kPiece];
+  std::uint64_t high = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    high |= static_cast<std::uint64_t>(in[i] ^ (in[i] >> 63));
+    wide[i] = static_cast<double>(in[i]);
+  }
+  if (high >> 53 == 0) return to_odd_floats(wide, out, n);
+  for (std::size_t i = 0; i < n; ++i) out[i] = round_to_odd(in[i]);
+}
+
+/// A piece as floats; towards 16 bits as floats that round there as the elements themselves would.
+void to_floats(DType from, const void* in, bool to_narrow, float* out, std::size_t n) {
+  if (to_narrow && from == DType::float64) {
+    return to_odd_floats(static_cast<const double*>(in), out, n);
+  }
+  if (to_narrow && from == DType::int64) {
+    return to_odd_floats(static_cast<const std::int64_t*>(in), out, n);
+  }
+  if (to_narrow && from == DType::int32) {
+    return to_odd_floats(static_cast<const std::int32_t*>(in), out, n);
+  }
+  row_between(from, DType::float32)(in, out, n);
+}
+
 // 16-bit floats go through float, a tile at a time.
 void cast_elements(DType from, const void* in, DType to, void* out, std::size_t n) {
   if (!is_narrow_float(from) && !is_narrow_float(to)) return row_between(from, to)(in, out, n);
-  constexpr std::size_t kPiece = 256;
   float wide[kPiece];
   const auto* source = static_cast<const std::byte*>(in);
   auto* target = static_cast<std::byte*>(out);
@@ -184,7 +234,7 @@ void cast_elements(DType from, const void* in, DType to, void* out, std::size_t 
     if (is_narrow_float(from)) {
       widen_to_float(from, source, wide, m);
     } else {
-      row_between(from, DType::float32)(source, wide, m);
+      to_floats(from, source, is_narrow_float(to), wide, m);
     }
     if (is_narrow_float(to)) {
       narrow_from_float(to, wide, target, m);

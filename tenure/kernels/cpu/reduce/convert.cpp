@@ -55,19 +55,16 @@ HWY_EXPORT(narrow_half);
 
 namespace {
 
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 template <class To, class From>
 To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
     return x;
-  } else if constexpr (kIsHalf<From>) {
+  } else if constexpr (NarrowFloat<From>) {
     return convert<To>(static_cast<float>(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != 0;
-  } else if constexpr (kIsHalf<To>) {
-    return To(static_cast<float>(x));
+  } else if constexpr (NarrowFloat<To>) {
+    return round_to<To>(x);
   } else {
     return static_cast<To>(x);
   }
@@ -110,7 +107,7 @@ constexpr bool has_conversion() {
   constexpr DType from = dtype_of<From>();
   constexpr DType to = dtype_of<To>();
   if (from == to || to == DType::boolean) return true;
-  if (is_floating(from) != is_floating(to)) return false;
+  if (is_floating(from) != is_floating(to)) return to == DType::float64;  // means of integers
   if (is_floating(from)) return from >= DType::float32 || to >= DType::float32;
   return to == DType::int64;
 }

@@ -42,7 +42,7 @@ DType compute_type(DType in) {
   return in == DType::float16 || in == DType::bfloat16 ? DType::float32 : in;
 }
 
-DType accumulator_of(Reduction kind, DType in) {
+DType accumulator_of(Reduction kind, DType in, std::int64_t count) {
   switch (kind) {
     case Reduction::any:
     case Reduction::all:
@@ -52,6 +52,10 @@ DType accumulator_of(Reduction kind, DType in) {
       return compute_type(in);
     case Reduction::prod:
       return is_floating(in) ? DType::float64 : DType::int64;
+    case Reduction::mean:
+      if (is_floating(in)) return compute_type(in);
+      // Sums of 32 bits pass 63 only with as many terms as nobody has.
+      return in == DType::int64 || count >> 32 != 0 ? DType::float64 : DType::int64;
     default:
       return is_floating(in) ? compute_type(in) : DType::int64;
   }
@@ -123,7 +127,7 @@ void visit_floats(const char* op, DType in, const F& f) {
 
 void reduce(Reduction kind, const View& in, const Axes& axes, const View& out) {
   constexpr std::int64_t kSmall = 1 << 14;
-  const DType accumulator = accumulator_of(kind, in.dtype);
+  const DType accumulator = accumulator_of(kind, in.dtype, in.count());
   const Fold& rule = find_fold(rule_of(kind), accumulator);
 
   // All of a small contiguous tensor: no plan needed.
