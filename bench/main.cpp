@@ -36,7 +36,8 @@ int run_all(int argc, char** argv) {
   CLI::App app("Measures Tenure beside libtorch, oneDNN and the machine's limits.", "tenure_bench");
   app.add_option("groups", groups,
                  "groups to run: tiny, elementwise, matmul, reduce, memory, graph, planner")
-      ->check(CLI::IsMember({"tiny", "elementwise", "matmul", "reduce", "memory", "graph", "planner"}));
+      ->check(
+          CLI::IsMember({"tiny", "elementwise", "matmul", "reduce", "memory", "graph", "planner"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
   app.add_option("--rounds", options.rounds, "turns that each side takes")
