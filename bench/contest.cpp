@@ -106,4 +106,13 @@ std::vector<Figure> run(const Contest& contest, const Options& options) {
   return figures;
 }
 
+Figure at_most(std::string name, std::string unit, double value, double limit, std::string note) {
+  return {.name = std::move(name),
+          .unit = std::move(unit),
+          .value = value,
+          .target = fmt::format("<= {:g}", limit),
+          .met = value <= limit,
+          .note = std::move(note)};
+}
+
 }  // namespace tenure::bench

@@ -66,4 +66,7 @@ std::vector<double> median_seconds(const std::vector<Work>& works, int rounds);
 
 double median(std::vector<double> values);
 
+/// A figure without a peer that must not be above `limit`.
+Figure at_most(std::string name, std::string unit, double value, double limit, std::string note);
+
 }  // namespace tenure::bench

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::int64_t kLarge = 16 << 20;
 
-Figure limited(std::string name, std::string unit, double value, double limit, std::string note) {
-  return {.name = std::move(name),
-          .unit = std::move(unit),
-          .value = value,
-          .target = fmt::format("<= {:g}", limit),
-          .met = value <= limit,
-          .note = std::move(note)};
-}
-
 Tensor gate(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d) {
   return tanh(a * b + c) * sigmoid(d);
 }
@@ -47,7 +38,7 @@ std::vector<Figure> fused(const Options& options) {
       options);
   const MemoryRegion region;
   use(f(a, b, c, d));
-  figures.push_back(limited("its peak beyond the inputs", "bytes",
+  figures.push_back(at_most("its peak beyond the inputs", "bytes",
                             static_cast<double>(region.peak_bytes()), 4.0 * kLarge, "one output"));
   return figures;
 }
@@ -57,7 +48,7 @@ std::vector<Figure> call_cost(const Options& options) {
   const auto f = function([](const Tensor& t) { return relu(t); });
   const std::vector<double> seconds =
       median_seconds({repeat([&] { use(relu(x)); }), repeat([&] { use(f(x)); })}, options.rounds);
-  return {limited("a function of one op, over the op", "ns", (seconds[1] - seconds[0]) * 1e9, 150,
+  return {at_most("a function of one op, over the op", "ns", (seconds[1] - seconds[0]) * 1e9, 150,
                   fmt::format("{:.0f} and {:.0f} ns", seconds[1] * 1e9, seconds[0] * 1e9))};
 }
 
@@ -90,7 +81,7 @@ std::vector<Figure> compile_cost(const Options&) {
         std::chrono::steady_clock::now() - begin;
     const std::string name = fmt::format("trace and compile {} nodes", nodes);
     if (nodes == 10'000) {
-      figures.push_back(limited(name, "ms", passed.count(), 1000, ""));
+      figures.push_back(at_most(name, "ms", passed.count(), 1000, ""));
     } else {
       figures.push_back({.name = name, .unit = "ms", .value = passed.count()});
     }
@@ -116,7 +107,7 @@ std::vector<Figure> growth(const Options& options) {
   const MemoryStats before = memory();
   for (std::int64_t i = 0; i < runs; ++i) both();
   const MemoryStats after = memory();
-  return {limited(
+  return {at_most(
       "growth over session runs and function calls", "bytes",
       static_cast<double>(after.bytes - before.bytes + after.metadata_bytes -
                           before.metadata_bytes + after.reserved_bytes - before.reserved_bytes),

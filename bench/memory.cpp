@@ -12,15 +12,6 @@
 namespace tenure::bench {
 namespace {
 
-Figure at_most(std::string name, std::string unit, double value, double limit, std::string note) {
-  return {.name = std::move(name),
-          .unit = std::move(unit),
-          .value = value,
-          .target = fmt::format("<= {:g}", limit),
-          .met = value <= limit,
-          .note = std::move(note)};
-}
-
 /// The updates of the counters that one op with a new result causes from its call to its end.
 void count_one_op(mem::Tally& tally) {
   tally.allocated(Category::activation, 64);

@@ -63,13 +63,17 @@ std::int64_t share_of_thread(std::int64_t n, double cost) {
       round_up(static_cast<std::size_t>((n - 1) / threads + 1), kTile));
 }
 
+bool should_stream(std::span<const View> inputs, const View& out) {
+  const auto bytes = static_cast<std::size_t>(out.count()) * size_of(out.dtype);
+  return bytes >= kStreamFrom && std::none_of(inputs.begin(), inputs.end(), [&](const View& view) {
+           return view.data == out.data;
+         });
+}
+
 void run_elementwise(const Elementwise& op, std::span<const View> inputs, const View& out) {
   const std::int64_t n = out.count();
   if (n == 0) return;
-  const auto bytes = static_cast<std::size_t>(n) * size_of(out.dtype);
-  bool in_place = false;
-  for (const View& view : inputs) in_place |= view.data == out.data;
-  const bool stream = bytes >= kStreamFrom && !in_place;
+  const bool stream = should_stream(inputs, out);
   parallel_for(n, share_of_thread(n, op.cost), [&](std::int64_t begin, std::int64_t end) {
     run_range(op, inputs, out, begin, end, stream);
   });

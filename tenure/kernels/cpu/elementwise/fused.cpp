@@ -133,10 +133,7 @@ bool prepare(Fused& fused) {
 void run_fused(const Fused& fused, std::span<const View> inputs, const View& out) {
   const std::int64_t n = out.count();
   if (n == 0) return;
-  const auto bytes = static_cast<std::size_t>(n) * size_of(out.dtype);
-  bool in_place = false;
-  for (const View& view : inputs) in_place |= view.data == out.data;
-  const bool stream = bytes >= kStreamFrom && !in_place;
+  const bool stream = should_stream(inputs, out);
   parallel_for(n, share_of_thread(n, fused.cost), [&](std::int64_t begin, std::int64_t end) {
     run_range(fused, inputs, out, begin, end, stream);
   });
