@@ -10,7 +10,7 @@ struct Node {
   std::int64_t bytes = 0;      ///< its result
   std::int64_t workspace = 0;  ///< more that it needs while it runs
   std::int64_t cost = 0;       ///< time to compute it, in any unit
-  std::vector<int> inputs;     ///< the nodes whose results it reads
+  std::vector<int> inputs{};   ///< the nodes whose results it reads
   /// Bit i: it may compute in the memory of inputs[i], if nothing reads that result later and it is
   /// at least as large.
   std::uint32_t overwrites = 0;
