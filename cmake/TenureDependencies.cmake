@@ -4,7 +4,9 @@
 find_package(fmt REQUIRED)
 find_package(Highway REQUIRED)
 find_package(OneDNN REQUIRED)
-set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy OneDNN::dnnl)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy OneDNN::dnnl ZLIB::ZLIB PNG::PNG)
 
 if(TENURE_OPENMP)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
