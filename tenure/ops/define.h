@@ -20,6 +20,8 @@
 //   samples(), reference(...)      what the harness calls and what it expects
 //   workspace(kernel) -> bytes     optional; data_dependent, direct, draws,
 //                                  is_identity, outputs, ulp likewise
+//   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
+//   out
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls.
@@ -63,6 +65,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::is_identity; }) record.is_identity = Op::is_identity;
   if constexpr (requires { Op::draws; }) record.draws = Op::draws;
   if constexpr (requires { Op::direct; }) record.direct = &Op::direct;
+  if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;

@@ -23,6 +23,7 @@ class Operand;
 namespace tenure::ops {
 
 using kernels::View;
+struct GradientRule;
 
 /// What an op does to memory. The harness holds every op to it.
 struct MemoryEffect {
@@ -184,6 +185,8 @@ struct OpRecord {
   /// A composite is written in other ops instead of having a kernel. It leaves its operands as they
   /// are: whoever runs it uses up the moved ones.
   std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
+  /// See gradient.h. nullptr: a composite's is that of its parts; others cannot be differentiated.
+  const GradientRule* gradient = nullptr;
 
   std::vector<Sample> (*samples)() = nullptr;
   std::vector<Reference> (*reference)(const std::vector<Reference>&, const Attributes&) = nullptr;

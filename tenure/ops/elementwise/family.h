@@ -16,6 +16,7 @@
 //   apply            the functor, generic in its value type (kernels/cpu/elementwise/value-inl.h)
 //   reference        the same in long double, for the harness
 //   low, high        the range from which the harness draws inputs
+//   gradient         its rule (gradients.h), if it is differentiable
 //
 // and, inherited from Map, Float, Test or Bits, the arity, the type rule and the accepted types.
 // The file ends with the list of its ops, from which records and bodies are made, and with the
@@ -121,6 +122,7 @@ class Family {
     op.tolerance_ulp = Op::ulp;
     op.elementwise = &e;
     op.samples = samples<Op>;
+    if constexpr (requires { Op::gradient; }) op.gradient = Op::gradient;
   }
 
   std::vector<ElementwiseRecord> elementwise_;

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+// Note: gradient rules
+//
+// A rule says how the gradient of a call's outputs becomes that of its inputs. It is written over
+// public ops, so it works in every mode: eager, under another tape (higher order), in graphs and in
+// traces. A rule reads only data that it declares: `needs[i]` names what the gradient of input i
+// reads, and a tape holds nothing else. Where a fused op does the work of several, add a record for
+// it, with a rule of its own.
+//
+//   static void gradient_of_tanh(Backward& b) {
+//     b.results[0] = tanh_gradient(std::move(b.gradients[0]), std::move(b.outputs[0]));
+//   }
+//   static constexpr GradientRule gradient{.needs = {{.outputs = 1}}, .run = gradient_of_tanh};
+//
+// What a rule is done with it moves into its last op: that computes in place where nobody else
+// holds the data. A tape that will run the rule again keeps handles of its own.
+
+/// One call seen from behind.
+struct Backward {
+  const OpRecord& op;
+  /// With data where the rule needs it; else an empty handle. Of a number, too: see input().
+  std::span<Tensor> inputs;
+  std::span<Tensor> outputs;
+  /// Of the outputs, at least one of them with data; an empty handle is a zero.
+  std::span<Tensor> gradients;
+  /// Type and shape of every input.
+  std::span<const Spec> specs;
+  /// The inputs that were numbers; empty if none was.
+  std::span<const std::optional<Scalar>> numbers;
+  const Attributes& attributes;
+  /// Whether the gradient of input i is asked for.
+  std::span<const bool> wanted;
+  /// Where the call stands.
+  Site site;
+  /// The rule writes what is wanted here; an empty handle is a zero.
+  std::span<Tensor> results;
+
+  bool wants(std::size_t i) const { return wanted[i]; }
+  /// Input i, to read: a tensor or a number.
+  Operand input(std::size_t i) const {
+    if (!numbers.empty() && numbers[i]) return number(*numbers[i]);
+    return {std::as_const(inputs[i]), site};
+  }
+
+ private:
+  Operand number(const Scalar& scalar) const {
+    switch (scalar.kind) {
+      case Scalar::Kind::boolean:
+        return {scalar.integer != 0, site};
+      case Scalar::Kind::integer:
+        return {scalar.integer, site};
+      case Scalar::Kind::floating:
+        break;
+    }
+    return {scalar.floating, site};
+  }
+};
+
+struct GradientRule {
+  /// Bit i: the data of input (output) i.
+  struct Needs {
+    std::uint32_t inputs = 0;
+    std::uint32_t outputs = 0;
+  };
+  static constexpr std::size_t kNeeds = 4;
+
+  /// What the gradient of each input reads; the last holds for all further inputs.
+  std::array<Needs, kNeeds> needs{};
+  /// nullptr: the gradient is zero wherever there is one, as of floor().
+  void (*run)(Backward&) = nullptr;
+
+  constexpr const Needs& needs_of(std::size_t input) const {
+    return needs[input < kNeeds ? input : kNeeds - 1];
+  }
+};
+
+/// Of ops that are constant almost everywhere.
+inline constexpr GradientRule kZeroGradient{};
+
+/// What a tape may have to hold for the op: "input 1, output 0", "nothing", ...
+std::string describe_saved(const OpRecord& op);
+
+/// Undoes broadcasting and conversion: sums `gradient`, moved in, to the shape of input i and casts
+/// it to its type.
+Tensor to_input(const Backward& b, std::size_t i, Tensor gradient);
+
+}  // namespace tenure::ops
