@@ -52,6 +52,12 @@ Plan make_plan(const View& a, const View& b, const View& out) {
   g.b_row = b.strides[b.shape.size() - 2];
   g.b_column = b.strides.back();
   g.c_row = g.n;
+  tidy_strides(g.k, g.n, g.b_row, g.b_column);
+  if (rank == 2) {
+    tidy_strides(g.m, g.k, g.a_row, g.a_column);
+    return plan;
+  }
+
   const auto leading = [](const View& view) {
     View batch = view;
     for (int i = 0; i < 2; ++i) {
@@ -83,7 +89,6 @@ Plan make_plan(const View& a, const View& b, const View& out) {
     plan.size = 1;
   }
   tidy_strides(g.m, g.k, g.a_row, g.a_column);
-  tidy_strides(g.k, g.n, g.b_row, g.b_column);
   return plan;
 }
 
