@@ -23,8 +23,8 @@ ARROWS = {
     "graph": ["ops", "planner"],
     "autograd": ["ops", "eager", "graph"],
     "nn": ["autograd"],
-    "data": ["tensor"],
-    "io": ["nn", "graph"],
+    "data": ["io"],
+    "io": ["ops"],
     "profile": ["memory", "graph"],
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+
 #include "tenure/base/units.h"
 
 namespace tenure {
@@ -93,6 +95,17 @@ GraphError::GraphError(const std::string& problem, Site site)
 
 LeakError::LeakError(const std::string& text, std::vector<Growth> growing)
     : Error(text), growing_(std::move(growing)) {}
+
+FileError::FileError(std::string_view action, const std::string& path, int code)
+    : Error(
+          fmt::format("cannot {} \"{}\": {}", action, path, std::generic_category().message(code))),
+      path_(path),
+      code_(code) {}
+
+FormatError::FormatError(const std::string& path, std::uint64_t offset, const std::string& problem)
+    : Error(fmt::format("\"{}\", byte {}: {}", path, offset, problem)),
+      path_(path),
+      offset_(offset) {}
 
 InternalError::InternalError(const std::string& problem, Site site)
     : Error(fmt::format("internal error at {}: {}; please report it", to_string(site), problem)) {}

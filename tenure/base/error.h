@@ -196,6 +196,34 @@ class LeakError : public Error {
   std::vector<Growth> growing_;
 };
 
+/// The system would not open, read, write or rename a file.
+class FileError : public Error {
+ public:
+  /// `action` as in "cannot open"; `code` is the system's number, as in errno.
+  FileError(std::string_view action, const std::string& path, int code);
+
+  const std::string& path() const { return path_; }
+  int code() const { return code_; }
+
+ private:
+  std::string path_;
+  int code_;
+};
+
+/// A file is not what its format promises: cut short, damaged, hostile, or of another kind.
+class FormatError : public Error {
+ public:
+  FormatError(const std::string& path, std::uint64_t offset, const std::string& problem);
+
+  const std::string& path() const { return path_; }
+  /// The byte of the file that `problem` is about.
+  std::uint64_t offset() const { return offset_; }
+
+ private:
+  std::string path_;
+  std::uint64_t offset_;
+};
+
 /// A promise Tenure makes to itself was broken: a bug of the library, never of its user.
 class InternalError : public Error {
  public:

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/json_reader.h"
 #include "tenure/planner/cycle.h"
 #include "tenure/planner/formats.h"
-#include "tenure/planner/formats/json_reader.h"
 
 namespace tenure::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "tenure/planner/formats/json_reader.h"
+#include "tenure/base/json_reader.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "tenure/base/error.h"
 
-namespace tenure::planner {
+namespace tenure {
 namespace {
 
 void append_utf8(std::string& text, unsigned code) {
@@ -114,9 +114,12 @@ std::string JsonReader::read_string(const char* what) {
     }
     if (text_[at_] != 'u') fail(line_, fmt::format("`\\{}` means nothing in a string", text_[at_]));
     unsigned code = hex();
-    if (code >> 10 == 0x36 && text_.substr(at_ + 1, 2) == "\\u") {
-      at_ += 2;
-      code = 0x10000 + ((code & 0x3ff) << 10 | (hex() & 0x3ff));
+    if (code >> 11 == 0x1b) {  // half of a character
+      const bool is_first = code >> 10 == 0x36 && text_.substr(at_ + 1, 2) == "\\u";
+      if (is_first) at_ += 2;
+      const unsigned second = is_first ? hex() : 0;
+      if (second >> 10 != 0x37) fail(line_, "`\\u` has half of a character");
+      code = 0x10000 + ((code & 0x3ff) << 10 | (second & 0x3ff));
     }
     append_utf8(result, code);
   }
@@ -196,9 +199,26 @@ void JsonReader::skip_value() {
   } while (!open.empty());
 }
 
+std::string json_string(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    constexpr std::string_view kFrom = "\"\\\b\f\n\r\t";
+    constexpr std::string_view kTo = "\"\\bfnrt";
+    if (const std::size_t i = kFrom.find(c); i != std::string_view::npos) {
+      result += '\\';
+      result += kTo[i];
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
 void JsonReader::expect_end() {
   peek();
   if (at_ != text_.size()) fail_here(fmt::format("after the last bracket comes {}", next_text()));
 }
 
-}  // namespace tenure::planner
+}  // namespace tenure

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
-namespace tenure::planner {
+namespace tenure {
+
+/// `text` in quotes, with what JSON has no letters for escaped.
+std::string json_string(std::string_view text);
 
 /// Reads a JSON text from front to back, a value at a time. It knows the line of everything, which
 /// a tree of parsed values does not, so that errors about what a value means can name it too.
@@ -43,6 +48,8 @@ class JsonReader {
 
   /// Of what comes next.
   int line();
+  /// Bytes read so far.
+  std::size_t offset() const { return at_; }
   [[noreturn]] void fail(int line, const std::string& problem) const;
 
  private:
@@ -60,4 +67,4 @@ class JsonReader {
   int line_ = 1;
 };
 
-}  // namespace tenure::planner
+}  // namespace tenure

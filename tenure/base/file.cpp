@@ -1,0 +1,155 @@
+#include "tenure/base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "tenure/base/error.h"
+
+namespace tenure {
+namespace {
+
+/// Calls `f` until no signal interrupts it.
+template <class F>
+auto uninterrupted(const F& f) {
+  auto result = f();
+  while (result == -1 && errno == EINTR) result = f();
+  return result;
+}
+
+/// What a path names in the end, so that a link to a file stays one.
+std::string followed(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) throw FileError("follow the link", path, error.value());
+  return target.string();
+}
+
+/// On the disk, and not only in the system's memory.
+bool sync(int descriptor) {
+  return uninterrupted([&] { return fsync(descriptor); }) == 0;
+}
+
+int open_file(const std::string& path, int flags, mode_t mode = 0) {
+  return uninterrupted([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string path)
+    : path_(std::move(path)),
+      // Else the opening of a pipe would wait for its writer.
+      descriptor_(open_file(path_, O_RDONLY | O_NONBLOCK)) {
+  if (descriptor_ == -1) throw FileError("open", path_, errno);
+  struct stat status {};
+  int problem = fstat(descriptor_, &status) == 0 ? 0 : errno;
+  if (problem == 0 && !S_ISREG(status.st_mode)) problem = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+  if (problem != 0) {
+    close(descriptor_);
+    throw FileError("read", path_, problem);
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+InputFile::~InputFile() { close(descriptor_); }
+
+void InputFile::read_at(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    if (offset >= size_) {
+      throw FormatError(path_, size_,
+                        fmt::format("the file ends, and {} more bytes are expected", to.size()));
+    }
+    // The system moves at most 2 GiB in one call.
+    const std::size_t step = std::min<std::size_t>(to.size(), std::size_t{1} << 30);
+    const ssize_t got = uninterrupted(
+        [&] { return pread(descriptor_, to.data(), step, static_cast<off_t>(offset)); });
+    if (got == -1) throw FileError("read", path_, errno);
+    if (got == 0) throw FormatError(path_, offset, "the file became shorter while it was read");
+    to = to.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+MappedFile::MappedFile(const InputFile& file) {
+  if (file.size() == 0) return;
+  const auto size = static_cast<std::size_t>(file.size());
+  // Writable, as tensors are: a page that is written to becomes a copy of this process's.
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                            file.descriptor(), 0);
+  if (memory == MAP_FAILED) throw FileError("map", file.path(), errno);
+  bytes_ = {static_cast<std::byte*>(memory), size};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
+  struct stat status {};
+  const bool exists = stat(path_.c_str(), &status) == 0;
+  // Renaming over a device or a pipe would remove it.
+  if (exists && !S_ISREG(status.st_mode)) {
+    throw FileError("replace", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
+  }
+  static std::atomic<unsigned> number{0};
+  const std::filesystem::path place(path_);
+  do {
+    const std::string name =
+        fmt::format(".{}.tmp-{}-{}", place.filename().string(), getpid(), number.fetch_add(1));
+    temporary_ = (place.parent_path() / name).string();
+    descriptor_ = open_file(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
+  } while (descriptor_ == -1 && errno == EEXIST);
+  if (descriptor_ == -1) throw FileError("write", path_, errno);
+  // Rights that cannot be kept are no reason to keep the data from the disk.
+  if (exists) static_cast<void>(fchmod(descriptor_, status.st_mode & 07777));
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ == -1) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+void AtomicFile::put(std::uint64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::size_t step = std::min<std::size_t>(bytes.size(), std::size_t{1} << 30);
+    const ssize_t put = uninterrupted(
+        [&] { return pwrite(descriptor_, bytes.data(), step, static_cast<off_t>(offset)); });
+    if (put == -1) throw FileError("write", path_, errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    offset += static_cast<std::uint64_t>(put);
+  }
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  put(size_, bytes);
+  size_ += bytes.size();
+}
+
+void AtomicFile::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+  internal_check(offset + bytes.size() <= size_, "only what was written is overwritten");
+  put(offset, bytes);
+}
+
+void AtomicFile::commit() {
+  if (!sync(descriptor_)) throw FileError("write", path_, errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError("replace", path_, errno);
+  close(std::exchange(descriptor_, -1));
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  const int opened = open_file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  const bool is_safe = opened != -1 && (sync(opened) || errno == EINVAL);  // some have no such sync
+  const int problem = errno;
+  if (opened != -1) close(opened);
+  if (!is_safe) throw FileError("have the new name on the disk of", path_, problem);
+}
+
+}  // namespace tenure

@@ -1,0 +1,194 @@
+#include "tenure/base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+#include "tenure/base/error.h"
+#include "tests/support/expect.h"
+#include "tests/support/scratch.h"
+
+namespace tenure {
+namespace {
+
+using test::expect_throws;
+using test::read_file;
+using test::Scratch;
+
+void replace(const std::string& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// No file of this process may grow past a size while it lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(InputFile, ReadsAnyPart) {
+  const Scratch scratch;
+  const InputFile file(scratch.file("a", "0123456789"));
+  EXPECT_EQ(file.size(), 10u);
+  std::string text(4, ' ');
+  file.read_at(3, std::as_writable_bytes(std::span(text)));
+  EXPECT_EQ(text, "3456");
+  expect_throws<FormatError>([&] { file.read_at(7, std::as_writable_bytes(std::span(text))); },
+                             {"/a\", byte 10: the file ends, and 1 more bytes are expected"});
+}
+
+TEST(InputFile, SaysWhyItCannotOpen) {
+  const Scratch scratch;
+  expect_throws<FileError>([&] { InputFile(scratch / "none"); },
+                           {"cannot open", "/none\": No such file or directory"});
+  expect_throws<FileError>([&] { InputFile(scratch / ""); }, {"Is a directory"});
+  expect_throws<FileError>([] { InputFile("/dev/null"); }, {"cannot read \"/dev/null\""});
+  ASSERT_EQ(mkfifo((scratch / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(InputFile(scratch / "pipe"), FileError);
+  try {
+    InputFile(scratch / "none");
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.code(), ENOENT);
+    EXPECT_EQ(error.path(), scratch / "none");
+  }
+}
+
+TEST(InputFile, NoticesThatAFileBecameShorter) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "0123456789");
+  const InputFile file(path);
+  ASSERT_EQ(truncate(path.c_str(), 5), 0);
+  std::string text(8, ' ');
+  expect_throws<FormatError>([&] { file.read_at(0, std::as_writable_bytes(std::span(text))); },
+                             {"byte 5: the file became shorter while it was read"});
+}
+
+TEST(MappedFile, WritesStayInTheProcess) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "0123456789");
+  const MappedFile mapped{InputFile(path)};
+  ASSERT_EQ(mapped.bytes().size(), 10u);
+  mapped.bytes()[0] = std::byte{'x'};
+  EXPECT_EQ(read_file(path), "0123456789");
+  EXPECT_TRUE(MappedFile(InputFile(scratch.file("empty", ""))).bytes().empty());
+}
+
+TEST(AtomicFile, ReplacesAsAWhole) {
+  const Scratch scratch;
+  const std::string path = scratch / "a";
+  replace(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("new and longer");
+    file.overwrite(0, std::as_bytes(std::span("N", 1)));
+    EXPECT_EQ(read_file(path), "old");
+    file.commit();
+    EXPECT_EQ(read_file(path), "New and longer");
+  }
+  EXPECT_EQ(scratch.size(), 1) << "nothing is left beside it";
+}
+
+TEST(AtomicFile, DropsWhatIsNotCommitted) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "old");
+  { AtomicFile(path).write("new"); }
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(scratch.size(), 1);
+}
+
+TEST(AtomicFile, ADiskThatFillsUpAtAnyByteLosesNothing) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "old");
+  const std::string text = "the new content, in three writes";
+  for (rlim_t limit = 0; limit < text.size(); ++limit) {
+    const FileLimit full(limit);
+    try {
+      AtomicFile file(path);
+      file.write(text.substr(0, 5));
+      file.write(text.substr(5, 15));
+      file.write(text.substr(20));
+      file.commit();
+      FAIL() << "limit " << limit;
+    } catch (const FileError& error) {
+      EXPECT_EQ(error.code(), EFBIG);
+      EXPECT_EQ(error.path(), path);
+    }
+    EXPECT_EQ(read_file(path), "old");
+    EXPECT_EQ(scratch.size(), 1);
+  }
+  const FileLimit enough(text.size());
+  replace(path, text);
+  EXPECT_EQ(read_file(path), text);
+}
+
+TEST(AtomicFile, AKilledProgramLeavesTheOldOrTheNew) {
+  const Scratch scratch;
+  const std::string path = scratch / "a";
+  const std::string a(300'000, 'a');
+  const std::string b(200'000, 'b');
+  replace(path, a);
+  bool has_seen_b = false;
+  for (int round = 0; round < 60 || !has_seen_b; ++round) {  // each may live a little longer
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+      for (int i = 0;; ++i) replace(path, i % 2 == 0 ? b : a);
+    }
+    usleep(static_cast<useconds_t>(173 * round % (100 + 50 * round)));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    const std::string now = read_file(path);
+    has_seen_b = has_seen_b || now == b;
+    ASSERT_TRUE(now == a || now == b) << now.size() << " bytes in round " << round;
+  }
+}
+
+TEST(AtomicFile, KeepsRightsAndLinks) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  ASSERT_EQ(symlink("a", (scratch / "link").c_str()), 0);
+  replace(scratch / "link", "new");
+  EXPECT_EQ(read_file(path), "new");
+  struct stat status {};
+  ASSERT_EQ(lstat((scratch / "link").c_str(), &status), 0);
+  EXPECT_TRUE(S_ISLNK(status.st_mode));
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+TEST(AtomicFile, RefusesWhatIsNoFile) {
+  const Scratch scratch;
+  expect_throws<FileError>([] { AtomicFile("/dev/full"); }, {"cannot replace \"/dev/full\""});
+  expect_throws<FileError>([&] { AtomicFile(scratch / ""); }, {"Is a directory"});
+  expect_throws<FileError>([&] { AtomicFile(scratch / "none/a"); },
+                           {"cannot write", "No such file or directory"});
+  ASSERT_EQ(symlink("nowhere", (scratch / "link").c_str()), 0);
+  expect_throws<FileError>([&] { AtomicFile(scratch / "link"); }, {"cannot follow the link"});
+}
+
+}  // namespace
+}  // namespace tenure
