@@ -18,7 +18,7 @@
 //                                  the input's storage, if it can
 //   expand(operands, attributes)   instead of all three: the op in terms of other ops
 //   samples(), reference(...)      what the harness calls and what it expects
-//   workspace(kernel) -> bytes     optional; data_dependent, direct, draws,
+//   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
 //                                  is_identity, outputs, ulp likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //   out
@@ -65,6 +65,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::is_identity; }) record.is_identity = Op::is_identity;
   if constexpr (requires { Op::draws; }) record.draws = Op::draws;
   if constexpr (requires { Op::direct; }) record.direct = &Op::direct;
+  if constexpr (requires { Op::flops; }) record.flops = Op::flops;
   if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;

@@ -179,6 +179,9 @@ struct OpRecord {
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
   const DirectKernel* direct = nullptr;
+  /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
+  /// whichever are more. See cost.h.
+  double (*flops)(const Kernel&) = nullptr;
   /// Of a random op: how many counters it takes off a generator. Its last two attributes are the
   /// seed and where they begin.
   std::uint64_t (*draws)(const Attributes&) = nullptr;

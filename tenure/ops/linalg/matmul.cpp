@@ -90,6 +90,9 @@ struct Matmul {
     const View b = as_matrix(k.in[1], 1);
     kernels::matmul(a, b, output_of(a, b, k), k.workspace);
   }
+  static double flops(const Kernel& k) {
+    return 2.0 * static_cast<double>(k.out[0].count()) * static_cast<double>(k.in[0].shape.back());
+  }
   /// Two small matrices. What it does not take, or is wrong, goes the general way.
   static bool infer_direct(const Look& a, const Look& b, Shape& shape) {
     if (a.shape.size() != 2 || b.shape.size() != 2 || a.dtype != b.dtype) return false;
