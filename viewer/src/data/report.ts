@@ -1,0 +1,162 @@
+import { orderBy } from './order.ts';
+
+export type Column = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
+
+export interface Site {
+  file: string;
+  line: number;
+  text?: string;
+}
+
+export interface PlanBuffer {
+  name: string;
+  offset: number;
+  bytes: number;
+  first: number;
+  last: number;
+  op?: number;
+  site?: number;
+}
+
+export interface Plan {
+  name: string;
+  predicted: number;
+  measured: number | null;
+  arena: number;
+  steps: number;
+  buffers: PlanBuffer[];
+}
+
+/** A line that `tenure leaks` found growing: bytes and tensors per step. */
+export interface Growth {
+  site: number;
+  op: number;
+  bytes: number;
+  tensors: number;
+  first: number;
+  last: number;
+}
+
+/** As in FORMAT.md. */
+export interface Header {
+  version: number;
+  program: string;
+  created: string;
+  duration_ns: number;
+  strings: string[];
+  sites: Site[];
+  scopes: string[];
+  ops: string[];
+  op_counts?: { calls: number[]; reused: number[]; viewed: number[] };
+  categories: string[];
+  dtypes: string[];
+  threads: string[];
+  steps: number[];
+  growth: Growth[];
+  plans: Plan[];
+  series?: { name: string; t: string; v: string }[];
+  marks?: { t_ns: number; text: string }[];
+  notes?: string[];
+  columns: {
+    name: string;
+    type: 'u8' | 'u16' | 'u32' | 'i32' | 'f64';
+    offset: number;
+    length: number;
+    delta?: boolean;
+  }[];
+}
+
+/** One row per storage, ascending by birth; `death` is Infinity for what lives at the end. */
+export interface Rows {
+  count: number;
+  birth: Float64Array;
+  death: Float64Array;
+  bytes: Float64Array;
+  address: Float64Array;
+  idle: Float64Array;
+  category: Column;
+  op: Column;
+  site: Column;
+  scope: Column;
+  thread: Column;
+  dtype: Column;
+  shape: Column;
+  holders: Column;
+  name: Column;
+  disposedSite: Column;
+}
+
+/** Births and deaths in the order of time: event e is of row `of[e] >> 1`, a birth if odd. */
+export interface Events {
+  time: Float64Array;
+  of: Uint32Array;
+}
+
+export class Report {
+  readonly events: Events;
+  /** The last moment: nothing is known after it. */
+  readonly end: number;
+
+  constructor(
+    readonly header: Header,
+    readonly rows: Rows,
+    readonly columns: Map<string, Column>,
+  ) {
+    this.events = mergeEvents(rows);
+    const { time } = this.events;
+    this.end = Math.max(header.duration_ns, time.length > 0 ? time[time.length - 1] : 0, 1);
+  }
+
+  siteName(site: number): string {
+    const at = this.header.sites[site];
+    return at?.file ? `${at.file}:${at.line}` : 'unknown';
+  }
+
+  /** Calls `visit` for each row that is live at `t`. */
+  forEachLive(t: number, visit: (row: number) => void): void {
+    const { birth, death, count } = this.rows;
+    for (let row = 0; row < count && birth[row] <= t; row++) {
+      if (death[row] > t) visit(row);
+    }
+  }
+}
+
+/** At equal times what dies goes first, so that a buffer's successor does not count twice. */
+function mergeEvents(rows: Rows): Events {
+  const deaths = orderBy(rows.death);
+  let dying = deaths.length;
+  while (dying > 0 && rows.death[deaths[dying - 1]] === Infinity) dying--;
+
+  const total = rows.count + dying;
+  const time = new Float64Array(total);
+  const of = new Uint32Array(total);
+  let born = 0;
+  let died = 0;
+  for (let e = 0; e < total; e++) {
+    const row = died < dying ? deaths[died] : -1;
+    const dies =
+      row >= 0 && row < born && (born === rows.count || rows.death[row] <= rows.birth[born]);
+    if (dies) {
+      time[e] = rows.death[row];
+      of[e] = row * 2;
+      died++;
+    } else {
+      time[e] = rows.birth[born];
+      of[e] = born * 2 + 1;
+      born++;
+    }
+  }
+  return { time, of };
+}
+
+/** The first index whose value is not below `value`. */
+export function lowerBound(sorted: ArrayLike<number>, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

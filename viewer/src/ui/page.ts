@@ -1,0 +1,133 @@
+import type { FlameMetric } from '../data/flame.ts';
+import { type GroupBy, Grouping } from '../data/grouping.ts';
+import { Levels } from '../data/levels.ts';
+import type { Report } from '../data/report.ts';
+import type { RowFilter, Selection } from '../data/select.ts';
+import { type Palette, paletteOf } from './colors.ts';
+
+export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans'] as const;
+export type Tab = (typeof TABS)[number];
+
+/** What the reader has chosen; every view draws itself from this. */
+export interface State {
+  window: readonly [number, number];
+  cursor: number;
+  row: number | null; // the chosen storage
+  group: number | null; // the group to bring out
+  groupBy: GroupBy;
+  tab: Tab;
+  metric: FlameMetric;
+  filter: RowFilter;
+  text: string;
+  only: Selection['only'];
+  isDark: boolean;
+}
+
+/** A part of the page. `render` is called after a change of state, once a frame at most. */
+export interface View {
+  element: HTMLElement;
+  render(): void;
+}
+
+/** The report, what was chosen, and what several views derive from both. */
+export class Page {
+  readonly peakTime: number;
+  readonly peak: number;
+  state: State;
+  palette: Palette;
+  private readonly groupings = new Map<GroupBy, Grouping>();
+  private readonly views: View[] = [];
+  private isScheduled = false;
+
+  constructor(
+    readonly report: Report,
+    isDark: boolean,
+  ) {
+    const total = new Levels(report, new Uint8Array(report.rows.count), 1);
+    this.peak = total.peak;
+    this.peakTime = total.peakTime;
+    this.palette = paletteOf(isDark);
+    this.state = {
+      window: [0, report.end],
+      cursor: this.peakTime,
+      row: null,
+      group: null,
+      groupBy: 'category',
+      tab: 'flame',
+      metric: 'peak',
+      filter: 'all',
+      text: '',
+      only: null,
+      isDark,
+    };
+  }
+
+  add(view: View): void {
+    this.views.push(view);
+  }
+
+  set(change: Partial<State>): void {
+    if (change.groupBy !== undefined && change.groupBy !== this.state.groupBy) {
+      change = { group: null, ...change };
+    }
+    this.state = { ...this.state, ...change };
+    if (this.palette.isDark !== this.state.isDark) this.palette = paletteOf(this.state.isDark);
+    this.schedule();
+  }
+
+  schedule(): void {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => {
+      this.isScheduled = false;
+      for (const view of this.views) view.render();
+    });
+  }
+
+  get grouping(): Grouping {
+    const by = this.state.groupBy;
+    let grouping = this.groupings.get(by);
+    if (!grouping) {
+      grouping = new Grouping(this.report, by, this.peakTime);
+      this.groupings.set(by, grouping);
+    }
+    return grouping;
+  }
+
+  groupColor(group: number): string {
+    const { grouping, palette } = this;
+    return grouping.isOther(group) ? palette.other : palette.groups[group % palette.groups.length];
+  }
+
+  /** Shows [t0, t1], moved and shrunk so far that it lies within the recording. */
+  zoomTo(t0: number, t1: number): void {
+    const { end } = this.report;
+    const span = Math.min(end, Math.max(t1 - t0, Math.min(10, end)));
+    const middle = (t0 + t1) / 2;
+    const start = Math.min(Math.max(0, middle - span / 2), end - span);
+    this.set({ window: [start, start + span] });
+  }
+
+  zoomBy(factor: number, around: number): void {
+    const [t0, t1] = this.state.window;
+    this.zoomTo(around - (around - t0) * factor, around + (t1 - around) * factor);
+  }
+
+  panBy(part: number): void {
+    const [t0, t1] = this.state.window;
+    const shift = (t1 - t0) * part;
+    const { end } = this.report;
+    const kept = Math.min(Math.max(shift, -t0), end - t1);
+    this.set({ window: [t0 + kept, t1 + kept] });
+  }
+
+  /** Sets the cursor, and moves the window if it would not show it. */
+  lookAt(t: number): void {
+    const moment = Math.min(Math.max(t, 0), this.report.end);
+    const [t0, t1] = this.state.window;
+    this.set({ cursor: moment });
+    if (moment < t0 || moment > t1) {
+      this.zoomTo(moment - (t1 - t0) / 2, moment + (t1 - t0) / 2);
+    }
+  }
+}

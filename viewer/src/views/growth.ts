@@ -1,0 +1,126 @@
+import { type StepLevels, stepLevels } from '../data/summary.ts';
+import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
+import type { Page, View } from '../ui/page.ts';
+import type { Tooltip } from '../ui/tooltip.ts';
+import { bytesText, countText, timeText } from '../ui/units.ts';
+import { drawByteAxis, FONT, type Plot } from './axes.ts';
+
+const MARGIN = { left: 72, right: 12, top: 14, bottom: 24 };
+
+/** What is live at each step mark, as the change since the first; what growing lines hold stands out. */
+export class GrowthView implements View {
+  private readonly canvas = h('canvas', { role: 'img', class: 'growth-canvas' });
+  private readonly list = h('div', { class: 'growth-list' });
+  readonly controls = h('div', { class: 'row muted' });
+  readonly element = h('div', { class: 'fill growth' }, [h('div', { class: 'fill' }, this.canvas), this.list]);
+  private readonly levels: StepLevels;
+  private plot: Plot = { left: 0, top: 0, width: 1, height: 1 };
+
+  constructor(
+    private readonly page: Page,
+    private readonly tooltip: Tooltip,
+  ) {
+    this.levels = stepLevels(page.report);
+    this.canvas.addEventListener('pointermove', (event) => this.hover(event));
+    this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
+    this.canvas.addEventListener('click', (event) => {
+      const step = this.stepAt(event.offsetX);
+      if (step !== null) page.lookAt(page.report.header.steps[step]);
+    });
+    this.list.replaceChildren(...this.lines());
+    const { growth } = page.report.header;
+    this.controls.append(growth.length > 0
+      ? `change of live bytes since the first step; of it, ${countText(growth.length)} growing line${growth.length > 1 ? 's' : ''}`
+      : 'change of live bytes since the first step; no line grows');
+  }
+
+  private stepAt(x: number): number | null {
+    const count = this.levels.total.length;
+    const step = Math.floor(((x - this.plot.left) / this.plot.width) * count);
+    return step >= 0 && step < count ? step : null;
+  }
+
+  private hover(event: MouseEvent): void {
+    const step = this.stepAt(event.offsetX);
+    if (step === null) return this.tooltip.hide();
+    const { report } = this.page;
+    const { growth, steps } = report.header;
+    this.tooltip.show(event, `step ${step}   ${timeText(steps[step])}`, [
+      { label: 'live', value: bytesText(this.levels.total[step]) },
+      ...growth.slice(0, 8).map(({ site }, i) => ({
+        label: baseName(report.siteName(site)),
+        value: bytesText(this.levels.ofGrowth[i][step]),
+        color: this.page.palette.warning,
+      })),
+    ]);
+  }
+
+  private lines(): Node[] {
+    const { page } = this;
+    const { report } = page;
+    const { growth, sites, ops } = report.header;
+    return growth.map(({ site, op, bytes, tensors, first, last }) =>
+      h('button', { type: 'button', class: 'growth-row' }, [
+        h('span', { class: 'number warning' }, `+${bytesText(bytes)} a step`),
+        h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
+        h('span', { class: 'muted' }, `+${Number(tensors.toFixed(2))} tensors a step, steps ${first} to ${last}`),
+        sites[site]?.text ? h('code', {}, visible(sites[site].text.trim())) : null,
+      ], { click: () => page.set({ tab: 'tensors', only: { site, op }, filter: 'never disposed', text: '' }) }));
+  }
+
+  render(): void {
+    const { page } = this;
+    const { palette } = page;
+    if (page.state.tab !== 'growth') return;
+    const surface = surfaceOf(this.canvas);
+    if (!surface) return;
+    const { context, width, height } = surface;
+    const { total, ofGrowth } = this.levels;
+    if (total.length === 0) {
+      context.font = FONT;
+      context.fillStyle = palette.muted;
+      context.fillText('The recording has no step marks: call step() at the end of each iteration.', 12, 24);
+      return;
+    }
+    const plot = this.plot = {
+      left: MARGIN.left,
+      top: MARGIN.top,
+      width: Math.max(1, width - MARGIN.left - MARGIN.right),
+      height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+    };
+    const change = total.map((level) => level - total[0]);
+    const low = change.reduce((least, each) => Math.min(least, each), 0) * 1.06;
+    const high = change.reduce((most, each) => Math.max(most, each), 1) * 1.06;
+    const yOf = (bytes: number) => plot.top + plot.height * (1 - (bytes - low) / (high - low));
+    drawByteAxis(context, plot, low, high, palette);
+    const bars = Math.min(total.length, Math.floor(plot.width / 2));
+    const barWidth = plot.width / bars;
+    for (let bar = 0; bar < bars; bar++) {
+      const step = Math.floor((bar * total.length) / bars);
+      const x = plot.left + bar * barWidth;
+      const growing = ofGrowth.reduce((sum, levels) => sum + levels[step] - levels[0], 0);
+      const gap = barWidth > 4 ? 1 : 0;
+      context.fillStyle = palette.other;
+      context.fillRect(x, yOf(change[step]), barWidth - gap, yOf(0) - yOf(change[step]));
+      context.fillStyle = palette.warning;
+      const part = barWidth > 8 ? 0.5 : 1;
+      context.fillRect(x, yOf(growing), (barWidth - gap) * part, yOf(0) - yOf(growing));
+    }
+    this.drawSteps(context, total.length);
+    this.canvas.setAttribute('aria-label', `Change of live bytes over ${total.length} steps, from ` +
+      `${bytesText(total[0])} at the first to ${bytesText(total[total.length - 1])} at the last.`);
+  }
+
+  private drawSteps(context: CanvasRenderingContext2D, count: number): void {
+    const { plot } = this;
+    const every = Math.max(1, Math.ceil((count * 70) / plot.width));
+    context.font = FONT;
+    context.textAlign = 'center';
+    context.textBaseline = 'top';
+    context.fillStyle = this.page.palette.muted;
+    for (let step = 0; step < count; step += every) {
+      context.fillText(`step ${step}`, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
+    }
+  }
+}
+

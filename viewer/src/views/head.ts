@@ -1,0 +1,89 @@
+import { h, visible } from '../ui/dom.ts';
+import type { Page, View } from '../ui/page.ts';
+import { bytesText, countText, timeText } from '../ui/units.ts';
+
+interface Figure {
+  label: string;
+  value: string;
+  isWarning?: boolean;
+  click?: () => void;
+}
+
+/** The bar on top: what was recorded, its main figures, and the switches. */
+export class Head implements View {
+  private readonly theme = h('button', { type: 'button', class: 'icon', title: 'Dark or light (t)' });
+  readonly element: HTMLElement;
+
+  constructor(
+    private readonly page: Page,
+    showHelp: () => void,
+  ) {
+    const { header } = page.report;
+    this.theme.addEventListener('click', () => page.set({ isDark: !page.state.isDark }));
+    const help = h('button', { type: 'button', class: 'icon', title: 'Keys and help (?)', 'aria-label': 'Help' }, '?', {
+      click: showHelp,
+    });
+    const notes = (header.notes ?? []).map((note) => h('p', { class: 'note', role: 'alert' }, visible(note)));
+    this.element = h('header', {}, [
+      h('div', { class: 'bar' }, [
+        h('h1', {}, 'Tenure'),
+        h('span', { class: 'program', title: visible(header.program) }, visible(header.program)),
+        h('span', { class: 'muted created' }, visible(header.created.replace('T', ' ').replace('Z', ' UTC'))),
+        h('span', { class: 'spacer' }),
+        h('div', { class: 'figures' }, this.figures().map(drawFigure)),
+        this.theme,
+        help,
+      ]),
+      ...notes,
+    ]);
+  }
+
+  private figures(): Figure[] {
+    const { page } = this;
+    const { report } = page;
+    const { rows, header } = report;
+    let liveBytes = 0;
+    let live = 0;
+    for (let row = 0; row < rows.count; row++) {
+      if (rows.death[row] !== Infinity) continue;
+      liveBytes += rows.bytes[row];
+      live++;
+    }
+    const growth = header.growth.reduce((sum, { bytes }) => sum + bytes, 0);
+    return [
+      { label: 'peak', value: bytesText(page.peak), click: () => page.lookAt(page.peakTime) },
+      {
+        label: 'at the end',
+        value: bytesText(liveBytes),
+        click: () => page.set({ cursor: report.end, tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
+      },
+      {
+        label: 'never disposed',
+        value: countText(live),
+        click: () => page.set({ tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
+      },
+      { label: 'allocations', value: countText(rows.count), click: () => page.set({ tab: 'sites' }) },
+      ...(header.steps.length > 0
+        ? [{
+            label: 'per step',
+            value: growth > 0 ? `+${bytesText(growth)}` : 'steady',
+            isWarning: growth > 0,
+            click: () => page.set({ tab: 'growth' }),
+          }]
+        : []),
+      { label: 'recorded', value: timeText(report.end), click: () => page.zoomTo(0, report.end) },
+    ];
+  }
+
+  render(): void {
+    const { isDark } = this.page.state;
+    document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light';
+    this.theme.textContent = isDark ? '\u263c' : '\u263e';
+    this.theme.setAttribute('aria-label', isDark ? 'Use the light theme' : 'Use the dark theme');
+  }
+}
+
+function drawFigure({ label, value, isWarning, click }: Figure): HTMLElement {
+  const content = [h('span', { class: 'muted' }, label), h('span', { class: `number${isWarning ? ' warning' : ''}` }, value)];
+  return h('button', { type: 'button', class: 'figure' }, content, click ? { click } : {});
+}

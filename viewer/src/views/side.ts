@@ -1,0 +1,153 @@
+import { baseName, h, visible } from '../ui/dom.ts';
+import type { Page, View } from '../ui/page.ts';
+import { bytesText, countText, timeText } from '../ui/units.ts';
+
+const LARGEST = 40;
+
+/** The panel at the right: the moment under the cursor, and the chosen tensor. */
+export class Side implements View {
+  private readonly moment = h('section', { class: 'moment', 'aria-label': 'The chosen moment' });
+  private readonly tensor = h('section', { class: 'tensor', 'aria-label': 'The chosen tensor' });
+  readonly element = h('aside', { class: 'side' }, [this.moment, this.tensor]);
+  private shown: unknown[] = [];
+
+  constructor(private readonly page: Page) {}
+
+  render(): void {
+    const { cursor, row, group, groupBy, isDark } = this.page.state;
+    const wanted = [cursor, row, group, groupBy, isDark];
+    if (wanted.every((value, i) => value === this.shown[i]) && this.shown.length > 0) return;
+    this.shown = wanted;
+    this.renderMoment();
+    this.tensor.replaceChildren(...(row === null ? this.largest() : this.details(row)));
+  }
+
+  private renderMoment(): void {
+    const { page } = this;
+    const { cursor, group: chosen } = page.state;
+    const levels = page.grouping.levels.at(cursor);
+    const total = levels.reduce((sum, level) => sum + level, 0);
+    const isPeak = cursor === page.peakTime;
+    const rows = page.grouping.names.map((name, group) => {
+      const swatch = h('i', { class: 'swatch' });
+      swatch.style.background = page.groupColor(group);
+      const bar = h('b', { class: 'bar' });
+      bar.style.width = `${total > 0 ? (100 * levels[group]) / total : 0}%`;
+      bar.style.background = page.groupColor(group);
+      return h(
+        'button',
+        {
+          type: 'button',
+          class: 'legend-row',
+          'aria-pressed': String(chosen === group),
+          title: visible(name),
+        },
+        [swatch, h('span', { class: 'name' }, visible(shortName(name))),
+          h('span', { class: 'number' }, bytesText(levels[group])), bar],
+        { click: () => page.set({ group: chosen === group ? null : group }) },
+      );
+    });
+    this.moment.replaceChildren(
+      h('h2', {}, [
+        isPeak ? 'At the peak' : 'At the cursor',
+        h('span', { class: 'number muted' }, timeText(cursor)),
+      ]),
+      h('div', { class: 'total number' }, `${bytesText(total)} live`),
+      h('div', { class: 'legend' }, rows),
+    );
+  }
+
+  /** What is live at the cursor, largest first. */
+  private largest(): Node[] {
+    const { page } = this;
+    const { rows, header } = page.report;
+    const { group } = page.state;
+    const { groupOf } = page.grouping;
+    const top: number[] = [];
+    let count = 0;
+    page.report.forEachLive(page.state.cursor, (row) => {
+      if (group !== null && groupOf[row] !== group) return;
+      count++;
+      if (top.length === LARGEST && rows.bytes[row] <= rows.bytes[top[LARGEST - 1]]) return;
+      let at = top.length;
+      while (at > 0 && rows.bytes[top[at - 1]] < rows.bytes[row]) at--;
+      top.splice(at, 0, row);
+      if (top.length > LARGEST) top.pop();
+    });
+    const items = top.map((row) => {
+      const swatch = h('i', { class: 'swatch' });
+      swatch.style.background = page.groupColor(groupOf[row]);
+      const title = header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
+      return h('button', { type: 'button', class: 'tensor-row' }, [
+        swatch,
+        h('span', { class: 'name' }, visible(title)),
+        h('span', { class: 'muted name' }, visible(baseName(page.report.siteName(rows.site[row])))),
+        h('span', { class: 'number' }, bytesText(rows.bytes[row])),
+      ], { click: () => page.set({ row }) });
+    });
+    return [
+      h('h2', {}, ['Largest', h('span', { class: 'number muted' }, `${countText(count)} live`)]),
+      h('div', { class: 'largest' }, items),
+    ];
+  }
+
+  private details(row: number): Node[] {
+    const { page } = this;
+    const { report } = page;
+    const { rows, header } = report;
+    const text = (id: number) => header.strings[id] ?? '';
+    const death = rows.death[row];
+    const life = Math.min(death, report.end) - rows.birth[row];
+    const disposed = rows.disposedSite[row];
+    const idle = rows.idle[row];
+    const op = header.ops[rows.op[row]] ?? '';
+    const facts: [string, string, string?][] = [
+      ['bytes', `${bytesText(rows.bytes[row])}  (${countText(rows.bytes[row])})`],
+      ['category', header.categories[rows.category[row]] ?? ''],
+      ['scope', header.scopes[rows.scope[row]] ?? ''],
+      ['thread', header.threads[rows.thread[row]] || `thread ${rows.thread[row]}`],
+      ['created', `${timeText(rows.birth[row])} by ${op}`, report.siteName(rows.site[row])],
+      death === Infinity
+        ? ['disposed', 'never: live at the end']
+        : ['disposed', `${timeText(death)}, after ${timeText(life)}`,
+            disposed >= 0 ? report.siteName(disposed) : 'its last handle went'],
+      ['last used', idle > 0 ? `${timeText(life - idle)} after its creation; then idle for ${timeText(idle)}` : 'until its end'],
+      ['holders', text(rows.holders[row])],
+      ['address', rows.address[row] >= 0 ? `+0x${rows.address[row].toString(16)}` : ''],
+    ];
+    const list = h('dl', {}, facts.filter(([, value]) => value !== '').flatMap(([name, value, more]) => [
+      h('dt', {}, name),
+      h('dd', {}, [visible(value), more ? h('code', { title: visible(more) }, visible(more)) : null]),
+    ]));
+    const source = header.sites[rows.site[row]]?.text;
+    const button = (label: string, click: () => void) =>
+      h('button', { type: 'button', class: 'quiet' }, label, { click });
+    return [
+      h('h2', {}, [
+        visible(text(rows.name[row]) || op || 'storage'),
+        h('button', { type: 'button', class: 'quiet', 'aria-label': 'Back to the list' }, 'list', {
+          click: () => page.set({ row: null }),
+        }),
+      ]),
+      h('div', { class: 'shape number' },
+        visible(`${header.dtypes[rows.dtype[row]] ?? ''}${text(rows.shape[row])}`)),
+      source ? h('pre', { class: 'source' }, visible(source.trim())) : h('span'),
+      list,
+      h('div', { class: 'actions' }, [
+        button('zoom to its life', () => {
+          page.zoomTo(rows.birth[row] - life * 0.1, rows.birth[row] + life * 1.1);
+        }),
+        button('all of this line', () => {
+          page.set({ tab: 'tensors', only: { site: rows.site[row] }, filter: 'all', text: '' });
+        }),
+        button('on the map', () => page.set({ tab: 'map' })),
+      ]),
+    ];
+  }
+}
+
+/** Sites lose their folders, scopes all but the last two parts. */
+function shortName(name: string): string {
+  const parts = name.split('/');
+  return parts.length <= 2 ? name : `\u2026/${parts.slice(-2).join('/')}`;
+}

@@ -1,0 +1,207 @@
+import type { LevelColumns } from '../data/levels.ts';
+import { stepLevels } from '../data/summary.ts';
+import { h, surfaceOf, visible } from '../ui/dom.ts';
+import { listenToGestures, type TimeAxis } from '../ui/gestures.ts';
+import type { Page, View } from '../ui/page.ts';
+import type { Tooltip } from '../ui/tooltip.ts';
+import { bytesText, timeText } from '../ui/units.ts';
+import { drawByteAxis, drawHaloed, drawTimeAxis, FONT, type Plot } from './axes.ts';
+import { drawFlags, drawSeries, drawSteps } from './timeline_marks.ts';
+
+const MARGIN = { left: 72, right: 12, top: 20, bottom: 24 };
+
+/** Live bytes over time, stacked by group. */
+export class Timeline implements View {
+  readonly canvas = h('canvas', { tabindex: 0, role: 'img', class: 'timeline-canvas' });
+  readonly element = h('div', { class: 'timeline' }, this.canvas);
+  private plot: Plot = { left: 0, top: 0, width: 1, height: 1 };
+  private shown: LevelColumns | null = null;
+  private scale = 1; // bytes at the top
+  private range: readonly [number, number] | null = null;
+  private readonly steps;
+
+  constructor(
+    private readonly page: Page,
+    private readonly tooltip: Tooltip,
+  ) {
+    this.steps = stepLevels(page.report);
+    listenToGestures(this.canvas, {
+      axis: () => this.axis(),
+      zoom: (factor, around) => page.zoomBy(factor, around),
+      pan: (span) => page.panBy(span / (page.state.window[1] - page.state.window[0])),
+      select: (t0, t1) => page.zoomTo(t0, t1),
+      selecting: (range) => {
+        this.range = range;
+        page.schedule();
+      },
+      click: (event) => {
+        page.set({
+          cursor: this.axis().timeAt(event.offsetX),
+          metric: page.state.metric === 'peak' ? 'cursor' : page.state.metric,
+          group: this.groupAt(event.offsetX, event.offsetY),
+        });
+      },
+      hover: (event) => this.hover(event),
+    });
+    this.canvas.addEventListener('dblclick', () => page.zoomTo(0, page.report.end));
+  }
+
+  private axis(): TimeAxis {
+    const [t0, t1] = this.page.state.window;
+    const perPixel = (t1 - t0) / this.plot.width;
+    return {
+      timeAt: (x) => Math.min(t1, Math.max(t0, t0 + (x - this.plot.left) * perPixel)),
+      spanOf: (pixels) => pixels * perPixel,
+    };
+  }
+
+  private columnAt(x: number): number {
+    const width = this.shown?.width ?? 1;
+    const column = Math.floor(((x - this.plot.left) / this.plot.width) * width);
+    return Math.min(Math.max(column, 0), width - 1);
+  }
+
+  /** Which group's area is at this point. */
+  private groupAt(x: number, y: number): number | null {
+    if (!this.shown) return null;
+    const column = this.columnAt(x);
+    let bytes = (1 - (y - this.plot.top) / this.plot.height) * this.scale;
+    for (let group = 0; group < this.shown.groups; group++) {
+      bytes -= this.shown.levels[column * this.shown.groups + group];
+      if (bytes < 0) return group;
+    }
+    return null;
+  }
+
+  private hover(event: MouseEvent | null): void {
+    const { shown, page } = this;
+    if (!event || !shown || shown.total.length === 0) return this.tooltip.hide();
+    const column = this.columnAt(event.offsetX);
+    const pointed = this.groupAt(event.offsetX, event.offsetY);
+    const { names } = page.grouping;
+    const lines = names
+      .map((name, group) => ({ name, group, bytes: shown.levels[column * shown.groups + group] }))
+      .filter((each) => each.bytes > 0)
+      .sort((a, b) => Number(b.group === pointed) - Number(a.group === pointed) || b.bytes - a.bytes)
+      .slice(0, 8)
+      .map(({ name, group, bytes }) => ({
+        label: group === pointed ? `${name}  \u2190` : name,
+        value: bytesText(bytes),
+        color: page.groupColor(group),
+      }));
+    const moment = timeText(this.axis().timeAt(event.offsetX));
+    this.tooltip.show(event, `${moment}   ${bytesText(shown.total[column])} live`, lines);
+  }
+
+  render(): void {
+    const surface = surfaceOf(this.canvas);
+    if (!surface) return;
+    const { context, width, height, ratio } = surface;
+    const { page } = this;
+    const { palette, report, state, grouping } = page;
+    const [t0, t1] = state.window;
+    this.plot = {
+      left: MARGIN.left,
+      top: MARGIN.top,
+      width: Math.max(1, width - MARGIN.left - MARGIN.right),
+      height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+    };
+    const { plot } = this;
+    const columns = Math.max(1, Math.round(plot.width * ratio));
+    this.shown = grouping.levels.columns(t0, t1, columns);
+    let highest = 1;
+    for (const total of this.shown.total) highest = Math.max(highest, total);
+    this.scale = highest * 1.06;
+
+    drawByteAxis(context, plot, 0, this.scale, palette);
+    drawTimeAxis(context, plot, t0, t1, palette);
+    const xOf = (t: number) => plot.left + ((t - t0) / (t1 - t0)) * plot.width;
+    const yOf = (bytes: number) => plot.top + plot.height * (1 - bytes / this.scale);
+    drawSteps(context, plot, report.header.steps, xOf, palette);
+    this.drawStack(context, this.shown, yOf);
+
+    context.save();
+    context.beginPath();
+    context.rect(plot.left, 0, plot.width, height);
+    context.clip();
+    drawSeries(context, report, xOf, yOf, plot, palette);
+    drawFlags(context, report, this.steps, xOf, yOf, plot, palette);
+    this.drawPeak(context, xOf, yOf);
+    this.drawChoice(context, xOf);
+    context.restore();
+
+    const label = `Live bytes from ${timeText(t0)} to ${timeText(t1)} by ${state.groupBy}, at most ` +
+      `${bytesText(highest)}. Cursor at ${timeText(state.cursor)}. Arrow keys move, plus and minus zoom.`;
+    this.canvas.setAttribute('aria-label', visible(label));
+  }
+
+  private drawStack(
+    context: CanvasRenderingContext2D,
+    shown: LevelColumns,
+    yOf: (bytes: number) => number,
+  ): void {
+    const { plot, page } = this;
+    const { width, groups, levels } = shown;
+    const base = new Float64Array(width);
+    const step = plot.width / width;
+    for (let group = 0; group < groups; group++) {
+      context.beginPath();
+      for (let i = 0; i < width; i++) {
+        const y = yOf(base[i] + levels[i * groups + group]);
+        context.lineTo(plot.left + i * step, y);
+        context.lineTo(plot.left + (i + 1) * step, y);
+      }
+      for (let i = width - 1; i >= 0; i--) {
+        const y = yOf(base[i]);
+        context.lineTo(plot.left + (i + 1) * step, y);
+        context.lineTo(plot.left + i * step, y);
+        base[i] += levels[i * groups + group];
+      }
+      context.globalAlpha = page.state.group === null || page.state.group === group ? 1 : 0.22;
+      context.fillStyle = page.groupColor(group);
+      context.fill();
+    }
+    context.globalAlpha = 1;
+  }
+
+  private drawPeak(
+    context: CanvasRenderingContext2D,
+    xOf: (t: number) => number,
+    yOf: (bytes: number) => number,
+  ): void {
+    const { page, plot } = this;
+    if (page.peak === 0) return;
+    const x = xOf(page.peakTime);
+    const y = Math.max(plot.top, yOf(page.peak));
+    context.fillStyle = page.palette.text;
+    context.beginPath();
+    context.arc(x, y, 3, 0, 2 * Math.PI);
+    context.fill();
+    context.font = FONT;
+    context.textBaseline = 'bottom';
+    context.textAlign = x > plot.left + plot.width - 120 ? 'right' : 'left';
+    const shift = context.textAlign === 'left' ? 7 : -7;
+    drawHaloed(context, `peak ${bytesText(page.peak)}`, x + shift, y - 1, page.palette);
+  }
+
+  private drawChoice(context: CanvasRenderingContext2D, xOf: (t: number) => number): void {
+    const { page, plot } = this;
+    const { palette, state, report } = page;
+    context.fillStyle = palette.accent;
+    if (state.row !== null) {
+      const left = xOf(report.rows.birth[state.row]);
+      const right = xOf(Math.min(report.rows.death[state.row], report.end));
+      context.fillRect(left, plot.top + plot.height - 1, Math.max(2, right - left), 4);
+      context.globalAlpha = 0.12;
+      context.fillRect(left, plot.top, Math.max(2, right - left), plot.height);
+      context.globalAlpha = 1;
+    }
+    context.fillRect(Math.round(xOf(state.cursor)), plot.top - 6, 1, plot.height + 6);
+    if (this.range) {
+      const [left, right] = this.range.map(xOf);
+      context.globalAlpha = 0.2;
+      context.fillRect(left, plot.top, right - left, plot.height);
+      context.globalAlpha = 1;
+    }
+  }
+}

@@ -1,0 +1,173 @@
+// A made-up training run for tests and measurements: layers, steps, a pool with best fit, and a
+// line that leaks if asked. The same seed gives the same report.
+
+const FILES = ['src/model/attention.cpp', 'src/model/mlp.cpp', 'src/train.cpp', 'src/loss.cpp', 'src/data/batch.cpp'];
+const OPS = ['matmul', 'add', 'softmax', 'relu', 'layer_norm', 'transpose', 'mul', 'sum', 'concat', 'cast',
+  'gelu', 'take', 'full', 'uniform', 'exp', 'sub'];
+
+function random(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 4294967296;
+  };
+}
+
+/** First fit over a list of free pieces, so that the map looks like that of a pool. */
+class Pool {
+  free = [{ at: 0, size: 2 ** 40 }];
+  take(size) {
+    const piece = this.free.find((each) => each.size >= size);
+    const { at } = piece;
+    piece.at += size;
+    piece.size -= size;
+    return at;
+  }
+  give(at, size) {
+    let i = this.free.findIndex((piece) => piece.at > at);
+    if (i < 0) i = this.free.length;
+    const before = this.free[i - 1];
+    const after = this.free[i];
+    if (before && before.at + before.size === at) {
+      before.size += size;
+      if (after && before.at + before.size === after.at) {
+        before.size += after.size;
+        this.free.splice(i, 1);
+      }
+    } else if (after && at + size === after.at) {
+      after.at = at;
+      after.size += size;
+    } else {
+      this.free.splice(i, 0, { at, size });
+    }
+    this.free = this.free.filter((piece) => piece.size > 0);
+  }
+}
+
+export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = true, seed = 1 } = {}) {
+  const next = random(seed);
+  const pool = new Pool();
+  const strings = ['', '[32, 512]', '[512, 512]', '[32, 8, 64, 64]', '[512]', '[32, 1000]', '[]',
+    'user src/train.cpp:40', 'tape; user src/train.cpp:52', 'optimizer', 'user src/train.cpp:88'];
+  const sites = [];
+  for (const file of FILES) {
+    for (let line = 12; line < 100; line += 9) sites.push({ file, line, text: `  auto h = step_${line}(x);` });
+  }
+  const scopes = ['', 'step', 'data'];
+  for (let layer = 0; layer < layers; layer++) {
+    scopes.push(`model/block${layer}/attention`, `model/block${layer}/mlp`);
+  }
+  scopes.push('loss', 'optimizer');
+  const rows = [];
+  let now = 0;
+  const allocate = (bytes, category, op, site, scope, shape, name = 0) => {
+    now += 200 + Math.floor(next() * 1500);
+    const size = Math.ceil(bytes / 64) * 64;
+    rows.push({ birth: now, death: Infinity, bytes, address: pool.take(size), size, category, op, site, scope,
+      shape, name, disposed: -1, used: now, thread: category === 4 ? 1 : 0 });
+    return rows[rows.length - 1];
+  };
+  const release = (row, disposed = -1) => {
+    now += 60 + Math.floor(next() * 300);
+    row.death = now;
+    row.disposed = disposed;
+    pool.give(row.address, row.size);
+  };
+
+  const parameters = [];
+  for (let layer = 0; layer < layers; layer++) {
+    for (let part = 0; part < 2; part++) {
+      strings.push(`block${layer}.w${part}`);
+      parameters.push(allocate(512 * 256 * 4, 0, 13, 2 + part, 3 + layer * 2 + part, 2, strings.length - 1));
+    }
+  }
+  for (const { scope } of parameters) allocate(512 * 256 * 4, 2, 12, 30, scope, 2);
+
+  const marks = [];
+  const shapes = [[1, 262144], [3, 1048576], [1, 524288], [4, 65536], [1, 786432]];
+  for (let step = 0; step < steps; step++) {
+    const batch = allocate(32 * 512 * 4, 5, 11, 46, 2, 1);
+    const saved = [];
+    for (let layer = 0; layer < layers; layer++) {
+      for (let i = 0; i < opsPerLayer; i++) {
+        const [shape, bytes] = shapes[i % shapes.length];
+        const scope = 3 + layer * 2 + (i * 2 >= opsPerLayer ? 1 : 0);
+        const row = allocate(Math.floor(bytes * (0.6 + 0.8 * next())), 3, i % OPS.length, (i * 3 + (scope % 2) * 11) % 22, scope, shape);
+        if (i % 3 === 2) {
+          const workspace = allocate(bytes / 2, 4, 0, 5, scope, shape);
+          release(workspace);
+        }
+        if (i % 2 === 0) saved.push(row);
+        else release(row, 8);
+      }
+    }
+    const logits = allocate(32 * 1000 * 4, 3, 2, 35, scopes.length - 2, 5);
+    const gradients = [];
+    for (let layer = layers - 1; layer >= 0; layer--) {
+      gradients.push(allocate(512 * 256 * 4, 1, 0, 14, 3 + layer * 2, 2), allocate(512 * 256 * 4, 1, 6, 17, 4 + layer * 2, 2));
+      for (const row of saved.splice(-Math.ceil(opsPerLayer / 2))) {
+        row.used = now;
+        release(row);
+      }
+    }
+    for (const gradient of gradients) release(gradient, 28);
+    release(logits, 27);
+    now += 20000; // the batch waits for nobody
+    release(batch, 29);
+    if (leaks && step > 1) allocate(48 * 1024, 3, 7, 24, 1, 6);
+    marks.push((now += 5000));
+  }
+  now += 10000;
+
+  const column = (Type, of) => Type.from(rows, of);
+  const header = {
+    version: 1, program: 'train --steps 24 --layers 6', created: '2026-01-31T12:00:00Z', duration_ns: now,
+    strings, sites, scopes, ops: OPS,
+    op_counts: { calls: OPS.map(() => 100), reused: OPS.map((_, i) => i * 7), viewed: OPS.map((_, i) => (i === 5 ? 90 : 0)) },
+    categories: ['parameter', 'gradient', 'optimizer', 'activation', 'workspace', 'cache'],
+    dtypes: ['float32', 'int64'], threads: ['main', ''], steps: marks,
+    growth: leaks && steps > 3 ? [{ site: 24, op: 7, bytes: 48 * 1024, tensors: 1, first: 2, last: steps - 1 }] : [],
+    plans: [plan('forward(float32[32, 512])', 14, next), plan('loss(float32[32, 1000])', 6, next, 4096)],
+    series: [{ name: 'reserved', t: 'reserved_t', v: 'reserved_v' }],
+    marks: [], notes: [],
+  };
+  const most = rows.reduce((top, row) => Math.max(top, row.address + row.size), 0);
+  const columns = {
+    birth_ns: column(Float64Array, (row) => row.birth),
+    life_ns: column(Float64Array, (row) => row.death - row.birth),
+    bytes: column(Float64Array, (row) => row.bytes),
+    address: column(Float64Array, (row) => row.address),
+    idle_ns: column(Float64Array, (row) => Math.min(row.death, now) - Math.max(row.used, Math.min(row.death, now) * 0.999)),
+    category: column(Uint8Array, (row) => row.category),
+    op: column(Uint16Array, (row) => row.op),
+    site: column(Uint16Array, (row) => row.site),
+    scope: column(Uint16Array, (row) => row.scope),
+    thread: column(Uint8Array, (row) => row.thread),
+    dtype: column(Uint8Array, () => 0),
+    shape: column(Uint16Array, (row) => row.shape),
+    name: column(Uint32Array, (row) => row.name),
+    holders: column(Uint16Array, (row) => 7 + (row.category % 4)),
+    disposed_site: column(Int32Array, (row) => row.disposed),
+    reserved_t: Float64Array.from([0, now * 0.02, now * 0.05]),
+    reserved_v: Float64Array.from([most * 0.5, most * 0.8, most]),
+  };
+  return { header, columns };
+}
+
+function plan(name, count, next, surplus = 0) {
+  const buffers = [];
+  const pool = new Pool();
+  const live = [];
+  for (let step = 0; step < count; step++) {
+    for (const each of live.filter(({ last }) => last < step)) {
+      pool.give(each.offset, each.bytes);
+      live.splice(live.indexOf(each), 1);
+    }
+    const bytes = 1024 * (8 + Math.floor(next() * 56));
+    const buffer = { name: `%${step}`, offset: pool.take(bytes), bytes, first: step, last: Math.min(count - 1, step + 1 + Math.floor(next() * 3)), op: step % OPS.length, site: step };
+    buffers.push(buffer);
+    live.push(buffer);
+  }
+  const arena = buffers.reduce((top, { offset, bytes }) => Math.max(top, offset + bytes), 0);
+  return { name, predicted: arena, measured: arena + surplus, arena, steps: count, buffers };
+}
