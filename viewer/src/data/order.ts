@@ -41,7 +41,7 @@ function compare(a: number, b: number): number {
 /** Unsigned words that order as the numbers do: negative ones inverted, others above them. */
 function sortableBits(keys: Float64Array): { low: Uint32Array; high: Uint32Array } {
   const count = keys.length;
-  const bits = new Uint32Array(keys.slice().buffer);
+  const bits = new Uint32Array(keys.map((key) => key + 0).buffer); // -0 becomes 0, its equal
   const low = new Uint32Array(count);
   const high = new Uint32Array(count);
   for (let i = 0; i < count; i++) {

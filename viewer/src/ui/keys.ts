@@ -3,6 +3,7 @@ import { lowerBound } from '../data/report.ts';
 import { type Page, TABS } from './page.ts';
 
 export interface KeyTargets {
+  isHelpOpen: () => boolean;
   toggleHelp: () => void;
   focusSearch: () => void;
 }
@@ -16,6 +17,8 @@ export function listenToKeys(page: Page, targets: KeyTargets): void {
       if (event.key === 'Escape') field.blur();
       return;
     }
+    // An open dialog has its own Escape.
+    if (targets.isHelpOpen() && event.key !== '?') return;
     if (press(page, targets, event)) event.preventDefault();
   });
 }

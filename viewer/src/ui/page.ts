@@ -81,6 +81,7 @@ export class Page {
     requestAnimationFrame(() => {
       this.isScheduled = false;
       for (const view of this.views) view.render();
+      if (performance.getEntriesByName('interactive').length === 0) performance.mark('interactive');
     });
   }
 

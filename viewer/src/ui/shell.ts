@@ -62,6 +62,7 @@ export function showPage(page: Page): void {
   for (const view of [head, timeline, overview, side, lower, ...Object.values(panels)]) page.add(view);
   page.add({ element: groups.element, render: () => groups.show(page.state.groupBy) });
   listenToKeys(page, {
+    isHelpOpen: () => help.element.open,
     toggleHelp: () => help.toggle(),
     focusSearch: () => {
       if (!panels[page.state.tab].focusSearch) {

@@ -20,7 +20,7 @@ export function bytesText(bytes: number): string {
 export function timeText(ns: number): string {
   const size = Math.abs(ns);
   const unit = TIME_UNITS.find((each) => size >= each.size) ?? TIME_UNITS[3];
-  return `${digits(ns / unit.size)} ${unit.name}`;
+  return `${unit.size === 1 ? trimmed(ns, 1) : digits(ns / unit.size)} ${unit.name}`;
 }
 
 export function countText(count: number): string {

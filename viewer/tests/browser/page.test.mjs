@@ -1,0 +1,193 @@
+// The built page in Chromium: it opens, answers to pointer and keys, and filters.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Browser, settled } from '../browser.mjs';
+import { makePage } from '../page.mjs';
+import { synthesize } from '../synthetic.mjs';
+
+let browser;
+const small = synthesize();
+const html = makePage(small.header, small.columns);
+before(async () => { browser = await Browser.start(); });
+after(() => browser.stop());
+
+const shown = (page) => page.locator('.timeline-canvas').getAttribute('aria-label');
+const text = (page, selector) => page.locator(selector).first().innerText();
+
+async function press(page, ...keys) {
+  for (const key of keys) await page.keyboard.press(key);
+  await settled(page);
+}
+
+test('opens without errors and asks for nothing else', async () => {
+  const page = await browser.open(html);
+  assert.deepEqual(page.problems, []);
+  assert.equal(page.requests.filter((url) => !url.startsWith('data:')).length, 1);
+  assert.match(await text(page, '.program'), /train --steps 24/);
+  assert.match(await text(page, '.figures'), /peak\s+24\.0 MiB/);
+  assert.match(await shown(page), /from 0 ns to 2\.38 ms by category, at most 24\.0 MiB/);
+  await page.close();
+});
+
+test('wheel, drag and keys move the window', async () => {
+  const page = await browser.open(html);
+  const whole = await shown(page);
+  await page.locator('.timeline-canvas').hover({ position: { x: 400, y: 100 } });
+  await page.mouse.wheel(0, -400);
+  await settled(page);
+  const zoomed = await shown(page);
+  assert.notEqual(zoomed, whole);
+  await page.mouse.down();
+  await page.mouse.move(300, 200, { steps: 4 });
+  await page.mouse.up();
+  await settled(page);
+  const moved = await shown(page);
+  assert.notEqual(moved, zoomed);
+  await press(page, '0');
+  assert.equal(await shown(page), whole);
+  await press(page, '+', '+');
+  assert.notEqual(await shown(page), whole);
+  await press(page, 'ArrowLeft', '-', '-');
+  assert.equal(await shown(page), whole);
+
+  await page.keyboard.down('Shift');
+  await page.mouse.move(200, 200);
+  await page.mouse.down();
+  await page.mouse.move(300, 200, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up('Shift');
+  await settled(page);
+  assert.match(await shown(page), /from 336 µs to 598 µs/);
+  await page.locator('.timeline-canvas').dblclick({ position: { x: 500, y: 100 } });
+  await settled(page);
+  assert.match(await shown(page), /from 0 ns to 2\.38 ms/);
+  await page.close();
+});
+
+test('hover tells the levels, a click chooses the moment and the group', async () => {
+  const page = await browser.open(html);
+  await page.locator('.timeline-canvas').hover({ position: { x: 600, y: 200 } });
+  assert.match(await text(page, '.tooltip'), /live[\s\S]*parameter/);
+  assert.match(await text(page, '.moment'), /At the peak/);
+  await page.locator('.timeline-canvas').click({ position: { x: 600, y: 230 } });
+  await settled(page);
+  assert.match(await text(page, '.moment'), /At the cursor/);
+  assert.equal(await page.locator('.legend-row[aria-pressed=true]').innerText().then((name) => name.split('\n')[0]), 'parameter');
+  assert.match(await text(page, '.tensor'), /Largest\s+12 live/);
+  await press(page, 'p');
+  assert.match(await text(page, '.moment'), /At the peak/);
+  await page.close();
+});
+
+test('a tensor shows what is known of it', async () => {
+  const page = await browser.open(html);
+  await press(page, 'Escape');
+  await page.getByRole('button', { name: /block0\.w0/ }).click();
+  await settled(page);
+  const details = await text(page, '.tensor');
+  for (const fact of ['float32[512, 512]', 'auto h = step_30(x);', 'parameter', 'model/block0/attention',
+    'by uniform', 'src/model/attention.cpp:30', 'never: live at the end', 'user src/train.cpp:40']) {
+    assert.ok(details.includes(fact), `${fact} in ${details}`);
+  }
+  await page.getByRole('button', { name: 'all of this line' }).click();
+  await settled(page);
+  assert.match(await text(page, '.panel-controls'), /6 of 1,534/);
+  await page.close();
+});
+
+test('tables sort and filter', async () => {
+  const page = await browser.open(html);
+  await press(page, '3');
+  const cells = async (column) => page.locator('.table-row').evaluateAll((rows, index) =>
+    rows.map((row) => row.children[index].textContent), column);
+  assert.equal((await cells(3))[0], '1.39 MiB');
+  await page.getByRole('columnheader', { name: 'bytes' }).getByRole('button').click();
+  await settled(page);
+  assert.equal((await cells(3))[0], '38.5 KiB');
+  assert.equal(await page.getByRole('columnheader', { name: 'bytes' }).getAttribute('aria-sort'), 'ascending');
+  await page.getByRole('columnheader', { name: 'op', exact: true }).getByRole('button').click();
+  await settled(page);
+  assert.equal((await cells(0))[0], 'add');
+
+  await press(page, '/');
+  await page.keyboard.type('layer_norm block2');
+  await settled(page);
+  const ops = await cells(0);
+  assert.ok(ops.length > 5 && ops.every((op) => op === 'layer_norm'), String(ops));
+  await press(page, 'Escape', 'Escape');
+  await page.getByRole('button', { name: 'never disposed', exact: true }).click();
+  await settled(page);
+  assert.match(await text(page, '.panel-controls'), /46 of 1,534/);
+  await page.locator('.table-body').focus();
+  await press(page, 'ArrowDown', 'ArrowDown', 'Enter');
+  assert.equal(await page.locator('.table-row[aria-selected=true]').count(), 1);
+
+  await press(page, '5');
+  await page.getByRole('row', { name: /softmax/ }).click();
+  await settled(page);
+  assert.match(await text(page, '.chip'), /softmax/);
+  await page.close();
+});
+
+test('growth and plans are told', async () => {
+  const page = await browser.open(html);
+  assert.match(await text(page, '.figures'), /per step\s+\+48 KiB/);
+  await press(page, '7');
+  assert.match(await text(page, '.growth-list'), /\+48 KiB a step[\s\S]*sum src\/train\.cpp:48/);
+  await press(page, '8');
+  assert.match(await text(page, '.plan-list'), /as predicted[\s\S]*\+4 KiB against the plan/);
+  await page.locator('.map-canvas').hover({ position: { x: 100, y: 280 } });
+  assert.match(await text(page, '.tooltip'), /%0 matmul/);
+  await page.close();
+});
+
+test('the map tells and chooses storages', async () => {
+  const page = await browser.open(html);
+  await press(page, '2');
+  await page.locator('.map-canvas').click({ position: { x: 600, y: 290 } });
+  await settled(page);
+  assert.match(await text(page, '.tensor'), /block1\.w0/);
+  await page.close();
+});
+
+test('the flame graph opens parts and lists lines', async () => {
+  const page = await browser.open(html);
+  const canvas = page.locator('.flame-canvas');
+  await canvas.click({ position: { x: 60, y: 60 } });
+  await settled(page);
+  assert.match(await text(page, '.crumbs'), /all\s*model\s*block\d/);
+  await canvas.click({ position: { x: 60, y: 60 } });
+  await settled(page);
+  assert.match(await text(page, '.chip'), /\.cpp:\d+/);
+  await page.close();
+});
+
+test('follows the scheme of the reader until told otherwise', async () => {
+  const page = await browser.open(html, { colorScheme: 'dark' });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await theme(), 'dark');
+  await press(page, 't');
+  assert.equal(await theme(), 'light');
+  await page.getByRole('button', { name: 'Use the dark theme' }).click();
+  await settled(page);
+  assert.equal(await theme(), 'dark');
+  await page.close();
+});
+
+test('everything that can be used has a name, and help opens', async () => {
+  const page = await browser.open(html);
+  for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8']) {
+    await press(page, tab);
+    const nameless = await page.locator('button, canvas, input').evaluateAll((elements) => elements
+      .filter((each) => !(each.getAttribute('aria-label') || each.textContent.trim() || each.title))
+      .map((each) => each.outerHTML));
+    assert.deepEqual(nameless, [], `tab ${tab}`);
+  }
+  await press(page, '?');
+  assert.ok(await page.getByRole('dialog').isVisible());
+  await press(page, 'Escape');
+  assert.ok(!(await page.getByRole('dialog').isVisible()));
+  await press(page, 'g', 'n', 'N', 'G');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
