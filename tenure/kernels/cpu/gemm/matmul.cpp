@@ -5,7 +5,7 @@
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/kernels/cpu/move/cast.h"
-#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/parallel.h"
 
 namespace tenure::kernels {
@@ -148,22 +148,6 @@ Route choose_route(const View& a, const View& b, const View& out) {
   return route;
 }
 
-/// Brings an operand into contiguous float32.
-View copy_operand(const View& view, std::byte* to) {
-  const View packed = contiguous_like(view, view.dtype, to);
-  if (view.dtype == DType::float32) {
-    copy(view, packed);
-    return packed;
-  }
-  // The copy goes to the upper half of the room, from where it widens downwards.
-  const auto n = static_cast<std::size_t>(view.count());
-  View narrow = packed;
-  narrow.data = to + n * (4 - size_of(view.dtype));
-  copy(view, narrow);
-  cast_elements(view.dtype, narrow.data, DType::float32, to, n);
-  return contiguous_like(view, DType::float32, to);
-}
-
 template <class T>
 void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   using U = std::make_unsigned_t<T>;  // wraps
@@ -224,8 +208,8 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   std::byte* const room_a = take(route.a_bytes);
   std::byte* const room_b = take(route.b_bytes);
   std::byte* const room_out = take(route.out_bytes);
-  const View ca = route.copy_a ? copy_operand(a, room_a) : a;
-  const View cb = route.copy_b ? copy_operand(b, room_b) : b;
+  const View ca = route.copy_a ? copy_dense(a, DType::float32, room_a) : a;
+  const View cb = route.copy_b ? copy_dense(b, DType::float32, room_b) : b;
   const View cc = route.convert_out ? contiguous_like(out, DType::float32, room_out) : out;
 
   const Plan& plan = route.plan;
