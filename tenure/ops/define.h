@@ -19,7 +19,7 @@
 //   expand(operands, attributes)   instead of all three: the op in terms of other ops
 //   samples(), reference(...)      what the harness calls and what it expects
 //   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
-//                                  is_identity, outputs, ulp likewise
+//                                  is_identity, outputs, ulp, ulp_of_largest likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //   out
 //
@@ -70,6 +70,10 @@ OpRecord make_record() {
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;
+  if constexpr (requires { Op::ulp_of_largest; }) {
+    record.tolerance_ulp = Op::ulp_of_largest;
+    record.tolerance_of_largest = true;
+  }
   return record;
 }
 

@@ -31,5 +31,6 @@ std::vector<const OpRecord*> sorting_ops();
 std::vector<const OpRecord*> reduction_ops();
 std::vector<const OpRecord*> statistics_ops();
 std::vector<const OpRecord*> axiswise_ops();
+std::vector<const OpRecord*> convolution_ops();
 
 }  // namespace tenure::ops

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ std::string values_text(long double got, long double expected) {
 
 /// What is wrong with a floating result, or nothing.
 std::optional<std::string> float_problem(DType dtype, long double got, long double expected,
-                                         const Bound& bound) {
+                                         const Bound& bound, long double largest) {
   if (std::isnan(got) || std::isnan(expected)) {
     return std::isnan(got) && std::isnan(expected) ? std::nullopt : std::optional<std::string>("");
   }
@@ -37,7 +38,7 @@ std::optional<std::string> float_problem(DType dtype, long double got, long doub
   }
   if (got == expected) return std::nullopt;
   if (std::isinf(expected)) return "";
-  const long double unit = ulp(dtype, expected);
+  const long double unit = ulp(dtype, bound.of_largest ? largest : expected);
   // The reference itself is rounded to a long double, of which float64 has 11 bits less.
   const long double allowed = (bound.ulp + 0x1p-10L) * unit;
   if (std::isinf(got)) {
@@ -50,8 +51,8 @@ std::optional<std::string> float_problem(DType dtype, long double got, long doub
 }
 
 std::optional<std::string> problem(DType dtype, long double got, long double expected,
-                                   const Bound& bound) {
-  if (is_floating(dtype)) return float_problem(dtype, got, expected, bound);
+                                   const Bound& bound, long double largest) {
+  if (is_floating(dtype)) return float_problem(dtype, got, expected, bound, largest);
   const bool equal = dtype != DType::boolean ? got == wrapped(dtype, expected)
                      : bound.lowest_bit      ? (got != 0) == (std::fmod(std::abs(expected), 2) == 1)
                                              : (got != 0) == (expected != 0);
@@ -62,7 +63,7 @@ std::optional<std::string> problem(DType dtype, long double got, long double exp
 }  // namespace
 
 Bound bound_of(const ops::OpRecord& op, DType result) {
-  Bound bound{.ulp = op.tolerance_ulp};
+  Bound bound{.ulp = op.tolerance_ulp, .of_largest = op.tolerance_of_largest};
   const bool is_narrow = is_floating(result) && size_of(result) == 2;
   if (op.elementwise == nullptr) {
     if (is_narrow) bound.ulp += 0.5;
@@ -81,8 +82,12 @@ testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expecte
            << "shape " << got.shape() << ", expected " << expected.shape;
   }
   const std::vector<long double> values = values_of(got);
+  long double largest = 0;
+  for (const long double value : expected.values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (const auto text = problem(got.dtype(), values[i], expected.values[i], bound)) {
+    if (const auto text = problem(got.dtype(), values[i], expected.values[i], bound, largest)) {
       return testing::AssertionFailure()
              << name_of(got.dtype()) << " at " << index_text(got.shape(), i) << ": "
              << values_text(values[i], expected.values[i]) << *text;

@@ -16,8 +16,8 @@ Bands::Bands(const Grid& grid, std::size_t element, std::int64_t least) {
   const Axis& y = grid.axes[1];
   const Axis& x = grid.axes[2];
   width = x.reach(x.count);
-  const std::int64_t row = grid.axes[0].taps * width * grid.in_channels *
-                           static_cast<std::int64_t>(element);
+  const std::int64_t row =
+      grid.axes[0].taps * width * grid.in_channels * static_cast<std::int64_t>(element);
   const std::int64_t fit = std::max<std::int64_t>(1, kBandBytes / std::max<std::int64_t>(row, 1));
   const std::int64_t room = fit - (y.taps - 1) * y.apart - 1;
   rows = std::clamp<std::int64_t>(room < 0 ? 1 : room / y.step + 1, 1,
@@ -25,7 +25,8 @@ Bands::Bands(const Grid& grid, std::size_t element, std::int64_t least) {
   const std::int64_t planes = std::max<std::int64_t>(grid.batch * grid.axes[0].count, 1);
   rows = std::min(rows, std::max<std::int64_t>(1, planes * y.count / least));
   per_plane = (y.count + rows - 1) / rows;
-  rows = std::max<std::int64_t>(1, (y.count + per_plane - 1) / std::max<std::int64_t>(per_plane, 1));
+  rows =
+      std::max<std::int64_t>(1, (y.count + per_plane - 1) / std::max<std::int64_t>(per_plane, 1));
   count = grid.batch * grid.axes[0].count * per_plane;
   if (!grid.is_inside()) bytes = round_up(static_cast<std::size_t>(row * y.reach(rows)), 64);
 }
@@ -46,8 +47,8 @@ Source source_of(const Grid& grid, const Bands& bands, const Band& band, DType d
   const Axis& x = grid.axes[2];
   const std::int64_t pixel = grid.in_channels;
   const auto element = static_cast<std::int64_t>(size_of(dtype));
-  const auto* const image = static_cast<const std::byte*>(source) +
-                            band.image * z.in * y.in * x.in * pixel * element;
+  const auto* const image =
+      static_cast<const std::byte*>(source) + band.image * z.in * y.in * x.in * pixel * element;
   const std::int64_t z0 = z.first + band.plane * z.step;
   const std::int64_t y0 = y.first + band.row * y.step;
   if (bands.bytes == 0) {
@@ -70,8 +71,7 @@ Source source_of(const Grid& grid, const Bands& bands, const Band& band, DType d
       }
       const std::int64_t one = pixel * element;
       std::memset(to, 0, static_cast<std::size_t>(from * one));
-      std::memcpy(to + from * one,
-                  image + ((at_z * y.in + at_y) * x.in + x.first + from) * one,
+      std::memcpy(to + from * one, image + ((at_z * y.in + at_y) * x.in + x.first + from) * one,
                   static_cast<std::size_t>((until - from) * one));
       std::memset(to + until * one, 0, static_cast<std::size_t>((bands.width - until) * one));
     }

@@ -37,6 +37,11 @@ struct Convolution {
 
   std::int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   std::int64_t outputs() const { return batch * axes[0].out * axes[1].out * axes[2].out; }
+  /// Two for each product; what meets the padding counts too.
+  double flops() const {
+    return 2.0 * static_cast<double>(outputs()) * static_cast<double>(out_channels) *
+           static_cast<double>(taps() * (in_channels / groups));
+  }
 };
 
 // Elements are float32 or float64, contiguous. Workspaces are in bytes.

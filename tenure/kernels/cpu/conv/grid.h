@@ -10,17 +10,17 @@ namespace tenure::kernels::conv {
 
 /// Output positions along one axis, and the source positions that each of them sums over.
 struct Axis {
-  std::int64_t in = 1;         ///< positions of the source
-  std::int64_t count = 1;      ///< outputs
-  std::int64_t step = 1;       ///< source positions from one output to the next
-  std::int64_t first = 0;      ///< source position of tap 0 of output 0; negative in the padding
+  std::int64_t in = 1;     ///< positions of the source
+  std::int64_t count = 1;  ///< outputs
+  std::int64_t step = 1;   ///< source positions from one output to the next
+  std::int64_t first = 0;  ///< source position of tap 0 of output 0; negative in the padding
   std::int64_t taps = 1;
-  std::int64_t apart = 1;      ///< source positions from one tap to the next
-  std::int64_t weight = 0;     ///< place of tap 0 in the kernel
+  std::int64_t apart = 1;   ///< source positions from one tap to the next
+  std::int64_t weight = 0;  ///< place of tap 0 in the kernel
   std::int64_t weight_step = 1;
-  std::int64_t to = 0;         ///< place of output 0 in the target
+  std::int64_t to = 0;  ///< place of output 0 in the target
   std::int64_t to_step = 1;
-  std::int64_t target = 1;     ///< positions of the target
+  std::int64_t target = 1;  ///< positions of the target
 
   /// Source positions that `outputs` neighbours reach over.
   std::int64_t reach(std::int64_t outputs) const {
@@ -51,11 +51,11 @@ struct Bands {
   /// `least`: how many there should be, if there are that many rows.
   Bands(const Grid& grid, std::size_t element, std::int64_t least);
 
-  std::int64_t rows = 1;      ///< of outputs
+  std::int64_t rows = 1;  ///< of outputs
   std::int64_t per_plane = 1;
-  std::int64_t count = 0;     ///< of all images
-  std::int64_t width = 0;     ///< source positions of a copied row
-  std::size_t bytes = 0;      ///< of a copy; 0 where the source is used as it lies
+  std::int64_t count = 0;  ///< of all images
+  std::int64_t width = 0;  ///< source positions of a copied row
+  std::size_t bytes = 0;   ///< of a copy; 0 where the source is used as it lies
 };
 
 /// Where the source of a band lies, as the kernels read it: element (tap plane, row, column,
@@ -82,7 +82,7 @@ Source source_of(const Grid& grid, const Bands& bands, const Band& band, DType d
 /// Weights of a grid in memory: element (place in the kernel, source channel, target channel).
 struct Weights {
   const void* data = nullptr;
-  std::int64_t place = 0;   ///< elements from one place in the kernel to the next
+  std::int64_t place = 0;  ///< elements from one place in the kernel to the next
   std::int64_t source = 0;
   std::int64_t target = 0;
   std::int64_t group = 0;

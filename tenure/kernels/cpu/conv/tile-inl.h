@@ -95,7 +95,8 @@ class Columns {
   hn::Mask<D> masks_[width];
 };
 
-/// The sums of a tile on their way from registers to memory, whence loops of any kind may take them.
+/// The sums of a tile on their way from registers to memory, whence loops of any kind may take
+/// them.
 template <class T, int rows, int width>
 class Sums {
  public:

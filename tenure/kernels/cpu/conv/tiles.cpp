@@ -120,7 +120,8 @@ class GridRunner {
       for (std::int64_t slot = begin; slot < end; ++slot) {
         for (std::int64_t i = bands_.count * slot / slots; i < bands_.count * (slot + 1) / slots;
              ++i) {
-          run_band(band_at(grid_, bands_, i), room + slot * static_cast<std::int64_t>(bands_.bytes));
+          run_band(band_at(grid_, bands_, i),
+                   room + slot * static_cast<std::int64_t>(bands_.bytes));
         }
       }
     });
@@ -142,8 +143,8 @@ class GridRunner {
     const std::int64_t padded = Shape::padded(columns);
     T* to = panel_at(group, panel);
     const auto& axes = grid_.axes;
-    const T* const base = static_cast<const T*>(weights_.data) + group * weights_.group +
-                          first * weights_.target;
+    const T* const base =
+        static_cast<const T*>(weights_.data) + group * weights_.group + first * weights_.target;
     for (std::int64_t z = 0; z < axes[0].taps; ++z) {
       for (std::int64_t y = 0; y < axes[1].taps; ++y) {
         for (std::int64_t x = 0; x < axes[2].taps; ++x) {
@@ -176,8 +177,9 @@ class GridRunner {
         const std::int64_t first = panel * Shape::columns();
         const std::int64_t columns = std::min(grid_.out_group() - first, Shape::columns());
         const std::int64_t padded = Shape::padded(columns);
-        const std::int64_t at_once = std::max<std::int64_t>(
-            1, kWeightBytes / static_cast<std::int64_t>(sizeof(T)) / (padded * runs.length));
+        const std::int64_t at_once =
+            std::max<std::int64_t>(1, kWeightBytes / static_cast<std::int64_t>(sizeof(T)) /
+                                          std::max<std::int64_t>(1, padded * runs.length));
         for (std::int64_t begin = 0; begin < runs.count(); begin += at_once) {
           const std::int64_t end = std::min(begin + at_once, runs.count());
           const T* const bias =
@@ -218,10 +220,10 @@ class GridRunner {
     const Axis& x = grid_.axes[2];
     const T* const from_group = static_cast<const T*>(source.data) + group * grid_.in_group();
     const std::int64_t plane = grid_.axes[0].to + band.plane * grid_.axes[0].to_step;
-    T* const to_group = target_ +
-                        (band.image * grid_.axes[0].target + plane) * y.target * x.target *
-                            grid_.out_channels +
-                        group * grid_.out_group() + first;
+    T* const to_group =
+        target_ +
+        (band.image * grid_.axes[0].target + plane) * y.target * x.target * grid_.out_channels +
+        group * grid_.out_group() + first;
     const T* from[rows];
     T* to[rows];
     const std::int64_t positions = band.rows * x.count;
@@ -235,9 +237,9 @@ class GridRunner {
           continue;
         }
         from[r] = from_group + row * y.step * source.row + column * x.step * grid_.in_channels;
-        to[r] = to_group + ((y.to + (band.row + row) * y.to_step) * x.target + x.to +
-                            column * x.to_step) *
-                               grid_.out_channels;
+        to[r] = to_group +
+                ((y.to + (band.row + row) * y.to_step) * x.target + x.to + column * x.to_step) *
+                    grid_.out_channels;
         if (++column == x.count) {
           column = 0;
           ++row;

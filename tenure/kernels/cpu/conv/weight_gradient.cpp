@@ -191,8 +191,9 @@ class WeightGradient {
     const std::int64_t channel = item.group * grid_.out_group() + item.column;
     const Positions<T> positions{
         .x = static_cast<const T*>(source.data) + offset + item.group * grid_.in_group() + item.row,
-        .dy = dy_ + ((band.image * z.count + band.plane) * y.count + band.row) * x.count *
-                        grid_.out_channels +
+        .dy = dy_ +
+              ((band.image * z.count + band.plane) * y.count + band.row) * x.count *
+                  grid_.out_channels +
               channel,
         .rows = band.rows,
         .columns = x.count,

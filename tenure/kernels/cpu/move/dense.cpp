@@ -40,8 +40,7 @@ View Staging::read(const View& in) {
 
 View Staging::write(const View& out) {
   if (out.dtype == compute_) return out;
-  return dense_like(out, compute_,
-                    take(static_cast<std::size_t>(out.count()) * size_of(compute_)));
+  return dense_like(out, compute_, take(static_cast<std::size_t>(out.count()) * size_of(compute_)));
 }
 
 void Staging::finish(const View& computed, const View& out) const {
