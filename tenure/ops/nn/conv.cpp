@@ -69,7 +69,7 @@ struct ConvOp {
   static constexpr auto family = "convolution";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
-  static constexpr double ulp_of_largest = 32;
+  static constexpr double ulp_of_largest = 64;
 
   static Specs infer(const Kernel& k) {
     require_same_type(k);
