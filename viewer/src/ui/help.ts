@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['p', 'go to the peak'],
   ['n N', 'next and previous step mark'],
   ['g G', 'stack by the next or previous kind of group'],
-  ['1 \u2026 8', 'flame, map, tensors, sites, ops, scopes, growth, plans'],
+  ['1 \u2026 8', 'flame, map, tensors, lines, ops, scopes, growth, plans'],
   ['/', 'filter the table'],
   ['Enter', 'choose the row of a table; arrows move'],
   ['Esc', 'let go of the chosen tensor, group and filter'],
@@ -15,7 +15,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['?', 'this help'],
 ];
 const POINTER: readonly (readonly [string, string])[] = [
-  ['wheel', 'zoom around the pointer'],
+  ['wheel', 'zoom around the pointer; with shift, move'],
+  ['alt wheel', 'zoom the addresses of the map'],
   ['drag', 'move'],
   ['shift drag', 'zoom to a range'],
   ['click', 'set the cursor, bring out a group; on the map, choose a tensor'],

@@ -11,16 +11,16 @@ import { BoxCanvas } from './box_canvas.ts';
 /** The pool's addresses over the window's time: where each storage lay, and what lay idle. */
 export class MemoryMap implements View {
   private readonly drawing = new BoxCanvas();
-  private readonly hint = h('span', { class: 'muted' },
-    'wheel: time, alt wheel: addresses; unused ranges are left out');
+  private readonly use = h('span', { class: 'muted', title: 'Address ranges that were never used are left out.' });
   readonly controls = h('div', { class: 'row' }, [
     h('button', { type: 'button', class: 'quiet' }, 'all addresses', { click: () => this.showAll() }),
-    this.hint,
+    this.use,
   ]);
   readonly element = h('div', { class: 'fill' }, this.drawing.canvas);
   private boxes: Boxes | null = null;
   private offsets: [number, number] = [0, 1];
   private pointed: number | null = null;
+  private told: number | null = null;
 
   constructor(
     private readonly page: Page,
@@ -87,6 +87,22 @@ export class MemoryMap implements View {
     ]);
   }
 
+  /** How much of the addresses up to the highest one in use is in use. */
+  private tellUse(boxes: Boxes): void {
+    const { cursor } = this.page.state;
+    if (this.told === cursor) return;
+    this.told = cursor;
+    let live = 0;
+    let highest = 0;
+    this.page.report.forEachLive(cursor, (row) => {
+      if (boxes.low[row] < 0) return;
+      live += boxes.high[row] - boxes.low[row];
+      highest = Math.max(highest, boxes.high[row]);
+    });
+    const share = highest > 0 ? Math.round((100 * live) / highest) : 100;
+    this.use.textContent = `at the cursor ${bytesText(live)} lie within ${bytesText(highest)}: ${share} %`;
+  }
+
   private nameOf(row: number): string {
     const { rows, header } = this.page.report;
     return header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
@@ -119,6 +135,7 @@ export class MemoryMap implements View {
     if (state.row !== null && boxes.low[state.row] >= 0) {
       this.drawing.outline(context, boxes, state.row, palette.accent);
     }
+    this.tellUse(boxes);
     const x = plot.left + ((state.cursor - t0) / (t1 - t0)) * plot.width;
     if (x >= plot.left && x <= plot.left + plot.width) {
       context.fillStyle = palette.accent;

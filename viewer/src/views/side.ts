@@ -101,23 +101,24 @@ export class Side implements View {
     const disposed = rows.disposedSite[row];
     const idle = rows.idle[row];
     const op = header.ops[rows.op[row]] ?? '';
-    const facts: [string, string, string?][] = [
+    const facts: [name: string, value: string, site?: number][] = [
       ['bytes', `${bytesText(rows.bytes[row])}  (${countText(rows.bytes[row])})`],
       ['category', header.categories[rows.category[row]] ?? ''],
       ['scope', header.scopes[rows.scope[row]] ?? ''],
       ['thread', header.threads[rows.thread[row]] || `thread ${rows.thread[row]}`],
-      ['created', `${timeText(rows.birth[row])} by ${op}`, report.siteName(rows.site[row])],
+      ['created', `${timeText(rows.birth[row])} by ${op}`, rows.site[row]],
       death === Infinity
         ? ['disposed', 'never: live at the end']
-        : ['disposed', `${timeText(death)}, after ${timeText(life)}`,
-            disposed >= 0 ? report.siteName(disposed) : 'its last handle went'],
+        : disposed >= 0
+          ? ['disposed', `${timeText(death)}, after ${timeText(life)}`, disposed]
+          : ['freed', `${timeText(death)}, after ${timeText(life)}: its last handle went`],
       ['last used', idle > 0 ? `${timeText(life - idle)} after its creation; then idle for ${timeText(idle)}` : 'until its end'],
       ['holders', text(rows.holders[row])],
       ['address', rows.address[row] >= 0 ? `+0x${rows.address[row].toString(16)}` : ''],
     ];
-    const list = h('dl', {}, facts.filter(([, value]) => value !== '').flatMap(([name, value, more]) => [
+    const list = h('dl', {}, facts.filter(([, value]) => value !== '').flatMap(([name, value, site]) => [
       h('dt', {}, name),
-      h('dd', {}, [visible(value), more ? h('code', { title: visible(more) }, visible(more)) : null]),
+      h('dd', {}, [visible(value), site !== undefined ? h('code', {}, visible(report.siteName(site))) : null]),
     ]));
     const source = header.sites[rows.site[row]]?.text;
     const button = (label: string, click: () => void) =>
