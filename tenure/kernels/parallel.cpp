@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
+#include <limits>
+#include <utility>
+
+#include "tenure/kernels/thread_limit.h"
 
 #ifdef TENURE_OPENMP
 #include <omp.h>
@@ -20,9 +23,18 @@ std::atomic<int>& thread_setting() {
   return threads;
 }
 
+constinit thread_local int thread_limit = std::numeric_limits<int>::max();
+
 }  // namespace
 
-int num_threads() { return thread_setting().load(std::memory_order_relaxed); }
+ThreadLimit::ThreadLimit(int threads) noexcept
+    : outer_(std::exchange(thread_limit, std::clamp(threads, 1, thread_limit))) {}
+
+ThreadLimit::~ThreadLimit() { thread_limit = outer_; }
+
+int num_threads() {
+  return std::min(thread_limit, thread_setting().load(std::memory_order_relaxed));
+}
 
 void set_num_threads(int threads) {
   thread_setting().store(std::max(threads, 1), std::memory_order_relaxed);

@@ -139,15 +139,30 @@ Budget::Budget(std::string name, std::size_t limit) {
 
 Budget::~Budget() { mem::leave(frame_); }
 
-Budget::Enter::Enter(const Budget& budget) {
-  budget.account_->open();
-  budget.account_->retain();
-  mem::ThreadContext& context = mem::this_thread();
-  mem::take_out_ended(context.budget, mem::take_out);
-  frame_ = mem::enter(context, budget.account_);
+Budget::Current::Current() : account_(mem::innermost(mem::this_thread())) {
+  if (account_ == nullptr) return;
+  account_->open();
+  account_->retain();
 }
 
-Budget::Enter::~Enter() { mem::leave(frame_); }
+Budget::Current::~Current() {
+  if (account_ == nullptr) return;
+  account_->close();
+  account_->release();
+}
+
+Budget::Enter::Enter(mem::BudgetAccount* account) {
+  if (account == nullptr) return;
+  account->open();
+  account->retain();
+  mem::ThreadContext& context = mem::this_thread();
+  mem::take_out_ended(context.budget, mem::take_out);
+  frame_ = mem::enter(context, account);
+}
+
+Budget::Enter::~Enter() {
+  if (frame_ != nullptr) mem::leave(frame_);
+}
 
 void set_process_budget(std::size_t limit) {
   static std::mutex mutex;

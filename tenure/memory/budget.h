@@ -106,16 +106,33 @@ class Budget {
   std::size_t peak() const { return account_->peak(); }
   std::size_t available() const { return used() < limit() ? limit() - used() : 0; }
 
+  /// The innermost budget of the thread that makes it, if there is one, for a thread that works on
+  /// its behalf. The limit holds as long as this lives.
+  class Current {
+   public:
+    Current();
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+   private:
+    friend class Budget;
+    mem::BudgetAccount* account_;
+  };
+
   /// Charges this thread's allocations to a budget of another thread while it lives.
   class Enter {
    public:
-    explicit Enter(const Budget& budget);
+    explicit Enter(const Budget& budget) : Enter(budget.account_) {}
+    explicit Enter(const Current& current) : Enter(current.account_) {}
     ~Enter();
     Enter(const Enter&) = delete;
     Enter& operator=(const Enter&) = delete;
 
    private:
-    mem::BudgetFrame* frame_;
+    explicit Enter(mem::BudgetAccount* account);
+
+    mem::BudgetFrame* frame_ = nullptr;
   };
 
  private:

@@ -15,7 +15,11 @@ namespace tenure::test {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "tenure-XXXXXX").string();
+    // In memory where the system has such a folder: disks take milliseconds for each file.
+    const std::filesystem::path memory = "/dev/shm";
+    const bool has_memory = access(memory.c_str(), W_OK) == 0;
+    std::string name =
+        ((has_memory ? memory : std::filesystem::temp_directory_path()) / "tenure-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder");
     folder_ = name;
   }

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tenure/data/dataset.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/index_ops.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::data {
+namespace {
+
+/// A tensor of its own on the same data, outside of all scopes: it outlives what the user does with
+/// the handle.
+Tensor held(const Tensor& tensor, Site site) {
+  TensorBody& body = tensor.body("from_tensors", site);
+  const Pin pin(body, "from_tensors", site);
+  pin.storage()->retain();
+  return keep(make_tensor(mem::this_thread(), pin.storage(), body.dtype, body.shape, body.strides,
+                          body.offset, "from_tensors", site, HolderKind::view));
+}
+
+class Tensors final : public Source {
+ public:
+  Tensors(std::int64_t size, Batch tensors) : size_(size), tensors_(std::move(tensors)) {}
+
+  std::int64_t size() const override { return size_; }
+  Batch at(std::int64_t, std::int64_t place) const override {
+    Batch element;
+    for (const Tensor& tensor : tensors_) element.push_back(select(tensor, 0, place));
+    return element;
+  }
+  Batch rows(std::int64_t epoch, std::span<const std::int64_t> places) const override;
+
+ private:
+  std::int64_t size_;
+  Batch tensors_;
+};
+
+Batch Tensors::rows(std::int64_t, std::span<const std::int64_t> places) const {
+  bool are_neighbours = true;
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    are_neighbours = are_neighbours && places[i] == places[i - 1] + 1;
+  }
+  Batch batch;
+  if (are_neighbours) {
+    for (const Tensor& tensor : tensors_) {
+      batch.push_back(slice(tensor, 0, places.front(), places.back() + 1));
+    }
+    return batch;
+  }
+  const Tensor indices = tensor(places);
+  for (const Tensor& tensor : tensors_) batch.push_back(tenure::take(tensor, indices));
+  return batch;
+}
+
+class Function final : public Source {
+ public:
+  Function(std::int64_t size, std::function<Batch(std::int64_t)> f)
+      : size_(size), f_(std::move(f)) {}
+
+  std::int64_t size() const override { return size_; }
+  Batch at(std::int64_t, std::int64_t place) const override { return f_(place); }
+
+ private:
+  std::int64_t size_;
+  std::function<Batch(std::int64_t)> f_;
+};
+
+}  // namespace
+
+Dataset from_tensors(const std::vector<Tensor>& tensors, Site site) {
+  if (tensors.empty()) throw ValueError("from_tensors: there is no tensor");
+  ShapeError::Shapes shapes;
+  Batch held_tensors;
+  bool fit = true;
+  for (const Tensor& tensor : tensors) {
+    held_tensors.push_back(held(tensor, site));
+    const Shape& shape = tensor.shape(site);
+    shapes.push_back(shape.to_vector());
+    fit = fit && !shape.empty() && shapes[0][0] == shape[0];
+  }
+  if (!fit) {
+    std::string text;
+    for (const auto& shape : shapes) {
+      text += (text.empty() ? "" : ", ") + to_string(Shape(shape));
+    }
+    throw ShapeError("from_tensors", "the first axes of all tensors must have one size: " + text,
+                     shapes);
+  }
+  return Dataset(std::make_shared<Tensors>(shapes[0][0], std::move(held_tensors)));
+}
+
+Dataset from_function(std::int64_t n, std::function<Batch(std::int64_t)> f) {
+  if (n < 0) throw ValueError(fmt::format("from_function: {} elements is negative", n));
+  return Dataset(std::make_shared<Function>(n, std::move(f)));
+}
+
+}  // namespace tenure::data

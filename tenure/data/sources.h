@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "tenure/data/dataset.h"
+
+// What the methods of Dataset make.
+
+namespace tenure::data {
+
+using SourcePointer = std::shared_ptr<const Source>;
+
+SourcePointer shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch);
+SourcePointer mapped(SourcePointer source, std::function<Batch(Batch)> f);
+SourcePointer mapped(SourcePointer source, std::function<Batch(Batch, Generator&)> f,
+                     std::uint64_t seed);
+SourcePointer batched(SourcePointer source, std::int64_t n, bool drop_last);
+/// `count` elements from `first` on.
+SourcePointer part_of(SourcePointer source, std::int64_t first, std::int64_t count);
+SourcePointer repeated(SourcePointer source, std::int64_t times);
+
+/// A number that depends on both in no visible way.
+std::uint64_t mix(std::uint64_t a, std::uint64_t b);
+
+/// Where place i of n stands in the order that `key` names: a permutation of [0, n).
+std::int64_t shuffled_place(std::uint64_t key, std::int64_t n, std::int64_t i);
+
+}  // namespace tenure::data
