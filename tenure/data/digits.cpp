@@ -81,32 +81,41 @@ class Random {
   std::uint64_t count_ = 0;
 };
 
-/// The pen's way in pixels: pieces of straight lines.
-class Path {
+/// How far each pixel is from the pen's way, squared, up to a reach that ends what counts.
+class Distances {
  public:
-  void add(Point a, Point b) {
-    if (size_ < pieces_.size()) pieces_[size_++] = {a, b};
-  }
-  /// From the nearest of its points.
-  double distance(Point p) const {
-    double nearest = 1e9;
-    for (std::size_t i = 0; i < size_; ++i) {
-      const auto& [a, b] = pieces_[i];
-      const double dx = b.x - a.x;
-      const double dy = b.y - a.y;
-      const double length = dx * dx + dy * dy;
-      const double along =
-          length == 0 ? 0 : std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0, 1.0);
-      const double ex = a.x + along * dx - p.x;
-      const double ey = a.y + along * dy - p.y;
-      nearest = std::min(nearest, ex * ex + ey * ey);
+  explicit Distances(double reach) : reach_(reach) { squares_.fill(reach * reach); }
+
+  /// The pen goes straight from a to b.
+  void draw(Point a, Point b) {
+    const double dx = b.x - a.x;
+    const double dy = b.y - a.y;
+    const double length = dx * dx + dy * dy;
+    const auto first = [this](double p, double q) {
+      return std::max<std::int64_t>(0, std::lround(std::floor(std::min(p, q) - reach_)));
+    };
+    const auto last = [this](double p, double q) {
+      return std::min<std::int64_t>(kSide - 1, std::lround(std::ceil(std::max(p, q) + reach_)));
+    };
+    for (std::int64_t y = first(a.y, b.y); y <= last(a.y, b.y); ++y) {
+      for (std::int64_t x = first(a.x, b.x); x <= last(a.x, b.x); ++x) {
+        const double px = static_cast<double>(x) - a.x;
+        const double py = static_cast<double>(y) - a.y;
+        const double along = length == 0 ? 0 : std::clamp((px * dx + py * dy) / length, 0.0, 1.0);
+        const double ex = along * dx - px;
+        const double ey = along * dy - py;
+        double& square = squares_[static_cast<std::size_t>(y * kSide + x)];
+        square = std::min(square, ex * ex + ey * ey);
+      }
     }
-    return std::sqrt(nearest);
+  }
+  double at(std::int64_t pixel) const {
+    return std::sqrt(squares_[static_cast<std::size_t>(pixel)]);
   }
 
  private:
-  std::array<std::pair<Point, Point>, 64> pieces_{};
-  std::size_t size_ = 0;
+  double reach_;
+  std::array<double, kSide * kSide> squares_;
 };
 
 /// A smooth curve through p1 and p2, where it comes from p0 and goes on to p3 (Catmull and Rom).
@@ -117,7 +126,7 @@ Point between(Point p0, Point p1, Point p2, Point p3, double t) {
   return {value(p0.x, p1.x, p2.x, p3.x), value(p0.y, p1.y, p2.y, p3.y)};
 }
 
-void add_stroke(Path& path, std::span<const Point> points) {
+void draw_stroke(Distances& distances, std::span<const Point> points) {
   constexpr int kPieces = 4;  // for each point
   const std::size_t last = points.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
@@ -127,14 +136,14 @@ void add_stroke(Path& path, std::span<const Point> points) {
     for (int piece = 1; piece <= kPieces; ++piece) {
       const Point to =
           between(before, points[i], points[i + 1], after, piece / static_cast<double>(kPieces));
-      path.add(from, to);
+      distances.draw(from, to);
       from = to;
     }
   }
 }
 
 /// A digit as somebody writes it: bent, turned, slanted, stretched and moved.
-Path written(Stroke shape, Random& random) {
+void write(Stroke shape, Random& random, Distances& distances) {
   constexpr double kPi = 3.14159265358979323846;
   const double turn = random.between(-0.08, 0.08) * kPi;
   const double slant = random.between(-0.25, 0.25);
@@ -145,10 +154,9 @@ Path written(Stroke shape, Random& random) {
 
   std::array<Point, 16> points{};
   std::size_t count = 0;
-  Path path;
   for (const Point& model : shape) {
     if (model.x < 0) {
-      add_stroke(path, std::span(points).first(count));
+      draw_stroke(distances, std::span(points).first(count));
       count = 0;
       continue;
     }
@@ -165,19 +173,18 @@ Path written(Stroke shape, Random& random) {
     points[count++] = {center.x + x * std::cos(turn) - y * std::sin(turn),
                        center.y + x * std::sin(turn) + y * std::cos(turn)};
   }
-  add_stroke(path, std::span(points).first(count));
-  return path;
+  draw_stroke(distances, std::span(points).first(count));
 }
 
 void draw(std::int64_t label, Random& random, std::uint8_t* pixels) {
-  const auto& forms = kDigits[static_cast<std::size_t>(label)];
-  const Path path = written(forms[random.next() % forms.size()], random);
   const double pen = random.between(0.7, 1.5);
   const double edge = random.between(0.8, 1.4);  // over which black becomes white
   const double ink = random.between(190, 255);
+  Distances distances(pen + edge / 2);
+  const auto& forms = kDigits[static_cast<std::size_t>(label)];
+  write(forms[random.next() % forms.size()], random, distances);
   for (std::int64_t i = 0; i < kSide * kSide; ++i) {
-    const Point pixel{static_cast<double>(i % kSide), static_cast<double>(i / kSide)};
-    const double cover = std::clamp((pen - path.distance(pixel)) / edge + 0.5, 0.0, 1.0);
+    const double cover = std::clamp((pen - distances.at(i)) / edge + 0.5, 0.0, 1.0);
     pixels[i] = static_cast<std::uint8_t>(std::lround(ink * cover));
   }
 }

@@ -146,7 +146,9 @@ TEST(Dataset, RandomMapsAreTheSameWhereverTheyRun) {
   EXPECT_NE(noisy.at(3, 1)[0].to_vector<float>(), third);
   std::int64_t place = 0;
   for (const Batch& element : noisy.prefetch(2)) {
-    if (place++ == 3) EXPECT_EQ(element[0].to_vector<float>(), third);
+    if (place++ == 3) {
+      EXPECT_EQ(element[0].to_vector<float>(), third);
+    }
   }
 }
 
