@@ -29,6 +29,7 @@
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/loss_ops.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/reduce_ops.h"

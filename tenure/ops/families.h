@@ -17,6 +17,9 @@ const Family& comparison_family();
 const Family& logic_family();
 const Family& selection_family();
 
+std::vector<const OpRecord*> cross_entropy_ops();
+std::vector<const OpRecord*> pointwise_loss_ops();
+
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();
 std::vector<const OpRecord*> copy_ops();

@@ -1,0 +1,223 @@
+#include "tenure/kernels/cpu/loss/cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "tenure/base/error.h"
+#include "tenure/kernels/cpu/loss/rows.h"
+#include "tenure/kernels/cpu/loss/sums.h"
+#include "tenure/kernels/cpu/move/pieces.h"
+#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/tensor/strided.h"
+
+namespace tenure::kernels {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;  // logits
+
+folding::Walk walk_of(const View& view) {
+  folding::Walk walk;
+  for (int i = 0; i < view.shape.size(); ++i) walk.push({view.shape[i], view.strides[i]});
+  return walk;
+}
+
+/// The class of each row.
+class Classes {
+ public:
+  explicit Classes(const View& targets) : targets_(targets), walk_(walk_of(targets)) {}
+
+  std::int64_t operator[](std::int64_t row) const { return at(walk_.offset(row)); }
+  /// How many rows count.
+  std::int64_t checked(const char* op, std::int64_t classes, std::int64_t ignore_index) const {
+    std::int64_t valid = 0;
+    for_each_offset(targets_.shape, targets_.strides, [&](std::int64_t offset) {
+      const std::int64_t index = at(offset);
+      if (index == ignore_index) return;
+      if (index < 0 || index >= classes) {
+        throw IndexError(op, fmt::format("there is no class {} among {}", index, classes), index,
+                         classes);
+      }
+      ++valid;
+    });
+    return valid;
+  }
+
+ private:
+  std::int64_t at(std::int64_t offset) const {
+    return targets_.dtype == DType::int64 ? targets_.as<const std::int64_t>()[offset]
+                                          : targets_.as<const std::int32_t>()[offset];
+  }
+
+  const View& targets_;
+  folding::Walk walk_;
+};
+
+/// All rows of a call, computed as T.
+template <class T>
+class Rows {
+ public:
+  using Tile = typename Pieces<T>::Tile;
+
+  Rows(const char* op, const CrossEntropy& loss, const View& logits, const View& targets)
+      : loss_(loss),
+        classes_(logits.shape.back()),
+        rows_(classes_ == 0 ? 0 : logits.count() / classes_),
+        logits_(logits, logits.shape),
+        indices_(targets),
+        piece_(logits_.direct() ? classes_ : Pieces<T>::kTile) {
+    std::int64_t valid = rows_;
+    if (is_floating(targets.dtype)) {
+      probabilities_.emplace(targets, logits.shape);
+      if (!probabilities_->direct()) piece_ = std::min(piece_, Pieces<T>::kTile);
+    } else {
+      valid = indices_.checked(op, classes_, loss.ignore_index);
+    }
+    scale_ = loss.averages ? 1.0 / static_cast<double>(std::max<std::int64_t>(valid, 1)) : 1.0;
+  }
+
+  std::int64_t rows() const { return rows_; }
+  /// Rows that are worth a thread.
+  std::int64_t grain() const { return (kGrain - 1) / std::max<std::int64_t>(classes_, 1) + 1; }
+  /// What the loss of a row counts in the result.
+  double scale() const { return scale_; }
+
+  double loss(std::int64_t row) const {
+    if (is_ignored(row)) return 0;
+    Tile tile;
+    const Softmax s = softmax(row);
+    const double smoothing = loss_.label_smoothing;
+    const double picked =
+        probabilities_
+            ? s.sums.products
+            : static_cast<double>(*logits_.read(row * classes_ + indices_[row], 1, tile));
+    double result = mass(s) * (static_cast<double>(s.shift) + std::log(s.sums.exponentials)) -
+                    (1 - smoothing) * picked;
+    if (smoothing != 0) result -= smoothing / static_cast<double>(classes_) * s.sums.logits;
+    return result;
+  }
+
+  void gradient(std::int64_t row, double dy, const PieceWriter<T>& writer) const {
+    Tile x_tile, q_tile, out_tile;
+    const bool counts = !is_ignored(row);
+    const Softmax s = counts ? softmax(row) : Softmax{};
+    const double weight = dy * (1 - loss_.label_smoothing);
+    const double constant = dy * loss_.label_smoothing / static_cast<double>(classes_);
+    const std::int64_t piece = writer.direct() ? piece_ : std::min(piece_, Pieces<T>::kTile);
+    for (std::int64_t j = 0; j < classes_; j += piece) {
+      const std::int64_t n = std::min(piece, classes_ - j);
+      const std::int64_t at = row * classes_ + j;
+      T* const out = writer.room(at, out_tile);
+      if (counts) {
+        const T* const q = probabilities_ ? probabilities_->read(at, n, q_tile) : nullptr;
+        loops_.gradient(logits_.read(at, n, x_tile), q, n, s.shift,
+                        static_cast<T>(dy * mass(s) / s.sums.exponentials), static_cast<T>(weight),
+                        static_cast<T>(constant), out);
+        const std::int64_t target = q == nullptr ? indices_[row] - j : -1;
+        if (target >= 0 && target < n) out[target] -= static_cast<T>(weight);
+      } else {
+        std::fill_n(out, n, T{0});
+      }
+      writer.write(at, n, out_tile);
+    }
+  }
+
+ private:
+  struct Softmax {
+    T shift = -std::numeric_limits<T>::infinity();
+    RowSums sums{};
+  };
+
+  bool is_ignored(std::int64_t row) const {
+    return !probabilities_ && indices_[row] == loss_.ignore_index;
+  }
+  /// The sum of the smoothed probabilities.
+  double mass(const Softmax& s) const {
+    if (!probabilities_) return 1;
+    return (1 - loss_.label_smoothing) * s.sums.probabilities + loss_.label_smoothing;
+  }
+  Softmax softmax(std::int64_t row) const {
+    Tile x_tile, q_tile;
+    Softmax result;
+    const T* x = nullptr;
+    const auto for_each_piece = [&](const auto& f) {
+      for (std::int64_t j = 0; j < classes_; j += piece_) {
+        const std::int64_t n = std::min(piece_, classes_ - j);
+        if (x == nullptr || n < classes_) x = logits_.read(row * classes_ + j, n, x_tile);
+        f(j, n);
+      }
+    };
+    for_each_piece(
+        [&](std::int64_t, std::int64_t n) { result.shift = loops_.max(x, n, result.shift); });
+    for_each_piece([&](std::int64_t j, std::int64_t n) {
+      const T* const q =
+          probabilities_ ? probabilities_->read(row * classes_ + j, n, q_tile) : nullptr;
+      loops_.add(x, q, n, result.shift, loss_.label_smoothing != 0, result.sums);
+    });
+    return result;
+  }
+
+  const CrossEntropy& loss_;
+  std::int64_t classes_;
+  std::int64_t rows_;
+  Pieces<T> logits_;
+  Classes indices_;
+  std::optional<Pieces<T>> probabilities_;
+  std::int64_t piece_;
+  double scale_ = 1;
+  const RowLoops<T>& loops_ = find_row_loops(T{});
+};
+
+template <class T>
+void typed_loss(const char* op, const CrossEntropy& loss, const View& logits, const View& targets,
+                const View& out) {
+  const Rows<T> rows(op, loss, logits, targets);
+  if (loss.reduces) {
+    const double total =
+        sum_blocks(rows.rows(), rows.grain(), [&](std::int64_t begin, std::int64_t end) {
+          double sum = 0;
+          for (std::int64_t row = begin; row < end; ++row) sum += rows.loss(row);
+          return sum;
+        });
+    return write_number(out, 0, total * rows.scale());
+  }
+  parallel_for(rows.rows(), rows.grain(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) write_number(out, row, rows.loss(row));
+  });
+}
+
+template <class T>
+void typed_gradient(const char* op, const CrossEntropy& loss, const View& logits,
+                    const View& targets, const View& dy, const View& out) {
+  const Rows<T> rows(op, loss, logits, targets);
+  const PieceWriter<T> writer(out);
+  const Pieces<T> dys(dy, dy.shape);
+  parallel_for(rows.rows(), rows.grain(), [&](std::int64_t begin, std::int64_t end) {
+    typename Pieces<T>::Tile tile;
+    for (std::int64_t row = begin; row < end; ++row) {
+      const auto factor = static_cast<double>(*dys.read(loss.reduces ? 0 : row, 1, tile));
+      rows.gradient(row, factor * rows.scale(), writer);
+    }
+  });
+}
+
+}  // namespace
+
+void cross_entropy(const char* op, const CrossEntropy& loss, const View& logits,
+                   const View& targets, const View& out) {
+  if (logits.dtype == DType::float64) return typed_loss<double>(op, loss, logits, targets, out);
+  typed_loss<float>(op, loss, logits, targets, out);
+}
+
+void cross_entropy_gradient(const char* op, const CrossEntropy& loss, const View& logits,
+                            const View& targets, const View& dy, const View& out) {
+  if (logits.dtype == DType::float64) {
+    return typed_gradient<double>(op, loss, logits, targets, dy, out);
+  }
+  typed_gradient<float>(op, loss, logits, targets, dy, out);
+}
+
+}  // namespace tenure::kernels

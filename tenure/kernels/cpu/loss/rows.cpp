@@ -1,0 +1,117 @@
+#include "tenure/kernels/cpu/loss/rows.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/loss/rows.cpp"
+#include <hwy/foreach_target.h>
+
+#include <algorithm>
+
+#include "tenure/kernels/cpu/loss/lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+
+template <class T>
+T row_max(const T* x, std::int64_t n, T start) {
+  const hn::ScalableTag<T> d;
+  Vec<T> largest(start);
+  T result = start;
+  for_each_vector<T>(
+      n, [&](std::int64_t i) HWY_ATTR { largest = hn::Max(largest.raw, load(x + i).raw); },
+      [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
+        for (std::int64_t j = 0; j < rest; ++j) result = x[i + j] > result ? x[i + j] : result;
+      });
+  return std::max(result, hn::GetLane(hn::MaxOfLanes(d, largest.raw)));
+}
+
+/// Vectors of sums, few enough terms long that they lose no bits to speak of.
+template <class T>
+struct VectorSums {
+  Vec<T> exponentials;
+  Vec<T> logits;
+  Vec<T> products;
+  Vec<T> probabilities;
+
+  HWY_INLINE VectorSums() : exponentials(0), logits(0), products(0), probabilities(0) {}
+  HWY_INLINE void add(Vec<T> x, Vec<T> shift, Mask<T> counts) {
+    exponentials = exponentials + select(counts, exp(x - shift), Vec<T>(0));
+    logits = logits + select(counts, x, Vec<T>(0));
+  }
+  HWY_INLINE void add_target(Vec<T> x, Vec<T> q) {
+    products = products + select(q == Vec<T>(0), Vec<T>(0), q * x);
+    probabilities = probabilities + q;
+  }
+  static HWY_INLINE double total(Vec<T> v) {
+    return static_cast<double>(hn::GetLane(hn::SumOfLanes(hn::ScalableTag<T>(), v.raw)));
+  }
+};
+
+template <class T>
+void row_add(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums) {
+  const hn::ScalableTag<T> d;
+  const auto chunk_length = static_cast<std::int64_t>(kTerms * hn::Lanes(d));
+  const Vec<T> shifts(shift);
+  for (std::int64_t begin = 0; begin < n; begin += chunk_length) {
+    VectorSums<T> chunk;
+    for_each_vector<T>(
+        std::min(chunk_length, n - begin),
+        [&](std::int64_t i) HWY_ATTR {
+          const Vec<T> values = load(x + begin + i);
+          chunk.add(values, shifts, {hn::FirstN(d, hn::Lanes(d))});
+          if (q != nullptr) chunk.add_target(values, load(q + begin + i));
+        },
+        [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
+          const Vec<T> values = Lanes<T>(x + begin + i, rest).vector();
+          chunk.add(values, shifts, {hn::FirstN(d, static_cast<std::size_t>(rest))});
+          if (q != nullptr) chunk.add_target(values, Lanes<T>(q + begin + i, rest).vector());
+        });
+    sums.exponentials += chunk.total(chunk.exponentials);
+    if (wants_logits) sums.logits += chunk.total(chunk.logits);
+    sums.products += chunk.total(chunk.products);
+    sums.probabilities += chunk.total(chunk.probabilities);
+  }
+}
+
+template <class T>
+void row_gradient(const T* x, const T* q, std::int64_t n, T shift, T factor, T weight, T constant,
+                  T* out) {
+  const Vec<T> shifts(shift);
+  const Vec<T> factors(factor);
+  const Vec<T> weights(weight);
+  const Vec<T> constants(constant);
+  for_each_vector<T>(
+      n,
+      [&](std::int64_t i) HWY_ATTR {
+        Vec<T> value = exp(load(x + i) - shifts) * factors - constants;
+        if (q != nullptr) value = value - weights * load(q + i);
+        store(value, out + i);
+      },
+      [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
+        Vec<T> value = exp(Lanes<T>(x + i, rest).vector() - shifts) * factors - constants;
+        if (q != nullptr) value = value - weights * Lanes<T>(q + i, rest).vector();
+        std::copy_n(Lanes<T>(value).values, rest, out + i);
+      });
+}
+
+template <class T>
+constexpr RowLoops<T> kRowLoops{row_max<T>, row_add<T>, row_gradient<T>};
+
+const RowLoops<float>* find_float_rows() { return &kRowLoops<float>; }
+const RowLoops<double>* find_double_rows() { return &kRowLoops<double>; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels {
+
+HWY_EXPORT(find_float_rows);
+HWY_EXPORT(find_double_rows);
+
+const RowLoops<float>& find_row_loops(float) { return *HWY_DYNAMIC_DISPATCH(find_float_rows)(); }
+const RowLoops<double>& find_row_loops(double) { return *HWY_DYNAMIC_DISPATCH(find_double_rows)(); }
+
+}  // namespace tenure::kernels
+#endif

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tenure::kernels {
+
+/// What the loss of a row of logits x needs, with probabilities q if there are some.
+struct RowSums {
+  double exponentials = 0;   ///< of exp(x - shift)
+  double logits = 0;         ///< of x
+  double products = 0;       ///< of q x, 0 where q is
+  double probabilities = 0;  ///< of q
+};
+
+/// The vector loops over a row, or a piece of one; `q` may be nullptr.
+template <class T>
+struct RowLoops {
+  /// The largest of x and `start`; NaN is left out.
+  T (*max)(const T* x, std::int64_t n, T start);
+  /// Adds to `sums`; `wants_logits`: also the sum of x.
+  void (*add)(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums);
+  /// out = exp(x - shift) factor - weight q - constant.
+  void (*gradient)(const T* x, const T* q, std::int64_t n, T shift, T factor, T weight, T constant,
+                   T* out);
+};
+
+/// The best instance for this machine.
+const RowLoops<float>& find_row_loops(float tag);
+const RowLoops<double>& find_row_loops(double tag);
+
+}  // namespace tenure::kernels
