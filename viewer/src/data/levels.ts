@@ -8,6 +8,7 @@ export interface LevelColumns {
   groups: number;
   levels: Float64Array; // width * groups
   total: Float64Array;
+  time: Float64Array; // that moment; the column's middle where nothing happens
 }
 
 /**
@@ -21,6 +22,7 @@ export class Levels {
   private readonly before: Float64Array; // levels at the start of each chunk, and at the very end
   private readonly highest: Float64Array; // levels at the highest moment of each chunk
   private readonly highestTotal: Float64Array;
+  private readonly highestTime: Float64Array;
 
   constructor(
     private readonly report: Report,
@@ -33,6 +35,7 @@ export class Levels {
     this.before = new Float64Array((chunks + 1) * groups);
     this.highest = new Float64Array(chunks * groups);
     this.highestTotal = new Float64Array(chunks);
+    this.highestTime = new Float64Array(chunks);
 
     const now = new Float64Array(groups);
     let total = 0;
@@ -58,6 +61,7 @@ export class Levels {
         if (e === topAt) this.highest.set(now, chunk * groups);
       }
       this.highestTotal[chunk] = top;
+      this.highestTime[chunk] = time[topAt];
       if (top > peak) {
         peak = top;
         peakTime = time[topAt];
@@ -81,19 +85,24 @@ export class Levels {
     const { bytes } = this.report.rows;
     const levels = new Float64Array(width * groups);
     const totals = new Float64Array(width);
+    const times = new Float64Array(width);
 
     let e = lowerBound(time, t0);
     let now = this.levelsBefore(e);
     let total = sum(now);
     for (let column = 0; column < width; column++) {
+      const from = t0 + ((t1 - t0) * column) / width;
       const until = t0 + ((t1 - t0) * (column + 1)) / width;
+      const isQuiet = e === of.length || time[e] >= until;
       let best = total;
+      let bestTime = isQuiet ? (from + until) / 2 : from;
       levels.set(now, column * groups);
       while (e < of.length && time[e] < until) {
         const chunk = e / CHUNK;
         if (e % CHUNK === 0 && e + CHUNK <= of.length && time[e + CHUNK - 1] < until) {
           if (this.highestTotal[chunk] > best) {
             best = this.highestTotal[chunk];
+            bestTime = this.highestTime[chunk];
             levels.set(this.slice(this.highest, chunk), column * groups);
           }
           e += CHUNK;
@@ -107,13 +116,15 @@ export class Levels {
         total += change;
         if (total > best) {
           best = total;
+          bestTime = time[e];
           levels.set(now, column * groups);
         }
         e++;
       }
       totals[column] = best;
+      times[column] = bestTime;
     }
-    return { width, groups, levels, total: totals };
+    return { width, groups, levels, total: totals, time: times };
   }
 
   private levelsBefore(event: number): Float64Array {

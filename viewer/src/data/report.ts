@@ -112,6 +112,12 @@ export class Report {
     return at?.file ? `${at.file}:${at.line}` : 'unknown';
   }
 
+  /** A variable's name, or the op that made it. */
+  rowName(row: number): string {
+    const { rows, header } = this;
+    return header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
+  }
+
   /** Calls `visit` for each row that is live at `t`. */
   forEachLive(t: number, visit: (row: number) => void): void {
     const { birth, death, count } = this.rows;

@@ -9,7 +9,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['g G', 'stack by the next or previous kind of group'],
   ['1 \u2026 8', 'flame, map, tensors, lines, ops, scopes, growth, plans'],
   ['/', 'filter the table'],
-  ['Enter', 'choose the row of a table; arrows move'],
+  ['Enter', 'choose a row of a table or a part of the flame graph; arrows move'],
   ['Esc', 'let go of the chosen tensor, group and filter'],
   ['t', 'dark or light'],
   ['?', 'this help'],
@@ -19,7 +19,7 @@ const POINTER: readonly (readonly [string, string])[] = [
   ['alt wheel', 'zoom the addresses of the map'],
   ['drag', 'move'],
   ['shift drag', 'zoom to a range'],
-  ['click', 'set the cursor, bring out a group; on the map, choose a tensor'],
+  ['click', 'set the cursor and choose the tensor'],
   ['double click', 'show the whole recording'],
 ];
 

@@ -4,6 +4,7 @@ export interface Line {
   label: string;
   value: string;
   color?: string;
+  isStrong?: boolean;
 }
 
 /** The one box that follows the pointer. */
@@ -11,10 +12,10 @@ export class Tooltip {
   readonly element = h('div', { class: 'tooltip', role: 'tooltip', hidden: true });
 
   show(event: MouseEvent, title: string, lines: Line[]): void {
-    const rows = lines.map(({ label, value, color }) => {
+    const rows = lines.map(({ label, value, color, isStrong }) => {
       const swatch = h('i', { class: 'swatch' });
       if (color) swatch.style.background = color;
-      return h('div', { class: 'tooltip-line' }, [
+      return h('div', { class: `tooltip-line${isStrong ? ' strong' : ''}` }, [
         color ? swatch : null,
         h('span', { class: 'tooltip-label' }, visible(label)),
         h('span', { class: 'number' }, visible(value)),

@@ -42,10 +42,9 @@ export class Flame implements View {
     this.canvas.addEventListener('pointerleave', () => this.hover(null));
     this.canvas.addEventListener('click', (event) => this.choose(this.boxAt(event)?.node ?? null));
     this.canvas.addEventListener('keydown', (event) => {
-      if ((event.key === 'Escape' || event.key === 'Backspace') && this.top?.parent) {
-        event.stopPropagation();
-        this.choose(this.top.parent);
-      }
+      if (!this.press(event.key)) return;
+      event.stopPropagation();
+      event.preventDefault();
     });
   }
 
@@ -55,8 +54,36 @@ export class Flame implements View {
       this.page.set({ tab: 'tensors', only: node.leaf, filter: 'all', text: '' });
     } else {
       this.top = node;
+      this.pointed = null;
       this.page.schedule();
     }
+  }
+
+  /** Arrows walk the tree, Enter chooses, Backspace and Escape go back up. */
+  private press(key: string): boolean {
+    const at = this.pointed ?? this.top;
+    if (!at || !this.top) return false;
+    if (key === 'Enter') {
+      this.choose(at);
+      return true;
+    }
+    if (key === 'Escape' || key === 'Backspace') {
+      if (!this.top.parent) return false;
+      this.choose(this.top.parent);
+      return true;
+    }
+    const siblings = at.parent && at !== this.top ? at.parent.children : [at];
+    const place = siblings.indexOf(at);
+    const next = {
+      ArrowDown: at.children[0],
+      ArrowUp: at === this.top ? undefined : at.parent,
+      ArrowLeft: siblings[place - 1],
+      ArrowRight: siblings[place + 1],
+    }[key];
+    if (next === undefined) return key.startsWith('Arrow');
+    this.pointed = next;
+    this.page.schedule();
+    return true;
   }
 
   private boxAt(event: MouseEvent): Box | undefined {
@@ -94,6 +121,7 @@ export class Flame implements View {
       end: (row: number) => death[row] === Infinity,
       window: (row: number) => birth[row] >= window[0] && birth[row] <= window[1],
     }[metric];
+    this.pointed = null;
     const path = pathTo(this.top);
     this.root = buildFlame(page.report, page.grouping, wants);
     this.top = follow(this.root, path);
@@ -117,9 +145,10 @@ export class Flame implements View {
       context.fillText('Nothing was live at this moment.', 12, 24);
     }
     this.renderPath();
+    const part = this.pointed ?? this.top.children[0];
     this.canvas.setAttribute('aria-label', visible(`Flame graph of ${bytesText(this.top.bytes)} in ` +
-      `${countText(this.top.count)} storages by scope and line; largest part: ` +
-      `${this.top.children[0]?.name ?? 'none'}.`));
+      `${countText(this.top.count)} storages by scope and line; ` +
+      `${part ? `${part.name}: ${bytesText(part.bytes)}` : 'nothing in it'}. Arrow keys walk, Enter opens.`));
   }
 
   private drawNode(context: CanvasRenderingContext2D, node: FlameNode, width: number): void {

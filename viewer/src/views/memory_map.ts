@@ -80,7 +80,7 @@ export class MemoryMap implements View {
     const { rows, header } = report;
     const death = rows.death[row];
     const shape = `${header.dtypes[rows.dtype[row]] ?? ''}${header.strings[rows.shape[row]] ?? ''}`;
-    this.tooltip.show(event, this.nameOf(row), [
+    this.tooltip.show(event, report.rowName(row), [
       { label: shape, value: bytesText(rows.bytes[row]) },
       { label: 'line', value: report.siteName(rows.site[row]) },
       { label: 'lived', value: death === Infinity ? 'to the end' : timeText(death - rows.birth[row]) },
@@ -103,11 +103,6 @@ export class MemoryMap implements View {
     this.use.textContent = `at the cursor ${bytesText(live)} lie within ${bytesText(highest)}: ${share} %`;
   }
 
-  private nameOf(row: number): string {
-    const { rows, header } = this.page.report;
-    return header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
-  }
-
   render(): void {
     const { page } = this;
     const { state, palette, report, grouping } = page;
@@ -123,7 +118,7 @@ export class MemoryMap implements View {
         : mixed(palette.panel, page.groupColor(group), 0.25));
     const surface = this.drawing.draw(boxes, state.window, this.offsets, {
       colorOf: (row) => colors[grouping.groupOf[row]],
-      labelOf: (row) => `${visible(this.nameOf(row))}  ${visible(baseName(report.siteName(report.rows.site[row])))}`,
+      labelOf: (row) => `${visible(report.rowName(row))}  ${visible(baseName(report.siteName(report.rows.site[row])))}`,
       key: `${state.groupBy} ${state.group}`,
     }, palette);
     if (!surface) return;

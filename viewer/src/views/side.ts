@@ -8,7 +8,9 @@ const LARGEST = 40;
 export class Side implements View {
   private readonly moment = h('section', { class: 'moment', 'aria-label': 'The chosen moment' });
   private readonly tensor = h('section', { class: 'tensor', 'aria-label': 'The chosen tensor' });
-  readonly element = h('aside', { class: 'side' }, [this.moment, this.tensor]);
+  private readonly total = h('div', { class: 'total number' });
+  private readonly status = h('p', { class: 'unseen', role: 'status' });
+  readonly element = h('aside', { class: 'side' }, [this.moment, this.tensor, this.status]);
   private shown: unknown[] = [];
 
   constructor(private readonly page: Page) {}
@@ -19,6 +21,9 @@ export class Side implements View {
     if (wanted.every((value, i) => value === this.shown[i]) && this.shown.length > 0) return;
     this.shown = wanted;
     this.renderMoment();
+    this.status.textContent = row === null
+      ? `${timeText(cursor)}: ${this.total.textContent ?? ''}`
+      : visible(`${this.page.report.rowName(row)}, ${bytesText(this.page.report.rows.bytes[row])}`);
     this.tensor.replaceChildren(...(row === null ? this.largest() : this.details(row)));
   }
 
@@ -47,12 +52,13 @@ export class Side implements View {
         { click: () => page.set({ group: chosen === group ? null : group }) },
       );
     });
+    this.total.textContent = `${bytesText(total)} live`;
     this.moment.replaceChildren(
       h('h2', {}, [
         isPeak ? 'At the peak' : 'At the cursor',
         h('span', { class: 'number muted' }, timeText(cursor)),
       ]),
-      h('div', { class: 'total number' }, `${bytesText(total)} live`),
+      this.total,
       h('div', { class: 'legend' }, rows),
     );
   }
@@ -60,7 +66,7 @@ export class Side implements View {
   /** What is live at the cursor, largest first. */
   private largest(): Node[] {
     const { page } = this;
-    const { rows, header } = page.report;
+    const { rows } = page.report;
     const { group } = page.state;
     const { groupOf } = page.grouping;
     const top: number[] = [];
@@ -77,10 +83,9 @@ export class Side implements View {
     const items = top.map((row) => {
       const swatch = h('i', { class: 'swatch' });
       swatch.style.background = page.groupColor(groupOf[row]);
-      const title = header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
       return h('button', { type: 'button', class: 'tensor-row' }, [
         swatch,
-        h('span', { class: 'name' }, visible(title)),
+        h('span', { class: 'name' }, visible(page.report.rowName(row))),
         h('span', { class: 'muted name' }, visible(baseName(page.report.siteName(rows.site[row])))),
         h('span', { class: 'number' }, bytesText(rows.bytes[row])),
       ], { click: () => page.set({ row }) });
@@ -125,7 +130,7 @@ export class Side implements View {
       h('button', { type: 'button', class: 'quiet' }, label, { click });
     return [
       h('h2', {}, [
-        visible(text(rows.name[row]) || op || 'storage'),
+        visible(report.rowName(row)),
         h('button', { type: 'button', class: 'quiet', 'aria-label': 'Back to the list' }, 'list', {
           click: () => page.set({ row: null }),
         }),

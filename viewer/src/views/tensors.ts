@@ -67,7 +67,7 @@ export class Tensors implements View {
     const { rows, header, end } = report;
     const text = (row: number, column: number): string => {
       switch (COLUMNS[column].key) {
-        case 'op': return header.strings[rows.name[row]] || header.ops[rows.op[row]] || '';
+        case 'op': return report.rowName(row);
         case 'shape': return header.strings[rows.shape[row]] ?? '';
         case 'dtype': return header.dtypes[rows.dtype[row]] ?? '';
         case 'bytes': return bytesText(rows.bytes[row]);

@@ -1,9 +1,10 @@
 import type { LevelColumns } from '../data/levels.ts';
+import { edgesOf, rowAt } from '../data/stack.ts';
 import { stepLevels } from '../data/summary.ts';
-import { h, surfaceOf, visible } from '../ui/dom.ts';
+import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
 import { listenToGestures, type TimeAxis } from '../ui/gestures.ts';
 import type { Page, View } from '../ui/page.ts';
-import type { Tooltip } from '../ui/tooltip.ts';
+import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
 import { drawByteAxis, drawHaloed, drawTimeAxis, FONT, type Plot } from './axes.ts';
 import { drawFlags, drawSeries, drawSteps } from './timeline_marks.ts';
@@ -34,13 +35,7 @@ export class Timeline implements View {
         this.range = range;
         page.schedule();
       },
-      click: (event) => {
-        page.set({
-          cursor: this.axis().timeAt(event.offsetX),
-          metric: page.state.metric === 'peak' ? 'cursor' : page.state.metric,
-          group: this.groupAt(event.offsetX, event.offsetY),
-        });
-      },
+      click: (event) => this.choose(event),
       hover: (event) => this.hover(event),
     });
     this.canvas.addEventListener('dblclick', () => page.zoomTo(0, page.report.end));
@@ -61,36 +56,55 @@ export class Timeline implements View {
     return Math.min(Math.max(column, 0), width - 1);
   }
 
-  /** Which group's area is at this point. */
-  private groupAt(x: number, y: number): number | null {
-    if (!this.shown) return null;
+  /** Which group's area is at this point, and which storage in it. */
+  private pointed(x: number, y: number): { group: number; row: number | null } | null {
+    const { shown, page } = this;
+    if (!shown) return null;
     const column = this.columnAt(x);
     let bytes = (1 - (y - this.plot.top) / this.plot.height) * this.scale;
-    for (let group = 0; group < this.shown.groups; group++) {
-      bytes -= this.shown.levels[column * this.shown.groups + group];
-      if (bytes < 0) return group;
+    if (bytes < 0) return null;
+    for (let group = 0; group < shown.groups; group++) {
+      const level = shown.levels[column * shown.groups + group];
+      if (bytes < level) {
+        return { group, row: rowAt(page.report, page.grouping, shown.time[column], group, bytes) };
+      }
+      bytes -= level;
     }
     return null;
+  }
+
+  /** The cursor goes to the highest moment of the column, which is what the column shows. */
+  private choose(event: MouseEvent): void {
+    const { page, shown } = this;
+    if (!shown) return;
+    page.set({
+      cursor: shown.time[this.columnAt(event.offsetX)],
+      metric: page.state.metric === 'peak' ? 'cursor' : page.state.metric,
+      row: this.pointed(event.offsetX, event.offsetY)?.row ?? null,
+    });
   }
 
   private hover(event: MouseEvent | null): void {
     const { shown, page } = this;
     if (!event || !shown || shown.total.length === 0) return this.tooltip.hide();
     const column = this.columnAt(event.offsetX);
-    const pointed = this.groupAt(event.offsetX, event.offsetY);
-    const { names } = page.grouping;
-    const lines = names
+    const pointed = this.pointed(event.offsetX, event.offsetY);
+    const lines: Line[] = page.grouping.names
       .map((name, group) => ({ name, group, bytes: shown.levels[column * shown.groups + group] }))
       .filter((each) => each.bytes > 0)
-      .sort((a, b) => Number(b.group === pointed) - Number(a.group === pointed) || b.bytes - a.bytes)
+      .sort((a, b) => b.bytes - a.bytes)
       .slice(0, 8)
       .map(({ name, group, bytes }) => ({
-        label: group === pointed ? `${name}  \u2190` : name,
-        value: bytesText(bytes),
-        color: page.groupColor(group),
+        label: name, value: bytesText(bytes), color: page.groupColor(group),
+        isStrong: group === pointed?.group,
       }));
-    const moment = timeText(this.axis().timeAt(event.offsetX));
-    this.tooltip.show(event, `${moment}   ${bytesText(shown.total[column])} live`, lines);
+    const title = `${timeText(shown.time[column])}   ${bytesText(shown.total[column])} live`;
+    if (pointed?.row != null) {
+      const { row } = pointed;
+      const site = baseName(page.report.siteName(page.report.rows.site[row]));
+      lines.push({ label: `${page.report.rowName(row)}  ${site}`, value: bytesText(page.report.rows.bytes[row]) });
+    }
+    this.tooltip.show(event, title, lines);
   }
 
   render(): void {
@@ -119,6 +133,7 @@ export class Timeline implements View {
     const yOf = (bytes: number) => plot.top + plot.height * (1 - bytes / this.scale);
     drawSteps(context, plot, report.header.steps, xOf, palette);
     this.drawStack(context, this.shown, yOf);
+    this.drawEdges(context, xOf, yOf);
 
     context.save();
     context.beginPath();
@@ -160,6 +175,28 @@ export class Timeline implements View {
       context.globalAlpha = page.state.group === null || page.state.group === group ? 1 : 0.22;
       context.fillStyle = page.groupColor(group);
       context.fill();
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Where it is near enough, lines between the single storages. */
+  private drawEdges(context: CanvasRenderingContext2D, xOf: (t: number) => number, yOf: (bytes: number) => number): void {
+    const { page } = this;
+    const [t0, t1] = page.state.window;
+    const stretches = edgesOf(page.report, page.grouping, t0, t1);
+    if (!stretches) return;
+    context.fillStyle = page.palette.panel;
+    context.globalAlpha = 0.5;
+    for (const { from, until, edges } of stretches) {
+      const x = xOf(from);
+      const width = xOf(until) - x;
+      let below = yOf(0);
+      for (const edge of edges) {
+        const y = yOf(edge);
+        if (below - y < 3) continue;
+        context.fillRect(x, y, width, 1);
+        below = y;
+      }
     }
     context.globalAlpha = 1;
   }

@@ -70,7 +70,7 @@ test('wheel, drag and keys move the window', async () => {
   await page.close();
 });
 
-test('hover tells the levels, a click chooses the moment and the group', async () => {
+test('hover tells the levels, a click chooses the moment and the tensor', async () => {
   const page = await browser.open(html);
   await page.locator('.timeline-canvas').hover({ position: { x: 600, y: 200 } });
   assert.match(await text(page, '.tooltip'), /live[\s\S]*parameter/);
@@ -78,7 +78,10 @@ test('hover tells the levels, a click chooses the moment and the group', async (
   await page.locator('.timeline-canvas').click({ position: { x: 600, y: 230 } });
   await settled(page);
   assert.match(await text(page, '.moment'), /At the cursor/);
-  assert.equal(await page.locator('.legend-row[aria-pressed=true]').innerText().then((name) => name.split('\n')[0]), 'parameter');
+  assert.match(await text(page, '.tensor'), /block\d\.w\d[\s\S]*float32\[512, 512\]/);
+  await press(page, 'Escape');
+  await page.locator('.legend-row').first().click();
+  await settled(page);
   assert.match(await text(page, '.tensor'), /Largest\s+12 live/);
   await press(page, 'p');
   assert.match(await text(page, '.moment'), /At the peak/);
@@ -165,6 +168,16 @@ test('the flame graph opens parts and lists lines', async () => {
   await canvas.click({ position: { x: 60, y: 60 } });
   await settled(page);
   assert.match(await text(page, '.chip'), /\.cpp:\d+/);
+
+  await press(page, '1');
+  await page.locator('.crumbs button').first().click();
+  await canvas.focus();
+  await press(page, 'ArrowDown', 'ArrowDown', 'ArrowRight');
+  assert.match(await canvas.getAttribute('aria-label'), /block\d: \d/);
+  await press(page, 'Enter');
+  assert.match(await text(page, '.crumbs'), /all\s*model\s*block\d/);
+  await press(page, 'Backspace', 'Backspace');
+  assert.ok(await page.locator('.crumbs').isHidden());
   await page.close();
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Grouping, GROUPINGS, NAMED_GROUPS } from '../../src/data/grouping.ts';
 import { Levels } from '../../src/data/levels.ts';
 import { orderBy } from '../../src/data/order.ts';
+import { edgesOf, rowAt } from '../../src/data/stack.ts';
 import { liveAt, reportOf, tiny } from './support.mjs';
 
 test('keys of all kinds are ordered, few and many', () => {
@@ -45,6 +46,8 @@ test('a column has the levels of its highest moment', () => {
       const before = Math.max(0, from - 1e-3);
       const highest = Math.max(liveAt(report, before), ...moments.map((t) => liveAt(report, t)));
       assert.equal(shown.total[column], highest);
+      assert.ok(shown.time[column] >= from && shown.time[column] < until);
+      if (shown.time[column] > from) assert.equal(liveAt(report, shown.time[column]), highest);
       const parts = shown.levels.subarray(column * size, (column + 1) * size);
       assert.equal(parts.reduce((sum, part) => sum + part, 0), highest);
       const at = [before, ...moments].find((t) => liveAt(report, t) === highest);
@@ -83,4 +86,31 @@ test('a report without events has groups and columns too', () => {
     assert.equal(levels.columns(0, 1, 4).total.length, 4);
     assert.equal(levels.peak, 0);
   }
+});
+
+test('a height of the stack is the storage that lies there, oldest lowest', () => {
+  const report = tiny([0, 1, 2, 3], [9, 1, 9, 9], [10, 20, 30, 40], { op: Uint8Array.from([0, 0, 1, 0]) });
+  const grouping = new Grouping(report, 'op', 5);
+  const group = grouping.groupOf[0];
+  assert.deepEqual([0, 9, 10, 49, 50].map((bytes) => rowAt(report, grouping, 4, group, bytes)), [0, 0, 3, 3, null]);
+});
+
+test('edges between storages are those of the live ones, or none if they are too many', () => {
+  const report = reportOf();
+  const grouping = new Grouping(report, 'op', 0);
+  const t0 = report.end * 0.4;
+  const stretches = edgesOf(report, grouping, t0, t0 + 3000);
+  assert.ok(stretches.length > 2);
+  assert.equal(stretches[0].from, t0);
+  assert.equal(stretches.at(-1).until, t0 + 3000);
+  for (const { from, until, edges } of stretches) {
+    assert.equal(edges.at(-1), liveAt(report, (from + until) / 2));
+    assert.ok(edges.every((edge, i) => i === 0 || edge >= edges[i - 1]));
+  }
+
+  const many = 300;
+  const births = Array.from({ length: many }, (_, i) => i);
+  const crowd = tiny(births, births.map(() => Infinity), births.map(() => 1));
+  assert.equal(edgesOf(crowd, new Grouping(crowd, 'op', 0), 0, many), null);
+  assert.equal(edgesOf(crowd, new Grouping(crowd, 'op', 0), 0, 100).length, 100);
 });
