@@ -2,7 +2,7 @@
 // line that leaks if asked. The same seed gives the same report.
 
 const FILES = ['src/model/attention.cpp', 'src/model/mlp.cpp', 'src/train.cpp', 'src/loss.cpp', 'src/data/batch.cpp'];
-const OPS = ['matmul', 'add', 'softmax', 'relu', 'layer_norm', 'transpose', 'mul', 'sum', 'concat', 'cast',
+const OPS = ['', 'matmul', 'add', 'softmax', 'relu', 'layer_norm', 'transpose', 'mul', 'sum', 'concat', 'cast',
   'gelu', 'take', 'full', 'uniform', 'exp', 'sub'];
 
 function random(seed) {
@@ -47,9 +47,10 @@ class Pool {
 export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = true, seed = 1 } = {}) {
   const next = random(seed);
   const pool = new Pool();
-  const strings = ['', '[32, 512]', '[512, 512]', '[32, 8, 64, 64]', '[512]', '[32, 1000]', '[]',
-    'user src/train.cpp:40', 'tape; user src/train.cpp:52', 'optimizer', 'user src/train.cpp:88'];
-  const sites = [];
+  const strings = ['', 'float32[32, 512]', 'float32[512, 512]', 'float32[32, 8, 64, 64]', 'float32[512]',
+    'float32[32, 1000]', 'float32[]', 'user, made by uniform at train.cpp:40',
+    'tape, made by relu at mlp.cpp:52\nuser, made by relu at mlp.cpp:52'];
+  const sites = [{ file: '', line: 0 }];
   for (const file of FILES) {
     for (let line = 12; line < 100; line += 9) sites.push({ file, line, text: `  auto h = step_${line}(x);` });
   }
@@ -63,14 +64,14 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
   const allocate = (bytes, category, op, site, scope, shape, name = 0) => {
     now += 200 + Math.floor(next() * 1500);
     const size = Math.ceil(bytes / 64) * 64;
-    rows.push({ birth: now, death: Infinity, bytes, address: pool.take(size), size, category, op, site, scope,
+    rows.push({ birth: now, death: Infinity, bytes, address: pool.take(size), size, category, op: op + 1, site: site + 1, scope,
       shape, name, disposed: -1, used: now, thread: category === 4 ? 1 : 0 });
     return rows[rows.length - 1];
   };
   const release = (row, disposed = -1) => {
     now += 60 + Math.floor(next() * 300);
     row.death = now;
-    row.disposed = disposed;
+    row.disposed = disposed < 0 ? -1 : disposed + 1;
     pool.give(row.address, row.size);
   };
 
@@ -120,36 +121,40 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
   now += 10000;
 
   const column = (Type, of) => Type.from(rows, of);
+  const most = rows.reduce((top, row) => Math.max(top, row.address + row.size), 0);
   const header = {
     version: 1, program: 'train --steps 24 --layers 6', created: '2026-01-31T12:00:00Z', duration_ns: now,
+    complete: true, dropped: 0, damaged: 0, base_bytes: 0,
     strings, sites, scopes, ops: OPS,
-    op_counts: { calls: OPS.map(() => 100), reused: OPS.map((_, i) => i * 7), viewed: OPS.map((_, i) => (i === 5 ? 90 : 0)) },
+    op_counts: { reused: OPS.map((_, i) => i * 7), viewed: OPS.map((name) => (name === 'transpose' ? 90 : 0)) },
     categories: ['parameter', 'gradient', 'optimizer', 'activation', 'workspace', 'cache'],
-    dtypes: ['float32', 'int64'], threads: ['main', ''], steps: marks,
-    growth: leaks && steps > 3 ? [{ site: 24, op: 7, bytes: 48 * 1024, tensors: 1, first: 2, last: steps - 1 }] : [],
+    dtypes: ['float32', 'int64'], threads: 2, steps: marks.map((t) => ({ t, name: 'train' })),
+    growth: leaks && steps > 3
+      ? [{ site: 25, op: 8, scope: 1, bytes_per_step: 48 * 1024, count_per_step: 1, steps: steps - 2 }] : [],
     plans: [plan('forward(float32[32, 512])', 14, next), plan('loss(float32[32, 1000])', 6, next, 4096)],
-    series: [{ name: 'reserved', t: 'reserved_t', v: 'reserved_v' }],
-    marks: [], notes: [],
+    budgets: [{ name: 'training', limit: 2 ** 30 }],
+    pool: {
+      t_ns: [0, now * 0.02, now * 0.05], reserved: [most * 0.5, most * 0.8, most], cached: [0, 0, 0],
+      fragmentation: [0, 0.1, 0.25],
+    },
   };
-  const most = rows.reduce((top, row) => Math.max(top, row.address + row.size), 0);
   const columns = {
     birth_ns: column(Float64Array, (row) => row.birth),
-    life_ns: column(Float64Array, (row) => row.death - row.birth),
+    death_ns: column(Float64Array, (row) => row.death),
     bytes: column(Float64Array, (row) => row.bytes),
     address: column(Float64Array, (row) => row.address),
-    idle_ns: column(Float64Array, (row) => Math.min(row.death, now) - Math.max(row.used, Math.min(row.death, now) * 0.999)),
     category: column(Uint8Array, (row) => row.category),
-    op: column(Uint16Array, (row) => row.op),
-    site: column(Uint16Array, (row) => row.site),
-    scope: column(Uint16Array, (row) => row.scope),
+    op: column(Uint32Array, (row) => row.op),
+    site: column(Uint32Array, (row) => row.site),
+    scope: column(Uint32Array, (row) => row.scope),
     thread: column(Uint8Array, (row) => row.thread),
-    dtype: column(Uint8Array, () => 0),
-    shape: column(Uint16Array, (row) => row.shape),
-    name: column(Uint32Array, (row) => row.name),
-    holders: column(Uint16Array, (row) => 7 + (row.category % 4)),
+    shape: column(Uint32Array, (row) => row.shape),
+    dtype: column(Uint8Array, (row) => (row.category === 4 ? 255 : 0)),
+    tensors: column(Uint32Array, (row) => 1 + (row.op % 3)),
     disposed_site: column(Int32Array, (row) => row.disposed),
-    reserved_t: Float64Array.from([0, now * 0.02, now * 0.05]),
-    reserved_v: Float64Array.from([most * 0.5, most * 0.8, most]),
+    last_use_ns: column(Float64Array, (row) => Math.max(row.used, Math.min(row.death, now) * 0.999)),
+    holders: column(Uint32Array, (row) => (row.death === Infinity ? 7 : 8)),
+    name: column(Uint32Array, (row) => row.name),
   };
   return { header, columns };
 }
@@ -164,10 +169,11 @@ function plan(name, count, next, surplus = 0) {
       live.splice(live.indexOf(each), 1);
     }
     const bytes = 1024 * (8 + Math.floor(next() * 56));
-    const buffer = { name: `%${step}`, offset: pool.take(bytes), bytes, first: step, last: Math.min(count - 1, step + 1 + Math.floor(next() * 3)), op: step % OPS.length, site: step };
+    const last = Math.min(count - 1, step + 1 + Math.floor(next() * 3));
+    const buffer = { op: OPS[1 + (step % 15)], offset: pool.take(bytes), bytes, first: step, last };
     buffers.push(buffer);
     live.push(buffer);
   }
   const arena = buffers.reduce((top, { offset, bytes }) => Math.max(top, offset + bytes), 0);
-  return { name, predicted: arena, measured: arena + surplus, arena, steps: count, buffers };
+  return { name, predicted: arena, measured: arena + surplus, arena, runs: 24, buffers };
 }

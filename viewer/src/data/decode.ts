@@ -11,7 +11,8 @@ const ARRAYS = {
   i32: Int32Array,
   f64: Float64Array,
 } as const;
-const LIVE_IN_U32 = 0xffffffff;
+const NO_DTYPE = 255;
+const MOST_THREADS = 256;
 
 /** Undoes base64 and zlib. */
 export async function unpack(text: string): Promise<ArrayBuffer> {
@@ -35,15 +36,14 @@ export async function unpack(text: string): Promise<ArrayBuffer> {
 export function decode(buffer: ArrayBuffer): Report {
   const header = readHeader(buffer);
   const columns = new Map<string, Column>();
-  for (const { name, type, offset, length, delta } of header.columns) {
+  for (const { name, type, offset, length } of header.columns) {
     const Kind = ARRAYS[type];
     if (!Kind || offset % 8 !== 0 || offset + length * Kind.BYTES_PER_ELEMENT > buffer.byteLength) {
       throw new ReportError(`Column '${name}' does not lie within the data: the file was cut.`);
     }
-    const stored = new Kind(buffer, offset, length);
-    columns.set(name, delta ? summed(stored) : stored);
+    columns.set(name, new Kind(buffer, offset, length));
   }
-  return new Report(header, readRows(header, columns), columns);
+  return new Report(header, readRows(header, columns));
 }
 
 function readHeader(buffer: ArrayBuffer): Header {
@@ -63,8 +63,8 @@ function readHeader(buffer: ArrayBuffer): Header {
         'Make the page anew with the tenure command that made the recording.',
     );
   }
-  const lists = ['strings', 'sites', 'scopes', 'ops', 'categories', 'dtypes', 'threads', 'steps',
-    'growth', 'plans', 'columns'] as const;
+  const lists = ['strings', 'sites', 'scopes', 'ops', 'categories', 'dtypes', 'steps', 'growth', 'plans',
+    'budgets', 'columns'] as const;
   for (const list of lists) {
     if (!Array.isArray(header[list])) throw new ReportError(`The header has no list '${list}'.`);
   }
@@ -72,65 +72,77 @@ function readHeader(buffer: ArrayBuffer): Header {
 }
 
 function readRows(header: Header, columns: Map<string, Column>): Rows {
-  const birthColumn = columns.get('birth_ns');
-  if (!birthColumn) throw new ReportError("The data have no column 'birth_ns'.");
-  const count = birthColumn.length;
+  const stored = columns.get('birth_ns');
+  if (!stored) throw new ReportError("The data have no column 'birth_ns'.");
+  const extra = header.base_bytes > 0 ? 1 : 0;
+  const count = stored.length + extra;
 
-  const column = (name: string, missing: number): Column => {
+  /** A column as it is stored; with what was live before any row, one value more in front. */
+  const column = (name: string, missing: number, first: number): Column => {
     const found = columns.get(name);
-    if (!found) return missing === 0 ? new Uint8Array(count) : new Float64Array(count).fill(missing);
-    if (found.length !== count) {
-      throw new ReportError(`Column '${name}' has ${found.length} values, 'birth_ns' ${count}.`);
+    if (!found) return new Float64Array(count).fill(missing);
+    if (found.length !== stored.length) {
+      throw new ReportError(`Column '${name}' has ${found.length} values, 'birth_ns' ${stored.length}.`);
     }
-    return found;
+    if (extra === 0) return found;
+    const values = new Float64Array(count);
+    values[0] = first;
+    values.set(found, 1);
+    return values;
   };
-  const ids = (name: string, size: number, missing = 0): Column => {
-    const values = column(name, missing);
+  const ids = (name: string, size: number, missing = 0, first = 0): Column => {
+    const values = column(name, missing, first);
     for (let i = 0; i < count; i++) {
-      if (values[i] < missing || (values[i] >= size && !(size === 0 && values[i] === 0))) {
+      if (values[i] < missing || (values[i] >= size && values[i] !== 0)) {
         throw new ReportError(`Column '${name}' names entry ${values[i]} of a list of ${size}.`);
       }
     }
     return values;
   };
 
-  const birth = widened(birthColumn);
+  const birth = widened(column('birth_ns', 0, 0));
   for (let i = 1; i < count; i++) {
     if (!(birth[i] >= birth[i - 1])) throw new ReportError('The rows are not ordered by birth.');
   }
-  const life = column('life_ns', Infinity);
-  const isNarrow = life instanceof Uint32Array;
-  const death = new Float64Array(count);
+  const death = widened(column('death_ns', Infinity, Infinity));
+  const used = column('last_use_ns', -1, -1);
+  const idle = new Float64Array(count);
   for (let i = 0; i < count; i++) {
-    death[i] = isNarrow && life[i] === LIVE_IN_U32 ? Infinity : birth[i] + life[i];
+    const end = Math.min(death[i], Math.max(header.duration_ns, birth[i]));
+    idle[i] = Math.max(0, end - Math.max(used[i], birth[i]));
+  }
+  if (extra > 0) {
+    header.categories = [...header.categories, 'before the recording'];
+    idle[0] = 0;
   }
   return {
     count,
     birth,
     death,
-    bytes: widened(column('bytes', 0)),
-    address: widened(column('address', -1)),
-    idle: widened(column('idle_ns', 0)),
-    category: ids('category', header.categories.length),
+    bytes: widened(column('bytes', 0, header.base_bytes)),
+    address: widened(column('address', -1, -1)),
+    idle,
+    tensors: column('tensors', 0, 0),
+    category: ids('category', header.categories.length, 0, header.categories.length - 1),
     op: ids('op', header.ops.length),
     site: ids('site', header.sites.length),
     scope: ids('scope', header.scopes.length),
-    thread: ids('thread', header.threads.length),
-    dtype: ids('dtype', header.dtypes.length),
+    thread: ids('thread', MOST_THREADS),
+    dtype: withoutNone(column('dtype', NO_DTYPE, NO_DTYPE), header),
     shape: ids('shape', header.strings.length),
     holders: ids('holders', header.strings.length),
     name: ids('name', header.strings.length),
-    disposedSite: ids('disposed_site', header.sites.length, -1),
+    disposedSite: ids('disposed_site', header.sites.length, -1, -1),
   };
+}
+
+/** What has no element type gets one more entry of the list, so that all rows have one. */
+function withoutNone(dtypes: Column, header: Header): Column {
+  const none = header.dtypes.length;
+  header.dtypes = [...header.dtypes, 'none'];
+  return Uint8Array.from(dtypes, (dtype) => Math.min(dtype, none));
 }
 
 function widened(column: Column): Float64Array {
   return column instanceof Float64Array ? column : Float64Array.from(column);
-}
-
-function summed(differences: Column): Float64Array {
-  const values = new Float64Array(differences.length);
-  let value = 0;
-  for (let i = 0; i < values.length; i++) values[i] = value += differences[i];
-  return values;
 }

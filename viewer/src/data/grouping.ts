@@ -54,10 +54,10 @@ export function idNames(report: Report, by: GroupBy): string[] {
   const { header } = report;
   switch (by) {
     case 'category': return header.categories;
-    case 'op': return header.ops;
+    case 'op': return header.ops.map((name) => name || '(no op)');
     case 'site': return header.sites.map((_, site) => report.siteName(site));
     case 'scope': return header.scopes.map((path) => path || '(no scope)');
-    case 'thread': return header.threads.map((name, thread) => name || `thread ${thread}`);
+    case 'thread': return Array.from({ length: 256 }, (_, thread) => `thread ${thread}`);
     case 'dtype': return header.dtypes;
   }
 }

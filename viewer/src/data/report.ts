@@ -9,32 +9,35 @@ export interface Site {
 }
 
 export interface PlanBuffer {
-  name: string;
+  op: string;
   offset: number;
   bytes: number;
   first: number;
   last: number;
-  op?: number;
-  site?: number;
 }
 
 export interface Plan {
   name: string;
   predicted: number;
-  measured: number | null;
+  measured: number;
   arena: number;
-  steps: number;
+  runs: number;
   buffers: PlanBuffer[];
 }
 
-/** A line that `tenure leaks` found growing: bytes and tensors per step. */
+/** A place that `tenure leaks` found growing. */
 export interface Growth {
   site: number;
   op: number;
-  bytes: number;
-  tensors: number;
-  first: number;
-  last: number;
+  scope: number;
+  bytes_per_step: number;
+  count_per_step: number;
+  steps: number;
+}
+
+export interface StepMark {
+  t: number;
+  name: string;
 }
 
 /** As in FORMAT.md. */
@@ -43,26 +46,28 @@ export interface Header {
   program: string;
   created: string;
   duration_ns: number;
+  complete: boolean;
+  dropped: number;
+  damaged: number;
+  base_bytes: number;
   strings: string[];
   sites: Site[];
   scopes: string[];
   ops: string[];
-  op_counts?: { calls: number[]; reused: number[]; viewed: number[] };
+  op_counts?: { reused: number[]; viewed: number[] };
   categories: string[];
   dtypes: string[];
-  threads: string[];
-  steps: number[];
+  threads: number;
+  steps: StepMark[];
   growth: Growth[];
   plans: Plan[];
-  series?: { name: string; t: string; v: string }[];
-  marks?: { t_ns: number; text: string }[];
-  notes?: string[];
+  budgets: { name: string; limit: number }[];
+  pool: { t_ns: number[]; reserved: number[]; cached: number[]; fragmentation: number[] };
   columns: {
     name: string;
     type: 'u8' | 'u16' | 'u32' | 'i32' | 'f64';
     offset: number;
     length: number;
-    delta?: boolean;
   }[];
 }
 
@@ -73,7 +78,8 @@ export interface Rows {
   death: Float64Array;
   bytes: Float64Array;
   address: Float64Array;
-  idle: Float64Array;
+  idle: Float64Array; // from the last use to the death, or to the end of the recording
+  tensors: Column;
   category: Column;
   op: Column;
   site: Column;
@@ -96,15 +102,19 @@ export class Report {
   readonly events: Events;
   /** The last moment: nothing is known after it. */
   readonly end: number;
+  /** When steps ended: all of them, and those of the loop that has most. */
+  readonly steps: number[];
+  readonly loop: { name: string; times: number[] };
 
   constructor(
     readonly header: Header,
     readonly rows: Rows,
-    readonly columns: Map<string, Column>,
   ) {
     this.events = mergeEvents(rows);
     const { time } = this.events;
     this.end = Math.max(header.duration_ns, time.length > 0 ? time[time.length - 1] : 0, 1);
+    this.steps = header.steps.map((step) => step.t);
+    this.loop = longestLoop(header.steps);
   }
 
   siteName(site: number): string {
@@ -115,7 +125,8 @@ export class Report {
   /** A variable's name, or the op that made it. */
   rowName(row: number): string {
     const { rows, header } = this;
-    return header.strings[rows.name[row]] || header.ops[rows.op[row]] || 'storage';
+    return header.strings[rows.name[row]] || header.ops[rows.op[row]] ||
+      header.categories[rows.category[row]] || 'storage';
   }
 
   /** Calls `visit` for each row that is live at `t`. */
@@ -125,6 +136,20 @@ export class Report {
       if (death[row] > t) visit(row);
     }
   }
+}
+
+function longestLoop(steps: StepMark[]): { name: string; times: number[] } {
+  const loops = new Map<string, number[]>();
+  for (const { t, name } of steps) {
+    const times = loops.get(name);
+    if (times) times.push(t);
+    else loops.set(name, [t]);
+  }
+  let longest = { name: '', times: [] as number[] };
+  for (const [name, times] of loops) {
+    if (times.length > longest.times.length) longest = { name, times };
+  }
+  return longest;
 }
 
 /** At equal times what dies goes first, so that a buffer's successor does not count twice. */

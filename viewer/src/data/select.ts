@@ -13,7 +13,7 @@ export interface Selection {
   only: { site?: number; op?: number; scope?: number } | null;
 }
 
-export const ROW_KEYS = ['birth', 'bytes', 'life', 'idle', 'shape', 'dtype', 'category', 'op', 'site',
+export const ROW_KEYS = ['birth', 'bytes', 'life', 'idle', 'shape', 'category', 'op', 'site',
   'scope'] as const;
 export type RowKey = (typeof ROW_KEYS)[number];
 
@@ -56,7 +56,7 @@ function textMatcher(report: Report, text: string): ((row: number) => boolean) |
   const sites = header.sites.map((_, site) => report.siteName(site));
   const searched = [
     [rows.op, header.ops], [rows.site, sites], [rows.scope, header.scopes],
-    [rows.category, header.categories], [rows.dtype, header.dtypes], [rows.shape, header.strings],
+    [rows.category, header.categories], [rows.shape, header.strings],
     [rows.name, header.strings], [rows.holders, header.strings],
   ] as const;
   const tables = words.map((word) =>
@@ -101,7 +101,6 @@ function keyOf(report: Report, key: RowKey): (row: number) => number {
     case 'life': return (row) => Math.min(rows.death[row], end) - rows.birth[row];
     case 'idle': return (row) => rows.idle[row];
     case 'shape': return byName(rows.shape, header.strings);
-    case 'dtype': return byName(rows.dtype, header.dtypes);
     case 'category': return byName(rows.category, header.categories);
     case 'op': return byName(rows.op, header.ops);
     case 'site': return byName(rows.site, header.sites.map((_, site) => report.siteName(site)));

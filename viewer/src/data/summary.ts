@@ -47,20 +47,23 @@ export function summarize(report: Report, by: GroupBy, peakTime: number): Summar
   return all.filter((summary) => summary.count + summary.reused + summary.viewed > 0);
 }
 
-/** Live bytes at each step mark, and of them those of each growing site. */
+/** Live bytes at each mark of the longest loop, and of them those of each growing place. */
 export interface StepLevels {
   total: Float64Array;
   ofGrowth: Float64Array[]; // as header.growth
 }
 
 export function stepLevels(report: Report): StepLevels {
-  const { steps, growth } = report.header;
+  const { growth } = report.header;
   const { rows } = report;
+  const steps = report.loop.times;
   const total = new Float64Array(steps.length);
   const ofGrowth = growth.map(() => new Float64Array(steps.length));
   const growthOf = new Map<number, number>();
-  const keyOf = (site: number, op: number) => site * report.header.ops.length + op;
-  growth.forEach(({ site, op }, index) => growthOf.set(keyOf(site, op), index));
+  const { ops, scopes } = report.header;
+  const keyOf = (site: number, op: number, scope: number) =>
+    (site * ops.length + op) * scopes.length + scope;
+  growth.forEach(({ site, op, scope }, index) => growthOf.set(keyOf(site, op, scope), index));
 
   // A row adds to all marks from its birth to its death: note both ends, then sum up.
   let step = 0;
@@ -69,7 +72,7 @@ export function stepLevels(report: Report): StepLevels {
     if (step === steps.length) break;
     if (rows.death[row] <= steps[step]) continue;
     const last = firstNotBefore(steps, rows.death[row], step);
-    const series = growthOf.get(keyOf(rows.site[row], rows.op[row]));
+    const series = growthOf.get(keyOf(rows.site[row], rows.op[row], rows.scope[row]));
     for (const levels of series === undefined ? [total] : [total, ofGrowth[series]]) {
       levels[step] += rows.bytes[row];
       if (last < steps.length) levels[last] -= rows.bytes[row];

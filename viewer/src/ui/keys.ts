@@ -55,7 +55,7 @@ function press(page: Page, targets: KeyTargets, event: KeyboardEvent): boolean {
 }
 
 function stepFrom(page: Page, direction: 1 | -1): boolean {
-  const { steps } = page.report.header;
+  const { steps } = page.report;
   const at = lowerBound(steps, page.state.cursor);
   const next = direction < 0 ? at - 1 : steps[at] === page.state.cursor ? at + 1 : at;
   if (next >= 0 && next < steps.length) page.lookAt(steps[next]);

@@ -25,7 +25,7 @@ export class GrowthView implements View {
     this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
     this.canvas.addEventListener('click', (event) => {
       const step = this.stepAt(event.offsetX);
-      if (step !== null) page.lookAt(page.report.header.steps[step]);
+      if (step !== null) page.lookAt(page.report.loop.times[step]);
     });
     this.list.replaceChildren(...this.lines());
     const { growth } = page.report.header;
@@ -44,8 +44,9 @@ export class GrowthView implements View {
     const step = this.stepAt(event.offsetX);
     if (step === null) return this.tooltip.hide();
     const { report } = this.page;
-    const { growth, steps } = report.header;
-    this.tooltip.show(event, `step ${step}   ${timeText(steps[step])}`, [
+    const { growth } = report.header;
+    const title = `${report.loop.name || 'step'} ${step}   ${timeText(report.loop.times[step])}`;
+    this.tooltip.show(event, title, [
       { label: 'live', value: bytesText(this.levels.total[step]) },
       ...growth.slice(0, 8).map(({ site }, i) => ({
         label: baseName(report.siteName(site)),
@@ -59,13 +60,13 @@ export class GrowthView implements View {
     const { page } = this;
     const { report } = page;
     const { growth, sites, ops } = report.header;
-    return growth.map(({ site, op, bytes, tensors, first, last }) =>
+    return growth.map(({ site, op, scope, bytes_per_step, count_per_step, steps }) =>
       h('button', { type: 'button', class: 'growth-row' }, [
-        h('span', { class: 'number warning' }, `+${bytesText(bytes)} a step`),
+        h('span', { class: 'number warning' }, `+${bytesText(Math.round(bytes_per_step))} a step`),
         h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
-        h('span', { class: 'muted' }, `+${Number(tensors.toFixed(2))} tensors a step, steps ${first} to ${last}`),
+        h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} storages a step, over ${countText(steps)} steps`),
         sites[site]?.text ? h('code', {}, visible(sites[site].text.trim())) : null,
-      ], { click: () => page.set({ tab: 'tensors', only: { site, op }, filter: 'never disposed', text: '' }) }));
+      ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'never disposed', text: '' }) }));
   }
 
   render(): void {

@@ -1,3 +1,4 @@
+import type { Header } from '../data/report.ts';
 import { h, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
@@ -23,7 +24,7 @@ export class Head implements View {
     const help = h('button', { type: 'button', class: 'icon', title: 'Keys and help (?)', 'aria-label': 'Help' }, '?', {
       click: showHelp,
     });
-    const notes = (header.notes ?? []).map((note) => h('p', { class: 'note', role: 'alert' }, visible(note)));
+    const notes = notesOf(header).map((note) => h('p', { class: 'note', role: 'alert' }, visible(note)));
     this.element = h('header', {}, [
       h('div', { class: 'bar' }, [
         h('h1', {}, 'Tenure'),
@@ -49,7 +50,7 @@ export class Head implements View {
       liveBytes += rows.bytes[row];
       live++;
     }
-    const growth = header.growth.reduce((sum, { bytes }) => sum + bytes, 0);
+    const growth = header.growth.reduce((sum, { bytes_per_step }) => sum + bytes_per_step, 0);
     return [
       { label: 'peak', value: bytesText(page.peak), click: () => page.lookAt(page.peakTime) },
       {
@@ -66,7 +67,7 @@ export class Head implements View {
       ...(header.steps.length > 0
         ? [{
             label: 'per step',
-            value: growth > 0 ? `+${bytesText(growth)}` : 'steady',
+            value: growth > 0 ? `+${bytesText(Math.round(growth))}` : 'steady',
             isWarning: growth > 0,
             click: () => page.set({ tab: 'growth' }),
           }]
@@ -81,6 +82,15 @@ export class Head implements View {
     this.theme.textContent = isDark ? '\u263c' : '\u263e';
     this.theme.setAttribute('aria-label', isDark ? 'Use the light theme' : 'Use the dark theme');
   }
+}
+
+/** What the reader must know before trusting the figures. */
+function notesOf({ complete, dropped, damaged }: Header): string[] {
+  const notes = [];
+  if (!complete) notes.push('The program ended before its recording did: what it did last may be missing.');
+  if (dropped > 0) notes.push(`${countText(dropped)} old events were let go to stay within the ring's size.`);
+  if (damaged > 0) notes.push(`${countText(damaged)} parts of the recording could not be read; figures may be too low.`);
+  return notes;
 }
 
 function drawFigure({ label, value, isWarning, click }: Figure): HTMLElement {

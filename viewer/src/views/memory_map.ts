@@ -1,4 +1,5 @@
 import { type Boxes, boxesOfRows } from '../data/map.ts';
+import { lowerBound } from '../data/report.ts';
 import { baseName, h, visible } from '../ui/dom.ts';
 import { listenToGestures } from '../ui/gestures.ts';
 import { mixed } from '../ui/colors.ts';
@@ -79,7 +80,7 @@ export class MemoryMap implements View {
     const { report } = this.page;
     const { rows, header } = report;
     const death = rows.death[row];
-    const shape = `${header.dtypes[rows.dtype[row]] ?? ''}${header.strings[rows.shape[row]] ?? ''}`;
+    const shape = header.strings[rows.shape[row]] || 'bytes';
     this.tooltip.show(event, report.rowName(row), [
       { label: shape, value: bytesText(rows.bytes[row]) },
       { label: 'line', value: report.siteName(rows.site[row]) },
@@ -100,7 +101,10 @@ export class MemoryMap implements View {
       highest = Math.max(highest, boxes.high[row]);
     });
     const share = highest > 0 ? Math.round((100 * live) / highest) : 100;
-    this.use.textContent = `at the cursor ${bytesText(live)} lie within ${bytesText(highest)}: ${share} %`;
+    const { t_ns, fragmentation } = this.page.report.header.pool;
+    const sample = lowerBound(t_ns, cursor + 1) - 1;
+    const free = sample >= 0 ? `; ${Math.round(100 * fragmentation[sample])} % of the pool's free memory in pieces` : '';
+    this.use.textContent = `at the cursor ${bytesText(live)} in ${bytesText(highest)} of addresses: ${share} %${free}`;
   }
 
   render(): void {

@@ -3,7 +3,7 @@ import type { Plan, PlanBuffer } from '../data/report.ts';
 import { h, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
-import { bytesText } from '../ui/units.ts';
+import { bytesText, countText } from '../ui/units.ts';
 import { FONT } from './axes.ts';
 import { BoxCanvas } from './box_canvas.ts';
 
@@ -16,6 +16,7 @@ export class Plans implements View {
   private chosen = 0;
   private buffers: PlanBuffer[] = [];
   private boxes: Boxes | null = null;
+  private colors = new Map<string, number>(); // by op
   private pointed: number | null = null;
 
   constructor(
@@ -32,21 +33,23 @@ export class Plans implements View {
     const plan = this.page.report.header.plans[index];
     this.buffers = plan ? [...plan.buffers].sort((a, b) => a.first - b.first) : [];
     this.boxes = plan ? boxesOfPlan(this.buffers, plan.arena) : null;
+    const ops = [...new Set(this.buffers.map((buffer) => buffer.op))];
+    this.colors = new Map(ops.map((op, i) => [op, i % this.page.palette.groups.length]));
     this.renderList();
     this.page.schedule();
   }
 
   private renderList(): void {
     const { plans } = this.page.report.header;
-    const widest = plans.reduce((most, plan) => Math.max(most, plan.predicted, plan.measured ?? 0), 1);
+    const widest = plans.reduce((most, plan) => Math.max(most, plan.predicted, plan.measured), 1);
     this.list.replaceChildren(...plans.map((plan, index) =>
       h('button', {
         type: 'button', class: 'plan-row', role: 'option', 'aria-selected': String(index === this.chosen),
       }, [
         h('span', { class: 'name', title: visible(plan.name) }, visible(plan.name)),
         this.bar('predicted', plan.predicted, widest),
-        plan.measured === null ? h('span', { class: 'muted' }, 'never ran') : this.bar('measured', plan.measured, widest),
-        h('span', { class: verdict(plan).isExact ? 'muted' : 'warning' }, verdict(plan).text),
+        this.bar('measured', plan.measured, widest),
+        h('span', { class: isExact(plan) ? 'muted' : 'warning' }, verdict(plan)),
       ], { click: () => this.choose(index) })));
     if (plans.length === 0) {
       this.list.append(h('p', { class: 'muted' }, 'No plan was made while recording.'));
@@ -69,13 +72,11 @@ export class Plans implements View {
       this.page.schedule();
     }
     if (!event || index === null) return this.tooltip.hide();
-    const { report } = this.page;
     const buffer = this.buffers[index];
-    this.tooltip.show(event, `${buffer.name} ${buffer.op !== undefined ? report.header.ops[buffer.op] : ''}`, [
+    this.tooltip.show(event, buffer.op, [
       { label: 'bytes', value: bytesText(buffer.bytes) },
       { label: 'offset', value: bytesText(buffer.offset) },
       { label: 'positions', value: `${buffer.first} to ${buffer.last}` },
-      ...(buffer.site !== undefined ? [{ label: 'line', value: report.siteName(buffer.site) }] : []),
     ]);
   }
 
@@ -84,9 +85,10 @@ export class Plans implements View {
     if (page.state.tab !== 'plans' || !this.boxes) return;
     const plan = page.report.header.plans[this.chosen];
     const { palette } = page;
-    const surface = this.drawing.draw(this.boxes, [0, Math.max(plan.steps, 1)], [0, plan.arena], {
-      colorOf: (box) => palette.groups[(this.buffers[box].op ?? box) % palette.groups.length],
-      labelOf: (box) => visible(this.labelOf(this.buffers[box])),
+    const positions = this.buffers.reduce((most, { last }) => Math.max(most, last + 1), 1);
+    const surface = this.drawing.draw(this.boxes, [0, positions], [0, plan.arena], {
+      colorOf: (box) => palette.groups[this.colors.get(this.buffers[box].op) ?? 0],
+      labelOf: (box) => visible(this.buffers[box].op),
       key: `plan ${this.chosen}`,
     }, palette);
     if (!surface) return;
@@ -96,24 +98,24 @@ export class Plans implements View {
     context.fillStyle = palette.muted;
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    const every = Math.max(1, Math.ceil((plan.steps * 40) / plot.width));
-    for (let step = 0; step < plan.steps; step += every) {
-      context.fillText(String(step), plot.left + ((step + 0.5) / plan.steps) * plot.width, plot.top + plot.height + 7);
+    const every = Math.max(1, Math.ceil((positions * 40) / plot.width));
+    for (let step = 0; step < positions; step += every) {
+      context.fillText(String(step), plot.left + ((step + 0.5) / positions) * plot.width, plot.top + plot.height + 7);
     }
     if (this.pointed !== null) this.drawing.outline(context, this.boxes, this.pointed, palette.accent);
     this.drawing.canvas.setAttribute('aria-label', visible(
       `Arena of ${plan.name}: ${bytesText(plan.arena)} with ${plan.buffers.length} buffers.`));
   }
-
-  private labelOf(buffer: PlanBuffer): string {
-    const op = buffer.op !== undefined ? this.page.report.header.ops[buffer.op] : '';
-    return `${buffer.name} ${op}`;
-  }
 }
 
-function verdict(plan: Plan): { text: string; isExact: boolean } {
-  if (plan.measured === null) return { text: '', isExact: true };
+function isExact(plan: Plan): boolean {
+  return plan.runs === 0 || plan.measured === plan.predicted;
+}
+
+function verdict(plan: Plan): string {
+  if (plan.runs === 0) return 'never ran';
+  const runs = `${countText(plan.runs)} run${plan.runs === 1 ? '' : 's'}`;
   const difference = plan.measured - plan.predicted;
-  if (difference === 0) return { text: 'as predicted', isExact: true };
-  return { text: `${difference > 0 ? '+' : ''}${bytesText(difference)} against the plan`, isExact: false };
+  if (difference === 0) return `as predicted in ${runs}`;
+  return `${difference > 0 ? '+' : ''}${bytesText(difference)} against the plan in ${runs}`;
 }

@@ -110,7 +110,7 @@ export class Side implements View {
       ['bytes', `${bytesText(rows.bytes[row])}  (${countText(rows.bytes[row])})`],
       ['category', header.categories[rows.category[row]] ?? ''],
       ['scope', header.scopes[rows.scope[row]] ?? ''],
-      ['thread', header.threads[rows.thread[row]] || `thread ${rows.thread[row]}`],
+      ['thread', String(rows.thread[row])],
       ['created', `${timeText(rows.birth[row])} by ${op}`, rows.site[row]],
       death === Infinity
         ? ['disposed', 'never: live at the end']
@@ -118,12 +118,16 @@ export class Side implements View {
           ? ['disposed', `${timeText(death)}, after ${timeText(life)}`, disposed]
           : ['freed', `${timeText(death)}, after ${timeText(life)}: its last handle went`],
       ['last used', idle > 0 ? `${timeText(life - idle)} after its creation; then idle for ${timeText(idle)}` : 'until its end'],
+      ['tensors', rows.tensors[row] > 1 ? `${countText(rows.tensors[row])} shared it` : ''],
       ['holders', text(rows.holders[row])],
       ['address', rows.address[row] >= 0 ? `+0x${rows.address[row].toString(16)}` : ''],
     ];
     const list = h('dl', {}, facts.filter(([, value]) => value !== '').flatMap(([name, value, site]) => [
       h('dt', {}, name),
-      h('dd', {}, [visible(value), site !== undefined ? h('code', {}, visible(report.siteName(site))) : null]),
+      h('dd', {}, [
+        ...value.split('\n').map((line) => h('div', {}, visible(line))),
+        site !== undefined ? h('code', {}, visible(report.siteName(site))) : null,
+      ]),
     ]));
     const source = header.sites[rows.site[row]]?.text;
     const button = (label: string, click: () => void) =>
@@ -136,7 +140,7 @@ export class Side implements View {
         }),
       ]),
       h('div', { class: 'shape number' },
-        visible(`${header.dtypes[rows.dtype[row]] ?? ''}${text(rows.shape[row])}`)),
+        visible(text(rows.shape[row]))),
       source ? h('pre', { class: 'source' }, visible(source.trim())) : h('span'),
       list,
       h('div', { class: 'actions' }, [

@@ -6,8 +6,7 @@ import { bytesText, countText, timeText } from '../ui/units.ts';
 
 const COLUMNS: (TableColumn & { key: RowKey })[] = [
   { key: 'op', title: 'op', width: 'minmax(70px, 1.1fr)' },
-  { key: 'shape', title: 'shape', width: 'minmax(60px, 1.2fr)' },
-  { key: 'dtype', title: 'type', width: '62px' },
+  { key: 'shape', title: 'shape', width: 'minmax(90px, 1.6fr)' },
   { key: 'bytes', title: 'bytes', width: '72px', isNumber: true },
   { key: 'birth', title: 'created', width: '72px', isNumber: true },
   { key: 'life', title: 'lived', width: '76px', isNumber: true },
@@ -69,7 +68,6 @@ export class Tensors implements View {
       switch (COLUMNS[column].key) {
         case 'op': return report.rowName(row);
         case 'shape': return header.strings[rows.shape[row]] ?? '';
-        case 'dtype': return header.dtypes[rows.dtype[row]] ?? '';
         case 'bytes': return bytesText(rows.bytes[row]);
         case 'birth': return timeText(rows.birth[row]);
         case 'life': return rows.death[row] === Infinity

@@ -7,7 +7,7 @@ import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
 import { drawByteAxis, drawHaloed, drawTimeAxis, FONT, type Plot } from './axes.ts';
-import { drawFlags, drawSeries, drawSteps } from './timeline_marks.ts';
+import { drawGrowth, drawLimits, drawSteps } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 20, bottom: 24 };
 
@@ -139,8 +139,8 @@ export class Timeline implements View {
     context.beginPath();
     context.rect(plot.left, 0, plot.width, height);
     context.clip();
-    drawSeries(context, report, xOf, yOf, plot, palette);
-    drawFlags(context, report, this.steps, xOf, yOf, plot, palette);
+    drawLimits(context, report, xOf, yOf, plot, palette);
+    drawGrowth(context, report, this.steps, xOf, yOf, plot, palette);
     this.drawPeak(context, xOf, yOf);
     this.drawChoice(context, xOf);
     context.restore();

@@ -34,13 +34,11 @@ test('hostile names stay text, wherever they appear', async () => {
     ops: small.header.ops.map((_, i) => name(i)),
     categories: small.header.categories.map((_, i) => name(i)),
     dtypes: small.header.dtypes.map((_, i) => name(i)),
-    threads: small.header.threads.map((_, i) => name(i)),
     plans: small.header.plans.map((plan) => ({
-      ...plan, name: HOSTILE[0], buffers: plan.buffers.map((buffer, i) => ({ ...buffer, name: name(i) })),
+      ...plan, name: HOSTILE[0], buffers: plan.buffers.map((buffer, i) => ({ ...buffer, op: name(i) })),
     })),
-    series: [{ name: HOSTILE[1], t: 'reserved_t', v: 'reserved_v' }],
-    marks: [{ t_ns: 1000, text: HOSTILE[0] }],
-    notes: HOSTILE,
+    steps: small.header.steps.map(({ t }) => ({ t, name: HOSTILE[2] })),
+    budgets: HOSTILE.map((text) => ({ name: text, limit: 2 ** 20 })),
   };
   const page = await browser.open(makePage(header, small.columns));
   for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8']) {
@@ -59,14 +57,16 @@ test('hostile names stay text, wherever they appear', async () => {
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.locator('img, svg, b:not([class])').count(), 0);
   assert.equal(await page.locator('script').count(), 1);
-  assert.ok((await page.locator('.note').first().innerText()).includes(HOSTILE[0]));
-  assert.ok((await page.locator('.note').nth(4).innerText()).includes('a\u2400b\u2407c\u241b[31md\u240ae\ufffdtxt'));
+  const program = await page.locator('.program').textContent();
+  assert.ok(program.includes(HOSTILE[0]) && program.includes(HOSTILE[1]));
+  assert.ok(program.includes('a\u2400b\u2407c\u241b[31md\u240ae\ufffdtxt'));
   await page.close();
 });
 
 test('a recording of no events makes a page', async () => {
   const columns = Object.fromEntries(Object.entries(small.columns).map(([name, values]) => [name, values.slice(0, 0)]));
-  const header = { ...small.header, duration_ns: 0, steps: [], growth: [], plans: [], sites: [], ops: [], scopes: [], threads: [], dtypes: [], categories: [] };
+  const header = { ...small.header, duration_ns: 0, steps: [], growth: [], plans: [], sites: [], ops: [], scopes: [], dtypes: [], categories: [], budgets: [],
+    pool: { t_ns: [], reserved: [], cached: [], fragmentation: [] } };
   const page = await browser.open(makePage(header, columns));
   for (const key of ['1', '2', '3', '4', '5', '6', '7', '8', 'g', 'p', '+', 'n']) {
     await page.keyboard.press(key);
@@ -74,6 +74,16 @@ test('a recording of no events makes a page', async () => {
   }
   assert.deepEqual(page.problems, []);
   assert.match(await page.locator('.figures').innerText(), /peak\s+0 B/);
+  await page.close();
+});
+
+test('what may be missing is told', async () => {
+  const header = { ...small.header, complete: false, dropped: 1234, damaged: 2, base_bytes: 4096 };
+  const page = await browser.open(makePage(header, small.columns));
+  const notes = await page.locator('.note').allInnerTexts();
+  assert.equal(notes.length, 3);
+  assert.match(notes.join(' '), /ended before its recording did.*1,234 old events.*2 parts/);
+  assert.match(await page.locator('.legend').innerText(), /before the recording\s+4 KiB/);
   await page.close();
 });
 

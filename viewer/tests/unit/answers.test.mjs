@@ -67,8 +67,8 @@ test('every word of a text must be found, in whatever case', () => {
 
 test('one line, op or scope can be singled out', () => {
   const { op, site } = report.rows;
-  const found = selectRows(report, { ...everything, only: { op: 0, site: 14 } });
-  assert.deepEqual([...found], [...op.keys()].filter((row) => op[row] === 0 && site[row] === 14));
+  const found = selectRows(report, { ...everything, only: { op: 1, site: 15 } });
+  assert.deepEqual([...found], [...op.keys()].filter((row) => op[row] === 1 && site[row] === 15));
 });
 
 test('rows are ordered by every key', () => {
@@ -101,12 +101,12 @@ test('summaries add up', () => {
 test('live bytes at step marks are those of the rows, growing lines apart', () => {
   const { total, ofGrowth } = stepLevels(report);
   const [grows] = report.header.growth;
-  report.header.steps.forEach((t, step) => {
+  report.loop.times.forEach((t, step) => {
     assert.equal(total[step], liveAt(report, t));
     assert.equal(ofGrowth[0][step],
       liveAt(report, t, (row) => report.rows.site[row] === grows.site && report.rows.op[row] === grows.op));
   });
-  assert.equal(ofGrowth[0].at(-1) - ofGrowth[0].at(-2), grows.bytes);
+  assert.equal(ofGrowth[0].at(-1) - ofGrowth[0].at(-2), grows.bytes_per_step);
 });
 
 test('the map leaves out addresses that nobody used', () => {
@@ -123,11 +123,12 @@ test('each pixel of a map belongs to the box that covers it', () => {
   const plan = small.header.plans[0];
   const buffers = [...plan.buffers].sort((a, b) => a.first - b.first);
   const boxes = boxesOfPlan(buffers, plan.arena);
-  const width = plan.steps * 10;
+  const positions = 14;
+  const width = positions * 10;
   const height = 300;
   const owner = new Uint32Array(width * height);
   const pixels = new Uint32Array(width * height);
-  paintBoxes(boxes, { t0: 0, t1: plan.steps, low: 0, high: plan.arena, width, height }, (box) => box + 100, () => 7, pixels, owner);
+  paintBoxes(boxes, { t0: 0, t1: positions, low: 0, high: plan.arena, width, height }, (box) => box + 100, () => 7, pixels, owner);
   buffers.forEach((buffer, box) => {
     const x = Math.floor((buffer.first + 0.5) * 10);
     const y = Math.floor(height * (1 - (buffer.offset + buffer.bytes / 2) / plan.arena));

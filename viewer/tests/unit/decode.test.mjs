@@ -20,18 +20,33 @@ test('base64 and zlib are undone', async () => {
   assert.deepEqual(new Uint8Array(buffer), bytes);
 });
 
-test('narrow types and differences are widened', () => {
+test('narrow types are widened', () => {
   const report = tiny([], [], [], {
-    birth_ns: Uint32Array.from([5, 7, 20]), life_ns: Uint32Array.from([1, 0xffffffff, 2]), bytes: Uint16Array.from([1, 2, 3]),
+    birth_ns: Uint32Array.from([5, 7, 20]), death_ns: Uint16Array.from([6, 9, 22]), bytes: Uint8Array.from([1, 2, 3]),
   });
-  assert.deepEqual([...report.rows.death], [6, Infinity, 22]);
+  assert.deepEqual([...report.rows.death], [6, 9, 22]);
+  assert.deepEqual([...report.rows.bytes], [1, 2, 3]);
+});
 
-  const bytes = packBytes({ ...small.header, series: [] }, { birth_ns: Uint32Array.from([5, 2, 13]), bytes: Uint8Array.from([1, 2, 3]) });
-  const text = new TextDecoder().decode(bytes.subarray(4, 4 + new DataView(bytes.buffer).getUint32(0, true)));
-  const patched = new TextEncoder().encode(text.replace('"type":"u32"', '"delta":true,"type":"u32"'));
-  bytes.set(patched, 4);
-  new DataView(bytes.buffer).setUint32(0, patched.length, true);
-  assert.deepEqual([...decode(bytes.buffer).rows.birth], [5, 7, 20]);
+test('what was live before any row is a row of its own', () => {
+  const { rows, header } = tiny([5], [1], [8], { category: Uint8Array.from([3]) }, { base_bytes: 1000 });
+  assert.deepEqual([...rows.bytes], [1000, 8]);
+  assert.deepEqual([...rows.death], [Infinity, 6]);
+  assert.deepEqual([...rows.category].map((id) => header.categories[id]), ['before the recording', 'activation']);
+  assert.deepEqual([...rows.disposedSite], [-1, -1]);
+});
+
+test('idle time runs from the last use, or from birth', () => {
+  const { rows } = tiny([10, 10, 10], [20, Infinity, 5], [1, 1, 1],
+    { last_use_ns: Float64Array.from([12, 50, -1]) }, { duration_ns: 100 });
+  assert.deepEqual([...rows.idle], [18, 50, 5]);
+});
+
+test('the longest loop is the one with most marks', () => {
+  const steps = [{ t: 1, name: 'a' }, { t: 2, name: 'b' }, { t: 3, name: 'b' }];
+  const report = tiny([0], [1], [1], {}, { steps });
+  assert.deepEqual(report.loop, { name: 'b', times: [2, 3] });
+  assert.deepEqual(report.steps, [1, 2, 3]);
 });
 
 test('missing columns have their defaults', () => {

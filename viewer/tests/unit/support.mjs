@@ -10,10 +10,11 @@ export function reportOf({ header, columns } = small) {
 
 /** A report whose rows have these births, lives and bytes, and whatever columns else. */
 export function tiny(births, lives, bytes, more = {}, header = {}) {
+  const deaths = births.map((birth, i) => birth + lives[i]);
   return reportOf({
-    header: { ...small.header, plans: [], steps: [], growth: [], series: [], ...header },
+    header: { ...small.header, plans: [], steps: [], growth: [], ...header },
     columns: {
-      birth_ns: Float64Array.from(births), life_ns: Float64Array.from(lives), bytes: Float64Array.from(bytes), ...more,
+      birth_ns: Float64Array.from(births), death_ns: Float64Array.from(deaths), bytes: Float64Array.from(bytes), ...more,
     },
   });
 }
