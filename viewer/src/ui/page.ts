@@ -3,6 +3,7 @@ import { type GroupBy, Grouping } from '../data/grouping.ts';
 import { Levels } from '../data/levels.ts';
 import type { Report } from '../data/report.ts';
 import type { RowFilter, Selection } from '../data/select.ts';
+import { type StepLevels, stepLevels } from '../data/summary.ts';
 import { type Palette, paletteOf } from './colors.ts';
 
 export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans'] as const;
@@ -33,6 +34,7 @@ export interface View {
 export class Page {
   readonly peakTime: number;
   readonly peak: number;
+  readonly stepLevels: StepLevels;
   state: State;
   palette: Palette;
   private readonly groupings = new Map<GroupBy, Grouping>();
@@ -46,6 +48,7 @@ export class Page {
     const total = new Levels(report, new Uint8Array(report.rows.count), 1);
     this.peak = total.peak;
     this.peakTime = total.peakTime;
+    this.stepLevels = stepLevels(report);
     this.palette = paletteOf(isDark);
     this.state = {
       window: [0, report.end],

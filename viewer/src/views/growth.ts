@@ -1,4 +1,4 @@
-import { type StepLevels, stepLevels } from '../data/summary.ts';
+import type { StepLevels } from '../data/summary.ts';
 import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
@@ -20,7 +20,7 @@ export class GrowthView implements View {
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
-    this.levels = stepLevels(page.report);
+    this.levels = page.stepLevels;
     this.canvas.addEventListener('pointermove', (event) => this.hover(event));
     this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
     this.canvas.addEventListener('click', (event) => {

@@ -12,7 +12,7 @@ import { BoxCanvas } from './box_canvas.ts';
 /** The pool's addresses over the window's time: where each storage lay, and what lay idle. */
 export class MemoryMap implements View {
   private readonly drawing = new BoxCanvas();
-  private readonly use = h('span', { class: 'muted', title: 'Address ranges that were never used are left out.' });
+  private readonly use = h('span', { class: 'muted', title: 'How much is in use up to the highest address; ranges that nothing ever used are left out. Fragmented: the share of free memory that is not in its largest piece.' });
   readonly controls = h('div', { class: 'row' }, [
     h('button', { type: 'button', class: 'quiet' }, 'all addresses', { click: () => this.showAll() }),
     this.use,
@@ -103,8 +103,8 @@ export class MemoryMap implements View {
     const share = highest > 0 ? Math.round((100 * live) / highest) : 100;
     const { t_ns, fragmentation } = this.page.report.header.pool;
     const sample = lowerBound(t_ns, cursor + 1) - 1;
-    const free = sample >= 0 ? `; ${Math.round(100 * fragmentation[sample])} % of the pool's free memory in pieces` : '';
-    this.use.textContent = `at the cursor ${bytesText(live)} in ${bytesText(highest)} of addresses: ${share} %${free}`;
+    const free = sample >= 0 ? `, ${Math.round(100 * fragmentation[sample])} % fragmented` : '';
+    this.use.textContent = `at the cursor: ${share} % of ${bytesText(highest)} in use${free}`;
   }
 
   render(): void {

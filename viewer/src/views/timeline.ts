@@ -1,6 +1,5 @@
 import type { LevelColumns } from '../data/levels.ts';
 import { edgesOf, rowAt } from '../data/stack.ts';
-import { stepLevels } from '../data/summary.ts';
 import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
 import { listenToGestures, type TimeAxis } from '../ui/gestures.ts';
 import type { Page, View } from '../ui/page.ts';
@@ -19,13 +18,11 @@ export class Timeline implements View {
   private shown: LevelColumns | null = null;
   private scale = 1; // bytes at the top
   private range: readonly [number, number] | null = null;
-  private readonly steps;
 
   constructor(
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
-    this.steps = stepLevels(page.report);
     listenToGestures(this.canvas, {
       axis: () => this.axis(),
       zoom: (factor, around) => page.zoomBy(factor, around),
@@ -140,7 +137,7 @@ export class Timeline implements View {
     context.rect(plot.left, 0, plot.width, height);
     context.clip();
     drawLimits(context, report, xOf, yOf, plot, palette);
-    drawGrowth(context, report, this.steps, xOf, yOf, plot, palette);
+    drawGrowth(context, report, page.stepLevels, xOf, yOf, plot, palette);
     this.drawPeak(context, xOf, yOf);
     this.drawChoice(context, xOf);
     context.restore();
