@@ -197,12 +197,13 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 // any (Hoang, Morris, Rogaway: An Enciphering Scheme Based on a Card Shuffle, 2012). It takes no
 // memory and reaches any place at once.
 std::int64_t shuffled_place(std::uint64_t key, std::int64_t n, std::int64_t i) {
+  __extension__ using Wide = unsigned __int128;
   constexpr std::uint64_t kRounds = 96;
   const auto size = static_cast<std::uint64_t>(n);
   auto place = static_cast<std::uint64_t>(i);
   for (std::uint64_t round = 0; round < kRounds; ++round) {
     const std::uint64_t round_key = mix(key, round);
-    const std::uint64_t pivot = round_key % size;
+    const auto pivot = static_cast<std::uint64_t>(Wide{round_key} * size >> 64);
     const std::uint64_t partner = pivot >= place ? pivot - place : pivot + size - place;
     if ((mix(round_key, std::max(place, partner)) & 1) != 0) place = partner;
   }
