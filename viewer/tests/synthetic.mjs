@@ -52,7 +52,7 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
     'tape, made by relu at mlp.cpp:52\nuser, made by relu at mlp.cpp:52'];
   const sites = [{ file: '', line: 0 }];
   for (const file of FILES) {
-    for (let line = 12; line < 100; line += 9) sites.push({ file, line, text: `  auto h = step_${line}(x);` });
+    for (let line = 12; line < 100; line += 9) sites.push({ file, line });
   }
   const scopes = ['', 'step', 'data'];
   for (let layer = 0; layer < layers; layer++) {

@@ -24,6 +24,7 @@ interface Leaf {
   scope: number;
   site: number;
   op: number;
+  category: number; // of its first row
   bytes: number;
   count: number;
   groups: Float64Array;
@@ -50,8 +51,8 @@ export function buildFlame(
       }
       node = next;
     }
-    const op = report.header.ops[leaf.op] ?? '';
-    const child = newNode(`${op} ${report.siteName(leaf.site)}`.trim(), node);
+    const made = report.header.ops[leaf.op] || report.header.categories[leaf.category] || 'storage';
+    const child = newNode(`${made} ${leaf.site > 0 ? report.siteName(leaf.site) : ''}`.trim(), node);
     child.bytes = leaf.bytes;
     child.count = leaf.count;
     child.group = leaf.groups.indexOf(Math.max(...leaf.groups));
@@ -87,7 +88,8 @@ function collectLeaves(
     const key = (scope * sites + site) * ops + op;
     let leaf = leaves.get(key);
     if (!leaf) {
-      leaf = { scope, site, op, bytes: 0, count: 0, groups: new Float64Array(grouping.size) };
+      const category = rows.category[row];
+      leaf = { scope, site, op, category, bytes: 0, count: 0, groups: new Float64Array(grouping.size) };
       leaves.set(key, leaf);
     }
     leaf.bytes += rows.bytes[row];

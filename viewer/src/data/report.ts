@@ -5,7 +5,6 @@ export type Column = Float64Array | Uint32Array | Int32Array | Uint16Array | Uin
 export interface Site {
   file: string;
   line: number;
-  text?: string;
 }
 
 export interface PlanBuffer {

@@ -55,7 +55,7 @@ export class Page {
       cursor: this.peakTime,
       row: null,
       group: null,
-      groupBy: 'category',
+      groupBy: this.isMostlyOneCategory() ? 'op' : 'category',
       tab: 'flame',
       metric: 'peak',
       filter: 'all',
@@ -63,6 +63,13 @@ export class Page {
       only: null,
       isDark,
     };
+  }
+
+  private isMostlyOneCategory(): boolean {
+    const { rows, header } = this.report;
+    const bytes = new Float64Array(header.categories.length);
+    this.report.forEachLive(this.peakTime, (row) => (bytes[rows.category[row]] += rows.bytes[row]));
+    return header.ops.length > 2 && bytes.some((each) => each > 0.95 * this.peak);
   }
 
   add(view: View): void {

@@ -59,13 +59,12 @@ export class GrowthView implements View {
   private lines(): Node[] {
     const { page } = this;
     const { report } = page;
-    const { growth, sites, ops } = report.header;
+    const { growth, ops } = report.header;
     return growth.map(({ site, op, scope, bytes_per_step, count_per_step, steps }) =>
       h('button', { type: 'button', class: 'growth-row' }, [
         h('span', { class: 'number warning' }, `+${bytesText(Math.round(bytes_per_step))} a step`),
         h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
         h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} storages a step, over ${countText(steps)} steps`),
-        sites[site]?.text ? h('code', {}, visible(sites[site].text.trim())) : null,
       ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'never disposed', text: '' }) }));
   }
 
@@ -114,13 +113,14 @@ export class GrowthView implements View {
 
   private drawSteps(context: CanvasRenderingContext2D, count: number): void {
     const { plot } = this;
-    const every = Math.max(1, Math.ceil((count * 70) / plot.width));
+    const every = Math.max(1, Math.ceil((count * 80) / plot.width));
     context.font = FONT;
     context.textAlign = 'center';
     context.textBaseline = 'top';
     context.fillStyle = this.page.palette.muted;
+    const name = visible(this.page.report.loop.name || 'step').slice(0, 10);
     for (let step = 0; step < count; step += every) {
-      context.fillText(`step ${step}`, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
+      context.fillText(`${name} ${step}`, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
     }
   }
 }

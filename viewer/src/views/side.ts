@@ -129,7 +129,6 @@ export class Side implements View {
         site !== undefined ? h('code', {}, visible(report.siteName(site))) : null,
       ]),
     ]));
-    const source = header.sites[rows.site[row]]?.text;
     const button = (label: string, click: () => void) =>
       h('button', { type: 'button', class: 'quiet' }, label, { click });
     return [
@@ -141,7 +140,6 @@ export class Side implements View {
       ]),
       h('div', { class: 'shape number' },
         visible(text(rows.shape[row]))),
-      source ? h('pre', { class: 'source' }, visible(source.trim())) : h('span'),
       list,
       h('div', { class: 'actions' }, [
         button('zoom to its life', () => {

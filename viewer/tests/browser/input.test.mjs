@@ -29,7 +29,7 @@ test('hostile names stay text, wherever they appear', async () => {
     program: HOSTILE.join(' '),
     created: HOSTILE[0],
     strings: small.header.strings.map((text, i) => (i === 0 ? '' : name(i))),
-    sites: small.header.sites.map((_, i) => ({ file: name(i), line: i, text: name(i + 1) })),
+    sites: small.header.sites.map((_, i) => ({ file: name(i), line: i })),
     scopes: small.header.scopes.map((_, i) => (i === 0 ? '' : `${name(i)}/${name(i + 1)}`)),
     ops: small.header.ops.map((_, i) => name(i)),
     categories: small.header.categories.map((_, i) => name(i)),

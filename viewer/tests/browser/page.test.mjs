@@ -94,7 +94,7 @@ test('a tensor shows what is known of it', async () => {
   await page.getByRole('button', { name: /block0\.w0/ }).click();
   await settled(page);
   const details = await text(page, '.tensor');
-  for (const fact of ['float32[512, 512]', 'auto h = step_30(x);', 'parameter', 'model/block0/attention',
+  for (const fact of ['float32[512, 512]', 'parameter', 'model/block0/attention',
     'by uniform', 'src/model/attention.cpp:30', 'never: live at the end', 'user, made by uniform at train.cpp:40']) {
     assert.ok(details.includes(fact), `${fact} in ${details}`);
   }
