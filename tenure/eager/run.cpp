@@ -84,9 +84,10 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
     check_shape(spec.shape, size_of(spec.dtype), name);
-    const std::size_t reusable = o == 0 ? std::min<std::size_t>(inputs.size(), 8) : 0;
-    for (std::size_t i = 0; i < reusable && !pending[o].is_ready(); ++i) {
-      if (i < 8 && (op.memory.reuses >> i & 1) != 0 && !is_repeated(inputs, i) &&
+    const std::uint32_t reusable = op.memory.reuses_for(o, specs.size());
+    for (std::size_t i = 0; reusable >> i != 0 && i < inputs.size() && !pending[o].is_ready();
+         ++i) {
+      if ((reusable >> i & 1) != 0 && !is_repeated(inputs, i) &&
           inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
         pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }

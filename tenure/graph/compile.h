@@ -8,8 +8,13 @@
 
 namespace tenure::graph {
 
-/// All stages: specialize, simplify, fuse, order, assign offsets.
+/// All stages: specialize, simplify, fuse, order, assign offsets. A run gives the first `returned`
+/// of the fetches; the others are assignments.
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
-                                          std::span<const Given> given, Site site);
+                                          std::size_t returned, std::span<const Given> given,
+                                          std::vector<bool> donated, Site site);
+
+/// The same program for a run that is given some of its inputs for good.
+std::shared_ptr<const Executable> compile(const Executable& other, std::vector<bool> donated);
 
 }  // namespace tenure::graph

@@ -12,17 +12,19 @@
 #include "tenure/base/units.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/compile.h"
+#include "tenure/graph/donation.h"
 #include "tenure/graph/state.h"
-#include "tenure/ops/shape_ops.h"
 
 namespace tenure::graph {
 namespace {
 
-std::string text_of(const FunctionCore::Call& call) {
+std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated) {
   std::string text;
-  for (const Tensor& tensor : call.tensors) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
-                        to_string(tensor.shape()));
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    const Tensor& tensor = call.tensors[i];
+    text +=
+        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
+                    to_string(tensor.shape()), !donated.empty() && donated[i] ? " donated" : "");
   }
   for (std::size_t i = 0; i + 1 < call.layout.size(); ++i) {
     if (call.layout[i] == -1) {
@@ -91,9 +93,14 @@ class FunctionCore::Impl {
     std::atomic<std::int64_t> calls{0};
   };
 
-  std::shared_ptr<Entry> entry_for(const Call& call, const Trace& trace) {
+  /// `donated` tells which tensors the call may compute in; empty: none.
+  std::shared_ptr<Entry> entry_for(const Call& call, const std::vector<bool>& donated,
+                                   const Trace& trace) {
     Signature signature = call.layout;
     for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
+    const std::size_t without_donation = signature.size();
+    signature.insert(signature.end(), donated.begin(), donated.end());
+    std::shared_ptr<Entry> relative;
     {
       const std::lock_guard lock(mutex_);
       const auto found = entries_.find(signature);
@@ -101,8 +108,10 @@ class FunctionCore::Impl {
         static_cast<void>(cache_.find(signature));  // it is in use
         return found->second;
       }
+      relative = find_relative(signature, without_donation);
     }
-    std::shared_ptr<Entry> entry = make_entry(call, trace);
+    std::shared_ptr<Entry> entry =
+        relative != nullptr ? vary(call, *relative, donated) : make_entry(call, donated, trace);
     const std::lock_guard lock(mutex_);
     cache_.insert(signature, entry->executable);
     entries_[signature] = entry;
@@ -136,7 +145,34 @@ class FunctionCore::Impl {
   Site site() const { return site_; }
 
  private:
-  std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
+  /// A trace of the same call with other tensors donated: its signature begins alike.
+  std::shared_ptr<Entry> find_relative(const Signature& signature, std::size_t alike) const {
+    const auto length = static_cast<std::ptrdiff_t>(alike);
+    const Signature prefix(signature.begin(), signature.begin() + length);
+    const auto found = entries_.lower_bound(prefix);
+    const bool is_relative = found != entries_.end() && found->first.size() >= alike &&
+                             std::equal(prefix.begin(), prefix.end(), found->first.begin());
+    return is_relative ? found->second : nullptr;
+  }
+
+  /// The same trace, compiled for other donations. The callable is not asked again.
+  std::shared_ptr<Entry> vary(const Call& call, const Entry& other,
+                              const std::vector<bool>& donated) {
+    auto entry = std::make_shared<Entry>();
+    entry->executable = compile(*other.executable, donated);
+    entry->frame = other.frame;
+    entry->specs = other.specs;
+    entry->layout = other.layout;
+    entry->number = ++numbers_;
+    entry->info = {.signature = text_of(call, donated),
+                   .reason = "other tensors are donated; compiled again, not traced",
+                   .nodes = other.info.nodes,
+                   .bytes = entry->executable->bytes()};
+    return entry;
+  }
+
+  std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
+                                    const Trace& trace) {
     const int number = ++traces_;
     const std::string reason = explain_trace(call, number);
     const auto state = std::make_shared<GraphState>(GraphState::Kind::trace, options_.name, site_);
@@ -159,17 +195,19 @@ class FunctionCore::Impl {
     for (const Tensor& tensor : traced.tensors) {
       fetches.push_back(state->value_of(tensor, "function", site_));
     }
+    const std::size_t returned = fetches.size();
     const std::vector<Value> assignments = state->assignments();
     fetches.insert(fetches.end(), assignments.begin(), assignments.end());
     auto entry = std::make_shared<Entry>();
-    entry->executable = state->read(
-        [&](const Program& program) { return compile(program, fetches, given, site_); });
+    entry->executable = state->read([&](const Program& program) {
+      return compile(program, fetches, returned, given, donated, site_);
+    });
     entry->frame = std::move(traced.frame);
     for (const Given& g : given) entry->specs.push_back(g.spec);
     entry->layout = call.layout;
-    entry->number = number;
+    entry->number = ++numbers_;
     entry->info = {
-        .signature = text_of(call),
+        .signature = text_of(call, donated),
         .reason = reason,
         .nodes = state->read([](const Program& p) { return std::int64_t(p.nodes.size()); }),
         .bytes = entry->executable->bytes()};
@@ -202,6 +240,7 @@ class FunctionCore::Impl {
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::shared_ptr<Entry> newest_;
   std::atomic<int> traces_{0};
+  std::atomic<int> numbers_{0};  // of traces and of their variants
 };
 
 FunctionCore::FunctionCore(FunctionOptions options, Site site)
@@ -212,27 +251,23 @@ FunctionCore::~FunctionCore() = default;
 FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   bool symbolic = false;
   for (const Tensor& tensor : call.tensors) {
-    symbolic |= tensor.body("function", call.site).symbol() != nullptr;
+    symbolic |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
   if (symbolic) {
     const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
     return trace(call.tensors);
   }
-  const auto entry = impl_->entry_for(call, trace);
+  const Donations donations(call, impl_->options().name);
+  const auto entry = impl_->entry_for(call, donations.accepted(), trace);
+  donations.require_use(entry->executable->plan());
   entry->calls.fetch_add(1, std::memory_order_relaxed);
-  const auto is_contiguous = [](const Tensor& tensor) { return tensor.is_contiguous(); };
-  if (std::all_of(call.tensors.begin(), call.tensors.end(), is_contiguous)) {
-    return {.tensors = entry->executable->run(call.tensors, call.site), .frame = entry->frame};
-  }
-  std::vector<Tensor> inputs;
-  for (const Tensor& tensor : call.tensors) {
-    inputs.push_back(contiguous(Operand(tensor, call.site)));
-  }
-  return {.tensors = entry->executable->run(inputs, call.site), .frame = entry->frame};
+  return {.tensors = entry->executable->run(call.tensors, impl_->site()), .frame = entry->frame};
 }
 
 Plan FunctionCore::plan(const Call& call, const Trace& trace) {
-  return impl_->entry_for(call, trace)->executable->plan();
+  std::vector<bool> donated;
+  for (const Call::Gift gift : call.gifts) donated.push_back(gift != Call::Gift::none);
+  return impl_->entry_for(call, donated, trace)->executable->plan();
 }
 
 std::vector<TraceInfo> FunctionCore::traces() const { return impl_->traces(); }

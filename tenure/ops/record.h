@@ -34,11 +34,17 @@ struct MemoryEffect {
   };
   Kind kind = Kind::allocates;
   /// Bit i: computes in place in input i when that was moved in, nobody else holds its storage, and
-  /// it has the output's shape and element size.
+  /// it has the output's shape and element size. Of an op with several outputs, output i is
+  /// computed in input i; it may be so for all of them at once.
   std::uint8_t reuses = 0;
   /// Takes temporary memory besides its outputs, and gives it back before it returns.
   bool workspace = false;
 
+  /// The inputs that output o of `outputs` may be computed in, as bits.
+  constexpr std::uint32_t reuses_for(std::size_t o, std::size_t outputs) const {
+    if (outputs == 1) return reuses;
+    return o < 8 ? reuses & 1u << o : 0u;
+  }
   constexpr MemoryEffect with_workspace() const {
     MemoryEffect effect = *this;
     effect.workspace = true;
@@ -176,6 +182,9 @@ struct OpRecord {
   /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
   /// it may leave what run goes on with.
   bool data_dependent = false;
+  /// run may refuse the elements that it finds: an index outside its axis. It does so before it
+  /// writes. An elementwise op with a check may fail too.
+  bool may_fail = false;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;
