@@ -15,7 +15,7 @@ using ops::Attributes;
 using ops::Kernel;
 using ops::OpRecord;
 
-constexpr std::size_t kMaxOutputs = ops::Specs::kMax;
+constexpr std::size_t kMaxOutputs = 8;
 using Outputs = std::array<Tensor, kMaxOutputs>;
 
 Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& spec, Site site) {
@@ -78,6 +78,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   };
   if (op.data_dependent) take_workspace();
   const ops::Specs specs = op.infer(kernel);
+  internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
   ViewRoom<kMaxOutputs> out;

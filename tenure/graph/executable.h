@@ -31,6 +31,11 @@ class Executable {
   /// Variables that it assigns to are its own while it runs: others wait.
   std::vector<Tensor> run(std::span<const Tensor> inputs, Site site) const;
 
+  /// The same within a kernel: on contiguous data, memory for each fetch and an arena of the
+  /// planned size. The program has no variables, and nothing is donated to it.
+  void run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+              std::byte* arena) const;
+
  private:
   struct Step {
     enum class Way : std::uint8_t {
@@ -58,6 +63,7 @@ class Executable {
   };
   void decide_fates(const Placement& placement);
   void describe(const Placement& placement);
+  void run_steps(std::span<std::byte* const> bases) const;
   static void run_step(const Step& step, const Frame& frame);
   /// An error that leaves it names the step.
   static void run_step_named(const Step& step, const Frame& frame);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <new>
@@ -173,6 +174,42 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
   }
 }
 
+void Executable::run_steps(std::span<std::byte* const> bases) const {
+  // In the order of the program, whatever order the steps run in.
+  SmallArray<Generator::State, 4> states(draws_.size());
+  for (std::size_t i = 0; i < draws_.size(); ++i) {
+    const Node& node = *draws_[i]->node;
+    states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
+  }
+  const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
+  for (const Step& step : steps_) run_step_named(step, frame);
+}
+
+void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+                        std::byte* arena) const {
+  const Lowered& low = *lowered_;
+  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
+  SmallArray<Pin, 4> pins(low.sources.size());
+  std::byte** base = bases.data();
+  *base++ = arena;
+  base = std::copy(inputs.begin(), inputs.end(), base);
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Tensor& constant = low.sources[i].constant;
+    pins[i].take(constant.body("run"), "run", constant.created());
+    *base++ = static_cast<std::byte*>(pins[i].data());
+  }
+  for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
+    if (first_fetch_[i] == i) base[low.fetches[i]] = outputs[i];
+  }
+  run_steps({bases.data(), bases.size()});
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
+    if (first_fetch_[i] == i) continue;
+    const auto bytes = plan_.outputs[static_cast<std::size_t>(low.fetches[i])].bytes;
+    std::copy_n(outputs[first_fetch_[i]], bytes, outputs[i]);
+  }
+}
+
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) const {
   const Lowered& low = *lowered_;
   mem::ThreadContext& context = mem::this_thread();
@@ -225,14 +262,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   for (ViewSlot& view : views) view.allocate(context);
   Arena arena(context, static_cast<std::size_t>(plan_.arena));
   bases[0] = arena.data();
-  // In the order of the program, whatever order the steps run in.
-  SmallArray<Generator::State, 4> states(draws_.size());
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
-    const Node& node = *draws_[i]->node;
-    states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
-  }
-  const Frame frame{.bases = {bases.data(), bases.size()}, .draws = {states.data(), states.size()}};
-  for (const Step& step : steps_) run_step_named(step, frame);
+  run_steps({bases.data(), bases.size()});
 
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {

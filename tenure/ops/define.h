@@ -70,6 +70,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::may_fail; }) record.may_fail = Op::may_fail;
+  if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;
   if constexpr (requires { Op::ulp_of_largest; }) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenure/kernels/cpu/elementwise/body.h"
@@ -63,22 +64,27 @@ struct Spec {
   DType dtype = DType::float32;
   Shape shape;
 };
-/// The outputs of one call, without a trip to the heap.
+/// The outputs of one call; without a trip to the heap if they are few.
 class Specs {
  public:
-  static constexpr std::size_t kMax = 3;
+  static constexpr std::size_t kFew = 3;
 
   Specs(std::initializer_list<Spec> specs) : size_(specs.size()) {
-    internal_check(specs.size() <= kMax, "an op has at most three outputs");
-    std::copy(specs.begin(), specs.end(), specs_.begin());
+    if (size_ > kFew) {
+      many_ = specs;
+    } else {
+      std::copy(specs.begin(), specs.end(), few_.begin());
+    }
   }
+  explicit Specs(std::vector<Spec> specs) : many_(std::move(specs)), size_(many_.size()) {}
   std::size_t size() const { return size_; }
-  const Spec& operator[](std::size_t i) const { return specs_[i]; }
-  const Spec* begin() const { return specs_.data(); }
-  const Spec* end() const { return specs_.data() + size_; }
+  const Spec& operator[](std::size_t i) const { return begin()[i]; }
+  const Spec* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+  const Spec* end() const { return begin() + size_; }
 
  private:
-  std::array<Spec, kMax> specs_;
+  std::array<Spec, kFew> few_;
+  std::vector<Spec> many_;
   std::size_t size_;
 };
 
@@ -185,6 +191,8 @@ struct OpRecord {
   /// run may refuse the elements that it finds: an index outside its axis. It does so before it
   /// writes. An elementwise op with a check may fail too.
   bool may_fail = false;
+  /// A call on constants may be made when a program is compiled.
+  bool folds = true;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;

@@ -92,7 +92,7 @@ class Simplifier {
   }
 
   bool can_fold(const Node& node, const std::vector<Argument>& arguments) const {
-    if (node.op->draws != nullptr || node.op->view != nullptr) return false;
+    if (node.op->draws != nullptr || node.op->view != nullptr || !node.op->folds) return false;
     std::int64_t bytes = 0;
     for (const ops::Spec& spec : node.outputs) {
       bytes += count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
