@@ -34,7 +34,8 @@ std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) 
 TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
                       std::span<const ops::Spec> operands, const BodyFunction& f, Site site) {
   const auto state = std::make_shared<GraphState>(GraphState::Kind::body, name, site, outer);
-  TracedBody traced{.body = {.name = name}};
+  TracedBody traced;
+  traced.body.name = name;
   std::vector<Tensor> symbols;
   for (const ops::Spec& spec : operands) {
     symbols.push_back(
@@ -50,7 +51,7 @@ TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::strin
   traced.captures = state->captures();
   const std::vector<Value> inside = state->captured_inputs();
   traced.body.inputs.insert(traced.body.inputs.end(), inside.begin(), inside.end());
-  traced.body.program = state->read([](const Program& program) { return program; });
+  traced.body.program = state->take();
   return traced;
 }
 

@@ -17,10 +17,4 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
   return std::make_shared<const Executable>(lower(simplify(std::move(request))));
 }
 
-std::shared_ptr<const Executable> compile(const Executable& other, std::vector<bool> donated) {
-  Request request = other.request();
-  request.donated = std::move(donated);
-  return std::make_shared<const Executable>(lower(std::move(request)));
-}
-
 }  // namespace tenure::graph

@@ -14,7 +14,4 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
                                           std::size_t returned, std::span<const Given> given,
                                           std::vector<bool> donated, Site site);
 
-/// The same program for a run that is given some of its inputs for good.
-std::shared_ptr<const Executable> compile(const Executable& other, std::vector<bool> donated);
-
 }  // namespace tenure::graph

@@ -51,10 +51,10 @@ Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op
   operands[0] = state->constant(operands[0], site);
   const std::shared_ptr<const ops::Opaque> all =
       std::make_shared<const Bodies>(std::move(bodies), std::move(captured));
-  const ops::Attributes attributes =
-      numbers.empty()       ? ops::Attributes(all)
-      : numbers.size() == 1 ? ops::Attributes(all, numbers[0])
-                            : ops::Attributes(all, numbers[0], numbers[1]);
+  const ops::Attributes attributes = numbers.empty() ? ops::Attributes(all)
+                                     : numbers.size() == 1
+                                         ? ops::Attributes(all, numbers[0])
+                                         : ops::Attributes(all, numbers[0], numbers[1]);
   std::vector<Operand> list;
   for (const Tensor& operand : operands) list.emplace_back(operand, site);
   return ops::run_many_now(op, list, attributes, site);
@@ -125,7 +125,8 @@ Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Sit
     Tensors operands = carry;
     for (const Tensor& x : xs) operands.push_back(select(Operand(x, site), 0, i));
     Tensors results = body(operands);
-    if (results.size() < carry.size()) throw ShapeError("scan", "the body gives less than the carry");
+    if (results.size() < carry.size())
+      throw ShapeError("scan", "the body gives less than the carry");
     const Tensors next(results.begin(), results.begin() + carried);
     require_same("scan", specs_of(carry), "the carry", specs_of(next), "what the body gives");
     carry = next;

@@ -104,9 +104,8 @@ auto scan(const Body& body, const Carry& carry, const Xs& xs, Site site = Site::
   static_assert(std::is_same_v<typename Result::first_type, Carry>,
                 "the body of a scan gives a pair of the carry and something else");
   std::optional<Result> frame;
-  const std::vector<Tensor> results =
-      graph::run_scan(graph::flat(body, frame, carry, xs), graph::tensors_of(carry),
-                      graph::tensors_of(xs), site);
+  const std::vector<Tensor> results = graph::run_scan(
+      graph::flat(body, frame, carry, xs), graph::tensors_of(carry), graph::tensors_of(xs), site);
   return graph::with_tensors(frame, results);
 }
 

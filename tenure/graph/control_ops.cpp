@@ -153,9 +153,8 @@ struct Cond {
     const std::vector<std::byte*> data = straight_operands(k, 1, workspace);
     const std::size_t branch = *k.in[0].as<const bool>() ? 0 : 1;
     const auto all = std::span<std::byte* const>(data);
-    const std::vector<std::byte*> inputs =
-        call.bodies.inputs_of<std::byte*>(branch, all.first(all.size() - call.captured()),
-                                          all.last(call.captured()));
+    const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
+        branch, all.first(all.size() - call.captured()), all.last(call.captured()));
     call.compiled()[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
   }
 };
@@ -224,8 +223,8 @@ struct Scan {
     std::vector<Spec> specs = call.infer(0);
     const std::size_t carry = carried(k);
     if (specs.size() < carry) throw ShapeError("scan", "the body gives less than the carry");
-    require_same("scan", call.operands().first(carry), "the carry",
-                 std::span(specs).first(carry), "what the body gives");
+    require_same("scan", call.operands().first(carry), "the carry", std::span(specs).first(carry),
+                 "what the body gives");
     for (Spec& spec : std::span(specs).subspan(carry)) {
       Shape stacked{n};
       for (const std::int64_t d : spec.shape) stacked.push_back(d);
@@ -288,8 +287,8 @@ OpRecord record_of(const char* name, const char* signature, const char* doc) {
 }  // namespace
 
 const OpRecord& cond_record() {
-  static const OpRecord record = record_of<Cond>("cond", "cond(predicate, then, else, operands...)",
-                                                 "One of two branches.");
+  static const OpRecord record =
+      record_of<Cond>("cond", "cond(predicate, then, else, operands...)", "One of two branches.");
   return record;
 }
 
@@ -314,16 +313,16 @@ void require_same(const char* op, std::span<const Spec> wanted, const std::strin
   }
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (wanted[i].dtype != got[i].dtype) {
-      throw DTypeError(op, fmt::format("tensor {} is {} in {}, {} in {}", i,
-                                       name_of(wanted[i].dtype), wanted_in, name_of(got[i].dtype),
-                                       got_in));
+      throw DTypeError(
+          op, fmt::format("tensor {} is {} in {}, {} in {}", i, name_of(wanted[i].dtype), wanted_in,
+                          name_of(got[i].dtype), got_in));
     }
     if (!(wanted[i].shape == got[i].shape)) {
-      throw ShapeError(op,
-                       fmt::format("tensor {} has shape {} in {}, {} in {}", i,
-                                   to_string(wanted[i].shape), wanted_in, to_string(got[i].shape),
-                                   got_in),
-                       {wanted[i].shape.to_vector(), got[i].shape.to_vector()});
+      throw ShapeError(
+          op,
+          fmt::format("tensor {} has shape {} in {}, {} in {}", i, to_string(wanted[i].shape),
+                      wanted_in, to_string(got[i].shape), got_in),
+          {wanted[i].shape.to_vector(), got[i].shape.to_vector()});
     }
   }
 }
@@ -333,9 +332,9 @@ void require_predicate(const char* op, const Spec& spec) {
     throw DTypeError(op, fmt::format("the predicate is {}, not bool", name_of(spec.dtype)));
   }
   if (count(spec.shape) != 1) {
-    throw ShapeError(op, fmt::format("the predicate has shape {}, not one element",
-                                     to_string(spec.shape)),
-                     {spec.shape.to_vector()});
+    throw ShapeError(
+        op, fmt::format("the predicate has shape {}, not one element", to_string(spec.shape)),
+        {spec.shape.to_vector()});
   }
 }
 
@@ -360,9 +359,8 @@ Spec element_of(const Spec& scanned) {
 }
 
 void throw_runaway(std::int64_t iterations) {
-  throw ValueError(
-      fmt::format("while_loop: the condition still holds after {} iterations, the most allowed",
-                  iterations));
+  throw ValueError(fmt::format(
+      "while_loop: the condition still holds after {} iterations, the most allowed", iterations));
 }
 
 }  // namespace tenure::graph

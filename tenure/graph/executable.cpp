@@ -141,10 +141,20 @@ void Executable::describe(const Placement& placement) {
 }
 
 std::int64_t Executable::bytes() const {
-  std::size_t bytes = sizeof(*this) + sizeof(Lowered);
-  bytes += lowered_->request.program.nodes.size() * sizeof(Node);
-  bytes += lowered_->units.size() * (sizeof(Unit) + sizeof(Step) + 4 * sizeof(Layout));
-  bytes += lowered_->buffers.size() * sizeof(Buffer) + plan_.steps.size() * sizeof(Plan::Step);
+  const auto room = []<class T>(const std::vector<T>& list) { return list.capacity() * sizeof(T); };
+  const Lowered& low = *lowered_;
+  std::size_t bytes = sizeof(*this) + sizeof(Lowered) + program_bytes(low.request.program) +
+                      room(low.request.inputs) + room(low.request.fetches) + room(low.buffers) +
+                      room(low.units) + room(low.sources) + room(low.numbers) + room(low.inputs) +
+                      room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
+                      room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
+                      room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps);
+  for (const Unit& unit : low.units) {
+    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.loop.steps) +
+             room(unit.loop.in_types) + room(unit.loop.tiles) + room(unit.loop.types);
+  }
+  for (const auto& number : low.numbers) bytes += room(number);
+  for (const Step& step : steps_) bytes += room(step.in) + room(step.out);
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -20,8 +20,6 @@ class Executable {
   explicit Executable(std::unique_ptr<Lowered> lowered);
 
   const Plan& plan() const { return plan_; }
-  /// What it was made from.
-  const Request& request() const { return lowered_->request; }
   /// Bytes that it holds itself.
   std::int64_t bytes() const;
   /// The inputs have the types and shapes of the plan; donated ones can be taken over (see

@@ -18,6 +18,10 @@ namespace tenure {
 
 struct FunctionOptions {
   std::string name = "function";
+  /// Tensors, by their number among all arguments, whose first dimension is the size of a batch:
+  /// one trace serves every size, and is compiled for each that comes. Inside the callable it is
+  /// kUnknown.
+  std::vector<int> batched{};
   /// Bytes of traces to keep; the least recently used go first.
   std::int64_t cache_limit = 64 << 20;
   /// After so many traces each further one is reported, with its reason; 0: never.
@@ -32,7 +36,7 @@ struct TraceInfo {
   std::string reason;      ///< why it was made
   std::int64_t calls = 0;  ///< that it served
   std::int64_t nodes = 0;  ///< of its graph
-  std::int64_t bytes = 0;  ///< that its compiled program holds
+  std::int64_t bytes = 0;  ///< that its compiled program holds, and the trace if it was made for it
 };
 
 namespace graph {

@@ -58,7 +58,7 @@ class Session::Impl {
         return graph::compile(program, values, values.size(), given, {}, site);
       });
       const std::lock_guard lock(mutex_);
-      if (state_ != nullptr) cache_.insert(signature, call.executable);
+      if (state_ != nullptr) cache_.insert(signature, call.executable, call.executable->bytes());
     }
     return call;
   }

@@ -6,6 +6,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/variable_state.h"
+#include "tenure/memory/population.h"
 #include "tenure/ops/creation.h"
 #include "tenure/tensor/pending.h"
 
@@ -46,6 +47,11 @@ Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
   return pending.finish("scalar", site);
 }
 
+mem::Population& graph_nodes() {
+  static auto* const nodes = new mem::Population("graph node");
+  return *nodes;
+}
+
 }  // namespace
 
 std::optional<SymbolView> look_up(const Tensor& tensor) {
@@ -75,8 +81,8 @@ Value GraphState::capture(Value outside, Site site) {
   for (const auto& [known, inside] : captures_) {
     if (known == outside) return inside;
   }
-  captures_.emplace_back(
-      outside, builder_.input(fmt::format("capture {}", captures_.size()), spec, site));
+  captures_.emplace_back(outside,
+                         builder_.input(fmt::format("capture {}", captures_.size()), spec, site));
   return captures_.back().second;
 }
 
@@ -92,8 +98,16 @@ std::vector<Tensor> GraphState::captures() const {
   return symbols;
 }
 
-void GraphState::require_open(const Node& node) const {
-  if (!finalized_) return;
+GraphState::~GraphState() {
+  if (kind_ != Kind::graph) return;
+  for (const Node& node : builder_.program().nodes) graph_nodes().remove(node.site);
+}
+
+void GraphState::admit(const Node& node) const {
+  if (!finalized_) {
+    if (kind_ == Kind::graph) graph_nodes().add(node.site);
+    return;
+  }
   throw GraphError(fmt::format("{} is final since {}; it cannot take another {}", title(),
                                tenure::to_string(*finalized_), describe(node)),
                    node.site);
@@ -133,8 +147,7 @@ Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shap
 
 Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable, Site site) {
   if (outer_ != nullptr) {
-    const Value outside =
-        outer_->value_of(outer_->read_variable(variable, site), "variable", site);
+    const Value outside = outer_->value_of(outer_->read_variable(variable, site), "variable", site);
     return symbol(capture(outside, site), site);
   }
   const std::lock_guard lock(mutex_);
@@ -223,6 +236,11 @@ void GraphState::finalize(Site site) {
 bool GraphState::is_final() const {
   const std::lock_guard lock(mutex_);
   return finalized_.has_value();
+}
+
+Program GraphState::take() {
+  const std::lock_guard lock(mutex_);
+  return std::move(builder_).take();
 }
 
 std::int64_t GraphState::constant_bytes() const {

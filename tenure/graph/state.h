@@ -29,7 +29,8 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
         outer_(std::move(outer)),
         builder_(
             kind == Kind::graph ? Builder::Constants::by_content : Builder::Constants::by_identity,
-            [this](const Node& node) { require_open(node); }) {}
+            [this](const Node& node) { admit(node); }) {}
+  ~GraphState() override;
 
   std::vector<Tensor> record(const ops::OpRecord& op, std::span<const Operand> operands,
                              const ops::Attributes& attributes, Site site) override;
@@ -71,12 +72,14 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
     return f(builder_.program());
   }
   std::int64_t constant_bytes() const;
+  /// What was written down; nothing is left.
+  Program take();
 
  private:
   /// The input that stands for a value of the program around it.
   Value capture(Value outside, Site site);
-  /// Throws GraphError if it is final.
-  void require_open(const Node& node) const;
+  /// Throws GraphError if it is final; else a graph's node is counted.
+  void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
 
   Kind kind_;

@@ -23,7 +23,13 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       dtype(value.dtype()),
       shape(value.shape()),
       created(site),
+      counted_(population(), site),
       value_(prepared(std::move(value), this->name)) {}
+
+mem::Population& VariableState::population() {
+  static auto* const variables = new mem::Population("variable");
+  return *variables;
+}
 
 Tensor VariableState::prepared(Tensor value, const std::string& name) {
   TensorBody& body = value.body("variable");

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "tenure/memory/population.h"
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
 #include "tenure/tensor/tensor.h"
@@ -51,8 +52,11 @@ class VariableState {
 
  private:
   bool can_compute_in() const;
+  static mem::Population& population();
+
   static Tensor prepared(Tensor value, const std::string& name);
 
+  const mem::Counted counted_;
   mutable std::mutex mutex_;
   Tensor value_;
 };

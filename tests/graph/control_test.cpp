@@ -32,9 +32,8 @@ std::vector<Tensor> in_all_modes(const F& f, const std::vector<Tensor>& inputs) 
   std::vector<Tensor> symbols;
   std::vector<Feed> feeds;
   for (const Tensor& input : inputs) {
-    Shape open = input.shape();
-    for (std::int64_t& d : open) d = kUnknown;
-    symbols.push_back(graph.placeholder(std::to_string(symbols.size()), input.dtype(), open));
+    symbols.push_back(
+        graph.placeholder(std::to_string(symbols.size()), input.dtype(), input.shape()));
     feeds.emplace_back(symbols.back(), input);
   }
   const std::vector<Tensor> fetches = f(symbols);
@@ -100,9 +99,9 @@ TEST(Cond, RunsOnlyTheBranchThatIsTaken) {
 
 TEST(WhileLoop, GoesOnWhileTheConditionHolds) {
   const auto f = [](const std::vector<Tensor>& in) {
-    const Pair end = while_loop(
-        [](const Pair& s) { return max(s.first) < 100; },
-        [&](const Pair& s) { return Pair(s.first * 2, s.second + in[0]); }, Pair(in[0], in[1]));
+    const Pair end = while_loop([](const Pair& s) { return max(s.first) < 100; },
+                                [&](const Pair& s) { return Pair(s.first * 2, s.second + in[0]); },
+                                Pair(in[0], in[1]));
     return std::vector<Tensor>{end.first, end.second};
   };
   const auto got = in_all_modes(f, {tensor({1.f, 3.f}), zeros({2})});
@@ -116,7 +115,9 @@ TEST(WhileLoop, SwapsItsState) {
   const auto f = [](const std::vector<Tensor>& in) {
     using State = std::vector<Tensor>;
     return while_loop([](const State& s) { return s[2] < 3; },
-                      [](const State& s) { return State{s[1], s[0], s[2] + 1}; },
+                      [](const State& s) {
+                        return State{s[1], s[0], s[2] + 1};
+                      },
                       State{in[0], in[1], in[2]}, 10);
   };
   const auto got = in_all_modes(f, {tensor({1.f}), tensor({2.f}), full({}, 0)});
@@ -148,8 +149,27 @@ TEST(Scan, CarriesAndStacks) {
   EXPECT_EQ(got[1].shape(), (Shape{6, 1, 4}));
   in_all_modes(f, {zeros({1, 4}), uniform({1, 1, 4}), uniform({4, 4})});
   in_all_modes(f, {zeros({1, 4}), zeros({0, 1, 4}), uniform({4, 4})});
-  // Strided inputs are put in order first.
-  in_all_modes(f, {zeros({1, 4}), transpose(uniform({4, 1, 6}), 0, 2), uniform({4, 4})});
+  // Strided operands are put in order first.
+  const auto strided = [&](const std::vector<Tensor>& in) {
+    return f({in[0], transpose(in[1], 0, 2), in[2]});
+  };
+  in_all_modes(strided, {zeros({1, 4}), uniform({4, 1, 6}), uniform({4, 4})});
+}
+
+TEST(Control, TakesUnknownSizes) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {kUnknown, 3});
+  const Tensor y = cond(
+      sum(x) > 0, [&] { return tanh(x); }, [&] { return x * 2; });
+  const auto [last, all] =
+      scan([](const Tensor& c, const Tensor& e) { return Pair(c + e, c * e); }, ones({3}), y);
+  EXPECT_EQ(all.shape(), (Shape{kUnknown, 3}));
+  Session session(graph);
+  for (const std::int64_t n : {1, 4}) {
+    const auto got = session.run({last, all}, {{x, full({n, 3}, -1.0)}});
+    EXPECT_EQ(got[0].to_vector<float>()[0], 1 - 2 * n);
+    EXPECT_EQ(got[1].shape(), (Shape{n, 3}));
+  }
 }
 
 TEST(Control, ErrorsNameWhatDiffers) {
@@ -166,9 +186,15 @@ TEST(Control, ErrorsNameWhatDiffers) {
   EXPECT_THROW(cond(x > 0, same, same, x), ShapeError);
   EXPECT_THROW(cond(ones({2}) > 0, same, same, ones({2})), ShapeError);
   const auto always = [](const Tensor&) { return full({}, true); };
-  EXPECT_THROW(while_loop(always, [](const Tensor& t) { return sum(t); }, x), ShapeError);
-  EXPECT_THROW(while_loop(always, [](const Tensor& t) { return sum(t); }, ones({2})), ShapeError);
-  EXPECT_THROW(while_loop(always, [](const Tensor& t) { return cast(t, float16); }, x), DTypeError);
+  EXPECT_THROW(while_loop(
+                   always, [](const Tensor& t) { return sum(t); }, x),
+               ShapeError);
+  EXPECT_THROW(while_loop(
+                   always, [](const Tensor& t) { return sum(t); }, ones({2})),
+               ShapeError);
+  EXPECT_THROW(while_loop(
+                   always, [](const Tensor& t) { return cast(t, float16); }, x),
+               DTypeError);
   const auto pair = [](const Tensor& c, const Tensor& e) { return Pair(c + e, e); };
   EXPECT_THROW(scan(pair, ones({1}), ones({})), ShapeError);
   EXPECT_THROW(scan(pair, ones({}), ones({3, 2})), ShapeError);
