@@ -43,6 +43,15 @@ int main() {
   w.mutable_span<float>()[0] = 100;
   std::cout << index(predict(ones({8, 4})), {0}) << '\n';
 
+  std::cout << "-- donated: the result in the memory of the argument\n";
+  const auto squash = function([](const Tensor& x) { return tanh(x * 2.0) + 1.0; });
+  Tensor gift = ones({1000});
+  const MemoryRegion donated;
+  const Tensor squashed = squash(std::move(gift));
+  std::cout << donated.peak_bytes() << " bytes more; planned "
+            << squash.plan(donate(spec({1000}))).peak << ", without "
+            << squash.plan(spec({1000})).peak << '\n';
+
   std::cout << "-- a trace cannot leave its function\n";
   Tensor escaped;
   const auto leaky = function([&](const Tensor& x) { return escaped = x * 2; });

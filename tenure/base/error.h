@@ -16,7 +16,14 @@ namespace tenure {
 /// fields of the derived types say the same to a program.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& text) : std::runtime_error(text), text_(text) {}
+
+  const char* what() const noexcept override { return text_.c_str(); }
+  /// Says where it happened, on a line of its own; whoever passes an error on may add that.
+  void add_line(const std::string& line) { text_ += "\n  " + line; }
+
+ private:
+  std::string text_;
 };
 
 /// An argument is out of its domain: a negative size, a step of zero, a bad equation.
@@ -142,6 +149,12 @@ class GraphError : public Error {
 
  private:
   Site site_;
+};
+
+/// The memory of a tensor cannot be given to a function that was to compute in it.
+class DonationError : public Error {
+ public:
+  using Error::Error;
 };
 
 /// A group of tensors made by one op on one source line.

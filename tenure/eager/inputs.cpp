@@ -44,9 +44,8 @@ bool Inputs::can_reuse(std::size_t i, const Operand& operand, DType dtype,
 
 bool is_reusable(const TensorBody& body, const mem::Storage& storage, DType dtype,
                  const Shape& shape) {
-  return body.sole_handle() && !storage.is_shared() && !storage.is_foreign() && body.contiguous &&
-         body.offset == 0 && size_of(body.dtype) == size_of(dtype) && body.shape == shape &&
-         storage.bytes() == static_cast<std::size_t>(count(shape)) * size_of(dtype);
+  return size_of(body.dtype) == size_of(dtype) && body.shape == shape &&
+         can_take_over(body, storage, static_cast<std::size_t>(count(shape)) * size_of(dtype));
 }
 
 }  // namespace tenure::eager

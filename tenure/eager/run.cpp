@@ -15,7 +15,7 @@ using ops::Attributes;
 using ops::Kernel;
 using ops::OpRecord;
 
-constexpr std::size_t kMaxOutputs = ops::Specs::kMax;
+constexpr std::size_t kMaxOutputs = 8;
 using Outputs = std::array<Tensor, kMaxOutputs>;
 
 Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& spec, Site site) {
@@ -78,15 +78,17 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   };
   if (op.data_dependent) take_workspace();
   const ops::Specs specs = op.infer(kernel);
+  internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
   ViewRoom<kMaxOutputs> out;
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
     check_shape(spec.shape, size_of(spec.dtype), name);
-    const std::size_t reusable = o == 0 ? std::min<std::size_t>(inputs.size(), 8) : 0;
-    for (std::size_t i = 0; i < reusable && !pending[o].is_ready(); ++i) {
-      if (i < 8 && (op.memory.reuses >> i & 1) != 0 && !is_repeated(inputs, i) &&
+    const std::uint32_t reusable = op.memory.reuses_for(o, specs.size());
+    for (std::size_t i = 0; reusable >> i != 0 && i < inputs.size() && !pending[o].is_ready();
+         ++i) {
+      if ((reusable >> i & 1) != 0 && !is_repeated(inputs, i) &&
           inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
         pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }

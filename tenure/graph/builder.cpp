@@ -30,6 +30,8 @@ std::size_t hash_of(const ops::Attribute& attribute) {
           return 0;
         } else if constexpr (std::is_same_v<T, Dims>) {
           return hash_of(value);
+        } else if constexpr (std::is_same_v<T, std::shared_ptr<const ops::Opaque>>) {
+          return std::hash<const void*>()(value.get());
         } else {
           return std::hash<T>()(value);
         }

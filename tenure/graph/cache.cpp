@@ -17,9 +17,8 @@ std::shared_ptr<const Executable> ProgramCache::find(const Signature& signature)
   return found->second.executable;
 }
 
-void ProgramCache::insert(const Signature& signature,
-                          std::shared_ptr<const Executable> executable) {
-  const std::int64_t bytes = executable->bytes();
+void ProgramCache::insert(const Signature& signature, std::shared_ptr<const Executable> executable,
+                          std::int64_t bytes) {
   const auto [entry, fresh] = entries_.try_emplace(signature);
   if (!fresh) return;  // another thread compiled it too
   uses_.push_front(&entry->first);

@@ -22,7 +22,9 @@ class ProgramCache {
   explicit ProgramCache(std::int64_t limit) : limit_(limit) {}
 
   std::shared_ptr<const Executable> find(const Signature& signature);
-  void insert(const Signature& signature, std::shared_ptr<const Executable> executable);
+  /// `bytes` is what it takes with all that comes with it.
+  void insert(const Signature& signature, std::shared_ptr<const Executable> executable,
+              std::int64_t bytes);
   bool contains(const Signature& signature) const { return entries_.contains(signature); }
   void clear();
   std::int64_t bytes() const { return bytes_; }

@@ -1,15 +1,20 @@
 #include "tenure/graph/compile.h"
 
+#include <utility>
+
 #include "tenure/graph/passes/simplify.h"
 #include "tenure/ops/recorder.h"
 
 namespace tenure::graph {
 
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
-                                          std::span<const Given> given, Site site) {
+                                          std::size_t returned, std::span<const Given> given,
+                                          std::vector<bool> donated, Site site) {
   const ops::TraceScope none(nullptr);  // constants are folded now, whatever is being traced
-  return std::make_shared<const Executable>(
-      lower(simplify(specialize(program, fetches, given, site))));
+  Request request = specialize(program, fetches, given, site);
+  request.returned = returned;
+  request.donated = std::move(donated);
+  return std::make_shared<const Executable>(lower(simplify(std::move(request))));
 }
 
 }  // namespace tenure::graph

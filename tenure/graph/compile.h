@@ -8,8 +8,10 @@
 
 namespace tenure::graph {
 
-/// All stages: specialize, simplify, fuse, order, assign offsets.
+/// All stages: specialize, simplify, fuse, order, assign offsets. A run gives the first `returned`
+/// of the fetches; the others are assignments.
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
-                                          std::span<const Given> given, Site site);
+                                          std::size_t returned, std::span<const Given> given,
+                                          std::vector<bool> donated, Site site);
 
 }  // namespace tenure::graph

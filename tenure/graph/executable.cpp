@@ -3,20 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <map>
-#include <new>
-#include <type_traits>
 
-#include "tenure/base/error.h"
-#include "tenure/base/small_array.h"
-#include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
-#include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/memory/scope.h"
-#include "tenure/ops/random_ops.h"
-#include "tenure/ops/shape_ops.h"
-#include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
 namespace {
@@ -33,47 +23,7 @@ Plan::Value plan_value(const ops::Spec& spec) {
           .bytes = count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype))};
 }
 
-std::byte* at(std::span<std::byte* const> bases, const Place& place) {
-  return bases[static_cast<std::size_t>(place.base)] + place.offset;
-}
-
 ops::Look look_of(const Layout& layout) { return {layout.dtype, layout.shape, layout.strides}; }
-
-/// Room for a view, undefined until it is written.
-class ViewRoom {
- public:
-  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
-  kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
-  void write(const Layout& layout, std::byte* data) {
-    new (bytes_) kernels::View{
-        .dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data};
-  }
-
- private:
-  static_assert(std::is_trivially_destructible_v<kernels::View>);
-  alignas(kernels::View) std::byte bytes_[sizeof(kernels::View)];
-};
-
-/// The memory of a run's temporaries.
-class Arena {
- public:
-  Arena(mem::ThreadContext& context, std::size_t bytes) {
-    if (bytes == 0) return;
-    const CategoryScope category(Category::workspace);
-    storage_ = mem::Storage::allocate(context, bytes);
-  }
-  ~Arena() {
-    if (storage_ != nullptr) storage_->release();
-  }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  std::byte* data() const {
-    return storage_ == nullptr ? nullptr : static_cast<std::byte*>(storage_->data());
-  }
-
- private:
-  mem::Storage* storage_ = nullptr;
-};
 
 bool is_tile(const Unit& unit) {
   const Layout& out = unit.out[0];
@@ -124,23 +74,65 @@ Executable::Executable(std::unique_ptr<Lowered> lowered) : lowered_(std::move(lo
     for (const Layout& out : unit.out) step.out.push_back(first(out));
     steps_.push_back(std::move(step));
   }
-  describe();
+  decide_fates(placement);
+  describe(placement);
 }
 
-void Executable::describe() {
+void Executable::decide_fates(const Placement& placement) {
+  fates_.resize(lowered_->outputs.size());
+  for (std::size_t o = 0; o < fates_.size(); ++o) {
+    if (placement.homes[o] < 0) continue;
+    const Buffer& home = lowered_->buffers[static_cast<std::size_t>(placement.homes[o])];
+    const int inputs = static_cast<int>(lowered_->inputs.size());
+    fates_[o].home = home.kind == Buffer::Kind::input ? home.index : inputs + home.index;
+  }
+  for (const Assignment& assignment : lowered_->assignments) {
+    fates_[static_cast<std::size_t>(assignment.output)].variable = assignment.variable.get();
+    assigned_.push_back(assignment.variable.get());
+  }
+  std::sort(assigned_.begin(), assigned_.end(), std::less<>());
+  assigned_.erase(std::unique(assigned_.begin(), assigned_.end()), assigned_.end());
+  const std::vector<int>& fetches = lowered_->fetches;
+  for (auto fetch = fetches.begin(); fetch != fetches.end(); ++fetch) {
+    first_fetch_.push_back(
+        static_cast<std::size_t>(std::find(fetches.begin(), fetch, *fetch) - fetches.begin()));
+  }
+}
+
+void Executable::describe(const Placement& placement) {
   plan_.peak = plan_.arena;
   for (const ops::Spec& spec : lowered_->inputs) plan_.inputs.push_back(plan_value(spec));
-  for (const ops::Spec& spec : lowered_->outputs) {
-    plan_.outputs.push_back(plan_value(spec));
-    plan_.peak += plan_.outputs.back().bytes;
+  for (const Place& place : placement.buffers) {
+    const Buffer& buffer =
+        lowered_->buffers[static_cast<std::size_t>(&place - placement.buffers.data())];
+    const int input = place.base - Bases(*lowered_).input;
+    if (buffer.unit < 0 || input < 0 || input >= static_cast<int>(plan_.inputs.size())) continue;
+    plan_.inputs[static_cast<std::size_t>(input)].reused = true;
   }
+  for (std::size_t o = 0; o < fates_.size(); ++o) {
+    plan_.outputs.push_back(plan_value(lowered_->outputs[o]));
+    const int home = fates_[o].home;
+    if (home < 0) plan_.peak += plan_.outputs.back().bytes;
+    if (home >= 0 && home < static_cast<int>(plan_.inputs.size())) {
+      plan_.inputs[static_cast<std::size_t>(home)].reused = true;
+    }
+  }
+  const Bases bases(*lowered_);
+  const auto home_of = [&](Place place) {
+    const int output = place.base - bases.output;
+    const int home = output < 0 ? -1 : fates_[static_cast<std::size_t>(output)].home;
+    if (home >= 0) place.base = bases.input + home;  // sources follow the inputs
+    return place;
+  };
   for (const Step& step : steps_) {
     const Unit& unit = *step.unit;
-    Plan::Step row{
-        .op = name_of_unit(unit),
-        .site = unit.node->site,
-        .workspace = static_cast<std::int64_t>(unit.workspace),
-        .in_place = std::find(step.in.begin(), step.in.end(), step.out[0]) != step.in.end()};
+    Plan::Step row{.op = name_of_unit(unit),
+                   .site = unit.node->site,
+                   .workspace = static_cast<std::int64_t>(unit.workspace),
+                   .in_place = std::any_of(
+                       step.in.begin(), step.in.end(),
+                       [&](const Place& in) { return home_of(in) == home_of(step.out[0]); }),
+                   .live = placement.live[plan_.steps.size()]};
     for (const Layout& out : unit.out) {
       row.bytes += lowered_->buffers[static_cast<std::size_t>(out.buffer)].bytes;
     }
@@ -149,141 +141,21 @@ void Executable::describe() {
 }
 
 std::int64_t Executable::bytes() const {
-  std::size_t bytes = sizeof(*this) + sizeof(Lowered);
-  bytes += lowered_->program.nodes.size() * sizeof(Node);
-  bytes += lowered_->units.size() * (sizeof(Unit) + sizeof(Step) + 4 * sizeof(Layout));
-  bytes += lowered_->buffers.size() * sizeof(Buffer) + plan_.steps.size() * sizeof(Plan::Step);
-  return static_cast<std::int64_t>(bytes);
-}
-
-void Executable::run_kernel(const Step& step, const Frame& frame) {
-  const Unit& unit = *step.unit;
-  SmallArray<ViewRoom, 4> room(unit.in.size() + unit.out.size());
-  kernels::View* const in = room.data()->get();
-  for (std::size_t i = 0; i < unit.in.size(); ++i) {
-    room[i].write(unit.in[i], at(frame.bases, step.in[i]));
-  }
-  kernels::View* const out = in + unit.in.size();
-  for (std::size_t i = 0; i < unit.out.size(); ++i) {
-    room[unit.in.size() + i].write(unit.out[i], at(frame.bases, step.out[i]));
-  }
-  if (unit.nodes == 0) return kernels::copy(*in, *out);
-  const ops::OpRecord& op = *unit.node->op;
-  const std::span<const kernels::View> inputs(in, unit.in.size());
-  if (op.elementwise != nullptr) {
-    if (op.elementwise->check != nullptr) {
-      op.elementwise->check(op.name, unit.loop.in_types[0], inputs);
-    }
-    return kernels::run_fused(unit.loop, inputs, *out);
-  }
-  const std::span<std::byte> workspace =
-      unit.workspace == 0 ? std::span<std::byte>()
-                          : std::span(at(frame.bases, step.workspace), unit.workspace);
-  const auto run = [&](const ops::Attributes& attributes) {
-    op.run({.op = op.name,
-            .in = inputs,
-            .out = {out, unit.out.size()},
-            .attributes = attributes,
-            .workspace = workspace});
-  };
-  const ops::Attributes& attributes = unit.node->attribute_list();
-  if (op.draws == nullptr) return run(attributes);
-  const Generator::State state = frame.draws[step.draw];
-  run(attributes.with_last(static_cast<std::int64_t>(state.seed),
-                           static_cast<std::int64_t>(state.offset)));
-}
-
-void Executable::run_step(const Step& step, const Frame& frame) {
-  const Unit& unit = *step.unit;
-  switch (step.way) {
-    case Step::Way::tile: {
-      std::array<const void*, kernels::kMaxFusedInputs> in;
-      for (std::size_t i = 0; i < step.in.size(); ++i) in[i] = at(frame.bases, step.in[i]);
-      return kernels::run_fused_tile(unit.loop, in.data(), at(frame.bases, step.out[0]),
-                                     step.count);
-    }
-    case Step::Way::direct:
-      return unit.node->op->direct->run(look_of(unit.in[0]), at(frame.bases, step.in[0]),
-                                        look_of(unit.in[1]), at(frame.bases, step.in[1]),
-                                        at(frame.bases, step.out[0]));
-    case Step::Way::kernel:
-      return run_kernel(step, frame);
-  }
-}
-
-std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) const {
+  const auto room = []<class T>(const std::vector<T>& list) { return list.capacity() * sizeof(T); };
   const Lowered& low = *lowered_;
-  mem::ThreadContext& context = mem::this_thread();
-  const std::size_t pinned = low.inputs.size() + low.sources.size();
-  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
-  SmallArray<Pin, 8> pins(pinned);
-  std::size_t base = 1;  // the arena comes first
-  const auto pin = [&](const Tensor& tensor) {
-    Pin& taken = pins[base - 1];
-    taken.take(tensor.body("run", site), "run", site);
-    bases[base++] = static_cast<std::byte*>(taken.data());
-  };
-  for (const Tensor& input : inputs) pin(input);
-  // What a variable holds may be replaced meanwhile: the run keeps what it began with.
-  SmallArray<Tensor, 8> held(low.sources.size());
-  for (std::size_t i = 0; i < low.sources.size(); ++i) {
-    const Source& source = low.sources[i];
-    if (source.variable != nullptr) held[i] = source.variable->value();
-    pin(source.variable != nullptr ? held[i] : source.constant);
+  std::size_t bytes = sizeof(*this) + sizeof(Lowered) + program_bytes(low.request.program) +
+                      room(low.request.inputs) + room(low.request.fetches) + room(low.buffers) +
+                      room(low.units) + room(low.sources) + room(low.numbers) + room(low.inputs) +
+                      room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
+                      room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
+                      room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps);
+  for (const Unit& unit : low.units) {
+    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.loop.steps) +
+             room(unit.loop.in_types) + room(unit.loop.tiles) + room(unit.loop.types);
   }
-  for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
-
-  SmallArray<PendingTensor, 4> outputs(low.outputs.size());
-  for (std::size_t o = 0; o < low.outputs.size(); ++o) {
-    outputs[o].allocate(context, low.outputs[o].dtype, low.outputs[o].shape);
-    bases[base++] = static_cast<std::byte*>(outputs[o].data());
-  }
-  Arena arena(context, static_cast<std::size_t>(plan_.arena));
-  bases[0] = arena.data();
-  // In the order of the program, whatever order the steps run in.
-  SmallArray<Generator::State, 4> states(draws_.size());
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
-    const Node& node = *draws_[i]->node;
-    states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
-  }
-  const Frame frame{.bases = {bases.data(), bases.size()}, .draws = {states.data(), states.size()}};
-  for (const Step& step : steps_) {
-    try {
-      run_step(step, frame);
-    } catch (const ValueError& error) {
-      throw ValueError(fmt::format("{}\n  in {}", error.what(), graph::describe(*step.unit->node)));
-    }
-  }
-  std::vector<Tensor> results(low.fetches.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto o = static_cast<std::size_t>(low.fetches[i]);
-    const auto first = std::find(low.fetches.begin(), low.fetches.begin() + i, low.fetches[i]);
-    results[i] = first == low.fetches.begin() + i
-                     ? outputs[o].finish("run", site)
-                     : results[static_cast<std::size_t>(first - low.fetches.begin())];
-  }
-  if (!low.assignments.empty()) commit(results, site);
-  return results;
-}
-
-void Executable::commit(std::vector<Tensor>& results, Site site) const {
-  for (const Assignment& assignment : lowered_->assignments) {
-    const Tensor now = assignment.variable->value();
-    if (now.is_disposed()) throw_disposed(now.body("assign", site), "assign", site);
-  }
-  for (const Assignment& assignment : lowered_->assignments) {
-    const auto at = static_cast<std::size_t>(
-        std::find(lowered_->fetches.begin(), lowered_->fetches.end(), assignment.output) -
-        lowered_->fetches.begin());
-    const Tensor made = results[at];
-    // The variable gets the tensor itself, the caller views of it: what he disposes is his own.
-    for (Tensor& result : results) {
-      if (result.id() == made.id()) result = reshape(Operand(made, site), made.shape());
-    }
-    // A second variable that gets the same value finds a view here already.
-    const bool is_first = made.op() == std::string("run");
-    assignment.variable->replace(is_first ? made : clone(Operand(made, site)), site);
-  }
+  for (const auto& number : low.numbers) bytes += room(number);
+  for (const Step& step : steps_) bytes += room(step.in) + room(step.out);
+  return static_cast<std::int64_t>(bytes);
 }
 
 }  // namespace tenure::graph

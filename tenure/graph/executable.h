@@ -22,9 +22,17 @@ class Executable {
   const Plan& plan() const { return plan_; }
   /// Bytes that it holds itself.
   std::int64_t bytes() const;
-  /// The inputs have the types and shapes of the plan. Allocates the arena and the outputs, nothing
-  /// else. Throws OutOfMemory, DisposedError for an input or a constant, and what kernels throw.
+  /// The inputs have the types and shapes of the plan; donated ones can be taken over (see
+  /// pending.h). Allocates the arena and the outputs, and copies of inputs that are not contiguous,
+  /// nothing else. Throws OutOfMemory,
+  /// DisposedError for an input or a constant, and what kernels throw; then it has changed nothing.
+  /// Variables that it assigns to are its own while it runs: others wait.
   std::vector<Tensor> run(std::span<const Tensor> inputs, Site site) const;
+
+  /// The same within a kernel: on contiguous data, memory for each fetch and an arena of the
+  /// planned size. The program has no variables, and nothing is donated to it.
+  void run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+              std::byte* arena) const;
 
  private:
   struct Step {
@@ -46,15 +54,26 @@ class Executable {
     std::span<std::byte* const> bases;
     std::span<const Generator::State> draws;
   };
-  void describe();
-  /// Gives variables what was assigned to them; all, or none if one is disposed.
-  void commit(std::vector<Tensor>& results, Site site) const;
+  /// What an output becomes besides itself.
+  struct Fate {
+    VariableState* variable = nullptr;  ///< that gets it
+    int home = -1;                      ///< whose memory it takes over, among inputs and sources
+  };
+  void decide_fates(const Placement& placement);
+  void describe(const Placement& placement);
+  void run_steps(std::span<std::byte* const> bases) const;
   static void run_step(const Step& step, const Frame& frame);
+  /// An error that leaves it names the step.
+  static void run_step_named(const Step& step, const Frame& frame);
   static void run_kernel(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
   std::vector<Step> steps_;
-  std::vector<const Unit*> draws_;  ///< random ops, in the order of the program
+  std::vector<const Unit*> draws_;        ///< random ops, in the order of the program
+  std::vector<Fate> fates_;               ///< of each output
+  std::vector<std::size_t> first_fetch_;  ///< per fetch: the first one of the same output
+  /// Those that are assigned to, in the order in which they are locked.
+  std::vector<VariableState*> assigned_;
   Plan plan_;
 };
 

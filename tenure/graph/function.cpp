@@ -11,18 +11,20 @@
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/graph/cache.h"
-#include "tenure/graph/compile.h"
-#include "tenure/graph/state.h"
-#include "tenure/ops/shape_ops.h"
+#include "tenure/graph/donation.h"
+#include "tenure/graph/traced.h"
+#include "tenure/memory/population.h"
 
 namespace tenure::graph {
 namespace {
 
-std::string text_of(const FunctionCore::Call& call) {
+std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated) {
   std::string text;
-  for (const Tensor& tensor : call.tensors) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
-                        to_string(tensor.shape()));
+  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+    const Tensor& tensor = call.tensors[i];
+    text +=
+        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
+                    to_string(tensor.shape()), !donated.empty() && donated[i] ? " donated" : "");
   }
   for (std::size_t i = 0; i + 1 < call.layout.size(); ++i) {
     if (call.layout[i] == -1) {
@@ -52,26 +54,10 @@ std::string difference(const FunctionCore::Call& call, const std::vector<ops::Sp
                                : "another argument that is no tensor";
 }
 
-/// Marks a function as being traced on this thread. Throws GraphError if it is already: it calls
-/// itself, and tracing would not end.
-class TracingOnce {
- public:
-  TracingOnce(const void* core, const std::string& name, Site site) {
-    if (std::find(active.begin(), active.end(), core) != active.end()) {
-      throw GraphError(fmt::format("function \"{}\" calls itself; a trace has no end then", name),
-                       site);
-    }
-    active.push_back(core);
-  }
-  ~TracingOnce() { active.pop_back(); }
-  TracingOnce(const TracingOnce&) = delete;
-  TracingOnce& operator=(const TracingOnce&) = delete;
-
- private:
-  static thread_local std::vector<const void*> active;
-};
-
-thread_local std::vector<const void*> TracingOnce::active;
+mem::Population& traces_of_process() {
+  static auto* const traces = new mem::Population("trace");
+  return *traces;
+}
 
 }  // namespace
 
@@ -80,10 +66,12 @@ class FunctionCore::Impl {
   Impl(FunctionOptions options, Site site)
       : options_(std::move(options)), site_(site), cache_(options_.cache_limit) {}
 
-  /// A trace: what serves a call like the one that it was made for.
+  /// A trace compiled for tensors of certain types and shapes, some of them donated.
   struct Entry {
+    explicit Entry(Site site) : counted(traces_of_process(), site) {}
+    const mem::Counted counted;
+    std::shared_ptr<const Traced> traced;
     std::shared_ptr<const Executable> executable;
-    std::shared_ptr<const void> frame;
     std::vector<ops::Spec> specs;
     std::vector<std::int64_t> layout;
     TraceInfo info;
@@ -91,9 +79,12 @@ class FunctionCore::Impl {
     std::atomic<std::int64_t> calls{0};
   };
 
-  std::shared_ptr<Entry> entry_for(const Call& call, const Trace& trace) {
+  /// `donated` tells which tensors the call may compute in; empty: none.
+  std::shared_ptr<Entry> entry_for(const Call& call, const std::vector<bool>& donated,
+                                   const Trace& trace) {
     Signature signature = call.layout;
     for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
+    signature.insert(signature.end(), donated.begin(), donated.end());
     {
       const std::lock_guard lock(mutex_);
       const auto found = entries_.find(signature);
@@ -102,12 +93,13 @@ class FunctionCore::Impl {
         return found->second;
       }
     }
-    std::shared_ptr<Entry> entry = make_entry(call, trace);
+    std::shared_ptr<Entry> entry = make_entry(call, donated, trace);
     const std::lock_guard lock(mutex_);
-    cache_.insert(signature, entry->executable);
+    cache_.insert(signature, entry->executable, entry->info.bytes);
     entries_[signature] = entry;
     newest_ = entry;
     std::erase_if(entries_, [&](const auto& item) { return !cache_.contains(item.first); });
+    std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
     return entry;
   }
 
@@ -128,6 +120,7 @@ class FunctionCore::Impl {
   void clear() {
     const std::lock_guard lock(mutex_);
     entries_.clear();
+    traced_.clear();
     cache_.clear();
     newest_.reset();
   }
@@ -136,43 +129,57 @@ class FunctionCore::Impl {
   Site site() const { return site_; }
 
  private:
-  std::shared_ptr<Entry> make_entry(const Call& call, const Trace& trace) {
-    const int number = ++traces_;
-    const std::string reason = explain_trace(call, number);
-    const auto state = std::make_shared<GraphState>(GraphState::Kind::trace, options_.name, site_);
-    std::vector<Tensor> symbols;
-    std::vector<Given> given;
-    for (std::size_t i = 0; i < call.tensors.size(); ++i) {
-      const Tensor& tensor = call.tensors[i];
-      symbols.push_back(
-          state->input(fmt::format("argument {}", i), tensor.dtype(), tensor.shape(), site_));
-      given.push_back({.value = state->value_of(symbols.back(), "function", site_),
-                       .spec = {tensor.dtype(), tensor.shape()}});
+  /// What is traced: the call's types and shapes, but for the sizes that are left open.
+  std::vector<ops::Spec> open_specs(const Call& call) const {
+    std::vector<ops::Spec> specs;
+    for (const Tensor& tensor : call.tensors) {
+      specs.push_back({tensor.dtype(), tensor.shape()});
+      const int i = static_cast<int>(specs.size()) - 1;
+      const auto& batched = options_.batched;
+      if (std::find(batched.begin(), batched.end(), i) == batched.end()) continue;
+      if (specs.back().shape.empty()) {
+        throw ShapeError(fmt::format("function \"{}\"", options_.name),
+                         fmt::format("tensor {} is said to have a batch and is a number", i));
+      }
+      specs.back().shape[0] = kUnknown;
     }
-    Result traced;
-    {
-      const TracingOnce once(this, options_.name, site_);
-      const ops::TraceScope scope(state.get());
-      traced = trace(symbols);
+    return specs;
+  }
+
+  std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
+                                    const Trace& trace) {
+    auto entry = std::make_shared<Entry>(site_);
+    for (const Tensor& tensor : call.tensors) {
+      entry->specs.push_back({tensor.dtype(), tensor.shape()});
     }
-    std::vector<Value> fetches;
-    for (const Tensor& tensor : traced.tensors) {
-      fetches.push_back(state->value_of(tensor, "function", site_));
-    }
-    const std::vector<Value> assignments = state->assignments();
-    fetches.insert(fetches.end(), assignments.begin(), assignments.end());
-    auto entry = std::make_shared<Entry>();
-    entry->executable = state->read(
-        [&](const Program& program) { return compile(program, fetches, given, site_); });
-    entry->frame = std::move(traced.frame);
-    for (const Given& g : given) entry->specs.push_back(g.spec);
     entry->layout = call.layout;
-    entry->number = number;
-    entry->info = {
-        .signature = text_of(call),
-        .reason = reason,
-        .nodes = state->read([](const Program& p) { return std::int64_t(p.nodes.size()); }),
-        .bytes = entry->executable->bytes()};
+    const std::vector<ops::Spec> open = open_specs(call);
+    Signature key = call.layout;
+    for (const ops::Spec& spec : open) append(key, spec);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = traced_.find(key); found != traced_.end()) {
+        entry->traced = found->second.lock();
+      }
+    }
+    const bool is_known = entry->traced != nullptr;
+    if (is_known) {
+      entry->info.reason = "other sizes or donations; compiled again, not traced";
+    } else {
+      entry->info.reason = explain_trace(call, ++traces_);
+      entry->traced =
+          std::make_shared<const Traced>(trace_call(trace, open, this, options_.name, site_));
+      const std::lock_guard lock(mutex_);
+      traced_[key] = entry->traced;
+    }
+    entry->executable = entry->traced->compiled(entry->specs, donated, site_);
+    entry->number = ++numbers_;
+    entry->info.signature = text_of(call, donated);
+    entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());
+    entry->info.bytes = entry->executable->bytes();
+    if (!is_known) {
+      entry->info.bytes += static_cast<std::int64_t>(program_bytes(entry->traced->program));
+    }
     return entry;
   }
 
@@ -200,8 +207,11 @@ class FunctionCore::Impl {
   mutable std::mutex mutex_;
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
+  std::map<Signature, std::weak_ptr<const Traced>>
+      traced_;  // by what was traced; entries hold them
   std::shared_ptr<Entry> newest_;
   std::atomic<int> traces_{0};
+  std::atomic<int> numbers_{0};  // of traces and of their variants
 };
 
 FunctionCore::FunctionCore(FunctionOptions options, Site site)
@@ -212,27 +222,24 @@ FunctionCore::~FunctionCore() = default;
 FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   bool symbolic = false;
   for (const Tensor& tensor : call.tensors) {
-    symbolic |= tensor.body("function", call.site).symbol() != nullptr;
+    symbolic |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
   if (symbolic) {
     const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
     return trace(call.tensors);
   }
-  const auto entry = impl_->entry_for(call, trace);
+  const Donations donations(call, impl_->options().name);
+  const auto entry = impl_->entry_for(call, donations.accepted(), trace);
+  donations.require_use(entry->executable->plan());
   entry->calls.fetch_add(1, std::memory_order_relaxed);
-  const auto is_contiguous = [](const Tensor& tensor) { return tensor.is_contiguous(); };
-  if (std::all_of(call.tensors.begin(), call.tensors.end(), is_contiguous)) {
-    return {.tensors = entry->executable->run(call.tensors, call.site), .frame = entry->frame};
-  }
-  std::vector<Tensor> inputs;
-  for (const Tensor& tensor : call.tensors) {
-    inputs.push_back(contiguous(Operand(tensor, call.site)));
-  }
-  return {.tensors = entry->executable->run(inputs, call.site), .frame = entry->frame};
+  return {.tensors = entry->executable->run(call.tensors, impl_->site()),
+          .frame = entry->traced->frame};
 }
 
 Plan FunctionCore::plan(const Call& call, const Trace& trace) {
-  return impl_->entry_for(call, trace)->executable->plan();
+  std::vector<bool> donated;
+  for (const Call::Gift gift : call.gifts) donated.push_back(gift != Call::Gift::none);
+  return impl_->entry_for(call, donated, trace)->executable->plan();
 }
 
 std::vector<TraceInfo> FunctionCore::traces() const { return impl_->traces(); }

@@ -18,6 +18,10 @@ namespace tenure {
 
 struct FunctionOptions {
   std::string name = "function";
+  /// Tensors, by their number among all arguments, whose first dimension is the size of a batch:
+  /// one trace serves every size, and is compiled for each that comes. Inside the callable it is
+  /// kUnknown.
+  std::vector<int> batched{};
   /// Bytes of traces to keep; the least recently used go first.
   std::int64_t cache_limit = 64 << 20;
   /// After so many traces each further one is reported, with its reason; 0: never.
@@ -32,7 +36,7 @@ struct TraceInfo {
   std::string reason;      ///< why it was made
   std::int64_t calls = 0;  ///< that it served
   std::int64_t nodes = 0;  ///< of its graph
-  std::int64_t bytes = 0;  ///< that its compiled program holds
+  std::int64_t bytes = 0;  ///< that its compiled program holds, and the trace if it was made for it
 };
 
 namespace graph {
@@ -43,9 +47,14 @@ class FunctionCore {
   /// A call's arguments: its tensors, and what else tells it from other calls: how many tensors
   /// each argument has, and arguments that are no tensors.
   struct Call {
+    enum class Gift : std::uint8_t {
+      none,     ///< the caller keeps it
+      moved,    ///< it ends with the call
+      donated,  ///< the same, and its memory must be used
+    };
     std::vector<Tensor> tensors{};
+    std::vector<Gift> gifts{};  ///< per tensor; empty: none
     std::vector<std::int64_t> layout{};
-    Site site{};
   };
   /// What a call gives: the tensors of the result, and the result without them.
   struct Result {
@@ -61,6 +70,7 @@ class FunctionCore {
   FunctionCore& operator=(const FunctionCore&) = delete;
 
   /// With symbols among the tensors it is a call within a trace or a graph, which takes it in.
+  /// Throws DonationError, and what the callable and its ops throw; the tensors are then as before.
   Result call(const Call& call, const Trace& trace);
   /// Types and shapes count alone; the tensors may be symbolic.
   Plan plan(const Call& call, const Trace& trace);
@@ -78,6 +88,21 @@ Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
 
 }  // namespace graph
 
+/// An argument that is given to a function for good, and whose memory must be of use to it.
+template <class T>
+struct Donation {
+  T& argument;
+};
+
+/// Gives a tensor, or a tree of them, to a function for good, like std::move, but the call throws
+/// DonationError unless it can compute in the memory of each: somebody else holds the data, it is a
+/// part of a larger tensor, or nothing that the function computes fits there. Then all stay as they
+/// are.
+template <class T>
+Donation<std::remove_reference_t<T>> donate(T&& argument) {
+  return {argument};
+}
+
 /// A compiled version of a callable over tensors, made by function(). Copies share their traces.
 template <class F>
 class Function {
@@ -85,21 +110,33 @@ class Function {
   Function(F f, FunctionOptions options, Site site)
       : f_(std::move(f)), core_(std::make_shared<graph::FunctionCore>(std::move(options), site)) {}
 
+  /// Arguments that are moved in end with the call, and results may be computed in the memory of
+  /// those that nobody else holds. If it throws, they are as before.
   template <class... Arguments>
-  auto operator()(const Arguments&... arguments) const {
+  auto operator()(Arguments&&... arguments) const {
     using Result = Outcome<Arguments...>;
-    graph::FunctionCore::Result made = core_->call(call_of(arguments...), trace_of(arguments...));
-    Result result = *static_cast<const Result*>(made.frame.get());
-    std::size_t i = 0;
-    for_each_tensor(result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
-    return result;
+    graph::FunctionCore::Call call;
+    try {
+      (collect(call, std::forward<Arguments>(arguments)), ...);
+      graph::FunctionCore::Result made = core_->call(call, trace_of(arguments...));
+      Result result = *static_cast<const Result*>(made.frame.get());
+      std::size_t i = 0;
+      for_each_tensor(result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
+      return result;
+    } catch (...) {
+      std::size_t i = 0;
+      (give_back(call, i, std::forward<Arguments>(arguments)), ...);
+      throw;
+    }
   }
 
   /// What such a call takes, before it is made. Only types and shapes of the arguments count: they
-  /// may be specs (see `spec`). Allocates nothing.
+  /// may be specs (see `spec`), given by donate() if the call's are donated. Allocates nothing.
   template <class... Arguments>
   Plan plan(const Arguments&... arguments) const {
-    return core_->plan(call_of(arguments...), trace_of(arguments...));
+    graph::FunctionCore::Call call;
+    (collect_specs(call, arguments), ...);
+    return core_->plan(call, trace_of(arguments...));
   }
 
   std::vector<TraceInfo> traces() const { return core_->traces(); }
@@ -109,27 +146,83 @@ class Function {
   void clear() { core_->clear(); }
 
  private:
+  template <class T>
+  struct BareOf {
+    using Type = T;
+    static constexpr bool is_donation = false;
+  };
+  template <class T>
+  struct BareOf<Donation<T>> {
+    using Type = T;
+    static constexpr bool is_donation = true;
+  };
+  template <class Argument>
+  using Bare = typename BareOf<std::remove_cvref_t<Argument>>::Type;
+  template <class Argument>
+  static constexpr bool is_donation = BareOf<std::remove_cvref_t<Argument>>::is_donation;
   template <class... Arguments>
-  using Outcome = std::remove_cvref_t<std::invoke_result_t<const F&, const Arguments&...>>;
+  using Outcome = std::remove_cvref_t<std::invoke_result_t<const F&, const Bare<Arguments>&...>>;
 
-  template <class... Arguments>
-  static graph::FunctionCore::Call call_of(const Arguments&... arguments) {
-    graph::FunctionCore::Call call;
-    const auto collect = [&call]<class T>(const T& argument) {
-      if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-        call.layout.push_back(-1);
-        call.layout.push_back(static_cast<std::int64_t>(argument));
-        if constexpr (std::is_floating_point_v<T>) {
-          call.layout.back() = std::bit_cast<std::int64_t>(static_cast<double>(argument));
-        }
-      } else {
-        const std::size_t before = call.tensors.size();
-        for_each_tensor(argument, [&](const Tensor& tensor) { call.tensors.push_back(tensor); });
-        call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
+  template <class Argument>
+  static constexpr bool is_moved =
+      !std::is_lvalue_reference_v<Argument> && !std::is_const_v<std::remove_reference_t<Argument>>;
+
+  using Call = graph::FunctionCore::Call;
+
+  template <class Argument>
+  static void collect(Call& call, Argument&& argument) {
+    using T = std::remove_cvref_t<Argument>;
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      call.layout.push_back(-1);
+      call.layout.push_back(static_cast<std::int64_t>(argument));
+      if constexpr (std::is_floating_point_v<T>) {
+        call.layout.back() = std::bit_cast<std::int64_t>(static_cast<double>(argument));
       }
+    } else {
+      const std::size_t before = call.tensors.size();
+      if constexpr (is_donation<Argument>) {
+        for_each_tensor(argument.argument,
+                        [&](Tensor& t) { add(call, std::move(t), Call::Gift::donated); });
+      } else if constexpr (is_moved<Argument>) {
+        for_each_tensor(argument, [&](Tensor& t) { add(call, std::move(t), Call::Gift::moved); });
+      } else {
+        for_each_tensor(argument, [&](const Tensor& t) { add(call, t, Call::Gift::none); });
+      }
+      call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
+    }
+  }
+  template <class Argument>
+  static void collect_specs(Call& call, const Argument& argument) {
+    if constexpr (is_donation<Argument>) {
+      const std::size_t before = call.tensors.size();
+      for_each_tensor(std::as_const(argument.argument),
+                      [&](const Tensor& t) { add(call, t, Call::Gift::donated); });
+      call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
+    } else {
+      collect(call, argument);
+    }
+  }
+  static void add(Call& call, Tensor tensor, Call::Gift gift) {
+    if (gift != Call::Gift::none) call.gifts.resize(call.tensors.size());
+    call.tensors.push_back(std::move(tensor));
+    if (gift != Call::Gift::none || !call.gifts.empty()) call.gifts.push_back(gift);
+  }
+
+  /// Undoes collect() as far as it came.
+  template <class Argument>
+  static void give_back(Call& call, std::size_t& i, Argument&& argument) {
+    using T = std::remove_cvref_t<Argument>;
+    const auto next = [&](Tensor& tensor) {
+      if (i < call.tensors.size()) tensor = std::move(call.tensors[i++]);
     };
-    (collect(arguments), ...);
-    return call;
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    } else if constexpr (is_donation<Argument>) {
+      for_each_tensor(argument.argument, next);
+    } else if constexpr (is_moved<Argument>) {
+      for_each_tensor(argument, next);
+    } else {
+      for_each_tensor(argument, [&](const Tensor&) { ++i; });
+    }
   }
 
   template <class... Arguments>
@@ -137,11 +230,11 @@ class Function {
     return [this, &arguments...](const std::vector<Tensor>& symbols) {
       using Result = Outcome<Arguments...>;
       static_assert(!std::is_void_v<Result>, "a function returns its results");
-      std::tuple<Arguments...> copies(arguments...);
+      std::tuple<Bare<Arguments>...> copies(bare(arguments)...);
       std::size_t i = 0;
       for_each_tensor(copies, [&](Tensor& tensor) { tensor = symbols[i++]; });
-      auto result = std::make_shared<Result>(
-          std::apply([this](const Arguments&... symbolic) { return f_(symbolic...); }, copies));
+      auto result = std::make_shared<Result>(std::apply(
+          [this](const Bare<Arguments>&... symbolic) { return f_(symbolic...); }, copies));
       graph::FunctionCore::Result traced;
       for_each_tensor(*result, [&](Tensor& tensor) {
         traced.tensors.push_back(std::exchange(tensor, Tensor()));
@@ -149,6 +242,15 @@ class Function {
       traced.frame = std::move(result);
       return traced;
     };
+  }
+
+  template <class Argument>
+  static const Bare<Argument>& bare(const Argument& argument) {
+    if constexpr (is_donation<Argument>) {
+      return argument.argument;
+    } else {
+      return argument;
+    }
   }
 
   F f_;

@@ -111,6 +111,18 @@ std::vector<Spec> infer_call(const Program& program, const ops::OpRecord& op,
   return infer_call(op, specs, attributes, site);
 }
 
+std::size_t program_bytes(const Program& program) {
+  std::size_t bytes = program.nodes.capacity() * sizeof(Node);
+  for (const Node& node : program.nodes) {
+    bytes += node.arguments.capacity() * sizeof(Argument) +
+             node.outputs.capacity() * sizeof(ops::Spec) + node.name.capacity() +
+             node.scope.capacity();
+    if (node.attributes != nullptr) bytes += sizeof(ops::Attributes);
+    if (node.fixed) bytes += node.data.nbytes();
+  }
+  return bytes;
+}
+
 std::string describe(const Node& node) {
   std::string text;
   switch (node.kind) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "tenure/graph/passes/fuse.h"
 #include "tenure/graph/unit.h"
@@ -25,32 +26,42 @@ bool is_whole(const Layout& layout, const Buffer& buffer) {
 class Lowering {
  public:
   explicit Lowering(Request request) : lowered_(std::make_unique<Lowered>()) {
-    lowered_->program = std::move(request.program);
-    request_ = std::move(request);
+    lowered_->request = std::move(request);
   }
 
   std::unique_ptr<Lowered> run() && {
     const std::size_t n = program().nodes.size();
     layouts_.resize(n);
-    loops_ = fuse(program(), request_.fetches);
+    loops_ = fuse(program(), request().fetches);
     members_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       members_[static_cast<std::size_t>(loops_[i])].push_back(static_cast<std::int32_t>(i));
     }
-    for (std::size_t i = 0; i < request_.inputs.size(); ++i) add_input(i);
-    for (std::size_t i = 0; i < n; ++i) add_node(static_cast<std::int32_t>(i));
-    for (const Value fetch : request_.fetches) {
-      add_fetch(fetch);
+    for (const Value fetch : request().fetches) {
       const Node& node = program()[fetch];
-      if (node.kind != Node::Kind::assign) continue;
-      lowered_->assignments.push_back(
-          {.variable = node.variable, .output = lowered_->fetches.back()});
+      if (node.kind == Node::Kind::assign) assigned_.insert(node.variable.get());
+    }
+    for (std::size_t i = 0; i < request().inputs.size(); ++i) add_input(i);
+    for (std::size_t i = 0; i < n; ++i) add_node(static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < request().fetches.size(); ++i) {
+      const Value fetch = request().fetches[i];
+      const Node& node = program()[fetch];
+      const bool assigns = node.kind == Node::Kind::assign;
+      const auto [known, is_new] = outputs_.try_emplace({fetch.node, fetch.output}, 0);
+      if (is_new) {
+        known->second = output_of(fetch, assigns);
+        if (assigns) {
+          lowered_->assignments.push_back({.variable = node.variable, .output = known->second});
+        }
+      }
+      if (i < request().returned) lowered_->fetches.push_back(known->second);
     }
     return std::move(lowered_);
   }
 
  private:
-  const Program& program() const { return lowered_->program; }
+  const Request& request() const { return lowered_->request; }
+  const Program& program() const { return request().program; }
 
   Layout& layout(Value value) {
     return layouts_[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
@@ -69,11 +80,13 @@ class Lowering {
   }
 
   void add_input(std::size_t i) {
-    const Value value = request_.inputs[i];
+    const Value value = request().inputs[i];
     const ops::Spec& spec = program().spec(value);
     lowered_->inputs.push_back(spec);
-    const int buffer = add_buffer(
-        {.kind = Buffer::Kind::input, .index = static_cast<int>(i), .bytes = bytes_of(spec)});
+    const int buffer = add_buffer({.kind = Buffer::Kind::input,
+                                   .index = static_cast<int>(i),
+                                   .bytes = bytes_of(spec),
+                                   .is_home = !request().donated.empty() && request().donated[i]});
     layouts_[static_cast<std::size_t>(value.node)] = {contiguous_in(buffer, spec)};
   }
 
@@ -95,10 +108,13 @@ class Lowering {
 
   void add_source(std::int32_t i) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    const bool is_assigned = assigned_.contains(node.variable.get());
     const int buffer = add_buffer({.kind = Buffer::Kind::source,
                                    .index = static_cast<int>(lowered_->sources.size()),
-                                   .bytes = bytes_of(node.outputs[0])});
-    lowered_->sources.push_back({.constant = node.data, .variable = node.variable});
+                                   .bytes = bytes_of(node.outputs[0]),
+                                   .is_home = is_assigned});
+    lowered_->sources.push_back(
+        {.constant = node.data, .variable = node.variable, .is_assigned = is_assigned});
     Layout layout = contiguous_in(buffer, node.outputs[0]);
     if (node.data.defined()) layout.strides = node.data.strides();
     layouts_[static_cast<std::size_t>(i)] = {layout};
@@ -141,7 +157,11 @@ class Lowering {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     Unit unit;
     for (const Argument& argument : node.arguments) unit.in.push_back(layout(argument.value));
-    unit.overwrites = overwritable(unit, node.op->memory.reuses, node.outputs[0]);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      unit.overwrites.push_back(
+          overwritable(unit, node.op->memory.reuses_for(o, node.outputs.size()), node.outputs[o]));
+    }
+    unit.may_fail = node.op->may_fail;
     if (node.op->workspace != nullptr) {
       std::vector<kernels::View> in;
       std::vector<kernels::View> out;
@@ -225,8 +245,9 @@ class Lowering {
   }
 
   void add_loop_unit(std::int32_t i, Unit unit) {
-    unit.overwrites =
-        overwritable(unit, ~0u, program().nodes[static_cast<std::size_t>(i)].outputs[0]);
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    unit.overwrites = {overwritable(unit, ~0u, node.outputs[0])};
+    unit.may_fail = node.op->elementwise->check != nullptr;
     add_unit(i, std::move(unit));
   }
 
@@ -281,23 +302,23 @@ class Lowering {
     return kernels::prepare(unit.loop);
   }
 
-  /// A value that a unit writes as a whole becomes an output; anything else is copied to one.
-  void add_fetch(Value fetch) {
+  /// A value that a unit writes as a whole becomes an output; anything else is copied to one. What
+  /// a variable gets is no other variable's.
+  int output_of(Value fetch, bool assigns) {
     const Layout source = layout(fetch);
     Buffer& buffer = lowered_->buffers[static_cast<std::size_t>(source.buffer)];
-    if (buffer.kind == Buffer::Kind::output && is_whole(source, buffer) &&
-        lowered_->outputs[static_cast<std::size_t>(buffer.index)].shape == source.shape) {
-      lowered_->fetches.push_back(buffer.index);
-      return;
-    }
+    const bool is_output =
+        buffer.kind == Buffer::Kind::output && is_whole(source, buffer) &&
+        lowered_->outputs[static_cast<std::size_t>(buffer.index)].shape == source.shape;
+    if (is_output && (!assigns || taken_.insert(buffer.index).second)) return buffer.index;
     const ops::Spec spec{source.dtype, source.shape};
     const int index = static_cast<int>(lowered_->outputs.size());
     lowered_->outputs.push_back(spec);
-    lowered_->fetches.push_back(index);
+    if (assigns) taken_.insert(index);
     if (buffer.kind == Buffer::Kind::temporary && is_whole(source, buffer)) {
       buffer.kind = Buffer::Kind::output;
       buffer.index = index;
-      return;
+      return index;
     }
     Unit copy;
     copy.in = {source};
@@ -307,12 +328,16 @@ class Lowering {
                                           .bytes = bytes_of(spec),
                                           .unit = static_cast<int>(lowered_->units.size())}),
                               spec)};
+    copy.overwrites = {0};
     copy.nodes = 0;
     lowered_->units.push_back(std::move(copy));
+    return index;
   }
 
   std::unique_ptr<Lowered> lowered_;
-  Request request_;
+  std::set<const VariableState*> assigned_;
+  std::map<std::pair<std::int32_t, std::int32_t>, int> outputs_;  // of fetched values
+  std::set<int> taken_;                                           // outputs that are assigned
   std::vector<std::vector<Layout>> layouts_;
   std::vector<std::int32_t> loops_;
   std::vector<std::vector<std::int32_t>> members_;

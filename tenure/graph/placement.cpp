@@ -1,11 +1,12 @@
 #include "tenure/graph/placement.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <array>
+#include <utility>
 
 #include "tenure/base/units.h"
-#include "tenure/planner/lifetimes.h"
+#include "tenure/graph/residence.h"
+#include "tenure/planner/offsets.h"
 #include "tenure/planner/order.h"
 
 namespace tenure::graph {
@@ -25,9 +26,10 @@ const Buffer& buffer_of(const Lowered& lowered, const Layout& layout) {
   return lowered.buffers[at(layout.buffer)];
 }
 
-/// One unit as the planner sees it. Several results lie side by side, but for outputs, which have
-/// memory of their own anyway.
-planner::Node node_of(const Lowered& lowered, const Unit& unit) {
+/// One unit as the planner sees it. Several results are one to it, but for outputs, which have
+/// memory of their own anyway. `home_nodes` has the nodes that stand for homes, by buffer.
+planner::Node node_of(const Lowered& lowered, const Unit& unit,
+                      const std::vector<int>& home_nodes) {
   planner::Node node;
   const bool alone = unit.out.size() == 1;
   for (const Layout& out : unit.out) {
@@ -37,74 +39,39 @@ planner::Node node_of(const Lowered& lowered, const Unit& unit) {
   }
   node.workspace = aligned(static_cast<std::int64_t>(unit.workspace));
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
-    const int producer = buffer_of(lowered, unit.in[i]).unit;
+    const int home = home_nodes.empty() ? -1 : home_nodes[at(unit.in[i].buffer)];
+    const int producer = home >= 0 ? home : buffer_of(lowered, unit.in[i]).unit;
     if (producer < 0) continue;
     auto found = std::find(node.inputs.begin(), node.inputs.end(), producer);
     if (found == node.inputs.end()) found = node.inputs.insert(found, producer);
     const auto position = found - node.inputs.begin();
-    const bool allowed = i < 32 && (unit.overwrites >> i & 1) != 0 && position < 32;
-    if (allowed && alone && lowered.units[at(producer)].out.size() == 1) {
+    const bool allowed = alone && i < 32 && (unit.overwrites[0] >> i & 1) != 0 && position < 32;
+    if (allowed && (home >= 0 || lowered.units[at(producer)].out.size() == 1)) {
       node.overwrites |= 1u << position;
     }
   }
   return node;
 }
 
-planner::Dag dag_of(const Lowered& lowered) {
+/// An order for a low peak. With homes, results that can take over their memory cost nothing.
+std::vector<int> order_of(const Lowered& lowered, bool with_homes) {
+  const int units = static_cast<int>(lowered.units.size());
+  std::vector<int> home_nodes;
+  int nodes = units;
+  if (with_homes) {
+    for (const Buffer& buffer : lowered.buffers) {
+      home_nodes.push_back(buffer.is_home ? nodes++ : -1);
+    }
+  }
   planner::Dag dag;
-  for (const Unit& unit : lowered.units) dag.nodes.push_back(node_of(lowered, unit));
-  return dag;
+  for (const Unit& unit : lowered.units) dag.nodes.push_back(node_of(lowered, unit, home_nodes));
+  for (std::size_t b = 0; b < home_nodes.size(); ++b) {
+    if (home_nodes[b] >= 0) dag.nodes.push_back({.bytes = aligned(lowered.buffers[b].bytes)});
+  }
+  std::vector<int> order = planner::order(dag, {.steps = kSearch}).order;
+  std::erase_if(order, [&](int node) { return node >= units; });
+  return order;
 }
-
-/// What the planner calls a buffer: the results of a unit, or its workspace.
-class Packing {
- public:
-  Packing(const Lowered& lowered, const planner::Dag& dag, const std::vector<int>& order)
-      : lowered_(lowered), order_(order), lives_(planner::lifetimes_of(dag, order)) {
-    for (std::size_t b = 0; b < size(); ++b) {
-      const int group = lives_.problem.buffers[b].group;
-      if (const auto output = own_output(b); output && group >= 0)
-        output_of_group_[group] = *output;
-    }
-    planner::OffsetProblem arena;
-    index_.resize(size(), -1);
-    for (std::size_t b = 0; b < size(); ++b) {
-      if (output(b)) continue;
-      index_[b] = static_cast<int>(arena.buffers.size());
-      arena.buffers.push_back(lives_.problem.buffers[b]);
-      arena.buffers.back().alignment = kAlign;
-    }
-    plan_ = planner::solve(arena, {.steps = kSearch});
-  }
-
-  std::size_t size() const { return lives_.problem.buffers.size(); }
-  int unit(std::size_t b) const { return order_[at(lives_.step[b])]; }
-  bool is_workspace(std::size_t b) const { return b >= order_.size(); }
-  std::int64_t height() const { return plan_.height; }
-
-  /// The output whose memory it lies in: its own, or that of an output computed in place of it.
-  std::optional<int> output(std::size_t b) const {
-    const auto found = output_of_group_.find(lives_.problem.buffers[b].group);
-    return found == output_of_group_.end() ? own_output(b) : std::optional(found->second);
-  }
-  std::int64_t offset(std::size_t b) const { return plan_.offsets[at(index_[b])]; }
-
- private:
-  std::optional<int> own_output(std::size_t b) const {
-    if (is_workspace(b)) return std::nullopt;
-    const Unit& made = lowered_.units[at(unit(b))];
-    const Buffer& buffer = buffer_of(lowered_, made.out[0]);
-    if (made.out.size() != 1 || buffer.kind != Buffer::Kind::output) return std::nullopt;
-    return buffer.index;
-  }
-
-  const Lowered& lowered_;
-  const std::vector<int>& order_;
-  planner::Lifetimes lives_;
-  std::map<int, int> output_of_group_;
-  std::vector<int> index_;  // in the arena's problem; -1: not in the arena
-  planner::OffsetPlan plan_;
-};
 
 Place place_of(const Buffer& buffer, const Bases& bases) {
   switch (buffer.kind) {
@@ -122,6 +89,66 @@ Place place_of(const Buffer& buffer, const Bases& bases) {
   return {.base = bases.arena};
 }
 
+/// Packs what lies in the arena, and says where everything else is.
+Placement pack(const Lowered& lowered, std::vector<int> order, bool with_homes) {
+  Placement placement{.order = std::move(order)};
+  const Bases bases(lowered);
+  for (const Buffer& buffer : lowered.buffers) placement.buffers.push_back(place_of(buffer, bases));
+  placement.workspaces.resize(lowered.units.size());
+  placement.homes.assign(lowered.outputs.size(), -1);
+  placement.live.assign(placement.order.size(), 0);
+  planner::OffsetProblem problem;
+  const auto add = [&](std::int64_t bytes, int lower, int upper) {
+    problem.buffers.push_back(
+        {.size = aligned(bytes), .lower = lower, .upper = upper, .alignment = kAlign});
+  };
+  const std::vector<Residence> residences = residences_of(lowered, placement.order, with_homes);
+  std::vector<std::int64_t> change(placement.order.size() + 2);  // of what is alive, per step
+  for (const Residence& residence : residences) {
+    if (residence.output >= 0) placement.homes[at(residence.output)] = residence.home;
+    if (residence.home < 0) {
+      change[at(residence.lower)] += residence.bytes;
+      change[at(residence.upper)] -= residence.bytes;
+      if (residence.output < 0) add(residence.bytes, residence.lower, residence.upper);
+    }
+  }
+  const std::size_t workspaces = problem.buffers.size();
+  std::int64_t alive = 0;
+  for (std::size_t t = 0; t < placement.order.size(); ++t) {
+    const auto workspace =
+        static_cast<std::int64_t>(lowered.units[at(placement.order[t])].workspace);
+    alive += change[t];
+    placement.live[t] = alive + workspace;
+    if (workspace != 0) add(workspace, static_cast<int>(t), static_cast<int>(t) + 1);
+  }
+  const planner::OffsetPlan plan = planner::solve(problem, {.steps = kSearch});
+  placement.arena = plan.height;
+  std::size_t next = 0;
+  for (const Residence& residence : residences) {
+    const Place place = residence.output >= 0 ? Place{.base = bases.output + residence.output}
+                        : residence.home >= 0 ? placement.buffers[at(residence.home)]
+                                              : Place{bases.arena, plan.offsets[next++]};
+    for (const int b : residence.buffers) placement.buffers[at(b)] = place;
+  }
+  next = workspaces;
+  for (const int u : placement.order) {
+    if (lowered.units[at(u)].workspace == 0) continue;
+    placement.workspaces[at(u)] = {.base = bases.arena, .offset = plan.offsets[next++]};
+  }
+  return placement;
+}
+
+/// What a run adds to the memory that is in use.
+std::int64_t peak_of(const Lowered& lowered, const Placement& placement) {
+  std::int64_t bytes = placement.arena;
+  for (const Buffer& buffer : lowered.buffers) {
+    if (buffer.kind == Buffer::Kind::output && placement.homes[at(buffer.index)] < 0) {
+      bytes += buffer.bytes;
+    }
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Bases::Bases(const Lowered& lowered)
@@ -132,29 +159,17 @@ Bases::Bases(const Lowered& lowered)
       end(output + static_cast<int>(lowered.outputs.size())) {}
 
 Placement place(const Lowered& lowered) {
-  const planner::Dag dag = dag_of(lowered);
-  Placement placement{.order = planner::order(dag, {.steps = kSearch}).order};
-  const Packing packing(lowered, dag, placement.order);
-  const Bases bases(lowered);
-  for (const Buffer& buffer : lowered.buffers) placement.buffers.push_back(place_of(buffer, bases));
-  placement.workspaces.resize(lowered.units.size());
-  for (std::size_t b = 0; b < packing.size(); ++b) {
-    const auto output = packing.output(b);
-    Place place = output ? Place{.base = bases.output + *output}
-                         : Place{.base = bases.arena, .offset = packing.offset(b)};
-    if (packing.is_workspace(b)) {
-      placement.workspaces[at(packing.unit(b))] = place;
-      continue;
-    }
-    for (const Layout& out : lowered.units[at(packing.unit(b))].out) {
-      const Buffer& buffer = buffer_of(lowered, out);
-      if (buffer.kind != Buffer::Kind::temporary) continue;
-      placement.buffers[at(out.buffer)] = place;
-      place.offset += aligned(buffer.bytes);
-    }
+  std::vector<int> order = order_of(lowered, false);
+  const bool has_homes = std::any_of(lowered.buffers.begin(), lowered.buffers.end(),
+                                     [](const Buffer& buffer) { return buffer.is_home; });
+  if (!has_homes) return pack(lowered, std::move(order), false);
+  // Memory that is given must not make it worse, so the plan without it is in the contest.
+  Placement best = pack(lowered, order, true);
+  for (Placement& other : std::array{pack(lowered, order_of(lowered, true), true),
+                                     pack(lowered, std::move(order), false)}) {
+    if (peak_of(lowered, other) < peak_of(lowered, best)) best = std::move(other);
   }
-  placement.arena = packing.height();
-  return placement;
+  return best;
 }
 
 }  // namespace tenure::graph

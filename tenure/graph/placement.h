@@ -33,10 +33,14 @@ struct Placement {
   std::vector<Place> buffers{};     ///< of each buffer
   std::vector<Place> workspaces{};  ///< of each unit
   std::int64_t arena = 0;           ///< bytes
+  /// Per output: the home whose memory it takes over, a buffer; -1: it has its own. A variable's
+  /// only if nobody else holds that when the run begins; everything is right either way.
+  std::vector<int> homes{};
+  std::vector<std::int64_t> live{};  ///< per step: bytes of results and workspace that are in use
 };
 
 /// Orders the units for a low peak, lets units compute in the memory of what they are the last to
-/// read, and packs the arena.
+/// read and of what was there before and ends with the run, and packs the arena.
 Placement place(const Lowered& lowered);
 
 /// The first thing that is wrong with a placement, or nothing. It runs the program without its

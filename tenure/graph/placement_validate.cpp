@@ -36,11 +36,26 @@ class Memory {
   std::map<int, std::vector<Written>> bases_;
 };
 
-}  // namespace
-
-std::optional<std::string> validate(const Lowered& lowered, const Placement& placement) {
-  const int arena = Bases(lowered).arena;
+/// `taking` tells whether outputs take over what variables held.
+std::optional<std::string> validate(const Lowered& lowered, Placement placement, bool taking) {
+  const Bases bases(lowered);
+  const int arena = bases.arena;
+  for (Place& place : placement.buffers) {
+    if (place.base < bases.output || place.base >= bases.end) continue;
+    const int home = placement.homes[static_cast<std::size_t>(place.base - bases.output)];
+    if (home < 0) continue;
+    const Buffer& buffer = lowered.buffers[static_cast<std::size_t>(home)];
+    if (!buffer.is_home) return fmt::format("buffer {} is no home", home);
+    if (buffer.kind == Buffer::Kind::input || taking) {
+      place.base = placement.buffers[static_cast<std::size_t>(home)].base;
+    }
+  }
   Memory memory;
+  const auto is_changed = [&](std::size_t b) {
+    const Buffer& buffer = lowered.buffers[b];
+    return buffer.unit < 0 && buffer.bytes != 0 &&
+           !memory.holds(placement.buffers[b], buffer.bytes, static_cast<int>(b));
+  };
   for (std::size_t b = 0; b < lowered.buffers.size(); ++b) {
     const Buffer& buffer = lowered.buffers[b];
     if (buffer.unit < 0) memory.write(placement.buffers[b], buffer.bytes, static_cast<int>(b));
@@ -63,6 +78,9 @@ std::optional<std::string> validate(const Lowered& lowered, const Placement& pla
       return std::nullopt;
     };
     if (auto problem = lost(unit.in)) return problem;
+    for (std::size_t b = 0; b < lowered.buffers.size() && unit.may_fail; ++b) {
+      if (is_changed(b)) return fmt::format("unit {} may fail after buffer {} has gone", u, b);
+    }
     const Place& scratch = placement.workspaces[static_cast<std::size_t>(u)];
     if (unit.workspace != 0) {
       memory.write(scratch, static_cast<std::int64_t>(unit.workspace), -1);
@@ -86,8 +104,16 @@ std::optional<std::string> validate(const Lowered& lowered, const Placement& pla
         !memory.holds(placement.buffers[b], buffer.bytes, static_cast<int>(b))) {
       return fmt::format("output {} is overwritten", buffer.index);
     }
+    if (!buffer.is_home && is_changed(b)) return fmt::format("buffer {} is not the run's", b);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> validate(const Lowered& lowered, const Placement& placement) {
+  auto problem = validate(lowered, placement, true);
+  return problem ? problem : validate(lowered, placement, false);
 }
 
 }  // namespace tenure::graph

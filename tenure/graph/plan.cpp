@@ -13,7 +13,8 @@ std::string to_string(const Plan& plan) {
   std::string text = fmt::format("  peak {} = arena {} + outputs {}\n", format_bytes(plan.peak),
                                  format_bytes(plan.arena), format_bytes(plan.peak - plan.arena));
   for (const Plan::Step& step : plan.steps) {
-    text += fmt::format("  {:<44} {:>10}{}{}  {}\n", step.op, format_bytes(step.bytes),
+    text += fmt::format("  {:<44} {:>10} of {:>10} live{}{}  {}\n", step.op,
+                        format_bytes(step.bytes), format_bytes(step.live),
                         step.workspace == 0
                             ? std::string()
                             : fmt::format(" + {} workspace", format_bytes(step.workspace)),

@@ -18,6 +18,7 @@ struct Plan {
     DType dtype{};
     Shape shape{};
     std::int64_t bytes = 0;
+    bool reused = false;  ///< of a donated input: something is computed in its memory
   };
   /// One kernel call.
   struct Step {
@@ -26,9 +27,12 @@ struct Plan {
     std::int64_t bytes = 0;      ///< of its result
     std::int64_t workspace = 0;  ///< more while it runs
     bool in_place = false;       ///< computes in the memory of an input
+    std::int64_t live = 0;       ///< results and workspace that the run has in use at this step
   };
 
-  /// The most bytes that a run adds to what is live: the arena and the outputs.
+  /// The most bytes that a run adds to what is live: the arena and the outputs. Not those that lie
+  /// in memory that was there before: of a donated input, or of a variable that is assigned to and
+  /// whose old value nobody else holds.
   std::int64_t peak = 0;
   std::int64_t arena = 0;
   std::vector<Value> inputs;

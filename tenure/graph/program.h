@@ -64,6 +64,9 @@ struct Program {
   }
 };
 
+/// What a program takes on the heap, with the constants that are its own.
+std::size_t program_bytes(const Program& program);
+
 /// "matmul, made at model.cpp:12 in scope encoder", "placeholder "x", ..."
 std::string describe(const Node& node);
 

@@ -10,7 +10,6 @@
 #include "tenure/graph/cache.h"
 #include "tenure/graph/compile.h"
 #include "tenure/graph/state.h"
-#include "tenure/ops/shape_ops.h"
 
 namespace tenure {
 
@@ -55,10 +54,11 @@ class Session::Impl {
       call.executable = cache_.find(signature);
     }
     if (call.executable == nullptr) {
-      call.executable = state->read(
-          [&](const Program& program) { return graph::compile(program, values, given, site); });
+      call.executable = state->read([&](const Program& program) {
+        return graph::compile(program, values, values.size(), given, {}, site);
+      });
       const std::lock_guard lock(mutex_);
-      if (state_ != nullptr) cache_.insert(signature, call.executable);
+      if (state_ != nullptr) cache_.insert(signature, call.executable, call.executable->bytes());
     }
     return call;
   }
@@ -166,10 +166,7 @@ Session::~Session() = default;
 
 std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
                                  Site site) {
-  Impl::Call call = impl_->prepare(fetches, feeds, site);
-  for (Tensor& input : call.inputs) {
-    if (!input.is_contiguous()) input = contiguous(Operand(input, site));
-  }
+  const Impl::Call call = impl_->prepare(fetches, feeds, site);
   return call.executable->run(call.inputs, site);
 }
 

@@ -6,6 +6,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/variable_state.h"
+#include "tenure/memory/population.h"
 #include "tenure/ops/creation.h"
 #include "tenure/tensor/pending.h"
 
@@ -24,6 +25,9 @@ class NodeSymbol final : public Symbol {
     if (graph == nullptr) {
       throw SymbolError(user, what_, "is used after its graph has gone", created_, site);
     }
+    // Within a body of the graph, that takes the call and reads the symbol from outside.
+    auto* const body = dynamic_cast<GraphState*>(ops::current_trace());
+    if (body != nullptr && body->is_within(*graph)) return body->shared_from_this();
     return graph;
   }
   const std::weak_ptr<GraphState>& graph() const { return graph_; }
@@ -43,21 +47,67 @@ Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
   return pending.finish("scalar", site);
 }
 
+mem::Population& graph_nodes() {
+  static auto* const nodes = new mem::Population("graph node");
+  return *nodes;
+}
+
 }  // namespace
 
 std::optional<SymbolView> look_up(const Tensor& tensor) {
   const TensorBody* const body = tensor.body_or_null();
   if (body == nullptr || body->symbol() == nullptr) return std::nullopt;
-  const auto& symbol = static_cast<const NodeSymbol&>(*body->symbol());
-  return SymbolView{.graph = symbol.graph().lock(), .value = symbol.value()};
+  const auto* const symbol = dynamic_cast<const NodeSymbol*>(body->symbol());
+  if (symbol == nullptr) return std::nullopt;
+  return SymbolView{.graph = symbol->graph().lock(), .value = symbol->value()};
 }
 
 std::string GraphState::title() const {
+  if (kind_ == Kind::body) return fmt::format("the {} in {}", name_, outer_->title());
   return fmt::format("{} \"{}\"", kind_ == Kind::graph ? "graph" : "function", name_);
 }
 
-void GraphState::require_open(const Node& node) const {
-  if (!finalized_) return;
+bool GraphState::is_within(const GraphState& other) const {
+  for (const GraphState* state = this; state != nullptr; state = state->outer_.get()) {
+    if (state == &other) return true;
+  }
+  return false;
+}
+
+Value GraphState::capture(Value outside, Site site) {
+  const ops::Spec spec =
+      outer_->read([&](const Program& program) { return program.spec(outside); });
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, inside] : captures_) {
+    if (known == outside) return inside;
+  }
+  captures_.emplace_back(outside,
+                         builder_.input(fmt::format("capture {}", captures_.size()), spec, site));
+  return captures_.back().second;
+}
+
+std::vector<Value> GraphState::captured_inputs() const {
+  std::vector<Value> values;
+  for (const auto& [outside, inside] : captures_) values.push_back(inside);
+  return values;
+}
+
+std::vector<Tensor> GraphState::captures() const {
+  std::vector<Tensor> symbols;
+  for (const auto& [outside, inside] : captures_) symbols.push_back(outer_->symbol(outside, site_));
+  return symbols;
+}
+
+GraphState::~GraphState() {
+  if (kind_ != Kind::graph) return;
+  for (const Node& node : builder_.program().nodes) graph_nodes().remove(node.site);
+}
+
+void GraphState::admit(const Node& node) const {
+  if (!finalized_) {
+    if (kind_ == Kind::graph) graph_nodes().add(node.site);
+    return;
+  }
   throw GraphError(fmt::format("{} is final since {}; it cannot take another {}", title(),
                                tenure::to_string(*finalized_), describe(node)),
                    node.site);
@@ -96,6 +146,10 @@ Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shap
 }
 
 Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable, Site site) {
+  if (outer_ != nullptr) {
+    const Value outside = outer_->value_of(outer_->read_variable(variable, site), "variable", site);
+    return symbol(capture(outside, site), site);
+  }
   const std::lock_guard lock(mutex_);
   const auto assigned = assigned_.find(variable.get());
   const Value value = assigned == assigned_.end()
@@ -106,6 +160,12 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
 
 Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variable,
                                    const Tensor& tensor, Site site) {
+  if (outer_ != nullptr) {
+    throw GraphError(fmt::format("variable \"{}\" is assigned to inside {}; return the value from "
+                                 "it and assign that outside",
+                                 variable->name, title()),
+                     site);
+  }
   const Value value = value_of(tensor, "assign", site);
   const std::lock_guard lock(mutex_);
   const ops::Spec spec = builder_.program().spec(value);
@@ -131,10 +191,14 @@ Tensor GraphState::constant(const Tensor& tensor, Site site) {
 Value GraphState::value_of(const Tensor& tensor, const char* user, Site site) {
   if (const auto symbol = look_up(tensor)) {
     if (symbol->graph.get() == this) return symbol->value;
+    if (outer_ != nullptr && symbol->graph != nullptr && is_within(*symbol->graph)) {
+      return capture(outer_->value_of(tensor, user, site), site);
+    }
     throw SymbolError(user, tensor.body_or_null()->symbol()->describe(),
                       fmt::format("is no symbol of {}", title()), tensor.created(), site);
   }
   static_cast<void>(tensor.body(user, site));
+  if (outer_ != nullptr) return capture(outer_->value_of(tensor, user, site), site);
   const std::lock_guard lock(mutex_);
   return builder_.constant(tensor, site);
 }
@@ -172,6 +236,11 @@ void GraphState::finalize(Site site) {
 bool GraphState::is_final() const {
   const std::lock_guard lock(mutex_);
   return finalized_.has_value();
+}
+
+Program GraphState::take() {
+  const std::lock_guard lock(mutex_);
+  return std::move(builder_).take();
 }
 
 std::int64_t GraphState::constant_bytes() const {

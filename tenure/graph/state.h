@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tenure/graph/builder.h"
 #include "tenure/ops/recorder.h"
@@ -18,14 +20,17 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   enum class Kind {
     graph,  ///< constants by content; assignments run when they are fetched
     trace,  ///< constants by reference; every run makes the last assignment to each variable
+    body,   ///< a part of another one, of a loop or a branch: what it reads there are its inputs
   };
-  GraphState(Kind kind, std::string name, Site site)
+  GraphState(Kind kind, std::string name, Site site, std::shared_ptr<GraphState> outer = nullptr)
       : kind_(kind),
         name_(std::move(name)),
         site_(site),
+        outer_(std::move(outer)),
         builder_(
             kind == Kind::graph ? Builder::Constants::by_content : Builder::Constants::by_identity,
-            [this](const Node& node) { require_open(node); }) {}
+            [this](const Node& node) { admit(node); }) {}
+  ~GraphState() override;
 
   std::vector<Tensor> record(const ops::OpRecord& op, std::span<const Operand> operands,
                              const ops::Attributes& attributes, Site site) override;
@@ -38,6 +43,11 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// A symbol for the assigned value. Throws ShapeError or DTypeError.
   Tensor assign_variable(const std::shared_ptr<VariableState>& variable, const Tensor& value,
                          Site site);
+  /// Values of the program around a body that the body reads, as symbols; its last inputs.
+  std::vector<Tensor> captures() const;
+  std::vector<Value> captured_inputs() const;
+  /// Whether `other` is this one or is around it.
+  bool is_within(const GraphState& other) const;
   /// The last assignment to each variable.
   std::vector<Value> assignments() const;
   /// A symbol for a value that it has.
@@ -62,17 +72,23 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
     return f(builder_.program());
   }
   std::int64_t constant_bytes() const;
+  /// What was written down; nothing is left.
+  Program take();
 
  private:
-  /// Throws GraphError if it is final.
-  void require_open(const Node& node) const;
+  /// The input that stands for a value of the program around it.
+  Value capture(Value outside, Site site);
+  /// Throws GraphError if it is final; else a graph's node is counted.
+  void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
 
   Kind kind_;
   std::string name_;
   Site site_;
+  std::shared_ptr<GraphState> outer_;  // of a body
   mutable std::mutex mutex_;
   Builder builder_;
+  std::vector<std::pair<Value, Value>> captures_;  // outside and inside
   std::map<std::string, Value> inputs_;
   std::map<const VariableState*, Value> assigned_;  // of a trace
   std::optional<Site> finalized_;

@@ -24,15 +24,19 @@ struct Buffer {
   int index = 0;  ///< among those of its kind
   std::int64_t bytes = 0;
   int unit = -1;  ///< that writes it
+  /// A donated input, or what a variable held that the run assigns to: once nobody reads it any
+  /// more, something else may be computed there.
+  bool is_home = false;
 };
 
 /// A tensor that a run finds: a constant, or what a variable holds.
 struct Source {
   Tensor constant{};
   std::shared_ptr<VariableState> variable{};
+  bool is_assigned = false;  ///< the run assigns to the variable too
 };
 
-/// What a variable gets at the end of a run.
+/// What a variable gets at the end of a run. No two variables get one output.
 struct Assignment {
   std::shared_ptr<VariableState> variable{};
   int output = 0;
@@ -55,13 +59,14 @@ struct Unit {
   std::vector<Layout> out{};
   kernels::Fused loop{};  ///< with steps if it is elementwise
   std::size_t workspace = 0;
-  /// Bit i: may compute in the memory of in[i].
-  std::uint32_t overwrites = 0;
+  /// Per result, bit i: may be computed in the memory of in[i].
+  std::vector<std::uint32_t> overwrites{};
+  bool may_fail = false;  ///< refuses some elements, before it writes
 };
 
 /// A program as what a run does, in the program's order.
 struct Lowered {
-  Program program{};
+  Request request{};
   std::vector<Buffer> buffers{};
   std::vector<Unit> units{};
   /// Tensors of the program: constants, and what variables hold when a run begins.
@@ -69,7 +74,7 @@ struct Lowered {
   std::vector<std::vector<std::byte>> numbers{};
   std::vector<ops::Spec> inputs{};
   std::vector<ops::Spec> outputs{};
-  std::vector<int> fetches{};  ///< the output that answers each fetch
+  std::vector<int> fetches{};  ///< the output that answers each fetch that the caller gets
   std::vector<Assignment> assignments{};
 };
 

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <utility>
 
 #include "tenure/base/error.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
-#include "tenure/ops/elementwise.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/types.h"
+#include "tenure/tensor/pending.h"
 
 namespace tenure {
 namespace graph {
@@ -19,7 +23,13 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       dtype(value.dtype()),
       shape(value.shape()),
       created(site),
+      counted_(population(), site),
       value_(prepared(std::move(value), this->name)) {}
+
+mem::Population& VariableState::population() {
+  static auto* const variables = new mem::Population("variable");
+  return *variables;
+}
 
 Tensor VariableState::prepared(Tensor value, const std::string& name) {
   TensorBody& body = value.body("variable");
@@ -52,12 +62,60 @@ void VariableState::replace(Tensor value, Site site) {
   require_fit(value.dtype(), value.shape());
   Tensor fresh = prepared(std::move(value), name);
   const std::lock_guard lock(mutex_);
-  TensorBody& old = value_.body("assign", site);
-  if (old.is_disposed()) throw_disposed(old, "assign", site);
+  require_data("assign", site);
   std::swap(value_, fresh);
 }
 
-void VariableState::dispose(Site site) const { value().dispose(site); }
+void VariableState::require_data(const char* user, Site site) const {
+  const TensorBody& body = value_.body(user, site);
+  if (body.is_disposed()) throw_disposed(body, user, site);
+}
+
+bool VariableState::can_compute_in() const {
+  TensorBody& body = value_.body("assign");
+  Pin pin;
+  return pin.try_take(body) &&
+         can_take_over(body, *pin.storage(),
+                       static_cast<std::size_t>(count(shape)) * size_of(dtype));
+}
+
+bool VariableState::copy_in(const Tensor& from, Site site) {
+  const std::lock_guard lock(mutex_);
+  require_data("assign", site);
+  if (!can_compute_in()) return false;
+  TensorBody& source = from.body("assign", site);
+  const Pin in(source, "assign", site);
+  const Pin out(value_.body("assign", site), "assign", site);
+  kernels::copy(
+      {.dtype = dtype, .shape = shape, .strides = source.strides, .data = in.data()},
+      {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = out.data()});
+  return true;
+}
+
+bool VariableState::update(const ops::OpRecord& op, const Operand& value) {
+  const ops::OperandType other =
+      value.is_scalar() ? ops::OperandType{.dtype = value.scalar().dtype(),
+                                           .is_number = true,
+                                           .kind = value.scalar().kind}
+                        : ops::OperandType{.dtype = value.tensor().dtype(value.site())};
+  const bool stays =
+      ops::elementwise_types(op, std::array{ops::OperandType{.dtype = dtype}, other}).result ==
+      dtype;
+  if (!stays ||
+      (!value.is_scalar() && !(broadcast(shape, value.tensor().shape(), op.name) == shape))) {
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  require_data("assign", value.site());
+  if (!can_compute_in()) return false;
+  value_ = prepared(ops::call(op, Operand(std::move(value_), value.site()), value), name);
+  return true;
+}
+
+void VariableState::dispose(Site site) const {
+  const std::lock_guard lock(mutex_);
+  value_.dispose(site);
+}
 
 }  // namespace graph
 
@@ -72,11 +130,13 @@ Container& process_container() {
   return *container;
 }
 
+bool can_move_in(const Operand& value) {
+  return value.may_consume() && value.tensor().is_sole_holder() && value.tensor().is_contiguous();
+}
+
 /// A contiguous tensor of the caller's own.
 Tensor owned(const Operand& value) {
-  const bool may_take = !value.is_scalar() && value.may_consume() &&
-                        value.tensor().is_sole_holder() && value.tensor().is_contiguous();
-  if (!may_take) return clone(value);
+  if (value.is_scalar() || !can_move_in(value)) return clone(value);
   Tensor taken = value.tensor();
   value.consume();
   return taken;
@@ -117,15 +177,25 @@ void Variable::assign(const Operand& value) const {
   const TensorBody& body = value.tensor().body("assign", value.site());
   if (body.symbol() != nullptr) throw_disposed(body, "assign", value.site());
   state_->require_fit(body.dtype, body.shape);
+  if (!can_move_in(value) && state_->copy_in(value.tensor(), value.site())) return value.consume();
   state_->replace(owned(value), value.site());
 }
 
 void Variable::assign_add(const Operand& value) const {
-  assign(Operand(add(Operand(this->value(value.site()), value.site()), value), value.site()));
+  static const ops::OpRecord& op = *ops::find_op("add");
+  update(op, value);
 }
 
 void Variable::assign_sub(const Operand& value) const {
-  assign(Operand(sub(Operand(this->value(value.site()), value.site()), value), value.site()));
+  static const ops::OpRecord& op = *ops::find_op("sub");
+  update(op, value);
+}
+
+void Variable::update(const ops::OpRecord& op, const Operand& value) const {
+  const bool is_traced = dynamic_cast<GraphState*>(ops::current_trace()) != nullptr;
+  if (!is_traced && state_->update(op, value)) return;
+  assign(Operand(ops::call(op, Operand(this->value(value.site()), value.site()), value),
+                 value.site()));
 }
 
 void Variable::dispose(Site site) const { state_->dispose(site); }

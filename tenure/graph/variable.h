@@ -14,6 +14,9 @@ namespace tenure {
 namespace graph {
 class VariableState;
 }
+namespace ops {
+struct OpRecord;
+}
 
 /// A named tensor that can be changed: a parameter, a counter, a moving average. It outlives scopes
 /// and holds its data until dispose() or until its last copy goes. Copies are the same variable.
@@ -49,6 +52,8 @@ class Variable {
   const std::shared_ptr<graph::VariableState>& state() const { return state_; }
 
  private:
+  void update(const ops::OpRecord& op, const Operand& value) const;
+
   std::shared_ptr<graph::VariableState> state_;
 };
 

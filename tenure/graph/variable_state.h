@@ -2,7 +2,11 @@
 
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "tenure/memory/population.h"
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure::graph {
@@ -21,16 +25,38 @@ class VariableState {
 
   /// What it holds now.
   Tensor value() const;
+  /// While it lives, nobody else reads or changes what the variable holds.
+  std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
+  /// For whoever has the lock. The handle is the variable's own: to copy it keeps the data from
+  /// being computed in.
+  Tensor& locked_value() { return value_; }
+  /// For whoever has the lock: takes over a tensor that fits, is contiguous and nobody else's.
+  /// Gives what it held before.
+  Tensor replace_locked(Tensor value) {
+    return std::exchange(value_, prepared(std::move(value), name));
+  }
+  /// Throws DisposedError. For whoever has the lock.
+  void require_data(const char* user, Site site) const;
   /// Takes over a tensor that is contiguous and nobody else's. Throws ShapeError or DTypeError, and
   /// DisposedError if the variable was disposed.
   void replace(Tensor value, Site site);
+  /// Writes the elements of a tensor that fits to the memory that it has; false if others hold
+  /// that.
+  bool copy_in(const Tensor& from, Site site);
+  /// Computes `op` of what it holds and `value` in the memory that it has; false if others hold
+  /// that, or the result does not fit. Throws what the op throws; then it holds what it held.
+  bool update(const ops::OpRecord& op, const Operand& value);
   /// Throws ShapeError or DTypeError unless such a tensor may be assigned.
   void require_fit(DType type, const Shape& dims) const;
   void dispose(Site site) const;
 
  private:
+  bool can_compute_in() const;
+  static mem::Population& population();
+
   static Tensor prepared(Tensor value, const std::string& name);
 
+  const mem::Counted counted_;
   mutable std::mutex mutex_;
   Tensor value_;
 };

@@ -8,6 +8,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/memory/groups.h"
+#include "tenure/memory/population.h"
 
 namespace tenure {
 namespace {
@@ -26,29 +27,33 @@ LeakGuard::LeakGuard(std::string name, Options options)
   if (options_.warm_up < 0 || options_.patience < 1 || options_.slack_bytes < 0) {
     throw ValueError("LeakGuard: warm_up and slack_bytes must be at least 0, patience at least 1");
   }
-  if (options_.warm_up == 0) set_baseline(mem::counts());
+  if (options_.warm_up == 0) set_baseline(mem::counts(), mem::Population::total());
 }
 
-void LeakGuard::set_baseline(const mem::Counts& counts) {
+void LeakGuard::set_baseline(const mem::Counts& counts, std::int64_t things) {
   baseline_ = counts;
+  baseline_things_ = things;
   baseline_groups_ = mem::holder_groups();
+  baseline_populations_ = mem::Population::groups();
   above_ = 0;
 }
 
 void LeakGuard::mark() {
   ++iterations_;
   const mem::Counts now = mem::counts();
+  const std::int64_t things = mem::Population::total();
   if (iterations_ <= options_.warm_up) {
-    if (iterations_ == options_.warm_up) set_baseline(now);
+    if (iterations_ == options_.warm_up) set_baseline(now, things);
     return;
   }
   const bool grown = now.tensors > baseline_.tensors ||
                      now.bytes > baseline_.bytes + options_.slack_bytes ||
-                     now.tensors + now.disposed > baseline_.tensors + baseline_.disposed;
+                     now.tensors + now.disposed > baseline_.tensors + baseline_.disposed ||
+                     things > baseline_things_;
   above_ = grown ? above_ + 1 : 0;
   if (above_ < options_.patience) return;
   const LeakError error = explain(now);
-  set_baseline(now);
+  set_baseline(now, things);
   if (!options_.report) throw LeakError(error);
   options_.report(error);
 }
@@ -85,6 +90,16 @@ LeakError LeakGuard::explain(const mem::Counts& now) const {
     if (growth.group.disposed > growth.disposed_before) {
       text += fmt::format(", {} -> {} disposed", growth.disposed_before, growth.group.disposed);
     }
+  }
+  for (const HolderGroup& group : mem::Population::groups()) {
+    LeakError::Growth growth{.group = group};
+    for (const HolderGroup& old : baseline_populations_) {
+      if (same_place(old, group)) growth.tensors_before = old.tensors;
+    }
+    if (group.tensors <= growth.tensors_before) continue;
+    text += fmt::format("\n  {}s made at {}: {} -> {}", group.op, to_string(group.site),
+                        growth.tensors_before, group.tensors);
+    growing.push_back(std::move(growth));
   }
   return LeakError(text, std::move(growing));
 }

@@ -16,9 +16,10 @@ namespace tenure {
 ///     LeakGuard guard;
 ///     while (serving) { handle(request); guard.mark(); }
 ///
-/// Disposed tensors whose handles pile up count too: each still has its record. A mark costs a few
-/// counter reads; only a suspicion takes a census. Counts are the process's, so other threads'
-/// growth shows too.
+/// Disposed tensors whose handles pile up count too: each still has its record. So do nodes of
+/// graphs, traces of functions and variables; a group of these has their number for tensors. A mark
+/// costs a few counter reads; only a suspicion takes a census. Counts are the process's, so other
+/// threads' growth shows too.
 class LeakGuard {
  public:
   struct Options {
@@ -41,7 +42,7 @@ class LeakGuard {
   std::int64_t iterations() const { return iterations_; }
 
  private:
-  void set_baseline(const mem::Counts& counts);
+  void set_baseline(const mem::Counts& counts, std::int64_t things);
   LeakError explain(const mem::Counts& now) const;
 
   std::string name_;
@@ -49,7 +50,9 @@ class LeakGuard {
   std::int64_t iterations_ = 0;
   int above_ = 0;
   mem::Counts baseline_;
+  std::int64_t baseline_things_ = 0;
   std::vector<HolderGroup> baseline_groups_;
+  std::vector<HolderGroup> baseline_populations_;
 };
 
 }  // namespace tenure

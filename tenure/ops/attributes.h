@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 
@@ -11,8 +12,17 @@
 
 namespace tenure::ops {
 
-using Attribute =
-    std::variant<std::monostate, bool, std::int64_t, double, DType, Dims, std::string>;
+/// Something that only the op itself knows: the bodies of a loop. Two are equal if they are one.
+class Opaque {
+ public:
+  Opaque() = default;
+  virtual ~Opaque() = default;
+  Opaque(const Opaque&) = delete;
+  Opaque& operator=(const Opaque&) = delete;
+};
+
+using Attribute = std::variant<std::monostate, bool, std::int64_t, double, DType, Dims, std::string,
+                               std::shared_ptr<const Opaque>>;
 
 /// The arguments of an op call that are not tensors, in the order of the op's signature.
 class Attributes {
@@ -51,6 +61,9 @@ class Attributes {
   DType dtype(int i) const { return get<DType>(i); }
   const Dims& dims(int i) const { return get<Dims>(i); }
   const std::string& text(int i) const { return get<std::string>(i); }
+  const std::shared_ptr<const Opaque>& opaque(int i) const {
+    return get<std::shared_ptr<const Opaque>>(i);
+  }
 
  private:
   std::array<Attribute, kMax> values_{};

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tenure/kernels/cpu/elementwise/body.h"
@@ -34,11 +35,17 @@ struct MemoryEffect {
   };
   Kind kind = Kind::allocates;
   /// Bit i: computes in place in input i when that was moved in, nobody else holds its storage, and
-  /// it has the output's shape and element size.
+  /// it has the output's shape and element size. Of an op with several outputs, output i is
+  /// computed in input i; it may be so for all of them at once.
   std::uint8_t reuses = 0;
   /// Takes temporary memory besides its outputs, and gives it back before it returns.
   bool workspace = false;
 
+  /// The inputs that output o of `outputs` may be computed in, as bits.
+  constexpr std::uint32_t reuses_for(std::size_t o, std::size_t outputs) const {
+    if (outputs == 1) return reuses;
+    return o < 8 ? reuses & 1u << o : 0u;
+  }
   constexpr MemoryEffect with_workspace() const {
     MemoryEffect effect = *this;
     effect.workspace = true;
@@ -57,22 +64,27 @@ struct Spec {
   DType dtype = DType::float32;
   Shape shape;
 };
-/// The outputs of one call, without a trip to the heap.
+/// The outputs of one call; without a trip to the heap if they are few.
 class Specs {
  public:
-  static constexpr std::size_t kMax = 3;
+  static constexpr std::size_t kFew = 3;
 
   Specs(std::initializer_list<Spec> specs) : size_(specs.size()) {
-    internal_check(specs.size() <= kMax, "an op has at most three outputs");
-    std::copy(specs.begin(), specs.end(), specs_.begin());
+    if (size_ > kFew) {
+      many_ = specs;
+    } else {
+      std::copy(specs.begin(), specs.end(), few_.begin());
+    }
   }
+  explicit Specs(std::vector<Spec> specs) : many_(std::move(specs)), size_(many_.size()) {}
   std::size_t size() const { return size_; }
-  const Spec& operator[](std::size_t i) const { return specs_[i]; }
-  const Spec* begin() const { return specs_.data(); }
-  const Spec* end() const { return specs_.data() + size_; }
+  const Spec& operator[](std::size_t i) const { return begin()[i]; }
+  const Spec* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+  const Spec* end() const { return begin() + size_; }
 
  private:
-  std::array<Spec, kMax> specs_;
+  std::array<Spec, kFew> few_;
+  std::vector<Spec> many_;
   std::size_t size_;
 };
 
@@ -176,6 +188,11 @@ struct OpRecord {
   /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
   /// it may leave what run goes on with.
   bool data_dependent = false;
+  /// run may refuse the elements that it finds: an index outside its axis. It does so before it
+  /// writes. An elementwise op with a check may fail too.
+  bool may_fail = false;
+  /// A call on constants may be made when a program is compiled.
+  bool folds = true;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;

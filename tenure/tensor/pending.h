@@ -8,6 +8,13 @@
 
 namespace tenure {
 
+/// Whether a new tensor of `bytes` may take over the storage of one that the caller has a handle
+/// to: nobody else has one, and the tensor is all that there is in its storage.
+inline bool can_take_over(const TensorBody& body, const mem::Storage& storage, std::size_t bytes) {
+  return body.sole_handle() && !storage.is_shared() && !storage.is_foreign() && body.contiguous &&
+         body.offset == 0 && storage.bytes() == bytes;
+}
+
 /// A tensor in the making: everything that can fail happens before its data is written, so that a
 /// kernel may overwrite an input that the new tensor takes over. The shape is borrowed.
 class PendingTensor {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -185,6 +186,59 @@ TEST(Function, CannotCallItself) {
   EXPECT_TRUE(contains(text_of([&] { f(ones({2})); }), "function \"loop\" calls itself"));
 }
 
+TEST(Function, CannotCallItselfFromABranch) {
+  std::function<Tensor(const Tensor&)> again;
+  const auto f = function([&](const Tensor& x) {
+    return cond(
+        sum(x) > 0, [&] { return again(x); }, [&] { return x; });
+  });
+  again = [&](const Tensor& x) { return f(x); };
+  EXPECT_THROW(static_cast<void>(f(ones({2}))), GraphError);
+  again = [](const Tensor& x) { return x * 3; };
+  EXPECT_EQ(f(ones({2})).to_vector<float>()[0], 3);
+}
+
+TEST(Function, WhatItAssignsToACaptureIsASymbol) {
+  Tensor state = ones({2});
+  const auto f = function([&](const Tensor& x) { return state = state + x; });
+  EXPECT_EQ(f(ones({2})).to_vector<float>()[0], 2);
+  EXPECT_THROW(static_cast<void>(state.to_vector<float>()), SymbolError);
+  // The next trace would build on the last one's symbol.
+  EXPECT_THROW(static_cast<void>(f(ones({1}))), SymbolError);
+  EXPECT_EQ(f(ones({2})).to_vector<float>()[0], 2);
+}
+
+TEST(Variable, FailedAllocationsLoseNoUpdate) {
+  const Variable v(ones({4}), "v");
+  const Variable w(ones({4}), "w");
+  const auto step = function([&](const Tensor& x) {
+    v.assign(v.value() * 2);
+    w.assign(v.value() + softmax(x, 0));
+    return std::vector<Tensor>{v.value(), sum(w.value())};
+  });
+  const Tensor x = ones({4});
+  static_cast<void>(step(x));
+  const auto before = v.value().to_vector<float>();
+  const auto other = w.value().to_vector<float>();
+  for (int n = 1;; ++n) {
+    const MemoryRegion region;
+    bool failed = false;
+    {
+      const FaultInjection fault(n);
+      try {
+        static_cast<void>(step(x));
+      } catch (const OutOfMemory&) {
+        failed = true;
+      }
+    }
+    if (!failed) break;
+    EXPECT_EQ(v.value().to_vector<float>(), before) << n;
+    EXPECT_EQ(w.value().to_vector<float>(), other) << n;
+    EXPECT_EQ(region.left_bytes(), 0) << n;
+  }
+  EXPECT_EQ(v.value().to_vector<float>()[0], before[0] * 2);
+}
+
 TEST(Function, DrawsInTheOrderOfItsText) {
   // The sum is computed first, whatever order its parts come in.
   const auto draws = [](const Tensor& x) {
@@ -258,6 +312,33 @@ TEST(Session, ManyRunsHoldNothing) {
   EXPECT_EQ(memory().bytes, before.bytes);
   EXPECT_EQ(memory().tensors, before.tensors);
   EXPECT_EQ(memory().metadata_bytes, before.metadata_bytes);
+}
+
+std::string leak_in(const std::function<void(int)>& iteration) {
+  LeakGuard guard("loop");
+  try {
+    for (int i = 0; i < 20; ++i) {
+      iteration(i);
+      guard.mark();
+    }
+  } catch (const LeakError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(LeakGuardOnGraphs, NamesNodesTracesAndVariables) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  EXPECT_EQ(leak_in([&](int) { static_cast<void>(x * 2 + 1); }), "none");
+  const std::string nodes = leak_in([&](int i) { static_cast<void>(x * i); });
+  EXPECT_NE(nodes.find("graph nodes made at errors_test.cpp"), std::string::npos) << nodes;
+  const auto f = function([](const Tensor& t) { return t + 1; }, {.warn_after = 0});
+  const std::string traces = leak_in([&](int i) { static_cast<void>(f(ones({1 + i}))); });
+  EXPECT_NE(traces.find("traces made at errors_test.cpp"), std::string::npos) << traces;
+  std::vector<Variable> kept;
+  const std::string variables = leak_in([&](int) { kept.push_back(Variable(ones({1}), "v")); });
+  EXPECT_NE(variables.find("variables made at errors_test.cpp"), std::string::npos) << variables;
 }
 
 }  // namespace

@@ -38,5 +38,29 @@ TEST(Function, PlansWithoutAllocating) {
   EXPECT_EQ(plan.steps.size(), 1u);
 }
 
+TEST(Function, OneTraceServesEveryBatch) {
+  int traces = 0;
+  const Tensor w = uniform({4, 3});
+  const auto model = [&](const Tensor& x, const Tensor& b) {
+    ++traces;
+    return softmax(tanh(matmul(x, w) + b), 1);
+  };
+  const auto f = function(model, {.name = "model", .batched = {0}});
+  const Tensor b = uniform({3});
+  for (const std::int64_t n : {1, 8, 3, 0, 8}) {
+    const Tensor x = uniform({n, 4});
+    traces = 0;
+    const Plan plan = f.plan(spec({n, 4}), b);
+    const MemoryRegion region;
+    const Tensor y = f(x, b);
+    EXPECT_EQ(region.peak_bytes(), plan.peak) << n;
+    EXPECT_EQ(traces, n == 1 ? 1 : 0);
+    EXPECT_EQ(y.to_vector<float>(), model(x, b).to_vector<float>());
+  }
+  EXPECT_EQ(f.traces().size(), 4u);
+  EXPECT_THROW(static_cast<void>(f(uniform({2, 5}), b)), ShapeError);
+  EXPECT_THROW(static_cast<void>(f(full({}, 1.0), b)), ShapeError);
+}
+
 }  // namespace
 }  // namespace tenure

@@ -52,6 +52,15 @@ TEST(Modes, AgreeOnRandomPrograms) {
 
     const auto f = function([&](const std::vector<Tensor>& x) { return program(x); });
     expect_same(f(program.inputs()), expected, "function", seed);
+
+    std::vector<Tensor> gifts;
+    for (const Tensor& input : program.inputs()) gifts.push_back(clone(input));
+    const Plan giving = f.plan(donate(gifts));
+    ASSERT_LE(giving.peak, plan.peak) << seed;
+    const MemoryRegion region;
+    const std::vector<Tensor> got = f(std::move(gifts));
+    ASSERT_EQ(region.peak_bytes(), giving.peak) << seed;
+    expect_same(got, expected, "donated", seed);
   }
 }
 

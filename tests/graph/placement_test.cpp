@@ -11,7 +11,8 @@
 namespace tenure::graph {
 namespace {
 
-std::unique_ptr<Lowered> lowered_program(std::uint64_t seed) {
+/// With every other input donated, or none.
+std::unique_ptr<Lowered> lowered_program(std::uint64_t seed, bool donating) {
   const test::RandomProgram program(seed);
   const auto state = std::make_shared<GraphState>(GraphState::Kind::graph, "g", Site::current());
   std::vector<Tensor> symbols;
@@ -27,13 +28,17 @@ std::unique_ptr<Lowered> lowered_program(std::uint64_t seed) {
     fetches.push_back(state->value_of(fetch, "test", Site::current()));
   }
   return state->read([&](const Program& p) {
-    return lower(simplify(specialize(p, fetches, given, Site::current())));
+    Request request = specialize(p, fetches, given, Site::current());
+    for (std::size_t i = 0; i < given.size() && donating; ++i) {
+      request.donated.push_back((i + seed) % 2 == 0);
+    }
+    return lower(simplify(std::move(request)));
   });
 }
 
 TEST(Placement, EveryUnitFindsWhatWasWrittenForIt) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const auto lowered = lowered_program(seed);
+    const auto lowered = lowered_program(seed, seed % 3 != 0);
     const auto problem = validate(*lowered, place(*lowered));
     ASSERT_FALSE(problem) << seed << ": " << *problem;
   }
@@ -44,7 +49,7 @@ TEST(Placement, ValidatorSeesWrongOnes) {
   int mutated = 0;
   int refused = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
-    const auto lowered = lowered_program(seed);
+    const auto lowered = lowered_program(seed, seed % 2 != 0);
     Placement placement = place(*lowered);
     if (placement.order.size() < 2) continue;
     ++mutated;

@@ -65,5 +65,50 @@ TEST(VariableThreads, ReadersSeeWholeValues) {
   EXPECT_EQ(v.value().to_vector<float>()[5], 301);
 }
 
+TEST(VariableThreads, NoUpdateIsLost) {
+  const Variable v(zeros({64}), "v");
+  const auto step = function([&](const Tensor& one) {
+    v.assign_add(one);
+    return one * 2;
+  });
+  const Tensor one = ones({64});
+  test::on_threads(3, [&](int t) {
+    for (int i = 0; i < 200; ++i) {
+      if (t == 0) {
+        v.assign_add(one);
+      } else {
+        static_cast<void>(step(one));
+      }
+    }
+  });
+  EXPECT_EQ(v.value().to_vector<float>()[63], 600);
+}
+
+TEST(VariableThreads, RunsThatReadEachOthersVariablesDoNotWaitForEver) {
+  const Variable a(ones({8}), "a");
+  const Variable b(ones({8}), "b");
+  const auto from_b = function([&](const Tensor& x) {
+    a.assign(a.value() + b.value() * 0);
+    return x + 1;
+  });
+  const auto from_a = function([&](const Tensor& x) {
+    b.assign(b.value() + a.value() * 0);
+    return x + 1;
+  });
+  const auto both = function([&](const Tensor& x) {
+    b.assign(b.value() + 0);
+    a.assign(a.value() + 0);
+    return x + 1;
+  });
+  const Tensor x = ones({1});
+  test::on_threads(3, [&](int t) {
+    for (int i = 0; i < 300; ++i) {
+      static_cast<void>(t == 0 ? from_a(x) : t == 1 ? from_b(x) : both(x));
+    }
+  });
+  EXPECT_EQ(a.value().to_vector<float>()[0], 1);
+  EXPECT_EQ(b.value().to_vector<float>()[0], 1);
+}
+
 }  // namespace
 }  // namespace tenure

@@ -7,6 +7,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/define.h"
 #include "tests/harness/checks.h"
+#include "tests/support/update_op.h"
 
 // The harness itself: a good op passes, and each way of breaking a promise is noticed.
 
@@ -106,6 +107,14 @@ bool passes(void (*check)(const OpRecord&), const OpRecord& op) {
     check(op);
   }
   return failures.size() == 0;
+}
+
+TEST(Harness, OutputsInInputsOfTheirNumber) {
+  check_record(test::momentum_record());
+  check_numerics(test::momentum_record());
+  check_layouts(test::momentum_record());
+  check_memory(test::momentum_record());
+  check_faults(test::momentum_record());
 }
 
 TEST(Harness, PassesAGoodOp) {

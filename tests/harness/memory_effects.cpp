@@ -160,11 +160,14 @@ void check_moved(const Case& c, std::size_t i, const std::vector<Tensor>& expect
   const void* const data = data_of(inputs[i]);
   const Measured got = measure_moved(c, inputs, [&](std::size_t k) { return k == i; });
   EXPECT_TRUE(equals(got.outputs, expected));
-  const bool reuses = (c.op->memory.reuses >> i & 1) != 0 && fits(c.inputs[i], expected[0]);
+  const std::size_t o = expected.size() == 1 ? 0 : i;  // the output that may be in input i
+  const bool reuses = o < expected.size() &&
+                      (c.op->memory.reuses_for(o, expected.size()) >> i & 1) != 0 &&
+                      fits(c.inputs[i], expected[o]);
   if (!reuses || c.op->expand != nullptr) return;
-  EXPECT_EQ(data_of(got.outputs[0]), data) << "the output did not take over the storage";
+  EXPECT_EQ(data_of(got.outputs[o]), data) << "the output did not take over the storage";
   EXPECT_LE(got.allocations, c.op->outputs - 1 + (c.op->memory.workspace ? 1 : 0));
-  EXPECT_TRUE(got.outputs[0].is_sole_holder());
+  EXPECT_TRUE(got.outputs[o].is_sole_holder());
 }
 
 /// The same while somebody else holds the storage: through the same tensor or through a view.
@@ -178,8 +181,10 @@ void check_moved_shared(const Case& c, std::size_t i, const std::vector<Tensor>&
     const Measured got = measure_moved(c, inputs, [&](std::size_t k) { return k == i; });
     EXPECT_TRUE(bytes_of(other) == before) << "the other holder's data was overwritten";
     EXPECT_TRUE(equals(got.outputs, expected));
-    if (c.op->memory.kind == MemoryEffect::Kind::allocates) {
-      EXPECT_NE(data_of(got.outputs[0]), data_of(other));
+    for (const Tensor& output : got.outputs) {
+      if (c.op->memory.kind == MemoryEffect::Kind::allocates && output.nbytes() != 0) {
+        EXPECT_NE(data_of(output), data_of(other));
+      }
     }
   }
 }
@@ -208,6 +213,15 @@ void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
     std::vector<Tensor> inputs = make_all(c);
     const Measured got = measure_moved(c, inputs, [](std::size_t) { return true; });
     EXPECT_TRUE(equals(got.outputs, expected));
+    if (expected.size() > 1 && c.op->expand == nullptr) {
+      std::int64_t own = 0;  // outputs that no input can hold
+      for (std::size_t o = 0; o < expected.size(); ++o) {
+        const bool reuses = o < c.inputs.size() && fits(c.inputs[o], expected[o]) &&
+                            c.op->memory.reuses_for(o, expected.size()) != 0;
+        own += reuses ? 0 : 1;
+      }
+      EXPECT_LE(got.allocations, own + (c.op->workspace != nullptr ? 1 : 0));
+    }
   }
   EXPECT_EQ(around.left_bytes(), 0) << "after all tensors are gone";
   EXPECT_EQ(around.left_tensors(), 0) << "after all tensors are gone";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace tenure::test {
 namespace {
@@ -35,6 +36,9 @@ enum Op : int {
   kCast,
   kCumsum,
   kClone,
+  kCond,
+  kWhile,
+  kScan,
   kOps
 };
 
@@ -110,6 +114,25 @@ Tensor RandomProgram::apply(const Step& step, const std::vector<Tensor>& values)
       return cumsum(a, 0);
     case kClone:
       return clone(a);
+    case kCond:
+      return cond(
+          sum(a) > p - 3, [](const Tensor& x) { return tanh(x) * 2; },
+          [&](const Tensor& x) { return flip(x, {0}) - sum(b); }, a);
+    case kWhile: {
+      using State = std::pair<Tensor, Tensor>;
+      return while_loop([&](const State& s) { return s.second < p; },
+                        [&](const State& s) { return State(abs(s.first - 1) * 0.5, s.second + 1); },
+                        State(a, full({}, 0)), 7)
+          .first;
+    }
+    case kScan: {
+      using Step = std::pair<Tensor, Tensor>;
+      const auto [last, rows] =
+          scan([&](const Tensor& carry,
+                   const Tensor& x) { return Step(maximum(carry, x) * 0.5, carry + x); },
+               select(a, 0, 0), a);
+      return p % 2 == 0 ? rows : last;
+    }
     case kOps:
       break;
   }
@@ -157,6 +180,7 @@ RandomProgram::RandomProgram(std::uint64_t seed) {
       valid = !a.empty() && std::find(a.begin(), a.end(), 0) == a.end();
     }
     if (op == kCumsum) valid = !a.empty();
+    if (op == kCond || op == kScan) valid = !a.empty() && a[0] != 0;
     if (!valid) continue;
     Tensor value = apply(step, values);
     if (value.size() > 4096) continue;

@@ -30,6 +30,8 @@ class Simplifier {
       if (renamed_[i].empty()) renamed_[i] = rename(program_.nodes[i]);
     }
     for (const Value fetch : request.fetches) result.fetches.push_back(renamed(fetch));
+    result.returned = request.returned;
+    result.donated = request.donated;
     result.program = std::move(builder_).take();
     return result;
   }
@@ -90,7 +92,7 @@ class Simplifier {
   }
 
   bool can_fold(const Node& node, const std::vector<Argument>& arguments) const {
-    if (node.op->draws != nullptr || node.op->view != nullptr) return false;
+    if (node.op->draws != nullptr || node.op->view != nullptr || !node.op->folds) return false;
     std::int64_t bytes = 0;
     for (const ops::Spec& spec : node.outputs) {
       bytes += count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
@@ -130,12 +132,7 @@ class Simplifier {
 }  // namespace
 
 Request simplify(Request request) {
-  const Request simplified = Simplifier(request.program).run(request);
-  std::vector<Given> given;
-  for (const Value input : simplified.inputs) {
-    given.push_back({.value = input, .spec = simplified.program.spec(input)});
-  }
-  return specialize(simplified.program, simplified.fetches, given, {});
+  return without_dead_code(Simplifier(request.program).run(request));
 }
 
 }  // namespace tenure::graph

@@ -53,8 +53,20 @@ Request specialize(const Program& program, std::span<const Value> fetches,
     request.fetches.push_back(
         renamed[static_cast<std::size_t>(fetch.node)][static_cast<std::size_t>(fetch.output)]);
   }
+  request.returned = request.fetches.size();
   request.program = std::move(builder).take();
   return request;
+}
+
+Request without_dead_code(const Request& request) {
+  std::vector<Given> given;
+  for (const Value input : request.inputs) {
+    given.push_back({.value = input, .spec = request.program.spec(input)});
+  }
+  Request result = specialize(request.program, request.fetches, given, {});
+  result.returned = request.returned;
+  result.donated = request.donated;
+  return result;
 }
 
 }  // namespace tenure::graph

@@ -19,11 +19,16 @@ struct Request {
   Program program;
   std::vector<Value> inputs;   ///< in the order of what is given
   std::vector<Value> fetches;  ///< in the order in which they were asked for
+  std::size_t returned = 0;  ///< of them, from the first: the others are made to be assigned alone
+  std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
 };
 
 /// The part of a program that some values need, for inputs of known shapes. Throws GraphError for
 /// an input that is needed and not given, ShapeError and others where the shapes do not fit.
 Request specialize(const Program& program, std::span<const Value> fetches,
                    std::span<const Given> given, Site site);
+
+/// The same program without the nodes that its fetches do not need.
+Request without_dead_code(const Request& request);
 
 }  // namespace tenure::graph

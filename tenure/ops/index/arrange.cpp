@@ -36,6 +36,7 @@ std::int64_t plus(std::int64_t a, std::int64_t b, const char* op) {
 std::int64_t wrapped(std::int64_t i, std::int64_t n) { return (i % n + n) % n; }
 
 struct Pad : ArrangeOp {
+  static constexpr bool may_fail = true;
   static constexpr auto name = "pad";
   static constexpr auto signature = "pad(x, widths, mode = constant, value = 0)";
   static constexpr auto doc =

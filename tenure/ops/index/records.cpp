@@ -166,6 +166,7 @@ Shape for_each_chosen(const Shape& shape, std::span<const Reference> indices, co
 }
 
 struct IndexGather : IndexingOp {
+  static constexpr bool may_fail = true;
   static constexpr auto name = "index_gather";
   static constexpr auto signature = "index_gather(x, indices..., axes)";
   static constexpr auto doc =
@@ -203,6 +204,7 @@ struct IndexGather : IndexingOp {
 /// index_update and index_add.
 template <class Op, bool add>
 struct IndexPut : IndexingOp {
+  static constexpr bool may_fail = true;
   static constexpr auto memory = reuses(1);
 
   static View target(const View& x, const Attributes& a) {

@@ -30,6 +30,7 @@ std::int64_t index_at(const Reference& indices, const Dims& place, std::int64_t 
 }
 
 struct Take : SelectionOp {
+  static constexpr bool may_fail = true;
   static constexpr auto name = "take";
   static constexpr auto signature = "take(x, indices, axis = 0)";
   static constexpr auto doc = "the elements at indices along an axis";
@@ -87,6 +88,7 @@ void check_within(const Shape& inner, const Shape& outer, int except, const char
 }
 
 struct Gather : SelectionOp {
+  static constexpr bool may_fail = true;
   static constexpr auto name = "gather";
   static constexpr auto signature = "gather(x, axis, indices)";
   static constexpr auto doc = "for each index the element at that place along an axis";
@@ -119,6 +121,7 @@ struct Gather : SelectionOp {
 };
 
 struct Scatter : SelectionOp {
+  static constexpr bool may_fail = true;
   static constexpr auto name = "scatter";
   static constexpr auto signature = "scatter(x, axis, indices, updates, mode = assign)";
   static constexpr auto doc =

@@ -1,0 +1,80 @@
+#include "tenure/graph/body.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <utility>
+
+#include "tenure/graph/compile.h"
+#include "tenure/ops/recorder.h"
+
+namespace tenure::graph {
+namespace {
+
+/// Shapes that came and went are forgotten when there are so many.
+constexpr std::size_t kMaxPrograms = 64;
+
+std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs) {
+  std::vector<Given> given;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    given.push_back({.value = body.inputs[i], .spec = specs[i]});
+  }
+  return given;
+}
+
+}  // namespace
+
+std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) const {
+  const Request request = specialize(program, results, given_for(*this, given), site);
+  std::vector<ops::Spec> specs;
+  for (const Value result : request.fetches) specs.push_back(request.program.spec(result));
+  return specs;
+}
+
+TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
+                      std::span<const ops::Spec> operands, const BodyFunction& f, Site site) {
+  const auto state = std::make_shared<GraphState>(GraphState::Kind::body, name, site, outer);
+  TracedBody traced;
+  traced.body.name = name;
+  std::vector<Tensor> symbols;
+  for (const ops::Spec& spec : operands) {
+    symbols.push_back(
+        state->input(fmt::format("operand {}", symbols.size()), spec.dtype, spec.shape, site));
+    traced.body.inputs.push_back(state->value_of(symbols.back(), name.c_str(), site));
+  }
+  {
+    const ops::TraceScope scope(state.get());
+    for (const Tensor& result : f(symbols)) {
+      traced.body.results.push_back(state->value_of(result, name.c_str(), site));
+    }
+  }
+  traced.captures = state->captures();
+  const std::vector<Value> inside = state->captured_inputs();
+  traced.body.inputs.insert(traced.body.inputs.end(), inside.begin(), inside.end());
+  traced.body.program = state->take();
+  return traced;
+}
+
+std::size_t Bodies::captures() const {
+  return std::accumulate(captures_.begin(), captures_.end(), std::size_t{0});
+}
+
+Bodies::Programs Bodies::compiled(std::span<const ops::Spec> operands,
+                                  std::span<const ops::Spec> captures) const {
+  Signature signature;
+  for (const ops::Spec& spec : operands) append(signature, spec);
+  for (const ops::Spec& spec : captures) append(signature, spec);
+  const std::lock_guard lock(mutex_);
+  const auto found = programs_.find(signature);
+  if (found != programs_.end()) return found->second;
+  Programs programs;
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const Body& body = bodies_[i];
+    programs.push_back(compile(body.program, body.results, body.results.size(),
+                               given_for(body, inputs_of(i, operands, captures)), {}, {}));
+  }
+  if (programs_.size() >= kMaxPrograms) programs_.clear();
+  return programs_[signature] = std::move(programs);
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/cache.h"
+#include "tenure/graph/state.h"
+
+namespace tenure::graph {
+
+/// A program inside a program: a branch of cond(), the body of a loop. Its inputs are its operands,
+/// then what it reads of the program around it.
+struct Body {
+  std::string name;  ///< "then branch", for messages
+  Program program;
+  std::vector<Value> inputs;
+  std::vector<Value> results;
+
+  /// Types and shapes of the results for inputs of these.
+  std::vector<ops::Spec> infer(std::span<const ops::Spec> given, Site site) const;
+};
+
+/// A body in the making, and what it reads of the program around it.
+struct TracedBody {
+  Body body;
+  std::vector<Tensor> captures;  ///< symbols of that program
+};
+
+using BodyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+/// Writes down what `f` does with operands of these types and shapes. Its symbols end with it.
+TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
+                      std::span<const ops::Spec> operands, const BodyFunction& f, Site site);
+
+/// The bodies of one call, an attribute of it, and what they were compiled into. Bodies have their
+/// own captures, one after the other behind the operands that all of them get.
+class Bodies final : public ops::Opaque {
+ public:
+  using Programs = std::vector<std::shared_ptr<const Executable>>;
+
+  Bodies(std::vector<Body> bodies, std::vector<std::size_t> captures)
+      : bodies_(std::move(bodies)), captures_(std::move(captures)) {}
+
+  const Body& operator[](std::size_t i) const { return bodies_[i]; }
+  std::size_t size() const { return bodies_.size(); }
+  /// The inputs of body i, out of all operands and captures of the call.
+  template <class T>
+  std::vector<T> inputs_of(std::size_t i, std::span<const T> operands,
+                           std::span<const T> captures) const {
+    std::vector<T> inputs(operands.begin(), operands.end());
+    std::size_t first = 0;
+    for (std::size_t b = 0; b < i; ++b) first += captures_[b];
+    const auto mine = captures.subspan(first, captures_[i]);
+    inputs.insert(inputs.end(), mine.begin(), mine.end());
+    return inputs;
+  }
+  std::size_t captures() const;
+
+  /// Compiled for operands and captures of these types and shapes; kept for the next time.
+  Programs compiled(std::span<const ops::Spec> operands, std::span<const ops::Spec> captures) const;
+
+ private:
+  std::vector<Body> bodies_;
+  std::vector<std::size_t> captures_;  // how many, of each
+  mutable std::mutex mutex_;
+  mutable std::map<Signature, Programs> programs_;
+};
+
+}  // namespace tenure::graph

@@ -1,0 +1,152 @@
+#include "tenure/graph/control.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "tenure/base/error.h"
+#include "tenure/graph/control_ops.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/dispatch.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::graph {
+namespace {
+
+using ops::Spec;
+using Tensors = std::vector<Tensor>;
+
+std::vector<Spec> specs_of(const Tensors& tensors) {
+  std::vector<Spec> specs;
+  for (const Tensor& tensor : tensors) specs.push_back({tensor.dtype(), tensor.shape()});
+  return specs;
+}
+
+/// What records a call with these operands: the trace that this thread is in, or the graph of a
+/// symbol. nullptr: it runs now.
+std::shared_ptr<GraphState> recorder_for(const char* op, const Tensors& operands, Site site) {
+  if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
+    return trace->shared_from_this();
+  }
+  for (const Tensor& operand : operands) {
+    const Symbol* const symbol = operand.body(op, site).symbol();
+    if (symbol == nullptr) continue;
+    return std::dynamic_pointer_cast<GraphState>(symbol->recorder(op, site));
+  }
+  return nullptr;
+}
+
+/// One node for the whole call. The first operand is a symbol, so that it is recorded.
+Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op, Tensors operands,
+               std::vector<TracedBody> traced, std::span<const std::int64_t> numbers, Site site) {
+  std::vector<Body> bodies;
+  std::vector<std::size_t> captured;
+  for (TracedBody& body : traced) {
+    operands.insert(operands.end(), body.captures.begin(), body.captures.end());
+    captured.push_back(body.captures.size());
+    bodies.push_back(std::move(body.body));
+  }
+  if (operands.empty()) throw ValueError(fmt::format("{}: it has no operands", op.name));
+  operands[0] = state->constant(operands[0], site);
+  const std::shared_ptr<const ops::Opaque> all =
+      std::make_shared<const Bodies>(std::move(bodies), std::move(captured));
+  const ops::Attributes attributes = numbers.empty() ? ops::Attributes(all)
+                                     : numbers.size() == 1
+                                         ? ops::Attributes(all, numbers[0])
+                                         : ops::Attributes(all, numbers[0], numbers[1]);
+  std::vector<Operand> list;
+  for (const Tensor& operand : operands) list.emplace_back(operand, site);
+  return ops::run_many_now(op, list, attributes, site);
+}
+
+bool holds(const char* op, const Tensor& predicate, Site site) {
+  require_predicate(op, {predicate.dtype(site), predicate.shape(site)});
+  return predicate.item<bool>(site);
+}
+
+}  // namespace
+
+Tensors run_cond(const Operand& predicate, const FlatFunction& then, const FlatFunction& otherwise,
+                 const Tensors& operands) {
+  const Site site = predicate.site();
+  if (predicate.is_scalar()) return (predicate.scalar().floating != 0 ? then : otherwise)(operands);
+  Tensors all{predicate.tensor()};
+  all.insert(all.end(), operands.begin(), operands.end());
+  const auto state = recorder_for("cond", all, site);
+  if (state == nullptr) {
+    return (holds("cond", predicate.tensor(), site) ? then : otherwise)(operands);
+  }
+  const std::vector<Spec> specs = specs_of(operands);
+  return record(state, cond_record(), std::move(all),
+                {trace_body(state, "then branch", specs, then, site),
+                 trace_body(state, "else branch", specs, otherwise, site)},
+                {}, site);
+}
+
+Tensors run_while(const FlatFunction& condition, const FlatFunction& body, Tensors state,
+                  std::int64_t max_iterations, Site site) {
+  if (max_iterations < 0) throw ValueError("while_loop: the most iterations are negative");
+  if (state.empty()) throw ValueError("while_loop: the state has no tensors");
+  const std::vector<Spec> specs = specs_of(state);
+  if (const auto recorder = recorder_for("while_loop", state, site)) {
+    const std::array numbers{max_iterations};
+    return record(recorder, while_record(), std::move(state),
+                  {trace_body(recorder, "condition", specs, condition, site),
+                   trace_body(recorder, "loop body", specs, body, site)},
+                  numbers, site);
+  }
+  for (std::int64_t i = 0;; ++i) {
+    const Tensors flag = condition(state);
+    if (!holds("while_loop", flag.at(0), site)) return state;
+    if (max_iterations != 0 && i >= max_iterations) throw_runaway(max_iterations);
+    Tensors next = body(state);
+    require_same("while_loop", specs, "the state", specs_of(next), "what the body gives");
+    state = std::move(next);
+  }
+}
+
+Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Site site) {
+  Tensors all = carry;
+  all.insert(all.end(), xs.begin(), xs.end());
+  std::vector<Spec> elements;
+  for (const Spec& spec : specs_of(xs)) elements.push_back(element_of(spec));
+  const std::int64_t length = length_of(specs_of(xs));
+  std::vector<Spec> specs = specs_of(carry);
+  specs.insert(specs.end(), elements.begin(), elements.end());
+  const auto carried = static_cast<std::int64_t>(carry.size());
+  if (const auto recorder = recorder_for("scan", all, site)) {
+    const std::array numbers{carried};
+    return record(recorder, scan_record(), std::move(all),
+                  {trace_body(recorder, "loop body", specs, body, site)}, numbers, site);
+  }
+  std::vector<Tensors> rows;  // per result besides the carry
+  for (std::int64_t i = 0; i < length; ++i) {
+    Tensors operands = carry;
+    for (const Tensor& x : xs) operands.push_back(select(Operand(x, site), 0, i));
+    Tensors results = body(operands);
+    if (results.size() < carry.size())
+      throw ShapeError("scan", "the body gives less than the carry");
+    const Tensors next(results.begin(), results.begin() + carried);
+    require_same("scan", specs_of(carry), "the carry", specs_of(next), "what the body gives");
+    carry = next;
+    rows.resize(results.size() - carry.size());
+    for (std::size_t y = 0; y < rows.size(); ++y) rows[y].push_back(results[carry.size() + y]);
+  }
+  Tensors results = carry;
+  for (const Tensors& row : rows) results.push_back(stack(OperandList(row, site), 0));
+  if (length != 0) return results;
+  // Nothing ran: what the body would give tells the shapes.
+  const auto scratch = std::make_shared<GraphState>(GraphState::Kind::trace, "scan", site);
+  const TracedBody traced = trace_body(scratch, "loop body", specs, body, site);
+  const Program& program = traced.body.program;
+  for (std::size_t y = carry.size(); y < traced.body.results.size(); ++y) {
+    const Spec& spec = program.spec(traced.body.results[y]);
+    Shape shape{0};
+    for (const std::int64_t d : spec.shape) shape.push_back(d);
+    results.push_back(zeros(shape, spec.dtype, site));
+  }
+  return results;
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,288 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenure/base/error.h"
+#include "tenure/base/small_array.h"
+#include "tenure/graph/executable.h"
+#include "tenure/graph/variable_state.h"
+#include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/memory/scope.h"
+#include "tenure/ops/random_ops.h"
+#include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/pending.h"
+
+namespace tenure::graph {
+namespace {
+
+std::byte* at(std::span<std::byte* const> bases, const Place& place) {
+  return bases[static_cast<std::size_t>(place.base)] + place.offset;
+}
+
+ops::Look look_of(const Layout& layout) { return {layout.dtype, layout.shape, layout.strides}; }
+
+/// Room for a view, undefined until it is written.
+class ViewRoom {
+ public:
+  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
+  kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
+  void write(const Layout& layout, std::byte* data) {
+    new (bytes_) kernels::View{
+        .dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data};
+  }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<kernels::View>);
+  alignas(kernels::View) std::byte bytes_[sizeof(kernels::View)];
+};
+
+/// The memory of a run's temporaries.
+class Arena {
+ public:
+  Arena(mem::ThreadContext& context, std::size_t bytes) {
+    if (bytes == 0) return;
+    const CategoryScope category(Category::workspace);
+    storage_ = mem::Storage::allocate(context, bytes);
+  }
+  ~Arena() {
+    if (storage_ != nullptr) storage_->release();
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  std::byte* data() const {
+    return storage_ == nullptr ? nullptr : static_cast<std::byte*>(storage_->data());
+  }
+
+ private:
+  mem::Storage* storage_ = nullptr;
+};
+
+/// Room for a view of a tensor that is not there yet: to make it then cannot fail.
+class ViewSlot {
+ public:
+  ViewSlot() = default;
+  ~ViewSlot() {
+    if (slot_ != nullptr) mem::free_tenant(*context_, slot_);
+  }
+  ViewSlot(const ViewSlot&) = delete;
+  ViewSlot& operator=(const ViewSlot&) = delete;
+
+  void allocate(mem::ThreadContext& context) {
+    slot_ = mem::allocate_tenant(context);
+    context_ = &context;
+  }
+  Tensor finish(const Tensor& of, Site site) noexcept {
+    TensorBody& body = *of.body_or_null();
+    mem::Storage* const storage = body.storage();
+    storage->retain();
+    return Tensor::adopt(new (std::exchange(slot_, nullptr)) TensorBody({.context = *context_,
+                                                                         .storage = storage,
+                                                                         .op = "run",
+                                                                         .site = site,
+                                                                         .kind = HolderKind::view},
+                                                                        body.dtype, body.shape));
+  }
+
+ private:
+  void* slot_ = nullptr;
+  mem::ThreadContext* context_ = nullptr;
+};
+
+/// With the memory of `home` if that can be taken over, else with its own.
+void prepare(PendingTensor& output, mem::ThreadContext& context, const ops::Spec& spec,
+             const Pin* home) {
+  const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
+  if (home != nullptr && can_take_over(*home->body(), *home->storage(), bytes)) {
+    output.borrow(context, spec.dtype, spec.shape, *home->body());
+  } else {
+    output.allocate(context, spec.dtype, spec.shape);
+  }
+}
+
+}  // namespace
+
+void Executable::run_kernel(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  SmallArray<ViewRoom, 4> room(unit.in.size() + unit.out.size());
+  kernels::View* const in = room.data()->get();
+  for (std::size_t i = 0; i < unit.in.size(); ++i) {
+    room[i].write(unit.in[i], at(frame.bases, step.in[i]));
+  }
+  kernels::View* const out = in + unit.in.size();
+  for (std::size_t i = 0; i < unit.out.size(); ++i) {
+    room[unit.in.size() + i].write(unit.out[i], at(frame.bases, step.out[i]));
+  }
+  if (unit.nodes == 0) return kernels::copy(*in, *out);
+  const ops::OpRecord& op = *unit.node->op;
+  const std::span<const kernels::View> inputs(in, unit.in.size());
+  if (op.elementwise != nullptr) {
+    if (op.elementwise->check != nullptr) {
+      op.elementwise->check(op.name, unit.loop.in_types[0], inputs);
+    }
+    return kernels::run_fused(unit.loop, inputs, *out);
+  }
+  const std::span<std::byte> workspace =
+      unit.workspace == 0 ? std::span<std::byte>()
+                          : std::span(at(frame.bases, step.workspace), unit.workspace);
+  const auto run = [&](const ops::Attributes& attributes) {
+    op.run({.op = op.name,
+            .in = inputs,
+            .out = {out, unit.out.size()},
+            .attributes = attributes,
+            .workspace = workspace});
+  };
+  const ops::Attributes& attributes = unit.node->attribute_list();
+  if (op.draws == nullptr) return run(attributes);
+  const Generator::State state = frame.draws[step.draw];
+  run(attributes.with_last(static_cast<std::int64_t>(state.seed),
+                           static_cast<std::int64_t>(state.offset)));
+}
+
+void Executable::run_step(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  switch (step.way) {
+    case Step::Way::tile: {
+      std::array<const void*, kernels::kMaxFusedInputs> in;
+      for (std::size_t i = 0; i < step.in.size(); ++i) in[i] = at(frame.bases, step.in[i]);
+      return kernels::run_fused_tile(unit.loop, in.data(), at(frame.bases, step.out[0]),
+                                     step.count);
+    }
+    case Step::Way::direct:
+      return unit.node->op->direct->run(look_of(unit.in[0]), at(frame.bases, step.in[0]),
+                                        look_of(unit.in[1]), at(frame.bases, step.in[1]),
+                                        at(frame.bases, step.out[0]));
+    case Step::Way::kernel:
+      return run_kernel(step, frame);
+  }
+}
+
+void Executable::run_step_named(const Step& step, const Frame& frame) {
+  const auto place = [&] { return "in " + graph::describe(*step.unit->node); };
+  try {
+    run_step(step, frame);
+  } catch (Error& error) {
+    error.add_line(place());
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("{}\n  {}", error.what(), place()));
+  }
+}
+
+void Executable::run_steps(std::span<std::byte* const> bases) const {
+  // In the order of the program, whatever order the steps run in.
+  SmallArray<Generator::State, 4> states(draws_.size());
+  for (std::size_t i = 0; i < draws_.size(); ++i) {
+    const Node& node = *draws_[i]->node;
+    states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
+  }
+  const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
+  for (const Step& step : steps_) run_step_named(step, frame);
+}
+
+void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+                        std::byte* arena) const {
+  const Lowered& low = *lowered_;
+  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
+  SmallArray<Pin, 4> pins(low.sources.size());
+  std::byte** base = bases.data();
+  *base++ = arena;
+  base = std::copy(inputs.begin(), inputs.end(), base);
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Tensor& constant = low.sources[i].constant;
+    pins[i].take(constant.body("run"), "run", constant.created());
+    *base++ = static_cast<std::byte*>(pins[i].data());
+  }
+  for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
+    if (first_fetch_[i] == i) base[low.fetches[i]] = outputs[i];
+  }
+  run_steps({bases.data(), bases.size()});
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
+    if (first_fetch_[i] == i) continue;
+    const auto bytes = plan_.outputs[static_cast<std::size_t>(low.fetches[i])].bytes;
+    std::copy_n(outputs[first_fetch_[i]], bytes, outputs[i]);
+  }
+}
+
+std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) const {
+  const Lowered& low = *lowered_;
+  mem::ThreadContext& context = mem::this_thread();
+  // What a variable holds may be replaced meanwhile: the run keeps what it began with. Those that
+  // it assigns to are its own; it has no other lock when it waits for one that comes first.
+  SmallArray<Tensor, 8> held(low.sources.size());
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Source& source = low.sources[i];
+    if (source.variable != nullptr && !source.is_assigned) held[i] = source.variable->value();
+  }
+  SmallArray<Tensor, 8> straight(inputs.size());  // in place of inputs that are not contiguous
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].body("run", site).contiguous) straight[i] = contiguous(Operand(inputs[i], site));
+  }
+  SmallArray<Tensor, 4> ended(low.assignments.size());
+  SmallArray<std::unique_lock<std::mutex>, 4> locks(assigned_.size());
+  for (std::size_t i = 0; i < assigned_.size(); ++i) {
+    locks[i] = assigned_[i]->lock();
+    assigned_[i]->require_data("run", site);
+  }
+
+  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
+  SmallArray<Pin, 8> pins(low.inputs.size() + low.sources.size());
+  std::size_t base = 1;  // the arena comes first
+  const auto pin = [&](const Tensor& tensor) {
+    Pin& taken = pins[base - 1];
+    taken.take(tensor.body("run", site), "run", site);
+    bases[base++] = static_cast<std::byte*>(taken.data());
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    pin(straight[i].defined() ? straight[i] : inputs[i]);
+  }
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Source& source = low.sources[i];
+    pin(source.variable == nullptr ? source.constant
+        : source.is_assigned       ? source.variable->locked_value()
+                                   : held[i]);
+  }
+  for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
+
+  SmallArray<PendingTensor, 4> outputs(low.outputs.size());
+  for (std::size_t o = 0; o < low.outputs.size(); ++o) {
+    const ops::Spec& spec = low.outputs[o];
+    prepare(outputs[o], context, spec,
+            fates_[o].home < 0 ? nullptr : &pins[static_cast<std::size_t>(fates_[o].home)]);
+    bases[base++] = static_cast<std::byte*>(outputs[o].data());
+  }
+  std::vector<Tensor> results(low.fetches.size());
+  SmallArray<ViewSlot, 4> views(assigned_.empty() ? 0 : results.size());
+  for (ViewSlot& view : views) view.allocate(context);
+  Arena arena(context, static_cast<std::size_t>(plan_.arena));
+  bases[0] = arena.data();
+  run_steps({bases.data(), bases.size()});
+
+  // From here on nothing can fail.
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto o = static_cast<std::size_t>(low.fetches[i]);
+    if (fates_[o].variable != nullptr) continue;
+    results[i] = first_fetch_[i] == i ? outputs[o].finish("run", site) : results[first_fetch_[i]];
+  }
+  for (const Assignment& assignment : low.assignments) {
+    const auto o = static_cast<std::size_t>(assignment.output);
+    // What it held is pinned still.
+    ended[static_cast<std::size_t>(&assignment - low.assignments.data())] =
+        assignment.variable->replace_locked(outputs[o].finish("run", site));
+    // The variable has the tensor itself, the caller a view of it: what he disposes is his own.
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (low.fetches[i] != assignment.output) continue;
+      results[i] = first_fetch_[i] == i ? views[i].finish(assignment.variable->locked_value(), site)
+                                        : results[first_fetch_[i]];
+    }
+  }
+  return results;
+}
+
+}  // namespace tenure::graph

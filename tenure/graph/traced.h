@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/executable.h"
+#include "tenure/graph/function.h"
+
+namespace tenure::graph {
+
+/// What a callable did when it was traced.
+struct Traced {
+  Program program;
+  std::vector<Value> inputs;
+  std::vector<Value> fetches;  ///< the results, then the assignments
+  std::size_t returned = 0;    ///< how many of them are results
+  std::shared_ptr<const void> frame;
+
+  /// For tensors of these types and shapes, some of which the run may compute in (empty: none).
+  std::shared_ptr<const Executable> compiled(std::span<const ops::Spec> specs,
+                                             std::vector<bool> donated, Site site) const;
+};
+
+/// Calls the callable with symbols of these types and shapes. Dimensions may be unknown. Throws
+/// what it throws, and GraphError if it is being traced already on this thread.
+Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec> specs,
+                  const void* function, const std::string& name, Site site);
+
+/// Marks a function as being traced on this thread. Throws GraphError if it is already: it calls
+/// itself, and tracing would not end.
+class TracingOnce {
+ public:
+  TracingOnce(const void* function, const std::string& name, Site site);
+  ~TracingOnce();
+  TracingOnce(const TracingOnce&) = delete;
+  TracingOnce& operator=(const TracingOnce&) = delete;
+};
+
+}  // namespace tenure::graph

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "tenure/ops/operand.h"
+#include "tenure/ops/record.h"
+
+namespace tenure {
+
+/// An op from outside the library. It runs wherever ops run: now, in graphs and functions, and
+/// under a tape if its record has a gradient.
+class CustomOp {
+ public:
+  explicit CustomOp(const ops::OpRecord& record) : record_(&record) {}
+
+  /// The first result of a call without attributes. Throws what infer and run throw.
+  template <class... Rest>
+  Tensor operator()(const Operand& first, const Rest&... rest) const {
+    const std::array operands{first, operand(rest, first.site())...};
+    return std::move(call(operands).front());
+  }
+  /// All results.
+  std::vector<Tensor> call(std::span<const Operand> operands,
+                           const ops::Attributes& attributes = ops::kNoAttributes,
+                           Site site = Site::current()) const;
+
+  const ops::OpRecord& record() const { return *record_; }
+
+ private:
+  static Operand operand(const Operand& o, Site) { return o; }
+  template <class T>
+  static Operand operand(const T& value, Site site) {
+    return Operand(value, site);
+  }
+
+  const ops::OpRecord* record_;
+};
+
+/// Makes an op of a record (see ops/record.h), whose texts are copied. It lasts as long as the
+/// process. Throws ValueError, which says what is missing or does not fit, or that an op of the
+/// name exists, and since which line.
+///
+///     const CustomOp twice = define_op({.name = "twice",
+///                                       .signature = "twice(x)",
+///                                       .doc = "2 x",
+///                                       .memory = ops::reuses(1),
+///                                       .dtypes = ops::kFloatTypes,
+///                                       .infer = ..., .run = ...});
+CustomOp define_op(const ops::OpRecord& record, Site site = Site::current());
+
+/// All that were defined, the first one first.
+std::vector<CustomOp> custom_ops();
+
+}  // namespace tenure
