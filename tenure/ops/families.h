@@ -35,5 +35,7 @@ std::vector<const OpRecord*> reduction_ops();
 std::vector<const OpRecord*> statistics_ops();
 std::vector<const OpRecord*> axiswise_ops();
 std::vector<const OpRecord*> convolution_ops();
+std::vector<const OpRecord*> optimizer_ops();
+std::vector<const OpRecord*> pooling_ops();
 
 }  // namespace tenure::ops
