@@ -37,5 +37,7 @@ std::vector<const OpRecord*> axiswise_ops();
 std::vector<const OpRecord*> convolution_ops();
 std::vector<const OpRecord*> optimizer_ops();
 std::vector<const OpRecord*> pooling_ops();
+std::vector<const OpRecord*> row_norm_ops();
+std::vector<const OpRecord*> batch_norm_ops();
 
 }  // namespace tenure::ops

@@ -4,8 +4,8 @@
 
 #include "tenure/ops/operand.h"
 
-// Optimizer updates, each in one pass over memory. They return the changed parameter and state; what
-// is moved in is changed in place:
+// Optimizer updates, each in one pass over memory. They return the changed parameter and state;
+// what is moved in is changed in place:
 //
 //   auto [w1, m1, v1] = adam_update(std::move(w), std::move(m), std::move(v), g, rate, step);
 //

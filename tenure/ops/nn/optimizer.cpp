@@ -18,9 +18,8 @@ using Kind = UpdateRule::Kind;
 
 /// A number from a tensor without dimensions.
 double number_of(const View& view) {
-  return visit_dtype(view.dtype, [&]<class T>(TypeTag<T>) {
-    return static_cast<double>(*view.as<const T>());
-  });
+  return visit_dtype(view.dtype,
+                     [&]<class T>(TypeTag<T>) { return static_cast<double>(*view.as<const T>()); });
 }
 
 /// An update of a parameter and its state by a gradient. An op adds its names, `kind`, `rule`,
@@ -51,19 +50,20 @@ struct UpdateOp {
       const bool fits = i == 0 || i == kGradient ? is_floating(in.dtype)
                                                  : in.dtype == compute_type(k.in[0].dtype);
       if (!fits) {
-        throw DTypeError(k.op, fmt::format("the {} of a {} parameter is {}, not {}", what,
-                                           name_of(k.in[0].dtype),
-                                           i == kGradient ? "floating"
-                                                          : name_of(compute_type(k.in[0].dtype)),
-                                           name_of(in.dtype)));
+        throw DTypeError(
+            k.op,
+            fmt::format("the {} of a {} parameter is {}, not {}", what, name_of(k.in[0].dtype),
+                        i == kGradient ? "floating" : name_of(compute_type(k.in[0].dtype)),
+                        name_of(in.dtype)));
       }
     }
     for (std::size_t i = kRate; i < kInputs; ++i) {
       if (k.in[i].shape.empty() && k.in[i].dtype != DType::boolean) continue;
-      throw ShapeError(k.op,
-                       fmt::format("rate and step are numbers or tensors without dimensions, not {}",
-                                   to_string(k.in[i].shape)),
-                       {k.in[i].shape.to_vector()});
+      throw ShapeError(
+          k.op,
+          fmt::format("rate and step are numbers or tensors without dimensions, not {}",
+                      to_string(k.in[i].shape)),
+          {k.in[i].shape.to_vector()});
     }
     const DType state = compute_type(k.in[0].dtype);
     if constexpr (outputs == 1) return {{k.in[0].dtype, shape}};

@@ -27,10 +27,9 @@ Tensor run_pool(const char* op, int axes, Pool pool, const Operand& x, const Poo
   if (x.is_scalar()) throw ShapeError(op, "a number is not an image");
   const Shape& shape = x.tensor().body(op, x.site()).shape;
   if (shape.size() != axes + 2) {
-    throw ShapeError(op,
-                     fmt::format("images have {} dimensions, not those of {}", axes + 2,
-                                 to_string(shape)),
-                     {shape.to_vector()});
+    throw ShapeError(
+        op, fmt::format("images have {} dimensions, not those of {}", axes + 2, to_string(shape)),
+        {shape.to_vector()});
   }
   if (channels == Channels::last) return run_record(pool, x, a, count_padding);
   Tensor y = run_record(pool, {channels_last(x), x.site()}, a, count_padding);

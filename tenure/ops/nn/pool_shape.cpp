@@ -19,7 +19,8 @@ Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArgument
   require_least(op, "stride", a.stride[i], a.kernel[i] == 0 ? 0 : 1);
   if (a.kernel[i] == 0) {
     if (in == 0 && a.stride[i] > 0) {
-      throw ShapeError(op, fmt::format("spatial axis {} is empty: its windows have no elements", i));
+      throw ShapeError(op,
+                       fmt::format("spatial axis {} is empty: its windows have no elements", i));
     }
     return {.in = in, .out = a.stride[i], .kernel = 0};
   }

@@ -75,8 +75,7 @@ struct Step {
     if constexpr (kind == Kind::lion) {
       const hn::ScalableTag<T> d;
       const V u = hn::MulAdd(c.first, x[1], hn::Mul(c.to_first, g));
-      const V sign = hn::IfThenZeroElse(hn::Eq(u, hn::Zero(d)),
-                                        hn::CopySign(hn::Set(d, T{1}), u));
+      const V sign = hn::IfThenZeroElse(hn::Eq(u, hn::Zero(d)), hn::CopySign(hn::Set(d, T{1}), u));
       p = hn::NegMulAdd(c.rate, sign, hn::Mul(p, c.keep));
       x[1] = hn::MulAdd(c.second, x[1], hn::Mul(c.to_second, g));
       return;
@@ -98,9 +97,8 @@ struct Step {
       const V root = hn::MulAdd(hn::Sqrt(x[2]), c.unbias, c.epsilon);
       p = hn::NegMulAdd(c.rate, hn::Div(x[1], root), p);
     } else {
-      x[1] = kind == Kind::rmsprop
-                 ? hn::MulAdd(c.second, x[1], hn::Mul(c.to_second, hn::Mul(g, g)))
-                 : hn::MulAdd(g, g, x[1]);
+      x[1] = kind == Kind::rmsprop ? hn::MulAdd(c.second, x[1], hn::Mul(c.to_second, hn::Mul(g, g)))
+                                   : hn::MulAdd(g, g, x[1]);
       p = hn::NegMulAdd(c.rate, hn::Div(g, hn::Add(hn::Sqrt(x[1]), c.epsilon)), p);
     }
   }

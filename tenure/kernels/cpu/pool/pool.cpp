@@ -52,8 +52,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Channels that are computed together; the state of a window is on the stack.
 constexpr std::int64_t kChannels = 256;
 
-/// Calls `f(window, z, y, x, from, to)` for the windows of images [begin, end), with the elements of
-/// the input's image and of the window.
+/// Calls `f(window, z, y, x, from, to)` for the windows of images [begin, end), with the elements
+/// of the input's image and of the window.
 template <class T, class F>
 HWY_INLINE void for_each_window(const Pooling& p, std::int64_t begin, std::int64_t end, F&& f) {
   const auto& [a, b, c] = p.axes;
@@ -96,32 +96,32 @@ void max_part(const Pooling& p, PoolCount, const void* from, void* to, void* num
               std::int64_t begin, std::int64_t end) {
   for_each_window<T>(
       p, begin, end,
-      [&](std::int64_t window, std::int64_t image, std::int64_t z, std::int64_t y,
-          std::int64_t x) HWY_ATTR {
-        HWY_ALIGN T best[kChannels];
-        HWY_ALIGN T places[kChannels];
-        for (std::int64_t c = 0; c < p.channels; c += kChannels) {
-          const std::int64_t n = std::min(kChannels, p.channels - c);
-          std::fill_n(best, n, -std::numeric_limits<T>::infinity());
-          bool is_first = true;
-          for_each_place(p, z, y, x, [&](std::int64_t place, std::int64_t source) HWY_ATTR {
-            if (is_first) std::fill_n(places, n, static_cast<T>(place));
-            is_first = false;
-            take_larger(static_cast<const T*>(from) + image + source * p.channels + c,
-                        static_cast<T>(place), n, best, places);
-          });
-          std::copy_n(best, n, static_cast<T*>(to) + window + c);
-          for (std::int64_t i = 0; i < n; ++i) {
-            if (wide) {
-              static_cast<std::int32_t*>(numbers)[window + c + i] =
-                  static_cast<std::int32_t>(places[i]);
-            } else {
-              static_cast<std::uint8_t*>(numbers)[window + c + i] =
-                  static_cast<std::uint8_t>(static_cast<std::int32_t>(places[i]));
+      [&](std::int64_t window, std::int64_t image, std::int64_t z, std::int64_t y, std::int64_t x)
+          HWY_ATTR {
+            HWY_ALIGN T best[kChannels];
+            HWY_ALIGN T places[kChannels];
+            for (std::int64_t c = 0; c < p.channels; c += kChannels) {
+              const std::int64_t n = std::min(kChannels, p.channels - c);
+              std::fill_n(best, n, -std::numeric_limits<T>::infinity());
+              bool is_first = true;
+              for_each_place(p, z, y, x, [&](std::int64_t place, std::int64_t source) HWY_ATTR {
+                if (is_first) std::fill_n(places, n, static_cast<T>(place));
+                is_first = false;
+                take_larger(static_cast<const T*>(from) + image + source * p.channels + c,
+                            static_cast<T>(place), n, best, places);
+              });
+              std::copy_n(best, n, static_cast<T*>(to) + window + c);
+              for (std::int64_t i = 0; i < n; ++i) {
+                if (wide) {
+                  static_cast<std::int32_t*>(numbers)[window + c + i] =
+                      static_cast<std::int32_t>(places[i]);
+                } else {
+                  static_cast<std::uint8_t*>(numbers)[window + c + i] =
+                      static_cast<std::uint8_t>(static_cast<std::int32_t>(places[i]));
+                }
+              }
             }
-          }
-        }
-      });
+          });
 }
 
 /// Which position of the image a place of a window is.
@@ -158,8 +158,7 @@ void at_places(const Pooling& p, PoolCount, const void* from, void* to, void* nu
           const std::int64_t place = wide ? static_cast<const std::int32_t*>(numbers)[window + i]
                                           : static_cast<const std::uint8_t*>(numbers)[window + i];
           const std::int64_t at =
-              (place < kFew ? positions[place]
-                            : image + position(p, place, z, y, x) * p.channels) +
+              (place < kFew ? positions[place] : image + position(p, place, z, y, x) * p.channels) +
               i;
           if (gradient) {
             static_cast<T*>(to)[at] += static_cast<const T*>(from)[window + i];
@@ -194,25 +193,25 @@ void average_part(const Pooling& p, PoolCount count, const void* from, void* to,
   }
   for_each_window<T>(
       p, begin, end,
-      [&](std::int64_t window, std::int64_t image, std::int64_t z, std::int64_t y,
-          std::int64_t x) HWY_ATTR {
-        const auto counted = [count](const Pooling::Axis& axis, std::int64_t o) {
-          return count == PoolCount::all ? axis.places(o) : axis.end(o) - axis.begin(o);
-        };
-        const T scale = T{1} / static_cast<T>(counted(a, z) * counted(b, y) * counted(c, x));
-        bool add = false;
-        for_each_place(p, z, y, x, [&](std::int64_t, std::int64_t source) HWY_ATTR {
-          const std::int64_t at = image + source * p.channels;
-          if (gradient) {
-            add_scaled(static_cast<T*>(to) + at, static_cast<const T*>(from) + window, scale, true,
-                       p.channels);
-          } else {
-            add_scaled(static_cast<T*>(to) + window, static_cast<const T*>(from) + at, scale, add,
-                       p.channels);
-          }
-          add = true;
-        });
-      });
+      [&](std::int64_t window, std::int64_t image, std::int64_t z, std::int64_t y, std::int64_t x)
+          HWY_ATTR {
+            const auto counted = [count](const Pooling::Axis& axis, std::int64_t o) {
+              return count == PoolCount::all ? axis.places(o) : axis.end(o) - axis.begin(o);
+            };
+            const T scale = T{1} / static_cast<T>(counted(a, z) * counted(b, y) * counted(c, x));
+            bool add = false;
+            for_each_place(p, z, y, x, [&](std::int64_t, std::int64_t source) HWY_ATTR {
+              const std::int64_t at = image + source * p.channels;
+              if (gradient) {
+                add_scaled(static_cast<T*>(to) + at, static_cast<const T*>(from) + window, scale,
+                           true, p.channels);
+              } else {
+                add_scaled(static_cast<T*>(to) + window, static_cast<const T*>(from) + at, scale,
+                           add, p.channels);
+              }
+              add = true;
+            });
+          });
 }
 
 template <class T>
