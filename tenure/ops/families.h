@@ -39,5 +39,6 @@ std::vector<const OpRecord*> optimizer_ops();
 std::vector<const OpRecord*> pooling_ops();
 std::vector<const OpRecord*> row_norm_ops();
 std::vector<const OpRecord*> batch_norm_ops();
+std::vector<const OpRecord*> dropout_ops();
 
 }  // namespace tenure::ops

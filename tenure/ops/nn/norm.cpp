@@ -96,6 +96,8 @@ struct RowNormForward : RowNorm {
 template <bool rms>
 struct RowNormGradient : RowNorm {
   static constexpr int outputs = rms ? 2 : 3;
+  // Of sums over all rows, of numbers that are small against what they are made of.
+  static constexpr double ulp_of_largest = 2048;
   static constexpr auto memory = reuses(1).with_workspace();
 
   static Specs infer(const Kernel& k) {

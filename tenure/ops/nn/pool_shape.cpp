@@ -16,9 +16,9 @@ void require_least(const char* op, const char* what, std::int64_t value, std::in
 }
 
 Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArguments& a) {
-  require_least(op, "stride", a.stride[i], a.kernel[i] == 0 ? 0 : 1);
+  require_least(op, a.kernel[i] == 0 ? "size" : "stride", a.stride[i], 1);
   if (a.kernel[i] == 0) {
-    if (in == 0 && a.stride[i] > 0) {
+    if (in == 0) {
       throw ShapeError(op,
                        fmt::format("spatial axis {} is empty: its windows have no elements", i));
     }

@@ -135,6 +135,42 @@ HWY_INLINE std::int64_t position(const Pooling& p, std::int64_t place, std::int6
          k * c.dilation;
 }
 
+/// dx = dy where the number is `place`, else 0.
+template <class T>
+HWY_INLINE void spread(const T* dy, const std::uint8_t* numbers, std::uint8_t place, T* dx,
+                       std::int64_t n) {
+  std::int64_t i = 0;
+  if constexpr (sizeof(T) == 4) {
+    const hn::ScalableTag<T> d;
+    const hn::RebindToSigned<decltype(d)> d32;
+    const hn::Rebind<std::uint8_t, decltype(d)> d8;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto own = hn::Set(d32, std::int32_t{place});
+    for (; i + lanes <= n; i += lanes) {
+      const auto here = hn::Eq(hn::PromoteTo(d32, hn::LoadU(d8, numbers + i)), own);
+      hn::StoreU(hn::IfThenElseZero(hn::RebindMask(d, here), hn::LoadU(d, dy + i)), d, dx + i);
+    }
+  }
+  for (; i < n; ++i) dx[i] = numbers[i] == place ? dy[i] : T{0};
+}
+
+/// The gradient of windows that do not overlap: every position gets its number once.
+template <class T>
+void disjoint_gradient(const Pooling& p, const void* dy, void* dx, const void* numbers,
+                       std::int64_t begin, std::int64_t end) {
+  for_each_window<T>(
+      p, begin, end,
+      [&](std::int64_t window, std::int64_t image, std::int64_t z, std::int64_t y, std::int64_t x)
+          HWY_ATTR {
+            for_each_place(p, z, y, x, [&](std::int64_t place, std::int64_t to) HWY_ATTR {
+              spread(static_cast<const T*>(dy) + window,
+                     static_cast<const std::uint8_t*>(numbers) + window,
+                     static_cast<std::uint8_t>(place),
+                     static_cast<T*>(dx) + image + to * p.channels, p.channels);
+            });
+          });
+}
+
 /// `gradient`: adds the windows' numbers to the image; else takes them from it.
 template <class T, bool gradient>
 void at_places(const Pooling& p, PoolCount, const void* from, void* to, void* numbers, bool wide,
@@ -142,7 +178,12 @@ void at_places(const Pooling& p, PoolCount, const void* from, void* to, void* nu
   const auto& [a, b, c] = p.axes;
   const std::int64_t image_size = a.in * b.in * c.in * p.channels;
   if (gradient) {
-    std::fill_n(static_cast<T*>(to) + begin * image_size, (end - begin) * image_size, T{0});
+    if (!p.covers()) {
+      std::fill_n(static_cast<T*>(to) + begin * image_size, (end - begin) * image_size, T{0});
+    }
+    if (p.is_disjoint() && !wide) {
+      return disjoint_gradient<T>(p, from, to, numbers, begin, end);
+    }
   }
   const std::int64_t most = p.places();
   for_each_window<T>(

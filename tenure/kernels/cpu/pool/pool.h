@@ -43,6 +43,20 @@ struct Pooling {
   std::int64_t batch = 0;
   std::int64_t channels = 0;
 
+  /// No position lies in two windows.
+  bool is_disjoint() const {
+    return std::all_of(axes.begin(), axes.end(), [](const Axis& a) {
+      return a.kernel == 0 ? a.in % std::max<std::int64_t>(a.out, 1) == 0
+                           : a.stride >= (a.kernel - 1) * a.dilation + 1;
+    });
+  }
+  /// They are disjoint, and every position lies in one.
+  bool covers() const {
+    return is_disjoint() && std::all_of(axes.begin(), axes.end(), [](const Axis& a) {
+             return a.kernel == 0 || (a.stride == a.kernel && a.dilation == 1 && a.padding == 0 &&
+                                      a.in == a.out * a.kernel);
+           });
+  }
   /// The most places of a window; they are numbered in row-major order.
   std::int64_t places() const { return axes[0].most() * axes[1].most() * axes[2].most(); }
 };
