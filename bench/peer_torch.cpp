@@ -7,6 +7,8 @@
 #include <torch/types.h>
 #include <torch/version.h>
 
+#include <array>
+#include <cmath>
 #include <map>
 #include <stdexcept>
 
@@ -31,6 +33,24 @@ Work unary(const Inputs& in, Tensor (*op)(const Tensor&)) {
 Work unary_out(const Inputs& in, Tensor& (*op)(Tensor&, const Tensor&)) {
   return in_inference_mode(
       [x = in[0], out = at::empty_like(in[0]), op]() mutable { use(op(out, x)); });
+}
+
+/// What torch::optim::Adam does in a step.
+void adam_step(Tensor& w, Tensor& m, Tensor& v, const Tensor& g) {
+  constexpr double kRate = 1e-3, kBeta1 = 0.9, kBeta2 = 0.999, kEpsilon = 1e-8;
+  constexpr int kStep = 10;
+  m.mul_(kBeta1).add_(g, 1 - kBeta1);
+  v.mul_(kBeta2).addcmul_(g, g, 1 - kBeta2);
+  const Tensor root = (v.sqrt() / std::sqrt(1 - std::pow(kBeta2, kStep))).add_(kEpsilon);
+  w.addcdiv_(m, root, -kRate / (1 - std::pow(kBeta1, kStep)));
+}
+
+/// The gradients of a convolution of x with w that `mask` asks for.
+Work conv_gradient(const Inputs& in, std::array<bool, 3> mask) {
+  return in_inference_mode([in, mask] {
+    use(at::convolution_backward(in[2], in[0], in[1], at::IntArrayRef{in[1].size(0)}, {1, 1},
+                                 {0, 0}, {1, 1}, false, {0, 0}, 1, mask));
+  });
 }
 
 Tensor chain_of_10(const Tensor& x) {
@@ -103,6 +123,43 @@ const std::map<std::string, Maker>& makers() {
        [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::sort(x)); }); }},
       {"cumsum",
        [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::cumsum(x, 0)); }); }},
+      {"conv2d",
+       [](const Inputs& in) {
+         return in_inference_mode([x = in[0], w = in[1]] { use(at::conv2d(x, w)); });
+       }},
+      {"conv2d_input_gradient",
+       [](const Inputs& in) {
+         return conv_gradient(in, {true, false, false});
+       }},
+      {"conv2d_weight_gradient",
+       [](const Inputs& in) {
+         return conv_gradient(in, {false, true, true});
+       }},
+      {"max_pool2d",
+       [](const Inputs& in) {
+         return in_inference_mode([x = in[0]] { use(at::max_pool2d_with_indices(x, {2, 2})); });
+       }},
+      {"layer_norm",
+       [](const Inputs& in) {
+         return in_inference_mode(
+             [in] { use(at::layer_norm(in[0], in[1].sizes(), in[1], in[2])); });
+       }},
+      {"layer_norm_gradient",
+       [](const Inputs& in) {
+         const auto made = at::native_layer_norm(in[0], in[1].sizes(), in[1], in[1], 1e-5);
+         return in_inference_mode([in, made] {
+           use(at::native_layer_norm_backward(in[0], in[0], in[1].sizes(), std::get<1>(made),
+                                              std::get<2>(made), in[1], in[1], {true, true, true}));
+         });
+       }},
+      {"adam",
+       [](const Inputs& in) {
+         return in_inference_mode([g = in[0], w = at::zeros_like(in[0]), m = at::zeros_like(in[0]),
+                                   v = at::zeros_like(in[0])]() mutable {
+           adam_step(w, m, v, g);
+           use(w);
+         });
+       }},
       {"matmul",
        [](const Inputs& in) {
          return in_inference_mode([a = in[0], b = in[1]] { use(at::matmul(a, b)); });

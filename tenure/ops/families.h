@@ -35,5 +35,10 @@ std::vector<const OpRecord*> reduction_ops();
 std::vector<const OpRecord*> statistics_ops();
 std::vector<const OpRecord*> axiswise_ops();
 std::vector<const OpRecord*> convolution_ops();
+std::vector<const OpRecord*> optimizer_ops();
+std::vector<const OpRecord*> pooling_ops();
+std::vector<const OpRecord*> row_norm_ops();
+std::vector<const OpRecord*> batch_norm_ops();
+std::vector<const OpRecord*> dropout_ops();
 
 }  // namespace tenure::ops

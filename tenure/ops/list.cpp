@@ -16,9 +16,10 @@ const std::vector<const OpRecord*>& all_ops() {
       for (const OpRecord& record : family->records()) list.push_back(&record);
     }
     for (const auto& family :
-         {view_ops(), slice_ops(), copy_ops(), joining_ops(), linalg_ops(), reduction_ops(),
-          statistics_ops(), axiswise_ops(), creation_ops(), random_ops(), selection_ops(),
-          index_ops(), arrange_ops(), sorting_ops(), convolution_ops()}) {
+         {view_ops(),      slice_ops(),      copy_ops(),     joining_ops(),    linalg_ops(),
+          reduction_ops(), statistics_ops(), axiswise_ops(), creation_ops(),   random_ops(),
+          selection_ops(), index_ops(),      arrange_ops(),  sorting_ops(),    convolution_ops(),
+          optimizer_ops(), pooling_ops(),    row_norm_ops(), batch_norm_ops(), dropout_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops()}) {

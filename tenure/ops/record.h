@@ -179,8 +179,8 @@ struct OpRecord {
   int outputs = 1;
   std::uint32_t dtypes = 0;    ///< bit i: input 0 may have type i
   double tolerance_ulp = 0.5;  ///< stated error bound, in units of the last place of the result
-  /// The bound is in units of the last place of the largest result, not of each: of sums whose
-  /// terms cancel.
+  /// The bound is in units of the last place of the largest number that goes in or comes out, not
+  /// of each result: of sums whose terms cancel.
   bool tolerance_of_largest = false;
   const ElementwiseRecord* elementwise = nullptr;
 

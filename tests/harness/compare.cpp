@@ -82,7 +82,7 @@ testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expecte
            << "shape " << got.shape() << ", expected " << expected.shape;
   }
   const std::vector<long double> values = values_of(got);
-  long double largest = 0;
+  long double largest = bound.at_least;
   for (const long double value : expected.values) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
@@ -125,6 +125,11 @@ void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs)
   for (std::size_t o = 0; o < got.size(); ++o) {
     Bound bound = bound_of(*c.op, got[o].dtype());
     bound.signs = signs;
+    for (const Input& input : c.inputs) {
+      for (const long double value : input.values) {
+        if (is_floating(input.dtype)) bound.at_least = std::max(bound.at_least, std::abs(value));
+      }
+    }
     EXPECT_TRUE(agrees(got[o], expected[o], bound)) << "output " << o;
   }
 }

@@ -11,7 +11,8 @@ namespace tenure::harness {
 /// What an output is held to.
 struct Bound {
   double ulp = 0.5;         ///< of the exact value in the result's type
-  bool of_largest = false;  ///< units are of the largest exact value among the results
+  bool of_largest = false;  ///< units are of the largest exact value, or of this if it is larger:
+  long double at_least = 0;
   bool signs = false;       ///< a zero has the exact value's sign
   bool lowest_bit = false;  ///< a bool is the lowest bit of the exact value, not whether it is 0
 };

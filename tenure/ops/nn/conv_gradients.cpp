@@ -40,7 +40,7 @@ struct ConvInputGradient {
       "convolution";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
-  static constexpr double ulp_of_largest = 64;
+  static constexpr double ulp_of_largest = 128;
 
   static Convolution convolution(const char* op, const Shape& dy, const Shape& weights,
                                  const Attributes& a) {

@@ -8,12 +8,16 @@
 
 #include <algorithm>
 
-#include "tenure/kernels/cpu/conv/tile-inl.h"
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::conv {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using tiles::HWY_NAMESPACE::Columns;
+using tiles::HWY_NAMESPACE::Sums;
+using tiles::HWY_NAMESPACE::TileShape;
 
 /// Bytes of packed weights that all positions of a band pass over before the next ones come.
 constexpr std::int64_t kWeightBytes = 384 << 10;

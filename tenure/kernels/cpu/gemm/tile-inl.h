@@ -1,9 +1,9 @@
-// What tiles of convolutions have in common, per instruction set.
-#if defined(TENURE_KERNELS_CPU_CONV_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TENURE_KERNELS_CPU_CONV_TILE_INL_H_
-#undef TENURE_KERNELS_CPU_CONV_TILE_INL_H_
+// Tiles: blocks of results whose sums are in registers, per instruction set.
+#if defined(TENURE_KERNELS_CPU_GEMM_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_GEMM_TILE_INL_H_
+#undef TENURE_KERNELS_CPU_GEMM_TILE_INL_H_
 #else
-#define TENURE_KERNELS_CPU_CONV_TILE_INL_H_
+#define TENURE_KERNELS_CPU_GEMM_TILE_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -20,7 +20,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::conv {
+namespace tenure::kernels::tiles {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -113,6 +113,6 @@ class Sums {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tenure::kernels::conv
+}  // namespace tenure::kernels::tiles
 HWY_AFTER_NAMESPACE();
 #endif

@@ -1,0 +1,177 @@
+#include "tenure/kernels/cpu/norm/norm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/norm/rows.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tenure/kernels/cpu/norm/parts.h"
+#include "tenure/kernels/cpu/norm/sum-inl.h"
+#include "tenure/kernels/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels::norm {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <class T>
+struct Statistics {
+  T mean;
+  T scale;  // 1 / the deviation
+};
+
+template <class T>
+HWY_INLINE Statistics<T> statistics_of(const Normalization& n, const T* x) {
+  const auto count = static_cast<T>(n.columns);
+  T mean = 0;
+  if (!n.rms) {
+    mean = sum_over(
+               n.columns, [x](auto d, std::int64_t i) HWY_ATTR { return load(d, x + i); },
+               TypeOf<T>()) /
+           count;
+  }
+  const T squares = sum_over(
+      n.columns,
+      [x, mean](auto d, std::int64_t i) HWY_ATTR {
+        const auto deviation = hn::Sub(load(d, x + i), hn::Set(d, mean));
+        return hn::Mul(deviation, deviation);
+      },
+      TypeOf<T>());
+  return {mean, T{1} / std::sqrt(squares / count + static_cast<T>(n.epsilon))};
+}
+
+template <class T>
+void rows(const Normalization& n, const void* px, const void* pw, const void* pb, void* py,
+          std::int64_t begin, std::int64_t end) {
+  const auto* const w = static_cast<const T*>(pw);
+  const auto* const b = static_cast<const T*>(pb);
+  for (std::int64_t r = begin; r < end; ++r) {
+    const T* const x = static_cast<const T*>(px) + r * n.columns;
+    T* const y = static_cast<T*>(py) + r * n.columns;
+    const Statistics<T> s = statistics_of(n, x);
+    for_vectors<T>(n.columns, [&](auto d, std::int64_t i) HWY_ATTR {
+      auto v = hn::Mul(hn::Sub(load(d, x + i), hn::Set(d, s.mean)), hn::Set(d, s.scale));
+      if (w != nullptr) v = hn::Mul(v, load(d, w + i));
+      if (b != nullptr) v = hn::Add(v, load(d, b + i));
+      store(v, d, y + i);
+    });
+  }
+}
+
+template <class T>
+void rows_gradient(const Normalization& n, const void* pdy, const void* px, const void* pw,
+                   void* pdx, T* dw, T* db, std::int64_t begin, std::int64_t end) {
+  const auto* const w = static_cast<const T*>(pw);
+  const auto count = static_cast<T>(n.columns);
+  for (std::int64_t r = begin; r < end; ++r) {
+    const T* const x = static_cast<const T*>(px) + r * n.columns;
+    const T* const dy = static_cast<const T*>(pdy) + r * n.columns;
+    T* const dx = static_cast<T*>(pdx) + r * n.columns;
+    const Statistics<T> s = statistics_of(n, x);
+    const auto normal = [&](auto d, std::int64_t i) HWY_ATTR {
+      return hn::Mul(hn::Sub(load(d, x + i), hn::Set(d, s.mean)), hn::Set(d, s.scale));
+    };
+    const auto weighted = [&](auto d, std::int64_t i) HWY_ATTR {
+      return w == nullptr ? load(d, dy + i) : hn::Mul(load(d, dy + i), load(d, w + i));
+    };
+    const T along =
+        sum_over(
+            n.columns,
+            [&](auto d, std::int64_t i) HWY_ATTR { return hn::Mul(weighted(d, i), normal(d, i)); },
+            TypeOf<T>()) /
+        count;
+    const T mean = n.rms ? T{0} : sum_over(n.columns, weighted, TypeOf<T>()) / count;
+    for_vectors<T>(n.columns, [&](auto d, std::int64_t i) HWY_ATTR {
+      const auto x_hat = normal(d, i);
+      const auto g = load(d, dy + i);
+      if (dw != nullptr) store(hn::MulAdd(g, x_hat, load(d, dw + i)), d, dw + i);
+      if (db != nullptr) store(hn::Add(g, load(d, db + i)), d, db + i);
+      auto v = hn::Sub(weighted(d, i), hn::Set(d, mean));
+      v = hn::NegMulAdd(x_hat, hn::Set(d, along), v);
+      store(hn::Mul(v, hn::Set(d, s.scale)), d, dx + i);
+    });
+  }
+}
+
+template <class T>
+void all_rows_gradient(const Normalization& n, const void* dy, const void* x, const void* w,
+                       void* dx, T* dw, T* db, T* room) {
+  const std::int64_t part = rows_per_part(n.rows);
+  const std::int64_t parts = parts_of(n.rows);
+  const bool sums = dw != nullptr || db != nullptr;
+  if (sums) std::fill_n(room, 2 * parts * n.columns, T{0});
+  parallel_for(parts, grain_of(part * n.columns), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) {
+      T* const own = room + 2 * p * n.columns;
+      rows_gradient<T>(n, dy, x, w, dx, dw == nullptr ? nullptr : own,
+                       db == nullptr ? nullptr : own + n.columns, p * part,
+                       std::min(n.rows, (p + 1) * part));
+    }
+  });
+  for (T* const to : {dw, db}) {
+    if (to == nullptr) continue;
+    std::fill_n(to, n.columns, T{0});
+    for (std::int64_t p = 0; p < parts; ++p) {
+      const T* const from = room + (2 * p + (to == db ? 1 : 0)) * n.columns;
+      for (std::int64_t i = 0; i < n.columns; ++i) to[i] += from[i];
+    }
+  }
+}
+
+void run_rows(const Normalization& n, DType dtype, const void* x, const void* w, const void* b,
+              void* y, std::int64_t begin, std::int64_t end) {
+  if (dtype == DType::float32) return rows<float>(n, x, w, b, y, begin, end);
+  rows<double>(n, x, w, b, y, begin, end);
+}
+
+void run_rows_gradient(const Normalization& n, DType dtype, const void* dy, const void* x,
+                       const void* w, void* dx, void* dw, void* db, std::byte* room) {
+  if (dtype == DType::float32) {
+    return all_rows_gradient(n, dy, x, w, dx, static_cast<float*>(dw), static_cast<float*>(db),
+                             reinterpret_cast<float*>(room));
+  }
+  all_rows_gradient(n, dy, x, w, dx, static_cast<double*>(dw), static_cast<double*>(db),
+                    reinterpret_cast<double*>(room));
+}
+
+}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels::norm
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels {
+namespace norm {
+namespace {
+HWY_EXPORT(run_rows);
+HWY_EXPORT(run_rows_gradient);
+}  // namespace
+}  // namespace norm
+
+void normalize_rows(const Normalization& n, DType dtype, const void* x, const void* weight,
+                    const void* bias, void* y) {
+  using namespace norm;
+  const auto part = HWY_DYNAMIC_DISPATCH(run_rows);
+  parallel_for(n.rows, grain_of(n.columns), [&](std::int64_t begin, std::int64_t end) {
+    part(n, dtype, x, weight, bias, y, begin, end);
+  });
+}
+
+void normalize_rows_gradient(const Normalization& n, DType dtype, const void* dy, const void* x,
+                             const void* weight, void* dx, void* dweight, void* dbias,
+                             std::span<std::byte> workspace) {
+  using namespace norm;
+  HWY_DYNAMIC_DISPATCH(run_rows_gradient)
+  (n, dtype, dy, x, weight, dx, dweight, dbias, workspace.data());
+}
+
+std::size_t normalize_rows_gradient_workspace(const Normalization& n, DType dtype) {
+  return static_cast<std::size_t>(2 * norm::parts_of(n.rows) * n.columns) * size_of(dtype);
+}
+
+}  // namespace tenure::kernels
+#endif

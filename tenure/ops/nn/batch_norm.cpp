@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include "tenure/kernels/cpu/move/dense.h"
+#include "tenure/kernels/cpu/norm/norm.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/nn/norm.h"
+#include "tenure/ops/nn/norm_reference.h"
+#include "tenure/ops/nn/types.h"
+#include "tenure/ops/operators.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::ops {
+namespace {
+
+using kernels::compute_type;
+using kernels::Normalization;
+using kernels::Staging;
+
+/// Normalization over all dimensions but the last; attribute: epsilon.
+struct ColumnNorm {
+  static constexpr auto family = "normalization";
+  static constexpr auto types = kFloatTypes;
+  static constexpr auto memory = reuses(1).with_workspace();
+  static constexpr int outputs = 3;
+  static constexpr double ulp_of_largest = 64;
+
+  static void check(const Kernel& k, const Shape& x, std::size_t first_weight) {
+    require_same_type(k);
+    if (x.size() < 2) {
+      throw ShapeError(k.op,
+                       fmt::format("a batch has two dimensions or more, not {}", to_string(x)),
+                       {x.to_vector()});
+    }
+    for (std::size_t i = first_weight; i < k.in.size(); ++i) {
+      if (k.in[i].shape == Shape{x.back()}) continue;
+      throw ShapeError(k.op,
+                       fmt::format("weight and bias of {} channels have shape {}, not {}", x.back(),
+                                   to_string(Shape{x.back()}), to_string(k.in[i].shape)),
+                       {x.to_vector(), k.in[i].shape.to_vector()});
+    }
+  }
+  static Normalization normalization(const Shape& x, const Attributes& a) {
+    return {.rows = x.back() == 0 ? 0 : count(x) / x.back(),
+            .columns = x.back(),
+            .epsilon = a.number(0)};
+  }
+  static Axes axes(const Shape& x) {
+    Axes axes;
+    for (int i = 0; i + 1 < x.size(); ++i) axes.push_back(i);
+    return axes;
+  }
+  static Specs specs(const View& x) {
+    return {{x.dtype, x.shape}, {x.dtype, {x.shape.back()}}, {x.dtype, {x.shape.back()}}};
+  }
+  static std::size_t workspace(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type);
+    for (const View& in : k.in) staging.read(in);
+    for (const View& out : k.out) staging.write(out);
+    return staging.bytes() +
+           kernels::normalize_columns_workspace(normalization(k.in[0].shape, k.attributes), type);
+  }
+  static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
+  /// With x, or dy and x, and then weights.
+  static std::vector<Sample> make_samples(bool gradient) {
+    std::vector<Sample> samples;
+    for (const Shape& x : {Shape{4, 5, 6, 7}, Shape{130, 33}, Shape{9, 1}, Shape{3, 0}}) {
+      Sample s{.attributes = Attributes(0.125)};
+      if (gradient) s.inputs.push_back({.shape = x, .low = -0.5});
+      s.inputs.push_back({.shape = x});
+      while (s.inputs.size() < 3) s.inputs.push_back({.shape = {x.back()}, .low = 0.5});
+      samples.push_back(std::move(s));
+    }
+    return samples;
+  }
+};
+
+struct BatchNormGradient : ColumnNorm {
+  static constexpr auto name = "batch_norm_gradient";
+  static constexpr auto signature = "batch_norm_gradient(dy, x, weight, epsilon)";
+  static constexpr auto doc = "the gradients of batch_norm by its input, its weight and its bias";
+  // Of sums over all rows, of numbers that are small against what they are made of.
+  static constexpr double ulp_of_largest = 2048;
+
+  static Specs infer(const Kernel& k) {
+    check(k, k.in[1].shape, 2);
+    if (k.in[0].shape != k.in[1].shape) {
+      throw ShapeError(k.op, "a gradient has the shape of what it is of",
+                       {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
+    }
+    return specs(k.in[0]);
+  }
+  static void run(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type, k.workspace);
+    const View dy = staging.read(k.in[0]);
+    const View x = staging.read(k.in[1]);
+    const View weight = staging.read(k.in[2]);
+    const View dx = staging.write(k.out[0]);
+    const View dweight = staging.write(k.out[1]);
+    const View dbias = staging.write(k.out[2]);
+    kernels::normalize_columns_gradient(normalization(k.in[0].shape, k.attributes), type, dy.data,
+                                        x.data, weight.data, dx.data, dweight.data, dbias.data,
+                                        staging.rest());
+    staging.finish(dx, k.out[0]);
+    staging.finish(dweight, k.out[1]);
+    staging.finish(dbias, k.out[2]);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    return norm_gradient_reference(in, axes(in[1].shape), 1, false, a.number(0));
+  }
+  static std::vector<Sample> samples() { return make_samples(true); }
+  static void run_gradient(Backward& b) {
+    norm_gradient_rule(b, axes(b.specs[1].shape), false, b.attributes.number(0));
+  }
+  static constexpr GradientRule gradient{
+      .needs = {{{.inputs = 6}, {.inputs = 7}, {.inputs = 3}, {}}}, .run = run_gradient};
+};
+
+struct BatchNormOp : ColumnNorm {
+  static constexpr auto name = "batch_norm";
+  static constexpr auto signature = "batch_norm(x, weight, bias, epsilon = 1e-5)";
+  static constexpr auto doc =
+      "each channel with mean 0 and variance 1 over the batch, times weight plus bias; also mean "
+      "and variance";
+
+  static Specs infer(const Kernel& k) {
+    check(k, k.in[0].shape, 1);
+    const Shape& x = k.in[0].shape;
+    if (x.back() > 0 && count(x) == 0) {
+      throw ShapeError(k.op, fmt::format("a batch {} without elements has no mean", to_string(x)),
+                       {x.to_vector()});
+    }
+    return specs(k.in[0]);
+  }
+  static void run(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type, k.workspace);
+    const View x = staging.read(k.in[0]);
+    const View weight = staging.read(k.in[1]);
+    const View bias = staging.read(k.in[2]);
+    const View y = staging.write(k.out[0]);
+    const View mean = staging.write(k.out[1]);
+    const View variance = staging.write(k.out[2]);
+    kernels::normalize_columns(normalization(k.in[0].shape, k.attributes), type, x.data,
+                               weight.data, bias.data, y.data, mean.data, variance.data,
+                               staging.rest());
+    staging.finish(y, k.out[0]);
+    staging.finish(mean, k.out[1]);
+    staging.finish(variance, k.out[2]);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const NormReference norm = norm_reference(in, axes(in[0].shape), false, a.number(0));
+    const Shape channels{in[0].shape.back()};
+    const auto of_channel = [&](const Reference& all) {
+      return make_reference(
+          channels, [&](const Dims& i) { return all.values[static_cast<std::size_t>(i[0])]; });
+    };
+    return {norm.y, of_channel(norm.mean), of_channel(norm.variance)};
+  }
+  static std::vector<Sample> samples() { return make_samples(false); }
+  static void run_gradient(Backward& b) {
+    const auto accumulate = [&](Tensor&& term) {
+      b.results[0] =
+          b.results[0].defined() ? add(std::move(b.results[0]), std::move(term)) : std::move(term);
+    };
+    const std::int64_t channels = b.specs[0].shape.back();
+    const double rows = channels == 0 ? 1 : static_cast<double>(count(b.specs[0].shape) / channels);
+    const Tensor x = b.inputs[0];
+    if (b.gradients[0].defined()) {
+      std::vector<Tensor> results = run_many_now(
+          record<BatchNormGradient>(),
+          std::array{Operand(std::move(b.gradients[0]), b.site), b.input(0), b.input(1)},
+          b.attributes, b.site);
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (b.wants(i)) b.results[i] = std::move(results[i]);
+      }
+    }
+    if (!b.wants(0)) return;
+    if (b.gradients[1].defined()) {
+      accumulate(contiguous(broadcast_to(b.gradients[1] / rows, b.specs[0].shape)));
+    }
+    if (b.gradients[2].defined()) {
+      accumulate((x - Tensor(b.outputs[1])) * (b.gradients[2] * (2 / rows)));
+    }
+  }
+  static constexpr GradientRule gradient{
+      .needs = {{{.inputs = 3, .outputs = 2}, {.inputs = 3}, {.inputs = 3}, {}}},
+      .run = run_gradient};
+};
+
+}  // namespace
+
+const OpRecord& batch_norm_record() { return record<BatchNormOp>(); }
+
+std::vector<const OpRecord*> batch_norm_ops() {
+  return {&record<BatchNormOp>(), &record<BatchNormGradient>()};
+}
+
+}  // namespace tenure::ops

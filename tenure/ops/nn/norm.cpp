@@ -1,0 +1,200 @@
+#include "tenure/ops/nn/norm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tenure/kernels/cpu/move/dense.h"
+#include "tenure/kernels/cpu/norm/norm.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/nn/norm_reference.h"
+#include "tenure/ops/nn/types.h"
+
+namespace tenure::ops {
+namespace {
+
+using kernels::compute_type;
+using kernels::Normalization;
+using kernels::Staging;
+
+/// Normalization of the last dimensions; attributes: how many, and epsilon.
+struct RowNorm {
+  static constexpr auto family = "normalization";
+  static constexpr auto types = kFloatTypes;
+  static constexpr double ulp_of_largest = 64;
+
+  static Shape normalized(const char* op, const Shape& x, const Attributes& a) {
+    const std::int64_t dims = a.integer(0);
+    if (dims < 1 || dims > x.size()) {
+      throw ShapeError(op,
+                       fmt::format("{} dimensions cannot be normalized of {}", dims, to_string(x)),
+                       {x.to_vector()});
+    }
+    Shape shape;
+    for (int i = x.size() - static_cast<int>(dims); i < x.size(); ++i) shape.push_back(x[i]);
+    return shape;
+  }
+  static void check(const Kernel& k, const Shape& x, std::size_t first_weight) {
+    require_same_type(k);
+    const Shape shape = normalized(k.op, x, k.attributes);
+    for (std::size_t i = first_weight; i < k.in.size(); ++i) {
+      if (k.in[i].shape == shape) continue;
+      throw ShapeError(k.op,
+                       fmt::format("weight and bias have the shape {} of what is normalized, not "
+                                   "{}",
+                                   to_string(shape), to_string(k.in[i].shape)),
+                       {x.to_vector(), k.in[i].shape.to_vector()});
+    }
+  }
+  static Normalization normalization(const Shape& x, const Attributes& a, bool rms) {
+    const std::int64_t columns = count(normalized("norm", x, a));
+    return {.rows = columns == 0 ? 0 : count(x) / columns,
+            .columns = columns,
+            .epsilon = a.number(1),
+            .rms = rms};
+  }
+  static Axes axes(const Shape& x, const Attributes& a) {
+    Axes axes;
+    for (int i = x.size() - static_cast<int>(a.integer(0)); i < x.size(); ++i) axes.push_back(i);
+    return axes;
+  }
+};
+
+template <bool rms>
+struct RowNormForward : RowNorm {
+  static constexpr auto memory = reuses(1).with_workspace();
+
+  static Specs infer(const Kernel& k) {
+    check(k, k.in[0].shape, 1);
+    return {{k.in[0].dtype, k.in[0].shape}};
+  }
+  static std::size_t workspace(const Kernel& k) {
+    Staging staging(compute_type(k.in[0].dtype));
+    for (const View& in : k.in) staging.read(in);
+    staging.write(k.out[0]);
+    return staging.bytes();
+  }
+  static void run(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type, k.workspace);
+    const View x = staging.read(k.in[0]);
+    const void* const weight = k.in.size() > 1 ? staging.read(k.in[1]).data : nullptr;
+    const void* const bias = k.in.size() > 2 ? staging.read(k.in[2]).data : nullptr;
+    const View y = staging.write(k.out[0]);
+    kernels::normalize_rows(normalization(k.in[0].shape, k.attributes, rms), type, x.data, weight,
+                            bias, y.data);
+    staging.finish(y, k.out[0]);
+  }
+  static double flops(const Kernel& k) { return 8.0 * static_cast<double>(k.in[0].count()); }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    return {norm_reference(in, axes(in[0].shape, a), rms, a.number(1)).y};
+  }
+  static std::vector<Sample> samples() { return norm_samples(rms ? 2 : 3, false); }
+};
+
+template <bool rms>
+struct RowNormGradient : RowNorm {
+  static constexpr int outputs = rms ? 2 : 3;
+  // Of sums over all rows, of numbers that are small against what they are made of.
+  static constexpr double ulp_of_largest = 2048;
+  static constexpr auto memory = reuses(1).with_workspace();
+
+  static Specs infer(const Kernel& k) {
+    check(k, k.in[1].shape, 2);
+    if (k.in[0].shape != k.in[1].shape) {
+      throw ShapeError(k.op, "a gradient has the shape of what it is of",
+                       {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
+    }
+    const Spec by_weight{k.in[0].dtype, normalized(k.op, k.in[1].shape, k.attributes)};
+    if constexpr (rms) return {{k.in[0].dtype, k.in[0].shape}, by_weight};
+    return {{k.in[0].dtype, k.in[0].shape}, by_weight, by_weight};
+  }
+  static std::size_t workspace(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type);
+    for (const View& in : k.in) staging.read(in);
+    for (const View& out : k.out) staging.write(out);
+    return staging.bytes() + kernels::normalize_rows_gradient_workspace(
+                                 normalization(k.in[1].shape, k.attributes, rms), type);
+  }
+  static void run(const Kernel& k) {
+    const DType type = compute_type(k.in[0].dtype);
+    Staging staging(type, k.workspace);
+    const View dy = staging.read(k.in[0]);
+    const View x = staging.read(k.in[1]);
+    const void* const weight = k.in.size() > 2 ? staging.read(k.in[2]).data : nullptr;
+    const View dx = staging.write(k.out[0]);
+    const View dweight = staging.write(k.out[1]);
+    const View dbias = rms ? View{} : staging.write(k.out[outputs - 1]);
+    kernels::normalize_rows_gradient(normalization(k.in[1].shape, k.attributes, rms), type, dy.data,
+                                     x.data, weight, dx.data, dweight.data, dbias.data,
+                                     staging.rest());
+    staging.finish(dx, k.out[0]);
+    staging.finish(dweight, k.out[1]);
+    if constexpr (!rms) staging.finish(dbias, k.out[2]);
+  }
+  static double flops(const Kernel& k) { return 16.0 * static_cast<double>(k.in[0].count()); }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    return norm_gradient_reference(in, axes(in[1].shape, a), static_cast<int>(a.integer(0)), rms,
+                                   a.number(1));
+  }
+  static std::vector<Sample> samples() { return norm_samples(3, true); }
+  static void run_gradient(Backward& b) {
+    norm_gradient_rule(b, axes(b.specs[1].shape, b.attributes), rms, b.attributes.number(1));
+  }
+  static constexpr GradientRule gradient{
+      .needs = {{{.inputs = 6}, {.inputs = 7}, {.inputs = 3}, {}}}, .run = run_gradient};
+};
+
+struct LayerNormGradient : RowNormGradient<false> {
+  static constexpr auto name = "layer_norm_gradient";
+  static constexpr auto signature = "layer_norm_gradient(dy, x, weight, dims, epsilon)";
+  static constexpr auto doc = "the gradients of layer_norm by its input, its weight and its bias";
+};
+
+struct RmsNormGradient : RowNormGradient<true> {
+  static constexpr auto name = "rms_norm_gradient";
+  static constexpr auto signature = "rms_norm_gradient(dy, x, weight, dims, epsilon)";
+  static constexpr auto doc = "the gradients of rms_norm by its input and its weight";
+};
+
+/// The rule of a forward op whose gradient op is Op.
+template <class Op>
+void run_norm_gradient(Backward& b) {
+  std::vector<Operand> operands{{std::move(b.gradients[0]), b.site}, b.input(0)};
+  if (b.specs.size() > 1) operands.push_back(b.input(1));
+  std::vector<Tensor> results = run_many_now(record<Op>(), operands, b.attributes, b.site);
+  for (std::size_t i = 0; i < b.specs.size(); ++i) {
+    if (b.wants(i)) b.results[i] = std::move(results[i]);
+  }
+}
+
+struct LayerNorm : RowNormForward<false> {
+  static constexpr auto name = "layer_norm";
+  static constexpr auto signature = "layer_norm(x, weight, bias, dims = 1, epsilon = 1e-5)";
+  static constexpr auto doc =
+      "the last dimensions with mean 0 and variance 1, times weight plus bias";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}, {.inputs = 3}}},
+                                         .run = run_norm_gradient<LayerNormGradient>};
+};
+
+struct RmsNorm : RowNormForward<true> {
+  static constexpr auto name = "rms_norm";
+  static constexpr auto signature = "rms_norm(x, weight, dims = 1, epsilon = 1e-5)";
+  static constexpr auto doc = "the last dimensions with a mean square of 1, times weight";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+                                         .run = run_norm_gradient<RmsNormGradient>};
+};
+
+}  // namespace
+
+const OpRecord& layer_norm_record() { return record<LayerNorm>(); }
+const OpRecord& rms_norm_record() { return record<RmsNorm>(); }
+
+std::vector<const OpRecord*> row_norm_ops() {
+  return {&record<LayerNorm>(), &record<LayerNormGradient>(), &record<RmsNorm>(),
+          &record<RmsNormGradient>()};
+}
+
+}  // namespace tenure::ops

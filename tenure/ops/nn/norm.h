@@ -1,0 +1,17 @@
+#pragma once
+
+#include <vector>
+
+#include "tenure/ops/gradient.h"
+
+namespace tenure::ops {
+
+const OpRecord& layer_norm_record();
+const OpRecord& rms_norm_record();
+const OpRecord& batch_norm_record();
+
+/// How a gradient op of normalization, f(dy, x, weight or nothing) -> (dx, dweight, dbias or
+/// nothing), is differentiated: `axes` were normalized together.
+void norm_gradient_rule(Backward& b, const Axes& axes, bool rms, double epsilon);
+
+}  // namespace tenure::ops

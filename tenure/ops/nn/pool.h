@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tenure/ops/record.h"
+
+namespace tenure::ops {
+
+const OpRecord& max_pool_record();
+const OpRecord& average_pool_record();
+
+}  // namespace tenure::ops

@@ -1,0 +1,81 @@
+#include "tenure/ops/nn/pool_shape.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tenure::ops {
+namespace {
+
+using kernels::Pooling;
+
+void require_least(const char* op, const char* what, std::int64_t value, std::int64_t least) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 30;
+  if (value >= least && value <= kLimit) return;
+  throw ValueError(fmt::format("{}: a {} of {} is not in [{}, 2^30]", op, what, value, least));
+}
+
+Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArguments& a) {
+  require_least(op, a.kernel[i] == 0 ? "size" : "stride", a.stride[i], 1);
+  if (a.kernel[i] == 0) {
+    if (in == 0) {
+      throw ShapeError(op,
+                       fmt::format("spatial axis {} is empty: its windows have no elements", i));
+    }
+    return {.in = in, .out = a.stride[i], .kernel = 0};
+  }
+  require_least(op, "kernel size", a.kernel[i], 1);
+  require_least(op, "padding", a.low[i], 0);
+  require_least(op, "padding", a.high[i], 0);
+  require_least(op, "dilation", a.dilation[i], 1);
+  const std::int64_t span = (a.kernel[i] - 1) * a.dilation[i] + 1;
+  if (2 * std::max(a.low[i], a.high[i]) > span) {
+    throw ValueError(fmt::format("{}: a padding of {} is more than half of a window of {}", op,
+                                 std::max(a.low[i], a.high[i]), span));
+  }
+  const std::int64_t padded = in + a.low[i] + a.high[i];
+  if (padded < span) {
+    throw ShapeError(op, fmt::format("along spatial axis {} a window spans {} positions, and the "
+                                     "input has {} with its padding",
+                                     i, span, padded));
+  }
+  const Pooling::Axis axis{.in = in,
+                           .out = (padded - span) / a.stride[i] + 1,
+                           .kernel = a.kernel[i],
+                           .stride = a.stride[i],
+                           .padding = a.low[i],
+                           .dilation = a.dilation[i]};
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    if (axis.begin(o) < axis.end(o)) continue;
+    throw ShapeError(op, fmt::format("along spatial axis {} window {} lies in the padding", i, o));
+  }
+  return axis;
+}
+
+}  // namespace
+
+Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& a) {
+  const int axes = x.size() - 2;
+  if (axes < 1 || axes > 3) {
+    throw ShapeError(op,
+                     fmt::format("images are [batch, one to three spatial axes, channels], not {}",
+                                 to_string(x)),
+                     {x.to_vector()});
+  }
+  Pooling p{.batch = x[0], .channels = x.back()};
+  for (int i = 0; i < axes; ++i) {
+    p.axes[static_cast<std::size_t>(3 - axes + i)] = axis_of(op, x[1 + i], i, a);
+  }
+  return p;
+}
+
+Shape pooled_shape(const Pooling& p, int axes) {
+  Shape shape{p.batch};
+  for (int i = 0; i < axes; ++i) {
+    shape.push_back(p.axes[static_cast<std::size_t>(3 - axes + i)].out);
+  }
+  shape.push_back(p.channels);
+  return shape;
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tenure/kernels/cpu/pool/pool.h"
+#include "tenure/ops/record.h"
+
+// Shapes and arguments of pooling, checked.
+
+namespace tenure::ops {
+
+/// The attributes that all pooling begins with. Adaptive pooling has kernels of size 0, and the
+/// sizes of its result as strides.
+struct PoolArguments {
+  Dims kernel;
+  Dims stride;
+  Dims low;
+  Dims high;
+  Dims dilation;
+
+  /// Of max pooling.
+  static PoolArguments of(const Attributes& a) {
+    return {a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4)};
+  }
+  /// Of average pooling, which has no dilation.
+  static PoolArguments undilated(const Attributes& a) {
+    return {a.dims(0), a.dims(1), a.dims(2), a.dims(3), Dims::filled(a.dims(0).size(), 1)};
+  }
+};
+
+/// Throws ShapeError or ValueError in the name of `op`.
+kernels::Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& arguments);
+Shape pooled_shape(const kernels::Pooling& p, int axes);
+/// What numbers the places of a window.
+inline DType place_type(const kernels::Pooling& p) {
+  return p.places() <= 256 ? DType::uint8 : DType::int32;
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,211 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tenure/kernels/parallel.h"
+#include "tenure/memory/region.h"
+#include "tenure/ops/conv_ops.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/layer_ops.h"
+#include "tenure/ops/norm_ops.h"
+#include "tenure/ops/optimizer_ops.h"
+#include "tenure/ops/pool_ops.h"
+#include "tenure/ops/random_ops.h"
+#include "tenure/ops/reduce_ops.h"
+#include "tenure/ops/shape_ops.h"
+#include "tests/support/expect.h"
+
+// What the ops of networks promise beyond their records: options, layouts, errors.
+
+namespace tenure {
+namespace {
+
+using test::expect_elements;
+using test::expect_throws;
+
+void expect_close(const Tensor& a, const Tensor& b, double tolerance) {
+  ASSERT_EQ(a.shape(), b.shape());
+  EXPECT_LE(max(abs(sub(a, b))).item<float>(), tolerance);
+}
+
+TEST(Convolution, OfAKnownImage) {
+  const Tensor x = reshape(arange(9.0), {1, 3, 3, 1});
+  const Tensor w = reshape(tensor({1.0F, 2.0F, 3.0F, 4.0F}), {2, 2, 1, 1});
+  expect_elements<float>(conv2d(x, w), {1, 2, 2, 1}, {27, 37, 57, 67});
+  expect_elements<float>(conv2d(x, w, tensor({-40.0F}), {.relu = true}), {1, 2, 2, 1},
+                         {0, 0, 17, 27});
+  expect_elements<float>(conv2d(x, w, {.stride = 2, .padding = 1}), {1, 2, 2, 1}, {0, 11, 30, 67});
+}
+
+TEST(Convolution, PaddingForTheSameSize) {
+  const Tensor w = normal({3, 4, 2, 5});
+  EXPECT_EQ(conv2d(normal({1, 7, 9, 2}), w, {.padding = Padding::same()}).shape(),
+            (Shape{1, 7, 9, 5}));
+  EXPECT_EQ(conv2d(normal({1, 7, 9, 2}), w, {.stride = 2, .padding = Padding::same()}).shape(),
+            (Shape{1, 4, 5, 5}));
+}
+
+TEST(Convolution, ChannelsFirstIsAView) {
+  const Tensor x = normal({2, 3, 8, 7});
+  const Tensor w = normal({5, 3, 3, 2});
+  const Tensor bias = normal({5});
+  const Tensor y = conv2d(x, w, bias, {.stride = {2, 1}, .channels = Channels::first});
+  const Tensor z =
+      conv2d(permute(x, {0, 2, 3, 1}), permute(w, {2, 3, 1, 0}), bias, {.stride = {2, 1}});
+  expect_close(permute(y, {0, 2, 3, 1}), z, 0);
+  EXPECT_EQ(permute(y, {0, 2, 3, 1}).is_contiguous(), true);
+}
+
+TEST(Convolution, ManyThreadsMakeTheSameNumbers) {
+  const Tensor x = normal({3, 13, 11, 6});
+  const Tensor w = normal({3, 3, 6, 40});
+  const int threads = num_threads();
+  set_num_threads(1);
+  const Tensor one = conv2d(x, w, {.padding = 1});
+  set_num_threads(3);
+  const Tensor three = conv2d(x, w, {.padding = 1});
+  set_num_threads(threads);
+  expect_close(one, three, 0);
+}
+
+TEST(Convolution, TransposedIsTheTranspose) {
+  // <conv(x), y> == <x, conv_transpose(y)>
+  const Tensor x = normal({2, 9, 3});
+  const Tensor w = normal({4, 3, 5});
+  const Tensor y = conv1d(x, w, {.stride = 2, .padding = 1});
+  const Tensor back = conv_transpose1d(y, w, {.stride = 2, .padding = 1, .output_padding = 1});
+  ASSERT_EQ(back.shape(), x.shape());
+  const float left = sum(square(y)).item<float>();
+  EXPECT_NEAR(sum(mul(x, back)).item<float>(), left, 1e-4F * left);
+}
+
+TEST(Convolution, RejectsWhatDoesNotFit) {
+  const Tensor x = ones({1, 5, 5, 4});
+  const Tensor w = ones({3, 3, 4, 8});
+  expect_throws<ShapeError>(
+      [&] {
+        conv2d(x, ones({3, 3, 3, 8}));
+      },
+      {"conv2d", "weights [3, 3, 3, 8] are for 3 channels", "have 4"});
+  expect_throws<ShapeError>([&] { conv2d(x, w, {.groups = 3}); }, {"3 groups do not divide 4"});
+  expect_throws<ShapeError>([&] { conv2d(x, w, {.dilation = 3}); },
+                            {"the kernel spans 7 positions", "has 5"});
+  expect_throws<ShapeError>([&] { conv2d(x, w, ones({4})); }, {"a bias for 8 output channels"});
+  expect_throws<ShapeError>([&] { conv1d(x, w); }, {"conv1d", "images have 3 dimensions"});
+  expect_throws<ValueError>([&] { conv2d(x, w, {.stride = 0}); }, {"stride is at least 1"});
+  expect_throws<ValueError>([&] { conv2d(x, w, {.stride = {1, 1, 1}}); }, {"one for each of 2"});
+  expect_throws<ValueError>([&] { conv2d(x, w, {.padding = -1}); }, {"padding is at least 0"});
+  expect_throws<DTypeError>([&] { conv2d(x, cast(w, DType::float64)); }, {"one type"});
+  expect_throws<ValueError>([&] { conv_transpose2d(x, w, {.output_padding = 1}); },
+                            {"output padding of 1 is not below the stride 1"});
+}
+
+TEST(Pooling, OfAKnownImage) {
+  const Tensor x = reshape(arange(16.0), {1, 4, 4, 1});
+  expect_elements<float>(max_pool2d(x, 2), {1, 2, 2, 1}, {5, 7, 13, 15});
+  expect_elements<float>(avg_pool2d(x, 2), {1, 2, 2, 1}, {2.5, 4.5, 10.5, 12.5});
+  expect_elements<float>(avg_pool2d(x, 2, {.padding = 1, .count_padding = true}), {1, 3, 3, 1},
+                         {0, 0.75, 0.75, 3, 7.5, 4.5, 3, 6.75, 3.75});
+  expect_elements<float>(adaptive_avg_pool2d(x, 1), {1, 1, 1, 1}, {7.5});
+  expect_elements<float>(adaptive_max_pool1d(reshape(x, {1, 16, 1}), 3), {1, 3, 1}, {5, 10, 15});
+  expect_elements<float>(
+      max_pool2d(permute(x, {0, 3, 1, 2}), {1, 4}, {.channels = Channels::first}), {1, 1, 4, 1},
+      {3, 7, 11, 15});
+}
+
+TEST(Pooling, NanWins) {
+  const float nan = std::nanf("");
+  expect_elements<float>(max_pool1d(reshape(tensor({1.0F, nan, 3.0F, 4.0F}), {1, 4, 1}), 2),
+                         {1, 2, 1}, {nan, 4});
+}
+
+TEST(Pooling, RejectsWhatDoesNotFit) {
+  const Tensor x = ones({1, 4, 4, 2});
+  expect_throws<ShapeError>([&] { max_pool2d(x, 5); }, {"max_pool2d", "a window spans 5"});
+  expect_throws<ValueError>([&] { max_pool2d(x, 2, {.padding = 2}); }, {"more than half"});
+  expect_throws<ValueError>([&] { max_pool2d(x, 0); }, {"a kernel of [0, 0]"});
+  expect_throws<ShapeError>([&] { avg_pool3d(x, 2); }, {"images have 5 dimensions"});
+}
+
+TEST(Normalization, GroupsAndBatchesAgreeWithTheirDefinition) {
+  const Tensor x = normal({3, 5, 4, 6}, 2, 3);
+  const Tensor weight = uniform({6}, 0.5, 2);
+  const Tensor bias = normal({6});
+  const auto by_definition = [&](const Tensor& t, const Axes& axes) {
+    const Tensor centred = sub(t, mean(t, axes, true));
+    return mul(centred, rsqrt(add(mean(square(centred), axes, true), 1e-5)));
+  };
+  const BatchNorm batch = batch_norm(x, weight, bias);
+  expect_close(batch.y, add(mul(by_definition(x, {0, 1, 2}), weight), bias), 1e-5);
+  expect_close(batch.mean, mean(x, {0, 1, 2}), 1e-5);
+  expect_close(batch_norm_with(x, batch.mean, batch.variance, weight, bias), batch.y, 1e-5);
+
+  const Tensor groups = reshape(by_definition(reshape(x, {3, 20, 2, 3}), {1, 3}), {3, 5, 4, 6});
+  expect_close(group_norm(x, 2, weight, bias), add(mul(groups, weight), bias), 1e-5);
+  const Tensor first = permute(x, {0, 3, 1, 2});
+  const BatchNormOptions options{.channels = Channels::first};
+  expect_close(group_norm(first, 2, weight, bias, options),
+               permute(group_norm(x, 2, weight, bias), {0, 3, 1, 2}), 1e-5);
+  expect_close(batch_norm(first, weight, bias, options).y, permute(batch.y, {0, 3, 1, 2}), 1e-5);
+}
+
+TEST(Normalization, RejectsWhatDoesNotFit) {
+  expect_throws<ShapeError>(
+      [] {
+        layer_norm(ones({2, 3}), ones({2}), ones({2}));
+      },
+      {"layer_norm", "shape [3]", "not [2]"});
+  expect_throws<ShapeError>(
+      [] {
+        group_norm(ones({2, 6}), 4, ones({6}), ones({6}));
+      },
+      {"4 groups do not divide 6"});
+  expect_throws<ShapeError>(
+      [] {
+        batch_norm(ones({0, 6}), ones({6}), ones({6}));
+      },
+      {"without elements has no mean"});
+}
+
+TEST(Dropout, KeepsTheMeanAndFollowsTheSeed) {
+  const Tensor x = ones({10000});
+  seed(7);
+  const Tensor a = dropout(x, 0.25);
+  const Tensor b = dropout(x, 0.25);
+  seed(7);
+  expect_close(dropout(x, 0.25), a, 0);
+  EXPECT_GT(max(abs(sub(a, b))).item<float>(), 0);
+  EXPECT_NEAR(mean(a).item<float>(), 1, 0.03);
+  EXPECT_NEAR(mean(cast(equal(a, 0), DType::float32)).item<float>(), 0.25, 0.03);
+  expect_throws<ValueError>([&] { dropout(x, 1.5); }, {"dropout", "not in [0, 1]"});
+}
+
+TEST(Updates, ChangeWhatIsMovedIn) {
+  Tensor w = ones({1000});
+  Tensor m = zeros({1000});
+  Tensor v = zeros({1000});
+  const Tensor g = ones({1000});
+  const MemoryRegion region;
+  for (int step = 1; step <= 3; ++step) {
+    auto [w1, m1, v1] = adam_update(std::move(w), std::move(m), std::move(v), g, 0.1, step);
+    w = std::move(w1);
+    m = std::move(m1);
+    v = std::move(v1);
+  }
+  EXPECT_EQ(region.left_bytes(), 0);
+  EXPECT_NEAR(w.span<float>()[999], 0.7F, 1e-5F);
+}
+
+TEST(Updates, RejectWhatDoesNotFit) {
+  const Tensor w = ones({3});
+  expect_throws<ShapeError>([&] { sgd_update(w, ones({4}), 0.1); },
+                            {"sgd_update", "gradient of another shape"});
+  expect_throws<DTypeError>(
+      [&] { lion_update(cast(w, DType::bfloat16), cast(w, DType::bfloat16), w, 0.1); },
+      {"is float32, not bfloat16"});
+  expect_throws<ShapeError>([&] { sgd_update(w, w, ones({2})); }, {"rate and step are numbers"});
+}
+
+}  // namespace
+}  // namespace tenure
