@@ -55,7 +55,7 @@ Tensor call_custom(const std::vector<Tensor>& inputs, const CustomForward& forwa
     const auto is_output = [&](const Tensor& input) { return input.id() == output.id(); };
     if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
       // A tensor of its own, so that tapes can tell it from the input.
-      output = reshape(Operand(output, site), output.shape());
+      output = stop_gradient(Operand(output, site));
     }
   }
   if (auto* const tape = static_cast<TapeState*>(ops::active_tape)) {

@@ -18,8 +18,10 @@ class CustomRule {
  public:
   virtual ~CustomRule() = default;
   virtual void run(ops::Backward& b) const = 0;
-  /// For reports: `function "step"`.
+  /// Static storage duration.
   virtual const char* name() const = 0;
+  /// For reports: `function "step"`.
+  virtual std::string title() const { return name(); }
 };
 
 /// A call that a tape took note of. Its arrays lie behind it in the tape's arena.
@@ -43,6 +45,7 @@ struct Node {
   std::optional<Scalar>* numbers = nullptr;  ///< null: no input is a number
 
   const char* name() const { return op == nullptr ? custom->name() : op->name; }
+  std::string title() const { return op == nullptr ? custom->title() : op->name; }
   std::span<Tensor> saved_list() const { return {saved_tensors, saved}; }
   std::span<Tensor> saved_inputs() const { return {saved_tensors, inputs}; }
   std::span<Tensor> saved_outputs() const { return {saved_tensors + inputs, outputs}; }

@@ -35,7 +35,7 @@ SavedReport GradientTape::saved() const {
       if (!tensor.defined() || !is_needed(node, i)) continue;
       const TensorBody& body = *tensor.body_or_null();
       const bool is_symbol = body.symbol() != nullptr;
-      SavedTensor saved{.op = node.name(),
+      SavedTensor saved{.op = node.title(),
                         .site = node.site,
                         .role = role_of(node, i),
                         .tensor = node.origins[i],

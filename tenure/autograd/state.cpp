@@ -5,6 +5,7 @@
 
 #include "tenure/base/small_array.h"
 #include "tenure/ops/dispatch.h"
+#include "tenure/tensor/share.h"
 
 namespace tenure::autograd {
 namespace {
@@ -24,12 +25,8 @@ bool bit(std::uint32_t bits, std::size_t i) { return i < 32 && (bits >> i & 1) !
 }  // namespace
 
 Tensor hold(const Tensor& tensor, const char* op, Site site) {
-  TensorBody& body = tensor.body(op, site);
-  if (body.symbol() != nullptr) return tensor;
-  const Pin pin(body, op, site);
-  pin.storage()->retain();
-  Tensor held = make_tensor(mem::this_thread(), pin.storage(), body.dtype, body.shape, body.strides,
-                            body.offset, op, site, HolderKind::tape);
+  if (tensor.body(op, site).symbol() != nullptr) return tensor;
+  Tensor held = share(tensor, op, site, HolderKind::tape);
   held.body_or_null()->keep();
   return held;
 }

@@ -4,10 +4,12 @@
 
 #include <utility>
 
+#include "tenure/autograd/function.h"
 #include "tenure/autograd/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/share.h"
 
 namespace tenure {
 
@@ -74,7 +76,7 @@ Tensor handed_out(Tensor gradient, Site site) {
   const Pin pin(body, "gradient", site);
   if (!body.sole_handle() || body.kind() == HolderKind::tape) {
     // Somebody else's handle: disposing theirs or ours must not end both.
-    return reshape(Operand(gradient, site), body.shape);
+    return share(gradient, "gradient", site, HolderKind::view);
   }
   if (!pin.storage()->is_shared()) {
     pin.storage()->set_category(mem::this_thread(), Category::gradient);
@@ -103,6 +105,7 @@ GradientTape::GradientTape(Site site) : GradientTape(Options{}, site) {}
 
 GradientTape::GradientTape(const Options& options, Site site)
     : state_(std::make_shared<TapeState>(options.persistent, options.watch_variables, site)) {
+  graph::taped_call.store(autograd::call_taped);
   TapeState::begin(state_);
 }
 

@@ -14,6 +14,7 @@
 #include "tenure/graph/compile.h"
 #include "tenure/graph/state.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::graph {
 namespace {
@@ -130,6 +131,19 @@ class FunctionCore::Impl {
     entries_.clear();
     cache_.clear();
     newest_.reset();
+    attachment_.reset();
+  }
+
+  Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
+    const TracingOnce once(this, options_.name, site_);
+    const ops::TraceScope scope(&graph);
+    return trace(symbols);
+  }
+
+  std::shared_ptr<void> attachment(const std::function<std::shared_ptr<void>()>& make) {
+    const std::lock_guard lock(mutex_);
+    if (attachment_ == nullptr) attachment_ = make();
+    return attachment_;
   }
 
   const FunctionOptions& options() const { return options_; }
@@ -149,12 +163,7 @@ class FunctionCore::Impl {
       given.push_back({.value = state->value_of(symbols.back(), "function", site_),
                        .spec = {tensor.dtype(), tensor.shape()}});
     }
-    Result traced;
-    {
-      const TracingOnce once(this, options_.name, site_);
-      const ops::TraceScope scope(state.get());
-      traced = trace(symbols);
-    }
+    Result traced = trace_into(*state, symbols, trace);
     std::vector<Value> fetches;
     for (const Tensor& tensor : traced.tensors) {
       fetches.push_back(state->value_of(tensor, "function", site_));
@@ -201,6 +210,7 @@ class FunctionCore::Impl {
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::shared_ptr<Entry> newest_;
+  std::shared_ptr<void> attachment_;
   std::atomic<int> traces_{0};
 };
 
@@ -217,6 +227,9 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   if (symbolic) {
     const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
     return trace(call.tensors);
+  }
+  if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
+    if (std::optional<Result> result = taped_call.load()(*this, call, trace)) return *result;
   }
   const auto entry = impl_->entry_for(call, trace);
   entry->calls.fetch_add(1, std::memory_order_relaxed);
@@ -249,6 +262,18 @@ std::string FunctionCore::explain() const {
 }
 
 void FunctionCore::clear() { impl_->clear(); }
+
+const FunctionOptions& FunctionCore::options() const { return impl_->options(); }
+Site FunctionCore::site() const { return impl_->site(); }
+
+FunctionCore::Result FunctionCore::trace_into(GraphState& graph, const std::vector<Tensor>& symbols,
+                                              const Trace& trace) const {
+  return impl_->trace_into(graph, symbols, trace);
+}
+
+std::shared_ptr<void> FunctionCore::attachment(const std::function<std::shared_ptr<void>()>& make) {
+  return impl_->attachment(make);
+}
 
 namespace {
 

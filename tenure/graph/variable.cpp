@@ -11,6 +11,7 @@
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/tape.h"
+#include "tenure/tensor/share.h"
 
 namespace tenure {
 namespace graph {
@@ -115,7 +116,7 @@ Tensor Variable::value(Site site) const {
   Tensor value = state_->value();
   if (value.is_disposed()) throw_disposed(value.body("value()", site), "value()", site);
   // A view: what the variable holds next is another tensor, and this one stays.
-  Tensor view = reshape(Operand(value, site), value.shape());
+  Tensor view = share(value, "variable", site, HolderKind::view);
   if (ops::active_tape != nullptr) {
     ops::active_tape->read_variable(state_->number, state_->trainable, view);
   }

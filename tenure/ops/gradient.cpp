@@ -34,7 +34,7 @@ void append_places(std::string& text, const char* what, std::uint32_t places, st
 }  // namespace
 
 std::string describe_saved(const OpRecord& op) {
-  if (op.gradient == nullptr) return op.expand != nullptr ? "what its parts do" : "no gradient";
+  if (op.gradient == nullptr) return op.expand != nullptr ? "gradient of its parts" : "no gradient";
   if (op.gradient->run == nullptr) return "zero gradient";
   GradientRule::Needs all;
   const std::size_t inputs = input_count(op);

@@ -93,11 +93,13 @@ void expect_slopes(const Scalarized& f, const std::vector<Tensor>& inputs, const
     ASSERT_EQ(gradient.dtype(), inputs[i].dtype());
     const Tensor direction = weights(inputs[i].shape(), random);
     std::vector<Tensor> moved = inputs;
-    moved[i] = inputs[i] + direction * kStep;
-    const double above = f(moved).item<double>();
-    moved[i] = inputs[i] - direction * kStep;
-    const double below = f(moved).item<double>();
-    const double expected = (above - below) / (2 * kStep);
+    const auto at_step = [&](double steps) {
+      moved[i] = inputs[i] + direction * (steps * kStep);
+      return f(moved).item<double>();
+    };
+    // Exact to the fourth order.
+    const double expected =
+        (8 * (at_step(1) - at_step(-1)) - (at_step(2) - at_step(-2))) / (12 * kStep);
     const double got = sum(gradient * direction).item<double>();
     const double scale = sum(abs(gradient)).item<double>();
     EXPECT_NEAR(got, expected, 2e-5 * scale + 1e-8 * (1 + size))
@@ -165,6 +167,8 @@ void check_gradient(const OpRecord& op) {
   EXPECT_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent)
       << op.name << " takes floats and gives floats, but states no gradient";
   if (op.gradient == nullptr && op.expand == nullptr) return;
+  const bool stops = op.gradient != nullptr && op.gradient->run == nullptr && op.view != nullptr;
+  if (stops) return;  // on purpose
   for (const Case& c : cases) {
     SCOPED_TRACE(describe(c));
     const std::vector<Tensor> inputs = make_all(c);

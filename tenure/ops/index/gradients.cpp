@@ -114,6 +114,10 @@ void scatter(Backward& b) {
 }
 
 void mask_select(Backward& b) {
+  if (b.specs[0].shape.empty()) {  // one element or none came through
+    b.results[0] = sum(b.take_gradient());
+    return;
+  }
   b.results[0] = tenure::index_update(b.at(zeros_of_input(b, 0)), {b.inputs[1]}, b.take_gradient());
 }
 

@@ -18,19 +18,26 @@ Axes axes_of(const Backward& b, int attribute = 0) {
 
 /// A result with its reduced dimensions again, of size 1.
 Tensor with_dims(const Backward& b, Tensor result, int attribute = 0) {
-  if (b.attributes.flag(attribute + 1) || b.specs[0].shape.empty()) return result;
+  if (b.attributes.flag(attribute + 1) || result.rank() == 0) return result;
   for (const std::int64_t axis : axes_of(b, attribute)) {
     result = expand_dims(b.at(std::move(result)), static_cast<int>(axis));
   }
   return result;
 }
 
+bool has_unknown_elements(const Backward& b) {
+  const Axes axes = axes_of(b);
+  return std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    return b.specs[0].shape[static_cast<int>(axis)] == kUnknown;
+  });
+}
+
 /// How many elements go into each result.
 double elements(const Backward& b, const char* op) {
+  if (has_unknown_elements(b)) known_shape(b, 0, op);
   const Shape& shape = b.specs[0].shape;
   double n = 1;
   for (const std::int64_t axis : axes_of(b)) {
-    if (shape[static_cast<int>(axis)] == kUnknown) known_shape(b, 0, op);
     n *= static_cast<double>(shape[static_cast<int>(axis)]);
   }
   return n;
@@ -68,6 +75,14 @@ void sum_like(Backward& b) {
 }
 
 void mean(Backward& b) {
+  if (has_unknown_elements(b)) {
+    // As many as there are when the graph runs.
+    const Tensor whole = with_dims(b, std::move(b.gradients[0]));
+    Tensor one = broadcast_like(b.at(ones({}, whole.dtype(), b.site)), b.input(0));
+    Tensor n = tenure::sum_like(b.at(std::move(one)), Operand(whole, b.site));
+    b.results[0] = broadcast_to_input(b, 0, div(Operand(whole, b.site), b.at(std::move(n))));
+    return;
+  }
   const double n = elements(b, "mean");
   Tensor part = mul(b.take_gradient(), 1 / n);
   b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(part)));
@@ -125,7 +140,10 @@ void stddev(Backward& b) {
   const double n = std::max(elements(b, "stddev") - b.attributes.number(2), 0.0);
   Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
   Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
-  Tensor scaled = div(b.take_gradient(), b.at(mul(b.take_output(), n)));
+  // Where all elements are equal there is a corner, and zero is as good as any slope.
+  const Tensor is_zero = equal(b.output(), 0);
+  Tensor divisor = where(Operand(is_zero, b.site), 1.0, b.take_output());
+  Tensor scaled = div(b.take_gradient(), b.at(mul(b.at(std::move(divisor)), n)));
   b.results[0] = mul(b.at(std::move(deviation)), b.at(with_dims(b, std::move(scaled))));
 }
 
