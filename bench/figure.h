@@ -41,5 +41,6 @@ void add_reduce_cases(std::vector<Case>& cases);
 void add_memory_cases(std::vector<Case>& cases);
 void add_graph_cases(std::vector<Case>& cases);
 void add_nn_cases(std::vector<Case>& cases);
+void add_gradient_cases(std::vector<Case>& cases);
 
 }  // namespace tenure::bench

@@ -59,6 +59,24 @@ Tensor chain_of_10(const Tensor& x) {
   return y;
 }
 
+Tensor mlp_loss(const Inputs& in) {
+  Tensor h = at::relu(at::addmm(in[3], in[0], in[2]));
+  h = at::relu(at::addmm(in[5], h, in[4]));
+  h = at::addmm(in[7], h, in[6]);
+  return at::mse_loss(h, in[1]);
+}
+
+/// Forward and backward; the gradients are dropped before each, as zero_grad() does.
+Work mlp_step(Inputs in) {
+  for (std::size_t i = 2; i < in.size(); ++i) in[i] = in[i].detach().requires_grad_(true);
+  return [in](std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::size_t p = 2; p < in.size(); ++p) in[p].mutable_grad().reset();
+      mlp_loss(in).backward();
+    }
+  };
+}
+
 using Maker = Work (*)(const Inputs&);
 
 const std::map<std::string, Maker>& makers() {
@@ -83,6 +101,9 @@ const std::map<std::string, Maker>& makers() {
            use(at::mul(at::tanh(at::add(at::mul(in[0], in[1]), in[2])), at::sigmoid(in[3])));
          });
        }},
+      {"mlp_step", [](const Inputs& in) { return mlp_step(in); }},
+      {"mlp_forward",
+       [](const Inputs& in) { return in_inference_mode([in] { use(mlp_loss(in)); }); }},
       {"chain_of_10", [](const Inputs& in) { return unary(in, chain_of_10); }},
       {"relu", [](const Inputs& in) { return unary(in, at::relu); }},
       {"tanh", [](const Inputs& in) { return unary(in, at::tanh); }},

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
+#include "tenure/ops/gradient.h"
 #include "tenure/ops/record.h"
 
 namespace tenure::cli {
@@ -50,6 +51,12 @@ std::string bound_text(const OpRecord& op) {
                                  : fmt::format("within {} ulp", op.tolerance_ulp);
 }
 
+std::string saved_text(const OpRecord& op) {
+  const std::string saved = ops::describe_saved(op);
+  const bool is_plain = op.gradient == nullptr || op.gradient->run == nullptr;
+  return is_plain ? saved : "gradient saves " + saved;
+}
+
 /// The named ops in the order of the list, or all. Throws UsageError for a name that is none.
 std::vector<const OpRecord*> chosen(const std::vector<std::string>& names) {
   if (names.empty()) return ops::all_ops();
@@ -89,6 +96,7 @@ nlohmann::ordered_json to_json(const OpRecord& op) {
             {"reuses", reuses},
             {"workspace", op.memory.workspace},
             {"text", to_string(op.memory)}}},
+          {"saves", ops::describe_saved(op)},
           {"dtypes", type_names(op)},
           {"tolerance_ulp", op.tolerance_ulp}};
 }
@@ -123,17 +131,18 @@ void print_markdown(const std::vector<const OpRecord*>& list) {
   for_each_by_family(list, [&](const OpRecord& op, bool begins) {
     if (begins) {
       fmt::print(
-          "{}## {}\n\n| op | result | memory | takes | error |\n| --- | --- | --- | --- | --- |\n",
+          "{}## {}\n\n| op | result | memory | saved for the gradient | takes | error |\n"
+          "| --- | --- | --- | --- | --- | --- |\n",
           first ? "" : "\n", op.family);
     }
     first = false;
-    fmt::print("| `{}` | {} | {} | {} | {} |\n", escaped(op.signature), escaped(op.doc),
-               to_string(op.memory), types_text(op), bound_text(op));
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", escaped(op.signature), escaped(op.doc),
+               to_string(op.memory), ops::describe_saved(op), types_text(op), bound_text(op));
   });
 }
 
 /// Two columns: the signature, and beside it what the op computes and, dimmed, its memory effect,
-/// types and error bound.
+/// what a tape saves for its gradient, types and error bound.
 void print_table(const std::vector<const OpRecord*>& list) {
   const Terminal terminal;
   std::size_t widest = 0;
@@ -154,7 +163,8 @@ void print_table(const std::vector<const OpRecord*>& list) {
       beside = "";
     }
     const std::string facts =
-        fmt::format("{} | {} | {}", to_string(op.memory), types_text(op), bound_text(op));
+        fmt::format("{} | {} | {} | {}", to_string(op.memory), saved_text(op), types_text(op),
+                    bound_text(op));
     for (const std::string& line : wrap(facts, right)) {
       fmt::print("  {:<{}}  {}\n", "", left, terminal.dim(line));
     }
@@ -180,8 +190,8 @@ void add_ops(CLI::App& app) {
   command->footer(
       R"(The memory effect says whether a call allocates. "in place in a moved input 0": written as
 f(std::move(x)), with nobody else holding x, the call computes in the memory of x and allocates
-nothing. "view": the result shares the memory of the first input. The error is measured in units in
-the last place (ulp) of the exact result.)");
+nothing. "view": the result shares the memory of the first input. "gradient saves": what a gradient
+tape holds of the call. The error is measured in units in the last place (ulp) of the exact result.)");
   command->callback([options] { print(*options); });
 }
 

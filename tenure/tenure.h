@@ -2,6 +2,8 @@
 
 // Everything a user of Tenure needs.
 
+#include "tenure/autograd/custom.h"
+#include "tenure/autograd/tape.h"
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/data/csv.h"

@@ -6,6 +6,7 @@
 #include "tenure/memory/scope.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/recorder.h"
+#include "tenure/ops/tape.h"
 #include "tenure/ops/types.h"
 
 namespace tenure::eager {
@@ -106,8 +107,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   return specs.size();
 }
 
-/// The op's direct kernel, if it takes these operands.
-std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const Operand& right) {
+std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, const Operand& right) {
   if (left.is_scalar() || right.is_scalar()) return std::nullopt;
   TensorBody* const a = left.tensor().body_or_null();
   TensorBody* const b = right.tensor().body_or_null();
@@ -125,6 +125,16 @@ std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const 
   PendingTensor pending(context, a->dtype, shape);
   op.direct->run(a_look, data_of(*a, a_storage), b_look, data_of(*b, b_storage), pending.data());
   return pending.finish(op.name, left.site());
+}
+
+/// By the op's direct kernel, if it takes these operands.
+std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const Operand& right) {
+  std::optional<Tensor> result = direct_result(op, left, right);
+  if (result) {
+    left.consume();
+    right.consume();
+  }
+  return result;
 }
 
 std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
@@ -156,12 +166,25 @@ std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> o
 }  // namespace tenure::eager
 
 namespace tenure::ops {
+namespace {
 
-Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
-               Site site) {
-  if (op.elementwise != nullptr) return eager::run_elementwise(op, operands);
+/// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule.
+bool is_taped(const OpRecord& op) { return op.expand == nullptr || op.gradient != nullptr; }
+
+}  // namespace
+
+Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
+                   const Attributes& attributes, Site site) {
+  if (op.elementwise != nullptr) {
+    return operands.size() == 2 ? eager::run_elementwise(op, operands[0], operands[1])
+                                : eager::run_elementwise(op, operands);
+  }
   if (op.expand != nullptr) {
     return std::move(eager::run_composite(op, operands, attributes).front());
+  }
+  if (op.direct != nullptr && operands.size() == 2) {
+    std::optional<Tensor> result = eager::run_direct(op, operands[0], operands[1]);
+    if (result) return *std::move(result);
   }
   if (const auto recorder = recorder_of(op, operands)) {
     return std::move(recorder->record(op, operands, attributes, site).front());
@@ -171,20 +194,8 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
   return std::move(outputs[0]);
 }
 
-Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
-  if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
-  if (op.direct != nullptr) {
-    if (std::optional<Tensor> result = eager::run_direct(op, a, b)) {
-      a.consume();
-      b.consume();
-      return *std::move(result);
-    }
-  }
-  return run_now(op, std::array{a, b}, kNoAttributes, a.site());
-}
-
-std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
-                                 const Attributes& attributes, Site site) {
+std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
+                                     const Attributes& attributes, Site site) {
   if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
   if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
   if (const auto recorder = recorder_of(op, operands)) {
@@ -194,6 +205,30 @@ std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> op
   const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
   return {std::make_move_iterator(outputs.begin()),
           std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
+}
+
+Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
+               Site site) {
+  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    return active_tape->run(op, operands, attributes, site);
+  return run_untaped(op, operands, attributes, site);
+}
+
+Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
+  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
+  if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
+  if (op.direct != nullptr) {
+    if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);
+  }
+  return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
+}
+
+std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
+                                 const Attributes& attributes, Site site) {
+  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    return active_tape->run_many(op, operands, attributes, site);
+  return run_many_untaped(op, operands, attributes, site);
 }
 
 }  // namespace tenure::ops

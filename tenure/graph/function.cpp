@@ -12,8 +12,10 @@
 #include "tenure/base/units.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/donation.h"
+#include "tenure/graph/state.h"
 #include "tenure/graph/traced.h"
 #include "tenure/memory/population.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::graph {
 namespace {
@@ -123,6 +125,19 @@ class FunctionCore::Impl {
     traced_.clear();
     cache_.clear();
     newest_.reset();
+    attachment_.reset();
+  }
+
+  Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
+    const TracingOnce once(this, options_.name, site_);
+    const ops::TraceScope scope(&graph);
+    return trace(symbols);
+  }
+
+  std::shared_ptr<void> attachment(const std::function<std::shared_ptr<void>()>& make) {
+    const std::lock_guard lock(mutex_);
+    if (attachment_ == nullptr) attachment_ = make();
+    return attachment_;
   }
 
   const FunctionOptions& options() const { return options_; }
@@ -210,6 +225,7 @@ class FunctionCore::Impl {
   std::map<Signature, std::weak_ptr<const Traced>>
       traced_;  // by what was traced; entries hold them
   std::shared_ptr<Entry> newest_;
+  std::shared_ptr<void> attachment_;
   std::atomic<int> traces_{0};
   std::atomic<int> numbers_{0};  // of traces and of their variants
 };
@@ -227,6 +243,9 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   if (symbolic) {
     const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
     return trace(call.tensors);
+  }
+  if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
+    if (std::optional<Result> result = taped_call.load()(*this, call, trace)) return *result;
   }
   const Donations donations(call, impl_->options().name);
   const auto entry = impl_->entry_for(call, donations.accepted(), trace);
@@ -256,6 +275,18 @@ std::string FunctionCore::explain() const {
 }
 
 void FunctionCore::clear() { impl_->clear(); }
+
+const FunctionOptions& FunctionCore::options() const { return impl_->options(); }
+Site FunctionCore::site() const { return impl_->site(); }
+
+FunctionCore::Result FunctionCore::trace_into(GraphState& graph, const std::vector<Tensor>& symbols,
+                                              const Trace& trace) const {
+  return impl_->trace_into(graph, symbols, trace);
+}
+
+std::shared_ptr<void> FunctionCore::attachment(const std::function<std::shared_ptr<void>()>& make) {
+  return impl_->attachment(make);
+}
 
 namespace {
 

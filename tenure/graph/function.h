@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -40,6 +42,8 @@ struct TraceInfo {
 };
 
 namespace graph {
+
+class GraphState;
 
 /// The part of a function that does not depend on its types.
 class FunctionCore {
@@ -78,10 +82,25 @@ class FunctionCore {
   std::string explain() const;
   void clear();
 
+  // For the layers above.
+
+  const FunctionOptions& options() const;
+  Site site() const;
+  /// Calls the traced callable, whose ops go to `graph`. Throws GraphError if it calls itself.
+  Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols,
+                    const Trace& trace) const;
+  /// Something that ends with the function or its clear(); made on first use.
+  std::shared_ptr<void> attachment(const std::function<std::shared_ptr<void>()>& make);
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// What serves calls while a tape records, if it wants to; see tenure/autograd.
+using TapedCall = std::optional<FunctionCore::Result> (*)(FunctionCore&, const FunctionCore::Call&,
+                                                          const FunctionCore::Trace&);
+inline constinit std::atomic<TapedCall> taped_call{nullptr};
 
 /// A tensor that is nothing but its type and shape, to plan with.
 Tensor spec_tensor(DType dtype, const Shape& shape, Site site);

@@ -125,9 +125,12 @@ class Lowering {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     if (node.op->view == nullptr) return false;
     const Layout& base = layout(node.arguments[0].value);
-    const kernels::View in = view_of(base);
+    std::vector<kernels::View> in{view_of(base)};
+    for (std::size_t a = 1; a < node.arguments.size(); ++a) {  // whose shapes alone count
+      in.push_back(view_of(contiguous_in(-1, program().spec(node.arguments[a].value))));
+    }
     const auto spec = node.op->view({.op = node.op->name,
-                                     .in = {&in, 1},
+                                     .in = in,
                                      .out = {},
                                      .attributes = node.attribute_list(),
                                      .workspace = {}});

@@ -8,6 +8,7 @@
 #include "tenure/graph/variable_state.h"
 #include "tenure/memory/population.h"
 #include "tenure/ops/creation.h"
+#include "tenure/ops/tape.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
@@ -155,7 +156,11 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
   const Value value = assigned == assigned_.end()
                           ? builder_.variable(variable, site)
                           : builder_.program()[assigned->second].arguments[0].value;
-  return make_symbol(value, "variable", site);
+  Tensor symbol = make_symbol(value, "variable", site);
+  if (ops::active_tape != nullptr) {
+    ops::active_tape->read_variable(variable->number, variable->trainable, symbol);
+  }
+  return symbol;
 }
 
 Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variable,

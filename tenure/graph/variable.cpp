@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <utility>
 
 #include "tenure/base/error.h"
@@ -13,12 +14,24 @@
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/types.h"
 #include "tenure/tensor/pending.h"
+#include "tenure/ops/tape.h"
+#include "tenure/tensor/share.h"
 
 namespace tenure {
 namespace graph {
 
+namespace {
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
 VariableState::VariableState(std::string name, bool trainable, Tensor value, Site site)
-    : name(std::move(name)),
+    : number(next_number()),
+      name(std::move(name)),
       trainable(trainable),
       dtype(value.dtype()),
       shape(value.shape()),
@@ -163,7 +176,11 @@ Tensor Variable::value(Site site) const {
   Tensor value = state_->value();
   if (value.is_disposed()) throw_disposed(value.body("value()", site), "value()", site);
   // A view: what the variable holds next is another tensor, and this one stays.
-  return reshape(Operand(value, site), value.shape());
+  Tensor view = share(value, "variable", site, HolderKind::view);
+  if (ops::active_tape != nullptr) {
+    ops::active_tape->read_variable(state_->number, state_->trainable, view);
+  }
+  return view;
 }
 
 void Variable::assign(const Operand& value) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@ class VariableState {
   /// `value` is contiguous and nobody else's.
   VariableState(std::string name, bool trainable, Tensor value, Site site);
 
+  const std::uint64_t number;  ///< no two variables of a process have the same
   const std::string name;
   const bool trainable;
   const DType dtype;

@@ -48,6 +48,12 @@ std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> op
 /// small call, and short ways need no array of them.
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b);
 
+/// The same for whoever has taken note of the call, or must not: no tape sees it.
+Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
+                   const Attributes& attributes, Site site);
+std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
+                                     const Attributes& attributes, Site site);
+
 /// Calls an op with tensors; the first one tells where.
 inline Tensor call(const OpRecord& op, std::span<const Operand> operands,
                    const Attributes& attributes = kNoAttributes) {

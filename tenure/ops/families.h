@@ -16,6 +16,7 @@ const Family& activation_family();
 const Family& comparison_family();
 const Family& logic_family();
 const Family& selection_family();
+const Family& derivative_family();
 
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();

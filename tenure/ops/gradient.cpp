@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenure/ops/creation.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -15,6 +16,10 @@ std::size_t input_count(const OpRecord& op) {
   std::size_t count = 0;
   for (const Sample& sample : op.samples()) count = std::max(count, sample.inputs.size());
   return count;
+}
+
+bool has_unknown(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), kUnknown) != shape.end();
 }
 
 void append_places(std::string& text, const char* what, std::uint32_t places, std::size_t count) {
@@ -29,7 +34,7 @@ void append_places(std::string& text, const char* what, std::uint32_t places, st
 }  // namespace
 
 std::string describe_saved(const OpRecord& op) {
-  if (op.gradient == nullptr) return op.expand != nullptr ? "what its parts do" : "no gradient";
+  if (op.gradient == nullptr) return op.expand != nullptr ? "gradient of its parts" : "no gradient";
   if (op.gradient->run == nullptr) return "zero gradient";
   GradientRule::Needs all;
   const std::size_t inputs = input_count(op);
@@ -43,24 +48,51 @@ std::string describe_saved(const OpRecord& op) {
   return text.empty() ? "nothing" : text;
 }
 
+const Shape& known_shape(const Backward& b, std::size_t i, const char* op) {
+  const Shape& shape = b.specs[i].shape;
+  if (has_unknown(shape)) {
+    throw GraphError(
+        fmt::format("the gradient of {} needs to know all dimensions of {}", op, to_string(shape)),
+        b.site);
+  }
+  return shape;
+}
+
 Tensor to_input(const Backward& b, std::size_t i, Tensor gradient) {
   const Spec& spec = b.specs[i];
-  if (gradient.shape() != spec.shape) {
+  if (has_unknown(spec.shape)) {
+    gradient = sum_like(b.at(std::move(gradient)), b.input(i));
+  } else if (gradient.shape() != spec.shape) {
     const Shape from = gradient.shape();
     const int lead = from.size() - spec.shape.size();
     Axes axes;
     for (int axis = 0; axis < from.size(); ++axis) {
       if (axis < lead || (spec.shape[axis - lead] == 1 && from[axis] != 1)) axes.push_back(axis);
     }
-    gradient = sum(Operand(std::move(gradient), b.site), axes, lead == 0);
-    if (gradient.shape() != spec.shape) {
-      gradient = reshape(Operand(std::move(gradient), b.site), spec.shape);
-    }
+    gradient = sum(b.at(std::move(gradient)), axes, lead == 0);
+    if (gradient.shape() != spec.shape) gradient = reshape(b.at(std::move(gradient)), spec.shape);
   }
-  if (gradient.dtype() != spec.dtype) {
-    gradient = cast(Operand(std::move(gradient), b.site), spec.dtype);
-  }
+  if (gradient.dtype() != spec.dtype) gradient = cast(b.at(std::move(gradient)), spec.dtype);
   return gradient;
+}
+
+Tensor reshape_to_input(const Backward& b, std::size_t i, Tensor gradient) {
+  const Shape& shape = b.specs[i].shape;
+  return has_unknown(shape) ? reshape_like(b.at(std::move(gradient)), b.input(i))
+                            : reshape(b.at(std::move(gradient)), shape);
+}
+
+Tensor broadcast_to_input(const Backward& b, std::size_t i, Tensor gradient) {
+  const Shape& shape = b.specs[i].shape;
+  if (gradient.shape() == shape && !has_unknown(shape)) return gradient;
+  return has_unknown(shape) ? broadcast_like(b.at(std::move(gradient)), b.input(i))
+                            : broadcast_to(b.at(std::move(gradient)), shape);
+}
+
+Tensor zeros_of_input(const Backward& b, std::size_t i) {
+  const Spec& spec = b.specs[i];
+  if (!has_unknown(spec.shape)) return zeros(spec.shape, spec.dtype, b.site);
+  return broadcast_like(b.at(zeros({}, spec.dtype, b.site)), b.input(i));
 }
 
 }  // namespace tenure::ops

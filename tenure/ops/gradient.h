@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
@@ -21,16 +22,28 @@ namespace tenure::ops {
 // it, with a rule of its own.
 //
 //   static void gradient_of_tanh(Backward& b) {
-//     b.results[0] = tanh_gradient(std::move(b.gradients[0]), std::move(b.outputs[0]));
+//     b.results[0] = tanh_gradient(b.take_gradient(), b.take_output());
 //   }
-//   static constexpr GradientRule gradient{.needs = {{.outputs = 1}}, .run = gradient_of_tanh};
+//   static constexpr GradientRule gradient{.needs = {{{.outputs = 1}}}, .run = gradient_of_tanh};
 //
-// What a rule is done with it moves into its last op: that computes in place where nobody else
-// holds the data. A tape that will run the rule again keeps handles of its own.
+// What a rule is done with, it moves into its last op (`take_...`), which computes in place where
+// nobody else holds the data. A tape that may run the rule again keeps handles of its own.
+
+/// A number as an operand.
+inline Operand number_operand(const Scalar& number, Site site) {
+  switch (number.kind) {
+    case Scalar::Kind::boolean:
+      return {number.integer != 0, site};
+    case Scalar::Kind::integer:
+      return {number.integer, site};
+    case Scalar::Kind::floating:
+      break;
+  }
+  return {number.floating, site};
+}
 
 /// One call seen from behind.
 struct Backward {
-  const OpRecord& op;
   /// With data where the rule needs it; else an empty handle. Of a number, too: see input().
   std::span<Tensor> inputs;
   std::span<Tensor> outputs;
@@ -49,24 +62,20 @@ struct Backward {
   std::span<Tensor> results;
 
   bool wants(std::size_t i) const { return wanted[i]; }
+
+  // Operands at the call's line. What is taken is used up.
+
+  Operand at(Tensor&& tensor) const { return {std::move(tensor), site}; }
   /// Input i, to read: a tensor or a number.
   Operand input(std::size_t i) const {
-    if (!numbers.empty() && numbers[i]) return number(*numbers[i]);
+    if (!numbers.empty() && numbers[i]) return number_operand(*numbers[i], site);
     return {std::as_const(inputs[i]), site};
   }
-
- private:
-  Operand number(const Scalar& scalar) const {
-    switch (scalar.kind) {
-      case Scalar::Kind::boolean:
-        return {scalar.integer != 0, site};
-      case Scalar::Kind::integer:
-        return {scalar.integer, site};
-      case Scalar::Kind::floating:
-        break;
-    }
-    return {scalar.floating, site};
-  }
+  Operand output(std::size_t o = 0) const { return {std::as_const(outputs[o]), site}; }
+  Operand gradient(std::size_t o = 0) const { return {std::as_const(gradients[o]), site}; }
+  Operand take_input(std::size_t i) const { return {std::move(inputs[i]), site}; }
+  Operand take_output(std::size_t o = 0) const { return {std::move(outputs[o]), site}; }
+  Operand take_gradient(std::size_t o = 0) const { return {std::move(gradients[o]), site}; }
 };
 
 struct GradientRule {
@@ -90,11 +99,29 @@ struct GradientRule {
 /// Of ops that are constant almost everywhere.
 inline constexpr GradientRule kZeroGradient{};
 
+/// Rules that read nothing, the first input, or the first output.
+constexpr GradientRule reads_nothing(void (*run)(Backward&)) { return {.run = run}; }
+constexpr GradientRule reads_input(void (*run)(Backward&)) {
+  return {.needs = {{{.inputs = 1}}}, .run = run};
+}
+constexpr GradientRule reads_output(void (*run)(Backward&)) {
+  return {.needs = {{{.outputs = 1}}}, .run = run};
+}
+
 /// What a tape may have to hold for the op: "input 1, output 0", "nothing", ...
 std::string describe_saved(const OpRecord& op);
 
-/// Undoes broadcasting and conversion: sums `gradient`, moved in, to the shape of input i and casts
-/// it to its type.
+// What rules share. Dimensions that are known only when a graph runs are taken from the input.
+
+/// Undoes broadcasting and conversion: sums to the shape of input i and casts to its type.
 Tensor to_input(const Backward& b, std::size_t i, Tensor gradient);
+/// In the shape of input i, which has as many elements.
+Tensor reshape_to_input(const Backward& b, std::size_t i, Tensor gradient);
+/// Repeated to the shape of input i.
+Tensor broadcast_to_input(const Backward& b, std::size_t i, Tensor gradient);
+/// Zeros like input i.
+Tensor zeros_of_input(const Backward& b, std::size_t i);
+/// Throws GraphError, in the name of `op`, if a dimension of input i is not known yet.
+const Shape& known_shape(const Backward& b, std::size_t i, const char* op);
 
 }  // namespace tenure::ops

@@ -12,7 +12,8 @@ const std::vector<const OpRecord*>& all_ops() {
     std::vector<const OpRecord*> list;
     for (const Family* family :
          {&arithmetic_family(), &exponential_family(), &trigonometric_family(),
-          &activation_family(), &comparison_family(), &logic_family(), &selection_family()}) {
+          &activation_family(), &comparison_family(), &logic_family(), &selection_family(),
+          &derivative_family()}) {
       for (const OpRecord& record : family->records()) list.push_back(&record);
     }
     for (const auto& family :

@@ -149,6 +149,8 @@ struct ElementwiseRecord {
   std::array<kernels::Body, kDTypes> bodies{};
   std::optional<Neutral> neutral{};
   bool undoes_itself = false;  ///< f(f(x)) is x
+  /// The last input is no larger than this; 0: any.
+  double last_limit = 0;
   long double (*reference)(const long double* arguments) = nullptr;
   /// Rejects values that the op is not defined on; called before anything is written.
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;

@@ -29,6 +29,9 @@ class KeepDims {
 // Of any elements. Sums and products of integers and bool are int64 and wrap around; the mean of
 // integers and bool is float32.
 Tensor sum(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
+/// The sum over all axes along which `like`, of which nothing else counts, was repeated to the
+/// shape of x: the reverse of broadcasting.
+Tensor sum_like(const Operand& x, const Operand& like);
 Tensor prod(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
 Tensor mean(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
 /// The largest element; NaN wins. Throws ShapeError over no elements. `maximum` is of two tensors.

@@ -10,6 +10,9 @@ namespace tenure {
 
 /// The same elements in another shape; one dimension may be -1. A view where the layout allows.
 Tensor reshape(const Operand& x, const Shape& shape);
+/// The same elements in the shape of `like`, of which nothing else counts. A view where the layout
+/// allows.
+Tensor reshape_like(const Operand& x, const Operand& like);
 /// One dimension less for each in [first, last], which merge. A view where the layout allows.
 Tensor flatten(const Operand& x, int first = 0, int last = -1);
 /// The two axes exchanged; a view.
@@ -22,6 +25,10 @@ Tensor squeeze(const Operand& x, const AxisList& axes = {});
 Tensor expand_dims(const Operand& x, int axis);
 /// Repeated along new dimensions and those of size 1; a view.
 Tensor broadcast_to(const Operand& x, const Shape& shape);
+/// Repeated to the shape of `like`, of which nothing else counts; a view.
+Tensor broadcast_like(const Operand& x, const Operand& like);
+/// x itself, but no gradient goes back through it; a view.
+Tensor stop_gradient(const Operand& x);
 /// Elements start, start + step, ... before stop along an axis; negative positions count from the
 /// end, and NumPy's clamping rules hold; a view.
 Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,

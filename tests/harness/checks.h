@@ -31,5 +31,11 @@ void check_memory(const ops::OpRecord& op);
 void check_errors(const ops::OpRecord& op);
 /// When an allocation fails, whichever it is, nothing is lost and nothing leaks.
 void check_faults(const ops::OpRecord& op);
+/// Gradients and gradients of gradients are what finite differences in float64 give.
+void check_gradient(const ops::OpRecord& op);
+/// A tape saves what the gradient rule declares, and the rule reads all of it.
+void check_saved(const ops::OpRecord& op);
+/// A traced function gives the gradients that eager calls give.
+void check_gradient_modes(const ops::OpRecord& op);
 
 }  // namespace tenure::harness

@@ -17,6 +17,9 @@ TEST_P(EveryOp, TakesNumbers) { check_scalars(*GetParam()); }
 TEST_P(EveryOp, KeepsToItsMemoryEffect) { check_memory(*GetParam()); }
 TEST_P(EveryOp, RejectsWrongInputs) { check_errors(*GetParam()); }
 TEST_P(EveryOp, SurvivesFailedAllocations) { check_faults(*GetParam()); }
+TEST_P(EveryOp, HasTheGradientOfDifferences) { check_gradient(*GetParam()); }
+TEST_P(EveryOp, SavesWhatItsGradientReads) { check_saved(*GetParam()); }
+TEST_P(EveryOp, HasTheSameGradientInATrace) { check_gradient_modes(*GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(ops::all_ops()),
                          [](const auto& info) { return std::string(info.param->name); });

@@ -9,6 +9,7 @@
 
 #include "tenure/kernels/cpu/elementwise/gates-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
+#include "tenure/ops/elementwise/gradients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
@@ -21,6 +22,7 @@ inline long double gate(long double x, long double factor) {
 
 struct Relu : Map<1, kNumberTypes> {
   static constexpr auto name = "relu";
+  static constexpr GradientRule gradient = reads_output(gradients::relu);
   static constexpr auto doc = "max(x, 0)";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -31,6 +33,7 @@ struct Relu : Map<1, kNumberTypes> {
 
 struct Relu6 : Map<1, kNumberTypes> {
   static constexpr auto name = "relu6";
+  static constexpr GradientRule gradient = reads_output(gradients::relu6);
   static constexpr auto doc = "min(max(x, 0), 6)";
   static constexpr double high = 9;
   template <class V>
@@ -42,6 +45,8 @@ struct Relu6 : Map<1, kNumberTypes> {
 
 struct LeakyRelu : Float<2> {
   static constexpr auto name = "leaky_relu";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1}}},
+                                         .run = gradients::leaky_relu};
   static constexpr auto doc = "x where x > 0, slope * x elsewhere";
   static constexpr double cost = 1;
   template <class V>
@@ -53,6 +58,8 @@ struct LeakyRelu : Float<2> {
 
 struct Elu : Float<2> {
   static constexpr auto name = "elu";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1}}},
+                                         .run = gradients::elu};
   static constexpr auto doc = "x where x > 0, alpha * (exp(x) - 1) elsewhere";
   static constexpr double ulp = 3.5;
   template <class V>
@@ -66,6 +73,7 @@ struct Elu : Float<2> {
 
 struct Selu : Float<1> {
   static constexpr auto name = "selu";
+  static constexpr GradientRule gradient = reads_output(gradients::selu);
   static constexpr auto doc = "scale * elu(x, alpha) with the constants that keep unit variance";
   static constexpr double ulp = 3;
   static constexpr double kAlpha = 1.6732632423543772848170429916717;
@@ -83,6 +91,7 @@ struct Selu : Float<1> {
 
 struct Sigmoid : Float<1> {
   static constexpr auto name = "sigmoid";
+  static constexpr GradientRule gradient = reads_output(gradients::sigmoid);
   static constexpr auto doc = "1 / (1 + exp(-x))";
   static constexpr double ulp = 3;
   template <class V>
@@ -94,6 +103,7 @@ struct Sigmoid : Float<1> {
 
 struct Silu : Float<1> {
   static constexpr auto name = "silu";
+  static constexpr GradientRule gradient = reads_input(gradients::silu);
   static constexpr auto doc = "x * sigmoid(x), also known as swish";
   static constexpr double ulp = 3.5;
   template <class V>
@@ -105,6 +115,7 @@ struct Silu : Float<1> {
 
 struct Softplus : Float<1> {
   static constexpr auto name = "softplus";
+  static constexpr GradientRule gradient = reads_input(gradients::softplus);
   static constexpr auto doc = "log(1 + exp(x)), without overflow";
   static constexpr double cost = 16;
   static constexpr double ulp = 3.5;
@@ -119,6 +130,7 @@ struct Softplus : Float<1> {
 
 struct Softsign : Float<1> {
   static constexpr auto name = "softsign";
+  static constexpr GradientRule gradient = reads_output(gradients::softsign);
   static constexpr auto doc = "x / (1 + |x|)";
   static constexpr double cost = 2;
   static constexpr double ulp = 1.5;
@@ -131,6 +143,7 @@ struct Softsign : Float<1> {
 
 struct Gelu : Float<1> {
   static constexpr auto name = "gelu";
+  static constexpr GradientRule gradient = reads_input(gradients::gelu);
   static constexpr auto doc = "x * Phi(x), Phi the normal distribution's; exact form, by erf";
   static constexpr double cost = 16;
   static constexpr double ulp = 8;
@@ -145,6 +158,7 @@ struct Gelu : Float<1> {
 
 struct GeluTanh : Float<1> {
   static constexpr auto name = "gelu_tanh";
+  static constexpr GradientRule gradient = reads_input(gradients::gelu_tanh);
   static constexpr auto doc = "gelu approximated by tanh(sqrt(2/pi) (x + 0.044715 x^3))";
   static constexpr double cost = 16;
   static constexpr double ulp = 4.5;
@@ -160,6 +174,7 @@ struct GeluTanh : Float<1> {
 
 struct HardSigmoid : Float<1> {
   static constexpr auto name = "hard_sigmoid";
+  static constexpr GradientRule gradient = reads_output(gradients::hard_sigmoid);
   static constexpr auto doc = "min(max(x / 6 + 1/2, 0), 1)";
   static constexpr double cost = 2;
   static constexpr double ulp = 1.5;
@@ -177,6 +192,7 @@ struct HardSigmoid : Float<1> {
 
 struct HardSwish : Float<1> {
   static constexpr auto name = "hard_swish";
+  static constexpr GradientRule gradient = reads_input(gradients::hard_swish);
   static constexpr auto doc = "x * hard_sigmoid(x)";
   static constexpr double cost = 2;
   static constexpr double ulp = 2;
@@ -191,6 +207,7 @@ struct HardSwish : Float<1> {
 
 struct Mish : Float<1> {
   static constexpr auto name = "mish";
+  static constexpr GradientRule gradient = reads_input(gradients::mish);
   static constexpr auto doc = "x * tanh(softplus(x))";
   static constexpr double cost = 12;
   static constexpr double ulp = 5;
@@ -203,6 +220,7 @@ struct Mish : Float<1> {
 
 struct Tanh : Float<1> {
   static constexpr auto name = "tanh";
+  static constexpr GradientRule gradient = reads_output(gradients::tanh);
   static constexpr auto doc = "hyperbolic tangent";
   static constexpr double ulp = 3.5;
   template <class V>

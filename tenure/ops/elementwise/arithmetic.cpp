@@ -10,6 +10,7 @@
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
 #include "tenure/ops/elementwise/checks.h"
+#include "tenure/ops/elementwise/gradients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
@@ -54,6 +55,7 @@ HWY_INLINE simd::Int<T> integer_power(simd::Int<T> base, simd::Int<T> exponent) 
 
 struct Add : Map<2> {
   static constexpr auto name = "add";
+  static constexpr GradientRule gradient = reads_nothing(gradients::add);
   static constexpr auto doc = "a + b; on bool: or";
   static constexpr Neutral neutral{
       .value = 0, .on_left = true, .of_integers = true};  // -0 + 0 is 0
@@ -66,6 +68,7 @@ struct Add : Map<2> {
 
 struct Sub : Map<2, kNumberTypes> {
   static constexpr auto name = "sub";
+  static constexpr GradientRule gradient = reads_nothing(gradients::sub);
   static constexpr auto doc = "a - b";
   static constexpr Neutral neutral{.value = 0};
   template <class V>
@@ -77,6 +80,8 @@ struct Sub : Map<2, kNumberTypes> {
 
 struct Mul : Map<2> {
   static constexpr auto name = "mul";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+                                         .run = gradients::mul};
   static constexpr auto doc = "a * b; on bool: and";
   static constexpr Neutral neutral{.value = 1, .on_left = true};
   template <class V>
@@ -88,6 +93,8 @@ struct Mul : Map<2> {
 
 struct Div : Float<2> {
   static constexpr auto name = "div";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 2, .outputs = 1}}},
+                                         .run = gradients::div};
   static constexpr auto doc = "a / b as a float; integers become float32";
   static constexpr Neutral neutral{.value = 1};
   static constexpr double cost = 2;
@@ -100,6 +107,7 @@ struct Div : Float<2> {
 
 struct FloorDivide : Map<2, kNumberTypes> {
   static constexpr auto name = "floor_divide";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "the largest integer not above a / b; an integer b of 0 is an error";
   static constexpr double cost = 8;
   static constexpr bool divides = true;
@@ -120,6 +128,8 @@ struct FloorDivide : Map<2, kNumberTypes> {
 
 struct Remainder : Map<2, kNumberTypes> {
   static constexpr auto name = "remainder";
+  static constexpr GradientRule gradient{.needs = {{{}, {.inputs = 3}}},
+                                         .run = gradients::remainder};
   static constexpr auto doc =
       "a - floor_divide(a, b) * b, with the sign of b; an integer b of 0 is an error";
   static constexpr double cost = 8;
@@ -141,6 +151,8 @@ struct Remainder : Map<2, kNumberTypes> {
 
 struct Pow : Map<2, kNumberTypes> {
   static constexpr auto name = "pow";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::pow};
   static constexpr auto doc =
       "a to the power b; a negative integer power of an integer is an error";
   static constexpr double cost = 16;
@@ -162,6 +174,8 @@ struct Pow : Map<2, kNumberTypes> {
 
 struct Maximum : Map<2> {
   static constexpr auto name = "maximum";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+                                         .run = gradients::maximum};
   static constexpr auto doc = "the larger one; NaN if either is";
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
@@ -174,6 +188,8 @@ struct Maximum : Map<2> {
 
 struct Minimum : Map<2> {
   static constexpr auto name = "minimum";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+                                         .run = gradients::minimum};
   static constexpr auto doc = "the smaller one; NaN if either is";
   template <class V>
   static HWY_INLINE V apply(V a, V b) {
@@ -186,6 +202,7 @@ struct Minimum : Map<2> {
 
 struct Neg : Map<1, kNumberTypes> {
   static constexpr auto name = "neg";
+  static constexpr GradientRule gradient = reads_nothing(gradients::neg);
   static constexpr auto doc = "-x";
   static constexpr bool undoes_itself = true;
   template <class V>
@@ -197,6 +214,7 @@ struct Neg : Map<1, kNumberTypes> {
 
 struct Abs : Map<1> {
   static constexpr auto name = "abs";
+  static constexpr GradientRule gradient = reads_input(gradients::abs);
   static constexpr auto doc = "|x|";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -207,6 +225,7 @@ struct Abs : Map<1> {
 
 struct Sign : Map<1, kNumberTypes> {
   static constexpr auto name = "sign";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "-1, 0 or 1; NaN stays";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -217,6 +236,7 @@ struct Sign : Map<1, kNumberTypes> {
 
 struct Square : Map<1, kNumberTypes> {
   static constexpr auto name = "square";
+  static constexpr GradientRule gradient = reads_input(gradients::square);
   static constexpr auto doc = "x * x";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -227,6 +247,7 @@ struct Square : Map<1, kNumberTypes> {
 
 struct Reciprocal : Float<1> {
   static constexpr auto name = "reciprocal";
+  static constexpr GradientRule gradient = reads_output(gradients::reciprocal);
   static constexpr auto doc = "1 / x";
   static constexpr double cost = 2;
   template <class V>

@@ -8,6 +8,7 @@
 
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
+#include "tenure/ops/elementwise/gradients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
@@ -25,6 +26,7 @@ HWY_INLINE V whole(V x, const F& f) {
 
 struct Floor : Map<1, kNumberTypes> {
   static constexpr auto name = "floor";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "the largest integer not above x";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -35,6 +37,7 @@ struct Floor : Map<1, kNumberTypes> {
 
 struct Ceil : Map<1, kNumberTypes> {
   static constexpr auto name = "ceil";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "the smallest integer not below x";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -45,6 +48,7 @@ struct Ceil : Map<1, kNumberTypes> {
 
 struct Round : Map<1, kNumberTypes> {
   static constexpr auto name = "round";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "the nearest integer, halves to even";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -55,6 +59,7 @@ struct Round : Map<1, kNumberTypes> {
 
 struct Trunc : Map<1, kNumberTypes> {
   static constexpr auto name = "trunc";
+  static constexpr GradientRule gradient = kZeroGradient;
   static constexpr auto doc = "x without its fraction";
   template <class V>
   static HWY_INLINE V apply(V x) {
@@ -65,6 +70,7 @@ struct Trunc : Map<1, kNumberTypes> {
 
 struct Sqrt : Float<1> {
   static constexpr auto name = "sqrt";
+  static constexpr GradientRule gradient = reads_output(gradients::sqrt);
   static constexpr auto doc = "square root";
   static constexpr double low = 0;
   static constexpr double cost = 2;
@@ -77,6 +83,7 @@ struct Sqrt : Float<1> {
 
 struct Rsqrt : Float<1> {
   static constexpr auto name = "rsqrt";
+  static constexpr GradientRule gradient = reads_output(gradients::rsqrt);
   static constexpr auto doc = "1 / sqrt(x)";
   static constexpr double low = 0.1;
   static constexpr double ulp = 1.5;
@@ -90,6 +97,7 @@ struct Rsqrt : Float<1> {
 
 struct Cbrt : Float<1> {
   static constexpr auto name = "cbrt";
+  static constexpr GradientRule gradient = reads_output(gradients::cbrt);
   static constexpr auto doc = "cube root";
   static constexpr double ulp = 4;
   template <class V>
@@ -101,6 +109,7 @@ struct Cbrt : Float<1> {
 
 struct Exp : Float<1> {
   static constexpr auto name = "exp";
+  static constexpr GradientRule gradient = reads_output(gradients::exp);
   static constexpr auto doc = "e to the power x";
   static constexpr double ulp = 1.5;
   template <class V>
@@ -112,6 +121,7 @@ struct Exp : Float<1> {
 
 struct Exp2 : Float<1> {
   static constexpr auto name = "exp2";
+  static constexpr GradientRule gradient = reads_output(gradients::exp2);
   static constexpr auto doc = "2 to the power x";
   static constexpr double ulp = 1.5;
   template <class V>
@@ -123,6 +133,7 @@ struct Exp2 : Float<1> {
 
 struct Expm1 : Float<1> {
   static constexpr auto name = "expm1";
+  static constexpr GradientRule gradient = reads_output(gradients::expm1);
   static constexpr auto doc = "exp(x) - 1, accurate near 0";
   static constexpr double ulp = 4.5;
   template <class V>
@@ -134,6 +145,7 @@ struct Expm1 : Float<1> {
 
 struct Log : Float<1> {
   static constexpr auto name = "log";
+  static constexpr GradientRule gradient = reads_input(gradients::log);
   static constexpr auto doc = "natural logarithm";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
@@ -147,6 +159,7 @@ struct Log : Float<1> {
 
 struct Log2 : Float<1> {
   static constexpr auto name = "log2";
+  static constexpr GradientRule gradient = reads_input(gradients::log2);
   static constexpr auto doc = "logarithm to base 2";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
@@ -160,6 +173,7 @@ struct Log2 : Float<1> {
 
 struct Log10 : Float<1> {
   static constexpr auto name = "log10";
+  static constexpr GradientRule gradient = reads_input(gradients::log10);
   static constexpr auto doc = "logarithm to base 10";
   static constexpr double low = 0.05;
   static constexpr double high = 20;
@@ -173,6 +187,7 @@ struct Log10 : Float<1> {
 
 struct Log1p : Float<1> {
   static constexpr auto name = "log1p";
+  static constexpr GradientRule gradient = reads_input(gradients::log1p);
   static constexpr auto doc = "log(1 + x), accurate near 0";
   static constexpr double low = -0.9;
   static constexpr double ulp = 3;

@@ -16,7 +16,7 @@
 //   apply            the functor, generic in its value type (kernels/cpu/elementwise/value-inl.h)
 //   reference        the same in long double, for the harness
 //   low, high        the range from which the harness draws inputs
-//   gradient         its rule (gradients.h), if it is differentiable
+//   gradient         its rule, run by a function of gradients.h, if it is differentiable
 //
 // and, inherited from Map, Float, Test or Bits, the arity, the type rule and the accepted types.
 // The file ends with the list of its ops, from which records and bodies are made, and with the
@@ -112,6 +112,7 @@ class Family {
          .reference = reference<Op>};
     if constexpr (requires { Op::check; }) e.check = Op::check;
     if constexpr (requires { Op::neutral; }) e.neutral = Op::neutral;
+    if constexpr (requires { Op::last_limit; }) e.last_limit = Op::last_limit;
     if constexpr (requires { Op::undoes_itself; }) e.undoes_itself = Op::undoes_itself;
     op.name = Op::name;
     op.family = family;
@@ -122,7 +123,7 @@ class Family {
     op.tolerance_ulp = Op::ulp;
     op.elementwise = &e;
     op.samples = samples<Op>;
-    if constexpr (requires { Op::gradient; }) op.gradient = Op::gradient;
+    if constexpr (requires { Op::gradient; }) op.gradient = &Op::gradient;
   }
 
   std::vector<ElementwiseRecord> elementwise_;

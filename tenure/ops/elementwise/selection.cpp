@@ -8,6 +8,7 @@
 
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
+#include "tenure/ops/elementwise/gradients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
@@ -15,6 +16,8 @@ namespace HWY_NAMESPACE {
 
 struct Where : ElementwiseDefaults<3, TypeRule::select, kAllTypes> {
   static constexpr auto name = "where";
+  static constexpr GradientRule gradient{.needs = {{{}, {.inputs = 1}, {.inputs = 1}}},
+                                         .run = gradients::where};
   static constexpr auto doc = "a where the condition holds, b elsewhere";
   static constexpr std::uint8_t reuse = 6;
   template <class T>
@@ -32,6 +35,8 @@ struct Where : ElementwiseDefaults<3, TypeRule::select, kAllTypes> {
 
 struct Clamp : Map<3, kNumberTypes> {
   static constexpr auto name = "clamp";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 7}}},
+                                         .run = gradients::clamp};
   static constexpr auto doc = "x held between low and high; NaN stays";
   template <class V>
   static HWY_INLINE V apply(V x, V low, V high) {

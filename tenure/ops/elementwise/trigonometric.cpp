@@ -8,6 +8,7 @@
 
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
+#include "tenure/ops/elementwise/gradients.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
@@ -15,6 +16,7 @@ namespace HWY_NAMESPACE {
 
 struct Sin : Float<1> {
   static constexpr auto name = "sin";
+  static constexpr GradientRule gradient = reads_input(gradients::sin);
   static constexpr auto doc = "sine";
   static constexpr double ulp = 3;
   template <class V>
@@ -26,6 +28,7 @@ struct Sin : Float<1> {
 
 struct Cos : Float<1> {
   static constexpr auto name = "cos";
+  static constexpr GradientRule gradient = reads_input(gradients::cos);
   static constexpr auto doc = "cosine";
   static constexpr double ulp = 3;
   template <class V>
@@ -37,6 +40,7 @@ struct Cos : Float<1> {
 
 struct Tan : Float<1> {
   static constexpr auto name = "tan";
+  static constexpr GradientRule gradient = reads_output(gradients::tan);
   static constexpr auto doc = "tangent";
   static constexpr double ulp = 5;
   static constexpr double low = -1.5;
@@ -50,6 +54,7 @@ struct Tan : Float<1> {
 
 struct Asin : Float<1> {
   static constexpr auto name = "asin";
+  static constexpr GradientRule gradient = reads_input(gradients::asin);
   static constexpr auto doc = "inverse sine";
   static constexpr double low = -1;
   static constexpr double high = 1;
@@ -63,6 +68,7 @@ struct Asin : Float<1> {
 
 struct Acos : Float<1> {
   static constexpr auto name = "acos";
+  static constexpr GradientRule gradient = reads_input(gradients::acos);
   static constexpr auto doc = "inverse cosine";
   static constexpr double low = -1;
   static constexpr double high = 1;
@@ -76,6 +82,7 @@ struct Acos : Float<1> {
 
 struct Atan : Float<1> {
   static constexpr auto name = "atan";
+  static constexpr GradientRule gradient = reads_input(gradients::atan);
   static constexpr auto doc = "inverse tangent";
   static constexpr double ulp = 3;
   template <class V>
@@ -87,6 +94,8 @@ struct Atan : Float<1> {
 
 struct Atan2 : Float<2> {
   static constexpr auto name = "atan2";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+                                         .run = gradients::atan2};
   static constexpr auto doc = "angle of the point (x, y)";
   static constexpr double ulp = 2;
   template <class V>
@@ -98,6 +107,7 @@ struct Atan2 : Float<2> {
 
 struct Sinh : Float<1> {
   static constexpr auto name = "sinh";
+  static constexpr GradientRule gradient = reads_input(gradients::sinh);
   static constexpr auto doc = "hyperbolic sine";
   static constexpr double ulp = 4;
   template <class V>
@@ -109,6 +119,7 @@ struct Sinh : Float<1> {
 
 struct Cosh : Float<1> {
   static constexpr auto name = "cosh";
+  static constexpr GradientRule gradient = reads_input(gradients::cosh);
   static constexpr auto doc = "hyperbolic cosine";
   static constexpr double ulp = 3.5;
   template <class V>
@@ -120,6 +131,7 @@ struct Cosh : Float<1> {
 
 struct Asinh : Float<1> {
   static constexpr auto name = "asinh";
+  static constexpr GradientRule gradient = reads_input(gradients::asinh);
   static constexpr auto doc = "inverse hyperbolic sine";
   static constexpr double ulp = 3.5;
   template <class V>
@@ -131,6 +143,7 @@ struct Asinh : Float<1> {
 
 struct Acosh : Float<1> {
   static constexpr auto name = "acosh";
+  static constexpr GradientRule gradient = reads_input(gradients::acosh);
   static constexpr auto doc = "inverse hyperbolic cosine";
   static constexpr double low = 1;
   static constexpr double high = 9;
@@ -144,6 +157,7 @@ struct Acosh : Float<1> {
 
 struct Atanh : Float<1> {
   static constexpr auto name = "atanh";
+  static constexpr GradientRule gradient = reads_input(gradients::atanh);
   static constexpr auto doc = "inverse hyperbolic tangent";
   static constexpr double low = -0.95;
   static constexpr double high = 0.95;
@@ -157,6 +171,7 @@ struct Atanh : Float<1> {
 
 struct Erf : Float<1> {
   static constexpr auto name = "erf";
+  static constexpr GradientRule gradient = reads_input(gradients::erf);
   static constexpr auto doc = "error function";
   static constexpr double ulp = 3;
   template <class V>

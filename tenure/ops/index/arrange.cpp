@@ -6,6 +6,7 @@
 
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/reference.h"
@@ -38,6 +39,7 @@ std::int64_t wrapped(std::int64_t i, std::int64_t n) { return (i % n + n) % n; }
 struct Pad : ArrangeOp {
   static constexpr bool may_fail = true;
   static constexpr auto name = "pad";
+  static constexpr GradientRule gradient = reads_nothing(gradients::pad);
   static constexpr auto signature = "pad(x, widths, mode = constant, value = 0)";
   static constexpr auto doc =
       "with new elements before and after each axis: constant, edge, reflect, symmetric or wrap";
@@ -128,6 +130,7 @@ struct Pad : ArrangeOp {
 
 struct Tile : ArrangeOp {
   static constexpr auto name = "tile";
+  static constexpr GradientRule gradient = reads_nothing(gradients::tile);
   static constexpr auto signature = "tile(x, times)";
   static constexpr auto doc = "the whole of x several times along each axis";
   /// `dims` with ones in front up to `rank`.
@@ -176,6 +179,7 @@ struct Tile : ArrangeOp {
 
 struct Repeat : ArrangeOp {
   static constexpr auto name = "repeat";
+  static constexpr GradientRule gradient = reads_nothing(gradients::repeat);
   static constexpr auto signature = "repeat(x, times, axis)";
   static constexpr auto doc = "every element several times in a row along an axis";
   static Specs infer(const Kernel& k) {
@@ -209,6 +213,7 @@ struct Repeat : ArrangeOp {
 
 struct Roll : ArrangeOp {
   static constexpr auto name = "roll";
+  static constexpr GradientRule gradient = reads_nothing(gradients::roll);
   static constexpr auto signature = "roll(x, shifts, axes)";
   static constexpr auto doc = "moved along axes; what leaves at one end enters at the other";
   /// One shift for each axis of x.
@@ -276,6 +281,7 @@ struct TriangleOp : ArrangeOp {
 
 struct Tril : TriangleOp<Tril> {
   static constexpr auto name = "tril";
+  static constexpr GradientRule gradient = reads_nothing(gradients::tril);
   static constexpr auto signature = "tril(x, k = 0)";
   static constexpr auto doc = "matrices with zeros above the k-th diagonal";
   static bool keeps(std::int64_t diagonal, std::int64_t k) { return diagonal <= k; }
@@ -284,6 +290,7 @@ struct Tril : TriangleOp<Tril> {
 
 struct Triu : TriangleOp<Triu> {
   static constexpr auto name = "triu";
+  static constexpr GradientRule gradient = reads_nothing(gradients::triu);
   static constexpr auto signature = "triu(x, k = 0)";
   static constexpr auto doc = "matrices with zeros below the k-th diagonal";
   static bool keeps(std::int64_t diagonal, std::int64_t k) { return diagonal >= k; }

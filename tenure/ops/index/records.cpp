@@ -8,6 +8,7 @@
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
@@ -46,6 +47,7 @@ Dims in_whole(const Dims& place, const Attributes& a) {
 
 struct IndexView : IndexingOp {
   static constexpr auto name = "index";
+  static constexpr GradientRule gradient = reads_nothing(gradients::index_view);
   static constexpr auto signature = "index(x, {numbers, slices, new axes, ellipsis})";
   static constexpr auto doc =
       "NumPy's x[...]; with tensors of indices or masks by take, index_gather or mask_select";
@@ -168,6 +170,8 @@ Shape for_each_chosen(const Shape& shape, std::span<const Reference> indices, co
 struct IndexGather : IndexingOp {
   static constexpr bool may_fail = true;
   static constexpr auto name = "index_gather";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = ~1u}}},
+                                         .run = gradients::index_gather};
   static constexpr auto signature = "index_gather(x, indices..., axes)";
   static constexpr auto doc =
       "the elements that tensors of indices choose along several axes, whose common axes come "
@@ -286,12 +290,16 @@ struct IndexPut : IndexingOp {
 
 struct IndexUpdate : IndexPut<IndexUpdate, false> {
   static constexpr auto name = "index_update";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = ~3u}, {.inputs = ~3u}}},
+                                         .run = gradients::index_update};
   static constexpr auto signature = "index_update(x, indices, values)";
   static constexpr auto doc = "x with other values in the places of index(x, indices)";
 };
 
 struct IndexAdd : IndexPut<IndexAdd, true> {
   static constexpr auto name = "index_add";
+  static constexpr GradientRule gradient{.needs = {{{}, {.inputs = ~3u}}},
+                                         .run = gradients::index_add};
   static constexpr auto signature = "index_add(x, indices, values)";
   static constexpr auto doc = "x with values added to the places of index(x, indices)";
   static constexpr auto ulp = 2.0;  // of a sum of several values

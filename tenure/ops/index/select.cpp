@@ -6,6 +6,7 @@
 #include "tenure/kernels/cpu/index/take.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/reference.h"
@@ -32,6 +33,7 @@ std::int64_t index_at(const Reference& indices, const Dims& place, std::int64_t 
 struct Take : SelectionOp {
   static constexpr bool may_fail = true;
   static constexpr auto name = "take";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::take};
   static constexpr auto signature = "take(x, indices, axis = 0)";
   static constexpr auto doc = "the elements at indices along an axis";
   static constexpr auto memory = allocates();
@@ -90,6 +92,7 @@ void check_within(const Shape& inner, const Shape& outer, int except, const char
 struct Gather : SelectionOp {
   static constexpr bool may_fail = true;
   static constexpr auto name = "gather";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::gather};
   static constexpr auto signature = "gather(x, axis, indices)";
   static constexpr auto doc = "for each index the element at that place along an axis";
   static constexpr auto memory = allocates();
@@ -123,6 +126,9 @@ struct Gather : SelectionOp {
 struct Scatter : SelectionOp {
   static constexpr bool may_fail = true;
   static constexpr auto name = "scatter";
+  static constexpr GradientRule gradient{
+      .needs = {{{.inputs = 7, .outputs = 1}, {}, {.inputs = 7, .outputs = 1}}},
+      .run = gradients::scatter};
   static constexpr auto signature = "scatter(x, axis, indices, updates, mode = assign)";
   static constexpr auto doc =
       "x with updates put at indices along an axis, or added, multiplied, or kept if larger or "
@@ -192,6 +198,7 @@ struct Scatter : SelectionOp {
 
 struct MaskSelect : SelectionOp {
   static constexpr auto name = "mask_select";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::mask_select};
   static constexpr auto signature = "mask_select(x, mask)";
   static constexpr auto doc = "the elements where a mask holds, in row-major order";
   static constexpr auto memory = allocates();

@@ -3,6 +3,7 @@
 #include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/gradient.h"
 #include "tenure/ops/linalg/einsum.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/reference.h"
@@ -49,9 +50,41 @@ Shape result_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
+/// Vectors count as the matrices that they stand for.
+void matmul_gradient(Backward& b) {
+  const bool vector_a = b.specs[0].shape.size() == 1;
+  const bool vector_b = b.specs[1].shape.size() == 1;
+  Tensor gradient = std::move(b.gradients[0]);
+  if (vector_a) gradient = expand_dims(b.at(std::move(gradient)), vector_b ? 0 : -2);
+  if (vector_b) gradient = expand_dims(b.at(std::move(gradient)), -1);
+  const Operand g(gradient, b.site);
+  if (b.wants(0)) {
+    const Tensor back = vector_b ? expand_dims(b.input(1), 0) : transpose(b.input(1));
+    Tensor result = matmul(g, Operand(back, b.site));
+    if (vector_a) result = squeeze(b.at(std::move(result)), -2);
+    b.results[0] = to_input(b, 0, std::move(result));
+  }
+  if (!b.wants(1)) return;
+  const int rank_b = b.specs[1].shape.size();
+  if (rank_b <= 2 && gradient.rank() > 2) {
+    // One product of all rows: no product for each matrix of the batch, to be summed.
+    const Tensor rows = flatten(b.input(0), 0, -2);
+    const Tensor columns = flatten(g, 0, -2);
+    Tensor result = matmul(b.at(transpose(Operand(rows, b.site))), Operand(columns, b.site));
+    b.results[1] = vector_b ? squeeze(b.at(std::move(result)), -1) : std::move(result);
+    return;
+  }
+  const Tensor back = vector_a ? expand_dims(b.input(0), -1) : transpose(b.input(0));
+  Tensor result = matmul(Operand(back, b.site), g);
+  if (vector_b) result = squeeze(b.at(std::move(result)), -1);
+  b.results[1] = to_input(b, 1, std::move(result));
+}
+
 struct Matmul {
   static constexpr auto family = "linear algebra";
   static constexpr auto name = "matmul";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+                                         .run = matmul_gradient};
   static constexpr auto signature = "matmul(a, b)";
   static constexpr auto doc =
       "the product of matrices; leading dimensions are a batch and broadcast";

@@ -2,6 +2,7 @@
 
 #include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 
@@ -56,6 +57,7 @@ struct ScanOp : AxiswiseOp<Op> {
 
 struct CumSum : ScanOp<CumSum> {
   static constexpr auto name = "cumsum";
+  static constexpr GradientRule gradient = reads_nothing(gradients::cumsum);
   static constexpr auto signature = "cumsum(x, axis)";
   static constexpr auto doc = "running sums along an axis; of integers and bool int64";
   static constexpr double low = 0, high = 3;
@@ -69,6 +71,8 @@ struct CumSum : ScanOp<CumSum> {
 
 struct CumProd : ScanOp<CumProd> {
   static constexpr auto name = "cumprod";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::cumprod};
   static constexpr auto signature = "cumprod(x, axis)";
   static constexpr auto doc = "running products along an axis; of integers and bool int64";
   static constexpr double low = 0.9, high = 1.1;
@@ -89,6 +93,7 @@ struct SoftmaxOp : AxiswiseOp<Op> {
 
 struct Softmax : SoftmaxOp<Softmax> {
   static constexpr auto name = "softmax";
+  static constexpr GradientRule gradient = reads_output(gradients::softmax);
   static constexpr auto signature = "softmax(x, axis = -1)";
   static constexpr auto doc = "exp(x) / sum(exp(x)) along an axis";
   static constexpr double ulp = 5;
@@ -102,6 +107,7 @@ struct Softmax : SoftmaxOp<Softmax> {
 
 struct LogSoftmax : SoftmaxOp<LogSoftmax> {
   static constexpr auto name = "log_softmax";
+  static constexpr GradientRule gradient = reads_output(gradients::log_softmax);
   static constexpr auto signature = "log_softmax(x, axis = -1)";
   static constexpr auto doc = "log(softmax(x)) along an axis";
   // Next to zero, which is log(1), this is the rounding of the sum that the logarithm is taken of.

@@ -2,6 +2,7 @@
 
 #include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 
@@ -18,6 +19,7 @@ struct PlainReduction : ReductionOp<Op> {
 
 struct Sum : PlainReduction<Sum, kernels::Reduction::sum> {
   static constexpr auto name = "sum";
+  static constexpr GradientRule gradient = reads_nothing(gradients::sum);
   static constexpr auto signature = "sum(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the sum of elements; of integers and bool int64";
   static constexpr double ulp = 4;  // where signs differ, of the sum of the magnitudes
@@ -34,8 +36,61 @@ struct Sum : PlainReduction<Sum, kernels::Reduction::sum> {
   }
 };
 
+struct SumLike {
+  static constexpr auto family = "reductions";
+  static constexpr auto name = "sum_like";
+  static constexpr GradientRule gradient = reads_nothing(gradients::sum_like);
+  static constexpr auto signature = "sum_like(x, like)";
+  static constexpr auto doc = "the sum over the axes along which another tensor is repeated";
+  static constexpr auto memory = allocates();
+  static constexpr auto types = kAllTypes;
+  static constexpr double ulp = 4;
+  static Axes axes(const Shape& x, const Shape& like) {
+    if (broadcast(like, x, name) != x) {
+      throw ShapeError(name, to_string(like) + " does not broadcast to " + to_string(x),
+                       {x.to_vector(), like.to_vector()});
+    }
+    const int lead = x.size() - like.size();
+    Axes axes;
+    for (int i = 0; i < x.size(); ++i) {
+      if (i < lead || (like[i - lead] == 1 && x[i] != 1)) axes.push_back(i);
+    }
+    return axes;
+  }
+  static Specs infer(const Kernel& k) {
+    axes(k.in[0].shape, k.in[1].shape);  // rejects wrong ones
+    return {{sum_type(k.in[0].dtype), k.in[1].shape}};
+  }
+  static bool is_identity(const Kernel& k) {
+    return k.in[0].shape == k.in[1].shape && sum_type(k.in[0].dtype) == k.in[0].dtype;
+  }
+  static void run(const Kernel& k) {
+    View out = k.out[0];
+    const Axes over = axes(k.in[0].shape, k.in[1].shape);
+    out.shape = reduced_shape(k.in[0].shape, over, false);
+    out.strides = contiguous_strides(out.shape);
+    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out);
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const Axes over = axes(in[0].shape, in[1].shape);
+    Reference out = make_reference(reduced_shape(in[0].shape, over, true), [&](const Dims& index) {
+      return Sum::expected(values_over(in[0], over, index), a);
+    });
+    out.shape = in[1].shape;
+    return {out};
+  }
+  static Sample sample(const Shape& x, const Shape& like) {
+    return {.inputs = {{.shape = x, .low = 0, .high = 3}, {.shape = like}}};
+  }
+  static std::vector<Sample> samples() {
+    return {sample({2, 3, 70}, {3, 1}), sample({21, 50}, {}), sample({4, 5}, {4, 5}),
+            sample({3, 40}, {1, 40}), sample({0, 3}, {3})};
+  }
+};
+
 struct Prod : PlainReduction<Prod, kernels::Reduction::prod> {
   static constexpr auto name = "prod";
+  static constexpr GradientRule gradient = reads_input(gradients::prod);
   static constexpr auto signature = "prod(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the product of elements; of integers and bool int64";
   // Of float64, half a unit for each of the 70 factors that a random sample has; narrower floats
@@ -65,6 +120,7 @@ struct Prod : PlainReduction<Prod, kernels::Reduction::prod> {
 
 struct Mean : PlainReduction<Mean, kernels::Reduction::mean> {
   static constexpr auto name = "mean";
+  static constexpr GradientRule gradient = reads_nothing(gradients::mean);
   static constexpr auto signature = "mean(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the mean of elements; of integers and bool float32";
   static constexpr double ulp = 4.5;  // as of sums
@@ -105,12 +161,16 @@ struct ExtremeValue : ExtremumOp<Op, largest> {
 
 struct Max : ExtremeValue<Max, true> {
   static constexpr auto name = "max";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::extremum};
   static constexpr auto signature = "max(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the largest element, or NaN if there is one";
 };
 
 struct Min : ExtremeValue<Min, false> {
   static constexpr auto name = "min";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::extremum};
   static constexpr auto signature = "min(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the smallest element, or NaN if there is one";
 };
@@ -181,8 +241,9 @@ struct All : TruthOp<All, true> {
 }  // namespace
 
 std::vector<const OpRecord*> reduction_ops() {
-  return {&record<Sum>(), &record<Prod>(), &record<Mean>(),   &record<Max>(),   &record<Min>(),
-          &record<Any>(), &record<All>(),  &record<ArgMax>(), &record<ArgMin>()};
+  return {&record<Sum>(),    &record<SumLike>(), &record<Prod>(), &record<Mean>(),
+          &record<Max>(),    &record<Min>(),     &record<Any>(),  &record<All>(),
+          &record<ArgMax>(), &record<ArgMin>()};
 }
 
 }  // namespace tenure::ops
@@ -200,6 +261,9 @@ Axes axes_of(std::optional<int> axis) { return axis ? Axes{*axis} : Axes{}; }
 
 Tensor sum(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Sum>(x, axes, keepdims);
+}
+Tensor sum_like(const Operand& x, const Operand& like) {
+  return ops::call(ops::record<ops::SumLike>(), {x, like});
 }
 Tensor prod(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Prod>(x, axes, keepdims);

@@ -3,6 +3,7 @@
 
 #include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 
@@ -52,6 +53,7 @@ struct VarianceOp : FloatReduction<Op> {
 
 struct Var : VarianceOp<Var, false> {
   static constexpr auto name = "var";
+  static constexpr GradientRule gradient = reads_input(gradients::var);
   static constexpr auto signature = "var(x, axes = all, keepdims = false, correction = 1)";
   static constexpr auto doc = "squared deviations from the mean / max(n - correction, 0)";
   static constexpr double ulp = 6;
@@ -59,6 +61,8 @@ struct Var : VarianceOp<Var, false> {
 
 struct StdDev : VarianceOp<StdDev, true> {
   static constexpr auto name = "stddev";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::stddev};
   static constexpr auto signature = "stddev(x, axes = all, keepdims = false, correction = 1)";
   static constexpr auto doc = "the root of the variance";
   static constexpr double ulp = 4;
@@ -66,6 +70,8 @@ struct StdDev : VarianceOp<StdDev, true> {
 
 struct LogSumExp : FloatReduction<LogSumExp> {
   static constexpr auto name = "logsumexp";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::logsumexp};
   static constexpr auto signature = "logsumexp(x, axes = all, keepdims = false)";
   static constexpr auto doc = "log(sum(exp(x))) without overflow";
   static constexpr double ulp = 4;
@@ -80,6 +86,8 @@ struct LogSumExp : FloatReduction<LogSumExp> {
 
 struct Norm : FloatReduction<Norm> {
   static constexpr auto name = "norm";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+                                         .run = gradients::norm};
   static constexpr auto signature = "norm(x, order = 2, axes = all, keepdims = false)";
   static constexpr auto doc = "sum(|x|^order)^(1/order); 0 counts, inf and -inf are extremes";
   static constexpr double ulp = 8;

@@ -8,6 +8,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
+#include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/types.h"
 
@@ -88,6 +89,7 @@ struct CopyOp {
 
 struct Reshape : CopyOp {
   static constexpr auto name = "reshape";
+  static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
   static constexpr auto signature = "reshape(x, shape)";
   static constexpr auto doc = "the same elements in another shape; one dimension may be -1";
   static constexpr auto memory = view_or_copy();
@@ -119,8 +121,33 @@ struct Reshape : CopyOp {
   }
 };
 
+struct ReshapeLike : Reshape {
+  static constexpr auto name = "reshape_like";
+  static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
+  static constexpr auto signature = "reshape_like(x, like)";
+  static constexpr auto doc = "the same elements in the shape of another tensor";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const Shape shape = resolve_shape(k.in[0].shape, k.in[1].shape, k.in[0].dtype);
+    const std::optional<Strides> strides = reshaped_strides(k.in[0], shape);
+    if (!strides) return std::nullopt;
+    return ViewSpec{.shape = shape, .strides = *strides};
+  }
+  static Specs infer(const Kernel& k) {
+    return {{k.in[0].dtype, resolve_shape(k.in[0].shape, k.in[1].shape, k.in[0].dtype)}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    return {{.shape = in[1].shape, .values = in[0].values}};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {4, 6}}, {.shape = {2, 12}}}},
+            {.inputs = {{.shape = {0, 3}}, {.shape = {3, 0}}}},
+            {.inputs = {{.shape = {1}}, {.shape = {}}}}};
+  }
+};
+
 struct Flatten : Reshape {
   static constexpr auto name = "flatten";
+  static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
   static constexpr auto signature = "flatten(x, first = 0, last = -1)";
   static constexpr auto doc = "the axes from first to last merged into one";
   static Shape merged(const Shape& from, const Attributes& a) {
@@ -161,6 +188,7 @@ struct Flatten : Reshape {
 
 struct Clone : CopyOp {
   static constexpr auto name = "clone";
+  static constexpr GradientRule gradient = reads_nothing(gradients::pass);
   static constexpr auto signature = "clone(x)";
   static constexpr auto doc = "a tensor of its own with the same elements, contiguous";
   static constexpr auto memory = allocates();
@@ -176,6 +204,7 @@ struct Clone : CopyOp {
 
 struct Contiguous : Clone {
   static constexpr auto name = "contiguous";
+  static constexpr GradientRule gradient = reads_nothing(gradients::pass);
   static constexpr auto signature = "contiguous(x)";
   static constexpr auto doc = "a view of a contiguous x, else a contiguous copy";
   static constexpr auto memory = view_or_copy();
@@ -187,6 +216,7 @@ struct Contiguous : Clone {
 
 struct Cast : CopyOp {
   static constexpr auto name = "cast";
+  static constexpr GradientRule gradient = reads_nothing(gradients::pass);
   static constexpr auto signature = "cast(x, dtype)";
   static constexpr auto doc =
       "the elements converted; floats to integers lose the fraction and saturate, integers wrap";
@@ -241,8 +271,8 @@ struct Cast : CopyOp {
 }  // namespace
 
 std::vector<const OpRecord*> copy_ops() {
-  return {&record<Reshape>(), &record<Flatten>(), &record<Clone>(), &record<Contiguous>(),
-          &record<Cast>()};
+  return {&record<Reshape>(), &record<ReshapeLike>(), &record<Flatten>(),
+          &record<Clone>(),   &record<Contiguous>(),  &record<Cast>()};
 }
 
 }  // namespace tenure::ops
@@ -255,6 +285,10 @@ using ops::record;
 
 Tensor reshape(const Operand& x, const Shape& shape) {
   return call(record<ops::Reshape>(), x, Attributes(shape));
+}
+
+Tensor reshape_like(const Operand& x, const Operand& like) {
+  return call(record<ops::ReshapeLike>(), {x, like});
 }
 
 Tensor flatten(const Operand& x, int first, int last) {

@@ -8,6 +8,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
+#include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/strided.h"
 
@@ -79,6 +80,7 @@ Shape concat_shape(std::span<const View> in, int axis, const char* op) {
 
 struct Concat : JoiningOp {
   static constexpr auto name = "concat";
+  static constexpr GradientRule gradient = reads_nothing(gradients::concat);
   static constexpr auto signature = "concat(tensors, axis = 0)";
   static constexpr auto doc = "tensors one after the other along an existing axis";
   static Specs infer(const Kernel& k) {
@@ -117,6 +119,7 @@ struct Concat : JoiningOp {
 
 struct Stack : JoiningOp {
   static constexpr auto name = "stack";
+  static constexpr GradientRule gradient = reads_nothing(gradients::stack);
   static constexpr auto signature = "stack(tensors, axis = 0)";
   static constexpr auto doc = "tensors of one shape one after the other along a new axis";
   static Specs infer(const Kernel& k) {

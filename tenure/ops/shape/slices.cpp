@@ -7,6 +7,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
+#include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape/view_op.h"
 #include "tenure/ops/shape_ops.h"
@@ -16,6 +17,7 @@ namespace {
 
 struct Slice : ViewOp<Slice> {
   static constexpr auto name = "slice";
+  static constexpr GradientRule gradient = reads_nothing(gradients::slice);
   static constexpr auto signature = "slice(x, axis, start, stop = end, step = 1)";
   static constexpr auto doc = "elements start, start + step, ... before stop along an axis";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -63,6 +65,7 @@ struct Slice : ViewOp<Slice> {
 /// One piece of a split.
 struct Split : ViewOp<Split> {
   static constexpr auto name = "split";
+  static constexpr GradientRule gradient = reads_nothing(gradients::split);
   static constexpr auto signature = "split(x, size or sizes, axis = 0)";
   static constexpr auto doc = "pieces along an axis, each from a call of its own";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -97,6 +100,7 @@ struct Split : ViewOp<Split> {
 
 struct Select : ViewOp<Select> {
   static constexpr auto name = "select";
+  static constexpr GradientRule gradient = reads_nothing(gradients::select);
   static constexpr auto signature = "select(x, axis, index)";
   static constexpr auto doc = "one element along an axis, which disappears";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -133,6 +137,7 @@ struct Select : ViewOp<Select> {
 
 struct Diagonal : ViewOp<Diagonal> {
   static constexpr auto name = "diagonal";
+  static constexpr GradientRule gradient = reads_nothing(gradients::diagonal);
   static constexpr auto signature = "diagonal(x, a = -2, b = -1)";
   static constexpr auto doc = "elements with equal indices along two axes, along a new last axis";
   static std::pair<int, int> axes(const Kernel& k, int rank) {
@@ -175,6 +180,7 @@ struct Diagonal : ViewOp<Diagonal> {
 
 struct Flip : ViewOp<Flip> {
   static constexpr auto name = "flip";
+  static constexpr GradientRule gradient = reads_nothing(gradients::flip);
   static constexpr auto signature = "flip(x, axes = all)";
   static constexpr auto doc = "reversed along axes";
   static std::optional<ViewSpec> view(const Kernel& k) {

@@ -5,6 +5,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
+#include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/view_op.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -13,6 +14,7 @@ namespace {
 
 struct Transpose : ViewOp<Transpose> {
   static constexpr auto name = "transpose";
+  static constexpr GradientRule gradient = reads_nothing(gradients::transpose);
   static constexpr auto signature = "transpose(x, a = -2, b = -1)";
   static constexpr auto doc = "two axes exchanged";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -45,6 +47,7 @@ struct Transpose : ViewOp<Transpose> {
 
 struct Permute : ViewOp<Permute> {
   static constexpr auto name = "permute";
+  static constexpr GradientRule gradient = reads_nothing(gradients::permute);
   static constexpr auto signature = "permute(x, order)";
   static constexpr auto doc = "the axes in a new order";
   static Axes checked_order(const Axes& order, int rank) {
@@ -84,6 +87,7 @@ struct Permute : ViewOp<Permute> {
 
 struct Squeeze : ViewOp<Squeeze> {
   static constexpr auto name = "squeeze";
+  static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
   static constexpr auto signature = "squeeze(x, axes = all)";
   static constexpr auto doc = "without dimensions of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -115,6 +119,7 @@ struct Squeeze : ViewOp<Squeeze> {
 
 struct ExpandDims : ViewOp<ExpandDims> {
   static constexpr auto name = "expand_dims";
+  static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
   static constexpr auto signature = "expand_dims(x, axis)";
   static constexpr auto doc = "with a new dimension of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -135,6 +140,7 @@ struct ExpandDims : ViewOp<ExpandDims> {
 
 struct BroadcastTo : ViewOp<BroadcastTo> {
   static constexpr auto name = "broadcast_to";
+  static constexpr GradientRule gradient = reads_nothing(gradients::broadcast);
   static constexpr auto signature = "broadcast_to(x, shape)";
   static constexpr auto doc = "repeated along new dimensions and those of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
@@ -163,11 +169,46 @@ struct BroadcastTo : ViewOp<BroadcastTo> {
   }
 };
 
+struct BroadcastLike : ViewOp<BroadcastLike> {
+  static constexpr auto name = "broadcast_like";
+  static constexpr GradientRule gradient = reads_nothing(gradients::broadcast);
+  static constexpr auto signature = "broadcast_like(x, like)";
+  static constexpr auto doc = "repeated to the shape of another tensor";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    return BroadcastTo::view({.op = k.op, .in = k.in.first(1), .attributes = shape_of(k.in[1])});
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    return BroadcastTo::reference({in[0]}, Attributes(in[1].shape));
+  }
+  static Attributes shape_of(const View& like) { return Attributes(like.shape); }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 1}}, {.shape = {2, 3, 4}}}},
+            {.inputs = {{.shape = {}}, {.shape = {0, 2}}}},
+            {.inputs = {{.shape = {5}}, {.shape = {5}}}}};
+  }
+};
+
+struct StopGradient : ViewOp<StopGradient> {
+  static constexpr auto name = "stop_gradient";
+  static constexpr GradientRule gradient = kZeroGradient;
+  static constexpr auto signature = "stop_gradient(x)";
+  static constexpr auto doc = "x itself; no gradient goes back through it";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    return ViewSpec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+  }
+  static bool is_identity(const Kernel&) { return true; }
+  static Reference expected(const Reference& x, const Kernel&) { return x; }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}}, {.inputs = {{.shape = {}}}}};
+  }
+};
+
 }  // namespace
 
 std::vector<const OpRecord*> view_ops() {
-  return {&record<Transpose>(), &record<Permute>(), &record<Squeeze>(), &record<ExpandDims>(),
-          &record<BroadcastTo>()};
+  return {&record<Transpose>(),   &record<Permute>(),     &record<Squeeze>(),
+          &record<ExpandDims>(),  &record<BroadcastTo>(), &record<BroadcastLike>(),
+          &record<StopGradient>()};
 }
 
 }  // namespace tenure::ops
@@ -193,5 +234,9 @@ Tensor expand_dims(const Operand& x, int axis) {
 Tensor broadcast_to(const Operand& x, const Shape& shape) {
   return call(record<ops::BroadcastTo>(), x, Attributes(shape));
 }
+Tensor broadcast_like(const Operand& x, const Operand& like) {
+  return call(record<ops::BroadcastLike>(), {x, like});
+}
+Tensor stop_gradient(const Operand& x) { return call(record<ops::StopGradient>(), x); }
 
 }  // namespace tenure

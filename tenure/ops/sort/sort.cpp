@@ -8,6 +8,7 @@
 
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/index/gradients.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/sort_ops.h"
 
@@ -92,6 +93,7 @@ std::vector<Sample> sort_samples() {
 
 struct Sort : SortingOp {
   static constexpr auto name = "sort";
+  static constexpr GradientRule gradient = reads_input(gradients::sort);
   static constexpr auto signature = "sort(x, axis = -1, descending = false)";
   static constexpr auto doc = "sorted along an axis; NaN is greater than every number";
   static constexpr auto memory = reuses(1).with_workspace();
@@ -138,6 +140,7 @@ struct Argsort : SortingOp {
 
 struct TopKOp : SortingOp {
   static constexpr auto name = "topk";
+  static constexpr GradientRule gradient{.needs = {{{.outputs = 2}}}, .run = gradients::topk};
   static constexpr auto signature = "topk(x, k, axis = -1, largest = true)";
   static constexpr auto doc =
       "the k largest or smallest elements along an axis, best first, and their places";

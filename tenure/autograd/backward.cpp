@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <utility>
+
+#include "tenure/autograd/error.h"
+#include "tenure/autograd/state.h"
+#include "tenure/base/small_array.h"
+#include "tenure/memory/scope.h"
+#include "tenure/ops/elementwise.h"
+
+namespace tenure::autograd {
+namespace {
+
+/// What is known of a value on the way back.
+enum Flag : std::uint8_t {
+  kNeeded = 1,  ///< its gradient leads to a source's
+  kSought = 2,  ///< it is a source
+};
+
+/// Adds `more` to a sum of gradients, in place where nobody else holds it.
+void accumulate(Tensor& sum, Tensor more, Site site) {
+  if (!sum.defined()) {
+    sum = std::move(more);
+  } else {
+    sum = add(Operand(std::move(sum), site), Operand(std::move(more), site));
+  }
+}
+
+}  // namespace
+
+void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
+                         std::span<const std::uint8_t> flags, bool keep) {
+  if (node.op != nullptr && node.op->gradient == nullptr) {
+    throw GradientError(std::string(node.op->name) + " cannot be differentiated", node.site);
+  }
+  SmallArray<Tensor, 4> outputs(node.outputs);
+  for (std::size_t o = 0; o < node.outputs; ++o) {
+    const Value value = node.first_output + static_cast<Value>(o);
+    outputs[o] = (flags[value] & kSought) != 0 ? gradients[value] : std::move(gradients[value]);
+  }
+  SmallArray<bool, 8> wanted(node.inputs);
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    const Value value = node.input_values[i];
+    wanted[i] = value != kNoValue && (flags[value] & kNeeded) != 0;
+  }
+  for (TapeState* tape = static_cast<TapeState*>(ops::active_tape); tape != nullptr;
+       tape = tape->next()) {
+    for (std::size_t i = 0; i < node.saved; ++i) {
+      if (node.origins[i] != 0) tape->alias(node.origins[i], node.saved_tensors[i].id());
+    }
+  }
+  SmallArray<Tensor, 8> copies(keep ? node.saved : 0);
+  if (keep) std::copy_n(node.saved_tensors, node.saved, copies.begin());
+  Tensor* const saved = keep ? copies.data() : node.saved_tensors;
+  // A custom rule finds what it saved behind the places of its inputs and outputs.
+  const std::size_t inputs = node.op == nullptr ? node.saved : node.inputs;
+  SmallArray<Tensor, 4> results(node.inputs);
+  ops::Backward backward{
+      .inputs = {saved, inputs},
+      .outputs = {saved + node.inputs, node.outputs},
+      .gradients = {outputs.data(), outputs.size()},
+      .specs = {node.specs, node.inputs},
+      .numbers = {node.numbers, node.numbers == nullptr ? 0 : node.inputs},
+      .attributes = node.attributes == nullptr ? ops::kNoAttributes : *node.attributes,
+      .wanted = {wanted.data(), wanted.size()},
+      .site = node.site,
+      .results = {results.data(), results.size()}};
+  if (node.op == nullptr) {
+    node.custom->run(backward);
+  } else {
+    node.op->gradient->run(backward);
+  }
+  if (!keep) node.release();
+  for (std::size_t i = 0; i < node.inputs; ++i) {
+    if (!wanted[i] || !results[i].defined()) continue;
+    accumulate(gradients[node.input_values[i]], std::move(results[i]), node.site);
+  }
+}
+
+std::vector<bool> TapeState::reached_from(Value target) const {
+  std::vector<bool> reached(producers_.size(), false);
+  if (target == kNoValue) return reached;
+  reached[target] = true;
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    const Node& node = *nodes_[i];
+    bool passes = false;
+    for (std::size_t o = 0; o < node.outputs; ++o) passes |= reached[node.first_output + o];
+    for (std::size_t input = 0; passes && input < node.inputs; ++input) {
+      if (node.input_values[input] != kNoValue) reached[node.input_values[input]] = true;
+    }
+  }
+  return reached;
+}
+
+std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
+                                       std::span<const Tensor> seeds,
+                                       std::span<const Value> sources, bool keep) {
+  /// At the end, however it comes.
+  struct Forgetting {
+    TapeState* tape;
+    ~Forgetting() {
+      if (tape != nullptr) tape->forget();
+    }
+  };
+  const Forgetting forgetting{keep ? nullptr : this};
+  const mem::CategoryGuard category(mem::this_thread(), Category::gradient);
+  const std::size_t n = producers_.size();
+  std::vector<std::uint8_t> flags(n, 0);
+  for (const Value source : sources) {
+    if (source != kNoValue) flags[source] = kNeeded | kSought;
+  }
+  for (const Node* const node : nodes_) {
+    const auto is_needed = [&](Value value) {
+      return value != kNoValue && (flags[value] & kNeeded) != 0;
+    };
+    if (!std::any_of(node->input_values, node->input_values + node->inputs, is_needed)) continue;
+    for (std::size_t o = 0; o < node->outputs; ++o) flags[node->first_output + o] |= kNeeded;
+  }
+  std::vector<Tensor> gradients(n);
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    if (targets[t] != kNoValue && seeds[t].defined()) {
+      accumulate(gradients[targets[t]], seeds[t], site);
+    }
+  }
+  for (std::size_t i = nodes_.size(); i-- > 0;) {
+    Node& node = *nodes_[i];
+    const auto outputs = std::span(gradients).subspan(node.first_output, node.outputs);
+    const bool is_reached =
+        node.outputs != 0 && (flags[node.first_output] & kNeeded) != 0 &&
+        std::any_of(outputs.begin(), outputs.end(), [](const Tensor& g) { return g.defined(); });
+    // Sources further back want it, or it is only a source itself.
+    const bool leads_on = std::any_of(
+        node.input_values, node.input_values + node.inputs,
+        [&](Value value) { return value != kNoValue && (flags[value] & kNeeded) != 0; });
+    if (is_reached && leads_on) {
+      run_rule(node, gradients, flags, keep);
+    } else if (!keep) {
+      node.release();
+    }
+    for (std::size_t o = 0; o < node.outputs; ++o) {
+      if ((flags[node.first_output + o] & kSought) == 0) outputs[o] = Tensor();
+    }
+  }
+  std::vector<Tensor> results;
+  for (const Value source : sources) {
+    results.push_back(source == kNoValue ? Tensor() : gradients[source]);
+  }
+  return results;
+}
+
+}  // namespace tenure::autograd

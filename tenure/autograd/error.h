@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "tenure/base/error.h"
+
+namespace tenure {
+
+/// A gradient cannot be computed as asked: the tape was used up, a target does not depend on a
+/// source, an op has no gradient.
+class GradientError : public Error {
+ public:
+  GradientError(const std::string& problem, Site site)
+      : Error(problem + " (at " + to_string(site) + ")"), site_(site) {}
+
+  Site site() const { return site_; }
+
+ private:
+  Site site_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,266 @@
+#include "tenure/autograd/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tenure/base/small_array.h"
+#include "tenure/ops/dispatch.h"
+#include "tenure/tensor/share.h"
+
+namespace tenure::autograd {
+namespace {
+
+using ops::Attributes;
+using ops::GradientRule;
+using ops::OpRecord;
+
+/// The tapes of this thread, the innermost last.
+std::vector<std::shared_ptr<TapeState>>& chain() {
+  thread_local std::vector<std::shared_ptr<TapeState>> tapes;
+  return tapes;
+}
+
+bool bit(std::uint32_t bits, std::size_t i) { return i < 32 && (bits >> i & 1) != 0; }
+
+}  // namespace
+
+Tensor hold(const Tensor& tensor, const char* op, Site site) {
+  if (tensor.body(op, site).symbol() != nullptr) return tensor;
+  Tensor held = share(tensor, op, site, HolderKind::tape);
+  held.body_or_null()->keep();
+  return held;
+}
+
+/// A node that is taken back unless its call succeeds.
+class TapeState::PendingNode {
+ public:
+  explicit PendingNode(Node& node) : node_(&node) {}
+  ~PendingNode() {
+    if (node_ != nullptr) NodeArena::end(*node_);
+  }
+  PendingNode(const PendingNode&) = delete;
+  PendingNode& operator=(const PendingNode&) = delete;
+  void keep() { node_ = nullptr; }
+
+ private:
+  Node* node_;
+};
+
+Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
+                         const Attributes& attributes, Site site, std::span<const Value> values) {
+  const bool has_numbers = std::any_of(operands.begin(), operands.end(),
+                                       [](const Operand& operand) { return operand.is_scalar(); });
+  GradientRule::Needs needs;
+  if (op.gradient != nullptr) {
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (values[i] == kNoValue) continue;
+      needs.inputs |= op.gradient->needs_of(i).inputs;
+      needs.outputs |= op.gradient->needs_of(i).outputs;
+    }
+  }
+  Node& node = arena_.make(operands.size(), static_cast<std::size_t>(op.outputs), 0, has_numbers,
+                           attributes);
+  PendingNode pending(node);
+  node.op = &op;
+  node.site = site;
+  node.needed_inputs = needs.inputs;
+  node.needed_outputs = needs.outputs;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    node.input_values[i] = values[i];
+    if (operands[i].is_scalar()) {
+      node.numbers[i] = operands[i].scalar();
+      node.specs[i].dtype = operands[i].scalar().dtype();
+      continue;
+    }
+    const TensorBody& body = operands[i].tensor().body(op.name, operands[i].site());
+    node.specs[i].dtype = body.dtype;
+    node.specs[i].shape = body.shape;
+    if (!bit(needs.inputs, i) && body.symbol() == nullptr) continue;
+    node.saved_tensors[i] = hold(operands[i].tensor(), op.name, site);
+    node.origins[i] = body.id();
+  }
+  pending.keep();
+  return node;
+}
+
+void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
+  const auto index = static_cast<std::uint32_t>(nodes_.size());
+  const std::size_t n = std::min<std::size_t>(outputs.size(), node.outputs);
+  for (std::size_t o = 0; o < n; ++o) {
+    if (!bit(node.needed_outputs, o)) continue;
+    node.saved_tensors[node.inputs + o] = hold(outputs[o], node.name(), node.site);
+    node.origins[node.inputs + o] = outputs[o].id();
+  }
+  nodes_.push_back(&node);
+  node.first_output = static_cast<Value>(producers_.size());
+  producers_.resize(producers_.size() + node.outputs, index);
+  for (std::size_t o = 0; o < n; ++o) {
+    if (is_floating(outputs[o].dtype())) {
+      values_.insert(outputs[o].id(), node.first_output + static_cast<Value>(o));
+    }
+  }
+}
+
+Tensor TapeState::run_below(const OpRecord& op, std::span<const Operand> operands,
+                            const Attributes& attributes, Site site) {
+  if (next_ != nullptr) return next_->run(op, operands, attributes, site);
+  const ops::Untaped untaped;
+  return ops::run_untaped(op, operands, attributes, site);
+}
+
+namespace {
+
+/// The values of operands. False if the tape knows none of them.
+bool find_all(const ValueTable& table, std::span<const Operand> operands, std::span<Value> values) {
+  bool any = false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const TensorBody* const body =
+        operands[i].is_scalar() ? nullptr : operands[i].tensor().body_or_null();
+    values[i] = body == nullptr ? kNoValue : table.find(body->id());
+    any |= values[i] != kNoValue;
+  }
+  return any;
+}
+
+bool has_zero_gradient(const OpRecord& op) {
+  return op.gradient != nullptr && op.gradient->run == nullptr;
+}
+
+}  // namespace
+
+Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
+                      const Attributes& attributes, Site site) {
+  SmallArray<Value, 4> values(operands.size());
+  if (!sees_calls() || has_zero_gradient(op) ||
+      !find_all(values_, operands, {values.data(), values.size()})) {
+    return run_below(op, operands, attributes, site);
+  }
+  Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()});
+  PendingNode pending(node);
+  Tensor result = run_below(op, operands, attributes, site);
+  commit(node, {&result, 1});
+  pending.keep();
+  return result;
+}
+
+std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Operand> operands,
+                                        const Attributes& attributes, Site site) {
+  const auto below = [&] {
+    if (next_ != nullptr) return next_->run_many(op, operands, attributes, site);
+    const ops::Untaped untaped;
+    return ops::run_many_untaped(op, operands, attributes, site);
+  };
+  SmallArray<Value, 4> values(operands.size());
+  if (!sees_calls() || has_zero_gradient(op) ||
+      !find_all(values_, operands, {values.data(), values.size()})) {
+    return below();
+  }
+  Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()});
+  PendingNode pending(node);
+  std::vector<Tensor> results = below();
+  commit(node, results);
+  pending.keep();
+  return results;
+}
+
+void TapeState::read_variable(std::uint64_t variable, bool trainable, const Tensor& value) {
+  if (next_ != nullptr) next_->read_variable(variable, trainable, value);
+  if (!sees_calls() || !is_floating(value.dtype())) return;
+  if (trainable && watches_variables) watch_variable(variable);
+  const Value known = variables_.find(variable);
+  if (known != kNoValue) values_.insert(value.id(), known);
+}
+
+void TapeState::watch(const Tensor& tensor) {
+  if (find(tensor) == kNoValue) values_.insert(tensor.id(), add_value(kSource));
+}
+
+void TapeState::watch_variable(std::uint64_t variable) {
+  if (variables_.find(variable) == kNoValue) variables_.insert(variable, add_value(kSource));
+}
+
+void TapeState::alias(std::uint64_t id, std::uint64_t same) {
+  const Value value = values_.find(id);
+  if (value != kNoValue) values_.insert(same, value);
+}
+
+void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<const Tensor> inputs,
+                            std::span<const Tensor> outputs, std::span<const Tensor> saved,
+                            Site call_site) {
+  if (next_ != nullptr) next_->note_custom(rule, inputs, outputs, saved, call_site);
+  if (!sees_calls()) return;
+  std::vector<Value> values;
+  for (const Tensor& input : inputs) values.push_back(find(input));
+  const auto is_known = [](Value value) { return value != kNoValue; };
+  if (std::none_of(values.begin(), values.end(), is_known)) return;
+  Node& node = arena_.make(inputs.size(), outputs.size(), saved.size(), false, ops::kNoAttributes);
+  PendingNode pending(node);
+  node.custom = rule.get();
+  node.site = call_site;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    node.input_values[i] = values[i];
+    node.specs[i] = {inputs[i].dtype(), inputs[i].shape()};
+  }
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    const std::size_t place = node.inputs + node.outputs + i;
+    node.saved_tensors[place] = hold(saved[i], node.name(), call_site);
+    node.origins[place] = saved[i].id();
+  }
+  rules_.push_back(std::move(rule));
+  commit(node, outputs);
+  pending.keep();
+}
+
+void TapeState::forget() {
+  for (Node* const node : nodes_) NodeArena::end(*node);
+  nodes_.clear();
+  producers_.clear();
+  values_.clear();
+  variables_.clear();
+  rules_.clear();
+  arena_.clear();
+}
+
+void TapeState::begin(std::shared_ptr<TapeState> tape) {
+  chain().push_back(std::move(tape));
+  update_chain();
+}
+
+void TapeState::end(const std::shared_ptr<TapeState>& tape) noexcept {
+  // Of another thread it may still be in the chain; that thread then drops it.
+  tape->ended_.store(true, std::memory_order_relaxed);
+  std::erase(chain(), tape);
+  update_chain();
+}
+
+void TapeState::update_chain() noexcept {
+  std::erase_if(chain(), [](const auto& tape) { return tape->ended_.load(); });
+  TapeState* outer = nullptr;
+  for (const auto& tape : chain()) {
+    tape->next_ = outer;
+    if (tape->is_recording()) outer = tape.get();
+  }
+  ops::active_tape = outer;
+}
+
+PauseAll::PauseAll() : tapes_(chain()) {
+  for (const auto& tape : tapes_) ++tape->pauses_;
+  TapeState::update_chain();
+}
+
+PauseAll::~PauseAll() {
+  for (const auto& tape : tapes_) --tape->pauses_;
+  TapeState::update_chain();
+}
+
+void TapeState::pause() {
+  ++pauses_;
+  update_chain();
+}
+
+void TapeState::resume() {
+  --pauses_;
+  update_chain();
+}
+
+}  // namespace tenure::autograd

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tenure/autograd/node.h"
+#include "tenure/autograd/value_table.h"
+#include "tenure/ops/recorder.h"
+#include "tenure/ops/tape.h"
+
+namespace tenure::autograd {
+
+// Note: what a tape does with a call
+//
+// Tensors are values to a tape, numbered in the order in which it meets them; an id finds its
+// value. A call with an input that the tape knows becomes a node: before the call runs, the tape
+// takes holders of its own of the inputs that the rule reads, which also keeps the call from
+// computing in them; after it, of the outputs that the rule reads. Everything else may be
+// overwritten or disposed: the way back does not look at it.
+//
+// Tapes nest: each runs the call by the next one outside it, the outermost runs it for real. While
+// a tape goes back, it is not recording, and those outside it see the rules' ops as calls like any
+// others. They know a saved tensor by the id of the tensor that it was saved from.
+
+/// What a tape knows. Belongs to one thread.
+class TapeState final : public ops::Tape {
+ public:
+  TapeState(bool persistent, bool watches_variables, Site site)
+      : persistent(persistent),
+        watches_variables(watches_variables),
+        site(site),
+        trace_(ops::current_trace()) {}
+  ~TapeState() override { forget(); }
+
+  const bool persistent;
+  const bool watches_variables;
+  const Site site;  ///< where the tape was made
+
+  Tensor run(const ops::OpRecord& op, std::span<const Operand> operands,
+             const ops::Attributes& attributes, Site site) override;
+  std::vector<Tensor> run_many(const ops::OpRecord& op, std::span<const Operand> operands,
+                               const ops::Attributes& attributes, Site site) override;
+  void read_variable(std::uint64_t variable, bool trainable, const Tensor& value) override;
+
+  /// Makes it a source. Watching again changes nothing.
+  void watch(const Tensor& tensor);
+  void watch_variable(std::uint64_t variable);
+  Value find(const Tensor& tensor) const { return values_.find(tensor.id()); }
+  Value find_variable(std::uint64_t variable) const { return variables_.find(variable); }
+  /// Knows `same` as what it knows `id` as, if it does.
+  void alias(std::uint64_t id, std::uint64_t same);
+
+  /// A call that is no op, which has run. `saved` is what the rule wants to find in
+  /// Backward::inputs behind the inputs themselves.
+  void note_custom(std::shared_ptr<const CustomRule> rule, std::span<const Tensor> inputs,
+                   std::span<const Tensor> outputs, std::span<const Tensor> saved, Site site);
+
+  /// Of each value, whether the way back from `target` may come by it.
+  std::vector<bool> reached_from(Value target) const;
+  /// The way back from `targets`, whose gradients are `seeds`, to `sources`; an empty handle where
+  /// none arrives. Unless `keep` is set, it releases what it has passed and forgets all, also when
+  /// a rule throws.
+  std::vector<Tensor> go_back(std::span<const Value> targets, std::span<const Tensor> seeds,
+                              std::span<const Value> sources, bool keep);
+
+  /// Calls `f(node)` for all nodes in order.
+  template <class F>
+  void for_each_node(const F& f) const {
+    for (const Node* const node : nodes_) f(*node);
+  }
+  /// Drops all notes.
+  void forget();
+
+  // The tapes of this thread.
+
+  static void begin(std::shared_ptr<TapeState> tape);
+  static void end(const std::shared_ptr<TapeState>& tape) noexcept;
+  /// Recording goes on when as many calls of resume() have been made.
+  void pause();
+  void resume();
+  bool is_recording() const { return pauses_ == 0 && !ended_.load(std::memory_order_relaxed); }
+  /// The next one that records outside this one; nullptr: none.
+  TapeState* next() const { return next_; }
+
+ private:
+  friend class PauseAll;
+  class PendingNode;
+
+  static void update_chain() noexcept;
+  bool sees_calls() const { return is_recording() && trace_ == ops::current_trace(); }
+  Value add_value(std::uint32_t node) {
+    producers_.push_back(node);
+    return static_cast<Value>(producers_.size() - 1);
+  }
+  Node& prepare(const ops::OpRecord& op, std::span<const Operand> operands,
+                const ops::Attributes& attributes, Site site, std::span<const Value> values);
+  void commit(Node& node, std::span<const Tensor> outputs);
+  Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
+                   const ops::Attributes& attributes, Site site);
+  void run_rule(Node& node, std::span<Tensor> gradients, std::span<const std::uint8_t> flags,
+                bool keep);
+
+  static constexpr std::uint32_t kSource = 0xffffffff;
+
+  ops::Recorder* trace_;  // that it was made in; it does not see calls of others
+  std::atomic<bool> ended_{false};
+  int pauses_ = 0;
+  TapeState* next_ = nullptr;
+
+  ValueTable values_;                     // by tensor
+  ValueTable variables_;                  // by number
+  std::vector<std::uint32_t> producers_;  // of each value, the node or kSource
+  std::vector<Node*> nodes_;
+  NodeArena arena_;
+  std::vector<std::shared_ptr<const CustomRule>> rules_;
+};
+
+/// While it lives, no tape that this thread has now takes note; those made meanwhile do.
+class PauseAll {
+ public:
+  PauseAll();
+  ~PauseAll();
+  PauseAll(const PauseAll&) = delete;
+  PauseAll& operator=(const PauseAll&) = delete;
+
+ private:
+  std::vector<std::shared_ptr<TapeState>> tapes_;
+};
+
+/// A holder of the tape's own of the data of `tensor`, for `op` at `site`; of a symbol, a handle.
+Tensor hold(const Tensor& tensor, const char* op, Site site);
+
+}  // namespace tenure::autograd

@@ -1,0 +1,250 @@
+#include "tenure/autograd/tape.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tenure/autograd/function.h"
+#include "tenure/autograd/state.h"
+#include "tenure/graph/variable_state.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/share.h"
+
+namespace tenure {
+
+using autograd::kNoValue;
+using autograd::TapeState;
+using autograd::Value;
+
+namespace {
+
+std::string describe(const Tensor& tensor) {
+  const std::string name = tensor.name();
+  return fmt::format("tensor {}{}, made by {} at {}", tensor.id(),
+                     name.empty() ? "" : " \"" + name + "\"", tensor.op(),
+                     to_string(tensor.created()));
+}
+
+std::string describe(const Variable& variable) {
+  return fmt::format("variable \"{}\"", variable.name());
+}
+
+template <class T>
+void require_float(const T& what, const char* user) {
+  if (is_floating(what.dtype())) return;
+  throw DTypeError(user, fmt::format("{} is {}; only floats have gradients", describe(what),
+                                     name_of(what.dtype())));
+}
+
+void require_same(const Tensor& gradient, const Tensor& target) {
+  if (gradient.dtype() != target.dtype()) {
+    throw DTypeError("gradient", fmt::format("the output gradient is {}, the target {}",
+                                             name_of(gradient.dtype()), name_of(target.dtype())));
+  }
+  if (gradient.shape() != target.shape()) {
+    throw ShapeError("gradient",
+                     fmt::format("the output gradient has shape {}, the target {}",
+                                 to_string(gradient.shape()), to_string(target.shape())),
+                     {gradient.shape().to_vector(), target.shape().to_vector()});
+  }
+}
+
+/// What gradients are asked by: a tensor or a variable.
+struct Source {
+  Value value = kNoValue;
+  const Tensor* tensor = nullptr;
+  const Variable* variable = nullptr;
+
+  std::string text() const { return tensor != nullptr ? describe(*tensor) : describe(*variable); }
+  DType dtype() const { return tensor != nullptr ? tensor->dtype() : variable->dtype(); }
+  const Shape& shape() const { return tensor != nullptr ? tensor->shape() : variable->shape(); }
+};
+
+bool has_unknown(const Shape& shape) {
+  for (const std::int64_t size : shape) {
+    if (size == kUnknown) return true;
+  }
+  return false;
+}
+
+/// A tensor of the caller's own with the gradient's elements, contiguous.
+Tensor handed_out(Tensor gradient, Site site) {
+  TensorBody& body = gradient.body("gradient", site);
+  if (body.symbol() != nullptr) return gradient;
+  if (!body.contiguous) return clone(Operand(std::move(gradient), site));
+  const Pin pin(body, "gradient", site);
+  if (!body.sole_handle() || body.kind() == HolderKind::tape) {
+    // Somebody else's handle: disposing theirs or ours must not end both.
+    return share(gradient, "gradient", site, HolderKind::view);
+  }
+  if (!pin.storage()->is_shared()) {
+    pin.storage()->set_category(mem::this_thread(), Category::gradient);
+  }
+  return gradient;
+}
+
+Tensor zeros_of(const Source& source, Site site) {
+  if (has_unknown(source.shape())) {
+    return broadcast_like(Operand(zeros({}, source.dtype(), site), site),
+                          Operand(*source.tensor, site));
+  }
+  return zeros(source.shape(), source.dtype(), site);
+}
+
+Tensor ones_of(const Tensor& target, Site site) {
+  if (has_unknown(target.shape(site))) {
+    return broadcast_like(Operand(ones({}, target.dtype(), site), site), Operand(target, site));
+  }
+  return ones(target.shape(site), target.dtype(site), site);
+}
+
+}  // namespace
+
+GradientTape::GradientTape(Site site) : GradientTape(Options{}, site) {}
+
+GradientTape::GradientTape(const Options& options, Site site)
+    : state_(std::make_shared<TapeState>(options.persistent, options.watch_variables, site)) {
+  graph::taped_call.store(autograd::call_taped);
+  TapeState::begin(state_);
+}
+
+GradientTape::~GradientTape() { TapeState::end(state_); }
+
+void GradientTape::watch(const Tensor& tensor, Site site) {
+  static_cast<void>(tensor.body("watch", site));
+  require_float(tensor, "watch");
+  state_->watch(tensor);
+}
+
+void GradientTape::watch(const std::vector<Tensor>& tensors, Site site) {
+  for (const Tensor& tensor : tensors) watch(tensor, site);
+}
+
+void GradientTape::watch(const Variable& variable) {
+  require_float(variable, "watch");
+  state_->watch_variable(variable.state()->number);
+}
+
+void GradientTape::require_usable(const Tensor& target, Site site) const {
+  static_cast<void>(target.body("gradient", site));
+  require_float(target, "gradient");
+  if (is_used_) {
+    throw GradientError(
+        fmt::format("the tape made at {} was used up by gradient() at {}; make it persistent to "
+                    "use it again",
+                    to_string(state_->site), to_string(used_)),
+        site);
+  }
+}
+
+void GradientTape::use_up(Site site) {
+  if (state_->persistent) return;
+  is_used_ = true;
+  used_ = site;
+  state_->pause();  // for good
+}
+
+struct GradientTape::Sources {
+  std::vector<Source> list;
+};
+
+std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& sources,
+                                          const GradientOptions& options, Site site) {
+  const Tensor& given = options.output_gradient;
+  if (given.defined()) require_same(given, target);
+  require_usable(target, site);
+  if (options.unconnected == Unconnected::error) require_connected(target, sources, site);
+  use_up(site);
+  const Pause pause(state_);
+  std::vector<Value> values;
+  for (const Source& source : sources.list) values.push_back(source.value);
+  const Value from = state_->find(target);
+  const Tensor seed = given.defined() ? given : ones_of(target, site);
+  std::vector<Tensor> gradients =
+      state_->go_back({&from, 1}, {&seed, 1}, values, state_->persistent);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    Tensor gradient = std::move(gradients[i]);
+    gradients[i] = gradient.defined() ? handed_out(std::move(gradient), site)
+                                      : zeros_of(sources.list[i], site);
+  }
+  return gradients;
+}
+
+Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconnected unconnected,
+                              Site site) {
+  require_usable(target, site);
+  const Sources sources{{{.value = state_->find(source), .tensor = &source}}};
+  if (unconnected == Unconnected::error) require_connected(target, sources, site);
+  if (has_unknown(target.shape()) || has_unknown(source.shape())) {
+    throw GradientError("a jacobian has to know the shapes of target and source", site);
+  }
+  use_up(site);
+  const Pause pause(state_);
+  const std::int64_t n = target.size();
+  const Value from = state_->find(target);
+  const Tensor units = eye(n, n, 0, target.dtype(), site);
+  std::vector<Tensor> rows;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const Tensor seed = reshape(Operand(select(Operand(units, site), 0, i), site), target.shape());
+    const bool keep = state_->persistent || i + 1 < n;
+    rows.push_back(state_->go_back({&from, 1}, {&seed, 1}, {&sources.list[0].value, 1}, keep)[0]);
+    if (!rows.back().defined()) rows.back() = zeros_of(sources.list[0], site);
+  }
+  Shape shape = target.shape();
+  for (const std::int64_t size : source.shape()) shape.push_back(size);
+  if (rows.empty()) return zeros(shape, source.dtype(), site);
+  return reshape(Operand(stack(OperandList(std::move(rows), site)), site), shape);
+}
+
+void GradientTape::require_connected(const Tensor& target, const Sources& sources,
+                                     Site site) const {
+  const std::vector<bool> reached = state_->reached_from(state_->find(target));
+  for (const Source& source : sources.list) {
+    if (source.value != kNoValue && reached[source.value]) continue;
+    throw GradientError(
+        fmt::format("the target, {}, does not depend on {} as far as the tape made at {} saw{}; "
+                    "with Unconnected::zero it gets zeros",
+                    describe(target), source.text(), to_string(state_->site),
+                    source.value == kNoValue ? ", which it did not watch" : ""),
+        site);
+  }
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Tensor>& sources,
+                                           const GradientOptions& options, Site site) {
+  Sources asked;
+  for (const Tensor& source : sources) {
+    asked.list.push_back({.value = state_->find(source), .tensor = &source});
+  }
+  return go_back(target, asked, options, site);
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target,
+                                           const std::vector<Variable>& sources,
+                                           const GradientOptions& options, Site site) {
+  Sources asked;
+  for (const Variable& source : sources) {
+    asked.list.push_back(
+        {.value = state_->find_variable(source.state()->number), .variable = &source});
+  }
+  return go_back(target, asked, options, site);
+}
+
+Tensor GradientTape::gradient(const Tensor& target, const Tensor& source,
+                              const GradientOptions& options, Site site) {
+  return std::move(gradient(target, std::vector{source}, options, site).front());
+}
+
+Tensor GradientTape::gradient(const Tensor& target, const Variable& source,
+                              const GradientOptions& options, Site site) {
+  return std::move(gradient(target, std::vector{source}, options, site).front());
+}
+
+GradientTape::Pause::Pause(std::shared_ptr<TapeState> state) : state_(std::move(state)) {
+  state_->pause();
+}
+
+GradientTape::Pause::~Pause() { state_->resume(); }
+
+}  // namespace tenure

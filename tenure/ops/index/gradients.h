@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tenure/ops/gradient.h"
+
+// The rules of indexing, arrangement and sorting.
+
+namespace tenure::ops::gradients {
+
+void take(Backward& b);
+void gather(Backward& b);
+void scatter(Backward& b);
+void mask_select(Backward& b);
+void index_view(Backward& b);
+void index_gather(Backward& b);
+void index_update(Backward& b);
+void index_add(Backward& b);
+
+void pad(Backward& b);
+void tile(Backward& b);
+void repeat(Backward& b);
+void roll(Backward& b);
+void tril(Backward& b);
+void triu(Backward& b);
+
+void sort(Backward& b);
+void topk(Backward& b);
+
+}  // namespace tenure::ops::gradients

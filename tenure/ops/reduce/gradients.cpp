@@ -1,0 +1,220 @@
+#include "tenure/ops/reduce/gradients.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/reduce/reduction.h"
+#include "tenure/ops/reduce_ops.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::ops::gradients {
+namespace {
+
+Axes axes_of(const Backward& b, int attribute = 0) {
+  return reduced_axes(b.attributes.dims(attribute), b.specs[0].shape.size(), "gradient");
+}
+
+/// A result with its reduced dimensions again, of size 1.
+Tensor with_dims(const Backward& b, Tensor result, int attribute = 0) {
+  if (b.attributes.flag(attribute + 1) || result.rank() == 0) return result;
+  for (const std::int64_t axis : axes_of(b, attribute)) {
+    result = expand_dims(b.at(std::move(result)), static_cast<int>(axis));
+  }
+  return result;
+}
+
+bool has_unknown_elements(const Backward& b) {
+  const Axes axes = axes_of(b);
+  return std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
+    return b.specs[0].shape[static_cast<int>(axis)] == kUnknown;
+  });
+}
+
+/// How many elements go into each result.
+double elements(const Backward& b, const char* op) {
+  if (has_unknown_elements(b)) known_shape(b, 0, op);
+  const Shape& shape = b.specs[0].shape;
+  double n = 1;
+  for (const std::int64_t axis : axes_of(b)) {
+    n *= static_cast<double>(shape[static_cast<int>(axis)]);
+  }
+  return n;
+}
+
+int axis_along(const Backward& b) {
+  return axis_of(b.attributes.integer(0), b.specs[0].shape.size(), "gradient");
+}
+
+Tensor shared_by_equals(const Backward& b, const Tensor& is_equal, Tensor gradient,
+                        const Axes& axes) {
+  Tensor count = cast(b.at(tenure::sum(Operand(is_equal, b.site), axes, true)), gradient.dtype());
+  Tensor part = div(b.at(std::move(gradient)), b.at(std::move(count)));
+  return where(Operand(is_equal, b.site), b.at(std::move(part)), 0.0);
+}
+
+/// The product of all elements before each, along the last axis.
+Tensor products_before(const Backward& b, const Tensor& x) {
+  const std::int64_t n = x.shape().back();
+  Shape one = x.shape();
+  one[one.size() - 1] = 1;
+  Tensor first = ones(one, x.dtype(), b.site);
+  Tensor others = tenure::cumprod(b.at(tenure::slice(Operand(x, b.site), -1, 0, n - 1)), -1);
+  return concat({b.at(std::move(first)), b.at(std::move(others))}, -1);
+}
+
+}  // namespace
+
+void sum(Backward& b) {
+  b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(b.gradients[0])));
+}
+
+void sum_like(Backward& b) {
+  if (b.wants(0)) b.results[0] = broadcast_to_input(b, 0, std::move(b.gradients[0]));
+}
+
+void mean(Backward& b) {
+  if (has_unknown_elements(b)) {
+    // As many as there are when the graph runs.
+    const Tensor whole = with_dims(b, std::move(b.gradients[0]));
+    Tensor one = broadcast_like(b.at(ones({}, whole.dtype(), b.site)), b.input(0));
+    Tensor n = tenure::sum_like(b.at(std::move(one)), Operand(whole, b.site));
+    b.results[0] = broadcast_to_input(b, 0, div(Operand(whole, b.site), b.at(std::move(n))));
+    return;
+  }
+  const double n = elements(b, "mean");
+  Tensor part = mul(b.take_gradient(), 1 / n);
+  b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(part)));
+}
+
+void prod(Backward& b) {
+  const Shape& shape = known_shape(b, 0, "prod");
+  const Axes axes = axes_of(b);
+  if (shape.empty() || count(shape) == 0) {
+    b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(b.gradients[0])));
+    return;
+  }
+  // The reduced axes as one, the last. The product of all others is that of those before times that
+  // of those behind, which needs no division.
+  Axes order;
+  Shape rows;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (!contains(axes, i)) {
+      order.push_back(i);
+      rows.push_back(shape[i]);
+    }
+  }
+  for (const std::int64_t axis : axes) order.push_back(axis);
+  Shape moved;
+  Axes back = order;
+  for (int i = 0; i < order.size(); ++i) {
+    moved.push_back(shape[static_cast<int>(order[i])]);
+    back[static_cast<int>(order[i])] = i;
+  }
+  rows.push_back(-1);
+  const Tensor x = reshape(b.at(permute(b.take_input(0), order)), rows);
+  Tensor before = products_before(b, x);
+  const Tensor reversed = flip(Operand(x, b.site), -1);
+  Tensor behind = flip(b.at(products_before(b, reversed)), -1);
+  Tensor others = mul(b.at(std::move(before)), b.at(std::move(behind)));
+  others = permute(b.at(reshape(b.at(std::move(others)), moved)), back);
+  b.results[0] = mul(b.at(std::move(others)), b.at(with_dims(b, std::move(b.gradients[0]))));
+}
+
+void extremum(Backward& b) {
+  const Tensor best = with_dims(b, std::move(b.outputs[0]));
+  const Tensor is_best = equal(b.input(0), Operand(best, b.site));
+  b.results[0] = shared_by_equals(b, is_best, with_dims(b, std::move(b.gradients[0])), axes_of(b));
+}
+
+void var(Backward& b) {
+  const double n = std::max(elements(b, "var") - b.attributes.number(2), 0.0);
+  Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
+  Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
+  Tensor scaled = mul(b.at(with_dims(b, std::move(b.gradients[0]))), 2 / n);
+  b.results[0] = mul(b.at(std::move(deviation)), b.at(std::move(scaled)));
+}
+
+void stddev(Backward& b) {
+  const double n = std::max(elements(b, "stddev") - b.attributes.number(2), 0.0);
+  Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
+  Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
+  // Where all elements are equal there is a corner, and zero is as good as any slope.
+  const Tensor is_zero = equal(b.output(), 0);
+  Tensor divisor = where(Operand(is_zero, b.site), 1.0, b.take_output());
+  Tensor scaled = div(b.take_gradient(), b.at(mul(b.at(std::move(divisor)), n)));
+  b.results[0] = mul(b.at(std::move(deviation)), b.at(with_dims(b, std::move(scaled))));
+}
+
+void logsumexp(Backward& b) {
+  Tensor total = with_dims(b, std::move(b.outputs[0]));
+  Tensor share = exp(b.at(sub(b.take_input(0), b.at(std::move(total)))));
+  b.results[0] = mul(b.at(std::move(share)), b.at(with_dims(b, std::move(b.gradients[0]))));
+}
+
+void norm(Backward& b) {
+  const double order = b.attributes.number(0);
+  Tensor gradient = with_dims(b, std::move(b.gradients[0]), 1);
+  const Tensor size = with_dims(b, std::move(b.outputs[0]), 1);
+  if (order == 0) return;
+  if (order == 1) {
+    b.results[0] = mul(b.at(sign(b.take_input(0))), b.at(std::move(gradient)));
+    return;
+  }
+  if (std::isinf(order)) {
+    const Tensor is_extreme = equal(b.at(abs(b.input(0))), Operand(size, b.site));
+    Tensor part = shared_by_equals(b, is_extreme, std::move(gradient), axes_of(b, 1));
+    b.results[0] = mul(b.at(std::move(part)), b.at(sign(b.take_input(0))));
+    return;
+  }
+  // x |x|^(order - 2) / size^(order - 1), and zero where all elements are.
+  const Tensor is_zero = equal(Operand(size, b.site), 0);
+  const Tensor divisor = where(Operand(is_zero, b.site), 1.0, Operand(size, b.site));
+  if (order == 2) {
+    Tensor scaled = div(b.at(std::move(gradient)), Operand(divisor, b.site));
+    b.results[0] = mul(b.take_input(0), b.at(std::move(scaled)));
+    return;
+  }
+  Tensor share = pow(b.at(div(b.at(abs(b.input(0))), Operand(divisor, b.site))), order - 1);
+  share = mul(b.at(std::move(share)), b.at(sign(b.take_input(0))));
+  b.results[0] = mul(b.at(std::move(share)), b.at(std::move(gradient)));
+}
+
+namespace {
+
+Tensor reversed_cumsum(const Backward& b, Tensor x, int axis) {
+  if (x.rank() == 0) return x;
+  x = flip(b.at(std::move(x)), axis);
+  return flip(b.at(tenure::cumsum(b.at(std::move(x)), axis)), axis);
+}
+
+}  // namespace
+
+void cumsum(Backward& b) {
+  b.results[0] = reversed_cumsum(b, std::move(b.gradients[0]), axis_along(b));
+}
+
+void cumprod(Backward& b) {
+  Tensor products = mul(b.take_gradient(), b.take_output());
+  products = reversed_cumsum(b, std::move(products), axis_along(b));
+  b.results[0] = div(b.at(std::move(products)), b.take_input(0));
+}
+
+void softmax(Backward& b) {
+  const int axis = axis_along(b);
+  Tensor weighted = mul(b.take_gradient(), b.output());
+  Tensor total =
+      b.specs[0].shape.empty() ? weighted : tenure::sum(Operand(weighted, b.site), axis, true);
+  Tensor common = mul(b.take_output(), b.at(std::move(total)));
+  b.results[0] = sub(b.at(std::move(weighted)), b.at(std::move(common)));
+}
+
+void log_softmax(Backward& b) {
+  const int axis = axis_along(b);
+  Tensor total = b.specs[0].shape.empty() ? b.gradients[0] : tenure::sum(b.gradient(), axis, true);
+  Tensor common = mul(b.at(exp(b.take_output())), b.at(std::move(total)));
+  b.results[0] = sub(b.take_gradient(), b.at(std::move(common)));
+}
+
+}  // namespace tenure::ops::gradients

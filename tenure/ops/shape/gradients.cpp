@@ -1,0 +1,143 @@
+#include "tenure/ops/shape/gradients.h"
+
+#include <algorithm>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/dispatch.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/index/records.h"
+#include "tenure/ops/index_ops.h"
+#include "tenure/ops/shape/slice_range.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::ops::gradients {
+namespace {
+
+/// Zeros along an axis of size n, with `gradient` from `start` on.
+Tensor placed(const Backward& b, Tensor gradient, int axis, std::int64_t start, std::int64_t n) {
+  const std::int64_t size = gradient.shape()[axis];
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(
+      static_cast<std::size_t>(gradient.rank()));
+  widths[static_cast<std::size_t>(axis)] = {start, n - start - size};
+  return pad(b.at(std::move(gradient)), widths);
+}
+
+}  // namespace
+
+void pass(Backward& b) {
+  Tensor gradient = std::move(b.gradients[0]);
+  if (gradient.dtype() != b.specs[0].dtype) {
+    gradient = cast(b.at(std::move(gradient)), b.specs[0].dtype);
+  }
+  b.results[0] = std::move(gradient);
+}
+
+void reshape(Backward& b) { b.results[0] = reshape_to_input(b, 0, std::move(b.gradients[0])); }
+
+void transpose(Backward& b) {
+  b.results[0] = tenure::transpose(b.take_gradient(), static_cast<int>(b.attributes.integer(0)),
+                                   static_cast<int>(b.attributes.integer(1)));
+}
+
+void permute(Backward& b) {
+  const Axes& order = b.attributes.dims(0);
+  Axes back = order;
+  for (int i = 0; i < order.size(); ++i) {
+    back[normalize_axis(order[i], order.size(), "permute")] = i;
+  }
+  b.results[0] = tenure::permute(b.take_gradient(), back);
+}
+
+void broadcast(Backward& b) {
+  if (b.wants(0)) b.results[0] = to_input(b, 0, std::move(b.gradients[0]));
+}
+
+void slice(Backward& b) {
+  const Shape& shape = b.specs[0].shape;
+  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "slice");
+  if (shape[axis] == kUnknown) known_shape(b, 0, "slice");
+  const std::int64_t step = b.attributes.integer(3);
+  const SliceRange range =
+      slice_range(b.attributes.integer(1), b.attributes.integer(2), step, shape[axis], "slice");
+  if (step == 1 || range.count <= 1) {
+    const std::int64_t start = range.count == 0 ? 0 : range.start;
+    b.results[0] = placed(b, std::move(b.gradients[0]), axis, start, shape[axis]);
+    return;
+  }
+  const Shape& known = known_shape(b, 0, "slice");
+  Dims starts = Dims::filled(known.size(), 0);
+  Dims counts = known;
+  Dims steps = Dims::filled(known.size(), 1);
+  starts[axis] = range.start;
+  counts[axis] = range.count;
+  steps[axis] = step;
+  b.results[0] = call(index_update_op(), {b.at(zeros_of_input(b, 0)), b.take_gradient()},
+                      Attributes(starts, counts, steps, Axes{}));
+}
+
+void split(Backward& b) {
+  const Shape& shape = b.specs[0].shape;
+  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "split");
+  if (shape[axis] == kUnknown) known_shape(b, 0, "split");
+  b.results[0] = placed(b, std::move(b.gradients[0]), axis, b.attributes.integer(1), shape[axis]);
+}
+
+void select(Backward& b) {
+  const Shape& shape = b.specs[0].shape;
+  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "select");
+  if (shape[axis] == kUnknown) known_shape(b, 0, "select");
+  const std::int64_t index = b.attributes.integer(1);
+  b.results[0] = placed(b, expand_dims(b.take_gradient(), axis), axis,
+                        index < 0 ? index + shape[axis] : index, shape[axis]);
+}
+
+void diagonal(Backward& b) {
+  const Shape& shape = known_shape(b, 0, "diagonal");
+  const int rank = shape.size();
+  int rows = normalize_axis(b.attributes.integer(0), rank, "diagonal");
+  int columns = normalize_axis(b.attributes.integer(1), rank, "diagonal");
+  if (rows > columns) std::swap(rows, columns);
+  // The diagonal as a column, repeated along the rows and hidden where there is no diagonal.
+  Tensor column = placed(b, std::move(b.gradients[0]), rank - 2, 0, shape[rows]);
+  column = expand_dims(b.at(std::move(column)), -1);
+  const Tensor places = eye(shape[rows], shape[columns], 0, DType::boolean, b.site);
+  Tensor matrix = where(Operand(places, b.site), b.at(std::move(column)), 0.0);
+  Axes order;
+  for (int i = 0, other = 0; i < rank; ++i) {
+    order.push_back(i == rows ? rank - 2 : i == columns ? rank - 1 : other++);
+  }
+  b.results[0] = tenure::permute(b.at(std::move(matrix)), order);
+}
+
+void flip(Backward& b) {
+  b.results[0] = tenure::flip(b.take_gradient(), AxisList(b.attributes.dims(0)));
+}
+
+void concat(Backward& b) {
+  const int axis = normalize_axis(b.attributes.integer(0), b.specs[0].shape.size(), "concat");
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < b.specs.size(); ++i) {
+    const std::int64_t size = b.specs[i].shape[axis];
+    if (size == kUnknown) known_shape(b, i, "concat");
+    if (b.wants(i)) {
+      Tensor piece = tenure::slice(b.gradient(), axis, start, start + size);
+      if (piece.dtype() != b.specs[i].dtype) {
+        piece = cast(b.at(std::move(piece)), b.specs[i].dtype);
+      }
+      b.results[i] = std::move(piece);
+    }
+    start += size;
+  }
+}
+
+void stack(Backward& b) {
+  const int axis = normalize_axis(b.attributes.integer(0), b.specs[0].shape.size() + 1, "stack");
+  for (std::size_t i = 0; i < b.specs.size(); ++i) {
+    if (!b.wants(i)) continue;
+    Tensor piece = tenure::select(b.gradient(), axis, static_cast<std::int64_t>(i));
+    if (piece.dtype() != b.specs[i].dtype) piece = cast(b.at(std::move(piece)), b.specs[i].dtype);
+    b.results[i] = std::move(piece);
+  }
+}
+
+}  // namespace tenure::ops::gradients

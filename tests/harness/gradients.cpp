@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "tenure/autograd/tape.h"
+#include "tenure/graph/function.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/gradient.h"
+#include "tenure/ops/operators.h"
+#include "tenure/ops/reduce_ops.h"
+#include "tenure/ops/shape_ops.h"
+#include "tests/harness/cases.h"
+#include "tests/harness/checks.h"
+
+namespace tenure::harness {
+namespace {
+
+using ops::OpRecord;
+
+/// Cases in float64 alone, with something to differentiate by and into.
+std::vector<Case> differentiable_cases(const OpRecord& op) {
+  std::vector<Case> cases;
+  for (const Case& c : cases_of(op)) {
+    bool has_double = false;
+    bool has_other_float = false;
+    for (const Input& input : c.inputs) {
+      has_double |= input.dtype == DType::float64;
+      has_other_float |= is_floating(input.dtype) && input.dtype != DType::float64;
+    }
+    if (!has_double || has_other_float) continue;
+    const std::vector<Tensor> outputs = run(c, make_all(c));
+    const auto is_double = [](const Tensor& output) { return output.dtype() == DType::float64; };
+    if (std::any_of(outputs.begin(), outputs.end(), is_double)) cases.push_back(c);
+  }
+  return cases;
+}
+
+/// Numbers around 1, for weights and directions.
+Tensor weights(const Shape& shape, std::mt19937_64& random) {
+  std::vector<double> values(static_cast<std::size_t>(count(shape)));
+  for (double& value : values) {
+    value = (random() % 2 == 0 ? 1 : -1) * (0.5 + static_cast<double>(random() % 1024) / 1024);
+  }
+  return tensor(values, shape);
+}
+
+/// A function of tensors with one number as its result.
+using Scalarized = std::function<Tensor(const std::vector<Tensor>&)>;
+
+/// The weighted sum of an op's float outputs.
+Scalarized scalarized(const Case& c, std::uint64_t seed) {
+  return [&c, seed](const std::vector<Tensor>& inputs) {
+    std::mt19937_64 random(seed);
+    Tensor total = zeros({}, DType::float64);
+    for (const Tensor& output : run(c, inputs)) {
+      if (output.dtype() != DType::float64) continue;
+      total = total + sum(output * weights(output.shape(), random));
+    }
+    return total;
+  };
+}
+
+std::vector<Tensor> float_inputs(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> floats;
+  for (const Tensor& input : inputs) {
+    if (input.dtype() == DType::float64) floats.push_back(input);
+  }
+  return floats;
+}
+
+std::vector<Tensor> gradients_of(const Scalarized& f, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> sources = float_inputs(inputs);
+  GradientTape tape;
+  tape.watch(sources);
+  return tape.gradient(f(inputs), sources, {.unconnected = Unconnected::zero});
+}
+
+/// The slope of f along a direction of one input, by gradients and by differences.
+void expect_slopes(const Scalarized& f, const std::vector<Tensor>& inputs, const char* order) {
+  const std::vector<Tensor> gradients = gradients_of(f, inputs);
+  constexpr double kStep = 1e-6;
+  std::mt19937_64 random(7);
+  const double size = std::abs(f(inputs).item<double>());
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() != DType::float64) continue;
+    const Tensor& gradient = gradients[at++];
+    ASSERT_EQ(gradient.shape(), inputs[i].shape());
+    ASSERT_EQ(gradient.dtype(), inputs[i].dtype());
+    const Tensor direction = weights(inputs[i].shape(), random);
+    std::vector<Tensor> moved = inputs;
+    const auto at_step = [&](double steps) {
+      moved[i] = inputs[i] + direction * (steps * kStep);
+      return f(moved).item<double>();
+    };
+    // Exact to the fourth order.
+    const double expected =
+        (8 * (at_step(1) - at_step(-1)) - (at_step(2) - at_step(-2))) / (12 * kStep);
+    const double got = sum(gradient * direction).item<double>();
+    const double scale = sum(abs(gradient)).item<double>();
+    EXPECT_NEAR(got, expected, 2e-5 * scale + 1e-8 * (1 + size))
+        << order << " derivative by input " << i;
+  }
+}
+
+/// The bits that the needs of wanted inputs have.
+ops::GradientRule::Needs declared(const OpRecord& op, const std::vector<Tensor>& inputs) {
+  ops::GradientRule::Needs all;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_floating(inputs[i].dtype())) continue;
+    all.inputs |= op.gradient->needs_of(i).inputs;
+    all.outputs |= op.gradient->needs_of(i).outputs;
+  }
+  const auto first = [](std::size_t n) { return n >= 32 ? ~0u : (1u << n) - 1; };
+  all.inputs &= first(inputs.size());
+  all.outputs &= first(static_cast<std::size_t>(op.outputs));
+  return all;
+}
+
+/// Runs the rule with what it declares, `disposed` of it without data. True if it missed that.
+bool misses(const Case& c, const ops::GradientRule::Needs& needs, bool is_output,
+            std::size_t disposed) {
+  const std::vector<Tensor> inputs = make_all(c);
+  const std::vector<Tensor> outputs = run(c, inputs);
+  std::vector<Tensor> saved_inputs(inputs.size());
+  std::vector<Tensor> saved_outputs(outputs.size());
+  std::vector<ops::Spec> specs;
+  const auto wanted = std::make_unique<bool[]>(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    specs.push_back({inputs[i].dtype(), inputs[i].shape()});
+    wanted[i] = is_floating(inputs[i].dtype());
+    if ((needs.inputs >> i & 1) != 0) saved_inputs[i] = clone(inputs[i]);
+  }
+  std::vector<Tensor> gradients(outputs.size());
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (is_floating(outputs[o].dtype())) gradients[o] = ones_like(outputs[o]);
+    if ((needs.outputs >> o & 1) != 0) saved_outputs[o] = clone(outputs[o]);
+  }
+  (is_output ? saved_outputs : saved_inputs)[disposed].dispose();
+  std::vector<Tensor> results(inputs.size());
+  ops::Backward backward{.inputs = saved_inputs,
+                         .outputs = saved_outputs,
+                         .gradients = gradients,
+                         .specs = specs,
+                         .numbers = {},
+                         .attributes = c.attributes,
+                         .wanted = {wanted.get(), inputs.size()},
+                         .site = Site::current(),
+                         .results = results};
+  try {
+    c.op->gradient->run(backward);
+  } catch (const DisposedError&) {
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_gradient(const OpRecord& op) {
+  const std::vector<Case> cases = differentiable_cases(op);
+  if (cases.empty()) return;
+  EXPECT_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent)
+      << op.name << " takes floats and gives floats, but states no gradient";
+  if (op.gradient == nullptr && op.expand == nullptr) return;
+  const bool stops = op.gradient != nullptr && op.gradient->run == nullptr && op.view != nullptr;
+  if (stops) return;  // on purpose
+  for (const Case& c : cases) {
+    SCOPED_TRACE(describe(c));
+    const std::vector<Tensor> inputs = make_all(c);
+    const Scalarized f = scalarized(c, 1);
+    expect_slopes(f, inputs, "first");
+    // The weighted sum of the gradients, as a function of the inputs.
+    const Scalarized slope = [&](const std::vector<Tensor>& at) {
+      std::mt19937_64 random(2);
+      Tensor total = zeros({}, DType::float64);
+      for (const Tensor& gradient : gradients_of(f, at)) {
+        total = total + sum(gradient * weights(gradient.shape(), random));
+      }
+      return total;
+    };
+    expect_slopes(slope, inputs, "second");
+  }
+}
+
+void check_saved(const OpRecord& op) {
+  if (op.gradient == nullptr || op.gradient->run == nullptr) return;
+  std::uint32_t unread_inputs = 0;
+  std::uint32_t unread_outputs = 0;
+  std::uint32_t read_inputs = 0;
+  std::uint32_t read_outputs = 0;
+  for (const Case& c : differentiable_cases(op)) {
+    SCOPED_TRACE(describe(c));
+    const std::vector<Tensor> inputs = make_all(c);
+    const ops::GradientRule::Needs needs = declared(op, inputs);
+    GradientTape tape;
+    tape.watch(float_inputs(inputs));
+    const std::vector<Tensor> outputs = run(c, inputs);
+    const int saved = std::popcount(needs.inputs) + std::popcount(needs.outputs);
+    EXPECT_EQ(static_cast<int>(tape.saved().tensors.size()), saved);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if ((needs.inputs >> i & 1) == 0 || inputs[i].size() == 0) continue;
+      (misses(c, needs, false, i) ? read_inputs : unread_inputs) |= 1u << i;
+    }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      if ((needs.outputs >> o & 1) == 0) continue;
+      (misses(c, needs, true, o) ? read_outputs : unread_outputs) |= 1u << o;
+    }
+  }
+  EXPECT_EQ(unread_inputs & ~read_inputs, 0u) << op.name << " saves inputs that it never reads";
+  EXPECT_EQ(unread_outputs & ~read_outputs, 0u) << op.name << " saves outputs that it never reads";
+}
+
+void check_gradient_modes(const OpRecord& op) {
+  if (op.data_dependent || (op.gradient == nullptr && op.expand == nullptr)) return;
+  for (const Case& c : differentiable_cases(op)) {
+    SCOPED_TRACE(describe(c));
+    const std::vector<Tensor> inputs = make_all(c);
+    const Scalarized f = scalarized(c, 1);
+    const std::vector<Tensor> expected = gradients_of(f, inputs);
+    const auto traced = function([&](const std::vector<Tensor>& x) { return gradients_of(f, x); });
+    const std::vector<Tensor> got = traced(inputs);
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const auto a = got[i].to_vector<double>();
+      const auto b = expected[i].to_vector<double>();
+      ASSERT_EQ(a.size(), b.size());
+      for (std::size_t k = 0; k < a.size(); ++k) {
+        if (std::isnan(a[k]) && std::isnan(b[k])) continue;
+        ASSERT_NEAR(a[k], b[k], 1e-12 * (1 + std::abs(b[k]))) << "gradient " << i;
+      }
+    }
+  }
+}
+
+}  // namespace tenure::harness
