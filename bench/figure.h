@@ -40,5 +40,6 @@ void add_matmul_cases(std::vector<Case>& cases);
 void add_reduce_cases(std::vector<Case>& cases);
 void add_memory_cases(std::vector<Case>& cases);
 void add_graph_cases(std::vector<Case>& cases);
+void add_profile_cases(std::vector<Case>& cases);
 
 }  // namespace tenure::bench

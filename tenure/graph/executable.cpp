@@ -10,6 +10,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/small_array.h"
+#include "tenure/graph/arena_map.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
@@ -97,8 +98,10 @@ bool is_direct(const Unit& unit) {
 
 }  // namespace
 
-Executable::Executable(std::unique_ptr<Lowered> lowered) : lowered_(std::move(lowered)) {
+Executable::Executable(std::unique_ptr<Lowered> lowered)
+    : lowered_(std::move(lowered)), number_(next_executable()) {
   const Placement placement = place(*lowered_);
+  arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
   std::map<const Unit*, std::size_t> draw_of;
   for (const Unit& unit : lowered_->units) {
@@ -153,6 +156,7 @@ std::int64_t Executable::bytes() const {
   bytes += lowered_->program.nodes.size() * sizeof(Node);
   bytes += lowered_->units.size() * (sizeof(Unit) + sizeof(Step) + 4 * sizeof(Layout));
   bytes += lowered_->buffers.size() * sizeof(Buffer) + plan_.steps.size() * sizeof(Plan::Step);
+  bytes += arena_map_.size() * sizeof(mem::PlannedRun::Buffer);
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -233,6 +237,11 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   }
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
+  ObservedRun observed(context, {.id = number_,
+                                 .site = site,
+                                 .peak = plan_.peak,
+                                 .arena = plan_.arena,
+                                 .buffers = arena_map_});
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
     outputs[o].allocate(context, low.outputs[o].dtype, low.outputs[o].shape);
@@ -250,6 +259,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   for (const Step& step : steps_) {
     try {
       run_step(step, frame);
+      observed.kernel_ran(*step.unit);
     } catch (const ValueError& error) {
       throw ValueError(fmt::format("{}\n  in {}", error.what(), graph::describe(*step.unit->node)));
     }

@@ -8,6 +8,7 @@
 #include "tenure/graph/placement.h"
 #include "tenure/graph/plan.h"
 #include "tenure/graph/unit.h"
+#include "tenure/memory/observer.h"
 #include "tenure/ops/random_ops.h"
 
 namespace tenure::graph {
@@ -56,6 +57,8 @@ class Executable {
   std::vector<Step> steps_;
   std::vector<const Unit*> draws_;  ///< random ops, in the order of the program
   Plan plan_;
+  std::uint64_t number_;  ///< of this executable among all
+  std::vector<mem::PlannedRun::Buffer> arena_map_;
 };
 
 }  // namespace tenure::graph

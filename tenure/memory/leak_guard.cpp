@@ -8,6 +8,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/memory/groups.h"
+#include "tenure/memory/observer.h"
 
 namespace tenure {
 namespace {
@@ -37,6 +38,7 @@ void LeakGuard::set_baseline(const mem::Counts& counts) {
 
 void LeakGuard::mark() {
   ++iterations_;
+  mark_step(name_);
   const mem::Counts now = mem::counts();
   if (iterations_ <= options_.warm_up) {
     if (iterations_ == options_.warm_up) set_baseline(now);
