@@ -32,7 +32,9 @@ std::vector<mem::PlannedRun::Buffer> arena_map(const Lowered& lowered, const Pla
   }
   std::vector<mem::PlannedRun::Buffer> result;
   for (std::size_t b = 0; b < map.size(); ++b) {
-    if (lowered.buffers[b].kind == Buffer::Kind::temporary && map[b].bytes != 0) {
+    // Some lie in the memory of an output.
+    const bool is_there = placement.buffers[b].base == Bases(lowered).arena;
+    if (lowered.buffers[b].kind == Buffer::Kind::temporary && is_there && map[b].bytes != 0) {
       result.push_back(std::move(map[b]));
     }
   }

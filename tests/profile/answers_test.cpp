@@ -94,7 +94,7 @@ TEST(Answers, TheTimelineHasThePeak) {
   std::int64_t seen = 0;
   for (std::size_t i = 0; i < levels.size(); ++i) {
     seen = std::max(seen, levels[i].bytes);
-    if (i > 0) EXPECT_GE(levels[i].time_ns, levels[i - 1].time_ns);
+    EXPECT_GE(levels[i].time_ns, levels[i == 0 ? 0 : i - 1].time_ns);
   }
   EXPECT_EQ(seen, highest);
 }

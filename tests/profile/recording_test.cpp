@@ -140,9 +140,9 @@ TEST(Profile, ScopesStepsBudgetsAndCategories) {
 
 TEST(Profile, NamesKindsAndHolds) {
   const ScratchFile file;
+  Tensor kept;
   {
     const Profile profile(file.path());
-    static Tensor kept;
     kept = ones({4});
     kept.set_name("weights");
     mem::ThreadContext& context = mem::this_thread();
