@@ -132,9 +132,12 @@ void History::take_tensor(const Event& event) {
         holding_[event.third] = {live_[event.subject], kind_of(event.tag), origin, {}};
       }
       if ((event.extra & kBefore) != 0) return;
+      // What a tape or a variable holds is no result of an op.
+      const HolderKind kind = kind_of(event.tag);
+      if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
       OpCounts& counts = ops[recorded.origin(origin).op];
       ++counts.calls;
-      if (kind_of(event.tag) == HolderKind::view) {
+      if (kind == HolderKind::view) {
         ++counts.viewed;
       } else if (is_first) {
         ++counts.allocated;

@@ -85,6 +85,7 @@ class Report {
   Place place(std::uint32_t origin);
   void add_rows();
   std::string header(std::size_t columns_at);
+  std::string op_counts() const;
   std::string steps() const;
   std::string growing();
   std::string plans() const;
@@ -195,6 +196,18 @@ void Report::add_rows() {
   columns_.add("holders", "u32", holders);
 }
 
+std::string Report::op_counts() const {
+  std::string reused = "0";
+  std::string viewed = "0";
+  for (const std::string& op : ops_.list()) {
+    const auto found = history_.ops.find(op);
+    const OpCounts counts = found == history_.ops.end() ? OpCounts() : found->second;
+    reused += fmt::format(",{}", counts.reused);
+    viewed += fmt::format(",{}", counts.viewed);
+  }
+  return fmt::format(R"({{"reused":[{}],"viewed":[{}]}})", reused, viewed);
+}
+
 std::string Report::steps() const {
   std::string text;
   for (const StepMark& step : history_.steps) {
@@ -266,13 +279,14 @@ std::string Report::header(std::size_t columns_at) {
   return fmt::format(
       R"({{"version":1,"program":{},"created":"{}","duration_ns":{},"complete":{},"dropped":{},)"
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
-      R"("sites":[{}],"scopes":[{}],"ops":[{}],"categories":[{}],"dtypes":[{}],"threads":{},)"
+      R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
+      R"("threads":{},)"
       R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],"pool":{},"rows":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
       recorded_.finished, recorded_.dropped, recorded_.damaged, recorded_.events,
       history_.base_bytes, highest.time_ns, highest.bytes, quoted_list(strings_.list()), sites,
-      quoted_list(scopes_.list()), quoted_list(ops_.list()),
+      quoted_list(scopes_.list()), quoted_list(ops_.list()), op_counts(),
       names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }), history_.threads,
       steps(), growing_, plans(), budgets, pool(), history_.storages.size(),
