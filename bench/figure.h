@@ -42,5 +42,6 @@ void add_memory_cases(std::vector<Case>& cases);
 void add_graph_cases(std::vector<Case>& cases);
 void add_nn_cases(std::vector<Case>& cases);
 void add_gradient_cases(std::vector<Case>& cases);
+void add_profile_cases(std::vector<Case>& cases);
 
 }  // namespace tenure::bench

@@ -4,40 +4,64 @@
 #include <exception>
 
 #include "cli/commands.h"
+#include "tenure/profile/profile.h"
 
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
-  tenure ops                      every op, what it computes and what it does to memory
-  tenure ops add softmax          only these
-  tenure ops --json | jq '.ops[] | select(.memory.kind == "view") | .name'
-  tenure ops --markdown > ops.md  a table for a document
-  tenure plan lifetimes.csv       offsets for buffers: how much memory do they need?
+constexpr const char* kFooter = R"(Examples:
+  tenure profile -- ./train       record a program and see what made its peak
+  tenure report train.tenure      a page to look at in a browser
+  tenure leaks train.tenure       does it grow from step to step? exit status 1 if so
+  tenure diff old.tenure new.tenure
+  tenure demo                     the questions users bring, answered live
+  tenure ops add softmax          what ops compute and what they do to memory
   tenure plan step.json --budget 8GiB
-                                  what a training step costs within 8 GiB)";
+                                  what a training step costs within 8 GiB
+
+`tenure COMMAND --help` explains each with examples; --json prints for programs.
+Exit status: 0 done, 1 found what was looked for (growth) or failed, 2 wrong usage,
+3 a recording cannot be read or does not say.)";
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  using namespace tenure::cli;
   CLI::App app(
-      "Looks at tensor programs: what operations do to memory, and how programs fit in it.");
+      "Looks at tensor programs: what operations do to memory, how programs fit in it, and what "
+      "they did with it.");
   app.name("tenure");
   app.set_version_flag("--version", "tenure " TENURE_VERSION);
-  app.footer(kExamples);
+  app.footer(kFooter);
   app.require_subcommand(0, 1);
-  tenure::cli::add_ops(app);
-  tenure::cli::add_plan(app);
+  add_profile(app);
+  add_top(app);
+  add_leaks(app);
+  add_diff(app);
+  add_report(app);
+  add_export(app);
+  add_watch(app);
+  add_ops(app);
+  add_plan(app);
+  add_demo(app);
+  add_doctor(app);
+  add_completions(app);
+  add_man(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());
-    return 0;
+    return kYes;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  } catch (const tenure::cli::UsageError& error) {
+    return app.exit(error) == 0 ? kYes : kUsage;
+  } catch (const ExitWith& exit) {
+    return exit.status;
+  } catch (const UsageError& error) {
     fmt::print(stderr, "tenure: {}\n", error.what());
-    return 2;
+    return kUsage;
+  } catch (const tenure::ProfileError& error) {
+    fmt::print(stderr, "tenure: {}\n", error.what());
+    return kUnanswered;
   } catch (const std::exception& error) {
     fmt::print(stderr, "tenure: {}\n", error.what());
-    return 1;
+    return kFound;
   }
 }

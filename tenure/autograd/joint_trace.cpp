@@ -231,8 +231,9 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
   }
   joint->back = std::move(cut.builder).take();
   const std::vector<graph::Value> assignments = state->assignments();
+  const std::size_t returned = fetches.size();
   fetches.insert(fetches.end(), assignments.begin(), assignments.end());
-  joint->forward = graph::compile(program, fetches, given, site);
+  joint->forward = graph::compile(program, fetches, returned, given, {}, site);
   FunctionOptions options = core.options();
   options.name = "way back of " + options.name;
   joint->core = std::make_shared<FunctionCore>(std::move(options), site);

@@ -47,6 +47,8 @@ class Pins {
     if (storage == nullptr) [[unlikely]]
       throw_disposed(body, op.name, site);
     bodies_[taken_++] = &body;
+    if (mem::needs_attention(context_)) [[unlikely]]
+      body.announce_use(context_, op.name, site);
     return *storage;
   }
 

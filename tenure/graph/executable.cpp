@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "tenure/graph/arena_map.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
 
 namespace tenure::graph {
@@ -47,8 +48,10 @@ bool is_direct(const Unit& unit) {
 
 }  // namespace
 
-Executable::Executable(std::unique_ptr<Lowered> lowered) : lowered_(std::move(lowered)) {
+Executable::Executable(std::unique_ptr<Lowered> lowered)
+    : lowered_(std::move(lowered)), number_(next_executable()) {
   const Placement placement = place(*lowered_);
+  arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
   std::map<const Unit*, std::size_t> draw_of;
   for (const Unit& unit : lowered_->units) {
@@ -148,7 +151,8 @@ std::int64_t Executable::bytes() const {
                       room(low.units) + room(low.sources) + room(low.numbers) + room(low.inputs) +
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
-                      room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps);
+                      room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
+                      room(arena_map_);
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.loop.steps) +
              room(unit.loop.in_types) + room(unit.loop.tiles) + room(unit.loop.types);

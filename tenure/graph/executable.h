@@ -8,9 +8,12 @@
 #include "tenure/graph/placement.h"
 #include "tenure/graph/plan.h"
 #include "tenure/graph/unit.h"
+#include "tenure/memory/observer.h"
 #include "tenure/ops/random_ops.h"
 
 namespace tenure::graph {
+
+class ObservedRun;
 
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
 /// that any number of threads may run it.
@@ -61,7 +64,7 @@ class Executable {
   };
   void decide_fates(const Placement& placement);
   void describe(const Placement& placement);
-  void run_steps(std::span<std::byte* const> bases) const;
+  void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;
   static void run_step(const Step& step, const Frame& frame);
   /// An error that leaves it names the step.
   static void run_step_named(const Step& step, const Frame& frame);
@@ -75,6 +78,8 @@ class Executable {
   /// Those that are assigned to, in the order in which they are locked.
   std::vector<VariableState*> assigned_;
   Plan plan_;
+  std::uint64_t number_;  ///< of this executable among all
+  std::vector<mem::PlannedRun::Buffer> arena_map_;
 };
 
 }  // namespace tenure::graph

@@ -9,6 +9,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/small_array.h"
+#include "tenure/graph/arena_map.h"
 #include "tenure/graph/executable.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
@@ -174,7 +175,7 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
   }
 }
 
-void Executable::run_steps(std::span<std::byte* const> bases) const {
+void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
   // In the order of the program, whatever order the steps run in.
   SmallArray<Generator::State, 4> states(draws_.size());
   for (std::size_t i = 0; i < draws_.size(); ++i) {
@@ -182,7 +183,10 @@ void Executable::run_steps(std::span<std::byte* const> bases) const {
     states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
   }
   const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
-  for (const Step& step : steps_) run_step_named(step, frame);
+  for (const Step& step : steps_) {
+    run_step_named(step, frame);
+    if (observed != nullptr) observed->kernel_ran(*step.unit);
+  }
 }
 
 void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
@@ -202,7 +206,7 @@ void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte*
   for (std::size_t i = 0; i < low.fetches.size(); ++i) {
     if (first_fetch_[i] == i) base[low.fetches[i]] = outputs[i];
   }
-  run_steps({bases.data(), bases.size()});
+  run_steps({bases.data(), bases.size()}, nullptr);
   for (std::size_t i = 0; i < low.fetches.size(); ++i) {
     if (first_fetch_[i] == i) continue;
     const auto bytes = plan_.outputs[static_cast<std::size_t>(low.fetches[i])].bytes;
@@ -250,6 +254,11 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   }
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
+  ObservedRun observed(context, {.id = number_,
+                                 .site = site,
+                                 .peak = plan_.peak,
+                                 .arena = plan_.arena,
+                                 .buffers = arena_map_});
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
     const ops::Spec& spec = low.outputs[o];
@@ -262,7 +271,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   for (ViewSlot& view : views) view.allocate(context);
   Arena arena(context, static_cast<std::size_t>(plan_.arena));
   bases[0] = arena.data();
-  run_steps({bases.data(), bases.size()});
+  run_steps({bases.data(), bases.size()}, &observed);
 
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 
 namespace tenure::mem {
@@ -135,6 +136,9 @@ Budget::Budget(std::string name, std::size_t limit) {
   mem::ThreadContext& context = mem::this_thread();
   account_ = new mem::BudgetAccount(std::move(name), limit, mem::innermost(context));
   frame_ = mem::enter(context, account_);
+  if (mem::Observer* const o = mem::observer(context)) {
+    o->budget_began(context, account_->name(), limit);
+  }
 }
 
 Budget::~Budget() { mem::leave(frame_); }

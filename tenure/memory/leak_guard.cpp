@@ -9,6 +9,7 @@
 #include "tenure/base/units.h"
 #include "tenure/memory/groups.h"
 #include "tenure/memory/population.h"
+#include "tenure/memory/observer.h"
 
 namespace tenure {
 namespace {
@@ -40,6 +41,7 @@ void LeakGuard::set_baseline(const mem::Counts& counts, std::int64_t things) {
 
 void LeakGuard::mark() {
   ++iterations_;
+  mark_step(name_);
   const mem::Counts now = mem::counts();
   const std::int64_t things = mem::Population::total();
   if (iterations_ <= options_.warm_up) {

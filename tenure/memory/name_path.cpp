@@ -1,15 +1,24 @@
 #include "tenure/memory/name_path.h"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
 #include "tenure/memory/census.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/tenant.h"
 
 namespace tenure::mem {
+namespace {
+
+std::atomic<std::uint64_t> next_path{1};
+
+}  // namespace
 
 NamePath::NamePath(const ThreadContext& context, std::string text)
-    : owner_(&context), text_(std::move(text)) {}
+    : owner_(&context),
+      number_(next_path.fetch_add(1, std::memory_order_relaxed)),
+      text_(std::move(text)) {}
 
 const NamePath* NamePath::make(ThreadContext& context, const NamePath* outer,
                                const std::string& name) {
@@ -56,6 +65,7 @@ NameFrame* NameFrame::enter(const std::string& name) {
   frame->path_ = NamePath::make(context, context.path, name);
   context.path = frame->path_;
   push_frame(context.names, frame.get());
+  if (Observer* const o = observer(context)) o->scope_began(context, true, Site());
   return frame.release();
 }
 
@@ -70,6 +80,7 @@ void NameFrame::leave_all(ThreadContext& context) noexcept {
 
 void NameFrame::take_out(NameFrame& frame) noexcept {
   ThreadContext& context = frame.context;
+  if (Observer* const o = observer(context)) o->scope_ended(context, true);
   const bool is_innermost = context.names == &frame;
   cut_frame(context.names, frame);
   if (!is_innermost) {

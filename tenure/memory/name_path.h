@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "tenure/memory/frame.h"
@@ -20,6 +21,8 @@ namespace tenure::mem {
 class NamePath {
  public:
   const std::string& text() const { return text_; }
+  /// Names the path for good; an address may come again.
+  std::uint64_t number() const { return number_; }
   /// The path `name` below `outer`, which may be null; for tensors and frames of this thread.
   static const NamePath* make(ThreadContext& context, const NamePath* outer,
                               const std::string& name);
@@ -31,6 +34,7 @@ class NamePath {
   const ThreadContext* const owner_;
   NamePath* next_ = nullptr;  // of the owner's
   mutable bool used_ = false;
+  const std::uint64_t number_;
   const std::string text_;
 };
 

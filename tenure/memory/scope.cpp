@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "tenure/memory/observer.h"
+
 namespace tenure::mem {
 
 /// A category in force on a thread.
@@ -39,6 +41,7 @@ class ScopeEnd {
     }
     context.scope_is_ending = within_deleter;
     receive_mail(context);
+    if (Observer* const o = observer(context)) o->scope_ended(context, false);
   }
 
   static void escape(const ScopeFrame& frame, Tenant& tenant) noexcept {
@@ -82,6 +85,7 @@ Scope::Scope(Site site) {
   frame_ = new mem::ScopeFrame(context, site);
   if (context.scope != nullptr) frame_->depth = context.scope->depth + 1;
   mem::push_frame(context.scope, frame_);
+  if (mem::Observer* const o = mem::observer(context)) o->scope_began(context, false, site);
 }
 
 Scope::Scope(const std::string& name, Site site) : Scope(site) {

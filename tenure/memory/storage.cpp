@@ -5,6 +5,7 @@
 #include "tenure/memory/budget.h"
 #include "tenure/memory/census.h"
 #include "tenure/memory/fault.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/recording.h"
 
@@ -53,6 +54,7 @@ Storage* Storage::allocate_slow(ThreadContext& context, std::size_t bytes) {
     record(context, {.kind = MemoryEvent::Kind::allocate,
                      .storage = storage->serial(),
                      .bytes = static_cast<std::int64_t>(bytes)});
+    if (Observer* const o = observer(context)) o->allocated(context, *storage);
   }
   return storage;
 }
@@ -105,6 +107,11 @@ void Storage::settle_accounts(ThreadContext& context) noexcept {
   record(context, {.kind = MemoryEvent::Kind::free,
                    .storage = serial_,
                    .bytes = static_cast<std::int64_t>(bytes_)});
+  if (Observer* const o = observer(context)) o->freed(context, *this);
+}
+
+void Storage::announce_category(ThreadContext& context) const noexcept {
+  if (Observer* const o = observer(context)) o->recategorized(context, *this);
 }
 
 }  // namespace tenure::mem

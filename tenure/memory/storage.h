@@ -51,6 +51,8 @@ class alignas(kAlignment) Storage {
     if (is_foreign() || category == category_) return;
     context.tally.moved(category_, category, static_cast<std::int64_t>(bytes_));
     category_ = category;
+    if (needs_attention(context)) [[unlikely]]
+      announce_category(context);
   }
   /// That was charged for it; for a census.
   const BudgetAccount* budget() const noexcept { return budget_; }
@@ -89,6 +91,7 @@ class alignas(kAlignment) Storage {
     context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
     return this;
   }
+  void announce_category(ThreadContext& context) const noexcept;
   void destroy() noexcept;
   void settle_accounts(ThreadContext& context) noexcept;
 

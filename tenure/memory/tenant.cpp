@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tenure/memory/fault.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/recording.h"
 #include "tenure/memory/scope.h"
@@ -30,7 +31,7 @@ void* allocate_tenant_slow(ThreadContext& context) {
   return slot;
 }
 
-void Tenant::record_birth(const ThreadContext& context) const noexcept {
+void Tenant::record_birth(ThreadContext& context) const noexcept {
   if (is_disposed()) return;  // it has a part instead of data
   const Storage& storage = *pinned_storage();
   record(context, {.kind = MemoryEvent::Kind::create,
@@ -39,6 +40,17 @@ void Tenant::record_birth(const ThreadContext& context) const noexcept {
                    .bytes = static_cast<std::int64_t>(storage.bytes()),
                    .op = op_,
                    .site = created_});
+  if (Observer* const o = observer(context)) o->created(context, *this, storage);
+}
+
+void Tenant::announce_use(ThreadContext& context, const char* by, Site site) const noexcept {
+  if (Observer* const o = observer(context)) o->used(context, *this, by, site);
+}
+
+void Tenant::set_kind(HolderKind kind) noexcept {
+  if (kind_.exchange(kind, std::memory_order_relaxed) == kind) return;
+  ThreadContext& context = this_thread();
+  if (Observer* const o = observer(context)) o->kind_changed(context, *this);
 }
 
 void Tenant::link(ScopeFrame& scope) noexcept {
@@ -96,6 +108,8 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
                      .bytes = static_cast<std::int64_t>(storage->bytes()),
                      .op = op_,
                      .site = site});
+    if (Observer* const o = observer(context))
+      o->disposed(context, id, storage->serial(), by, site);
   }
   if (owner_ != &context) heavy_fence();
   storage_.store(word | kRetired, std::memory_order_seq_cst);
@@ -165,12 +179,14 @@ void Tenant::end_for_owner(ThreadContext& context) noexcept {
 }
 
 void Tenant::announce_end(ThreadContext& context) noexcept {
-  if (needs_attention(context)) [[unlikely]]
+  if (needs_attention(context)) [[unlikely]] {
     record(context, {.kind = MemoryEvent::Kind::destroy,
                      .tensor = id(),
                      .storage = storage_serial_,
                      .op = op_,
                      .site = created_});
+    if (Observer* const o = observer(context)) o->destroyed(context, *this);
+  }
   context.tally.body_ended();
   const VitalSection section(context);
   id_.set(0);
@@ -203,6 +219,8 @@ void Tenant::set_name(const std::string& name) {
   auto* const fresh = new std::string(name);
   const std::lock_guard lock(name_mutex);
   delete name_.exchange(fresh, std::memory_order_acq_rel);
+  ThreadContext& context = this_thread();
+  if (Observer* const o = observer(context)) o->named(context, *this, name);
 }
 
 }  // namespace tenure::mem

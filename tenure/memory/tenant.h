@@ -69,7 +69,7 @@ class Tenant {
   /// The serial number of its storage, also after it was disposed.
   std::uint64_t storage_serial() const { return storage_serial_; }
   HolderKind kind() const { return kind_.load(std::memory_order_relaxed); }
-  void set_kind(HolderKind kind) { kind_.store(kind, std::memory_order_relaxed); }
+  void set_kind(HolderKind kind) noexcept;
   std::string name() const;
   void set_name(const std::string& name);
 
@@ -121,6 +121,9 @@ class Tenant {
     if ((storage_.load(std::memory_order_seq_cst) & kTags) != 0) [[unlikely]]
       drop_if_unpinned();
   }
+
+  /// Tells the observer that the data is about to be read.
+  void announce_use(ThreadContext& context, const char* by, Site site) const noexcept;
 
   /// The storage, for a census: while one is taken, none is freed. nullptr if disposed.
   Storage* storage() const noexcept {
@@ -183,7 +186,7 @@ class Tenant {
 
   enum class Tracking : std::uint8_t { none, tracked, ended };
 
-  void record_birth(const ThreadContext& context) const noexcept;
+  void record_birth(ThreadContext& context) const noexcept;
   void drop_if_unpinned() noexcept;
   void end() noexcept;
   void end_slowly(ThreadContext& context) noexcept;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "tenure/memory/frame.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/pool.h"
 #include "tenure/memory/tenant.h"
 
@@ -47,6 +48,7 @@ std::atomic<std::uint32_t> process_attention{0};
 ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
 
 ThreadContext& attach_thread() {
+  bool is_first = false;
   {
     const std::lock_guard lock(registry_mutex);
     for (ThreadContext* c = registry.load(std::memory_order_relaxed); c != nullptr; c = c->next) {
@@ -58,6 +60,7 @@ ThreadContext& attach_thread() {
     }
     if (current_context == nullptr) {
       auto* const context = new ThreadContext;
+      is_first = next_number == 0;
       context->number = next_number++;
       context->next = registry.load(std::memory_order_relaxed);
       registry.store(context, std::memory_order_seq_cst);  // a census sees it, or it the census
@@ -65,6 +68,7 @@ ThreadContext& attach_thread() {
     }
   }
   pthread_setspecific(detach_key(), current_context);
+  if (is_first) begin_as_environment_says();
   return *current_context;
 }
 

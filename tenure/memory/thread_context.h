@@ -59,6 +59,7 @@ struct alignas(64) ThreadContext {
   std::size_t path_limit = 0;  ///< when to look which of them are in use
 
   std::uint32_t number = 0;       ///< small and stable, for reports
+  void* observed = nullptr;       ///< what the observer keeps for this thread
   ThreadContext* next = nullptr;  ///< all contexts, newest first; never unlinked
   bool in_use = true;             ///< guarded by the registry's lock
 };
@@ -69,6 +70,7 @@ inline constexpr std::uint32_t kAttendFault = 2;
 /// Bits of `process_attention`.
 inline constexpr std::uint32_t kAttendRecording = 4;
 inline constexpr std::uint32_t kAttendProcessBudget = 8;
+inline constexpr std::uint32_t kAttendObserver = 16;
 
 /// The same for all threads at once.
 extern std::atomic<std::uint32_t> process_attention;

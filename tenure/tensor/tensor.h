@@ -210,6 +210,8 @@ class Pin {
   void take(TensorBody& body, const char* user, Site site) {
     if (!try_take(body)) [[unlikely]]
       throw_disposed(body, user, site);
+    if (mem::needs_attention(*context_)) [[unlikely]]
+      body.announce_use(*context_, user, site);
   }
   /// False if it is disposed.
   bool try_take(TensorBody& body) noexcept {

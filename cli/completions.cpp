@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+// Completions and the manual are made from the commands themselves: they cannot fall behind.
+
+namespace tenure::cli {
+namespace {
+
+/// "-o --output" and their descriptions.
+std::vector<std::pair<std::string, std::string>> flags_of(const CLI::App& command) {
+  std::vector<std::pair<std::string, std::string>> flags;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_snames()) {
+      flags.emplace_back("-" + name, option->get_description());
+    }
+    for (const std::string& name : option->get_lnames()) {
+      flags.emplace_back("--" + name, option->get_description());
+    }
+  }
+  return flags;
+}
+
+std::string flag_words(const CLI::App& command) {
+  std::string words;
+  for (const auto& [flag, description] : flags_of(command)) words += flag + " ";
+  return words;
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string bash(const CLI::App& app) {
+  std::string names;
+  std::string cases;
+  for (const CLI::App* command : commands_of(app)) {
+    names += command->get_name() + " ";
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), flag_words(*command));
+  }
+  return fmt::format(R"(# bash completion of tenure
+_tenure() {{
+  local words current=${{COMP_WORDS[COMP_CWORD]}}
+  case ${{COMP_WORDS[1]-}} in
+{}    *) words="{}{}" ;;
+  esac
+  if [[ $COMP_CWORD -eq 1 ]]; then words="{}{}"; fi
+  if [[ $COMP_CWORD -gt 1 && $current != -* ]]; then
+    COMPREPLY=($(compgen -f -- "$current"))
+  else
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+  fi
+}}
+complete -o filenames -F _tenure tenure
+)",
+                     cases, names, flag_words(app), names, flag_words(app));
+}
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '\'') {
+      result += "'\\''";
+    } else if (c == ':' || c == '[' || c == ']') {
+      result += std::string("\\") + c;
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string zsh(const CLI::App& app) {
+  std::string names;
+  std::string cases;
+  for (const CLI::App* command : commands_of(app)) {
+    names += fmt::format("    '{}:{}'\n", command->get_name(), escaped(command->get_description()));
+    cases += fmt::format("    {}) _arguments", command->get_name());
+    for (const auto& [flag, description] : flags_of(*command)) {
+      cases += fmt::format(" '{}[{}]'", flag, escaped(description));
+    }
+    cases += " '*:file:_files' ;;\n";
+  }
+  return fmt::format(R"(#compdef tenure
+_tenure() {{
+  local -a commands
+  commands=(
+{}  )
+  if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+  fi
+  case $words[2] in
+{}  esac
+}}
+_tenure "$@"
+)",
+                     names, cases);
+}
+
+std::string quoted_fish(const std::string& text) {
+  std::string result = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "'";
+}
+
+std::string fish(const CLI::App& app) {
+  std::string text = "# fish completion of tenure\n";
+  for (const CLI::App* command : commands_of(app)) {
+    text += fmt::format("complete -c tenure -n __fish_use_subcommand -a {} -d {}\n",
+                        command->get_name(), quoted_fish(command->get_description()));
+    for (const auto& [flag, description] : flags_of(*command)) {
+      const bool is_long = flag.starts_with("--");
+      text += fmt::format("complete -c tenure -n '__fish_seen_subcommand_from {}' {} {} -d {}\n",
+                          command->get_name(), is_long ? "-l" : "-s", flag.substr(is_long ? 2 : 1),
+                          quoted_fish(description));
+    }
+  }
+  return text;
+}
+
+/// A text as roff: no line begins with a command, and backslashes are shown.
+std::string roff(const std::string& text) {
+  std::string result;
+  bool begins = true;
+  for (const char c : text) {
+    if (begins && (c == '.' || c == '\'')) result += "\\&";
+    if (c == '\\') {
+      result += "\\e";
+    } else if (c == '-') {
+      result += "\\-";
+    } else {
+      result += c;
+    }
+    begins = c == '\n';
+  }
+  return result;
+}
+
+std::string manual(const CLI::App& app) {
+  std::string text = fmt::format(R"(.TH TENURE 1 "" "tenure {}" "User Commands"
+.SH NAME
+tenure \- {}
+.SH SYNOPSIS
+.B tenure
+.I COMMAND
+.RI [ ARGUMENTS ]
+.SH COMMANDS
+)",
+                                 TENURE_VERSION, roff(app.get_description()));
+  for (const CLI::App* command : commands_of(app)) {
+    text +=
+        fmt::format(".SS {}\n{}.\n", roff(command->get_name()), roff(command->get_description()));
+    for (const CLI::Option* option : command->get_options()) {
+      if (option->get_name() == "--help") continue;
+      text += fmt::format(".TP\n.B {}\n{}\n", roff(option->get_name(false, true)),
+                          roff(option->get_description()));
+    }
+    if (!command->get_footer().empty()) {
+      text += fmt::format(".PP\n.nf\n{}\n.fi\n", roff(command->get_footer()));
+    }
+  }
+  return text + R"(.SH EXIT STATUS
+.TP
+.B 0
+done; nothing found that was asked about
+.TP
+.B 1
+what was looked for was found (growth), or the work failed
+.TP
+.B 2
+the command line is wrong
+.TP
+.B 3
+a recording cannot be read, or does not say
+.PP
+.B tenure profile
+ends with the status of the program.
+.SH ENVIRONMENT
+.TP
+.B TENURE_PROFILE
+a program that links Tenure records itself into this file; %p is the number of the process
+.TP
+.B TENURE_PROFILE_CAPACITY
+bytes of that file; the newest events are kept
+.TP
+.B TENURE_WATCH
+1: a program that links Tenure lets itself be watched
+.TP
+.B NO_COLOR
+no colours, also on a terminal
+)";
+}
+
+}  // namespace
+
+void add_completions(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("completions", "Prints completions for a shell: bash, zsh or fish");
+  const auto shell = std::make_shared<std::string>();
+  command->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->footer(R"(Examples:
+  source <(tenure completions bash)
+  tenure completions fish > ~/.config/fish/completions/tenure.fish)");
+  command->callback([shell, &app] {
+    fmt::print("{}", *shell == "bash" ? bash(app) : *shell == "zsh" ? zsh(app) : fish(app));
+  });
+}
+
+void add_man(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("man", "Prints the manual page");
+  command->footer("Examples:\n  tenure man | man -l -");
+  command->callback([&app] { fmt::print("{}", manual(app)); });
+}
+
+}  // namespace tenure::cli

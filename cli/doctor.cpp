@@ -1,0 +1,194 @@
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "cli/terminal.h"
+#include "tenure/memory/fence.h"
+#include "tenure/profile/profile.h"
+#include "tenure/profile/watch.h"
+#include "tenure/tenure.h"
+
+namespace tenure::cli {
+namespace {
+
+/// One thing that was looked at.
+struct Finding {
+  std::string name;
+  std::string value;
+  std::string advice{};  ///< empty: all is well
+};
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+Finding cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  Finding finding{"cores", fmt::format("{} usable, ops use {} threads", usable, num_threads())};
+  if (num_threads() > usable) {
+    finding.advice = fmt::format("more threads than cores: set_num_threads({})", usable);
+  }
+  return finding;
+}
+
+Finding instructions() {
+#if defined(__x86_64__)
+  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  return {"SIMD", avx512 ? "AVX-512" : avx2 ? "AVX2" : "SSE4"};
+#else
+  return {"SIMD", "that of the compiler's target"};
+#endif
+}
+
+Finding gpu() {
+  const std::string driver = first_line("/proc/driver/nvidia/version");
+  if (!driver.empty()) return {"GPU", driver};
+  return {"GPU", "none found; ops run on the CPU"};
+}
+
+Finding physical_memory() {
+  std::ifstream info("/proc/meminfo");
+  std::int64_t total = 0;
+  std::int64_t available = 0;
+  for (std::string line; std::getline(info, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::int64_t kib = 0;
+    words >> name >> kib;
+    if (name == "MemTotal:") total = kib * 1024;
+    if (name == "MemAvailable:") available = kib * 1024;
+  }
+  return {"memory", fmt::format("{}, {} available", size_text(total), size_text(available))};
+}
+
+Finding container_limit() {
+  const std::string limit = first_line("/sys/fs/cgroup/memory.max");
+  if (limit.empty() || limit == "max") return {"container limit", "none"};
+  const std::int64_t bytes = std::strtoll(limit.c_str(), nullptr, 10);
+  return {"container limit", size_text(bytes),
+          fmt::format("set_process_budget({}) makes Tenure refuse before the kernel kills",
+                      bytes / 10 * 9)};
+}
+
+Finding address_space() {
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return {"address space", "unlimited"};
+  return {"address space", size_text(static_cast<std::int64_t>(limit.rlim_cur)),
+          "`ulimit -v unlimited` lifts it"};
+}
+
+Finding fences() {
+  if (mem::has_asymmetric_fence()) return {"membarrier", "works"};
+  return {"membarrier", "not allowed here",
+          "small ops take a few nanoseconds more; allow membarrier(2) in the sandbox"};
+}
+
+Finding watching() {
+  try {
+    return {"watch sockets",
+            std::filesystem::path(profile::watch_socket(0)).parent_path().string()};
+  } catch (const ProfileError& error) {
+    return {"watch sockets", "not possible", error.what()};
+  }
+}
+
+Finding recording() {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("tenure-doctor-{}", getpid())).string();
+  Finding finding{"recording", "works"};
+  try {
+    {
+      const Profile profile(file);
+      ones({2});
+    }
+    finding.value =
+        fmt::format("works, {} events of a tensor's life", profile::Recorded(file).events);
+  } catch (const ProfileError& error) {
+    finding = {"recording", "not possible", error.what()};
+  }
+  std::error_code ignored;
+  std::filesystem::remove(file, ignored);
+  return finding;
+}
+
+Finding computing() {
+  const float sum = tenure::sum(matmul(ones({64, 64}), ones({64, 64}))).item<float>();
+  if (sum == 64.f * 64 * 64) return {"computing", "a product of matrices is right"};
+  return {"computing", fmt::format("a product of matrices is wrong: {}", sum),
+          "this is a bug, of Tenure or of oneDNN: please report it"};
+}
+
+Finding libraries() {
+  const dnnl_version_t* const dnnl = dnnl_version();
+  return {"libraries", fmt::format("oneDNN {}.{}.{}, zlib {}, fmt {}.{}.{}", dnnl->major,
+                                   dnnl->minor, dnnl->patch, zlibVersion(), FMT_VERSION / 10000,
+                                   FMT_VERSION / 100 % 100, FMT_VERSION % 100)};
+}
+
+void doctor(bool json) {
+  const std::vector<Finding> findings = {
+      {"tenure", TENURE_VERSION},
+      cores(),
+      instructions(),
+      gpu(),
+      physical_memory(),
+      container_limit(),
+      address_space(),
+      {"pool", fmt::format("keeps up to {} for reuse",
+                           size_text(static_cast<std::int64_t>(cache_limit())))},
+      libraries(),
+      fences(),
+      computing(),
+      recording(),
+      watching()};
+  if (json) {
+    Json document = Json::object();
+    for (const Finding& finding : findings) {
+      document[finding.name] = {{"value", finding.value}, {"advice", finding.advice}};
+    }
+    return print_json(document);
+  }
+  const Terminal terminal;
+  for (const Finding& finding : findings) {
+    fmt::print("  {:<16} {}\n", finding.name, finding.value);
+    if (!finding.advice.empty()) {
+      fmt::print("  {:<16} {}\n", "", terminal.bold(finding.advice));
+    }
+  }
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("doctor", "What this machine has, and whether Tenure works on it");
+  const auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Print JSON");
+  command->footer(
+      R"(Cores, instruction sets, GPU, memory and its limits, libraries; and a product of matrices and a
+recording, tried out. What could be better comes with advice.
+
+Examples:
+  tenure doctor
+  tenure doctor --json | jq .SIMD.value)");
+  command->callback([json] { doctor(*json); });
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,134 @@
+#include "cli/recording.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/commands.h"
+#include "cli/terminal.h"
+#include "tenure/base/units.h"
+#include "tenure/profile/text.h"
+
+namespace tenure::cli {
+
+using profile::History;
+using profile::Origin;
+using profile::plain;
+using profile::Recorded;
+
+std::string shortcomings(const Recorded& recorded) {
+  std::string text;
+  if (!recorded.finished) {
+    const bool is_running = kill(static_cast<pid_t>(recorded.pid), 0) == 0;
+    text += is_running ? "it is still being written; what is there so far is shown\n"
+                       : "the program ended without closing it; all that it wrote is shown\n";
+  }
+  if (recorded.recycled != 0) {
+    text += "the oldest events gave way to newer ones: its capacity was reached\n";
+  }
+  if (recorded.dropped != 0) {
+    text += fmt::format("{} events found no room\n", recorded.dropped);
+  }
+  if (recorded.damaged != 0) {
+    text += fmt::format("{} pieces are damaged or cut off and were left out\n", recorded.damaged);
+  }
+  return text;
+}
+
+std::unique_ptr<Loaded> load(const std::string& path, bool with_spans) {
+  auto loaded = std::make_unique<Loaded>(path, with_spans);
+  std::string text = shortcomings(loaded->recorded);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    fmt::print(stderr, "tenure: {}: {}\n", path, text.substr(0, end));
+    text.erase(0, end + 1);
+  }
+  return loaded;
+}
+
+std::string size_text(std::int64_t bytes, bool with_sign) {
+  const std::string text = format_bytes(std::abs(bytes));
+  return bytes < 0 ? "-" + text : with_sign && bytes > 0 ? "+" + text : text;
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.0f} us", seconds * 1e6);
+}
+
+Json origin_json(const Origin& origin) {
+  return {{"op", origin.op}, {"file", origin.file}, {"line", origin.line}, {"scope", origin.scope}};
+}
+
+std::string origin_text(const Origin& origin) {
+  if (origin.op.empty()) return "buffers without a tensor (workspaces, arenas)";
+  return plain(fmt::format("{} at {}{}{}", origin.op, place_text(origin),
+                           origin.scope.empty() ? "" : " in ", origin.scope));
+}
+
+Json summary_json(const History& history) {
+  const Recorded& recorded = history.recorded;
+  const profile::Level highest = peak(history);
+  std::int64_t allocated = 0;
+  for (const profile::StorageLife& life : history.storages) {
+    allocated += life.was_before ? 0 : life.bytes;
+  }
+  return {{"file", recorded.path},
+          {"program", recorded.program},
+          {"library", recorded.library},
+          {"complete", recorded.finished},
+          {"events", recorded.events},
+          {"dropped", recorded.dropped},
+          {"damaged", recorded.damaged},
+          {"seconds", static_cast<double>(history.end_ns) * 1e-9},
+          {"threads", history.threads},
+          {"steps", history.steps.size()},
+          {"storages", history.storages.size()},
+          {"allocated_bytes", allocated},
+          {"peak_bytes", highest.bytes},
+          {"peak_seconds", static_cast<double>(highest.time_ns) * 1e-9},
+          {"live_at_end_bytes", live_at_end(history)}};
+}
+
+void print_summary(const History& history) {
+  const Recorded& recorded = history.recorded;
+  const profile::Level highest = peak(history);
+  const Terminal terminal;
+  fmt::print("{}: {} events in {}, {} {}\n", terminal.bold(plain(recorded.program)),
+             recorded.events, seconds_text(static_cast<double>(history.end_ns) * 1e-9),
+             history.threads, history.threads == 1 ? "thread" : "threads");
+  fmt::print("  peak        {} after {}\n", terminal.bold(size_text(highest.bytes)),
+             seconds_text(static_cast<double>(highest.time_ns) * 1e-9));
+  fmt::print("  at the end  {} live\n", size_text(live_at_end(history)));
+}
+
+void print_json(const Json& document) {
+  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  const bool is_output = path == "-";
+  std::FILE* const file = is_output ? stdout : std::fopen(path.c_str(), "wb");
+  if (file == nullptr) {
+    throw std::runtime_error(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  }
+  const bool is_written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  const bool is_closed = (is_output ? std::fflush(file) : std::fclose(file)) == 0;
+  if (!is_written || !is_closed) {
+    throw std::runtime_error(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  }
+}
+
+profile::GroupBy group_by(const std::string& name) {
+  if (name == "op") return profile::GroupBy::op;
+  if (name == "scope") return profile::GroupBy::scope;
+  if (name == "category") return profile::GroupBy::category;
+  return profile::GroupBy::line;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tenure/profile/answers.h"
+
+// What the commands on recordings share.
+
+namespace tenure::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// A recording with its history.
+struct Loaded {
+  explicit Loaded(const std::string& path, bool with_spans = false)
+      : recorded(path), history(recorded, with_spans) {}
+  profile::Recorded recorded;
+  profile::History history;
+};
+
+/// Reads a recording, and says on standard error what is missing of it. Throws ProfileError.
+std::unique_ptr<Loaded> load(const std::string& path, bool with_spans = false);
+
+/// What a report must not pass over: cut off, damaged, dropped. Empty where all is well.
+std::string shortcomings(const profile::Recorded& recorded);
+
+/// {program, events, duration, peak, ...}.
+Json summary_json(const profile::History& history);
+void print_summary(const profile::History& history);
+
+Json origin_json(const profile::Origin& origin);
+/// "matmul at train.cpp:12 in model/encoder".
+std::string origin_text(const profile::Origin& origin);
+
+/// "1.50 s", "12.3 ms", "4 us".
+std::string seconds_text(double seconds);
+/// "64.00 MiB", with a sign if `with_sign`.
+std::string size_text(std::int64_t bytes, bool with_sign = false);
+
+/// Prints JSON; bytes that are no UTF-8 are replaced.
+void print_json(const Json& document);
+
+/// Writes a file, or standard output for "-". Throws std::runtime_error.
+void write_file(const std::string& path, const std::string& bytes);
+
+profile::GroupBy group_by(const std::string& name);
+
+}  // namespace tenure::cli

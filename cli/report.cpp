@@ -1,0 +1,109 @@
+#include "tenure/profile/report.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/recording.h"
+#include "cli/resources.h"
+#include "tenure/profile/exports.h"
+
+namespace tenure::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string output;
+  std::string format = "chrome";
+  bool json = false;
+};
+
+/// "dir/step.tenure" -> "dir/step" + ending.
+std::string beside(const std::string& file, const std::string& ending) {
+  const std::size_t name = file.find_last_of('/') + 1;
+  const std::size_t dot = file.find_last_of('.');
+  return file.substr(0, dot != std::string::npos && dot > name ? dot : file.size()) + ending;
+}
+
+void tell(const Options& options, std::size_t bytes) {
+  if (options.output == "-") return;
+  if (options.json) {
+    print_json({{"file", options.file}, {"output", options.output}, {"bytes", bytes}});
+  } else {
+    fmt::print("{} ({})\n", options.output, size_text(static_cast<std::int64_t>(bytes)));
+  }
+}
+
+void report(Options options) {
+  const auto loaded = load(options.file);
+  if (options.output.empty()) options.output = beside(options.file, ".html");
+  const std::string page = report_page(loaded->history, report_template());
+  write_file(options.output, page);
+  tell(options, page.size());
+}
+
+void export_file(Options options) {
+  const auto loaded = load(options.file, options.format == "chrome");
+  const profile::History& history = loaded->history;
+  std::string ending = "." + options.format;
+  std::string bytes;
+  if (options.format == "chrome") {
+    bytes = to_chrome_trace(history);
+    ending = ".trace.json";
+  } else if (options.format == "pprof") {
+    bytes = to_pprof(history);
+    ending = ".pb.gz";
+  } else if (options.format == "speedscope") {
+    bytes = to_speedscope(history);
+    ending = ".speedscope.json";
+  } else {
+    bytes = to_csv(history);
+  }
+  if (options.output.empty()) options.output = beside(options.file, ending);
+  write_file(options.output, bytes);
+  tell(options, bytes.size());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("report", "Makes a page of a recording, to look at in a browser");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "A recording")->required();
+  command->add_option("-o,--output", options->output, "The page; - for standard output")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "Say in JSON what was written");
+  command->footer(
+      R"(One file that needs no network: a timeline of live bytes, a flame graph of allocations, the map
+of memory, and tables that sort and filter.
+
+Examples:
+  tenure report train.tenure                 writes train.html
+  tenure report train.tenure -o /tmp/page.html)");
+  command->callback([options] { report(*options); });
+}
+
+void add_export(CLI::App& app) {
+  CLI::App* const command =
+      app.add_subcommand("export", "Writes a recording in the formats of other tools");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "A recording")->required();
+  command
+      ->add_option("--format", options->format,
+                   "chrome (also for Perfetto), pprof, speedscope or csv")
+      ->check(CLI::IsMember({"chrome", "pprof", "speedscope", "csv"}))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "The file; - for standard output")
+      ->type_name("FILE");
+  command->add_flag("--json", options->json, "Say in JSON what was written");
+  command->footer(R"(Examples:
+  tenure export train.tenure                        train.trace.json, for ui.perfetto.dev
+  tenure export train.tenure --format pprof         train.pb.gz, for go tool pprof
+  tenure export train.tenure --format speedscope    for speedscope.app
+  tenure export train.tenure --format csv -o - | head)");
+  command->callback([options] { export_file(*options); });
+}
+
+}  // namespace tenure::cli

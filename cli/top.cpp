@@ -1,0 +1,302 @@
+#include "cli/top.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "cli/bytes.h"
+#include "cli/commands.h"
+#include "cli/table.h"
+#include "tenure/profile/text.h"
+
+namespace tenure::cli {
+namespace {
+
+using profile::History;
+using profile::plain;
+
+struct Options {
+  std::string file;
+  std::string by = "line";
+  std::size_t rows = 10;
+  std::string budget_text;
+  std::optional<std::int64_t> budget;
+  bool json = false;
+};
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  return whole <= 0 ? ""
+                    : fmt::format("{:.0f} %",
+                                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::vector<std::pair<std::string, profile::OpCounts>> busiest(const History& history) {
+  std::vector<std::pair<std::string, profile::OpCounts>> ops(history.ops.begin(),
+                                                             history.ops.end());
+  std::stable_sort(ops.begin(), ops.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  return ops;
+}
+
+void print_ops(const History& history, std::size_t rows) {
+  const Terminal terminal;
+  std::vector<std::vector<std::string>> table;
+  for (const auto& [name, counts] : busiest(history)) {
+    if (table.size() == rows) break;
+    table.push_back({fmt::to_string(counts.calls), fmt::to_string(counts.allocated),
+                     fmt::to_string(counts.reused), fmt::to_string(counts.viewed),
+                     size_text(counts.bytes), plain(name)});
+  }
+  if (table.empty()) return;
+  fmt::print("\n{}\n", terminal.bold("Which ops allocated, reused, viewed"));
+  print_table(terminal, {">results", ">allocated", ">in place", ">views", ">bytes", "op"}, table);
+}
+
+void print_idle(const History& history, std::size_t rows) {
+  const Terminal terminal;
+  const profile::Endings all = endings(history);
+  const std::int64_t highest = peak(history).bytes;
+  std::vector<std::vector<std::string>> table;
+  for (const profile::Ending& ending : all.late) {
+    if (table.size() == rows || ending.idle_seconds < 1e-6) break;
+    table.push_back({fmt::to_string(ending.storages), size_text(ending.bytes),
+                     seconds_text(ending.idle_seconds),
+                     origin_text(history.recorded.origin(ending.origin))});
+  }
+  if (!table.empty()) {
+    fmt::print("\n{}\n", terminal.bold("Freed late: idle from the last use to the end"));
+    print_table(terminal, {">storages", ">bytes", ">longest idle", "made by"}, table);
+    fmt::print("  freed after its last use, the peak would be {} ({} of {})\n",
+               size_text(all.least_peak), share(all.least_peak, highest), size_text(highest));
+  }
+  table.clear();
+  for (const profile::Ending& ending : all.early) {
+    if (table.size() == rows) break;
+    table.push_back(
+        {fmt::to_string(ending.storages), origin_text(history.recorded.origin(ending.origin))});
+  }
+  if (!table.empty()) {
+    fmt::print("\n{}\n", terminal.bold("Disposed while something else held the data"));
+    print_table(terminal, {">times", "disposed by"}, table);
+  }
+}
+
+void print_held(const History& history, std::size_t rows) {
+  const Terminal terminal;
+  const std::vector<profile::Held> held = held_at_end(history);
+  if (held.empty()) return;
+  fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
+  for (std::size_t i = 0; i < std::min(rows, held.size()); ++i) {
+    const profile::StorageLife& life = *held[i].storage;
+    fmt::print("  {:>10}  {}  {}\n", size_text(life.bytes), name_of(life.category),
+               plain(to_string(history.recorded.layout(life.layout))));
+    for (const profile::LiveHolder* holder : held[i].holders) {
+      fmt::print("  {:>10}  {}\n", "", terminal.dim(plain(to_string(*holder, history.recorded))));
+    }
+    if (held[i].holders.empty()) {
+      fmt::print("  {:>10}  {}\n", "",
+                 terminal.dim(origin_text(history.recorded.origin(life.origin))));
+    }
+  }
+  if (held.size() > rows) fmt::print("  and {} more\n", held.size() - rows);
+}
+
+void print_plans(const History& history, std::size_t rows) {
+  const Terminal terminal;
+  std::vector<std::vector<std::string>> table;
+  for (const profile::PlanAnswer& answer : plans(history)) {
+    if (table.size() == rows) break;
+    const bool is_exact =
+        answer.runs.lowest == answer.plan->peak && answer.runs.highest == answer.plan->peak;
+    table.push_back({fmt::to_string(answer.runs.runs), size_text(answer.plan->peak),
+                     size_text(answer.runs.highest), is_exact ? "exact" : "off",
+                     origin_text(history.recorded.origin(answer.plan->origin))});
+  }
+  if (table.empty()) return;
+  fmt::print("\n{}\n", terminal.bold("Predicted against measured"));
+  print_table(terminal, {">runs", ">predicted", ">measured", "", "compiled program"}, table);
+}
+
+void print_pool(const History& history) {
+  if (history.pool.empty()) return;
+  const auto worst = std::max_element(
+      history.pool.begin(), history.pool.end(),
+      [](const auto& a, const auto& b) { return a.fragmentation < b.fragmentation; });
+  const Terminal terminal;
+  fmt::print("\n{}\n", terminal.bold("The pool"));
+  fmt::print(
+      "  {} from the system at the end, {} of them free for reuse; fragmentation at most "
+      "{:.0f} %, after {}\n",
+      size_text(history.pool.back().reserved), size_text(history.pool.back().cached),
+      worst->fragmentation * 100, seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
+}
+
+void print_budget(const History& history, std::int64_t limit) {
+  const profile::BudgetEffect effect = with_budget(history, limit);
+  const Terminal terminal;
+  fmt::print("\n{}\n", terminal.bold(fmt::format("With a budget of {}", size_text(limit))));
+  if (effect.fits) {
+    fmt::print("  it fits, with {} to spare\n", size_text(-effect.over));
+    return;
+  }
+  fmt::print("  it does not fit: the peak is {} above it, and {} were spent above it\n",
+             size_text(effect.over), seconds_text(effect.seconds_above));
+  if (effect.refused != nullptr) {
+    fmt::print("  first refused, after {}: {} by {}\n",
+               seconds_text(static_cast<double>(effect.refused->birth_ns) * 1e-9),
+               size_text(effect.refused->bytes),
+               origin_text(history.recorded.origin(effect.refused->origin)));
+  }
+}
+
+Json groups_json(const std::vector<profile::Group>& groups) {
+  Json list = Json::array();
+  for (const profile::Group& group : groups) {
+    list.push_back({{"name", group.name}, {"bytes", group.bytes}, {"storages", group.storages}});
+  }
+  return list;
+}
+
+Json endings_json(const History& history, const std::vector<profile::Ending>& endings) {
+  Json list = Json::array();
+  for (const profile::Ending& ending : endings) {
+    list.push_back({{"origin", origin_json(history.recorded.origin(ending.origin))},
+                    {"storages", ending.storages},
+                    {"bytes", ending.bytes},
+                    {"longest_idle_seconds", ending.idle_seconds},
+                    {"idle_byte_seconds", ending.idle_byte_seconds}});
+  }
+  return list;
+}
+
+Json document(const History& history, const Options& options) {
+  using profile::GroupBy;
+  Json result = summary_json(history);
+  const std::int64_t at = peak(history).time_ns;
+  result["peak"] = {{"op", groups_json(live_at(history, at, GroupBy::op))},
+                    {"line", groups_json(live_at(history, at, GroupBy::line))},
+                    {"scope", groups_json(live_at(history, at, GroupBy::scope))},
+                    {"category", groups_json(live_at(history, at, GroupBy::category))}};
+  Json ops = Json::array();
+  for (const auto& [name, counts] : busiest(history)) {
+    ops.push_back({{"op", name},
+                   {"results", counts.calls},
+                   {"allocated", counts.allocated},
+                   {"in_place", counts.reused},
+                   {"views", counts.viewed},
+                   {"bytes", counts.bytes}});
+  }
+  result["ops"] = std::move(ops);
+  const profile::Endings all = endings(history);
+  result["late"] = endings_json(history, all.late);
+  result["never"] = endings_json(history, all.never);
+  result["early"] = endings_json(history, all.early);
+  result["least_peak_bytes"] = all.least_peak;
+  Json held = Json::array();
+  for (const profile::Held& one : held_at_end(history)) {
+    if (held.size() == options.rows) break;
+    Json holders = Json::array();
+    for (const auto* h : one.holders) holders.push_back(to_string(*h, history.recorded));
+    held.push_back({{"bytes", one.storage->bytes},
+                    {"category", name_of(one.storage->category)},
+                    {"tensor", to_string(history.recorded.layout(one.storage->layout))},
+                    {"holders", std::move(holders)}});
+  }
+  result["held"] = std::move(held);
+  Json all_plans = Json::array();
+  for (const profile::PlanAnswer& answer : plans(history)) {
+    all_plans.push_back({{"origin", origin_json(history.recorded.origin(answer.plan->origin))},
+                         {"runs", answer.runs.runs},
+                         {"predicted", answer.plan->peak},
+                         {"measured", answer.runs.highest},
+                         {"arena", answer.plan->arena}});
+  }
+  result["plans"] = std::move(all_plans);
+  Json levels = Json::array();
+  for (const profile::Level& level : timeline(history)) {
+    levels.push_back({static_cast<double>(level.time_ns) * 1e-9, level.bytes});
+  }
+  result["timeline"] = std::move(levels);
+  Json pool = Json::array();
+  for (const profile::PoolSample& sample : history.pool) {
+    pool.push_back({static_cast<double>(sample.time_ns) * 1e-9, sample.reserved, sample.cached,
+                    sample.fragmentation});
+  }
+  result["pool"] = std::move(pool);
+  if (options.budget) {
+    const profile::BudgetEffect effect = with_budget(history, *options.budget);
+    result["budget"] = {{"limit", effect.limit},
+                        {"fits", effect.fits},
+                        {"over", effect.over},
+                        {"seconds_above", effect.seconds_above}};
+    if (effect.refused != nullptr) {
+      result["budget"]["refused"] = {
+          {"origin", origin_json(history.recorded.origin(effect.refused->origin))},
+          {"bytes", effect.refused->bytes}};
+    }
+  }
+  return result;
+}
+
+void top(const Options& options) {
+  const auto loaded = load(options.file);
+  const History& history = loaded->history;
+  if (options.json) return print_json(document(history, options));
+  print_summary(history);
+  print_peak(history, group_by(options.by), options.rows);
+  print_ops(history, options.rows);
+  print_idle(history, options.rows);
+  print_held(history, options.rows);
+  print_plans(history, options.rows);
+  print_pool(history);
+  if (options.budget) print_budget(history, *options.budget);
+}
+
+}  // namespace
+
+void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
+  const Terminal terminal;
+  const profile::Level highest = peak(history);
+  std::vector<std::vector<std::string>> table;
+  for (const profile::Group& group : live_at(history, highest.time_ns, by)) {
+    if (table.size() == rows) break;
+    table.push_back({size_text(group.bytes), share(group.bytes, highest.bytes),
+                     fmt::to_string(group.storages), plain(group.name)});
+  }
+  if (table.empty()) return;
+  fmt::print("\n{}\n", terminal.bold("What made the peak"));
+  print_table(terminal, {">bytes", ">share", ">storages", "made by"}, table);
+}
+
+void add_top(CLI::App& app) {
+  CLI::App* const command = app.add_subcommand("top", "What made the peak of a recording, and why");
+  const auto options = std::make_shared<Options>();
+  command->add_option("FILE", options->file, "A recording")->required();
+  command->add_option("--by", options->by, "Group the peak by op, line, scope or category")
+      ->check(CLI::IsMember({"op", "line", "scope", "category"}))
+      ->capture_default_str();
+  command->add_option("-n,--rows", options->rows, "Lines of each table")->capture_default_str();
+  command->add_option("--budget", options->budget_text, "What would a budget have done?")
+      ->type_name("BYTES");
+  command->add_flag("--json", options->json, "Print JSON, with all answers");
+  command->footer(
+      R"(The peak is the moment at which most bytes were live; its table says who had them. "in
+place" results were computed in the memory of a moved input, views share it: neither allocates.
+"Freed late" is memory that nobody read any more: dispose it earlier, or move it.
+
+Examples:
+  tenure top train.tenure
+  tenure top train.tenure --by scope           which layer
+  tenure top train.tenure --budget 512MiB      what would it have refused?
+  tenure top train.tenure --json | jq '.peak.op[0]')");
+  command->callback([options] {
+    if (!options->budget_text.empty()) {
+      options->budget = parse_bytes(options->budget_text, "--budget");
+    }
+    top(*options);
+  });
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,131 @@
+#include "tenure/profile/exports.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <map>
+
+#include "tenure/profile/answers.h"
+#include "tenure/profile/stacks.h"
+#include "tenure/profile/text.h"
+
+namespace tenure::profile {
+namespace {
+
+std::string quoted_csv(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"') result += '"';
+    result += c;
+  }
+  return result + '"';
+}
+
+double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
+
+}  // namespace
+
+std::string to_chrome_trace(const History& history) {
+  constexpr const char* kinds[] = {"op", "scope", "run", "kernel"};
+  const Recorded& recorded = history.recorded;
+  std::string out = R"({"displayTimeUnit":"ns","traceEvents":[)";
+  auto to = std::back_inserter(out);
+  fmt::format_to(to, R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
+                 json_string(recorded.program));
+  for (const Span& span : history.spans) {
+    const Origin& origin = recorded.origin(span.origin);
+    const bool is_scope = span.kind == Span::Kind::scope;
+    fmt::format_to(
+        to,
+        ",\n"
+        R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}}}}})",
+        span.thread, microseconds(span.begin_ns), microseconds(span.end_ns - span.begin_ns),
+        kinds[static_cast<int>(span.kind)],
+        json_string(is_scope && !origin.scope.empty() ? origin.scope : origin.op),
+        json_string(place_text(origin)), json_string(origin.scope));
+  }
+  for (const Level& level : timeline(history, 2000)) {
+    fmt::format_to(to,
+                   ",\n"
+                   R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"live bytes","args":{{)",
+                   microseconds(level.time_ns));
+    for (int c = 0; c < kCategories; ++c) {
+      fmt::format_to(to, R"({}"{}":{})", c == 0 ? "" : ",", name_of(static_cast<Category>(c)),
+                     level.category[static_cast<std::size_t>(c)]);
+    }
+    out += "}}";
+  }
+  for (const StepMark& step : history.steps) {
+    fmt::format_to(to,
+                   ",\n"
+                   R"({{"ph":"i","s":"g","pid":1,"tid":0,"ts":{:.3f},"name":{}}})",
+                   microseconds(step.time_ns), json_string(recorded.origin(step.origin).op));
+  }
+  return out + "]}\n";
+}
+
+std::string to_speedscope(const History& history) {
+  std::map<std::string, std::size_t> numbers;
+  std::string frames;
+  std::string samples;
+  std::string peak_weights;
+  std::string all_weights;
+  std::int64_t at_peak = 0;
+  std::int64_t allocated = 0;
+  for (const Stack& stack : stacks(history)) {
+    const Origin& origin = history.recorded.origin(stack.origin);
+    const std::vector<std::string> names = frames_of(origin);
+    samples += samples.empty() ? "[" : ",[";
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto [number, is_new] = numbers.try_emplace(names[i], numbers.size());
+      if (is_new) {
+        frames += fmt::format("{}{{\"name\":{}", frames.empty() ? "" : ",", json_string(names[i]));
+        if (i + 1 == names.size() && !origin.file.empty()) {
+          frames += fmt::format(",\"file\":{},\"line\":{}", json_string(origin.file), origin.line);
+        }
+        frames += "}";
+      }
+      samples += fmt::format("{}{}", i == 0 ? "" : ",", number->second);
+    }
+    samples += "]";
+    const char* const comma = peak_weights.empty() ? "" : ",";
+    peak_weights += fmt::format("{}{}", comma, stack.peak_bytes);
+    all_weights += fmt::format("{}{}", comma, stack.allocated_bytes);
+    at_peak += stack.peak_bytes;
+    allocated += stack.allocated_bytes;
+  }
+  const auto profile = [&](const char* name, std::int64_t end, const std::string& weights) {
+    return fmt::format(
+        R"({{"type":"sampled","name":"{}","unit":"bytes","startValue":0,"endValue":{},"samples":[{}],"weights":[{}]}})",
+        name, end, samples, weights);
+  };
+  return fmt::format(
+      R"({{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"tenure","name":{},"shared":{{"frames":[{}]}},"profiles":[{},
+{}]}}
+)",
+      json_string(history.recorded.program), frames,
+      profile("live at the peak", at_peak, peak_weights),
+      profile("allocated", allocated, all_weights));
+}
+
+std::string to_csv(const History& history) {
+  const Recorded& recorded = history.recorded;
+  std::string out =
+      "storage,birth_ns,death_ns,bytes,category,op,file,line,scope,thread,tensor,last_use_ns,"
+      "disposed_at,address\n";
+  auto to = std::back_inserter(out);
+  for (const StorageLife& life : history.storages) {
+    const Origin& origin = recorded.origin(life.origin);
+    fmt::format_to(
+        to, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
+        life.is_live() ? std::string() : fmt::to_string(life.death_ns), life.bytes,
+        name_of(life.category), quoted_csv(origin.op), quoted_csv(origin.file), origin.line,
+        quoted_csv(origin.scope), life.thread, quoted_csv(to_string(recorded.layout(life.layout))),
+        life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
+        quoted_csv(life.disposed == 0 ? std::string() : place_text(recorded.origin(life.disposed))),
+        life.address);
+  }
+  return out;
+}
+
+}  // namespace tenure::profile

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tenure/profile/format.h"
+
+namespace tenure::profile {
+
+/// A chunk in the making, mapped.
+struct Chunk {
+  std::byte* begin = nullptr;  ///< nullptr: there is no room
+  std::uint32_t used = 0;      ///< of its payload
+
+  ChunkHeader& header() const { return *reinterpret_cast<ChunkHeader*>(begin); }
+  std::byte* payload() const { return begin + sizeof(ChunkHeader); }
+  bool has_room(std::size_t bytes) const {
+    return begin != nullptr && used + bytes <= kPayloadBytes;
+  }
+  /// Makes all that was written before readable.
+  void commit(std::uint32_t bytes) noexcept;
+};
+
+/// The file that a recording goes to. Any thread may call anything.
+class RecordingFile {
+ public:
+  /// Makes or replaces the file. Throws ProfileError.
+  RecordingFile(const std::string& path, std::size_t capacity);
+  ~RecordingFile();
+  RecordingFile(const RecordingFile&) = delete;
+  RecordingFile& operator=(const RecordingFile&) = delete;
+
+  /// A chunk to fill; without room where the disk or the file is full.
+  Chunk open(ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
+             std::int64_t live_bytes) noexcept;
+  /// Puts what is in the chunk away and empties it.
+  void renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_bytes) noexcept;
+  /// Nothing more comes into it.
+  void seal(Chunk& chunk) noexcept;
+  void count_dropped(std::uint64_t events) noexcept;
+  /// Says that it ends here.
+  void finish(std::int64_t duration_ns) noexcept;
+  /// In a child process: the file is the parent's.
+  void forget() noexcept;
+
+ private:
+  FileHeader& header() const { return *reinterpret_cast<FileHeader*>(mapped_.front()); }
+  /// Maps the next chunk of the file; nullptr if there is no room.
+  std::byte* map_next() noexcept;
+  /// Where a copy may go; 0: nowhere.
+  std::size_t place_for_copy() noexcept;
+  void begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
+             std::int64_t live_bytes) noexcept;
+
+  std::mutex mutex_;  // of all below
+  int file_ = -1;
+  const std::size_t max_chunks_;
+  std::size_t used_chunks_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::vector<std::byte*> mapped_;  // the header first
+  std::deque<std::size_t> copies_;  // of events, the oldest first
+};
+
+}  // namespace tenure::profile

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+// Note: a recording on disk
+//
+// The file is a row of chunks of 64 KiB, all numbers little-endian. The first is the FileHeader.
+// Every other one begins with a ChunkHeader and belongs to one thread (events) or to all
+// (definitions: what the events refer to by number). A chunk is filled from its beginning;
+// `committed` says how far, and is raised after the bytes are there.
+//
+// Each thread fills one chunk, which it has mapped: whatever kills the program, the system has what
+// was committed. When it is full, it is sealed with a checksum, copied to another place in the file
+// and begun anew; a chunk that is there twice has the same sequence. When the file has reached its
+// capacity, the copy of events that is oldest gives way.
+//
+// An event is two to four words of 64 bits. Its first word is time (48 bits, nanoseconds since the
+// beginning), kind (8) and tag (8), its second subject (48) and extra (16).
+
+namespace tenure::profile {
+
+inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kByteOrder = 0x01020304;
+inline constexpr std::size_t kChunkBytes = 64 * 1024;
+inline constexpr std::uint32_t kChunkMagic = 0x4b4e4843;
+
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t byte_order;
+  std::uint32_t chunk_bytes;
+  std::uint32_t pid;
+  std::int64_t started_ns;   // since 1970
+  std::int64_t base_bytes;   // live when it began
+  char library[24];          // version of Tenure
+  char program[256];         // cut where it is longer
+  std::uint64_t head_check;  // of all above
+  // What follows changes.
+  std::int64_t duration_ns;
+  std::uint64_t dropped;   // events that found no room
+  std::uint64_t recycled;  // chunks that were used again
+  std::uint32_t finished;  // 1: the recording was ended
+  std::uint32_t reserved;
+};
+
+enum class ChunkKind : std::uint32_t { definitions = 1, events = 2 };
+
+struct ChunkHeader {
+  std::uint32_t magic;
+  ChunkKind kind;
+  std::uint32_t thread;
+  std::uint32_t reserved;
+  std::uint64_t sequence;    // from 1 up, in the order of opening
+  std::int64_t time_ns;      // of opening
+  std::int64_t live_bytes;   // then
+  std::uint64_t head_check;  // of all above
+  // What follows changes.
+  std::uint64_t checksum;  // of the payload's committed bytes, once it is sealed
+  std::uint32_t committed;
+  std::uint32_t sealed;
+};
+static_assert(sizeof(ChunkHeader) == 64);
+inline constexpr std::size_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
+
+enum class EventKind : std::uint8_t {
+  allocate = 1,  // storage; bytes; address. tag: category
+  free,          // storage; bytes
+  recategorize,  // storage. tag: category
+  create,        // storage; tensor; origin and layout. tag: holder kind
+  use,           // storage; origin
+  dispose,       // storage; tensor; origin (whose op is what disposed it)
+  destroy,       // storage; tensor
+  name,          // storage; tensor; string
+  kind,          // storage; tensor. tag: holder kind
+  hold,          // storage; tensor; origin (whose op is the reason). tag: holder kind
+  release,       // storage; tensor. tag: holder kind
+  scope_begin,   // -; origin. tag: 1 if it is a name
+  scope_end,     // -. tag: the same
+  step,          // -; origin (whose op is the name)
+  budget,        // limit; string
+  run_begin,     // plan; origin
+  run_end,       // plan
+  kernel,        // -; origin
+  pool,          // reserved bytes; cached bytes; fragmentation as double
+};
+inline constexpr int kEventKinds = 20;
+
+/// Words of an event; 0 for what is none.
+constexpr int words_of(EventKind kind) {
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3,
+                                               4, 3, 3, 2, 3, 3, 3, 2, 3, 4};
+  const auto i = static_cast<std::size_t>(kind);
+  return i < kEventKinds ? words[i] : 0;
+}
+
+/// Bits of an event's `extra`.
+inline constexpr std::uint16_t kForeign = 1;  // memory of the user's
+inline constexpr std::uint16_t kBefore = 2;   // it was there when the recording began
+
+inline constexpr std::uint64_t kLow48 = (std::uint64_t{1} << 48) - 1;
+
+/// Definitions: kind, number, length of the payload in bytes; then the payload, padded to words.
+enum class DefinitionKind : std::uint32_t {
+  string = 1,  // its bytes
+  origin,      // u32: op, file, line, scope (numbers of strings but for the line)
+  layout,      // u32: dtype, rank; i64: each dimension
+  plan,        // PlanHead, then PlanBuffer each
+};
+struct DefinitionHead {
+  DefinitionKind kind;
+  std::uint32_t number;
+  std::uint32_t length;
+  std::uint32_t reserved;
+};
+struct PlanHead {
+  std::uint64_t id;
+  std::int64_t peak;
+  std::int64_t arena;
+  std::uint32_t origin;
+  std::uint32_t buffers;
+};
+struct PlanBuffer {
+  std::uint32_t op;
+  std::uint32_t first;
+  std::uint32_t last;
+  std::uint32_t reserved;
+  std::int64_t offset;
+  std::int64_t bytes;
+};
+
+/// Four sums side by side, over whole words: a bit that flips, and bytes that move, change it.
+inline std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
+  constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15;
+  std::uint64_t lanes[4] = {1, 2, 3, 4};
+  const std::size_t words = bytes.size() / 8;
+  for (std::size_t i = 0; i < words; ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + 8 * i, 8);
+    std::uint64_t& lane = lanes[i % 4];
+    lane = (lane ^ word) * kPrime;
+    lane ^= lane >> 29;
+  }
+  return (lanes[0] ^ (lanes[1] << 1 | lanes[1] >> 63)) * kPrime ^
+         (lanes[2] + (lanes[3] << 7 | lanes[3] >> 57));
+}
+
+}  // namespace tenure::profile

@@ -1,0 +1,282 @@
+#include "tenure/profile/history.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace tenure::profile {
+namespace {
+
+Category category_of(std::uint8_t tag) {
+  return tag < kCategories ? static_cast<Category>(tag) : Category::activation;
+}
+
+HolderKind kind_of(std::uint8_t tag) {
+  return tag <= static_cast<std::uint8_t>(HolderKind::cache) ? static_cast<HolderKind>(tag)
+                                                             : HolderKind::user;
+}
+
+/// Damaged numbers must not overflow sums.
+std::int64_t bytes_of(std::uint64_t word) { return static_cast<std::int64_t>(word & kLow48); }
+
+std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+
+}  // namespace
+
+History::History(const Recorded& recorded, bool with_spans)
+    : recorded(recorded), base_bytes(recorded.base_bytes), with_spans_(with_spans) {
+  end_ns = recorded.duration_ns;
+  recorded.for_each([this](const Event& event) {
+    take(event);
+    return true;
+  });
+  finish();
+}
+
+StorageLife* History::find(std::uint64_t serial) {
+  const auto found = live_.find(serial);
+  return found == live_.end() ? nullptr : &storages[found->second];
+}
+
+void History::take(const Event& event) {
+  threads = std::max(threads, std::min<std::uint32_t>(event.thread, 1u << 20) + 1);
+  end_ns = std::max(end_ns, event.time_ns);
+  switch (event.kind) {
+    case EventKind::allocate:
+    case EventKind::free:
+    case EventKind::recategorize:
+    case EventKind::use:
+      take_storage(event);
+      break;
+    case EventKind::create:
+    case EventKind::dispose:
+    case EventKind::destroy:
+    case EventKind::name:
+    case EventKind::kind:
+    case EventKind::hold:
+    case EventKind::release:
+      take_tensor(event);
+      break;
+    case EventKind::step:
+      steps.push_back({event.time_ns, low(event.third)});
+      break;
+    case EventKind::budget:
+      budgets.push_back({recorded.string(event.third), bytes_of(event.subject)});
+      break;
+    case EventKind::pool:
+      pool.push_back({event.time_ns, bytes_of(event.subject), bytes_of(event.third),
+                      std::clamp(std::bit_cast<double>(event.fourth), 0.0, 1.0)});
+      break;
+    default:
+      break;
+  }
+  take_span(event, states_[event.thread]);
+}
+
+void History::take_storage(const Event& event) {
+  StorageLife* const life = find(event.subject);
+  switch (event.kind) {
+    case EventKind::allocate:
+      if (life != nullptr) return;  // it was there when the recording began, and is told twice
+      live_[event.subject] = static_cast<std::uint32_t>(storages.size());
+      storages.push_back({.serial = event.subject,
+                          .birth_ns = event.time_ns,
+                          .bytes = bytes_of(event.third),
+                          .address = event.fourth & kLow48,
+                          .category = category_of(event.tag),
+                          .thread = event.thread,
+                          .was_before = (event.extra & kBefore) != 0});
+      if (storages.back().was_before) base_bytes -= storages.back().bytes;
+      return;
+    case EventKind::free:
+      if (life != nullptr) {
+        life->death_ns = event.time_ns;
+        live_.erase(event.subject);
+      } else {
+        from_before_.push_back({.serial = event.subject,
+                                .death_ns = event.time_ns,
+                                .bytes = bytes_of(event.third),
+                                .thread = event.thread,
+                                .was_before = true});
+        base_bytes -= from_before_.back().bytes;
+      }
+      return;
+    case EventKind::recategorize:
+      if (life != nullptr) life->category = category_of(event.tag);
+      return;
+    default:  // use
+      if (life == nullptr) return;
+      life->last_use_ns = event.time_ns;
+      life->last_user = low(event.third);
+  }
+}
+
+void History::take_tensor(const Event& event) {
+  StorageLife* const life = find(event.subject);
+  const auto holding = holding_.find(event.third);
+  switch (event.kind) {
+    case EventKind::create: {
+      const std::uint32_t origin = low(event.fourth);
+      const bool is_foreign = (event.extra & kForeign) != 0;
+      const bool is_first = life != nullptr && life->tensors == 0;
+      if (holding != holding_.end())
+        return;  // it came while the recording began, and is told twice
+      if (life != nullptr) {
+        if (is_first) {
+          life->origin = origin;
+          life->layout = low(event.fourth >> 32);
+        }
+        ++life->tensors;
+        ++life->holders;
+        life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
+        holding_[event.third] = {live_[event.subject], kind_of(event.tag), origin, {}};
+      }
+      if ((event.extra & kBefore) != 0) return;
+      // What a tape or a variable holds is no result of an op.
+      const HolderKind kind = kind_of(event.tag);
+      if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
+      OpCounts& counts = ops[recorded.origin(origin).op];
+      ++counts.calls;
+      if (kind == HolderKind::view) {
+        ++counts.viewed;
+      } else if (is_first) {
+        ++counts.allocated;
+        counts.bytes += life->bytes;
+      } else if (!is_foreign) {
+        ++counts.reused;
+      }
+      return;
+    }
+    case EventKind::dispose:
+      drop_holding(event.third);
+      if (life == nullptr) return;
+      life->disposed = low(event.fourth);
+      if (life->holders > 0) ++disposed_while_held[low(event.fourth)];
+      return;
+    case EventKind::destroy:
+      drop_holding(event.third);
+      return;
+    case EventKind::name:
+      if (holding != holding_.end()) holding->second.name = recorded.string(event.fourth);
+      return;
+    case EventKind::kind:
+      if (holding != holding_.end()) holding->second.kind = kind_of(event.tag);
+      return;
+    case EventKind::hold:
+      if (life == nullptr) return;
+      held_[event.third].push_back(
+          {live_[event.subject], kind_of(event.tag), low(event.fourth), {}});
+      return;
+    default: {  // release
+      const auto held = held_.find(event.third);
+      if (held == held_.end()) return;
+      std::erase_if(held->second, [&, is_done = false](const Holding& h) mutable {
+        return !is_done && h.kind == kind_of(event.tag) && (is_done = true);
+      });
+      if (held->second.empty()) held_.erase(held);
+    }
+  }
+}
+
+void History::drop_holding(std::uint64_t tensor) {
+  const auto holding = holding_.find(tensor);
+  if (holding == holding_.end()) return;
+  StorageLife& life = storages[holding->second.storage];
+  if (life.holders > 0) --life.holders;
+  holding_.erase(holding);
+}
+
+void History::add_span(Span::Kind kind, const Event& event, std::uint32_t origin,
+                       std::int64_t begin) {
+  if (with_spans_) spans.push_back({kind, event.thread, origin, begin, event.time_ns});
+}
+
+void History::take_span(const Event& event, ThreadState& thread) {
+  const std::int64_t now = event.time_ns;
+  switch (event.kind) {
+    case EventKind::use: {
+      const std::uint32_t op = recorded.op_number(event.third);
+      if (thread.op_begin < 0 || (thread.op_number != 0 && thread.op_number != op)) {
+        thread.op_begin = now;
+      }
+      thread.op_number = op;
+      break;
+    }
+    case EventKind::create: {
+      const std::uint32_t origin = low(event.fourth);
+      const bool is_its = thread.op_number == 0 || thread.op_number == recorded.op_number(origin);
+      add_span(Span::Kind::op, event, origin,
+               thread.op_begin >= 0 && is_its ? thread.op_begin : now);
+      thread.op_begin = -1;
+      thread.op_number = 0;
+      break;
+    }
+    case EventKind::allocate:
+      if (thread.op_begin < 0) thread.op_begin = now;
+      for (ThreadState::Run& run : thread.runs) {
+        run.level += bytes_of(event.third);
+        run.peak = std::max(run.peak, run.level);
+      }
+      break;
+    case EventKind::free:
+      for (ThreadState::Run& run : thread.runs) run.level -= bytes_of(event.third);
+      break;
+    case EventKind::scope_begin:
+      thread.scopes.emplace_back(low(event.third), now);
+      break;
+    case EventKind::scope_end:
+      if (thread.scopes.empty()) break;
+      add_span(Span::Kind::scope, event, thread.scopes.back().first, thread.scopes.back().second);
+      thread.scopes.pop_back();
+      break;
+    case EventKind::run_begin:
+      thread.runs.push_back({event.subject, now, 0, 0, low(event.third), now});
+      break;
+    case EventKind::kernel:
+      if (thread.runs.empty()) break;
+      add_span(Span::Kind::kernel, event, low(event.third), thread.runs.back().kernel);
+      thread.runs.back().kernel = now;
+      break;
+    case EventKind::run_end: {
+      if (thread.runs.empty()) break;
+      const ThreadState::Run& run = thread.runs.back();
+      add_span(Span::Kind::run, event, run.origin, run.begin);
+      PlanRuns& all = runs[run.plan];
+      all.lowest = all.runs == 0 ? run.peak : std::min(all.lowest, run.peak);
+      all.highest = std::max(all.highest, run.peak);
+      ++all.runs;
+      thread.runs.pop_back();
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void History::finish() {
+  for (const auto& [tensor, holding] : holding_) {
+    holders.push_back({tensor, holding.storage, holding.kind, holding.origin, holding.name});
+  }
+  for (const auto& [tensor, list] : held_) {
+    for (const Holding& holding : list) {
+      holders.push_back({tensor, holding.storage, holding.kind, holding.origin, {}});
+    }
+  }
+  std::sort(holders.begin(), holders.end(), [](const LiveHolder& a, const LiveHolder& b) {
+    return a.storage != b.storage ? a.storage < b.storage : a.tensor < b.tensor;
+  });
+  if (!from_before_.empty()) {
+    // They were born before all others.
+    const auto shift = static_cast<std::uint32_t>(from_before_.size());
+    from_before_.insert(from_before_.end(), storages.begin(), storages.end());
+    storages = std::exchange(from_before_, {});
+    for (LiveHolder& holder : holders) holder.storage += shift;
+  }
+  base_bytes = std::max<std::int64_t>(base_bytes, 0);
+  live_ = {};
+  holding_ = {};
+  held_ = {};
+  states_ = {};
+}
+
+}  // namespace tenure::profile

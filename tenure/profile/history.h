@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tenure/memory/kinds.h"
+#include "tenure/profile/recorded.h"
+
+namespace tenure::profile {
+
+inline constexpr std::int64_t kNever = INT64_MAX;
+
+/// One storage from its allocation to its end.
+struct StorageLife {
+  std::uint64_t serial = 0;
+  std::int64_t birth_ns = 0;
+  std::int64_t death_ns = kNever;  ///< kNever: live at the end
+  std::int64_t bytes = 0;
+  std::uint64_t address = 0;  ///< 0: not known
+  Category category = Category::activation;
+  std::uint32_t origin = 0;  ///< of its first tensor; 0: it had none, as workspaces
+  std::uint32_t layout = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t tensors = 0;      ///< that ever held it
+  std::uint32_t holders = 0;      ///< that hold it at the end
+  std::uint32_t disposed = 0;     ///< origin of the last disposal; 0: none
+  std::uint32_t last_user = 0;    ///< origin
+  std::int64_t last_use_ns = -1;  ///< -1: never
+  bool was_before = false;        ///< live when the recording began
+  bool is_live() const { return death_ns == kNever; }
+};
+
+/// What an op did to memory, all its calls together.
+struct OpCounts {
+  std::int64_t calls = 0;      ///< tensors that it made
+  std::int64_t allocated = 0;  ///< of these on new memory
+  std::int64_t reused = 0;     ///< in the memory of an input
+  std::int64_t viewed = 0;     ///< views
+  std::int64_t bytes = 0;      ///< allocated
+};
+
+/// A piece of time on a thread.
+struct Span {
+  enum class Kind : std::uint8_t { op, scope, run, kernel };
+  Kind kind{};
+  std::uint32_t thread = 0;
+  std::uint32_t origin = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+struct StepMark {
+  std::int64_t time_ns = 0;
+  std::uint32_t origin = 0;  ///< its op is the mark's name
+};
+
+struct PoolSample {
+  std::int64_t time_ns = 0;
+  std::int64_t reserved = 0;
+  std::int64_t cached = 0;
+  double fragmentation = 0;
+};
+
+struct BudgetSeen {
+  std::string name;
+  std::int64_t limit = 0;
+};
+
+/// Predicted against measured, all runs of one plan together.
+struct PlanRuns {
+  std::int64_t runs = 0;
+  std::int64_t lowest = 0;  ///< peak of a run above where it began
+  std::int64_t highest = 0;
+};
+
+/// A tensor that still holds memory: who, and since when.
+struct LiveHolder {
+  std::uint64_t tensor = 0;
+  std::uint32_t storage = 0;  ///< index among the storages
+  HolderKind kind = HolderKind::user;
+  std::uint32_t origin = 0;
+  std::string name{};
+};
+
+/// A recording put in order: lives instead of events.
+class History {
+ public:
+  /// Throws std::bad_alloc where a recording is too large for this machine.
+  explicit History(const Recorded& recorded, bool with_spans = false);
+
+  const Recorded& recorded;
+  std::vector<StorageLife> storages;  ///< by birth
+  std::map<std::string, OpCounts> ops;
+  std::vector<Span> spans;  ///< by end; only if asked for
+  std::vector<StepMark> steps;
+  std::vector<PoolSample> pool;
+  std::vector<BudgetSeen> budgets;
+  std::map<std::uint64_t, PlanRuns> runs;  ///< by the plan's id
+  std::vector<LiveHolder> holders;         ///< at the end
+  /// By the origin of the disposal: how often the data stayed because others held it.
+  std::map<std::uint32_t, std::int64_t> disposed_while_held;
+  std::uint32_t threads = 0;
+  std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
+  std::int64_t end_ns = 0;
+
+ private:
+  struct ThreadState {
+    std::int64_t op_begin = -1;   // since when an op takes its inputs
+    std::uint32_t op_number = 0;  // which; 0: not known yet
+    std::vector<std::pair<std::uint32_t, std::int64_t>> scopes;  // origin and beginning
+    struct Run {
+      std::uint64_t plan;
+      std::int64_t begin;
+      std::int64_t level;
+      std::int64_t peak;
+      std::uint32_t origin;
+      std::int64_t kernel;  // when the last one ended
+    };
+    std::vector<Run> runs;
+  };
+  struct Holding {
+    std::uint32_t storage;
+    HolderKind kind;
+    std::uint32_t origin;
+    std::string name;
+  };
+  void take(const Event& event);
+  void take_storage(const Event& event);
+  void take_tensor(const Event& event);
+  void take_span(const Event& event, ThreadState& thread);
+  void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin);
+  StorageLife* find(std::uint64_t serial);
+  void drop_holding(std::uint64_t tensor);
+  void finish();
+
+  bool with_spans_;
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // serial -> index
+  std::unordered_map<std::uint64_t, Holding> holding_;     // tensor -> what it has
+  std::map<std::uint64_t, std::vector<Holding>> held_;     // tensor -> what beside handles has it
+  std::vector<StorageLife> from_before_;                   // known by their end alone
+  std::unordered_map<std::uint32_t, ThreadState> states_;
+};
+
+}  // namespace tenure::profile

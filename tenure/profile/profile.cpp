@@ -1,0 +1,86 @@
+#include "tenure/profile/profile.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+#include "tenure/profile/text.h"
+#include "tenure/profile/watch.h"
+#include "tenure/profile/writer.h"
+
+namespace tenure {
+namespace profile {
+namespace {
+
+void forget_in_children() {
+  static const bool once = [] {
+    pthread_atfork(nullptr, nullptr, [] { Writer::instance().forget(); });
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+std::atomic<bool> records_whole_program{false};
+
+std::string with_process_number(std::string path) {
+  if (const std::size_t at = path.find("%p"); at != std::string::npos) {
+    path.replace(at, 2, std::to_string(getpid()));
+  }
+  return path;
+}
+
+}  // namespace
+}  // namespace profile
+
+Profile::Profile(const std::string& file, ProfileOptions options) {
+  if (options.capacity < 4 * profile::kChunkBytes) {
+    throw ProfileError(fmt::format("Profile: a capacity of {} bytes is too small; {} is the least",
+                                   options.capacity, 4 * profile::kChunkBytes));
+  }
+  if (profile::records_whole_program) {
+    std::fprintf(stderr, "tenure: Profile(\"%s\") is left out: TENURE_PROFILE records all\n",
+                 profile::plain(file).c_str());
+    is_on_ = false;
+    return;
+  }
+  profile::forget_in_children();
+  mem::this_thread();
+  profile::Writer::instance().begin(file, options.capacity);
+}
+
+Profile::~Profile() {
+  if (is_on_) profile::Writer::instance().end();
+}
+
+}  // namespace tenure
+
+namespace tenure::mem {
+
+// Both end with the static objects that are older than the first tensor.
+void begin_as_environment_says() noexcept {
+  const auto value = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return std::string(text == nullptr ? "" : text);
+  };
+  try {
+    if (const std::string file = value("TENURE_PROFILE"); !file.empty()) {
+      ProfileOptions options;
+      if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
+        options.capacity = std::strtoull(capacity.c_str(), nullptr, 10);
+      }
+      static const Profile whole_program(profile::with_process_number(file), options);
+      profile::records_whole_program = true;
+    }
+    if (const std::string watch = value("TENURE_WATCH"); !watch.empty() && watch != "0") {
+      static const Watch whole_program;
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tenure: %s\n", error.what());
+  }
+}
+
+}  // namespace tenure::mem

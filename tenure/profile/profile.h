@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "tenure/base/error.h"
+#include "tenure/memory/observer.h"
+
+namespace tenure {
+
+/// A recording cannot be written or read. The text names the file and what is wrong with it.
+class ProfileError : public Error {
+ public:
+  using Error::Error;
+};
+
+struct ProfileOptions {
+  /// Bytes of the file. Beyond them the newest events stay and the oldest go.
+  std::size_t capacity = std::size_t{4} << 30;
+};
+
+/// Records all that happens to memory, on all threads, into a file that `tenure report`, `tenure
+/// top` and tenure/profile/answers.h read:
+///
+///     const Profile profile("step.tenure");
+///     train();
+///
+/// At most one at a time. The file is readable at every moment, also when the program is killed.
+/// Setting TENURE_PROFILE=FILE in the environment records a whole program without a change to it;
+/// "%p" in the name stands for the number of the process, and TENURE_PROFILE_CAPACITY for
+/// `capacity`. A Profile within such a program is left out, and standard error says so. A child
+/// process that is forked is not recorded.
+class Profile {
+ public:
+  /// Throws ProfileError if the file cannot be written, or while another profile is on.
+  explicit Profile(const std::string& file, ProfileOptions options = {});
+  ~Profile();
+  Profile(const Profile&) = delete;
+  Profile& operator=(const Profile&) = delete;
+
+ private:
+  bool is_on_ = true;
+};
+
+}  // namespace tenure

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tenure/profile/format.h"
+#include "tenure/profile/profile.h"
+
+namespace tenure::profile {
+
+/// Where something was made or done. Everything may be empty: then it is not known.
+struct Origin {
+  std::string op{};
+  std::string file{};
+  std::uint32_t line = 0;
+  std::string scope{};
+};
+
+/// "train.cpp:12", without directories; "unknown" where there is no file.
+std::string place_text(const Origin& origin);
+
+struct Layout {
+  int dtype = -1;  ///< a DType; -1: unknown
+  std::vector<std::int64_t> shape{};
+};
+/// "float32[8, 4]".
+std::string to_string(const Layout& layout);
+
+/// A compiled program and where its temporaries lie in the arena.
+struct RecordedPlan {
+  struct Buffer {
+    std::string op{};
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+    int first = 0;
+    int last = 0;
+  };
+  std::uint64_t id = 0;
+  std::int64_t peak = 0;
+  std::int64_t arena = 0;
+  std::uint32_t origin = 0;
+  std::vector<Buffer> buffers{};
+};
+
+/// One event, as format.h describes it.
+struct Event {
+  EventKind kind{};
+  std::uint8_t tag = 0;
+  std::uint16_t extra = 0;
+  std::uint32_t thread = 0;
+  std::int64_t time_ns = 0;
+  std::uint64_t subject = 0;
+  std::uint64_t third = 0;
+  std::uint64_t fourth = 0;
+};
+
+/// A recording as it lies in its file: all that can be read of it.
+class Recorded {
+ public:
+  /// Reads a file. What is damaged or cut off is left out and counted. Throws ProfileError if it is
+  /// no recording, one of a newer version, or cannot be read.
+  explicit Recorded(const std::string& path);
+
+  std::string path{};
+  std::string program{};
+  std::string library{};  ///< version of Tenure that wrote it
+  std::uint32_t pid = 0;
+  std::int64_t started_ns = 0;  ///< since 1970
+  std::int64_t duration_ns = 0;
+  std::int64_t base_bytes = 0;  ///< live when the oldest event was written
+  bool finished = false;        ///< false: the program was killed, or is still running
+  std::uint64_t dropped = 0;    ///< events that found no room
+  std::uint64_t recycled = 0;   ///< chunks of the oldest events that gave way to newer ones
+  std::uint64_t damaged = 0;    ///< chunks that are damaged or cut off
+  std::uint64_t events = 0;
+
+  const std::string& string(std::uint64_t number) const;
+  const Origin& origin(std::uint64_t number) const;
+  std::size_t origins() const { return origins_.size(); }
+  /// Equal for origins with the same op.
+  std::uint32_t op_number(std::uint64_t origin) const;
+  const Layout& layout(std::uint64_t number) const;
+  const std::vector<RecordedPlan>& plans() const { return plans_; }
+
+  /// All events of all threads by time. Stops where `visit` returns false.
+  void for_each(const std::function<bool(const Event&)>& visit) const;
+
+ private:
+  struct Piece {
+    std::size_t begin = 0;  ///< of the payload, in bytes_
+    std::size_t end = 0;
+    std::uint32_t thread = 0;
+    std::uint64_t sequence = 0;
+    std::int64_t time_ns = 0;
+    std::int64_t live_bytes = 0;
+  };
+  void read_header();
+  void read_chunk(std::size_t begin);
+  void read_definitions(std::size_t begin, std::size_t end);
+  void read_definition(const DefinitionHead& head, const std::byte* payload);
+  std::size_t end_of_events(const Piece& piece);
+  void check_references();
+
+  std::vector<std::byte> bytes_;
+  std::vector<Piece> pieces_;  // of events, by thread and then sequence
+  std::set<std::uint64_t> sequences_;
+  std::vector<std::string> strings_;
+  struct RawOrigin {
+    std::uint32_t op = 0;
+    std::uint32_t file = 0;
+    std::uint32_t line = 0;
+    std::uint32_t scope = 0;
+  };
+  std::vector<RawOrigin> raw_origins_;
+  std::vector<Origin> origins_;
+  std::vector<Layout> layouts_;
+  struct RawPlan {
+    PlanHead head{};
+    std::vector<PlanBuffer> buffers{};
+  };
+  std::vector<RawPlan> raw_plans_;
+  std::vector<RecordedPlan> plans_;
+};
+
+}  // namespace tenure::profile

@@ -1,0 +1,322 @@
+#include "tenure/profile/report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "tenure/profile/answers.h"
+#include "tenure/profile/text.h"
+#include "tenure/tensor/dtype.h"
+
+namespace tenure::profile {
+namespace {
+
+constexpr std::string_view kMarker = "@TENURE_REPORT@";
+
+/// Gives numbers to what repeats, from 1 up; 0 is for nothing.
+template <class Key>
+class Numbers {
+ public:
+  std::uint32_t operator()(const Key& key) {
+    const auto [found, is_new] =
+        numbers_.try_emplace(key, static_cast<std::uint32_t>(list_.size() + 1));
+    if (is_new) list_.push_back(key);
+    return found->second;
+  }
+  const std::vector<Key>& list() const { return list_; }
+
+ private:
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<Key> list_;
+};
+
+/// Columns of the report, one after the other.
+class Columns {
+ public:
+  template <class T>
+  void add(const char* name, const char* type, const std::vector<T>& values) {
+    bytes_.resize((bytes_.size() + 7) / 8 * 8);
+    places_.push_back({name, type, bytes_.size(), values.size()});
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  /// The list of columns, which begin `base` bytes after the beginning.
+  std::string describe(std::size_t base) const {
+    std::string text;
+    for (const Place& place : places_) {
+      text += fmt::format(R"({}{{"name":"{}","type":"{}","offset":{},"length":{}}})",
+                          text.empty() ? "" : ",", place.name, place.type, base + place.offset,
+                          place.length);
+    }
+    return text;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  struct Place {
+    const char* name;
+    const char* type;
+    std::size_t offset;
+    std::size_t length;
+  };
+  std::string bytes_;
+  std::vector<Place> places_;
+};
+
+/// What the page knows an origin by.
+struct Place {
+  std::uint32_t op = 0;
+  std::uint32_t site = 0;
+  std::uint32_t scope = 0;
+};
+
+class Report {
+ public:
+  explicit Report(const History& history) : history_(history), recorded_(history.recorded) {}
+  std::string data();
+
+ private:
+  Place place(std::uint32_t origin);
+  void add_rows();
+  std::string header(std::size_t columns_at);
+  std::string op_counts() const;
+  std::string steps() const;
+  std::string growing();
+  std::string plans() const;
+  std::string pool() const;
+
+  const History& history_;
+  const Recorded& recorded_;
+  Numbers<std::string> strings_;
+  Numbers<std::pair<std::string, std::uint32_t>> sites_;
+  Numbers<std::string> scopes_;
+  Numbers<std::string> ops_;
+  std::unordered_map<std::uint32_t, Place> places_;
+  std::string growing_;
+  Columns columns_;
+};
+
+std::string quoted_list(const std::vector<std::string>& list) {
+  std::string text = "\"\"";
+  for (const std::string& one : list) text += ',' + json_string(one);
+  return text;
+}
+
+template <class Names>
+std::string names_of(int n, const Names& name) {
+  std::string text;
+  for (int i = 0; i < n; ++i) text += fmt::format("{}\"{}\"", i == 0 ? "" : ",", name(i));
+  return text;
+}
+
+std::string utc(std::int64_t ns) {
+  const std::time_t seconds = ns / 1'000'000'000;
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  return std::string(text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts));
+}
+
+Place Report::place(std::uint32_t number) {
+  const auto [found, is_new] = places_.try_emplace(number);
+  if (is_new) {
+    const Origin& origin = recorded_.origin(number);
+    found->second = {origin.op.empty() ? 0 : ops_(origin.op),
+                     origin.file.empty() ? 0 : sites_({origin.file, origin.line}),
+                     origin.scope.empty() ? 0 : scopes_(origin.scope)};
+  }
+  return found->second;
+}
+
+void Report::add_rows() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const std::vector<StorageLife>& lives = history_.storages;
+  const std::size_t n = lives.size();
+  std::vector<double> birth(n), death(n), bytes(n), address(n), last_use(n);
+  std::vector<std::uint8_t> category(n), thread(n), dtype(n);
+  std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n);
+  std::vector<std::int32_t> disposed(n);
+  std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
+  for (const StorageLife& life : lives) {
+    if (life.address != 0) lowest = std::min(lowest, life.address);
+  }
+  std::unordered_map<std::uint32_t, std::uint32_t> shapes;
+  for (std::size_t i = 0; i < n; ++i) {
+    const StorageLife& life = lives[i];
+    const Place from = place(life.origin);
+    const Layout& layout = recorded_.layout(life.layout);
+    birth[i] = static_cast<double>(life.birth_ns);
+    death[i] = life.is_live() ? kInfinity : static_cast<double>(life.death_ns);
+    bytes[i] = static_cast<double>(life.bytes);
+    address[i] = life.address == 0 ? -1 : static_cast<double>(life.address - lowest);
+    category[i] = static_cast<std::uint8_t>(life.category);
+    op[i] = from.op;
+    site[i] = from.site;
+    scope[i] = from.scope;
+    thread[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(life.thread, 255));
+    const auto [text, is_new] = shapes.try_emplace(life.layout);
+    if (is_new && layout.dtype >= 0) text->second = strings_(to_string(layout));
+    shape[i] = text->second;
+    dtype[i] = layout.dtype < 0 ? 255 : static_cast<std::uint8_t>(layout.dtype);
+    tensors[i] = life.tensors;
+    disposed[i] = life.disposed == 0 ? -1 : static_cast<std::int32_t>(place(life.disposed).site);
+    last_use[i] = static_cast<double>(life.last_use_ns);
+  }
+  std::string text;
+  for (std::size_t h = 0; h < history_.holders.size(); ++h) {
+    const LiveHolder& holder = history_.holders[h];
+    text += (text.empty() ? "" : "\n") + to_string(holder, recorded_);
+    const bool is_last =
+        h + 1 == history_.holders.size() || history_.holders[h + 1].storage != holder.storage;
+    if (is_last) {
+      holders[holder.storage] = strings_(text);
+      text.clear();
+    }
+  }
+  columns_.add("birth_ns", "f64", birth);
+  columns_.add("death_ns", "f64", death);
+  columns_.add("bytes", "f64", bytes);
+  columns_.add("address", "f64", address);
+  columns_.add("category", "u8", category);
+  columns_.add("op", "u32", op);
+  columns_.add("site", "u32", site);
+  columns_.add("scope", "u32", scope);
+  columns_.add("thread", "u8", thread);
+  columns_.add("shape", "u32", shape);
+  columns_.add("dtype", "u8", dtype);
+  columns_.add("tensors", "u32", tensors);
+  columns_.add("disposed_site", "i32", disposed);
+  columns_.add("last_use_ns", "f64", last_use);
+  columns_.add("holders", "u32", holders);
+}
+
+std::string Report::op_counts() const {
+  std::string reused = "0";
+  std::string viewed = "0";
+  for (const std::string& op : ops_.list()) {
+    const auto found = history_.ops.find(op);
+    const OpCounts counts = found == history_.ops.end() ? OpCounts() : found->second;
+    reused += fmt::format(",{}", counts.reused);
+    viewed += fmt::format(",{}", counts.viewed);
+  }
+  return fmt::format(R"({{"reused":[{}],"viewed":[{}]}})", reused, viewed);
+}
+
+std::string Report::steps() const {
+  std::string text;
+  for (const StepMark& step : history_.steps) {
+    text += fmt::format(R"({}{{"t":{},"name":{}}})", text.empty() ? "" : ",", step.time_ns,
+                        json_string(recorded_.origin(step.origin).op));
+  }
+  return text;
+}
+
+std::string Report::growing() {
+  std::string text;
+  for (const Loop& loop : growth(history_)) {
+    for (const Growth& one : loop.growing) {
+      const Place from = place(one.origin);
+      text += fmt::format(
+          R"({}{{"site":{},"op":{},"scope":{},"bytes_per_step":{:.3f},"count_per_step":{:.4f},"steps":{}}})",
+          text.empty() ? "" : ",", from.site, from.op, from.scope, one.bytes_per_step,
+          one.storages_per_step, loop.steps);
+    }
+  }
+  return text;
+}
+
+std::string Report::plans() const {
+  std::string text;
+  for (const PlanAnswer& answer : profile::plans(history_)) {
+    const RecordedPlan& plan = *answer.plan;
+    text += fmt::format(
+        R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"buffers":[)",
+        text.empty() ? "" : ",", json_string("run at " + place_text(recorded_.origin(plan.origin))),
+        plan.peak, answer.runs.highest, plan.arena, answer.runs.runs);
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+      const RecordedPlan::Buffer& b = plan.buffers[i];
+      text += fmt::format(R"({}{{"op":{},"offset":{},"bytes":{},"first":{},"last":{}}})",
+                          i == 0 ? "" : ",", json_string(b.op), b.offset, b.bytes, b.first, b.last);
+    }
+    text += "]}";
+  }
+  return text;
+}
+
+std::string Report::pool() const {
+  std::string times;
+  std::string reserved;
+  std::string cached;
+  std::string fragmentation;
+  for (const PoolSample& sample : history_.pool) {
+    const char* const comma = times.empty() ? "" : ",";
+    times += fmt::format("{}{}", comma, sample.time_ns);
+    reserved += fmt::format("{}{}", comma, sample.reserved);
+    cached += fmt::format("{}{}", comma, sample.cached);
+    fragmentation += fmt::format("{}{:.4f}", comma, sample.fragmentation);
+  }
+  return fmt::format(R"({{"t_ns":[{}],"reserved":[{}],"cached":[{}],"fragmentation":[{}]}})", times,
+                     reserved, cached, fragmentation);
+}
+
+std::string Report::header(std::size_t columns_at) {
+  const Level highest = peak(history_);
+  std::string sites = R"({"file":"","line":0})";
+  for (const auto& [file, line] : sites_.list()) {
+    sites += fmt::format(R"(,{{"file":{},"line":{}}})", json_string(file), line);
+  }
+  std::string budgets;
+  for (const BudgetSeen& budget : history_.budgets) {
+    budgets += fmt::format(R"({}{{"name":{},"limit":{}}})", budgets.empty() ? "" : ",",
+                           json_string(budget.name), budget.limit);
+  }
+  return fmt::format(
+      R"({{"version":1,"program":{},"created":"{}","duration_ns":{},"complete":{},"dropped":{},)"
+      R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
+      R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
+      R"("threads":{},)"
+      R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],"pool":{},"rows":{},)"
+      R"("columns":[{}]}})",
+      json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
+      recorded_.finished, recorded_.dropped, recorded_.damaged, recorded_.events,
+      history_.base_bytes, highest.time_ns, highest.bytes, quoted_list(strings_.list()), sites,
+      quoted_list(scopes_.list()), quoted_list(ops_.list()), op_counts(),
+      names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
+      names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }), history_.threads,
+      steps(), growing_, plans(), budgets, pool(), history_.storages.size(),
+      columns_.describe(columns_at));
+}
+
+std::string Report::data() {
+  add_rows();
+  growing_ = growing();  // it may add places
+  // The header says where the columns begin, which depends on its length: room is left for it.
+  std::string head = header(0);
+  const std::size_t columns_at = (4 + head.size() + 256 + 7) / 8 * 8;
+  head = header(columns_at);
+  head.resize(columns_at - 4, ' ');
+  const auto length = static_cast<std::uint32_t>(head.size());
+  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  return bytes + head + columns_.bytes();
+}
+
+}  // namespace
+
+std::string report_data(const History& history) { return Report(history).data(); }
+
+std::string report_page(const History& history, std::string_view page) {
+  const std::size_t at = page.find(kMarker);
+  internal_check(at != std::string_view::npos, "the report page has a place for its data");
+  std::string result(page.substr(0, at));
+  result += base64(packed(report_data(history), Packing::zlib));
+  result += page.substr(at + kMarker.size());
+  return result;
+}
+
+}  // namespace tenure::profile

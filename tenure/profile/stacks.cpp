@@ -1,0 +1,43 @@
+#include "tenure/profile/stacks.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "tenure/profile/answers.h"
+
+namespace tenure::profile {
+
+std::vector<Stack> stacks(const History& history) {
+  const std::int64_t at = peak(history).time_ns;
+  std::map<std::uint32_t, Stack> by_origin;
+  for (const StorageLife& life : history.storages) {
+    Stack& stack = by_origin[life.origin];
+    ++stack.allocations;
+    stack.allocated_bytes += life.bytes;
+    if (life.birth_ns > at || life.death_ns <= at) continue;
+    ++stack.peak_storages;
+    stack.peak_bytes += life.bytes;
+  }
+  std::vector<Stack> result;
+  for (auto& [origin, stack] : by_origin) {
+    stack.origin = origin;
+    result.push_back(stack);
+  }
+  return result;
+}
+
+std::vector<std::string> frames_of(const Origin& origin) {
+  std::vector<std::string> frames;
+  std::string_view scope = origin.scope;
+  while (!scope.empty()) {
+    const std::size_t end = std::min(scope.find('/'), scope.size());
+    if (end > 0) frames.emplace_back(scope.substr(0, end));
+    scope.remove_prefix(std::min(end + 1, scope.size()));
+  }
+  frames.push_back(origin.op.empty() ? std::string("without a tensor")
+                                     : fmt::format("{} {}", origin.op, place_text(origin)));
+  return frames;
+}
+
+}  // namespace tenure::profile

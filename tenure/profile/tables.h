@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/observer.h"
+#include "tenure/profile/file.h"
+#include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
+
+namespace tenure::profile {
+
+/// Gives numbers to what events refer to, the same to the same, and writes down what they mean. 0
+/// is for nothing, and for all that comes when the tables are full. Any thread may call anything.
+class Tables {
+ public:
+  explicit Tables(RecordingFile& file, std::size_t capacity) : file_(file), capacity_(capacity) {}
+
+  std::uint32_t string(std::string_view text) noexcept;
+  std::uint32_t origin(std::string_view op, std::string_view file, std::uint32_t line,
+                       std::string_view scope) noexcept;
+  std::uint32_t layout(DType dtype, const Shape& shape) noexcept;
+  /// Writes a plan down the first time that it comes.
+  void plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept;
+  void seal() noexcept { file_.seal(chunk_); }
+
+ private:
+  std::uint32_t add_string(std::string_view text);
+  std::uint32_t number_of(DefinitionKind kind, const std::string& key);
+  /// False if there is no room.
+  bool write(DefinitionKind kind, std::uint32_t number, std::string_view payload);
+
+  std::mutex mutex_;
+  RecordingFile& file_;
+  const std::size_t capacity_;
+  std::size_t written_ = 0;
+  Chunk chunk_{};
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // of all kinds, by kind and payload
+  std::uint32_t last_[5] = {};                              // number given, by kind
+};
+
+}  // namespace tenure::profile

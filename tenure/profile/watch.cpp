@@ -1,0 +1,251 @@
+#include "tenure/profile/watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "tenure/memory/groups.h"
+#include "tenure/memory/ledger.h"
+#include "tenure/profile/profile.h"
+#include "tenure/profile/text.h"
+
+namespace tenure {
+namespace profile {
+namespace {
+
+constexpr char kQuestion = '?';
+constexpr int kPatience = 2000;  // milliseconds
+
+sockaddr_un address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    throw ProfileError(fmt::format("Watch: the path {} is too long for a socket", path));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+/// A folder that only this user can look into, made if it is not there.
+std::string own_folder() {
+  const char* const given = std::getenv("XDG_RUNTIME_DIR");
+  const std::string folder =
+      given != nullptr && *given != '\0' ? given : fmt::format("/tmp/tenure-{}", geteuid());
+  mkdir(folder.c_str(), 0700);
+  struct stat status {};
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    throw ProfileError(fmt::format("Watch: {} is not a folder", folder));
+  }
+  if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    throw ProfileError(fmt::format(
+        "Watch: {} is not safe: it must belong to this user and be closed to all others (mode 700)",
+        folder));
+  }
+  return folder;
+}
+
+bool is_peer_this_user(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+bool send_all(int socket, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t sent = send(socket, text.data(), text.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+void set_patience(int socket) {
+  const timeval limit{.tv_sec = kPatience / 1000, .tv_usec = 0};
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+}  // namespace
+
+std::string watch_socket(long pid) { return fmt::format("{}/tenure-{}.sock", own_folder(), pid); }
+
+std::string watch_snapshot() {
+  constexpr std::size_t kLargest = 20;
+  const MemoryStats stats = memory();
+  std::string categories;
+  for (int c = 0; c < kCategories; ++c) {
+    const auto category = static_cast<Category>(c);
+    categories +=
+        fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", name_of(category), stats[category].bytes);
+  }
+  std::string largest;
+  std::size_t n = 0;
+  for (const HolderGroup& group : mem::holder_groups()) {
+    if (++n > kLargest) break;
+    largest += fmt::format(R"({}{{"op":{},"place":{},"tensors":{},"bytes":{}}})",
+                           largest.empty() ? "" : ",", json_string(group.op),
+                           json_string(to_string(group.site)), group.tensors, group.bytes);
+  }
+  return fmt::format(
+      R"({{"pid":{},"tensors":{},"storages":{},"bytes":{},"peak":{},"allocations":{},"frees":{},)"
+      R"("cached_bytes":{},"reserved_bytes":{},"fragmentation":{:.4f},"categories":{{{}}},)"
+      R"("largest":[{}]}})",
+      getpid(), stats.tensors, stats.storages, stats.bytes, stats.peak, stats.allocations,
+      stats.frees, stats.cached_bytes, stats.reserved_bytes, stats.fragmentation, categories,
+      largest);
+}
+
+WatchClient::WatchClient(long pid) {
+  const std::string path = watch_socket(pid);
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) {
+    const bool is_there = kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+    throw ProfileError(is_there
+                           ? fmt::format("process {} does not let itself be watched: start it with "
+                                         "TENURE_WATCH=1, or make a tenure::Watch in it",
+                                         pid)
+                           : fmt::format("there is no process {}", pid));
+  }
+  if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid()) {
+    throw ProfileError(fmt::format("{} is not a socket of this user: it is not used", path));
+  }
+  const sockaddr_un address = address_of(path);
+  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket_ < 0 ||
+      connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (socket_ >= 0) close(socket_);
+    throw ProfileError(fmt::format("process {} is gone, or no longer watched", pid));
+  }
+  if (!is_peer_this_user(socket_)) {
+    close(socket_);
+    throw ProfileError(fmt::format("the socket of process {} is another user's", pid));
+  }
+  set_patience(socket_);
+}
+
+WatchClient::~WatchClient() { close(socket_); }
+
+std::string WatchClient::snapshot() {
+  constexpr std::size_t kLongest = 1 << 20;
+  if (!send_all(socket_, std::string_view(&kQuestion, 1))) return {};
+  std::string line;
+  char buffer[4096];
+  while (line.size() < kLongest) {
+    const ssize_t got = recv(socket_, buffer, sizeof buffer, 0);
+    if (got <= 0) return {};
+    line.append(buffer, static_cast<std::size_t>(got));
+    if (line.back() == '\n') {
+      line.pop_back();
+      return line;
+    }
+  }
+  return {};
+}
+
+}  // namespace profile
+
+class Watch::Server {
+ public:
+  Server() {
+    if (is_on.exchange(true)) throw ProfileError("Watch: another one is on");
+    try {
+      listen();
+    } catch (...) {
+      close_all();
+      is_on = false;
+      throw;
+    }
+  }
+  ~Server() {
+    const char stop = 0;
+    static_cast<void>(!write(wake_[1], &stop, 1));
+    thread_.join();
+    unlink(path_.c_str());
+    close_all();
+    is_on = false;
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  void listen() {
+    path_ = profile::watch_socket(getpid());
+    const sockaddr_un address = profile::address_of(path_);
+    unlink(path_.c_str());  // of a process that had this number before
+    listening_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listening_ < 0 || pipe2(wake_, O_CLOEXEC) != 0 ||
+        bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        chmod(path_.c_str(), 0600) != 0 || ::listen(listening_, 4) != 0) {
+      throw ProfileError(fmt::format("Watch: {} cannot be made: {}", path_, std::strerror(errno)));
+    }
+    // Signals are for the program's own threads.
+    sigset_t all{};
+    sigset_t before{};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { serve(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void close_all() {
+    for (const int file : {listening_, wake_[0], wake_[1]}) {
+      if (file >= 0) close(file);
+    }
+  }
+
+  /// Waits until `file` can be read; false when the server ends.
+  bool wait_for(int file) const {
+    for (;;) {
+      pollfd files[2] = {{file, POLLIN, 0}, {wake_[0], POLLIN, 0}};
+      if (poll(files, 2, -1) < 0 && errno != EINTR) return false;
+      if (files[1].revents != 0) return false;
+      if (files[0].revents != 0) return true;
+    }
+  }
+
+  void serve() {
+    while (wait_for(listening_)) {
+      const int client = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+      if (client < 0) continue;
+      profile::set_patience(client);
+      if (profile::is_peer_this_user(client)) answer(client);
+      close(client);
+    }
+  }
+
+  void answer(int client) {
+    char question = 0;
+    while (wait_for(client) && recv(client, &question, 1, 0) == 1) {
+      try {
+        if (!profile::send_all(client, profile::watch_snapshot() + '\n')) return;
+      } catch (const std::exception&) {  // no memory for an answer: the client may ask again
+        return;
+      }
+    }
+  }
+
+  static inline std::atomic<bool> is_on{false};
+  std::string path_;
+  int listening_ = -1;
+  int wake_[2] = {-1, -1};
+  std::thread thread_;
+};
+
+Watch::Watch() : server_(std::make_unique<Server>()) {}
+Watch::~Watch() = default;
+const std::string& Watch::socket() const { return server_->path(); }
+
+}  // namespace tenure

@@ -1,0 +1,364 @@
+#include "tenure/profile/writer.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <set>
+
+#include "tenure/memory/census.h"
+#include "tenure/memory/ledger.h"
+#include "tenure/memory/name_path.h"
+#include "tenure/memory/storage.h"
+#include "tenure/profile/profile.h"
+#include "tenure/tensor/tensor.h"
+
+namespace tenure::profile {
+namespace {
+
+std::uint64_t address_of(const mem::Storage& storage) {
+  return reinterpret_cast<std::uintptr_t>(storage.data());
+}
+
+std::string_view text_of(const mem::NamePath* path) {
+  return path == nullptr ? std::string_view() : std::string_view(path->text());
+}
+
+std::string_view view_of(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+template <class... Words>
+std::size_t mix(Words... words) {
+  std::uint64_t hash = 0;
+  ((hash = (hash ^ static_cast<std::uint64_t>(words)) * 0x9e3779b97f4a7c15), ...);
+  return static_cast<std::size_t>(hash >> 32);
+}
+
+}  // namespace
+
+Writer& Writer::instance() {
+  static auto* const writer = new Writer;  // threads may tell it things until the process ends
+  return *writer;
+}
+
+void Writer::begin(const std::string& path, std::size_t capacity) {
+  const std::lock_guard lock(mutex_);
+  if (recording_.load(std::memory_order_relaxed) != 0) {
+    throw ProfileError("Profile: another one is on");
+  }
+  session_ = std::make_unique<Session>(path, capacity);
+  clock_.start();
+  pool_sampled_.store(0, std::memory_order_relaxed);
+  recording_.store(++recordings_, std::memory_order_release);
+  mem::install(this);
+  write_what_is_live();
+}
+
+void Writer::end() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (recording_.load(std::memory_order_relaxed) == 0) return;
+  mem::install(nullptr);
+  recording_.store(0, std::memory_order_seq_cst);
+  // Whoever comes now sees that it is over; whoever came before has the lock of its buffer.
+  for (ThreadBuffer* const buffer : buffers_) {
+    const ThreadBuffer::Lock busy(*buffer);
+    if (buffer->recording == recordings_) session_->file.seal(buffer->chunk);
+  }
+  session_->tables.seal();
+  session_->file.finish(now());
+  session_.reset();
+}
+
+void Writer::forget() noexcept {
+  mem::install(nullptr);
+  recording_.store(0, std::memory_order_seq_cst);
+  if (session_ != nullptr) session_->file.forget();
+  static_cast<void>(session_.release());  // its locks may have been held by other threads
+}
+
+ThreadBuffer& Writer::buffer_of(mem::ThreadContext& context) {
+  if (context.observed == nullptr) {
+    auto buffer = std::make_unique<ThreadBuffer>();
+    const std::lock_guard lock(mutex_);
+    buffers_.push_back(buffer.get());
+    context.observed = buffer.release();
+  }
+  return *static_cast<ThreadBuffer*>(context.observed);
+}
+
+template <class Fill>
+void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept try {
+  if (recording_.load(std::memory_order_relaxed) == 0) return;
+  ThreadBuffer& buffer = buffer_of(context);
+  const ThreadBuffer::Lock busy(buffer);
+  const std::uint64_t recording = recording_.load(std::memory_order_seq_cst);
+  if (recording == 0) return;
+  if (buffer.recording != recording) {
+    buffer.recording = recording;
+    buffer.chunk = {};
+    buffer.origins.fill({});
+    buffer.layouts.fill({});
+  }
+  put(buffer, context, fill(buffer));
+} catch (const std::bad_alloc&) {  // a thread without a buffer is not recorded
+}
+
+void Writer::put(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                 const Event& event) noexcept {
+  const std::int64_t time = now();
+  if (!buffer.chunk.has_room(8 * 4)) [[unlikely]]
+    open_chunk(buffer, context, time);
+  if (buffer.chunk.begin == nullptr) [[unlikely]] {
+    session_->file.count_dropped(1);
+    return;
+  }
+  put_words(buffer, event, time);
+}
+
+void Writer::put_words(ThreadBuffer& buffer, const Event& event, std::int64_t time) noexcept {
+  const std::uint64_t words[4] = {
+      (static_cast<std::uint64_t>(time) & kLow48) | static_cast<std::uint64_t>(event.kind) << 48 |
+          static_cast<std::uint64_t>(event.tag) << 56,
+      (event.subject & kLow48) | static_cast<std::uint64_t>(event.extra) << 48, event.third,
+      event.fourth};
+  std::memcpy(buffer.chunk.payload() + buffer.chunk.used, words, sizeof words);
+  buffer.chunk.commit(static_cast<std::uint32_t>(8 * words_of(event.kind)));
+}
+
+void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                        std::int64_t time) noexcept {
+  const std::int64_t live = mem::counts().bytes;
+  if (buffer.chunk.begin == nullptr) {
+    buffer.chunk = session_->file.open(ChunkKind::events, context.number, time, live);
+  } else {
+    session_->file.renew(buffer.chunk, time, live);
+  }
+  if (buffer.chunk.begin != nullptr) write_pool(buffer, time);
+}
+
+void Writer::write_pool(ThreadBuffer& buffer, std::int64_t time) noexcept {
+  constexpr std::int64_t kApart = 1'000'000;  // nanoseconds
+  std::int64_t last = pool_sampled_.load(std::memory_order_relaxed);
+  if (time != 0 && last != 0 && time - last < kApart) return;
+  pool_sampled_.store(time, std::memory_order_relaxed);
+  const mem::PoolStats stats = mem::pool_stats();
+  put_words(buffer,
+            {.kind = EventKind::pool,
+             .subject = stats.reserved,
+             .third = stats.cached,
+             .fourth = std::bit_cast<std::uint64_t>(stats.fragmentation)},
+            time);
+}
+
+std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
+                             const mem::NamePath* path) noexcept {
+  const std::uint64_t number = path == nullptr ? 0 : path->number();
+  const std::uint32_t line = site.line();
+  ThreadBuffer::KnownOrigin& known =
+      buffer.origins[mix(reinterpret_cast<std::uintptr_t>(op),
+                         reinterpret_cast<std::uintptr_t>(site.file_name()), line, number) %
+                     buffer.origins.size()];
+  if (known.number == 0 || known.op != op || known.line != line || known.path != number ||
+      known.file != site.file_name()) [[unlikely]] {
+    known = {op, site.file_name(), number, line,
+             session_->tables.origin(view_of(op), view_of(site.file_name()), line, text_of(path))};
+  }
+  return known.number;
+}
+
+std::uint32_t Writer::layout(ThreadBuffer& buffer, DType dtype, const Shape& shape) noexcept {
+  std::size_t hash = mix(static_cast<int>(dtype), shape.size());
+  for (const std::int64_t dimension : shape) hash = mix(hash, dimension);
+  ThreadBuffer::KnownLayout& known = buffer.layouts[hash % buffer.layouts.size()];
+  if (known.number == 0 || known.dtype != dtype || known.shape != shape) [[unlikely]] {
+    known = {shape, dtype, session_->tables.layout(dtype, shape)};
+  }
+  return known.number;
+}
+
+void Writer::write_what_is_live() {
+  mem::ThreadContext& context = mem::this_thread();
+  // A buffer takes the lock that begin() has.
+  if (context.observed == nullptr) {
+    auto buffer = std::make_unique<ThreadBuffer>();
+    buffers_.push_back(buffer.get());
+    context.observed = buffer.release();
+  }
+  std::set<std::uint64_t> storages;
+  const mem::Census census;
+  census.for_each([&](const mem::Tenant& tenant) {
+    const mem::Storage* const storage = tenant.storage();
+    if (storage == nullptr) return;
+    if (!storage->is_foreign() && storages.insert(storage->serial()).second) {
+      write(context, [&](ThreadBuffer&) {
+        return Event{.kind = EventKind::allocate,
+                     .tag = static_cast<std::uint8_t>(storage->category()),
+                     .subject = storage->serial(),
+                     .extra = kBefore,
+                     .third = storage->bytes(),
+                     .fourth = address_of(*storage)};
+      });
+    }
+    write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, *storage, kBefore); });
+  });
+}
+
+void Writer::allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::allocate,
+                 .tag = static_cast<std::uint8_t>(storage.category()),
+                 .subject = storage.serial(),
+                 .third = storage.bytes(),
+                 .fourth = address_of(storage)};
+  });
+}
+
+void Writer::freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::free, .subject = storage.serial(), .third = storage.bytes()};
+  });
+}
+
+void Writer::recategorized(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::recategorize,
+                 .tag = static_cast<std::uint8_t>(storage.category()),
+                 .subject = storage.serial()};
+  });
+}
+
+void Writer::created(mem::ThreadContext& context, const mem::Tenant& tenant,
+                     const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, storage, 0); });
+}
+
+Writer::Event Writer::create(ThreadBuffer& buffer, const mem::Tenant& tenant,
+                             const mem::Storage& storage, std::uint16_t extra) noexcept {
+  const auto& body = static_cast<const TensorBody&>(tenant);  // there are no other tenants
+  const std::uint64_t from = origin(buffer, tenant.op(), tenant.created(), tenant.path());
+  const std::uint64_t form = layout(buffer, body.dtype, body.shape);
+  return {.kind = EventKind::create,
+          .tag = static_cast<std::uint8_t>(tenant.kind()),
+          .subject = storage.serial(),
+          .extra = static_cast<std::uint16_t>(extra | (storage.is_foreign() ? kForeign : 0)),
+          .third = tenant.id(),
+          .fourth = from | form << 32};
+}
+
+void Writer::used(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
+                  Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    return Event{.kind = EventKind::use,
+                 .subject = tenant.storage_serial(),
+                 .third = origin(buffer, by, site, context.path)};
+  });
+}
+
+void Writer::disposed(mem::ThreadContext& context, std::uint64_t tensor, std::uint64_t storage,
+                      const char* by, Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    return Event{.kind = EventKind::dispose,
+                 .subject = storage,
+                 .third = tensor,
+                 .fourth = origin(buffer, by, site, context.path)};
+  });
+}
+
+void Writer::destroyed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{
+        .kind = EventKind::destroy, .subject = tenant.storage_serial(), .third = tenant.id()};
+  });
+}
+
+void Writer::named(mem::ThreadContext& context, const mem::Tenant& tenant,
+                   const std::string& name) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::name,
+                 .subject = tenant.storage_serial(),
+                 .third = tenant.id(),
+                 .fourth = session_->tables.string(name)};
+  });
+}
+
+void Writer::kind_changed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::kind,
+                 .tag = static_cast<std::uint8_t>(tenant.kind()),
+                 .subject = tenant.storage_serial(),
+                 .third = tenant.id()};
+  });
+}
+
+void Writer::held(mem::ThreadContext& context, const mem::Tenant& tenant, HolderKind kind,
+                  const char* why, Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    return Event{.kind = EventKind::hold,
+                 .tag = static_cast<std::uint8_t>(kind),
+                 .subject = tenant.storage_serial(),
+                 .third = tenant.id(),
+                 .fourth = origin(buffer, why, site, context.path)};
+  });
+}
+
+void Writer::released(mem::ThreadContext& context, const mem::Tenant& tenant,
+                      HolderKind kind) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::release,
+                 .tag = static_cast<std::uint8_t>(kind),
+                 .subject = tenant.storage_serial(),
+                 .third = tenant.id()};
+  });
+}
+
+void Writer::scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    return Event{.kind = EventKind::scope_begin,
+                 .tag = is_name ? std::uint8_t{1} : std::uint8_t{0},
+                 .third = origin(buffer, "scope", site, context.path)};
+  });
+}
+
+void Writer::scope_ended(mem::ThreadContext& context, bool is_name) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::scope_end, .tag = is_name ? std::uint8_t{1} : std::uint8_t{0}};
+  });
+}
+
+void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    if (buffer.chunk.has_room(8 * 8)) write_pool(buffer, now());
+    return Event{
+        .kind = EventKind::step,
+        .third = session_->tables.origin(name, view_of(site.file_name()), site.line(), "")};
+  });
+}
+
+void Writer::budget_began(mem::ThreadContext& context, const std::string& name,
+                          std::size_t limit) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{
+        .kind = EventKind::budget, .subject = limit, .third = session_->tables.string(name)};
+  });
+}
+
+void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    const std::uint32_t from = origin(buffer, "run", run.site, context.path);
+    session_->tables.plan(run, from);
+    return Event{.kind = EventKind::run_begin, .subject = run.id, .third = from};
+  });
+}
+
+void Writer::run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept {
+  write(context,
+        [&](ThreadBuffer&) { return Event{.kind = EventKind::run_end, .subject = run.id}; });
+}
+
+void Writer::kernel_ran(mem::ThreadContext& context, const char* op, Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    return Event{.kind = EventKind::kernel, .third = origin(buffer, op, site, context.path)};
+  });
+}
+
+}  // namespace tenure::profile

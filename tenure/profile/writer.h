@@ -1,0 +1,142 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "tenure/memory/observer.h"
+#include "tenure/profile/clock.h"
+#include "tenure/profile/file.h"
+#include "tenure/profile/tables.h"
+
+namespace tenure::profile {
+
+/// What one thread is writing. Belongs to a ThreadContext for good.
+class ThreadBuffer {
+ public:
+  /// Held while its thread writes, and by whoever ends the recording: nearly never contended.
+  class Lock {
+   public:
+    explicit Lock(ThreadBuffer& buffer) noexcept : buffer_(buffer) {
+      while (buffer_.busy_.test_and_set(std::memory_order_acquire)) {
+      }
+    }
+    ~Lock() { buffer_.busy_.clear(std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    ThreadBuffer& buffer_;
+  };
+
+  /// Numbers that this thread asked for lately, by the addresses of what they stand for.
+  struct KnownOrigin {
+    const char* op = nullptr;
+    const char* file = nullptr;
+    std::uint64_t path = 0;
+    std::uint32_t line = 0;
+    std::uint32_t number = 0;
+  };
+  struct KnownLayout {
+    Shape shape{};
+    DType dtype{};
+    std::uint32_t number = 0;
+  };
+
+  std::uint64_t recording = 0;  ///< that all below belongs to
+  Chunk chunk{};
+  std::array<KnownOrigin, 256> origins{};
+  std::array<KnownLayout, 64> layouts{};
+
+ private:
+  std::atomic_flag busy_{};
+};
+
+/// Turns what it is told into events of a file. There is one, for good.
+class Writer final : public mem::Observer {
+ public:
+  static Writer& instance();
+
+  /// Throws ProfileError.
+  void begin(const std::string& path, std::size_t capacity);
+  void end() noexcept;
+  /// In a child process.
+  void forget() noexcept;
+
+  void allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
+  void freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
+  void recategorized(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
+  void created(mem::ThreadContext& context, const mem::Tenant& tenant,
+               const mem::Storage& storage) noexcept override;
+  void used(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
+            Site site) noexcept override;
+  void disposed(mem::ThreadContext& context, std::uint64_t tensor, std::uint64_t storage,
+                const char* by, Site site) noexcept override;
+  void destroyed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept override;
+  void named(mem::ThreadContext& context, const mem::Tenant& tenant,
+             const std::string& name) noexcept override;
+  void kind_changed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept override;
+  void held(mem::ThreadContext& context, const mem::Tenant& tenant, HolderKind kind,
+            const char* why, Site site) noexcept override;
+  void released(mem::ThreadContext& context, const mem::Tenant& tenant,
+                HolderKind kind) noexcept override;
+  void scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept override;
+  void scope_ended(mem::ThreadContext& context, bool is_name) noexcept override;
+  void step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept override;
+  void budget_began(mem::ThreadContext& context, const std::string& name,
+                    std::size_t limit) noexcept override;
+  void run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
+  void run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
+  void kernel_ran(mem::ThreadContext& context, const char* op, Site site) noexcept override;
+
+ private:
+  /// A file and its tables. Freed when no thread can be writing to it any more.
+  struct Session {
+    Session(const std::string& path, std::size_t capacity)
+        : file(path, capacity),
+          tables(file, std::max<std::size_t>(capacity / 4, 2 * kChunkBytes)) {}
+    RecordingFile file;
+    Tables tables;
+  };
+  struct Event {
+    EventKind kind;
+    std::uint8_t tag = 0;
+    std::uint64_t subject = 0;
+    std::uint16_t extra = 0;
+    std::uint64_t third = 0;
+    std::uint64_t fourth = 0;
+  };
+
+  Writer() = default;
+  ThreadBuffer& buffer_of(mem::ThreadContext& context);
+  /// Calls `fill(buffer)`, which returns an Event, and writes that, while a recording is on.
+  template <class Fill>
+  void write(mem::ThreadContext& context, const Fill& fill) noexcept;
+  void put(ThreadBuffer& buffer, const mem::ThreadContext& context, const Event& event) noexcept;
+  void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                  std::int64_t now) noexcept;
+  void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
+  void write_pool(ThreadBuffer& buffer, std::int64_t now) noexcept;
+  void write_what_is_live();
+  Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
+               std::uint16_t extra) noexcept;
+  std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site,
+                       const mem::NamePath* path) noexcept;
+  std::uint32_t layout(ThreadBuffer& buffer, DType dtype, const Shape& shape) noexcept;
+  std::int64_t now() const noexcept { return clock_.now(); }
+
+  std::mutex mutex_;                         // of beginning and ending, and of buffers_
+  std::vector<ThreadBuffer*> buffers_;       // never freed, as the contexts that have them
+  std::atomic<std::uint64_t> recording_{0};  // 0: none is on
+  std::uint64_t recordings_ = 0;
+  std::unique_ptr<Session> session_;  // does not change while recording_ is not 0
+  Clock clock_;
+  std::atomic<std::int64_t> pool_sampled_{0};
+};
+
+}  // namespace tenure::profile

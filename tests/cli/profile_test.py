@@ -1,0 +1,267 @@
+import base64
+import gzip
+import json
+import os
+import signal
+import stat
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+from pathlib import Path
+
+COMMAND = os.environ.get("TENURE_COMMAND", "tenure")
+PROGRAM = os.environ.get("TENURE_PROGRAM", "program")
+
+
+def run(*arguments, **environment):
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("TENURE_PROFILE")}
+    variables.update(environment, COLUMNS="100")
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=variables)
+
+
+class RecordingTest(unittest.TestCase):
+    """Records the program's ways once, and asks the commands about them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.folder = Path(cls.scratch.name)
+        cls.results = {}
+        for way in ["steady", "leak", "crash", "hostile"]:
+            cls.results[way] = run("profile", "-o", cls.path(way), "--", PROGRAM, way)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    @classmethod
+    def path(cls, way):
+        return str(cls.folder / f"{way}.tenure")
+
+    def json_of(self, *arguments):
+        result = run(*arguments, "--json")
+        return json.loads(result.stdout)
+
+    def test_profile_sums_up_and_ends_as_the_program(self):
+        steady = self.results["steady"]
+        self.assertEqual(steady.returncode, 0, steady.stderr)
+        self.assertIn("What made the peak", steady.stdout)
+        self.assertIn("program.cpp:", steady.stdout)
+        self.assertNotIn("\033", steady.stdout)
+        self.assertEqual(self.results["leak"].returncode, 7)
+        self.assertEqual(sorted(p.name for p in self.folder.glob("steady*")), ["steady.tenure"])
+
+    def test_a_crash_leaves_a_recording(self):
+        crash = self.results["crash"]
+        self.assertEqual(crash.returncode, 128 + signal.SIGSEGV)
+        self.assertIn("signal 11", crash.stderr)
+        self.assertIn("ended without closing it", crash.stderr)
+        document = self.json_of("top", self.path("crash"))
+        self.assertFalse(document["complete"])
+        self.assertEqual(document["steps"], 20)
+        self.assertEqual(document["damaged"], 0)
+
+    def test_a_program_without_tensors_makes_no_recording(self):
+        result = run("profile", "-o", self.path("nothing"), "--", PROGRAM, "nothing")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("made no recording", result.stderr)
+
+    def test_a_program_that_is_not_there(self):
+        result = run("profile", "-o", self.path("absent"), "--", "/nowhere/at/all")
+        self.assertEqual(result.returncode, 127)
+        self.assertIn("cannot be run", result.stderr)
+
+    def test_profile_json(self):
+        result = run("profile", "--json", "-o", self.path("json"), "--", PROGRAM, "steady")
+        document = json.loads(result.stdout)
+        self.assertEqual(document["exit_status"], 0)
+        self.assertGreater(document["peak_bytes"], 64 * 64 * 4)
+        self.assertTrue(document["complete"])
+
+    def test_top_answers(self):
+        document = self.json_of("top", self.path("steady"))
+        self.assertEqual(document["peak"]["scope"][0]["name"], "model")
+        ops = {op["op"]: op for op in document["ops"]}
+        self.assertEqual(ops["matmul"]["allocated"], 20)
+        self.assertEqual(ops["relu"]["in_place"], 20)
+        self.assertEqual(ops["relu"]["allocated"], 0)
+        self.assertEqual(max(level for _, level in document["timeline"]), document["peak_bytes"])
+        text = run("top", self.path("steady"), "--by", "scope", "--budget", "20KiB").stdout
+        for words in ["Which ops allocated", "it does not fit", "matmul at program.cpp"]:
+            self.assertIn(words, text)
+        self.assertFalse([line for line in text.splitlines() if len(line) > 110])
+
+    def test_leaks_says_so_by_its_status(self):
+        steady = run("leaks", self.path("steady"))
+        self.assertEqual(steady.returncode, 0, steady.stdout)
+        self.assertIn("steady", steady.stdout)
+        leak = run("leaks", self.path("leak"))
+        self.assertEqual(leak.returncode, 1)
+        self.assertIn("ones at program.cpp:", leak.stdout)
+        document = self.json_of("leaks", self.path("leak"))
+        self.assertEqual(document["verdict"], "grows")
+        (growing,) = document["loops"][0]["growing"]
+        self.assertEqual(growing["bytes_per_step"], 1024)
+        self.assertEqual(growing["origin"]["op"], "ones")
+
+    def test_diff(self):
+        document = self.json_of("diff", self.path("steady"), self.path("leak"))
+        before, after = document["peak_bytes"]
+        self.assertGreater(after, before)
+        self.assertTrue(any("ones at" in change["name"] for change in document["changes"]))
+        text = run("diff", self.path("steady"), self.path("steady")).stdout
+        self.assertIn("the same", text)
+        self.assertNotIn("What changed", text)
+
+    def test_report_is_one_page_with_the_data(self):
+        page = self.folder / "report.html"
+        result = run("report", self.path("hostile"), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = page.read_text(encoding="utf-8")
+        self.assertNotIn("@TENURE_REPORT@", text)
+        self.assertNotIn("alert(", text)
+        begin = text.index('<script id="tenure-report" type="text/plain">')
+        data = text[text.index(">", begin) + 1 : text.index("</script>", begin)]
+        data = zlib.decompress(base64.b64decode(data))
+        (length,) = struct.unpack_from("<I", data)
+        head = json.loads(data[4 : 4 + length])
+        self.assertEqual(head["version"], 1)
+        self.assertEqual(len(head["steps"]), 20)
+        self.assertTrue(any("<script>alert" in scope for scope in head["scopes"]))
+        sizes = {"f64": "d", "u32": "I", "i32": "i", "u8": "B"}
+        columns = {}
+        for column in head["columns"]:
+            self.assertEqual(column["offset"] % 8, 0)
+            self.assertEqual(column["length"], head["rows"])
+            columns[column["name"]] = struct.unpack_from(
+                f"<{column['length']}{sizes[column['type']]}", data, column["offset"])
+        self.assertEqual(sorted(columns["birth_ns"]), list(columns["birth_ns"]))
+        self.assertEqual(max(columns["bytes"]), 64 * 64 * 4)
+        self.assertEqual(min(a for a in columns["address"] if a >= 0), 0)
+
+    def test_exports(self):
+        trace = json.loads(run("export", self.path("hostile"), "-o", "-").stdout)
+        names = {event["name"] for event in trace["traceEvents"]}
+        self.assertLessEqual({"matmul", "relu", "live bytes", "train"}, names)
+        scope = json.loads(run("export", self.path("leak"), "--format", "speedscope", "-o", "-").stdout)
+        self.assertEqual(len(scope["profiles"][0]["samples"]), len(scope["profiles"][0]["weights"]))
+        frames = scope["shared"]["frames"]
+        for sample in scope["profiles"][0]["samples"]:
+            self.assertTrue(all(0 <= frame < len(frames) for frame in sample))
+        out = self.folder / "leak.pb.gz"
+        run("export", self.path("leak"), "--format", "pprof", "-o", str(out))
+        self.assertIn(b"inuse_space", gzip.decompress(out.read_bytes()))
+        rows = run("export", self.path("leak"), "--format", "csv", "-o", "-").stdout.splitlines()
+        self.assertTrue(rows[0].startswith("storage,birth_ns"))
+        self.assertGreater(len(rows), 40)
+
+    def test_hostile_names_do_not_reach_the_terminal(self):
+        for arguments in [["top", self.path("hostile"), "--by", "scope"], ["leaks", self.path("hostile")]]:
+            self.assertNotIn("\033", run(*arguments).stdout)
+
+    def test_what_is_no_recording(self):
+        for name, content in [("empty", b""), ("text", b"hello"), ("cut", Path(self.path("steady")).read_bytes()[:50])]:
+            file = self.folder / name
+            file.write_bytes(content)
+            for arguments in [["top"], ["leaks"], ["report"], ["export"], ["diff", self.path("steady")]]:
+                result = run(*arguments, str(file))
+                self.assertEqual(result.returncode, 3, (name, arguments))
+                self.assertIn(str(file), result.stderr)
+                self.assertEqual(result.stdout, "")
+        self.assertEqual(run("top", str(self.folder / "absent")).returncode, 3)
+
+    def test_environment_records_too(self):
+        file = self.folder / "by-hand-%p.tenure"
+        subprocess.run([PROGRAM, "steady"], env=dict(os.environ, TENURE_PROFILE=str(file)), check=True)
+        (made,) = self.folder.glob("by-hand-*.tenure")
+        self.assertEqual(self.json_of("top", str(made))["steps"], 20)
+        self.assertEqual(stat.S_IMODE(made.stat().st_mode), 0o600)
+
+    def test_a_recording_can_be_read_while_it_is_written(self):
+        file = self.folder / "live.tenure"
+        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=dict(os.environ, TENURE_PROFILE=str(file))) as process:
+            process.stdout.readline()
+            result = run("top", str(file), "--json")
+            process.kill()
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("still being written", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["steps"], 20)
+
+
+class WatchTest(unittest.TestCase):
+    def test_watch(self):
+        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=dict(os.environ, TENURE_WATCH="1")) as process:
+            process.stdout.readline()
+            result = run("watch", str(process.pid), "--count", "2", "--interval", "0.05", "--json")
+            text = run("watch", str(process.pid), "--count", "1")
+            process.communicate(b"\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first, second = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(first["bytes"], 64 * 64 * 4)
+        self.assertEqual(second["largest"][0]["op"], "full")
+        self.assertIn("full at program.cpp", text.stdout)
+        self.assertNotIn("\033", text.stdout)
+
+    def test_watch_of_others(self):
+        self.assertEqual(run("watch", str(os.getpid())).returncode, 3)
+        self.assertIn("no process", run("watch", "999999999").stderr)
+        self.assertEqual(run("watch", "-5").returncode, 2)
+
+    def test_a_folder_that_others_can_read_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("not safe", result.stderr)
+
+
+class TeachingTest(unittest.TestCase):
+    def test_demos_measure_what_they_say(self):
+        result = run("demo", "--json")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        document = json.loads(result.stdout)
+        self.assertEqual(len(document["demos"]), 6)
+        for demo in document["demos"]:
+            for fact in demo["facts"]:
+                self.assertEqual(fact["measured"], fact["expected"], demo["name"])
+        self.assertIn("Will it fit?", run("demo", "fit").stdout)
+        self.assertEqual(run("demo", "fitt").returncode, 2)
+        self.assertIn("fit", run("demo", "fitt").stderr)
+
+    def test_doctor(self):
+        result = run("doctor", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        document = json.loads(result.stdout)
+        self.assertIn("right", document["computing"]["value"])
+        self.assertIn("works", document["recording"]["value"])
+
+    def test_every_command_helps_with_examples(self):
+        listed = run("completions", "bash").stdout
+        for command in ["profile", "report", "top", "leaks", "diff", "export", "watch", "demo", "doctor",
+                        "ops", "plan", "completions", "man"]:
+            result = run(command, "--help")
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("tenure " + command, result.stdout)
+            self.assertIn(f"    {command}) words=", listed)
+
+    def test_completions_are_scripts(self):
+        for shell in ["bash", "zsh", "fish"]:
+            result = run("completions", shell)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn("leaks", result.stdout)
+        checked = subprocess.run(["bash", "-n"], input=run("completions", "bash").stdout, text=True)
+        self.assertEqual(checked.returncode, 0)
+        self.assertEqual(run("completions", "tcsh").returncode, 2)
+
+    def test_man_has_every_section(self):
+        text = run("man").stdout
+        for section in [".SH NAME", ".SH COMMANDS", ".SS leaks", ".SH EXIT STATUS", ".SH ENVIRONMENT"]:
+            self.assertIn(section, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

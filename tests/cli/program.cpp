@@ -1,0 +1,32 @@
+// A program to record: `program steady|leak|crash|hostile|nothing|wait`.
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tenure/tenure.h"
+
+using namespace tenure;
+
+int main(int, char** arguments) {
+  const std::string what = arguments[1];
+  if (what == "nothing") return 0;
+  std::vector<Tensor> kept;
+  const NameScope name(what == "hostile" ? "<script>alert(\"1\")</script>\x1b[2J\xff\n" : "model");
+  const Tensor w = full({64, 64}, 0.5);
+  for (int i = 0; i < 20; ++i) {
+    const Tensor y = relu(matmul(w, w));
+    if (what == "leak") kept.push_back(ones({256}));
+    mark_step("train");
+  }
+  if (what == "crash") raise(SIGSEGV);
+  if (what == "wait") {
+    std::puts("ready");
+    std::fflush(stdout);
+    std::getchar();
+  }
+  return what == "leak" ? 7 : 0;
+}

@@ -1,0 +1,183 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <random>
+
+#include "tenure/profile/answers.h"
+#include "tenure/profile/exports.h"
+#include "tenure/profile/report.h"
+#include "tenure/tenure.h"
+#include "tests/profile/scratch.h"
+#include "tests/support/share.h"
+
+// Files that are no recordings, or no longer: clear errors, and never a crash.
+
+namespace tenure {
+namespace {
+
+using profile::History;
+using profile::Recorded;
+using test::ScratchFile;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// A recording with something of everything.
+std::string sample() {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Tensor w = full({8, 8}, 0.1);
+    const auto model = function([&](const Tensor& x) { return tanh(matmul(x, w)); });
+    for (int i = 0; i < 300; ++i) {
+      const Scope scope("layer" + std::to_string(i % 3));
+      Tensor x = ones({4, 8});
+      x = relu(model(x));
+      mark_step();
+    }
+  }
+  return read(file.path());
+}
+
+std::string error_of(const std::string& bytes) {
+  const ScratchFile file;
+  write(file.path(), bytes);
+  try {
+    const Recorded recorded(file.path());
+    return "";
+  } catch (const ProfileError& error) {
+    return error.what();
+  }
+}
+
+/// Asks for everything.
+void use_all(const Recorded& recorded) {
+  const History history(recorded, true);
+  peak(history);
+  timeline(history);
+  growth(history);
+  endings(history);
+  plans(history);
+  held_at_end(history);
+  with_budget(history, 1000);
+  difference(history, history);
+  to_chrome_trace(history);
+  to_pprof(history);
+  to_speedscope(history);
+  to_csv(history);
+  report_data(history);
+}
+
+TEST(DamagedRecordings, AreToldFromOthers) {
+  EXPECT_NE(error_of("").find("is not a recording"), std::string::npos);
+  EXPECT_NE(error_of("PK\x03\x04 something else entirely").find("is not a recording"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::string(100000, 'x')).find("is not a recording"), std::string::npos);
+  std::string bytes = sample();
+  EXPECT_NE(error_of(bytes.substr(0, 40)).find("is cut off"), std::string::npos);
+  std::string future = bytes;
+  future[8] = 7;
+  EXPECT_NE(error_of(future).find("has format 7"), std::string::npos);
+  std::string header = bytes;
+  header[60] ^= 1;
+  EXPECT_NE(error_of(header).find("does not match its checksum"), std::string::npos);
+  EXPECT_NE(error_of("").size(), 0u);
+  EXPECT_THROW(Recorded("/nowhere/at/all"), ProfileError);
+  EXPECT_THROW(Recorded("/tmp"), ProfileError) << "a folder";
+}
+
+TEST(DamagedRecordings, TheReadableBeginningIsUsed) {
+  const std::string bytes = sample();
+  const ScratchFile file;
+  write(file.path(), bytes);
+  const Recorded whole(file.path());
+  ASSERT_EQ(whole.damaged, 0u);
+  std::uint64_t last = 0;
+  for (const std::size_t part : {bytes.size() / 4, bytes.size() / 2, bytes.size() - 1}) {
+    write(file.path(), bytes.substr(0, part));
+    const Recorded cut(file.path());
+    EXPECT_GE(cut.events, last);
+    EXPECT_LE(cut.events, whole.events);
+    last = cut.events;
+    use_all(cut);
+  }
+  EXPECT_GT(last, 0u);
+}
+
+TEST(DamagedRecordings, ASealedChunkThatChangedIsLeftOut) {
+  std::string bytes = sample();
+  const ScratchFile file;
+  write(file.path(), bytes);
+  const std::uint64_t all = Recorded(file.path()).events;
+  bytes[2 * profile::kChunkBytes + 5000] ^= 0x40;
+  write(file.path(), bytes);
+  const Recorded damaged(file.path());
+  EXPECT_EQ(damaged.damaged, 1u);
+  EXPECT_LT(damaged.events, all);
+  use_all(damaged);
+}
+
+/// Makes checksums fit what was changed, so that what lies behind them is reached.
+void mend(std::string& bytes) {
+  const auto sum = [&](std::size_t begin, std::size_t length) {
+    return profile::checksum({reinterpret_cast<const std::byte*>(bytes.data()) + begin, length});
+  };
+  const auto put = [&](std::size_t at, std::uint64_t value) {
+    std::memcpy(bytes.data() + at, &value, 8);
+  };
+  for (std::size_t at = profile::kChunkBytes; at + sizeof(profile::ChunkHeader) <= bytes.size();
+       at += profile::kChunkBytes) {
+    profile::ChunkHeader head;
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    put(at + offsetof(profile::ChunkHeader, head_check),
+        sum(at, offsetof(profile::ChunkHeader, head_check)));
+    const std::size_t room = std::min(profile::kChunkBytes, bytes.size() - at) - sizeof head;
+    if (head.committed <= room) {
+      put(at + offsetof(profile::ChunkHeader, checksum), sum(at + sizeof head, head.committed));
+    }
+  }
+}
+
+TEST(DamagedRecordings, NoMutationCrashes) {
+  const std::string bytes = sample();
+  std::mt19937 random(1);
+  const ScratchFile file;
+  int readable = 0;
+  for (int round = 0; round < test::rounds(300); ++round) {
+    std::string mutated = bytes;
+    const int changes = 1 + static_cast<int>(random() % 20);
+    for (int i = 0; i < changes; ++i) {
+      const std::size_t chunk = random() % (bytes.size() / profile::kChunkBytes);
+      // Half of them within headers.
+      const std::size_t at =
+          chunk * profile::kChunkBytes + random() % (random() % 2 == 0 ? 64 : 4096);
+      if (at + 8 >= mutated.size()) continue;
+      if (random() % 2 == 0) {
+        mutated[at] = static_cast<char>(random());
+      } else {
+        const std::uint64_t values[] = {0, ~std::uint64_t{0}, std::uint64_t{1} << 63, 0xffffffff};
+        std::memcpy(mutated.data() + at, &values[random() % 4], 8);
+      }
+    }
+    if (random() % 4 == 0) mutated.resize(random() % mutated.size());
+    if (random() % 2 == 0) mend(mutated);
+    write(file.path(), mutated);
+    try {
+      const Recorded recorded(file.path());
+      use_all(recorded);
+      ++readable;
+    } catch (const ProfileError&) {  // said so
+    }
+  }
+  EXPECT_GT(readable, test::rounds(300) / 4) << "mutations that are refused at once test little";
+}
+
+}  // namespace
+}  // namespace tenure

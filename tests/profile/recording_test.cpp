@@ -1,0 +1,358 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "tenure/profile/answers.h"
+#include "tenure/tenure.h"
+#include "tests/profile/scratch.h"
+#include "tests/support/share.h"
+
+// What is written, and that it can be read whatever becomes of the program.
+
+namespace tenure {
+namespace {
+
+using profile::EventKind;
+using profile::History;
+using profile::Recorded;
+using test::ScratchFile;
+
+std::vector<profile::Event> events_of(const Recorded& recorded) {
+  std::vector<profile::Event> events;
+  recorded.for_each([&](const profile::Event& event) {
+    events.push_back(event);
+    return true;
+  });
+  return events;
+}
+
+std::map<EventKind, int> counts_of(const Recorded& recorded) {
+  std::map<EventKind, int> counts;
+  for (const profile::Event& event : events_of(recorded)) ++counts[event.kind];
+  return counts;
+}
+
+TEST(Profile, TellsATensorsLife) {
+  const ScratchFile file;
+  Site made;
+  {
+    const Profile profile(file.path());
+    const NameScope name("layer");
+    const Tensor x = ones({2, 3}, float32, made = Site::current());
+    const Tensor y = relu(x);
+    y.dispose();
+  }
+  const Recorded recorded(file.path());
+  EXPECT_TRUE(recorded.finished);
+  EXPECT_EQ(recorded.dropped, 0u);
+  EXPECT_EQ(recorded.damaged, 0u);
+  const History history(recorded);
+  ASSERT_EQ(history.storages.size(), 2u);
+  const profile::StorageLife& x = history.storages[0];
+  const profile::Origin& origin = recorded.origin(x.origin);
+  EXPECT_EQ(origin.op, "ones");
+  EXPECT_EQ(origin.line, made.line());
+  EXPECT_EQ(origin.file, made.file_name());
+  EXPECT_EQ(origin.scope, "layer");
+  EXPECT_EQ(x.bytes, 24);
+  EXPECT_NE(x.address, 0u);
+  EXPECT_EQ(to_string(recorded.layout(x.layout)), "float32[2, 3]");
+  EXPECT_EQ(recorded.origin(x.last_user).op, "relu");
+  EXPECT_EQ(x.disposed, 0u);
+  EXPECT_FALSE(x.is_live());
+  const profile::StorageLife& y = history.storages[1];
+  EXPECT_EQ(recorded.origin(y.origin).op, "relu");
+  EXPECT_EQ(recorded.origin(y.disposed).op, "dispose()");
+  EXPECT_LE(y.death_ns, x.death_ns);
+}
+
+TEST(Profile, TellsWhatOpsDidToMemory) {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    Tensor x = ones({8});
+    const Tensor view = reshape(ones({8}), {2, 4});
+    const Tensor y = tanh(relu(std::move(x)));
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  EXPECT_EQ(history.ops.at("ones").allocated, 2);
+  EXPECT_EQ(history.ops.at("relu").reused, 1);
+  EXPECT_EQ(history.ops.at("tanh").reused, 1);
+  EXPECT_EQ(history.ops.at("tanh").allocated, 0);
+  EXPECT_EQ(history.ops.at("reshape").viewed, 1);
+}
+
+TEST(Profile, KnowsWhatWasThereBefore) {
+  const ScratchFile file;
+  const Tensor before = ones({100});
+  const Tensor view = reshape(before, {10, 10});
+  const std::int64_t live = memory().bytes;
+  {
+    const Profile profile(file.path());
+    view.dispose();
+    before.dispose();
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  ASSERT_GE(history.storages.size(), 1u);
+  EXPECT_EQ(peak(history).bytes, live);
+  EXPECT_EQ(live_at_end(history), live - 400);
+  EXPECT_EQ(history.ops.count("ones"), 0u) << "it was made before";
+}
+
+TEST(Profile, ScopesStepsBudgetsAndCategories) {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Budget budget("request", 1 * MiB);
+    for (int i = 0; i < 3; ++i) {
+      const Scope scope("inner");
+      const CategoryScope category(Category::gradient);
+      Tensor x = ones({16});
+      mark_step("loop");
+    }
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded, true);
+  ASSERT_EQ(history.steps.size(), 3u);
+  EXPECT_EQ(recorded.origin(history.steps[0].origin).op, "loop");
+  ASSERT_EQ(history.budgets.size(), 1u);
+  EXPECT_EQ(history.budgets[0].name, "request");
+  EXPECT_EQ(history.budgets[0].limit, static_cast<std::int64_t>(1 * MiB));
+  ASSERT_EQ(history.storages.size(), 3u);
+  for (const profile::StorageLife& life : history.storages) {
+    EXPECT_EQ(life.category, Category::gradient);
+    EXPECT_EQ(recorded.origin(life.origin).scope, "inner");
+  }
+  int scopes = 0;
+  for (const profile::Span& span : history.spans) {
+    scopes += span.kind == profile::Span::Kind::scope ? 1 : 0;
+    EXPECT_LE(span.begin_ns, span.end_ns);
+  }
+  EXPECT_EQ(scopes, 6) << "three scopes with a name each";
+}
+
+TEST(Profile, NamesKindsAndHolds) {
+  const ScratchFile file;
+  Tensor kept;
+  {
+    const Profile profile(file.path());
+    kept = ones({4});
+    kept.set_name("weights");
+    mem::ThreadContext& context = mem::this_thread();
+    mem::Observer* const observer = mem::observer(context);
+    ASSERT_NE(observer, nullptr);
+    observer->held(context, kept.body("test"), HolderKind::tape, "matmul", Site::current());
+    const Tensor other = ones({4});
+    observer->held(context, other.body("test"), HolderKind::tape, "matmul", Site::current());
+    observer->released(context, other.body("test"), HolderKind::tape);
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  const std::vector<profile::Held> held = held_at_end(history);
+  ASSERT_EQ(held.size(), 1u);
+  ASSERT_EQ(held[0].holders.size(), 2u);
+  EXPECT_EQ(held[0].holders[0]->name, "weights");
+  EXPECT_EQ(held[0].holders[1]->kind, HolderKind::tape);
+  EXPECT_EQ(recorded.origin(held[0].holders[1]->origin).op, "matmul");
+}
+
+TEST(Profile, PlansPredictWhatIsMeasured) {
+  const ScratchFile file;
+  const Tensor w = full({16, 16}, 0.1);
+  const auto model = function([&](const Tensor& x) { return softmax(tanh(matmul(x, w) + 1.0)); });
+  const Tensor x = ones({8, 16});
+  const Plan plan = model.plan(x);
+  {
+    const Profile profile(file.path());
+    for (int i = 0; i < 3; ++i) model(x);
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  const std::vector<profile::PlanAnswer> answers = plans(history);
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].runs.runs, 3);
+  EXPECT_EQ(answers[0].plan->peak, plan.peak);
+  EXPECT_EQ(answers[0].runs.lowest, plan.peak);
+  EXPECT_EQ(answers[0].runs.highest, plan.peak);
+  EXPECT_EQ(answers[0].plan->arena, plan.arena);
+  for (const auto& buffer : answers[0].plan->buffers) {
+    EXPECT_LE(buffer.offset + buffer.bytes, plan.arena);
+    EXPECT_LE(buffer.first, buffer.last);
+  }
+}
+
+TEST(Profile, EventsOfManyThreadsAddUp) {
+  const int rounds = test::rounds(3000);
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    test::on_threads(4, [&](int) {
+      for (int i = 0; i < rounds; ++i) {
+        const Tensor x = test::room(i % 100);
+        x.dispose();
+      }
+    });
+  }
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 0u);
+  std::map<EventKind, int> counts = counts_of(recorded);
+  for (const EventKind kind :
+       {EventKind::allocate, EventKind::create, EventKind::dispose, EventKind::free}) {
+    EXPECT_EQ(counts[kind], 4 * rounds);
+  }
+  std::int64_t last = 0;
+  for (const profile::Event& event : events_of(recorded)) {
+    ASSERT_GE(event.time_ns, last);
+    last = event.time_ns;
+  }
+  const History history(recorded);
+  EXPECT_EQ(history.storages.size(), static_cast<std::size_t>(4 * rounds));
+  for (const profile::StorageLife& life : history.storages) ASSERT_FALSE(life.is_live());
+}
+
+TEST(Profile, BeginsAndEndsWhileThreadsWork) {
+  std::atomic<bool> stop{false};
+  std::thread worker([&] {
+    while (!stop) const Tensor x = test::room(10);
+  });
+  for (int i = 0; i < test::rounds(50); ++i) {
+    const ScratchFile file;
+    {
+      const Profile profile(file.path());
+      const Tensor x = test::room(1);
+    }
+    const Recorded recorded(file.path());
+    EXPECT_TRUE(recorded.finished);
+    EXPECT_EQ(recorded.damaged, 0u);
+  }
+  stop = true;
+  worker.join();
+}
+
+TEST(Profile, KeepsTheNewestWithinItsCapacity) {
+  const ScratchFile file;
+  const Tensor outer = test::room(1000);
+  constexpr std::size_t capacity = 8 * profile::kChunkBytes;
+  std::int64_t live = 0;
+  {
+    const Profile profile(file.path(), {.capacity = capacity});
+    const Tensor kept = test::room(5000);
+    for (int i = 0; i < 20000; ++i) const Tensor x = test::room(10);
+    live = memory().bytes;
+  }
+  const Recorded recorded(file.path());
+  EXPECT_GT(recorded.recycled, 0u);
+  EXPECT_EQ(recorded.damaged, 0u);
+  EXPECT_EQ(recorded.dropped, 0u);
+  EXPECT_LE(std::filesystem::file_size(file.path()), capacity);
+  const History history(recorded);
+  EXPECT_GT(history.storages.size(), 1000u);
+  // What is forgotten is still counted.
+  EXPECT_LE(std::abs(live_at_end(history) - (live - 5000)), 100);
+  EXPECT_GE(peak(history).bytes, live - 200);
+}
+
+TEST(Profile, AKilledProgramLeavesWhatItDid) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
+  const ScratchFile file;
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    static const Profile profile(file.path());
+    const Tensor kept = ones({25});
+    for (int i = 0; i < 1000; ++i) relu(kept);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const Recorded recorded(file.path());
+  EXPECT_FALSE(recorded.finished);
+  EXPECT_EQ(recorded.damaged, 0u);
+  const History history(recorded);
+  EXPECT_EQ(history.ops.at("relu").calls, 1000) << "every one, to the last";
+  const std::vector<profile::Held> held = held_at_end(history);
+  ASSERT_FALSE(held.empty());
+  EXPECT_EQ(held[0].storage->bytes, 100);
+}
+
+TEST(Profile, AForkedChildDoesNotWrite) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Tensor x = ones({2});
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      for (int i = 0; i < 100; ++i) relu(x);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    tanh(x);
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  EXPECT_EQ(history.ops.count("relu"), 0u);
+  EXPECT_EQ(history.ops.count("tanh"), 1u);
+}
+
+TEST(Profile, CanBeReadWhileItIsWritten) {
+  const ScratchFile file;
+  const Profile profile(file.path());
+  const Tensor x = ones({4});
+  const Recorded recorded(file.path());
+  EXPECT_FALSE(recorded.finished);
+  EXPECT_EQ(recorded.damaged, 0u);
+  EXPECT_GE(recorded.events, 2u);
+}
+
+TEST(Profile, RefusesWhatCannotBe) {
+  const ScratchFile file;
+  EXPECT_THROW(Profile("/nowhere/at/all"), ProfileError);
+  EXPECT_THROW(Profile("/dev/null"), ProfileError);
+  EXPECT_THROW(Profile(file.path(), {.capacity = 1}), ProfileError);
+  {
+    const Profile first(file.path());
+    const ScratchFile other;
+    EXPECT_THROW(Profile second(other.path()), ProfileError);
+    const Tensor x = ones({1});
+  }
+  EXPECT_GE(Recorded(file.path()).events, 2u) << "the refused one broke the first";
+}
+
+TEST(Profile, AnEmptyRecordingAnswersToo) {
+  const ScratchFile file;
+  { const Profile profile(file.path()); }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  EXPECT_GE(peak(history).bytes, 0);
+  EXPECT_FALSE(timeline(history).empty());
+  EXPECT_TRUE(growth(history).empty());
+  EXPECT_TRUE(plans(history).empty());
+}
+
+TEST(Profile, AnEventTakesAtMost32Bytes) {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Tensor x = ones({16});
+    for (int i = 0; i < 20000; ++i) add(x, x);
+  }
+  const Recorded recorded(file.path());
+  EXPECT_LE(static_cast<double>(std::filesystem::file_size(file.path())) /
+                static_cast<double>(recorded.events),
+            32);
+}
+
+}  // namespace
+}  // namespace tenure
