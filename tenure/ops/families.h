@@ -19,6 +19,7 @@ const Family& selection_family();
 
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
+std::vector<const OpRecord*> attention_ops();
 
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();

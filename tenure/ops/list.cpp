@@ -21,7 +21,7 @@ const std::vector<const OpRecord*>& all_ops() {
           index_ops(), arrange_ops(), sorting_ops(), convolution_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
-    for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops()}) {
+    for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops(), attention_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     return list;
