@@ -29,6 +29,7 @@
 #include "tenure/memory/recording.h"
 #include "tenure/memory/region.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/attention_ops.h"
 #include "tenure/ops/conv_ops.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/custom.h"

@@ -34,7 +34,7 @@ class FunctionRule final : public CustomRule {
       arguments.push_back(b.gradients[o].defined() ? std::move(b.gradients[o])
                                                    : zeros(spec.shape, spec.dtype, b.site));
     }
-    std::vector<Tensor> results = joint_->go_back(std::move(arguments), b.site);
+    std::vector<Tensor> results = joint_->go_back(std::move(arguments));
     for (std::size_t i = 0; i < joint_->sources.size(); ++i) {
       if (b.wants(joint_->sources[i]) && joint_->has_gradient[i]) {
         b.results[joint_->sources[i]] = std::move(results[i]);
@@ -63,7 +63,7 @@ class JointTraces {
     }
     std::shared_ptr<const JointTrace> joint = make();
     const std::lock_guard lock(mutex_);
-    cache_.insert(signature, joint->forward);
+    cache_.insert(signature, joint->forward, joint->forward->bytes());
     joints_[signature] = joint;
     std::erase_if(joints_, [&](const auto& item) { return !cache_.contains(item.first); });
     return joint;
@@ -101,17 +101,17 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
 
   std::vector<Tensor> inputs;
   for (const Tensor& tensor : call.tensors) {
-    inputs.push_back(contiguous(Operand(tensor, call.site)));
+    inputs.push_back(contiguous(Operand(tensor, core.site())));
   }
   std::vector<Tensor> known = call.tensors;
   for (const auto& variable : joint->variables) {
-    known.push_back(share(variable->value(), "variable", call.site, HolderKind::view));
+    known.push_back(share(variable->value(), "variable", core.site(), HolderKind::view));
     tape.read_variable(variable->number, variable->trainable, known.back());
   }
   std::vector<Tensor> results;
   {
     const ops::Untaped untaped;
-    results = joint->forward->run(inputs, call.site);
+    results = joint->forward->run(inputs, core.site());
   }
   std::vector<Tensor> outputs(
       results.begin(), results.begin() + static_cast<std::ptrdiff_t>(joint->output_specs.size()));
@@ -119,7 +119,7 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
   for (const JointTrace::Saved& value : joint->saved) {
     saved.push_back(value.is_result ? results[value.index] : known[value.index]);
   }
-  tape.note_custom(std::make_shared<FunctionRule>(joint), known, outputs, saved, call.site);
+  tape.note_custom(std::make_shared<FunctionRule>(joint), known, outputs, saved, core.site());
   return FunctionCore::Result{.tensors = std::move(outputs), .frame = joint->frame};
 }
 

@@ -111,11 +111,10 @@ std::vector<Tensor> replay(const Program& program, std::span<const graph::Value>
 
 }  // namespace
 
-std::vector<Tensor> JointTrace::go_back(std::vector<Tensor> arguments, Site site) const {
+std::vector<Tensor> JointTrace::go_back(std::vector<Tensor> arguments) const {
   FunctionCore::Call call;
   call.layout.push_back(static_cast<std::int64_t>(arguments.size()));
   call.tensors = std::move(arguments);
-  call.site = site;
   return core
       ->call(call,
              [this](const std::vector<Tensor>& symbols) {

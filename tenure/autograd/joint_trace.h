@@ -39,7 +39,7 @@ struct JointTrace {
   std::vector<bool> has_gradient;  ///< of each source; else it is zero
 
   /// From the saved values and the gradients of differentiable outputs, those of the sources.
-  std::vector<Tensor> go_back(std::vector<Tensor> arguments, Site site) const;
+  std::vector<Tensor> go_back(std::vector<Tensor> arguments) const;
 
   graph::Program back;                        ///< the second part
   std::vector<graph::Value> back_arguments;   ///< its inputs
