@@ -162,9 +162,8 @@ void print_table(const std::vector<const OpRecord*>& list) {
       fmt::print("  {:<{}}  {}\n", beside, left, line);
       beside = "";
     }
-    const std::string facts =
-        fmt::format("{} | {} | {} | {}", to_string(op.memory), saved_text(op), types_text(op),
-                    bound_text(op));
+    const std::string facts = fmt::format("{} | {} | {} | {}", to_string(op.memory), saved_text(op),
+                                          types_text(op), bound_text(op));
     for (const std::string& line : wrap(facts, right)) {
       fmt::print("  {:<{}}  {}\n", "", left, terminal.dim(line));
     }

@@ -203,10 +203,10 @@ void GradientTape::require_connected(const Tensor& target, const Sources& source
   for (const Source& source : sources.list) {
     if (source.value != kNoValue && reached[source.value]) continue;
     throw GradientError(
-        fmt::format("the target, {}, does not depend on {} as far as the tape made at {} saw{}; "
-                    "with Unconnected::zero it gets zeros",
+        fmt::format("{} does not depend on {}, as far as the tape made at {} saw{}\n"
+                    "  watch the source before it is used, or take zeros by Unconnected::zero",
                     describe(target), source.text(), to_string(state_->site),
-                    source.value == kNoValue ? ", which it did not watch" : ""),
+                    source.value == kNoValue ? ": it did not watch that" : ""),
         site);
   }
 }

@@ -91,8 +91,8 @@ TEST(GradientModes, SeveralElementsOfUnknownNumber) {
 TEST(GradientModes, ThroughAFunction) {
   const Variable w(normal({4, 3}), "w");
   const Tensor x = normal({8, 4});
-  const auto f = function([&](const Tensor& input) { return loss(input, w.value()); },
-                          {.name = "loss"});
+  const auto f =
+      function([&](const Tensor& input) { return loss(input, w.value()); }, {.name = "loss"});
   const auto both = [&](const auto& g) {
     GradientTape tape;
     tape.watch(x);

@@ -296,10 +296,9 @@ TEST(GradientTape, CustomGradients) {
   EXPECT_EQ(first.item<double>(), 27);
   EXPECT_EQ(outer.gradient(first, p).item<double>(), 18);
 
-  const auto wrong = custom_gradient([](Saves&, const Tensor& a) { return a; },
-                                     [](const std::vector<Tensor>&, const Tensor&) {
-                                       return ones({7}, DType::float64);
-                                     });
+  const auto wrong = custom_gradient(
+      [](Saves&, const Tensor& a) { return a; },
+      [](const std::vector<Tensor>&, const Tensor&) { return ones({7}, DType::float64); });
   GradientTape third;
   third.watch(p);
   const Tensor same = wrong(p);
