@@ -82,8 +82,6 @@ struct BatchNormGradient : ColumnNorm {
   static constexpr auto name = "batch_norm_gradient";
   static constexpr auto signature = "batch_norm_gradient(dy, x, weight, epsilon)";
   static constexpr auto doc = "the gradients of batch_norm by its input, its weight and its bias";
-  // Of sums over all rows, of numbers that are small against what they are made of.
-  static constexpr double ulp_of_largest = 2048;
 
   static Specs infer(const Kernel& k) {
     check(k, k.in[1].shape, 2);

@@ -30,9 +30,11 @@ class ColumnNorm {
         second_(first_ + n.columns) {}
 
   void statistics(T* mean, T* variance) const {
-    sum_rows(mean, [&](std::int64_t r, T* to) { add(row(x_, r), to); });
+    if (n_.rows == 0) return;
+    // Differences from the first row are small if the deviation is small against the mean.
+    sum_rows(mean, [&](std::int64_t r, T* to) { add_difference(row(x_, r), x_, to); });
     const T count = static_cast<T>(n_.rows);
-    for (std::int64_t i = 0; i < n_.columns; ++i) mean[i] /= count;
+    for (std::int64_t i = 0; i < n_.columns; ++i) mean[i] = x_[i] + mean[i] / count;
     sum_rows(variance, [&](std::int64_t r, T* to) { add_squares(row(x_, r), mean, to); });
     for (std::int64_t i = 0; i < n_.columns; ++i) {
       variance[i] /= count;
@@ -88,6 +90,12 @@ class ColumnNorm {
   void add(const T* x, T* to) const {
     for_vectors<T>(n_.columns, [=](auto d, std::int64_t i) HWY_ATTR {
       store(hn::Add(load(d, to + i), load(d, x + i)), d, to + i);
+    });
+  }
+  void add_difference(const T* x, const T* from, T* to) const {
+    for_vectors<T>(n_.columns, [=](auto d, std::int64_t i) HWY_ATTR {
+      const auto difference = hn::Sub(load(d, x + i), load(d, from + i));
+      store(hn::Add(load(d, to + i), difference), d, to + i);
     });
   }
   void add_squares(const T* x, const T* mean, T* to) const {
