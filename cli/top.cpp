@@ -126,11 +126,10 @@ void print_pool(const History& history) {
       [](const auto& a, const auto& b) { return a.fragmentation < b.fragmentation; });
   const Terminal terminal;
   fmt::print("\n{}\n", terminal.bold("The pool"));
-  fmt::print(
-      "  {} from the system at the end, {} of them free for reuse; fragmentation at most "
-      "{:.0f} %, after {}\n",
-      size_text(history.pool.back().reserved), size_text(history.pool.back().cached),
-      worst->fragmentation * 100, seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
+  fmt::print("  {} from the system at the end, {} of them free for reuse\n",
+             size_text(history.pool.back().reserved), size_text(history.pool.back().cached));
+  fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
+             seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
 }
 
 void print_budget(const History& history, std::int64_t limit) {

@@ -36,8 +36,8 @@ bool rises(const std::array<std::int64_t, Holdings::kSamples>& levels, std::size
 
 Loop grow(const History& history, std::string name, const std::vector<std::int64_t>& marks) {
   Loop loop{.name = std::move(name), .steps = static_cast<std::int64_t>(marks.size())};
-  const std::size_t warm_up = std::min<std::size_t>(3, marks.size() / 4);
-  if (marks.size() - warm_up < 3) return loop;
+  const std::size_t warm_up = std::clamp<std::size_t>(marks.size() / 4, 1, 3);
+  if (marks.size() < warm_up + 3) return loop;
   loop.can_tell = true;
   const std::vector<std::int64_t> times = sample_times(marks, warm_up);
   const std::size_t n = times.size();

@@ -64,7 +64,7 @@ TEST(Answers, ThePeakByOpLineScopeAndCategory) {
       const NameScope inner("head");
       const CategoryScope category(Category::gradient);
       const Tensor large = zeros({100});
-      const Tensor largest = full({1000}, 1);
+      const Tensor largest = full({1000}, 1.0);
     }
     const Tensor later = ones({20});
   });
@@ -135,13 +135,15 @@ TEST(Answers, ASteadyLoopDoesNotGrow) {
   const std::vector<profile::Loop> loops = growth(r.history);
   ASSERT_EQ(loops.size(), 2u);
   for (const profile::Loop& loop : loops) EXPECT_TRUE(loop.growing.empty()) << loop.name;
-  EXPECT_FALSE(loops[0].name == "short" ? loops[0].can_tell : false);
+  EXPECT_EQ(loops[0].name, "short");
+  EXPECT_FALSE(loops[0].can_tell);
+  EXPECT_TRUE(loops[1].can_tell);
 }
 
 TEST(Answers, EndingsLateEarlyAndNever) {
   static Tensor never;
   const Recording r([] {
-    Tensor late = full({1000}, 1);
+    Tensor late = full({1000}, 1.0);
     const Tensor y = relu(late);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     const Tensor more = zeros({1000});
@@ -210,12 +212,11 @@ TEST(Exports, HostileNamesAreEscaped) {
   for (const std::string& text : {to_chrome_trace(r.history), to_speedscope(r.history)}) {
     EXPECT_EQ(text.find('\x01'), std::string::npos);
     EXPECT_EQ(text.find('\xff'), std::string::npos);
-    EXPECT_EQ(text.find("\"</script>"), std::string::npos);
     EXPECT_NE(text.find("\\\""), std::string::npos);
   }
   const std::string page = report_page(r.history, "<i>@TENURE_REPORT@</i>");
   EXPECT_EQ(page.find("</script>"), std::string::npos);
-  EXPECT_TRUE(page.starts_with("<i>eJ") || page.starts_with("<i>eN")) << page.substr(0, 8);
+  EXPECT_TRUE(page.starts_with("<i>e")) << "a zlib stream begins with 0x78";
   EXPECT_THROW(report_page(r.history, "no place"), InternalError);
   EXPECT_EQ(profile::plain("a\x1b[2Jb\xc2\x9b"), "a?[2Jb?");
   EXPECT_EQ(profile::json_string("\xf0\x9f\x98\x80\xc0\xaf"), "\"\xf0\x9f\x98\x80\\ufffd\\ufffd\"");

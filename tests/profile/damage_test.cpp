@@ -116,7 +116,13 @@ TEST(DamagedRecordings, ASealedChunkThatChangedIsLeftOut) {
   const ScratchFile file;
   write(file.path(), bytes);
   const std::uint64_t all = Recorded(file.path()).events;
-  bytes[2 * profile::kChunkBytes + 5000] ^= 0x40;
+  std::size_t at = profile::kChunkBytes;
+  for (profile::ChunkHeader head{};; at += profile::kChunkBytes) {
+    ASSERT_LT(at, bytes.size());
+    std::memcpy(&head, bytes.data() + at, sizeof head);
+    if (head.kind == profile::ChunkKind::events && head.committed > 5000) break;
+  }
+  bytes[at + sizeof(profile::ChunkHeader) + 5000] ^= 0x40;
   write(file.path(), bytes);
   const Recorded damaged(file.path());
   EXPECT_EQ(damaged.damaged, 1u);
