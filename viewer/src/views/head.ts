@@ -6,6 +6,7 @@ import { bytesText, countText, timeText } from '../ui/units.ts';
 interface Figure {
   label: string;
   value: string;
+  exactly?: string;
   isWarning?: boolean;
   click?: () => void;
 }
@@ -52,10 +53,11 @@ export class Head implements View {
     }
     const growth = header.growth.reduce((sum, { bytes_per_step }) => sum + bytes_per_step, 0);
     return [
-      { label: 'peak', value: bytesText(page.peak), click: () => page.lookAt(page.peakTime) },
+      { label: 'peak', value: bytesText(page.peak), exactly: `${countText(page.peak)} bytes`, click: () => page.lookAt(page.peakTime) },
       {
         label: 'at the end',
         value: bytesText(liveBytes),
+        exactly: `${countText(liveBytes)} bytes`,
         click: () => page.set({ cursor: report.end, tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
       },
       {
@@ -93,7 +95,7 @@ function notesOf({ complete, dropped, damaged }: Header): string[] {
   return notes;
 }
 
-function drawFigure({ label, value, isWarning, click }: Figure): HTMLElement {
+function drawFigure({ label, value, exactly, isWarning, click }: Figure): HTMLElement {
   const content = [h('span', { class: 'muted' }, label), h('span', { class: `number${isWarning ? ' warning' : ''}` }, value)];
-  return h('button', { type: 'button', class: 'figure' }, content, click ? { click } : {});
+  return h('button', { type: 'button', class: 'figure', title: exactly }, content, click ? { click } : {});
 }
