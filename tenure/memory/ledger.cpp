@@ -33,8 +33,8 @@ class Ledger {
   }
 
   /// Settles this thread and looks at the others, which may have risen since they last settled.
-  void update() noexcept {
-    settle(this_thread().tally);
+  void update(Tally& own) noexcept {
+    settle(own);
     for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
       observe(c->tally);
       // What was seen must not be seen again on top of a later level. A thread that raises its own
@@ -236,8 +236,9 @@ Counts counts() noexcept {
 
 PeakWatch::PeakWatch() {
   Ledger& ledger = Ledger::instance();
+  Tally& own = this_thread().tally;
   const std::lock_guard lock(ledger.mutex);
-  ledger.update();
+  ledger.update(own);
   levels_ = ledger.now();
   next_ = ledger.watches;
   ledger.watches = this;
@@ -253,8 +254,9 @@ PeakWatch::~PeakWatch() {
 
 std::int64_t PeakWatch::peak() const {
   Ledger& ledger = Ledger::instance();
+  Tally& own = this_thread().tally;
   const std::lock_guard lock(ledger.mutex);
-  ledger.update();
+  ledger.update(own);
   return levels_.total;
 }
 
@@ -276,8 +278,9 @@ MemoryStats memory(Device device) {
   MemoryStats stats;
   {
     mem::Ledger& ledger = mem::Ledger::instance();
+    mem::Tally& own = mem::this_thread().tally;
     const std::lock_guard lock(ledger.mutex);
-    ledger.update();
+    ledger.update(own);
     ledger.fill(stats);
   }
   const mem::PoolStats pool = mem::pool_stats();
@@ -291,8 +294,9 @@ MemoryStats memory(Device device) {
 void reset_peak(Device device) {
   require_present(device, "reset_peak");
   mem::Ledger& ledger = mem::Ledger::instance();
+  mem::Tally& own = mem::this_thread().tally;
   const std::lock_guard lock(ledger.mutex);
-  ledger.update();
+  ledger.update(own);
   ledger.since_reset = ledger.now();
 }
 

@@ -63,6 +63,11 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(document["steps"], 20)
         self.assertEqual(document["damaged"], 0)
 
+    def test_a_program_may_read_the_ledger_first(self):
+        # The recording begins then, and looks at the ledger itself.
+        result = run("profile", "-o", self.path("demo"), "--", COMMAND, "demo", "dispose")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
     def test_a_program_without_tensors_makes_no_recording(self):
         result = run("profile", "-o", self.path("nothing"), "--", PROGRAM, "nothing")
         self.assertEqual(result.returncode, 3)
