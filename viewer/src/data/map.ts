@@ -15,6 +15,7 @@ export interface Boxes {
 export function boxesOfRows(report: Report): Boxes {
   const { rows } = report;
   const order = orderBy(rows.address);
+  const gap = usedBytes(report, order) / GAPS;
   const low = new Float64Array(rows.count).fill(-1);
   const high = new Float64Array(rows.count).fill(-1);
   let reached = -Infinity; // end of the addresses used so far
@@ -23,7 +24,7 @@ export function boxesOfRows(report: Report): Boxes {
     const address = rows.address[row];
     if (address < 0 || rows.bytes[row] === 0) continue;
     if (reached === -Infinity) cut = address;
-    else if (address - reached > GAP) cut += address - reached - GAP;
+    else if (address - reached > gap) cut += address - reached - gap;
     low[row] = address - cut;
     high[row] = low[row] + rows.bytes[row];
     reached = Math.max(reached, address + rows.bytes[row]);
@@ -50,8 +51,22 @@ export function boxesOfPlan(buffers: PlanBuffer[], arena: number): Boxes {
   };
 }
 
-/** A gap up to here stays, as room between neighbours; what is larger shrinks to it. */
-const GAP = 65536;
+/** A gap stays up to this part of all that was ever used; what is larger shrinks to it. */
+const GAPS = 64;
+
+/** The length of all addresses that any storage ever had. */
+function usedBytes(report: Report, order: Uint32Array): number {
+  const { address, bytes } = report.rows;
+  let used = 0;
+  let reached = 0;
+  for (const row of order) {
+    if (address[row] < 0) continue;
+    const end = address[row] + bytes[row];
+    used += Math.max(0, end - Math.max(address[row], reached));
+    reached = Math.max(reached, end);
+  }
+  return used;
+}
 
 /** What part of [t0, t1) and [low, high) a drawing of so many pixels shows. */
 export interface MapWindow {

@@ -62,7 +62,7 @@ export class GrowthView implements View {
     const { growth, ops } = report.header;
     return growth.map(({ site, op, scope, bytes_per_step, count_per_step, steps }) =>
       h('button', { type: 'button', class: 'growth-row' }, [
-        h('span', { class: 'number warning' }, `+${bytesText(Math.round(bytes_per_step))} a step`),
+        h('span', { class: 'number warning' }, `+${bytesText(bytes_per_step)} a step`),
         h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
         h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} storages a step, over ${countText(steps)} steps`),
       ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'never disposed', text: '' }) }));

@@ -69,7 +69,7 @@ export class Head implements View {
       ...(header.steps.length > 0
         ? [{
             label: 'per step',
-            value: growth > 0 ? `+${bytesText(Math.round(growth))}` : 'steady',
+            value: growth > 0 ? `+${bytesText(growth)}` : 'steady',
             isWarning: growth > 0,
             click: () => page.set({ tab: 'growth' }),
           }]

@@ -119,5 +119,5 @@ export function drawGrowth(
   context.textAlign = 'right';
   context.textBaseline = 'bottom';
   const right = Math.min(end.x, plot.left + plot.width - 4);
-  drawHaloed(context, `grows by ${bytesText(Math.round(perStep))} a step`, right, end.y - 4, palette);
+  drawHaloed(context, `grows by ${bytesText(perStep)} a step`, right, end.y - 4, palette);
 }
