@@ -13,8 +13,9 @@ using test::expect_throws;
 std::string read_string(std::string_view text) { return JsonReader(text, "x").read_string("it"); }
 
 TEST(JsonReader, StringsComeBackAsTheyWere) {
-  const std::string text(
-      "quote \" slash \\ / \b\f\n\r\t \x01\x1f \0 zero, \xc3\xa4 \xf0\x9f\x98\x80", 48);
+  using namespace std::string_literals;
+  const std::string text =
+      "quote \" slash \\ / \b\f\n\r\t \x01\x1f \0 zero, \xc3\xa4 \xf0\x9f\x98\x80"s;
   EXPECT_EQ(read_string(json_string(text)), text);
   EXPECT_EQ(json_string("a\"\\\n\x01"), R"("a\"\\\n\u0001")");
 }
