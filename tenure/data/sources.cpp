@@ -18,17 +18,18 @@ class Shuffled final : public Source {
 
   std::int64_t size() const override { return source_->size(); }
   Batch at(std::int64_t epoch, std::int64_t place) const override {
-    return source_->at(epoch, shuffled_place(key(epoch), size(), place));
+    return source_->at(epoch, order(epoch)[place]);
   }
   Batch rows(std::int64_t epoch, std::span<const std::int64_t> places) const override {
     std::vector<std::int64_t> there(places.begin(), places.end());
-    for (std::int64_t& place : there) place = shuffled_place(key(epoch), size(), place);
+    const Order order = this->order(epoch);
+    for (std::int64_t& place : there) place = order[place];
     return source_->rows(epoch, there);
   }
 
  private:
-  std::uint64_t key(std::int64_t epoch) const {
-    return mix(seed_, every_epoch_ ? static_cast<std::uint64_t>(epoch) : 0);
+  Order order(std::int64_t epoch) const {
+    return {mix(seed_, every_epoch_ ? static_cast<std::uint64_t>(epoch) : 0), size()};
   }
 
   SourcePointer source_;
@@ -196,16 +197,21 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 // round is a permutation, whatever the coins are; some multiple of log n rounds make it as good as
 // any (Hoang, Morris, Rogaway: An Enciphering Scheme Based on a Card Shuffle, 2012). It takes no
 // memory and reaches any place at once.
-std::int64_t shuffled_place(std::uint64_t key, std::int64_t n, std::int64_t i) {
+Order::Order(std::uint64_t key, std::int64_t n) : size_(static_cast<std::uint64_t>(n)) {
   __extension__ using Wide = unsigned __int128;
-  constexpr std::uint64_t kRounds = 96;
-  const auto size = static_cast<std::uint64_t>(n);
+  for (std::uint64_t i = 0; i < rounds_.size(); ++i) {
+    const std::uint64_t round = mix(key, i);
+    rounds_[i] = {.key = round, .pivot = static_cast<std::uint64_t>(Wide{round} * size_ >> 64)};
+  }
+}
+
+std::int64_t Order::operator[](std::int64_t i) const {
   auto place = static_cast<std::uint64_t>(i);
-  for (std::uint64_t round = 0; round < kRounds; ++round) {
-    const std::uint64_t round_key = mix(key, round);
-    const auto pivot = static_cast<std::uint64_t>(Wide{round_key} * size >> 64);
-    const std::uint64_t partner = pivot >= place ? pivot - place : pivot + size - place;
-    if ((mix(round_key, std::max(place, partner)) & 1) != 0) place = partner;
+  for (const Round& round : rounds_) {
+    const std::uint64_t partner = round.pivot - place + (round.pivot >= place ? 0 : size_);
+    // Without a branch, which nobody could predict.
+    const std::uint64_t coin = mix(round.key, std::max(place, partner)) & 1;
+    place += coin * (partner - place);
   }
   return static_cast<std::int64_t>(place);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +25,20 @@ SourcePointer repeated(SourcePointer source, std::int64_t times);
 /// A number that depends on both in no visible way.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b);
 
-/// Where place i of n stands in the order that `key` names: a permutation of [0, n).
-std::int64_t shuffled_place(std::uint64_t key, std::int64_t n, std::int64_t i);
+/// The order of [0, n) that `key` names: a permutation.
+class Order {
+ public:
+  Order(std::uint64_t key, std::int64_t n);
+  /// What stands at place i.
+  std::int64_t operator[](std::int64_t i) const;
+
+ private:
+  struct Round {
+    std::uint64_t key;
+    std::uint64_t pivot;
+  };
+  std::uint64_t size_;
+  std::array<Round, 96> rounds_;
+};
 
 }  // namespace tenure::data

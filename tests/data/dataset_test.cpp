@@ -161,8 +161,9 @@ TEST(Dataset, FromAFunction) {
 TEST(Shuffle, IsAPermutationOfAnySize) {
   for (std::int64_t n = 1; n < 300; ++n) {
     std::vector<bool> seen(static_cast<std::size_t>(n));
+    const Order order(static_cast<std::uint64_t>(n), n);
     for (std::int64_t i = 0; i < n; ++i) {
-      const std::int64_t place = shuffled_place(static_cast<std::uint64_t>(n), n, i);
+      const std::int64_t place = order[i];
       ASSERT_TRUE(place >= 0 && place < n);
       seen[static_cast<std::size_t>(place)] = true;
     }
@@ -175,7 +176,7 @@ TEST(Shuffle, AllOrdersAreAboutEquallyLikely) {
   constexpr int kTrials = 24 * 1000;
   for (std::uint64_t key = 0; key < kTrials; ++key) {
     std::vector<std::int64_t> order;
-    for (std::int64_t i = 0; i < 4; ++i) order.push_back(shuffled_place(key, 4, i));
+    for (std::int64_t i = 0; i < 4; ++i) order.push_back(Order(key, 4)[i]);
     ++orders[order];
   }
   ASSERT_EQ(orders.size(), 24u);
@@ -186,9 +187,10 @@ TEST(Shuffle, NeighboursDoNotStayTogether) {
   constexpr std::int64_t kSize = 60'000;
   double correlation = 0;
   int neighbours = 0;
-  std::int64_t before = shuffled_place(3, kSize, kSize - 1);
+  const Order order(3, kSize);
+  std::int64_t before = order[kSize - 1];
   for (std::int64_t i = 0; i < kSize; ++i) {
-    const std::int64_t place = shuffled_place(3, kSize, i);
+    const std::int64_t place = order[i];
     const double center = (kSize - 1) / 2.0;
     correlation += (static_cast<double>(place) - center) * (static_cast<double>(before) - center);
     neighbours += std::abs(place - before) == 1 ? 1 : 0;
