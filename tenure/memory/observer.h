@@ -58,10 +58,6 @@ class Observer {
   virtual void named(ThreadContext& context, const Tenant& tenant,
                      const std::string& name) noexcept = 0;
   virtual void kind_changed(ThreadContext& context, const Tenant& tenant) noexcept = 0;
-  /// Something beside the user's handles keeps it: a tape for the backward pass, say.
-  virtual void held(ThreadContext& context, const Tenant& tenant, HolderKind kind, const char* why,
-                    Site site) noexcept = 0;
-  virtual void released(ThreadContext& context, const Tenant& tenant, HolderKind kind) noexcept = 0;
 
   /// A Scope, or a name: then the thread's path has it already, or has it still.
   virtual void scope_began(ThreadContext& context, bool is_name, Site site) noexcept = 0;

@@ -17,6 +17,8 @@
 // and begun anew; a chunk that is there twice has the same sequence. When the file has reached its
 // capacity, the copy of events that is oldest gives way.
 //
+// What a tape saves is a tensor of kind tape: its birth is the save, its end the release.
+//
 // An event is two to four words of 64 bits. Its first word is time (48 bits, nanoseconds since the
 // beginning), kind (8) and tag (8), its second subject (48) and extra (16).
 
@@ -76,8 +78,6 @@ enum class EventKind : std::uint8_t {
   destroy,       // storage; tensor
   name,          // storage; tensor; string
   kind,          // storage; tensor. tag: holder kind
-  hold,          // storage; tensor; origin (whose op is the reason). tag: holder kind
-  release,       // storage; tensor. tag: holder kind
   scope_begin,   // -; origin. tag: 1 if it is a name
   scope_end,     // -. tag: the same
   step,          // -; origin (whose op is the name)
@@ -87,12 +87,12 @@ enum class EventKind : std::uint8_t {
   kernel,        // -; origin
   pool,          // reserved bytes; cached bytes; fragmentation as double
 };
-inline constexpr int kEventKinds = 20;
+inline constexpr int kEventKinds = 18;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3,
-                                               4, 3, 3, 2, 3, 3, 3, 2, 3, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4,
+                                               3, 3, 2, 3, 3, 3, 2, 3, 4};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }

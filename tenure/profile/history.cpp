@@ -53,8 +53,6 @@ void History::take(const Event& event) {
     case EventKind::destroy:
     case EventKind::name:
     case EventKind::kind:
-    case EventKind::hold:
-    case EventKind::release:
       take_tensor(event);
       break;
     case EventKind::step:
@@ -162,19 +160,8 @@ void History::take_tensor(const Event& event) {
     case EventKind::kind:
       if (holding != holding_.end()) holding->second.kind = kind_of(event.tag);
       return;
-    case EventKind::hold:
-      if (life == nullptr) return;
-      held_[event.third].push_back(
-          {live_[event.subject], kind_of(event.tag), low(event.fourth), {}});
+    default:  // told by other functions
       return;
-    default: {  // release
-      const auto held = held_.find(event.third);
-      if (held == held_.end()) return;
-      std::erase_if(held->second, [&, is_done = false](const Holding& h) mutable {
-        return !is_done && h.kind == kind_of(event.tag) && (is_done = true);
-      });
-      if (held->second.empty()) held_.erase(held);
-    }
   }
 }
 
@@ -257,11 +244,6 @@ void History::finish() {
   for (const auto& [tensor, holding] : holding_) {
     holders.push_back({tensor, holding.storage, holding.kind, holding.origin, holding.name});
   }
-  for (const auto& [tensor, list] : held_) {
-    for (const Holding& holding : list) {
-      holders.push_back({tensor, holding.storage, holding.kind, holding.origin, {}});
-    }
-  }
   std::sort(holders.begin(), holders.end(), [](const LiveHolder& a, const LiveHolder& b) {
     return a.storage != b.storage ? a.storage < b.storage : a.tensor < b.tensor;
   });
@@ -275,7 +257,6 @@ void History::finish() {
   base_bytes = std::max<std::int64_t>(base_bytes, 0);
   live_ = {};
   holding_ = {};
-  held_ = {};
   states_ = {};
 }
 

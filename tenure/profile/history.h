@@ -139,7 +139,6 @@ class History {
   bool with_spans_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // serial -> index
   std::unordered_map<std::uint64_t, Holding> holding_;     // tensor -> what it has
-  std::map<std::uint64_t, std::vector<Holding>> held_;     // tensor -> what beside handles has it
   std::vector<StorageLife> from_before_;                   // known by their end alone
   std::unordered_map<std::uint32_t, ThreadState> states_;
 };

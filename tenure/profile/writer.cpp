@@ -290,27 +290,6 @@ void Writer::kind_changed(mem::ThreadContext& context, const mem::Tenant& tenant
   });
 }
 
-void Writer::held(mem::ThreadContext& context, const mem::Tenant& tenant, HolderKind kind,
-                  const char* why, Site site) noexcept {
-  write(context, [&](ThreadBuffer& buffer) {
-    return Event{.kind = EventKind::hold,
-                 .tag = static_cast<std::uint8_t>(kind),
-                 .subject = tenant.storage_serial(),
-                 .third = tenant.id(),
-                 .fourth = origin(buffer, why, site, context.path)};
-  });
-}
-
-void Writer::released(mem::ThreadContext& context, const mem::Tenant& tenant,
-                      HolderKind kind) noexcept {
-  write(context, [&](ThreadBuffer&) {
-    return Event{.kind = EventKind::release,
-                 .tag = static_cast<std::uint8_t>(kind),
-                 .subject = tenant.storage_serial(),
-                 .third = tenant.id()};
-  });
-}
-
 void Writer::scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept {
   write(context, [&](ThreadBuffer& buffer) {
     return Event{.kind = EventKind::scope_begin,

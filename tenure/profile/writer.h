@@ -81,10 +81,6 @@ class Writer final : public mem::Observer {
   void named(mem::ThreadContext& context, const mem::Tenant& tenant,
              const std::string& name) noexcept override;
   void kind_changed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept override;
-  void held(mem::ThreadContext& context, const mem::Tenant& tenant, HolderKind kind,
-            const char* why, Site site) noexcept override;
-  void released(mem::ThreadContext& context, const mem::Tenant& tenant,
-                HolderKind kind) noexcept override;
   void scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept override;
   void scope_ended(mem::ThreadContext& context, bool is_name) noexcept override;
   void step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept override;

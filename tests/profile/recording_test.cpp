@@ -138,29 +138,27 @@ TEST(Profile, ScopesStepsBudgetsAndCategories) {
   EXPECT_EQ(scopes, 6) << "three scopes with a name each";
 }
 
-TEST(Profile, NamesKindsAndHolds) {
+TEST(Profile, NamesAndWhatATapeSaves) {
   const ScratchFile file;
   Tensor kept;
+  GradientTape tape;
   {
     const Profile profile(file.path());
     kept = ones({4});
     kept.set_name("weights");
-    mem::ThreadContext& context = mem::this_thread();
-    mem::Observer* const observer = mem::observer(context);
-    ASSERT_NE(observer, nullptr);
-    observer->held(context, kept.body("test"), HolderKind::tape, "matmul", Site::current());
-    const Tensor other = ones({4});
-    observer->held(context, other.body("test"), HolderKind::tape, "matmul", Site::current());
-    observer->released(context, other.body("test"), HolderKind::tape);
+    tape.watch(kept);
+    const Tensor y = square(kept);
   }
   const Recorded recorded(file.path());
   const History history(recorded);
   const std::vector<profile::Held> held = held_at_end(history);
-  ASSERT_EQ(held.size(), 1u);
+  ASSERT_FALSE(held.empty());
   ASSERT_EQ(held[0].holders.size(), 2u);
   EXPECT_EQ(held[0].holders[0]->name, "weights");
+  EXPECT_EQ(held[0].holders[0]->kind, HolderKind::user);
   EXPECT_EQ(held[0].holders[1]->kind, HolderKind::tape);
-  EXPECT_EQ(recorded.origin(held[0].holders[1]->origin).op, "matmul");
+  EXPECT_EQ(recorded.origin(held[0].holders[1]->origin).op, "square");
+  EXPECT_EQ(history.ops.at("square").reused, 0) << "what is saved is no result";
 }
 
 TEST(Profile, PlansPredictWhatIsMeasured) {
