@@ -193,7 +193,7 @@ TEST(Updates, ChangeWhatIsMovedIn) {
     m = std::move(m1);
     v = std::move(v1);
   }
-  EXPECT_EQ(region.left_bytes(), 0);
+  EXPECT_LT(region.peak_bytes(), 1000) << "a step took memory of its own";
   EXPECT_NEAR(w.span<float>()[999], 0.7F, 1e-5F);
 }
 
