@@ -99,10 +99,6 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
       traces->find_or(signature, [&] { return make_joint_trace(core, call, trace, watched); });
   if (joint->sources.empty()) return std::nullopt;
 
-  std::vector<Tensor> inputs;
-  for (const Tensor& tensor : call.tensors) {
-    inputs.push_back(contiguous(Operand(tensor, core.site())));
-  }
   std::vector<Tensor> known = call.tensors;
   for (const auto& variable : joint->variables) {
     known.push_back(share(variable->value(), "variable", core.site(), HolderKind::view));
@@ -111,6 +107,10 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
   std::vector<Tensor> results;
   {
     const ops::Untaped untaped;
+    std::vector<Tensor> inputs;
+    for (const Tensor& tensor : call.tensors) {
+      inputs.push_back(contiguous(Operand(tensor, core.site())));
+    }
     results = joint->forward->run(inputs, core.site());
   }
   std::vector<Tensor> outputs(

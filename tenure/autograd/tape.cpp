@@ -174,6 +174,7 @@ std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& s
 Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconnected unconnected,
                               Site site) {
   require_usable(target, site);
+  static_cast<void>(source.body("jacobian", site));
   const Sources sources{{{.value = state_->find(source), .tensor = &source}}};
   if (unconnected == Unconnected::error) require_connected(target, sources, site);
   if (has_unknown(target.shape()) || has_unknown(source.shape())) {
@@ -215,6 +216,7 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vect
                                            const GradientOptions& options, Site site) {
   Sources asked;
   for (const Tensor& source : sources) {
+    static_cast<void>(source.body("gradient", site));
     asked.list.push_back({.value = state_->find(source), .tensor = &source});
   }
   return go_back(target, asked, options, site);

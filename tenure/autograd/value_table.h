@@ -27,6 +27,7 @@ class ValueTable {
     put(id, value);
   }
   void clear() {
+    if (size_ == 0) return;
     for (Entry& entry : entries_) entry = {};
     size_ = 0;
   }
@@ -36,7 +37,7 @@ class ValueTable {
     std::uint64_t id = 0;
     Value value = kNoValue;
   };
-  static constexpr std::size_t kFirst = 128;
+  static constexpr std::size_t kFirst = 64;  // a size that malloc is quick to find
 
   std::size_t place(std::uint64_t id) const {
     return (id * 0x9e3779b97f4a7c15u >> 32) & (entries_.size() - 1);
