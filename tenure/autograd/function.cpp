@@ -98,6 +98,12 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
   const std::shared_ptr<const JointTrace> joint =
       traces->find_or(signature, [&] { return make_joint_trace(core, call, trace, watched); });
   if (joint->sources.empty()) return std::nullopt;
+  using Gift = FunctionCore::Call::Gift;
+  if (std::find(call.gifts.begin(), call.gifts.end(), Gift::donated) != call.gifts.end()) {
+    throw DonationError(joint->name +
+                        ": nothing can be donated while a tape records the call: the "
+                        "way back may need it");
+  }
 
   std::vector<Tensor> known = call.tensors;
   for (const auto& variable : joint->variables) {

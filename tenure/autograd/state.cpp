@@ -47,7 +47,8 @@ class TapeState::PendingNode {
 };
 
 Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
-                         const Attributes& attributes, Site site, std::span<const Value> values) {
+                         const Attributes& attributes, Site site, std::span<const Value> values,
+                         std::size_t outputs) {
   const bool has_numbers = std::any_of(operands.begin(), operands.end(),
                                        [](const Operand& operand) { return operand.is_scalar(); });
   GradientRule::Needs needs;
@@ -58,8 +59,7 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
       needs.outputs |= op.gradient->needs_of(i).outputs;
     }
   }
-  Node& node = arena_.make(operands.size(), static_cast<std::size_t>(op.outputs), 0, has_numbers,
-                           attributes);
+  Node& node = arena_.make(operands.size(), outputs, 0, has_numbers, attributes);
   PendingNode pending(node);
   node.op = &op;
   node.site = site;
@@ -135,7 +135,8 @@ Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
       !find_all(values_, operands, {values.data(), values.size()})) {
     return run_below(op, operands, attributes, site);
   }
-  Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()});
+  Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()},
+                       static_cast<std::size_t>(op.outputs));
   PendingNode pending(node);
   Tensor result = run_below(op, operands, attributes, site);
   commit(node, {&result, 1});
@@ -155,11 +156,22 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
       !find_all(values_, operands, {values.data(), values.size()})) {
     return below();
   }
-  Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()});
-  PendingNode pending(node);
-  std::vector<Tensor> results = below();
-  commit(node, results);
-  pending.keep();
+  std::vector<Tensor> results;
+  const auto note = [&](std::size_t outputs, bool runs) {
+    Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()}, outputs);
+    PendingNode pending(node);
+    if (runs) results = below();
+    commit(node, results);
+    pending.keep();
+  };
+  // A loop or a branch has as many results as its body. It is a node of a graph, and so are its
+  // operands: nothing can be overwritten before it is noted.
+  const bool is_node = std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
+    return !operand.is_scalar() && operand.tensor().body_or_null() != nullptr &&
+           operand.tensor().body_or_null()->symbol() != nullptr;
+  });
+  if (is_node) results = below();
+  note(is_node ? results.size() : static_cast<std::size_t>(op.outputs), !is_node);
   return results;
 }
 

@@ -97,7 +97,8 @@ class TapeState final : public ops::Tape {
     return static_cast<Value>(producers_.size() - 1);
   }
   Node& prepare(const ops::OpRecord& op, std::span<const Operand> operands,
-                const ops::Attributes& attributes, Site site, std::span<const Value> values);
+                const ops::Attributes& attributes, Site site, std::span<const Value> values,
+                std::size_t outputs);
   void commit(Node& node, std::span<const Tensor> outputs);
   Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
                    const ops::Attributes& attributes, Site site);

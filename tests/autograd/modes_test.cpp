@@ -139,6 +139,39 @@ TEST(GradientModes, AFunctionThatNobodyWatchesSavesNothing) {
   EXPECT_THROW(tape.gradient(y, other), GradientError);
 }
 
+TEST(GradientModes, DonationsAreRefusedLoudly) {
+  const auto f = function([](const Tensor& v) { return v * 2; });
+  Tensor x = ones({4});
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_THROW(f(donate(x)), DonationError);
+  EXPECT_EQ(x.size(), 4);
+}
+
+TEST(GradientModes, ControlFlowOnTensorsWithData) {
+  const Tensor x = tensor({2.0}, DType::float64);
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = cond(
+      sum(x) > 1, [](const Tensor& v) { return v * v; }, [](const Tensor& v) { return -v; }, x);
+  const Tensor z = while_loop([](const Tensor& v) { return sum(v) < 100; },
+                              [](const Tensor& v) { return v * v; }, y);
+  // x^8 is 256.
+  EXPECT_EQ(tape.gradient(z, x).item<double>(), 8 * 128);
+}
+
+TEST(GradientModes, ControlFlowInATraceHasNone) {
+  const auto f = function([](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const auto [last, all] =
+        scan([](const Tensor& carry, const Tensor& v) { return std::pair(carry + v, carry * v); },
+             sum(x) * 0, x);
+    return tape.gradient(sum(all), x, {.unconnected = Unconnected::zero});
+  });
+  EXPECT_THROW(f(ones({3})), GradientError);
+}
+
 TEST(GradientModes, AgreeOnRandomPrograms) {
   for (int seed = 0; seed < 150; ++seed) {
     const test::RandomProgram program(static_cast<std::uint64_t>(seed));
