@@ -45,7 +45,7 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
   for (TapeState* tape = static_cast<TapeState*>(ops::active_tape); tape != nullptr;
        tape = tape->next()) {
     for (std::size_t i = 0; i < node.saved; ++i) {
-      if (node.origins[i] != 0) tape->alias(node.origins[i], node.saved_tensors[i].id());
+      if (node.origins[i] != 0) tape->alias(node.origins[i], key_of(node.saved_tensors[i]));
     }
   }
   SmallArray<Tensor, 8> copies(keep ? node.saved : 0);

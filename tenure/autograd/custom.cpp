@@ -52,7 +52,7 @@ Tensor call_custom(const std::vector<Tensor>& inputs, const CustomForward& forwa
   {
     const PauseAll pause;
     output = forward(saves);
-    const auto is_output = [&](const Tensor& input) { return input.id() == output.id(); };
+    const auto is_output = [&](const Tensor& input) { return key_of(input) == key_of(output); };
     if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
       // A tensor of its own, so that tapes can tell it from the input.
       output = stop_gradient(Operand(output, site));

@@ -38,7 +38,7 @@ SavedReport GradientTape::saved() const {
       SavedTensor saved{.op = node.title(),
                         .site = node.site,
                         .role = role_of(node, i),
-                        .tensor = node.origins[i],
+                        .tensor = is_symbol ? body.id() : node.origins[i],
                         .dtype = body.dtype,
                         .shape = body.shape,
                         .bytes = static_cast<std::int64_t>(tensor.nbytes())};

@@ -1,9 +1,11 @@
 #include "tenure/autograd/state.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "tenure/base/small_array.h"
+#include "tenure/graph/state.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/tensor/share.h"
 
@@ -23,6 +25,17 @@ std::vector<std::shared_ptr<TapeState>>& chain() {
 bool bit(std::uint32_t bits, std::size_t i) { return i < 32 && (bits >> i & 1) != 0; }
 
 }  // namespace
+
+std::uint64_t key_of(const Tensor& tensor) {
+  const TensorBody& body = tensor.body("tape");
+  if (body.symbol() == nullptr) [[likely]]
+    return body.id();
+  const auto symbol = graph::look_up(tensor);
+  std::uint64_t key = std::hash<const void*>()(symbol->graph.get());
+  key = (key ^ static_cast<std::uint64_t>(symbol->value.node)) * 0x9e3779b97f4a7c15u;
+  key = (key ^ static_cast<std::uint64_t>(symbol->value.output)) * 0xff51afd7ed558ccdu;
+  return key | std::uint64_t{1} << 63;  // no id is so large
+}
 
 Tensor hold(const Tensor& tensor, const char* op, Site site) {
   if (tensor.body(op, site).symbol() != nullptr) return tensor;
@@ -77,7 +90,7 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
     node.specs[i].shape = body.shape;
     if (!bit(needs.inputs, i) && body.symbol() == nullptr) continue;
     node.saved_tensors[i] = hold(operands[i].tensor(), op.name, site);
-    node.origins[i] = body.id();
+    node.origins[i] = key_of(operands[i].tensor());
   }
   pending.keep();
   return node;
@@ -89,14 +102,14 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
   for (std::size_t o = 0; o < n; ++o) {
     if (!bit(node.needed_outputs, o)) continue;
     node.saved_tensors[node.inputs + o] = hold(outputs[o], node.name(), node.site);
-    node.origins[node.inputs + o] = outputs[o].id();
+    node.origins[node.inputs + o] = key_of(outputs[o]);
   }
   nodes_.push_back(&node);
   node.first_output = static_cast<Value>(producers_.size());
   producers_.resize(producers_.size() + node.outputs, index);
   for (std::size_t o = 0; o < n; ++o) {
     if (is_floating(outputs[o].dtype())) {
-      values_.insert(outputs[o].id(), node.first_output + static_cast<Value>(o));
+      values_.insert(key_of(outputs[o]), node.first_output + static_cast<Value>(o));
     }
   }
 }
@@ -116,7 +129,7 @@ bool find_all(const ValueTable& table, std::span<const Operand> operands, std::s
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const TensorBody* const body =
         operands[i].is_scalar() ? nullptr : operands[i].tensor().body_or_null();
-    values[i] = body == nullptr ? kNoValue : table.find(body->id());
+    values[i] = body == nullptr ? kNoValue : table.find(key_of(operands[i].tensor()));
     any |= values[i] != kNoValue;
   }
   return any;
@@ -177,22 +190,25 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
 
 void TapeState::read_variable(std::uint64_t variable, bool trainable, const Tensor& value) {
   if (next_ != nullptr) next_->read_variable(variable, trainable, value);
-  if (!sees_calls() || !is_floating(value.dtype())) return;
+  // A branch or a loop in the making reads the variable in the trace around it.
+  const auto symbol = graph::look_up(value);
+  const bool is_of_trace = symbol && symbol->graph.get() == trace_ && is_recording();
+  if ((!sees_calls() && !is_of_trace) || !is_floating(value.dtype())) return;
   if (trainable && watches_variables) watch_variable(variable);
   const Value known = variables_.find(variable);
-  if (known != kNoValue) values_.insert(value.id(), known);
+  if (known != kNoValue) values_.insert(key_of(value), known);
 }
 
 void TapeState::watch(const Tensor& tensor) {
-  if (find(tensor) == kNoValue) values_.insert(tensor.id(), add_value(kSource));
+  if (find(tensor) == kNoValue) values_.insert(key_of(tensor), add_value(kSource));
 }
 
 void TapeState::watch_variable(std::uint64_t variable) {
   if (variables_.find(variable) == kNoValue) variables_.insert(variable, add_value(kSource));
 }
 
-void TapeState::alias(std::uint64_t id, std::uint64_t same) {
-  const Value value = values_.find(id);
+void TapeState::alias(std::uint64_t key, std::uint64_t same) {
+  const Value value = values_.find(key);
   if (value != kNoValue) values_.insert(same, value);
 }
 
@@ -216,7 +232,7 @@ void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<co
   for (std::size_t i = 0; i < saved.size(); ++i) {
     const std::size_t place = node.inputs + node.outputs + i;
     node.saved_tensors[place] = hold(saved[i], node.name(), call_site);
-    node.origins[place] = saved[i].id();
+    node.origins[place] = key_of(saved[i]);
   }
   rules_.push_back(std::move(rule));
   commit(node, outputs);

@@ -26,6 +26,10 @@ namespace tenure::autograd {
 // a tape goes back, it is not recording, and those outside it see the rules' ops as calls like any
 // others. They know a saved tensor by the id of the tensor that it was saved from.
 
+/// What tells one value from another: a tensor's id, or of a symbol the value of its graph that it
+/// stands for. Never 0.
+std::uint64_t key_of(const Tensor& tensor);
+
 /// What a tape knows. Belongs to one thread.
 class TapeState final : public ops::Tape {
  public:
@@ -49,10 +53,10 @@ class TapeState final : public ops::Tape {
   /// Makes it a source. Watching again changes nothing.
   void watch(const Tensor& tensor);
   void watch_variable(std::uint64_t variable);
-  Value find(const Tensor& tensor) const { return values_.find(tensor.id()); }
+  Value find(const Tensor& tensor) const { return values_.find(key_of(tensor)); }
   Value find_variable(std::uint64_t variable) const { return variables_.find(variable); }
-  /// Knows `same` as what it knows `id` as, if it does.
-  void alias(std::uint64_t id, std::uint64_t same);
+  /// Knows `same` as what it knows `key` as, if it does.
+  void alias(std::uint64_t key, std::uint64_t same);
 
   /// A call that is no op, which has run. `saved` is what the rule wants to find in
   /// Backward::inputs behind the inputs themselves.

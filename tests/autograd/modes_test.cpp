@@ -173,6 +173,7 @@ TEST(GradientModes, ControlFlowInATraceHasNone) {
 }
 
 TEST(GradientModes, AgreeOnRandomPrograms) {
+  int compared = 0;
   for (int seed = 0; seed < 150; ++seed) {
     const test::RandomProgram program(static_cast<std::uint64_t>(seed));
     const auto gradients = [&](const std::vector<Tensor>& inputs) {
@@ -190,7 +191,13 @@ TEST(GradientModes, AgreeOnRandomPrograms) {
     };
     const std::vector<Tensor> expected = gradients(program.inputs());
     const auto f = function([&](const std::vector<Tensor>& x) { return gradients(x); });
-    const std::vector<Tensor> inside = f(program.inputs());
+    std::vector<Tensor> inside;
+    try {
+      inside = f(program.inputs());
+    } catch (const GradientError&) {
+      continue;  // control flow as a node has no gradient
+    }
+    ++compared;
 
     const auto whole = function([&](const std::vector<Tensor>& x) { return program(x); });
     std::vector<Tensor> floats;
@@ -211,6 +218,7 @@ TEST(GradientModes, AgreeOnRandomPrograms) {
       expect_near(through[i], expected[i], 1e-4, seed);
     }
   }
+  EXPECT_GE(compared, 50);
 }
 
 }  // namespace
