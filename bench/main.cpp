@@ -22,6 +22,7 @@ std::vector<Case> all_cases() {
   add_memory_cases(cases);
   add_graph_cases(cases);
   add_nn_cases(cases);
+  add_nn_more_cases(cases);
   add_gradient_cases(cases);
   add_profile_cases(cases);
   add_planner_offsets_cases(cases);
@@ -38,9 +39,10 @@ int run_all(int argc, char** argv) {
   bool list = false;
   CLI::App app("Measures Tenure beside libtorch, oneDNN and the machine's limits.", "tenure_bench");
   app.add_option("groups", groups,
-                 "groups to run: tiny, elementwise, matmul, reduce, memory, graph, gradient, nn, planner, profile")
-      ->check(CLI::IsMember(
-          {"tiny", "elementwise", "matmul", "reduce", "memory", "graph", "gradient", "nn", "planner", "profile"}));
+                 "groups to run: tiny, elementwise, matmul, reduce, memory, graph, gradient, nn, "
+                 "nn_more, planner, profile")
+      ->check(CLI::IsMember({"tiny", "elementwise", "matmul", "reduce", "memory", "graph",
+                             "gradient", "nn", "nn_more", "planner", "profile"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
   app.add_option("--rounds", options.rounds, "turns that each side takes")

@@ -53,6 +53,36 @@ Work conv_gradient(const Inputs& in, std::array<bool, 3> mask) {
   });
 }
 
+/// softmax(q k^T / sqrt(d)) v, as scaled_dot_product_attention of libtorch 1.13 has it: its flash
+/// kernels are for GPUs.
+struct Attended {
+  Tensor weights;
+  Tensor result;
+};
+Attended attend(const Inputs& in, bool causal) {
+  const double scale = 1 / std::sqrt(static_cast<double>(in[0].size(-1)));
+  Tensor scores = at::matmul(at::mul(in[0], scale), in[1].transpose(-2, -1));
+  if (causal) {
+    const auto n = in[0].size(-2);
+    const Tensor hidden = at::ones({n, n}, at::kBool).triu_(1);
+    scores.masked_fill_(hidden, -INFINITY);
+  }
+  Tensor weights = at::softmax(scores, -1);
+  Tensor result = at::matmul(weights, in[2]);
+  return {weights, result};
+}
+Tensor attention_gradients(const Inputs& in, const Tensor& p) {
+  const double scale = 1 / std::sqrt(static_cast<double>(in[0].size(-1)));
+  const Tensor dv = at::matmul(p.transpose(-2, -1), in[3]);
+  const Tensor dp = at::matmul(in[3], in[2].transpose(-2, -1));
+  const Tensor ds = at::_softmax_backward_data(dp, p, -1, at::kFloat).mul_(scale);
+  const Tensor dq = at::matmul(ds, in[1]);
+  const Tensor dk = at::matmul(ds.transpose(-2, -1), in[0]);
+  use(dq);
+  use(dk);
+  return dv;
+}
+
 Tensor chain_of_10(const Tensor& x) {
   Tensor y = at::add(x, x);
   for (int i = 1; i < 10; ++i) y = at::add(y, x);
@@ -139,6 +169,38 @@ const std::map<std::string, Maker>& makers() {
       {"softmax",
        [](const Inputs& in) {
          return in_inference_mode([x = in[0]] { use(at::softmax(x, -1)); });
+       }},
+      {"cross_entropy",
+       [](const Inputs& in) {
+         return in_inference_mode([x = in[0], t = at::zeros({in[0].size(0)}, at::kLong)] {
+           use(at::cross_entropy_loss(x, t));
+         });
+       }},
+      {"cross_entropy_gradient",
+       [](const Inputs& in) {
+         const Tensor t = at::zeros({in[0].size(0)}, at::kLong);
+         return in_inference_mode([p = at::log_softmax(in[0], -1), t, one = at::ones({}),
+                                   n = at::full({}, static_cast<double>(in[0].size(0)))] {
+           const Tensor d = at::nll_loss_backward(one, p, t, {}, at::Reduction::Mean, -100, n);
+           use(at::_log_softmax_backward_data(d, p, -1, at::kFloat));
+         });
+       }},
+      {"attention",
+       [](const Inputs& in) { return in_inference_mode([in] { use(attend(in, false).result); }); }},
+      {"attention/causal",
+       [](const Inputs& in) { return in_inference_mode([in] { use(attend(in, true).result); }); }},
+      {"attention_gradient",
+       [](const Inputs& in) {
+         return in_inference_mode(
+             [in, p = attend(in, false).weights] { use(attention_gradients(in, p)); });
+       }},
+      {"lstm",
+       [](const Inputs& in) {
+         const Tensor state = at::zeros({1, in[0].size(0), in[2].size(1)});
+         return in_inference_mode([in, state] {
+           use(at::lstm(in[0], {state, state}, {in[1], in[2], in[3], in[3]}, true, 1, 0.0, false,
+                        false, true));
+         });
        }},
       {"sort",
        [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::sort(x)); }); }},

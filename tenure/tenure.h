@@ -43,6 +43,7 @@
 #include "tenure/ops/optimizer_ops.h"
 #include "tenure/ops/pool_ops.h"
 #include "tenure/ops/random_ops.h"
+#include "tenure/ops/recurrent_ops.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/sort_ops.h"

@@ -12,9 +12,9 @@
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/tape.h"
 #include "tenure/ops/types.h"
 #include "tenure/tensor/pending.h"
-#include "tenure/ops/tape.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure {

@@ -8,8 +8,8 @@
 
 #include "tenure/base/units.h"
 #include "tenure/memory/groups.h"
-#include "tenure/memory/population.h"
 #include "tenure/memory/observer.h"
+#include "tenure/memory/population.h"
 
 namespace tenure {
 namespace {

@@ -21,6 +21,8 @@ const Family& derivative_family();
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
 std::vector<const OpRecord*> attention_ops();
+std::vector<const OpRecord*> lstm_ops();
+std::vector<const OpRecord*> gru_ops();
 
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();

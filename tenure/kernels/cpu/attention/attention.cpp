@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "tenure/kernels/cpu/attention/blocks.h"
-#include "tenure/kernels/cpu/attention/heads.h"
 #include "tenure/kernels/cpu/move/cast.h"
+#include "tenure/kernels/cpu/move/matrices.h"
 #include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/kernels/cpu/move/transpose.h"
 #include "tenure/kernels/parallel.h"
@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kScoreBytes = 256 * 1024;  // of the rows of scores that exist at a time
 constexpr std::int64_t kMaxRows = 48;
+constexpr std::int64_t kCausalRows = 24;  // fewer compute less of what nobody sees
 constexpr std::int64_t kMinRows = 12;
 
 /// The scores of one call, computed as T.
@@ -28,7 +29,8 @@ class Scores {
     padded_keys_ = (keys_ + lanes - 1) / lanes * lanes;
     const std::int64_t row_bytes =
         std::max<std::int64_t>(padded_keys_, 1) * static_cast<std::int64_t>(sizeof(T));
-    rows_ = std::clamp(kScoreBytes / row_bytes / kMinRows * kMinRows, kMinRows, kMaxRows);
+    rows_ = std::clamp(kScoreBytes / row_bytes / kMinRows * kMinRows, kMinRows,
+                       how.causal ? kCausalRows : kMaxRows);
     if (how.mask != nullptr) {
       Shape shape = q.shape;
       shape[shape.size() - 1] = keys_;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "tenure/kernels/cpu/loss/lanes-inl.h"
+#include "tenure/kernels/cpu/elementwise/lanes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {

@@ -1,10 +1,10 @@
 // Loops over contiguous elements with what is left of a vector at their end; compiled once per
 // Highway target.
-#if defined(TENURE_KERNELS_CPU_LOSS_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef TENURE_KERNELS_CPU_LOSS_LANES_INL_H_
-#undef TENURE_KERNELS_CPU_LOSS_LANES_INL_H_
+#if defined(TENURE_KERNELS_CPU_ELEMENTWISE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_ELEMENTWISE_LANES_INL_H_
+#undef TENURE_KERNELS_CPU_ELEMENTWISE_LANES_INL_H_
 #else
-#define TENURE_KERNELS_CPU_LOSS_LANES_INL_H_
+#define TENURE_KERNELS_CPU_ELEMENTWISE_LANES_INL_H_
 #endif
 
 #include <algorithm>

@@ -1,0 +1,152 @@
+#include "tenure/ops/nn/recurrent.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/recurrent_ops.h"
+#include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/symbol.h"
+
+namespace tenure::ops {
+
+void check_cell(const Kernel& k, int gates) {
+  const auto reject = [&](const std::string& problem) {
+    ShapeError::Shapes shapes;
+    for (const View& view : k.in) shapes.push_back(view.shape.to_vector());
+    throw ShapeError(k.op, problem, shapes);
+  };
+  for (const View& view : k.in) {
+    if (view.dtype == k.in[0].dtype) continue;
+    throw DTypeError(k.op, fmt::format("takes floats of one type, not {} and {}; use cast",
+                                       name_of(k.in[0].dtype), name_of(view.dtype)));
+  }
+  const Shape& state = k.in[2].shape;
+  if (state.size() != 2) reject(fmt::format("a state is [batch, units], not {}", to_string(state)));
+  const Shape all{state[0], gates * state[1]};
+  for (std::size_t i = 0; i < k.in.size(); ++i) {
+    const Shape& wanted = i < 2 ? all : state;
+    if (k.in[i].shape == wanted) continue;
+    reject(fmt::format("input {} has shape {}, not {}, for {} gates and a state of shape {}", i,
+                       to_string(wanted), to_string(k.in[i].shape), gates, to_string(state)));
+  }
+}
+
+std::vector<Sample> cell_samples(int gates, int states) {
+  std::vector<Sample> samples;
+  for (const Shape& state : {Shape{3, 5}, Shape{2, 40}, Shape{66, 64}, Shape{0, 4}, Shape{2, 0}}) {
+    const Shape all{state[0], gates * state[1]};
+    Sample sample{.inputs = {{.shape = all}, {.shape = all}}};
+    for (int i = 0; i < states; ++i) {
+      std::vector<double> values;  // given, so that no layout makes all results small by chance
+      for (std::int64_t j = 0; j < count(state); ++j) {
+        values.push_back(static_cast<double>((i + 1 + j) * 37 % 127 - 63) / 32);
+      }
+      sample.inputs.push_back({.shape = state, .values = values});
+    }
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+std::vector<Tensor> split_gates(const Tensor& all, int gates) {
+  std::vector<Tensor> parts;
+  const std::int64_t units = all.shape().back() / gates;
+  for (int i = 0; i < gates; ++i) parts.push_back(slice(all, 1, i * units, (i + 1) * units));
+  return parts;
+}
+
+Tensor given_or_zeros(const Backward& b, std::size_t o, std::size_t like_input) {
+  if (b.gradients[o].defined()) return b.gradients[o];
+  const Spec& spec = b.specs[like_input];
+  return zeros(spec.shape, spec.dtype, b.site);
+}
+
+namespace {
+
+/// A recurrent layer's products with the input, made for all steps at once.
+class Steps {
+ public:
+  Steps(const char* op, int gates, const Operand& x, const Operand& input_weights,
+        const Operand& hidden_weights, const Operand& bias)
+      : site_(x.site()) {
+    for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) {
+      if (operand->is_scalar()) throw ShapeError(op, "takes tensors, not numbers");
+    }
+    const Shape in = x.tensor().shape();
+    const Shape weights = hidden_weights.tensor().shape();
+    if (in.size() != 3 || in[1] == kUnknown || in[0] == kUnknown) {
+      throw ShapeError(
+          op,
+          fmt::format("sequences are [batch, time, inputs] with a known batch and time, "
+                      "not {}",
+                      to_string(in)),
+          {in.to_vector()});
+    }
+    if (weights.size() != 2 || weights[1] != gates * weights[0]) {
+      throw ShapeError(
+          op,
+          fmt::format("hidden weights are [units, {} units], not {}", gates, to_string(weights)),
+          {weights.to_vector()});
+    }
+    if (in[1] == 0) throw ShapeError(op, "a sequence has no steps", {in.to_vector()});
+    length_ = in[1];
+    state_ = {in[0], weights[0]};
+    dtype_ = x.tensor().dtype();
+    products_ = add({matmul(x, input_weights), site_}, bias);
+  }
+  std::int64_t length() const { return length_; }
+  Tensor product(std::int64_t step) const { return select({products_, site_}, 1, step); }
+  Tensor initial(const Tensor& given) const {
+    return given.defined() ? given : zeros(state_, dtype_, site_);
+  }
+
+ private:
+  Site site_;
+  std::int64_t length_ = 0;
+  Shape state_;
+  DType dtype_{};
+  Tensor products_;
+};
+
+}  // namespace
+}  // namespace tenure::ops
+
+namespace tenure {
+
+LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
+                const Operand& bias, const LstmState& initial) {
+  const Site site = x.site();
+  const ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
+  const Tensor weights = hidden_weights.tensor();
+  LstmState state{steps.initial(initial.h), steps.initial(initial.c)};
+  std::vector<Tensor> sequence;
+  for (std::int64_t t = 0; t < steps.length(); ++t) {
+    state = lstm_cell({steps.product(t), site},
+                      {matmul({std::as_const(state.h), site}, {weights, site}), site},
+                      {std::as_const(state.c), site});
+    sequence.push_back(state.h);
+  }
+  return {stack(OperandList(sequence, site), 1), state};
+}
+
+GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
+              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial) {
+  const Site site = x.site();
+  const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
+  const Tensor weights = hidden_weights.tensor();
+  Tensor state = steps.initial(initial);
+  std::vector<Tensor> sequence;
+  for (std::int64_t t = 0; t < steps.length(); ++t) {
+    Tensor product = matmul({std::as_const(state), site}, {weights, site});
+    state = gru_cell({steps.product(t), site}, {add({std::move(product), site}, hidden_bias), site},
+                     {std::as_const(state), site});
+    sequence.push_back(state);
+  }
+  return {stack(OperandList(sequence, site), 1), state};
+}
+
+}  // namespace tenure

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "tenure/ops/operand.h"
+
+// Recurrent layers over whole sequences, batch first. Weights stand on the right: x is [batch,
+// time, inputs], input weights [inputs, gates * units], hidden weights [units, gates * units],
+// biases [gates * units]. (PyTorch's are the transposes.)
+
+namespace tenure {
+
+/// One step of an LSTM: `x` and `h` are the products of input and hidden state with their weights,
+/// biases included, [batch, 4 units] in the order i, f, g, o, as PyTorch and Keras have it; c is
+/// [batch, units].
+///   i, f, o = sigmoid(x + h), g = tanh(x + h); new c = f c + i g; new h = o tanh(new c)
+struct LstmState {
+  Tensor h{};
+  Tensor c{};
+};
+LstmState lstm_cell(const Operand& x, const Operand& h, const Operand& c);
+
+struct LstmResult {
+  Tensor sequence{};  ///< h after every step: [batch, time, units]
+  LstmState last{};   ///< [batch, units] each
+};
+/// An LSTM over sequences. It begins with zeros where `initial` has no tensor.
+LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
+                const Operand& bias, const LstmState& initial = {});
+
+/// One step of a GRU: `x` and `h` are the products of input and hidden state with their weights,
+/// biases included, [batch, 3 units] in the order r, z, n of PyTorch (Keras: z, r, n, and as with
+/// its reset_after); `state` is [batch, units].
+///   r, z = sigmoid(x + h), n = tanh(x + r h); new state = (1 - z) n + z state
+Tensor gru_cell(const Operand& x, const Operand& h, const Operand& state);
+
+struct GruResult {
+  Tensor sequence{};  ///< the state after every step: [batch, time, units]
+  Tensor last{};      ///< [batch, units]
+};
+/// A GRU over sequences. It begins with zeros if `initial` is empty.
+GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
+              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial = {});
+
+}  // namespace tenure
