@@ -10,6 +10,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
 #include "tenure/ops/gradient.h"
+#include "tenure/ops/nn/types.h"
 #include "tenure/ops/reference.h"
 
 namespace tenure::ops {
@@ -38,13 +39,9 @@ std::int64_t seen(bool causal, std::int64_t query, std::int64_t queries, std::in
 }  // namespace
 
 void check_attention(const Kernel& k, const View* mask) {
+  require_same_type(k, 3);
   for (int i = 0; i < 3; ++i) {
-    const View& one = k.in[static_cast<std::size_t>(i)];
-    if (one.dtype != k.in[0].dtype) {
-      throw DTypeError(k.op, fmt::format("takes floats of one type, not {} and {}; use cast",
-                                         name_of(k.in[0].dtype), name_of(one.dtype)));
-    }
-    if (one.shape.size() < 2) reject(k, "each has two axes or more");
+    if (k.in[static_cast<std::size_t>(i)].shape.size() < 2) reject(k, "each has two axes or more");
   }
   const Shape& q = k.in[0].shape;
   const Shape& keys = k.in[1].shape;

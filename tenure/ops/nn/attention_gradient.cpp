@@ -19,10 +19,8 @@ namespace {
 Tensor seen_keys(const Backward& b, const Tensor& mask) {
   Tensor seen;
   if (b.attributes.flag(0)) {
-    const Shape& q = b.specs[0].shape;
-    const Shape& k = b.specs[1].shape;
-    known_count(b, q);
-    known_count(b, k);
+    const Shape& q = known_shape(b, 0, "attention");
+    const Shape& k = known_shape(b, 1, "attention");
     const std::int64_t queries = q[q.size() - 2];
     const std::int64_t keys = k[k.size() - 2];
     const Tensor last = arange(keys - queries, keys, 1, DType::int64);
@@ -149,8 +147,7 @@ struct AttentionGradient {
     const bool has_mask = b.inputs.size() == 5;
     const Whole x(b, has_mask ? b.inputs[4] : Tensor(), b.inputs[3]);
     const auto given = [&](std::size_t i) {
-      const Spec& spec = b.specs[i];
-      return b.gradients[i].defined() ? b.gradients[i] : zeros(spec.shape, spec.dtype, b.site);
+      return b.gradients[i].defined() ? b.gradients[i] : zeros_of_input(b, i);
     };
     const Tensor da = given(0);
     const Tensor db = given(1);

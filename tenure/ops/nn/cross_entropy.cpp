@@ -8,6 +8,7 @@
 #include "tenure/ops/define.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/gradient.h"
 #include "tenure/ops/nn/loss.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
@@ -228,14 +229,13 @@ const OpRecord& gradient_record() { return record<CrossEntropyGradient>(); }
 
 /// What the gradient of the loss of each row is, from that of the result: [rows..., 1].
 Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy) {
-  const Shape& logits = b.specs[0].shape;
   const bool reduces = reduction_of(b.attributes) != Reduction::none;
   const Tensor each = reduces ? dy : expand_dims({dy, b.site}, -1);
   const bool averages = reduction_of(b.attributes) == Reduction::mean;
   if (is_floating(b.specs[1].dtype)) {
     if (!averages) return each;
     return mul({each, b.site},
-               {scale_of(Reduction::mean, known_count(b, rows_of(logits))), b.site});
+               {scale_of(Reduction::mean, row_count(known_shape(b, 0, "cross_entropy"))), b.site});
   }
   const Tensor counts = cast(
       expand_dims(not_equal({targets, b.site}, {b.attributes.integer(1), b.site}), -1), dy.dtype());

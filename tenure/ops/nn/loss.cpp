@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tenure/tensor/symbol.h"
-
 namespace tenure::ops {
 
 void require_type_of_first(const Kernel& k, std::size_t i) {
@@ -19,16 +17,6 @@ void require_shape(const Kernel& k, std::size_t i, const char* what, const Shape
                    fmt::format("{} have shape {}, not {}, for predictions of shape {}", what,
                                to_string(shape), to_string(given), to_string(k.in[0].shape)),
                    {k.in[0].shape.to_vector(), given.to_vector()});
-}
-
-std::int64_t known_count(const Backward& b, const Shape& shape) {
-  if (std::find(shape.begin(), shape.end(), kUnknown) != shape.end()) {
-    throw GraphError(fmt::format("the gradient of the gradient of a mean needs to know all "
-                                 "dimensions of {}",
-                                 to_string(shape)),
-                     b.site);
-  }
-  return count(shape);
 }
 
 }  // namespace tenure::ops

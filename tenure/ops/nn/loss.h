@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tenure/ops/gradient.h"
 #include "tenure/ops/loss_ops.h"
 #include "tenure/ops/record.h"
 
@@ -26,9 +25,5 @@ inline double scale_of(Reduction reduction, std::int64_t n) {
 void require_type_of_first(const Kernel& k, std::size_t i);
 /// Throws ShapeError unless input i has this shape.
 void require_shape(const Kernel& k, std::size_t i, const char* what, const Shape& shape);
-
-/// The number of elements of a shape that a gradient of a gradient divides by. Throws GraphError
-/// if it is not known yet.
-std::int64_t known_count(const Backward& b, const Shape& shape);
 
 }  // namespace tenure::ops

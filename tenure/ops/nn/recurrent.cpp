@@ -7,6 +7,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/nn/types.h"
 #include "tenure/ops/recurrent_ops.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/symbol.h"
@@ -19,11 +20,7 @@ void check_cell(const Kernel& k, int gates) {
     for (const View& view : k.in) shapes.push_back(view.shape.to_vector());
     throw ShapeError(k.op, problem, shapes);
   };
-  for (const View& view : k.in) {
-    if (view.dtype == k.in[0].dtype) continue;
-    throw DTypeError(k.op, fmt::format("takes floats of one type, not {} and {}; use cast",
-                                       name_of(k.in[0].dtype), name_of(view.dtype)));
-  }
+  require_same_type(k);
   const Shape& state = k.in[2].shape;
   if (state.size() != 2) reject(fmt::format("a state is [batch, units], not {}", to_string(state)));
   const Shape all{state[0], gates * state[1]};
@@ -60,9 +57,7 @@ std::vector<Tensor> split_gates(const Tensor& all, int gates) {
 }
 
 Tensor given_or_zeros(const Backward& b, std::size_t o, std::size_t like_input) {
-  if (b.gradients[o].defined()) return b.gradients[o];
-  const Spec& spec = b.specs[like_input];
-  return zeros(spec.shape, spec.dtype, b.site);
+  return b.gradients[o].defined() ? b.gradients[o] : zeros_of_input(b, like_input);
 }
 
 namespace {
