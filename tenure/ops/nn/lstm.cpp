@@ -30,6 +30,12 @@ struct LstmUnit {
 
 const OpRecord& lstm_gradient_record();
 
+/// x and h have the same gradient: the second is a view of the first, a tensor of its own.
+void give_to_both(Backward& b, const Tensor& gradient) {
+  if (b.wants(0)) b.results[0] = gradient;
+  if (b.wants(1)) b.results[1] = reshape({gradient, b.site}, gradient.shape());
+}
+
 struct LstmCell : CellOp {
   static constexpr auto name = "lstm_cell";
   static constexpr auto signature = "lstm_cell(x, h, c)";
@@ -62,8 +68,7 @@ struct LstmCell : CellOp {
                                           {given_or_zeros(b, 0, 2), b.site},
                                           {given_or_zeros(b, 1, 2), b.site}},
                      b.attributes, b.site);
-    if (b.wants(0)) b.results[0] = results[0];
-    if (b.wants(1)) b.results[1] = results[0];
+    give_to_both(b, results[0]);
     if (b.wants(2)) b.results[2] = std::move(results[1]);
   }
   static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 7}}},
@@ -135,8 +140,7 @@ struct LstmCellGradient : CellOp {
                   s * (a[0] * g1 * i1 - a[2] * i * g * g1 * 2.0) + through_c * i * g1,
                   a[3] * dh * t * (o1 * (1.0 - o * 2.0)) + dh * t1 * through_s * o1},
                  1);
-      if (b.wants(0)) b.results[0] = of_gates;
-      if (b.wants(1)) b.results[1] = of_gates;
+      give_to_both(b, of_gates);
     }
     if (b.wants(2)) b.results[2] = s * a[1] * f1 + through_c * f;
     if (b.wants(3)) b.results[3] = a[3] * t * o1 + o * t1 * through_s;

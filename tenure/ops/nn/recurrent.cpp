@@ -91,7 +91,9 @@ class Steps {
     length_ = in[1];
     state_ = {in[0], weights[0]};
     dtype_ = x.tensor().dtype();
-    products_ = add({matmul(x, input_weights), site_}, bias);
+    // Moved operands are used up when all steps have succeeded.
+    products_ = add({matmul({x.tensor(), site_}, {input_weights.tensor(), site_}), site_},
+                    {bias.tensor(), site_});
   }
   std::int64_t length() const { return length_; }
   Tensor product(std::int64_t step) const { return select({products_, site_}, 1, step); }
@@ -125,7 +127,9 @@ LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& h
                       {std::as_const(state.c), site});
     sequence.push_back(state.h);
   }
-  return {stack(OperandList(sequence, site), 1), state};
+  LstmResult result{stack(OperandList(sequence, site), 1), state};
+  for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) operand->consume();
+  return result;
 }
 
 GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
@@ -133,15 +137,22 @@ GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hid
   const Site site = x.site();
   const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
   const Tensor weights = hidden_weights.tensor();
+  if (hidden_bias.is_scalar()) throw ShapeError("gru", "takes tensors, not numbers");
+  const Tensor recurrent_bias = hidden_bias.tensor();
   Tensor state = steps.initial(initial);
   std::vector<Tensor> sequence;
   for (std::int64_t t = 0; t < steps.length(); ++t) {
     Tensor product = matmul({std::as_const(state), site}, {weights, site});
-    state = gru_cell({steps.product(t), site}, {add({std::move(product), site}, hidden_bias), site},
+    state = gru_cell({steps.product(t), site},
+                     {add({std::move(product), site}, {recurrent_bias, site}), site},
                      {std::as_const(state), site});
     sequence.push_back(state);
   }
-  return {stack(OperandList(sequence, site), 1), state};
+  GruResult result{stack(OperandList(sequence, site), 1), state};
+  for (const Operand* operand : {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias}) {
+    operand->consume();
+  }
+  return result;
 }
 
 }  // namespace tenure
