@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "tenure/autograd/state.h"
+#include "tenure/graph/body.h"
 #include "tenure/graph/builder.h"
 #include "tenure/graph/compile.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
-#include "tenure/ops/dispatch.h"
 
 namespace tenure::autograd {
 namespace {
@@ -76,39 +76,6 @@ Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Val
   return cut;
 }
 
-/// Calls a program's ops on other tensors, which stand for its inputs.
-std::vector<Tensor> replay(const Program& program, std::span<const graph::Value> inputs,
-                           std::span<const graph::Value> results,
-                           const std::vector<Tensor>& tensors) {
-  std::vector<std::vector<Tensor>> values(program.nodes.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values[static_cast<std::size_t>(inputs[i].node)] = {tensors[i]};
-  }
-  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
-    const GraphNode& node = program.nodes[n];
-    if (node.kind == GraphNode::Kind::constant) values[n] = {node.data};
-    if (node.kind != GraphNode::Kind::call) continue;
-    std::vector<Operand> operands;
-    for (const Argument& argument : node.arguments) {
-      if (argument.number) {
-        operands.push_back(ops::number_operand(*argument.number, node.site));
-        continue;
-      }
-      const graph::Value value = argument.value;
-      operands.emplace_back(
-          values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)],
-          node.site);
-    }
-    values[n] = ops::run_many_now(*node.op, operands, node.attribute_list(), node.site);
-  }
-  std::vector<Tensor> found;
-  for (const graph::Value value : results) {
-    found.push_back(
-        values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)]);
-  }
-  return found;
-}
-
 }  // namespace
 
 std::vector<Tensor> JointTrace::go_back(std::vector<Tensor> arguments) const {
@@ -119,7 +86,8 @@ std::vector<Tensor> JointTrace::go_back(std::vector<Tensor> arguments) const {
       ->call(call,
              [this](const std::vector<Tensor>& symbols) {
                return FunctionCore::Result{
-                   .tensors = replay(back, back_arguments, back_results, symbols), .frame = {}};
+                   .tensors = graph::replay(back, back_arguments, back_results, symbols),
+                   .frame = {}};
              })
       .tensors;
 }

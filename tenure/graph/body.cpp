@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "tenure/graph/compile.h"
+#include "tenure/ops/dispatch.h"
+#include "tenure/ops/gradient.h"
 #include "tenure/ops/recorder.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::graph {
 namespace {
@@ -31,6 +34,31 @@ std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) 
   return specs;
 }
 
+std::vector<Tensor> replay(const Program& program, std::span<const Value> inputs,
+                           std::span<const Value> results, const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<Tensor>> values(program.nodes.size());
+  const auto at = [&](Value value) -> const Tensor& {
+    return values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[static_cast<std::size_t>(inputs[i].node)] = {tensors[i]};
+  }
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const Node& node = program.nodes[n];
+    if (node.kind == Node::Kind::constant) values[n] = {node.data};
+    if (node.kind != Node::Kind::call) continue;
+    std::vector<Operand> operands;
+    for (const Argument& argument : node.arguments) {
+      operands.push_back(argument.number ? ops::number_operand(*argument.number, node.site)
+                                         : Operand(at(argument.value), node.site));
+    }
+    values[n] = ops::run_many_now(*node.op, operands, node.attribute_list(), node.site);
+  }
+  std::vector<Tensor> found;
+  for (const Value value : results) found.push_back(at(value));
+  return found;
+}
+
 TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
                       std::span<const ops::Spec> operands, const BodyFunction& f, Site site) {
   const auto state = std::make_shared<GraphState>(GraphState::Kind::body, name, site, outer);
@@ -44,6 +72,7 @@ TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::strin
   }
   {
     const ops::TraceScope scope(state.get());
+    const ops::Untaped untaped;  // a tape takes note of the call that the body is of
     for (const Tensor& result : f(symbols)) {
       traced.body.results.push_back(state->value_of(result, name.c_str(), site));
     }

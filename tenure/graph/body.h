@@ -24,6 +24,11 @@ struct Body {
   std::vector<ops::Spec> infer(std::span<const ops::Spec> given, Site site) const;
 };
 
+/// Calls a program's ops on other tensors, which stand for its inputs. Gives those that stand for
+/// the results.
+std::vector<Tensor> replay(const Program& program, std::span<const Value> inputs,
+                           std::span<const Value> results, const std::vector<Tensor>& tensors);
+
 /// A body in the making, and what it reads of the program around it.
 struct TracedBody {
   Body body;

@@ -8,6 +8,7 @@
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/gradient.h"
 
 namespace tenure::graph {
 namespace {
@@ -133,7 +134,13 @@ class Ping {
   std::vector<std::byte*> last_;
 };
 
+/// The way back computes everything again, from the same operands.
+template <auto rule>
+constexpr ops::GradientRule kGradient{.needs = {{{~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}}},
+                                      .run = rule};
+
 struct Cond {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_cond>;
   static Specs infer(const Kernel& k) {
     const Call call(k, 1);
     require_predicate("cond", spec_of(k.in[0]));
@@ -160,6 +167,7 @@ struct Cond {
 };
 
 struct While {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_while>;
   static Specs infer(const Kernel& k) {
     const Call call(k, 0);
     const std::vector<Spec> flags = call.infer(0);
@@ -204,6 +212,7 @@ struct While {
 };
 
 struct Scan {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_scan>;
   static std::size_t carried(const Kernel& k) {
     return static_cast<std::size_t>(k.attributes.integer(1));
   }
@@ -281,6 +290,7 @@ OpRecord record_of(const char* name, const char* signature, const char* doc) {
   record.run = Op::run;
   record.may_fail = true;  // its body may, and a loop may not end
   record.folds = false;    // its body may draw random numbers
+  record.gradient = &Op::gradient;
   return record;
 }
 

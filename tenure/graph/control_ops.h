@@ -6,6 +6,10 @@
 // what the bodies read of the program around them. A body's arena is part of the op's workspace, so
 // that the plan of a program with loops and branches is exact.
 
+namespace tenure::ops {
+struct Backward;
+}
+
 namespace tenure::graph {
 
 /// Attributes: bodies {then, else}. Operands: the predicate, then those of the branches.
@@ -17,6 +21,11 @@ const ops::OpRecord& while_record();
 /// Operands: the carry, then what is scanned along its first axis. Results: the carry at the end,
 /// then what the body gave besides, stacked.
 const ops::OpRecord& scan_record();
+
+/// Their gradient rules. Implemented by tenure/autograd.
+void gradient_of_cond(ops::Backward& b);
+void gradient_of_while(ops::Backward& b);
+void gradient_of_scan(ops::Backward& b);
 
 /// Throws DTypeError or ShapeError in the name of `op` unless each of `got` is as in `wanted`:
 /// "result 1 is float64 in the else branch, float32 in the then branch".
