@@ -22,6 +22,7 @@ ARROWS = {
     "eager": ["ops"],
     "graph": ["ops", "planner"],
     "autograd": ["ops", "eager", "graph"],
+    "check": ["autograd"],
     "nn": ["autograd"],
     "data": ["io"],
     "io": ["ops"],

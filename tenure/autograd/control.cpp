@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "tenure/autograd/tape.h"
@@ -28,7 +29,7 @@ const Bodies& bodies_of(const Backward& b) {
 
 /// The gradient that arrives at output o; of those without one, zeros.
 Tensor seed(const Backward& b, std::size_t o) {
-  return b.gradients[o].defined() ? b.gradients[o] : zeros_like(Operand(b.outputs[o], b.site));
+  return b.gradients[o].defined() ? b.gradients[o] : zeros_like(b.outputs[o], std::nullopt, b.site);
 }
 
 /// The gradient of the weighted outputs by some tensors that a tape watched.
@@ -153,7 +154,7 @@ void gradient_of_scan(Backward& b) {
   for (std::size_t i = carried + scanned; i < b.inputs.size(); ++i) {
     if (!b.wants(i)) continue;
     wanted_captures.push_back(i);
-    start.push_back(zeros_like(Operand(b.inputs[i], b.site)));
+    start.push_back(zeros_like(b.inputs[i], std::nullopt, b.site));
   }
   sources.insert(sources.end(), wanted_captures.begin(), wanted_captures.end());
   sources.insert(sources.end(), wanted_xs.begin(), wanted_xs.end());

@@ -75,28 +75,34 @@ bool GraphState::is_within(const GraphState& other) const {
   return false;
 }
 
-Value GraphState::capture(Value outside, Site site) {
+Value GraphState::capture(Capture found, Site site) {
   const ops::Spec spec =
-      outer_->read([&](const Program& program) { return program.spec(outside); });
+      outer_->read([&](const Program& program) { return program.spec(found.outside); });
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, inside] : captures_) {
-    if (known == outside) return inside;
+  for (const Capture& known : captures_) {
+    if (known.outside == found.outside) return known.inside;
   }
-  captures_.emplace_back(outside,
-                         builder_.input(fmt::format("capture {}", captures_.size()), spec, site));
-  return captures_.back().second;
+  found.inside = builder_.input(fmt::format("capture {}", captures_.size()), spec, site);
+  captures_.push_back(std::move(found));
+  return captures_.back().inside;
 }
 
 std::vector<Value> GraphState::captured_inputs() const {
   std::vector<Value> values;
-  for (const auto& [outside, inside] : captures_) values.push_back(inside);
+  for (const Capture& capture : captures_) values.push_back(capture.inside);
   return values;
 }
 
 std::vector<Tensor> GraphState::captures() const {
-  std::vector<Tensor> symbols;
-  for (const auto& [outside, inside] : captures_) symbols.push_back(outer_->symbol(outside, site_));
-  return symbols;
+  std::vector<Tensor> tensors;
+  for (const Capture& capture : captures_) {
+    const auto symbol = look_up(capture.tensor);
+    const bool is_foreign = symbol && symbol->graph != outer_;
+    tensors.push_back(capture.variable != nullptr ? outer_->read_variable(capture.variable, site_)
+                      : is_foreign                ? outer_->symbol(capture.outside, site_)
+                                                  : capture.tensor);
+  }
+  return tensors;
 }
 
 GraphState::~GraphState() {
@@ -149,7 +155,7 @@ Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shap
 Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable, Site site) {
   if (outer_ != nullptr) {
     const Value outside = outer_->value_of(outer_->read_variable(variable, site), "variable", site);
-    return symbol(capture(outside, site), site);
+    return symbol(capture({.outside = outside, .variable = variable}, site), site);
   }
   const std::lock_guard lock(mutex_);
   const auto assigned = assigned_.find(variable.get());
@@ -197,13 +203,15 @@ Value GraphState::value_of(const Tensor& tensor, const char* user, Site site) {
   if (const auto symbol = look_up(tensor)) {
     if (symbol->graph.get() == this) return symbol->value;
     if (outer_ != nullptr && symbol->graph != nullptr && is_within(*symbol->graph)) {
-      return capture(outer_->value_of(tensor, user, site), site);
+      return capture({.outside = outer_->value_of(tensor, user, site), .tensor = tensor}, site);
     }
     throw SymbolError(user, tensor.body_or_null()->symbol()->describe(),
                       fmt::format("is no symbol of {}", title()), tensor.created(), site);
   }
   static_cast<void>(tensor.body(user, site));
-  if (outer_ != nullptr) return capture(outer_->value_of(tensor, user, site), site);
+  if (outer_ != nullptr) {
+    return capture({.outside = outer_->value_of(tensor, user, site), .tensor = tensor}, site);
+  }
   const std::lock_guard lock(mutex_);
   return builder_.constant(tensor, site);
 }

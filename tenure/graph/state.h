@@ -43,7 +43,8 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// A symbol for the assigned value. Throws ShapeError or DTypeError.
   Tensor assign_variable(const std::shared_ptr<VariableState>& variable, const Tensor& value,
                          Site site);
-  /// Values of the program around a body that the body reads, as symbols; its last inputs.
+  /// Values of the program around a body that the body reads; its last inputs. They are the tensors
+  /// that it met, so that a tape knows them.
   std::vector<Tensor> captures() const;
   std::vector<Value> captured_inputs() const;
   /// Whether `other` is this one or is around it.
@@ -76,8 +77,15 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   Program take();
 
  private:
+  /// What a body reads of the program around it.
+  struct Capture {
+    Value outside{};
+    Value inside{};
+    Tensor tensor{};                            ///< by which it got there
+    std::shared_ptr<VariableState> variable{};  ///< or what was read
+  };
   /// The input that stands for a value of the program around it.
-  Value capture(Value outside, Site site);
+  Value capture(Capture found, Site site);
   /// Throws GraphError if it is final; else a graph's node is counted.
   void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
@@ -88,7 +96,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   std::shared_ptr<GraphState> outer_;  // of a body
   mutable std::mutex mutex_;
   Builder builder_;
-  std::vector<std::pair<Value, Value>> captures_;  // outside and inside
+  std::vector<Capture> captures_;
   std::map<std::string, Value> inputs_;
   std::map<const VariableState*, Value> assigned_;  // of a trace
   std::optional<Site> finalized_;

@@ -33,7 +33,7 @@ void require(bool holds, const ops::OpRecord& op, const char* problem) {
   if (!holds) throw ValueError(fmt::format("define_op: {} {}", op.name, problem));
 }
 
-void check(const ops::OpRecord& op) {
+void require_complete(const ops::OpRecord& op) {
   if (op.name == nullptr || *op.name == '\0') throw ValueError("define_op: the op has no name");
   const bool computes = op.infer != nullptr && op.run != nullptr;
   require(computes || op.view != nullptr || op.expand != nullptr || op.elementwise != nullptr, op,
@@ -57,7 +57,7 @@ std::vector<Tensor> CustomOp::call(std::span<const Operand> operands,
 }
 
 CustomOp define_op(const ops::OpRecord& record, Site site) {
-  check(record);
+  require_complete(record);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (ops::find_op(record.name) != nullptr) {

@@ -1,17 +1,18 @@
-#include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "tenure/check/check.h"
+#include "tenure/check/checks.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/define.h"
-#include "tests/harness/checks.h"
+#include "tests/harness/passes.h"
 #include "tests/support/update_op.h"
 
 // The harness itself: a good op passes, and each way of breaking a promise is noticed.
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::Attributes;
@@ -99,22 +100,12 @@ struct WrongShape : Twice {
   static Specs infer(const Kernel& k) { return {{k.in[0].dtype, {count(k.in[0].shape)}}}; }
 };
 
-bool passes(void (*check)(const OpRecord&), const OpRecord& op) {
-  testing::TestPartResultArray failures;
-  {
-    const testing::ScopedFakeTestPartResultReporter reporter(
-        testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
-    check(op);
-  }
-  return failures.size() == 0;
-}
-
 TEST(Harness, OutputsInInputsOfTheirNumber) {
-  check_record(test::momentum_record());
-  check_numerics(test::momentum_record());
-  check_layouts(test::momentum_record());
-  check_memory(test::momentum_record());
-  check_faults(test::momentum_record());
+  expect(check_record, test::momentum_record());
+  expect(check_numerics, test::momentum_record());
+  expect(check_layouts, test::momentum_record());
+  expect(check_memory, test::momentum_record());
+  expect(check_faults, test::momentum_record());
 }
 
 TEST(Harness, PassesAGoodOp) {
@@ -129,6 +120,23 @@ TEST(Harness, NoticesWrongResults) {
   EXPECT_FALSE(passes(check_numerics, ops::record<WrongShape>()));
   EXPECT_FALSE(passes(check_layouts, ops::record<WantsContiguous>()));
   EXPECT_TRUE(passes(check_numerics, ops::record<WantsContiguous>()));
+}
+
+TEST(Harness, ReportsOnAUsersOp) {
+  OpRecord good = ops::record<Twice>();
+  good.name = "users_twice";
+  const OpReport passed = check_op(define_op(good));
+  EXPECT_TRUE(passed.ok()) << to_string(passed);
+  OpRecord greedy = ops::record<AllocatesSecretly>();
+  greedy.name = "users_greedy";
+  const OpReport failed = check_op(define_op(greedy));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_NE(failed.failures.front().find("users_greedy, memory effect"), std::string::npos)
+      << to_string(failed);
+  EXPECT_THROW(define_op(good), ValueError);
+  EXPECT_THROW(define_op(OpRecord{}), ValueError);
+  good.name = "tanh";
+  EXPECT_THROW(define_op(good), ValueError);
 }
 
 TEST(Harness, NoticesWrongMemoryEffects) {
@@ -152,4 +160,4 @@ TEST(Harness, NoticesTypesThatAreTakenButNotComputed) {
 }
 
 }  // namespace
-}  // namespace tenure::harness
+}  // namespace tenure::check

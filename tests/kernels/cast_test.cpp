@@ -5,18 +5,18 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/harness/numbers.h"
+#include "tenure/check/numbers.h"
 #include "tests/support/instruction_set.h"
 
 namespace tenure::kernels {
 namespace {
 
-using harness::largest;
-using harness::nearest;
-using harness::smallest;
-using harness::smallest_normal;
-using harness::to_text;
-using harness::wrapped;
+using check::largest;
+using check::nearest;
+using check::smallest;
+using check::smallest_normal;
+using check::to_text;
+using check::wrapped;
 
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 
@@ -50,7 +50,7 @@ std::vector<long double> interesting(DType from) {
   for (const long double half : {0.5L, 1.5L, 2.5L, 0.999999L}) values.push_back(half);
   for (const DType type : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
     values.insert(values.end(), {largest(type), smallest(type), smallest_normal(type),
-                                 harness::overflow_from(type)});
+                                 check::overflow_from(type)});
   }
   values.push_back(kInfinity);
   const std::size_t n = values.size();
@@ -68,7 +68,7 @@ TEST_P(Cast, ConvertsEveryElementAsPromised) {
   const std::vector<long double> values = interesting(from);
   std::vector<std::byte> in(values.size() * size_of(from));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    harness::write(from, in.data(), static_cast<std::int64_t>(i), values[i]);
+    check::write(from, in.data(), static_cast<std::int64_t>(i), values[i]);
   }
   // Lengths that are no multiple of a vector, and a byte behind that must stay.
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{13}, values.size()}) {
@@ -80,7 +80,7 @@ TEST_P(Cast, ConvertsEveryElementAsPromised) {
         return static_cast<long double>(reinterpret_cast<const T*>(out.data())[i]);
       });
       const long double want = expected(from, to, values[i]);
-      ASSERT_TRUE(harness::same(got, want))
+      ASSERT_TRUE(check::same(got, want))
           << to_text(values[i]) << " became " << to_text(got) << ", not " << to_text(want);
     }
   }

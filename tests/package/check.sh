@@ -34,6 +34,13 @@ cmake -G Ninja -S "$here/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$pre
 cmake --build "$scratch/build" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 expect_output "find_package(tenure)" "$scratch/build/outside"
 
+root=$(cd "$here/../.." && pwd)
+cmake -G Ninja -S "$root/examples/custom_op" -B "$scratch/custom" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" >"$scratch/configure.log"
+cmake --build "$scratch/custom" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+"$scratch/custom/custom_op" | diff "$root/examples/expected/custom_op.txt" -
+echo "an op from outside: ok"
+
 pc=$(find "$prefix" -name tenure.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$libdir

@@ -7,7 +7,7 @@
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 
 /// The elements of an input, each exactly representable in its type.
 struct Input {
@@ -59,4 +59,4 @@ Input suited(const Input& input, Layout layout);
 Tensor make(const Input& input, Layout layout = Layout::contiguous);
 std::vector<Tensor> make_all(const Case& c, Layout layout = Layout::contiguous);
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

@@ -1,14 +1,13 @@
-#include <gtest/gtest.h>
-
 #include <string>
 
+#include "tenure/check/checks.h"
+#include "tenure/check/compare.h"
+#include "tenure/check/expect-inl.h"
+#include "tenure/check/numbers.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/region.h"
-#include "tests/harness/checks.h"
-#include "tests/harness/compare.h"
-#include "tests/harness/numbers.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
@@ -57,7 +56,7 @@ void check_every_fault(const Case& c, bool moved) {
   SCOPED_TRACE(moved ? "moved inputs" : "read inputs");
   const MemoryRegion around;
   for (int n = 1; n < 1000; ++n) {
-    SCOPED_TRACE(testing::Message() << "allocation " << n << " fails");
+    SCOPED_TRACE(Message() << "allocation " << n << " fails");
     std::vector<Tensor> inputs = make_all(c);
     std::vector<std::vector<std::byte>> before;
     std::vector<Operand> operands;
@@ -116,4 +115,4 @@ void check_faults(const OpRecord& op) {
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

@@ -1,11 +1,12 @@
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
 
 #include "tenure/autograd/tape.h"
+#include "tenure/check/cases.h"
+#include "tenure/check/checks.h"
+#include "tenure/check/expect-inl.h"
 #include "tenure/graph/function.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -13,10 +14,8 @@
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
-#include "tests/harness/cases.h"
-#include "tests/harness/checks.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
@@ -237,4 +236,4 @@ void check_gradient_modes(const OpRecord& op) {
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

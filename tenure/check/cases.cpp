@@ -1,15 +1,15 @@
-#include "tests/harness/cases.h"
+#include "tenure/check/cases.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <random>
 
+#include "tenure/check/numbers.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/reference.h"
-#include "tests/harness/numbers.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
@@ -198,4 +198,4 @@ std::vector<Tensor> make_all(const Case& c, Layout layout) {
   return tensors;
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

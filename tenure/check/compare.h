@@ -1,12 +1,11 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <vector>
 
-#include "tests/harness/cases.h"
+#include "tenure/check/cases.h"
+#include "tenure/check/findings.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 
 /// What an output is held to.
 struct Bound {
@@ -21,13 +20,11 @@ Bound bound_of(const ops::OpRecord& op, DType result);
 
 /// Whether `got` has the reference's shape and every element is within the bound; if not, the first
 /// that is outside, and how far.
-testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expected,
-                                const Bound& bound);
+Verdict agrees(const Tensor& got, const ops::Reference& expected, const Bound& bound);
 /// Whether two results are equal to the bit. NaN equals NaN.
-testing::AssertionResult equals(const std::vector<Tensor>& got,
-                                const std::vector<Tensor>& expected);
+Verdict equals(const std::vector<Tensor>& got, const std::vector<Tensor>& expected);
 
 /// Expects each output to agree with what the record's reference says.
 void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs = false);
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

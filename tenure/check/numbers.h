@@ -8,7 +8,7 @@
 
 // Element types seen as sets of numbers. A long double holds every element of every type exactly.
 
-namespace tenure::harness {
+namespace tenure::check {
 
 /// The element nearest to `value`; past an end of an integer type, that end.
 long double nearest(DType dtype, long double value);
@@ -37,4 +37,4 @@ std::vector<std::byte> bytes_of(const Tensor& tensor);
 
 std::string to_text(long double value);
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

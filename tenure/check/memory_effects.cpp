@@ -1,15 +1,14 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
 
+#include "tenure/check/checks.h"
+#include "tenure/check/compare.h"
+#include "tenure/check/expect-inl.h"
+#include "tenure/check/numbers.h"
 #include "tenure/memory/region.h"
 #include "tenure/tensor/introspect.h"
-#include "tests/harness/checks.h"
-#include "tests/harness/compare.h"
-#include "tests/harness/numbers.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::MemoryEffect;
@@ -155,7 +154,7 @@ bool fits(const Input& input, const Tensor& output) {
 
 /// Moves input i in, alone, and says whether the op must then compute in its memory.
 void check_moved(const Case& c, std::size_t i, const std::vector<Tensor>& expected) {
-  SCOPED_TRACE(testing::Message() << "moved input " << i);
+  SCOPED_TRACE(Message() << "moved input " << i);
   std::vector<Tensor> inputs = make_all(c);
   const void* const data = data_of(inputs[i]);
   const Measured got = measure_moved(c, inputs, [&](std::size_t k) { return k == i; });
@@ -173,8 +172,8 @@ void check_moved(const Case& c, std::size_t i, const std::vector<Tensor>& expect
 /// The same while somebody else holds the storage: through the same tensor or through a view.
 void check_moved_shared(const Case& c, std::size_t i, const std::vector<Tensor>& expected) {
   for (const bool through_view : {false, true}) {
-    SCOPED_TRACE(testing::Message() << "moved input " << i << ", which another "
-                                    << (through_view ? "view" : "handle") << " holds");
+    SCOPED_TRACE(Message() << "moved input " << i << ", which another "
+                           << (through_view ? "view" : "handle") << " holds");
     std::vector<Tensor> inputs = make_all(c);
     const Tensor other = through_view ? view_on(inputs[i]) : inputs[i];
     const std::vector<std::byte> before = bytes_of(other);
@@ -247,4 +246,4 @@ void check_memory(const OpRecord& op) {
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

@@ -1,4 +1,4 @@
-#include "tests/harness/numbers.h"
+#include "tenure/check/numbers.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "tenure/tensor/strided.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 struct Format {
@@ -120,4 +120,4 @@ std::vector<std::byte> bytes_of(const Tensor& tensor) {
 
 std::string to_text(long double value) { return fmt::format("{:.21g}", value); }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

@@ -1,15 +1,17 @@
 #pragma once
 
+#include <span>
+
 #include "tenure/ops/record.h"
 
 // Note: the op harness
 //
 // What an op promises stands in its record. Each function here holds an op to one kind of promise,
-// for all of its samples and element types, and reports what does not hold as failures of the
-// running test. every_op_test.cpp calls them for every op of ops::all_ops(); a custom op's
-// record can be handed to them just the same.
+// for all of its samples and element types, and reports what does not hold to the innermost
+// Findings of the thread. The tests call them for every op of ops::all_ops(); check_op() calls them
+// for a user's own op.
 
-namespace tenure::harness {
+namespace tenure::check {
 
 /// It has samples and a reference, and its parts fit each other.
 void check_record(const ops::OpRecord& op);
@@ -35,7 +37,16 @@ void check_faults(const ops::OpRecord& op);
 void check_gradient(const ops::OpRecord& op);
 /// A tape saves what the gradient rule declares, and the rule reads all of it.
 void check_saved(const ops::OpRecord& op);
+/// A function gives the same bits as a call that runs now, and takes what its plan says.
+void check_modes(const ops::OpRecord& op);
 /// A traced function gives the gradients that eager calls give.
 void check_gradient_modes(const ops::OpRecord& op);
 
-}  // namespace tenure::harness
+struct NamedCheck {
+  const char* name;  ///< of what is promised
+  void (*run)(const ops::OpRecord& op);
+};
+/// All of the above.
+std::span<const NamedCheck> all_checks();
+
+}  // namespace tenure::check

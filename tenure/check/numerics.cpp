@@ -1,13 +1,12 @@
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 
-#include "tests/harness/checks.h"
-#include "tests/harness/compare.h"
-#include "tests/harness/numbers.h"
+#include "tenure/check/checks.h"
+#include "tenure/check/compare.h"
+#include "tenure/check/expect-inl.h"
+#include "tenure/check/numbers.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
@@ -104,4 +103,4 @@ void check_special_values(const OpRecord& op) {
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

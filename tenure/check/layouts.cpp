@@ -1,12 +1,11 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
+#include "tenure/check/checks.h"
+#include "tenure/check/compare.h"
+#include "tenure/check/expect-inl.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
-#include "tests/harness/checks.h"
-#include "tests/harness/compare.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
@@ -20,7 +19,7 @@ Operand number(const Input& input) {
 
 /// Replaces input i by its first element, once as a number and once as a tensor of rank 0.
 void expect_scalar_is_tensor(const Case& c, std::size_t i) {
-  SCOPED_TRACE(testing::Message() << describe(c) << ", number instead of input " << i);
+  SCOPED_TRACE(Message() << describe(c) << ", number instead of input " << i);
   Input element{.dtype = c.inputs[i].dtype, .shape = {}, .values = {c.inputs[i].values[0]}};
   std::vector<Tensor> tensors = make_all(c);
   std::vector<Operand> operands(tensors.begin(), tensors.end());
@@ -43,7 +42,7 @@ void check_layouts(const OpRecord& op) {
         input = suited(input, own);
         strided.push_back(make(input, own));
       }
-      SCOPED_TRACE(testing::Message() << describe(c) << ", " << name_of(layout));
+      SCOPED_TRACE(Message() << describe(c) << ", " << name_of(layout));
       const std::vector<Tensor> got = run(c, strided);
       if (op.elementwise != nullptr) {
         EXPECT_TRUE(equals(got, run(c, make_all(c))));
@@ -91,4 +90,4 @@ void check_scalars(const OpRecord& op) {
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

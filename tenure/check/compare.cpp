@@ -1,4 +1,4 @@
-#include "tests/harness/compare.h"
+#include "tenure/check/compare.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,10 @@
 #include <optional>
 #include <string>
 
-#include "tests/harness/numbers.h"
+#include "tenure/check/expect-inl.h"
+#include "tenure/check/numbers.h"
 
-namespace tenure::harness {
+namespace tenure::check {
 namespace {
 
 /// "[1, 2]": where the element with row-major number `flat` is.
@@ -75,11 +76,9 @@ Bound bound_of(const ops::OpRecord& op, DType result) {
   return bound;
 }
 
-testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expected,
-                                const Bound& bound) {
+Verdict agrees(const Tensor& got, const ops::Reference& expected, const Bound& bound) {
   if (got.shape() != expected.shape) {
-    return testing::AssertionFailure()
-           << "shape " << got.shape() << ", expected " << expected.shape;
+    return Verdict(false) << "shape " << got.shape() << ", expected " << expected.shape;
   }
   const std::vector<long double> values = values_of(got);
   long double largest = bound.at_least;
@@ -88,35 +87,31 @@ testing::AssertionResult agrees(const Tensor& got, const ops::Reference& expecte
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (const auto text = problem(got.dtype(), values[i], expected.values[i], bound, largest)) {
-      return testing::AssertionFailure()
-             << name_of(got.dtype()) << " at " << index_text(got.shape(), i) << ": "
-             << values_text(values[i], expected.values[i]) << *text;
+      return Verdict(false) << name_of(got.dtype()) << " at " << index_text(got.shape(), i) << ": "
+                            << values_text(values[i], expected.values[i]) << *text;
     }
   }
-  return testing::AssertionSuccess();
+  return Verdict(true);
 }
 
-testing::AssertionResult equals(const std::vector<Tensor>& got,
-                                const std::vector<Tensor>& expected) {
+Verdict equals(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   if (got.size() != expected.size()) {
-    return testing::AssertionFailure() << got.size() << " outputs, expected " << expected.size();
+    return Verdict(false) << got.size() << " outputs, expected " << expected.size();
   }
   for (std::size_t o = 0; o < got.size(); ++o) {
     if (got[o].shape() != expected[o].shape() || got[o].dtype() != expected[o].dtype()) {
-      return testing::AssertionFailure()
-             << "output " << o << ": " << name_of(got[o].dtype()) << got[o].shape() << ", expected "
-             << name_of(expected[o].dtype()) << expected[o].shape();
+      return Verdict(false) << "output " << o << ": " << name_of(got[o].dtype()) << got[o].shape()
+                            << ", expected " << name_of(expected[o].dtype()) << expected[o].shape();
     }
     const std::vector<long double> a = values_of(got[o]);
     const std::vector<long double> b = values_of(expected[o]);
     for (std::size_t i = 0; i < a.size(); ++i) {
       if (same(a[i], b[i])) continue;
-      return testing::AssertionFailure()
-             << "output " << o << ", " << name_of(got[o].dtype()) << " at "
-             << index_text(got[o].shape(), i) << ": " << values_text(a[i], b[i]);
+      return Verdict(false) << "output " << o << ", " << name_of(got[o].dtype()) << " at "
+                            << index_text(got[o].shape(), i) << ": " << values_text(a[i], b[i]);
     }
   }
-  return testing::AssertionSuccess();
+  return Verdict(true);
 }
 
 void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs) {
@@ -134,4 +129,4 @@ void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs)
   }
 }
 
-}  // namespace tenure::harness
+}  // namespace tenure::check

@@ -1,0 +1,63 @@
+#include "tenure/check/check.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "tenure/check/checks.h"
+#include "tenure/check/findings.h"
+
+namespace tenure {
+namespace check {
+
+std::span<const NamedCheck> all_checks() {
+  static constexpr NamedCheck kAll[] = {{"record", check_record},
+                                        {"numerics", check_numerics},
+                                        {"layouts", check_layouts},
+                                        {"special values", check_special_values},
+                                        {"streaming", check_streaming},
+                                        {"numbers", check_scalars},
+                                        {"memory effect", check_memory},
+                                        {"errors", check_errors},
+                                        {"failed allocations", check_faults},
+                                        {"modes", check_modes},
+                                        {"gradient", check_gradient},
+                                        {"saved", check_saved},
+                                        {"gradient in a function", check_gradient_modes}};
+  return kAll;
+}
+
+}  // namespace check
+
+std::string to_string(const OpReport& report) {
+  if (report.ok()) return fmt::format("{}: {} checks, all passed\n", report.op, report.checks);
+  std::string text =
+      fmt::format("{}: {} checks, {} findings\n", report.op, report.checks, report.failures.size());
+  for (const std::string& failure : report.failures) text += fmt::format("- {}\n", failure);
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const OpReport& report) {
+  return out << to_string(report);
+}
+
+OpReport check_op(const ops::OpRecord& op) {
+  OpReport report{.op = op.name};
+  for (const auto& [name, run] : check::all_checks()) {
+    ++report.checks;
+    const check::Findings findings;
+    try {
+      run(op);
+    } catch (const std::exception& error) {
+      check::Findings::add(fmt::format("the call threw: {}", error.what()));
+    }
+    for (const std::string& finding : findings.all()) {
+      report.failures.push_back(fmt::format("{}, {}: {}", op.name, name, finding));
+    }
+  }
+  return report;
+}
+
+OpReport check_op(const CustomOp& op) { return check_op(op.record()); }
+
+}  // namespace tenure
