@@ -75,7 +75,7 @@ void gradient_of_cond(Backward& b) {
   for (std::size_t i = 0; i < n; ++i) {
     if (b.wants(i + 1)) wanted.push_back(i);
   }
-  for (std::size_t o = 0; o < b.outputs.size(); ++o) {
+  for (std::size_t o = 0; o < bodies[0].results.size(); ++o) {
     operands.push_back(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
   }
   const auto branch = [&](std::size_t which) {
@@ -164,7 +164,7 @@ void gradient_of_scan(Backward& b) {
   };
   for (std::size_t i = 0; i < carried; ++i) add_flipped(again[carried + i]);
   for (const Tensor& x : xs) add_flipped(x);
-  for (std::size_t o = carried; o < b.outputs.size(); ++o) {
+  for (std::size_t o = carried; o < body.results.size(); ++o) {
     add_flipped(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
   }
   const auto step = [&](const Tensors& tensors) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -37,7 +38,8 @@ std::shared_ptr<GraphState> recorder_for(const char* op, const Tensors& operands
   return nullptr;
 }
 
-/// One node for the whole call. The first operand is a symbol, so that it is recorded.
+/// One node for the whole call. It takes a symbol for it to be recorded; other operands stay the
+/// tensors that they are, so that a tape knows them.
 Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op, Tensors operands,
                std::vector<TracedBody> traced, std::span<const std::int64_t> numbers, Site site) {
   std::vector<Body> bodies;
@@ -48,7 +50,10 @@ Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op
     bodies.push_back(std::move(body.body));
   }
   if (operands.empty()) throw ValueError(fmt::format("{}: it has no operands", op.name));
-  operands[0] = state->constant(operands[0], site);
+  const auto is_symbol = [](const Tensor& tensor) { return tensor.is_symbolic(); };
+  if (std::none_of(operands.begin(), operands.end(), is_symbol)) {
+    operands[0] = state->constant(operands[0], site);
+  }
   const std::shared_ptr<const ops::Opaque> all =
       std::make_shared<const Bodies>(std::move(bodies), std::move(captured));
   const ops::Attributes attributes = numbers.empty() ? ops::Attributes(all)

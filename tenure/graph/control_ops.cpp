@@ -285,6 +285,7 @@ OpRecord record_of(const char* name, const char* signature, const char* doc) {
   record.doc = doc;
   record.memory = ops::allocates().with_workspace();
   record.dtypes = ops::kAllTypes;
+  record.outputs = 32;  // at most, for a tape: as many as the bodies give
   record.infer = Op::infer;
   record.workspace = Op::workspace;
   record.run = Op::run;
