@@ -9,19 +9,51 @@
 
 #ifdef TENURE_OPENMP
 #include <omp.h>
+#include <pthread.h>
 #endif
 
 namespace tenure {
 namespace {
 
-std::atomic<int>& thread_setting() {
 #ifdef TENURE_OPENMP
-  static std::atomic<int> threads{omp_get_max_threads()};
+/// libgomp would wait for threads that the child does not have.
+class ThreadSetting {
+ public:
+  ThreadSetting() : threads_(omp_get_max_threads()) {
+    pthread_atfork(nullptr, nullptr, [] {
+      setting().is_forked_ = true;
+      setting().threads_ = 1;
+    });
+  }
+  int get() const { return threads_.load(std::memory_order_relaxed); }
+  void set(int threads) {
+    if (!is_forked_) threads_.store(threads, std::memory_order_relaxed);
+  }
+
+  static ThreadSetting& setting() {
+    static ThreadSetting instance;
+    return instance;
+  }
+
+ private:
+  std::atomic<int> threads_;
+  std::atomic<bool> is_forked_ = false;
+};
 #else
-  static std::atomic<int> threads{1};
+class ThreadSetting {
+ public:
+  int get() const { return threads_.load(std::memory_order_relaxed); }
+  void set(int threads) { threads_.store(threads, std::memory_order_relaxed); }
+
+  static ThreadSetting& setting() {
+    static ThreadSetting instance;
+    return instance;
+  }
+
+ private:
+  std::atomic<int> threads_ = 1;
+};
 #endif
-  return threads;
-}
 
 constinit thread_local int thread_limit = std::numeric_limits<int>::max();
 
@@ -33,12 +65,10 @@ ThreadLimit::ThreadLimit(int threads) noexcept
 ThreadLimit::~ThreadLimit() { thread_limit = outer_; }
 
 int num_threads() {
-  return std::min(thread_limit, thread_setting().load(std::memory_order_relaxed));
+  return std::min(thread_limit, ThreadSetting::setting().get());
 }
 
-void set_num_threads(int threads) {
-  thread_setting().store(std::max(threads, 1), std::memory_order_relaxed);
-}
+void set_num_threads(int threads) { ThreadSetting::setting().set(std::max(threads, 1)); }
 
 }  // namespace tenure
 
