@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/contest.h"
+#include "bench/floors.h"
+#include "bench/heap.h"
+#include "bench/train_models.h"
+
+namespace tenure::bench {
+namespace {
+
+/// What a step must come to beside libtorch's.
+struct Targets {
+  double faster = 1;
+  double memory = 1;
+  double over_floor = 2;
+};
+
+Tensor loss_of(const Tensor& prediction, const Tensor& target) {
+  return cross_entropy(prediction, target);
+}
+
+/// Tenure's side: a model that trains on its batch.
+class Training {
+ public:
+  explicit Training(TrainingCase made, nn::TrainerOptions options = {})
+      : made_(std::move(made)),
+        optimizer_(made_.model->parameters()),
+        trainer_(*made_.model, loss_of, optimizer_, std::move(options)) {}
+
+  double step() { return trainer_.step(made_.x, made_.target).loss; }
+  nn::StepPlan plan() const { return trainer_.plan(made_.x, made_.target); }
+  const TrainingCase& made() const { return made_; }
+
+ private:
+  TrainingCase made_;
+  nn::Adam optimizer_;
+  nn::Trainer trainer_;
+};
+
+/// Most bytes live in a steady step, all that the side has made since `heap` began included: what
+/// malloc() gave, and what Tenure's pool did.
+std::int64_t steady_peak(HeapWatch& heap, std::int64_t pool_before,
+                         const std::function<void()>& step) {
+  for (int i = 0; i < 3; ++i) step();
+  heap.reset_peak();
+  reset_peak();
+  for (int i = 0; i < 3; ++i) step();
+  return heap.peak() + memory().peak - pool_before;
+}
+
+std::int64_t own_peak(const std::function<TrainingCase()>& make) {
+  HeapWatch heap;
+  const std::int64_t before = memory().bytes;
+  Training own(make());
+  const auto step = [&own] { own.step(); };
+  return steady_peak(heap, before, step);
+}
+
+std::int64_t peer_peak(const TrainingCase& made) {
+  HeapWatch heap;
+  const auto peer = made.make_peer();
+  if (peer == nullptr) return 0;
+  const std::int64_t before = memory().bytes;
+  return steady_peak(heap, before, [&peer] { peer->step(); });
+}
+
+/// The largest difference of losses over 20 steps from the same weights.
+double loss_difference(Training& own, TorchTraining& peer) {
+  double largest = 0;
+  for (int i = 0; i < 20; ++i) {
+    largest = std::max(largest, std::abs(own.step() - static_cast<double>(peer.step())));
+  }
+  return largest;
+}
+
+std::vector<Figure> run_training(const std::function<TrainingCase()>& make, const Targets& targets,
+                                 const Options& options) {
+  Training own(make());
+  const TrainingCase& made = own.made();
+  const std::string name = fmt::format("{} step", made.name);
+  std::vector<Figure> figures;
+  const std::shared_ptr<TorchTraining> peer = made.make_peer();
+  if (peer != nullptr) {
+    figures.push_back(at_most(made.name + " loss beside libtorch", "", loss_difference(own, *peer),
+                              1e-4, "largest difference in 20 steps"));
+  }
+  Contest contest{.name = name, .unit = kMilliseconds, .ours = repeat([&own] { own.step(); })};
+  if (peer != nullptr) {
+    contest.peers.push_back({"libtorch", repeat([peer] { peer->step(); }), 0, targets.faster});
+  }
+  for (Figure& figure : run(contest, options)) figures.push_back(std::move(figure));
+
+  const double seconds = figures.back().value / 1e3;
+  const double flops = 1 / median_seconds({fma_peak(options.threads).work}, 11).front() *
+                       fma_peak(options.threads).amount;
+  figures.push_back(at_most(name + " over its floor", "x", seconds * flops / made.flops,
+                            targets.over_floor,
+                            fmt::format("{:.2f} GFLOP at {:.0f} GFLOP/s", made.flops / 1e9,
+                                        flops / 1e9)));
+  const std::int64_t peak = own_peak(make);
+  const std::int64_t other = peer_peak(made);
+  Figure memory{.name = made.name + " peak",
+                .unit = "bytes",
+                .value = static_cast<double>(peak)};
+  if (other != 0) {
+    memory.peer = "libtorch";
+    memory.peer_value = static_cast<double>(other);
+    memory.ratio = static_cast<double>(other) / static_cast<double>(peak);
+    memory.target = fmt::format(">= {:.2f}", 1 / targets.memory);
+    memory.met = memory.ratio >= 1 / targets.memory;
+  }
+  memory.note = fmt::format("planned: {}", own.plan().peak());
+  figures.push_back(std::move(memory));
+  return figures;
+}
+
+/// The time that a step takes in less memory, beside the plain one.
+std::vector<Figure> run_budgets(const std::function<TrainingCase()>& make,
+                                const Options& options) {
+  Training plain(make());
+  const nn::StepPlan plan = plain.plan();
+  const std::int64_t resident = plan.peak() - plan.plan.peak;
+  std::vector<Figure> figures;
+  for (const int percent : {60, 40, 30}) {
+    const std::int64_t budget = resident + plan.plan.peak * percent / 100;
+    try {
+      Training tight(make(), {.budget = budget});
+      const std::string name = fmt::format("{} step in {} %", plain.made().name, percent);
+      const auto found = run({.name = name,
+                              .unit = kMilliseconds,
+                              .ours = repeat([&tight] { tight.step(); }),
+                              .peers = {{"without a budget", repeat([&plain] { plain.step(); })}},
+                              .note = fmt::format("{} of {} bytes beside what stays",
+                                                  tight.plan().plan.peak, plan.plan.peak)},
+                             options);
+      figures.insert(figures.end(), found.begin(), found.end());
+    } catch (const Error& error) {
+      figures.push_back({.name = fmt::format("{} step in {} %", plain.made().name, percent),
+                         .note = error.what()});
+    }
+  }
+  return figures;
+}
+
+/// Forward and backward of a small network, without an optimizer.
+std::vector<Figure> run_small(const Options& options) {
+  const auto make = [] { return mlp_case("small MLP", {16, 32, 32, 4}, 8, false); };
+  const TrainingCase made = make();
+  const auto forward_and_back = function([&made](const Tensor& x, const Tensor& target) {
+    GradientTape tape;
+    const Tensor loss = loss_of((*made.model)(x), target);
+    std::vector<Variable> variables;
+    for (const auto& [name, variable] : made.model->parameters()) variables.push_back(variable);
+    std::vector<Tensor> results = tape.gradient(loss, variables);
+    results.push_back(loss);
+    return results;
+  });
+  const auto eager = [&made] {
+    GradientTape tape;
+    const Tensor loss = loss_of((*made.model)(made.x), made.target);
+    std::vector<Variable> variables;
+    for (const auto& [name, variable] : made.model->parameters()) variables.push_back(variable);
+    use(tape.gradient(loss, variables));
+  };
+  const std::shared_ptr<TorchTraining> peer = made.make_peer();
+  std::vector<Figure> figures;
+  const auto add = [&](const char* name, Work work) {
+    Contest contest{.name = name, .unit = kMicroseconds, .ours = std::move(work)};
+    if (peer != nullptr) {
+      contest.peers.push_back({"libtorch", repeat([peer] { peer->step(); }), 0, 10.0});
+    }
+    for (Figure& figure : run(contest, options)) figures.push_back(std::move(figure));
+  };
+  add("small MLP forward+backward", repeat([&] { use(forward_and_back(made.x, made.target)); }));
+  add("the same, eager", repeat(eager));
+  return figures;
+}
+
+}  // namespace
+
+void add_train_cases(std::vector<Case>& cases) {
+  const auto mlp = [] { return mlp_case("MLP", {784, 512, 512, 10}, 128, true); };
+  const auto cnn = [] { return cnn_case(64); };
+  const auto gpt = [] { return gpt_case(8); };
+  const auto add = [&cases](const std::string& name, auto run_case) {
+    cases.push_back({"train", name, [=](const Options& options) {
+                       seed(1);
+                       Options fewer = options;
+                       fewer.rounds = std::min(options.rounds, 15);
+                       return run_case(fewer);
+                     }});
+  };
+  add("MLP", [=](const Options& o) {
+    return run_training(mlp, {.faster = 2.7, .memory = 0.76, .over_floor = 1.9}, o);
+  });
+  add("CNN", [=](const Options& o) {
+    return run_training(cnn, {.faster = 2.5, .memory = 0.75, .over_floor = 2.0}, o);
+  });
+  add("GPT", [=](const Options& o) {
+    return run_training(gpt, {.faster = 1.9, .memory = 0.6, .over_floor = 1.9}, o);
+  });
+  add("small MLP", [](const Options& o) { return run_small(o); });
+  add("CNN budgets", [=](const Options& o) { return run_budgets(cnn, o); });
+  add("GPT budgets", [=](const Options& o) { return run_budgets(gpt, o); });
+}
+
+}  // namespace tenure::bench
