@@ -16,7 +16,7 @@ using Work = std::function<void(std::int64_t n)>;
 
 template <class F>
 Work repeat(F f) {
-  return [f](std::int64_t n) {
+  return [f](std::int64_t n) mutable {
     for (std::int64_t i = 0; i < n; ++i) f();
   };
 }

@@ -41,6 +41,7 @@ void add_matmul_cases(std::vector<Case>& cases);
 void add_reduce_cases(std::vector<Case>& cases);
 void add_memory_cases(std::vector<Case>& cases);
 void add_graph_cases(std::vector<Case>& cases);
+void add_train_cases(std::vector<Case>& cases);
 void add_nn_cases(std::vector<Case>& cases);
 void add_gradient_cases(std::vector<Case>& cases);
 void add_profile_cases(std::vector<Case>& cases);

@@ -21,6 +21,7 @@ std::vector<Case> all_cases() {
   add_reduce_cases(cases);
   add_memory_cases(cases);
   add_graph_cases(cases);
+  add_train_cases(cases);
   add_nn_cases(cases);
   add_nn_more_cases(cases);
   add_gradient_cases(cases);
@@ -40,9 +41,9 @@ int run_all(int argc, char** argv) {
   CLI::App app("Measures Tenure beside libtorch, oneDNN and the machine's limits.", "tenure_bench");
   app.add_option("groups", groups,
                  "groups to run: tiny, elementwise, matmul, reduce, memory, graph, gradient, nn, "
-                 "nn_more, planner, profile")
+                 "nn_more, planner, profile, train")
       ->check(CLI::IsMember({"tiny", "elementwise", "matmul", "reduce", "memory", "graph",
-                             "gradient", "nn", "nn_more", "planner", "profile"}));
+                             "gradient", "nn", "nn_more", "planner", "profile", "train"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
   app.add_option("--rounds", options.rounds, "turns that each side takes")

@@ -96,15 +96,12 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
   const double seconds = figures.back().value / 1e3;
   const double flops = 1 / median_seconds({fma_peak(options.threads).work}, 11).front() *
                        fma_peak(options.threads).amount;
-  figures.push_back(at_most(name + " over its floor", "x", seconds * flops / made.flops,
-                            targets.over_floor,
-                            fmt::format("{:.2f} GFLOP at {:.0f} GFLOP/s", made.flops / 1e9,
-                                        flops / 1e9)));
+  figures.push_back(
+      at_most(name + " over its floor", "x", seconds * flops / made.flops, targets.over_floor,
+              fmt::format("{:.2f} GFLOP at {:.0f} GFLOP/s", made.flops / 1e9, flops / 1e9)));
   const std::int64_t peak = own_peak(make);
   const std::int64_t other = peer_peak(made);
-  Figure memory{.name = made.name + " peak",
-                .unit = "bytes",
-                .value = static_cast<double>(peak)};
+  Figure memory{.name = made.name + " peak", .unit = "bytes", .value = static_cast<double>(peak)};
   if (other != 0) {
     memory.peer = "libtorch";
     memory.peer_value = static_cast<double>(other);
@@ -118,8 +115,7 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
 }
 
 /// The time that a step takes in less memory, beside the plain one.
-std::vector<Figure> run_budgets(const std::function<TrainingCase()>& make,
-                                const Options& options) {
+std::vector<Figure> run_budgets(const std::function<TrainingCase()>& make, const Options& options) {
   Training plain(make());
   const nn::StepPlan plan = plain.plan();
   const std::int64_t resident = plan.peak() - plan.plan.peak;

@@ -30,13 +30,13 @@ class Cnn final : public nn::Layer {
 
  protected:
   Tensor forward(Tensor x) const override {
-    x = max_pool2d(conv2_(conv1_(std::move(x))), 2);
+    x = relu(max_pool2d(conv2_(conv1_(std::move(x))), 2));  // the same as relu before
     return dense2_(relu(dense1_(flatten(std::move(x), 1))));
   }
 
  private:
   nn::Conv2d conv1_{1, 32, 3, {.relu = true}};
-  nn::Conv2d conv2_{32, 64, 3, {.relu = true}};
+  nn::Conv2d conv2_{32, 64, 3};
   nn::Dense dense1_{64 * 12 * 12, 128};
   nn::Dense dense2_{128, 10};
 };
@@ -50,8 +50,9 @@ class Gpt final : public nn::Layer {
   static constexpr std::int64_t kTokens = 96;
 
   Gpt()
-      : Layer("Gpt"),
-        positions_(add_parameter("positions", [] { return normal({kLength, kWidth}, 0, 0.02); })) {
+      : Layer("Gpt"), positions_(add_parameter("positions", [] {
+          return normal({kLength, kWidth}, 0, 0.02);
+        })) {
     add("tokens", tokens_);
     for (int i = 0; i < kLayers; ++i) {
       blocks_.emplace_back(kWidth, kHeads);
@@ -88,8 +89,7 @@ TrainingCase mlp_case(const std::string& name, const std::vector<std::int64_t>& 
     model.push_back(std::to_string(i), nn::Dense(widths[at], widths[at + 1]));
     if (i + 1 < layers) model.push_back("relu" + std::to_string(i), nn::Relu());
     // Forward, the gradient of the weights and, but for the first layer, that of the input.
-    flops += (i == 0 ? 4.0 : 6.0) *
-             static_cast<double>(widths[at] * widths[at + 1] * batch);
+    flops += (i == 0 ? 4.0 : 6.0) * static_cast<double>(widths[at] * widths[at + 1] * batch);
   }
   TrainingCase made{.name = name, .flops = flops};
   made.x = normal({batch, widths.front()});
@@ -116,10 +116,10 @@ TrainingCase cnn_case(std::int64_t batch) {
     }
     arrays[name] = array_of(value);
   }
-  made.make_peer = [arrays, pair = TorchBatch{array_of(permute(made.x, {0, 3, 1, 2})),
-                                              array_of(made.target)}] {
-    return torch_cnn(arrays, pair);
-  };
+  made.make_peer =
+      [arrays, pair = TorchBatch{array_of(permute(made.x, {0, 3, 1, 2})), array_of(made.target)}] {
+        return torch_cnn(arrays, pair);
+      };
   return made;
 }
 

@@ -23,7 +23,7 @@ ARROWS = {
     "graph": ["ops", "planner"],
     "autograd": ["ops", "eager", "graph"],
     "check": ["autograd"],
-    "nn": ["autograd"],
+    "nn": ["autograd", "data", "io"],
     "data": ["io"],
     "io": ["ops"],
     "profile": ["memory", "graph"],

@@ -9,11 +9,13 @@ namespace tenure::graph {
 
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
                                           std::size_t returned, std::span<const Given> given,
-                                          std::vector<bool> donated, Site site) {
+                                          std::vector<bool> donated, Site site,
+                                          const Terms& terms) {
   const ops::TraceScope none(nullptr);  // constants are folded now, whatever is being traced
   Request request = specialize(program, fetches, given, site);
   request.returned = returned;
   request.donated = std::move(donated);
+  request.terms = terms;
   return std::make_shared<const Executable>(lower(simplify(std::move(request))));
 }
 

@@ -12,6 +12,7 @@ namespace tenure::graph {
 /// of the fetches; the others are assignments.
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
                                           std::size_t returned, std::span<const Given> given,
-                                          std::vector<bool> donated, Site site);
+                                          std::vector<bool> donated, Site site,
+                                          const Terms& terms = {});
 
 }  // namespace tenure::graph

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "tenure/graph/arena_map.h"
+#include "tenure/graph/arrange.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
 
 namespace tenure::graph {
@@ -50,14 +51,21 @@ bool is_direct(const Unit& unit) {
 
 Executable::Executable(std::unique_ptr<Lowered> lowered)
     : lowered_(std::move(lowered)), number_(next_executable()) {
-  const Placement placement = place(*lowered_);
+  const Placement placement = arrange();
   arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
-  std::map<const Unit*, std::size_t> draw_of;
+  // In the order of the program; copies of a unit draw what it draws.
+  std::map<int, const Unit*> random;
+  const auto number_of = [&](const Unit& unit) {
+    return unit.origin >= 0 ? unit.origin : static_cast<int>(&unit - lowered_->units.data());
+  };
   for (const Unit& unit : lowered_->units) {
-    if (unit.nodes == 0 || unit.node->op->draws == nullptr) continue;
-    draw_of[&unit] = draws_.size();
-    draws_.push_back(&unit);
+    if (unit.nodes != 0 && unit.node->op->draws != nullptr) random[number_of(unit)] = &unit;
+  }
+  std::map<int, std::size_t> draw_of;
+  for (const auto& [number, unit] : random) {
+    draw_of[number] = draws_.size();
+    draws_.push_back(unit);
   }
   for (const int u : placement.order) {
     const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
@@ -67,7 +75,8 @@ Executable::Executable(std::unique_ptr<Lowered> lowered)
                                        : Step::Way::kernel,
               .workspace = placement.workspaces[static_cast<std::size_t>(u)],
               .count = static_cast<std::size_t>(count(unit.out[0].shape))};
-    if (const auto found = draw_of.find(&unit); found != draw_of.end()) step.draw = found->second;
+    const auto draw = draw_of.find(number_of(unit));
+    if (draw != draw_of.end()) step.draw = draw->second;
     const auto first = [&](const Layout& layout) {
       Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
       place.offset += layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
@@ -100,6 +109,15 @@ void Executable::decide_fates(const Placement& placement) {
     first_fetch_.push_back(
         static_cast<std::size_t>(std::find(fetches.begin(), fetch, *fetch) - fetches.begin()));
   }
+}
+
+Placement Executable::arrange() {
+  const std::optional<std::int64_t> budget = lowered_->request.terms.budget;
+  if (!budget) return place(*lowered_);
+  Arranged arranged = arrange_within(std::move(lowered_), *budget);
+  lowered_ = std::move(arranged.lowered);
+  plan_.recomputed = arranged.recomputed;
+  return std::move(arranged.placement);
 }
 
 void Executable::describe(const Placement& placement) {

@@ -63,12 +63,16 @@ class Executable {
     int home = -1;                      ///< whose memory it takes over, among inputs and sources
   };
   void decide_fates(const Placement& placement);
+  /// Orders the units and gives every buffer its place, within the budget if there is one.
+  Placement arrange();
   void describe(const Placement& placement);
   void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;
   static void run_step(const Step& step, const Frame& frame);
   /// An error that leaves it names the step.
   static void run_step_named(const Step& step, const Frame& frame);
   static void run_kernel(const Step& step, const Frame& frame);
+  /// Throws NumberError if a result of the step is not finite.
+  static void check_numbers(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
   std::vector<Step> steps_;

@@ -11,9 +11,11 @@
 #include "tenure/base/small_array.h"
 #include "tenure/graph/arena_map.h"
 #include "tenure/graph/executable.h"
+#include "tenure/graph/number_error.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/kernels/cpu/reduce/finite.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -175,6 +177,16 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
   }
 }
 
+void Executable::check_numbers(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  for (std::size_t o = 0; o < unit.out.size(); ++o) {
+    const auto n = static_cast<std::size_t>(count(unit.out[o].shape));
+    const std::int64_t bad =
+        kernels::find_not_finite(unit.out[o].dtype, at(frame.bases, step.out[o]), n);
+    if (bad >= 0) throw NumberError(graph::describe(*unit.node), unit.node->site, bad);
+  }
+}
+
 void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
   // In the order of the program, whatever order the steps run in.
   SmallArray<Generator::State, 4> states(draws_.size());
@@ -185,6 +197,7 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
   for (const Step& step : steps_) {
     run_step_named(step, frame);
+    if (lowered_->request.terms.check_numbers) check_numbers(step, frame);
     if (observed != nullptr) observed->kernel_ran(*step.unit);
   }
 }

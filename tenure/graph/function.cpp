@@ -187,7 +187,9 @@ class FunctionCore::Impl {
       const std::lock_guard lock(mutex_);
       traced_[key] = entry->traced;
     }
-    entry->executable = entry->traced->compiled(entry->specs, donated, site_);
+    entry->executable = entry->traced->compiled(
+        entry->specs, donated, site_,
+        {.budget = options_.budget, .check_numbers = options_.check_numbers});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);
     entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());

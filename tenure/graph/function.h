@@ -30,6 +30,13 @@ struct FunctionOptions {
   int warn_after = 8;
   /// Gets the reports; standard error unless set.
   std::function<void(const std::string&)> warn{};
+  /// The most bytes that a call may take, its arguments among them. It computes parts of itself
+  /// twice where that is the price, and throws planner::BudgetError, before it runs, where no way
+  /// is known.
+  std::optional<std::int64_t> budget{};
+  /// Ends a run at the first result that is not finite: NumberError names its op and line. Slower,
+  /// for nothing is fused.
+  bool check_numbers = false;
 };
 
 /// One trace of a function.

@@ -32,7 +32,13 @@ class Lowering {
   std::unique_ptr<Lowered> run() && {
     const std::size_t n = program().nodes.size();
     layouts_.resize(n);
-    loops_ = fuse(program(), request().fetches);
+    if (request().terms.check_numbers) {
+      for (std::size_t i = 0; i < program().nodes.size(); ++i) {
+        loops_.push_back(static_cast<std::int32_t>(i));
+      }
+    } else {
+      loops_ = fuse(program(), request().fetches);
+    }
     members_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       members_[static_cast<std::size_t>(loops_[i])].push_back(static_cast<std::int32_t>(i));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "tenure/base/units.h"
@@ -12,14 +13,13 @@
 namespace tenure::graph {
 namespace {
 
-constexpr std::int64_t kAlign = 64;
 /// Effort of the planner's searches. They end far earlier for most programs.
 constexpr std::int64_t kSearch = 200'000;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t aligned(std::int64_t bytes) {
-  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kAlign));
+  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kBufferAlignment));
 }
 
 const Buffer& buffer_of(const Lowered& lowered, const Layout& layout) {
@@ -100,7 +100,7 @@ Placement pack(const Lowered& lowered, std::vector<int> order, bool with_homes) 
   planner::OffsetProblem problem;
   const auto add = [&](std::int64_t bytes, int lower, int upper) {
     problem.buffers.push_back(
-        {.size = aligned(bytes), .lower = lower, .upper = upper, .alignment = kAlign});
+        {.size = aligned(bytes), .lower = lower, .upper = upper, .alignment = kBufferAlignment});
   };
   const std::vector<Residence> residences = residences_of(lowered, placement.order, with_homes);
   std::vector<std::int64_t> change(placement.order.size() + 2);  // of what is alive, per step
@@ -138,7 +138,15 @@ Placement pack(const Lowered& lowered, std::vector<int> order, bool with_homes) 
   return placement;
 }
 
-/// What a run adds to the memory that is in use.
+}  // namespace
+
+Bases::Bases(const Lowered& lowered)
+    : input(arena + 1),
+      source(input + static_cast<int>(lowered.inputs.size())),
+      number(source + static_cast<int>(lowered.sources.size())),
+      output(number + static_cast<int>(lowered.numbers.size())),
+      end(output + static_cast<int>(lowered.outputs.size())) {}
+
 std::int64_t peak_of(const Lowered& lowered, const Placement& placement) {
   std::int64_t bytes = placement.arena;
   for (const Buffer& buffer : lowered.buffers) {
@@ -149,14 +157,11 @@ std::int64_t peak_of(const Lowered& lowered, const Placement& placement) {
   return bytes;
 }
 
-}  // namespace
-
-Bases::Bases(const Lowered& lowered)
-    : input(arena + 1),
-      source(input + static_cast<int>(lowered.inputs.size())),
-      number(source + static_cast<int>(lowered.sources.size())),
-      output(number + static_cast<int>(lowered.numbers.size())),
-      end(output + static_cast<int>(lowered.outputs.size())) {}
+Placement place_in_order(const Lowered& lowered) {
+  std::vector<int> order(lowered.units.size());
+  std::iota(order.begin(), order.end(), 0);
+  return pack(lowered, std::move(order), true);
+}
 
 Placement place(const Lowered& lowered) {
   std::vector<int> order = order_of(lowered, false);

@@ -42,6 +42,10 @@ struct Placement {
 /// Orders the units for a low peak, lets units compute in the memory of what they are the last to
 /// read and of what was there before and ends with the run, and packs the arena.
 Placement place(const Lowered& lowered);
+/// The same for units that run in the order in which they stand.
+Placement place_in_order(const Lowered& lowered);
+/// What a run adds to the memory that is in use: the arena, and outputs in memory of their own.
+std::int64_t peak_of(const Lowered& lowered, const Placement& placement);
 
 /// The first thing that is wrong with a placement, or nothing. It runs the program without its
 /// kernels, and looks whether each unit still finds what was written for it.

@@ -54,12 +54,13 @@ Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec
 }
 
 std::shared_ptr<const Executable> Traced::compiled(std::span<const ops::Spec> specs,
-                                                   std::vector<bool> donated, Site site) const {
+                                                   std::vector<bool> donated, Site site,
+                                                   const Terms& terms) const {
   std::vector<Given> given;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     given.push_back({.value = inputs[i], .spec = specs[i]});
   }
-  return compile(program, fetches, returned, given, std::move(donated), site);
+  return compile(program, fetches, returned, given, std::move(donated), site, terms);
 }
 
 }  // namespace tenure::graph

@@ -20,7 +20,8 @@ struct Traced {
 
   /// For tensors of these types and shapes, some of which the run may compute in (empty: none).
   std::shared_ptr<const Executable> compiled(std::span<const ops::Spec> specs,
-                                             std::vector<bool> donated, Site site) const;
+                                             std::vector<bool> donated, Site site,
+                                             const Terms& terms = {}) const;
 };
 
 /// Calls the callable with symbols of these types and shapes. Dimensions may be unknown. Throws

@@ -11,6 +11,9 @@
 
 namespace tenure::graph {
 
+/// Where buffers may begin, in bytes.
+inline constexpr std::int64_t kBufferAlignment = 64;
+
 /// Memory that units read and write.
 struct Buffer {
   enum class Kind : std::uint8_t {
@@ -61,6 +64,7 @@ struct Unit {
   std::size_t workspace = 0;
   /// Per result, bit i: may be computed in the memory of in[i].
   std::vector<std::uint32_t> overwrites{};
+  int origin = -1;        ///< of a copy: the unit of the program that it repeats
   bool may_fail = false;  ///< refuses some elements, before it writes
 };
 

@@ -36,19 +36,19 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       dtype(value.dtype()),
       shape(value.shape()),
       created(site),
+      category(mem::this_thread().category == Category::activation ? Category::parameter
+                                                                   : mem::this_thread().category),
       counted_(population(), site),
-      value_(prepared(std::move(value), this->name)) {}
+      value_(prepared(std::move(value))) {}
 
 mem::Population& VariableState::population() {
   static auto* const variables = new mem::Population("variable");
   return *variables;
 }
 
-Tensor VariableState::prepared(Tensor value, const std::string& name) {
+Tensor VariableState::prepared(Tensor value) const {
   TensorBody& body = value.body("variable");
-  Pin(body, "variable", body.created())
-      .storage()
-      ->set_category(mem::this_thread(), Category::parameter);
+  Pin(body, "variable", body.created()).storage()->set_category(mem::this_thread(), category);
   body.keep();
   body.set_kind(HolderKind::variable);
   value.set_name(name);
@@ -73,7 +73,7 @@ void VariableState::require_fit(DType type, const Shape& dims) const {
 
 void VariableState::replace(Tensor value, Site site) {
   require_fit(value.dtype(), value.shape());
-  Tensor fresh = prepared(std::move(value), name);
+  Tensor fresh = prepared(std::move(value));
   const std::lock_guard lock(mutex_);
   require_data("assign", site);
   std::swap(value_, fresh);
@@ -121,7 +121,7 @@ bool VariableState::update(const ops::OpRecord& op, const Operand& value) {
   const std::lock_guard lock(mutex_);
   require_data("assign", value.site());
   if (!can_compute_in()) return false;
-  value_ = prepared(ops::call(op, Operand(std::move(value_), value.site()), value), name);
+  value_ = prepared(ops::call(op, Operand(std::move(value_), value.site()), value));
   return true;
 }
 

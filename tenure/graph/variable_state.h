@@ -24,6 +24,8 @@ class VariableState {
   const DType dtype;
   const Shape shape;
   const Site created;
+  /// Of what it holds: that of the scope in which it was made, a parameter unless one was set.
+  const Category category;
 
   /// What it holds now.
   Tensor value() const;
@@ -34,9 +36,7 @@ class VariableState {
   Tensor& locked_value() { return value_; }
   /// For whoever has the lock: takes over a tensor that fits, is contiguous and nobody else's.
   /// Gives what it held before.
-  Tensor replace_locked(Tensor value) {
-    return std::exchange(value_, prepared(std::move(value), name));
-  }
+  Tensor replace_locked(Tensor value) { return std::exchange(value_, prepared(std::move(value))); }
   /// Throws DisposedError. For whoever has the lock.
   void require_data(const char* user, Site site) const;
   /// Takes over a tensor that is contiguous and nobody else's. Throws ShapeError or DTypeError, and
@@ -56,7 +56,8 @@ class VariableState {
   bool can_compute_in() const;
   static mem::Population& population();
 
-  static Tensor prepared(Tensor value, const std::string& name);
+  /// Makes a tensor the variable's own.
+  Tensor prepared(Tensor value) const;
 
   const mem::Counted counted_;
   mutable std::mutex mutex_;

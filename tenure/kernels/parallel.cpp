@@ -64,9 +64,7 @@ ThreadLimit::ThreadLimit(int threads) noexcept
 
 ThreadLimit::~ThreadLimit() { thread_limit = outer_; }
 
-int num_threads() {
-  return std::min(thread_limit, ThreadSetting::setting().get());
-}
+int num_threads() { return std::min(thread_limit, ThreadSetting::setting().get()); }
 
 void set_num_threads(int threads) { ThreadSetting::setting().set(std::max(threads, 1)); }
 

@@ -66,6 +66,7 @@ Request without_dead_code(const Request& request) {
   Request result = specialize(request.program, request.fetches, given, {});
   result.returned = request.returned;
   result.donated = request.donated;
+  result.terms = request.terms;
   return result;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +16,15 @@ struct Given {
   ops::Spec spec;  ///< all dimensions known
 };
 
+/// What a run must keep to, besides being right.
+struct Terms {
+  /// The most bytes of inputs and of what a run adds to them; it computes parts twice to keep to
+  /// it.
+  std::optional<std::int64_t> budget{};
+  /// A number that is not finite ends the run. Nothing is fused then, so that it has a name.
+  bool check_numbers = false;
+};
+
 /// A program and what is wanted of it.
 struct Request {
   Program program;
@@ -21,6 +32,7 @@ struct Request {
   std::vector<Value> fetches;  ///< in the order in which they were asked for
   std::size_t returned = 0;  ///< of them, from the first: the others are made to be assigned alone
   std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
+  Terms terms{};
 };
 
 /// The part of a program that some values need, for inputs of known shapes. Throws GraphError for

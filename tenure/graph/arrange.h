@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "tenure/graph/placement.h"
+
+namespace tenure::graph {
+
+/// A program and where everything in it lies.
+struct Arranged {
+  std::unique_ptr<Lowered> lowered;
+  Placement placement;
+  double recomputed = 0;  ///< see Plan
+};
+
+/// Keeps the inputs and what a run adds to them within `budget` bytes, computing units again where
+/// it must. Throws planner::BudgetError.
+Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget);
+
+}  // namespace tenure::graph

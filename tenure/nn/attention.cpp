@@ -1,0 +1,100 @@
+#include "tenure/nn/attention.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/nn/sizes.h"
+#include "tenure/ops/attention_ops.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/layer_ops.h"
+#include "tenure/ops/operators.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+
+Dropout::Dropout(double p) : Layer("Dropout"), p_(p) {
+  if (!(p >= 0 && p < 1)) {
+    throw ValueError(fmt::format("Dropout: a probability of {}; it is in [0, 1)", p));
+  }
+}
+
+std::string Dropout::describe() const { return fmt::format("{}", p_); }
+
+Tensor Dropout::forward(Tensor x) const {
+  return is_training() && p_ > 0 ? dropout(std::move(x), p_) : x;
+}
+
+MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
+                                       const AttentionLayerOptions& options)
+    : Layer("MultiHeadAttention"),
+      heads_(heads),
+      causal_(options.causal),
+      query_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+      key_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+      value_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+      out_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}) {
+  require_positive("MultiHeadAttention", {heads});
+  if (width % heads != 0) {
+    throw ValueError(fmt::format("MultiHeadAttention: a width of {} cannot be shared by {} heads",
+                                 width, heads));
+  }
+  add("query", query_);
+  add("key", key_);
+  add("value", value_);
+  add("out", out_);
+}
+
+std::string MultiHeadAttention::describe() const {
+  return fmt::format("{}, {} heads{}", query_.kernel().shape()[0], heads_,
+                     causal_ ? ", causal" : "");
+}
+
+Tensor MultiHeadAttention::split(Tensor x) const {
+  const Shape& shape = x.shape();
+  const Shape heads{shape[0], shape[1], heads_, shape[2] / heads_};
+  return transpose(reshape(std::move(x), heads), 1, 2);
+}
+
+Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory) const {
+  if (x.shape().size() != 3 || memory.shape().size() != 3) {
+    throw ShapeError("MultiHeadAttention", "sequences are [batch, length, width]",
+                     {x.shape().to_vector(), memory.shape().to_vector()});
+  }
+  Tensor mixed =
+      attention(split(query_(x)), split(key_(memory)), split(value_(memory)), {.causal = causal_});
+  return out_(reshape(transpose(std::move(mixed), 1, 2), x.shape()));
+}
+
+Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, x); }
+
+Tensor MultiHeadAttention::operator()(Tensor x, const Tensor& memory) const {
+  return attend(x, memory);
+}
+
+TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
+                                   const TransformerOptions& options)
+    : Layer("TransformerBlock"),
+      norm1_(width, 1e-5, options.dtype),
+      attention_(
+          width, heads,
+          {.causal = options.causal, .initializer = options.initializer, .dtype = options.dtype}),
+      norm2_(width, 1e-5, options.dtype),
+      up_(width, options.hidden != 0 ? options.hidden : 4 * width,
+          {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+      down_(options.hidden != 0 ? options.hidden : 4 * width, width,
+            {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+      dropout_(options.dropout) {
+  add("norm1", norm1_);
+  add("attention", attention_);
+  add("norm2", norm2_);
+  add("up", up_);
+  add("down", down_);
+  add("dropout", dropout_);
+}
+
+Tensor TransformerBlock::forward(Tensor x) const {
+  x = x + dropout_(attention_(norm1_(x)));
+  return x + dropout_(down_(gelu_tanh(up_(norm2_(x)))));
+}
+
+}  // namespace tenure::nn

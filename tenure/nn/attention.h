@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tenure/nn/dense.h"
+#include "tenure/nn/layer.h"
+#include "tenure/nn/norm.h"
+
+namespace tenure::nn {
+
+/// Leaves out each element with probability p in training, and scales what stays by 1 / (1 - p).
+class Dropout : public Layer {
+ public:
+  explicit Dropout(double p);
+  std::string describe() const override;
+
+ protected:
+  Tensor forward(Tensor x) const override;
+
+ private:
+  double p_;
+};
+
+struct AttentionLayerOptions {
+  bool causal = false;  ///< no position sees those after it
+  Initializer initializer = init::glorot_uniform();
+  DType dtype = DType::float32;
+};
+
+/// Attention of a sequence [batch, length, width] to itself, in several heads.
+class MultiHeadAttention : public Layer {
+ public:
+  MultiHeadAttention(std::int64_t width, std::int64_t heads,
+                     const AttentionLayerOptions& options = {});
+  std::string describe() const override;
+
+  using Layer::operator();
+  /// Attention to another sequence.
+  Tensor operator()(Tensor x, const Tensor& memory) const;
+
+ protected:
+  Tensor forward(Tensor x) const override;
+
+ private:
+  Tensor attend(const Tensor& x, const Tensor& memory) const;
+  Tensor split(Tensor x) const;
+
+  std::int64_t heads_;
+  bool causal_;
+  Dense query_;
+  Dense key_;
+  Dense value_;
+  Dense out_;
+};
+
+struct TransformerOptions {
+  std::int64_t hidden = 0;  ///< of the MLP; four times the width unless set
+  bool causal = true;
+  double dropout = 0;
+  Initializer initializer = init::glorot_uniform();
+  DType dtype = DType::float32;
+};
+
+/// Attention and an MLP, each behind a layer norm and beside what it changes.
+class TransformerBlock : public Layer {
+ public:
+  TransformerBlock(std::int64_t width, std::int64_t heads, const TransformerOptions& options = {});
+
+ protected:
+  Tensor forward(Tensor x) const override;
+
+ private:
+  LayerNorm norm1_;
+  MultiHeadAttention attention_;
+  LayerNorm norm2_;
+  Dense up_;
+  Dense down_;
+  Dropout dropout_;
+};
+
+}  // namespace tenure::nn

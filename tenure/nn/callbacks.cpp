@@ -1,0 +1,81 @@
+#include "tenure/nn/callbacks.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <fstream>
+
+#include "tenure/base/error.h"
+#include "tenure/nn/sizes.h"
+
+namespace tenure::nn {
+
+double score_of(const Fit& fit, const Epoch& epoch, const std::string& name) {
+  const bool of_validation = name.rfind("val ", 0) == 0;
+  const std::string wanted = of_validation ? name.substr(4) : name;
+  if (of_validation && !epoch.validation) {
+    throw ValueError(fmt::format("'{}' is asked for, but there is no validation dataset", name));
+  }
+  const Scores& scores = of_validation ? *epoch.validation : epoch.training;
+  if (wanted == "loss") return scores.loss;
+  const auto& metrics = fit.trainer().options().metrics;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].name == wanted) return scores.metrics[i];
+  }
+  throw ValueError(fmt::format("'{}' is neither 'loss' nor a metric of the trainer", wanted));
+}
+
+EarlyStopping::EarlyStopping(Options options) : options_(std::move(options)) {
+  require_positive("EarlyStopping: patience", {options_.patience});
+}
+
+void EarlyStopping::on_begin(Fit&) {
+  has_best_ = false;
+  worse_ = 0;
+}
+
+void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
+  const double score = score_of(fit, epoch, options_.score);
+  const double gain = options_.larger_is_better ? score - best_ : best_ - score;
+  if (!has_best_ || gain > options_.least_change) {
+    best_ = score;
+    has_best_ = true;
+    worse_ = 0;
+  } else if (++worse_ >= options_.patience) {
+    fit.stop(fmt::format("{} has not become better than {:.6g} for {} epochs", options_.score,
+                         best_, worse_));
+  }
+}
+
+void SaveCheckpoint::on_epoch(Fit& fit, const Epoch&) { fit.save(path_); }
+
+void SaveCheckpoint::on_end(Fit& fit, const History& history) {
+  if (history.was_interrupted) fit.save(path_);
+}
+
+void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
+  std::ofstream file(path_, std::ios::app);
+  const auto write = [&](const std::string& line) {
+    file << line << '\n';
+    if (!file.flush()) throw FileError("cannot write to", path_, errno);
+  };
+  std::string head = "epoch,seconds,peak_bytes,loss";
+  std::string line = fmt::format("{},{:.3f},{},{:.9g}", epoch.number, epoch.seconds, epoch.peak,
+                                 epoch.training.loss);
+  const auto add = [&](const char* prefix, const Scores& scores) {
+    for (std::size_t i = 0; i < scores.metrics.size(); ++i) {
+      head += fmt::format(",{}{}", prefix, fit.trainer().options().metrics[i].name);
+      line += fmt::format(",{:.9g}", scores.metrics[i]);
+    }
+  };
+  add("", epoch.training);
+  if (epoch.validation) {
+    head += ",val_loss";
+    line += fmt::format(",{:.9g}", epoch.validation->loss);
+    add("val_", *epoch.validation);
+  }
+  if (file.tellp() == std::streampos(0)) write(head);
+  write(line);
+}
+
+}  // namespace tenure::nn

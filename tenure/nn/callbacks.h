@@ -1,0 +1,54 @@
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "tenure/nn/fit.h"
+
+namespace tenure::nn {
+
+/// A number of an epoch: "loss", "val loss", or a metric with or without "val ".
+double score_of(const Fit& fit, const Epoch& epoch, const std::string& name);
+
+/// Stops when a number has not become better for so many epochs.
+class EarlyStopping final : public Callback {
+ public:
+  struct Options {
+    std::string score = "val loss";
+    bool larger_is_better = false;
+    int patience = 3;
+    double least_change = 0;
+  };
+  explicit EarlyStopping(Options options);
+  void on_begin(Fit& fit) override;
+  void on_epoch(Fit& fit, const Epoch& epoch) override;
+
+ private:
+  Options options_;
+  double best_ = 0;
+  int worse_ = 0;
+  bool has_best_ = false;
+};
+
+/// Saves a checkpoint after every epoch, and when training is interrupted; Fit::load() reads it.
+class SaveCheckpoint final : public Callback {
+ public:
+  explicit SaveCheckpoint(std::string path) : path_(std::move(path)) {}
+  void on_epoch(Fit& fit, const Epoch& epoch) override;
+  void on_end(Fit& fit, const History& history) override;
+
+ private:
+  std::string path_;
+};
+
+/// Appends a line for each epoch to a CSV file; writes the heads of the columns into an empty one.
+class CsvLog final : public Callback {
+ public:
+  explicit CsvLog(std::string path) : path_(std::move(path)) {}
+  void on_epoch(Fit& fit, const Epoch& epoch) override;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tenure::nn

@@ -1,0 +1,74 @@
+#include "tenure/nn/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+std::string type_of(DType dtype, const Shape& shape) {
+  return fmt::format("{}{}", name_of(dtype), to_string(shape));
+}
+
+std::string text_of(const std::string& path, const std::vector<std::string>& problems) {
+  constexpr std::size_t kShown = 8;
+  std::string text = fmt::format("{} is a checkpoint of something else:", path);
+  for (std::size_t i = 0; i < problems.size() && i < kShown; ++i) text += "\n  " + problems[i];
+  if (problems.size() > kShown) {
+    text += fmt::format("\n  and {} more", problems.size() - kShown);
+  }
+  return text;
+}
+
+}  // namespace
+
+CheckpointError::CheckpointError(const std::string& path, std::vector<std::string> problems)
+    : Error(text_of(path, problems)), path_(path), problems_(std::move(problems)) {}
+
+NamedTensors values_of(const std::vector<NamedVariable>& variables) {
+  NamedTensors values;
+  for (const NamedVariable& own : variables) values.emplace(own.name, own.variable.value());
+  return values;
+}
+
+void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint) {
+  std::vector<std::string> problems;
+  std::set<std::string> wanted;
+  for (const auto& [name, variable] : variables) {
+    wanted.insert(name);
+    const auto found = checkpoint.tensors.find(name);
+    if (found == checkpoint.tensors.end()) {
+      problems.push_back(name + ": not in the file");
+    } else if (found->second.dtype() != variable.dtype() ||
+               !(found->second.shape() == variable.shape())) {
+      problems.push_back(fmt::format("{}: {} in the file, {} here", name,
+                                     type_of(found->second.dtype(), found->second.shape()),
+                                     type_of(variable.dtype(), variable.shape())));
+    }
+  }
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    if (wanted.count(name) == 0) problems.push_back(name + ": only in the file");
+  }
+  if (!problems.empty()) throw CheckpointError(checkpoint.path, std::move(problems));
+
+  // Copies first: whatever is refused is refused before the first variable changes.
+  std::vector<Tensor> values;
+  for (const NamedVariable& own : variables) values.push_back(clone(checkpoint.tensor(own.name)));
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    variables[i].variable.assign(std::move(values[i]));
+  }
+}
+
+void save_weights(const Layer& model, const std::string& path, Site site) {
+  save_checkpoint(path, values_of(model.variables()), {}, site);
+}
+
+void load_weights(const Layer& model, const std::string& path, Site site) {
+  assign_all(model.variables(), load_checkpoint(path, site));
+}
+
+}  // namespace tenure::nn

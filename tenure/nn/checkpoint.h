@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenure/base/error.h"
+#include "tenure/io/checkpoint.h"
+#include "tenure/nn/layer.h"
+
+namespace tenure::nn {
+
+/// A checkpoint does not fit what it is loaded into: other names, shapes or types.
+class CheckpointError : public Error {
+ public:
+  CheckpointError(const std::string& path, std::vector<std::string> problems);
+
+  const std::string& path() const { return path_; }
+  /// "model/dense/kernel: float32[4, 8] in the file, float32[4, 16] here", ...
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  std::string path_;
+  std::vector<std::string> problems_;
+};
+
+/// What the variables hold, by name.
+NamedTensors values_of(const std::vector<NamedVariable>& variables);
+
+/// Gives variables what a checkpoint has under their names. Every name must be there, and no
+/// others. Throws CheckpointError; then nothing has changed.
+void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint);
+
+/// Parameters and buffers of a model as a safetensors file, and back.
+void save_weights(const Layer& model, const std::string& path, Site site = Site::current());
+void load_weights(const Layer& model, const std::string& path, Site site = Site::current());
+
+}  // namespace tenure::nn

@@ -1,0 +1,140 @@
+#include "tenure/nn/fit.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iostream>
+#include <optional>
+#include <utility>
+
+#include "tenure/memory/leak_guard.h"
+#include "tenure/memory/ledger.h"
+#include "tenure/memory/region.h"
+#include "tenure/nn/interrupt.h"
+#include "tenure/nn/sizes.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+/// Throws ValueError unless it has an input and a target.
+void require_pair(const data::Batch& batch) {
+  if (batch.size() == 2) return;
+  throw ValueError(fmt::format(
+      "a batch of {} tensors; training takes batches [input, target]: map() the dataset",
+      batch.size()));
+}
+
+double rows_of(const Tensor& x) {
+  return x.shape().empty() ? 1 : static_cast<double>(x.shape()[0]);
+}
+
+std::vector<std::string> metric_names(const Trainer& trainer) {
+  std::vector<std::string> names;
+  for (const Metric& metric : trainer.options().metrics) names.push_back(metric.name);
+  return names;
+}
+
+}  // namespace
+
+void MeanScores::add(const Scores& scores, double batch) {
+  rows += batch;
+  loss += batch * scores.loss;
+  metrics.resize(scores.metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) metrics[i] += batch * scores.metrics[i];
+}
+
+Scores MeanScores::get() const {
+  if (rows == 0) return {};
+  Scores means{.loss = loss / rows};
+  for (const double sum : metrics) means.metrics.push_back(sum / rows);
+  return means;
+}
+
+Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options)
+    : trainer_(trainer), training_(std::move(training)), options_(std::move(options)) {
+  require_positive("fit: epochs", {options_.epochs});
+  if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
+}
+
+void Fit::stop(std::string reason) {
+  if (!is_stopped()) reason_ = reason.empty() ? "stopped" : std::move(reason);
+}
+
+History Fit::run() {
+  reason_.clear();
+  const Interrupt interrupt;
+  ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
+                    metric_names(trainer_));
+  History history;
+  for (const auto& callback : options_.callbacks) callback->on_begin(*this);
+  while (position_.epoch < options_.epochs && !is_stopped()) {
+    Epoch epoch = run_epoch(line);
+    if (is_stopped()) break;  // within the epoch
+    history.epochs.push_back(std::move(epoch));
+    position_ = {.epoch = position_.epoch + 1};
+    means_ = {};
+    for (const auto& callback : options_.callbacks) {
+      callback->on_epoch(*this, history.epochs.back());
+    }
+  }
+  history.was_interrupted = is_stopped();
+  history.reason = reason_;
+  for (const auto& callback : options_.callbacks) callback->on_end(*this, history);
+  return history;
+}
+
+Epoch Fit::run_epoch(ProgressLine& line) {
+  const auto started = std::chrono::steady_clock::now();
+  const MemoryRegion region;
+  const std::int64_t before = memory().bytes;
+  LeakGuard guard("fit");
+  line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
+  data::Pass pass = training_.resume(position_);
+  while (std::optional<data::Batch> batch = pass.next()) {
+    require_pair(*batch);
+    if (options_.schedule) {
+      trainer_.optimizer().set_learning_rate(options_.schedule(trainer_.optimizer().steps()));
+    }
+    const double rows = rows_of(batch->front());
+    const Scores scores = trainer_.step((*batch)[0], (*batch)[1]);
+    batch.reset();
+    means_.add(scores, rows);
+    position_.next += 1;
+    line.update(position_.next, means_.get());
+    for (const auto& callback : options_.callbacks) callback->on_step(*this, scores);
+    if (options_.leak_guard) guard.mark();
+    if (Interrupt::was_asked()) stop("interrupted");
+    if (is_stopped()) break;
+  }
+  Epoch epoch{.number = static_cast<int>(position_.epoch) + 1, .training = means_.get()};
+  if (!is_stopped() && options_.validation) {
+    epoch.validation = evaluate(trainer_, *options_.validation);
+  }
+  epoch.peak = before + region.peak_bytes();
+  epoch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  line.end(epoch.training, epoch.validation ? &*epoch.validation : nullptr);
+  return epoch;
+}
+
+History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options) {
+  return Fit(trainer, training, options).run();
+}
+
+Scores evaluate(const Trainer& trainer, const data::Dataset& batches) {
+  MeanScores means;
+  for (const data::Batch& batch : batches) {
+    require_pair(batch);
+    means.add(trainer.score(batch[0], batch[1]), rows_of(batch[0]));
+  }
+  return means.get();
+}
+
+Tensor predict(const Trainer& trainer, const data::Dataset& batches) {
+  std::vector<Tensor> parts;
+  for (const data::Batch& batch : batches) parts.push_back(trainer.predict(batch.at(0)));
+  if (parts.empty()) throw ValueError("predict: the dataset has no batches");
+  return concat(std::move(parts), 0);
+}
+
+}  // namespace tenure::nn

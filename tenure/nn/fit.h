@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenure/data/dataset.h"
+#include "tenure/nn/progress.h"
+#include "tenure/nn/schedule.h"
+#include "tenure/nn/trainer.h"
+
+namespace tenure::nn {
+
+/// Means over batches, each with the weight of its rows.
+struct MeanScores {
+  double rows = 0;
+  double loss = 0;  ///< summed over rows, as the metrics are
+  std::vector<double> metrics{};
+  void add(const Scores& scores, double batch);
+  Scores get() const;
+};
+
+/// What an epoch came to.
+struct Epoch {
+  int number = 0;  ///< the first is 1
+  Scores training{};
+  std::optional<Scores> validation{};
+  double seconds = 0;
+  std::int64_t peak = 0;  ///< most live bytes, of the process
+};
+
+struct History {
+  std::vector<Epoch> epochs{};
+  bool was_interrupted = false;  ///< by Ctrl-C, or by Fit::stop()
+  std::string reason{};          ///< why it ended before its last epoch
+};
+
+class Fit;
+
+/// Looks on while a model is trained. Each function may call Fit::stop().
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  virtual void on_begin(Fit&) {}
+  virtual void on_step(Fit&, const Scores&) {}
+  virtual void on_epoch(Fit&, const Epoch&) {}
+  /// Also when it was interrupted, and then between two steps.
+  virtual void on_end(Fit&, const History&) {}
+};
+
+struct FitOptions {
+  int epochs = 1;
+  std::optional<data::Dataset> validation{};
+  std::vector<std::shared_ptr<Callback>> callbacks{};
+  /// The rate of each step; unless set, the optimizer's stays.
+  Schedule schedule{};
+  /// Throws LeakError if a step leaves more behind than those before.
+  bool leak_guard = true;
+  Progress progress = Progress::automatic;
+  std::ostream* out = nullptr;  ///< standard output unless set
+};
+
+/// One training of a model on a dataset of batches [x, target].
+///
+/// Ctrl-C ends it after the step that runs: callbacks are told, a second one ends the program.
+class Fit {
+ public:
+  Fit(Trainer& trainer, data::Dataset training, FitOptions options = {});
+
+  History run();
+
+  /// Ends it after the step that runs.
+  void stop(std::string reason);
+
+  /// All that is needed to go on: model, optimizer, where the epoch stands, what it came to so far,
+  /// and the default generator. Written as a whole or not at all. Throws FileError.
+  void save(const std::string& path) const;
+  /// Goes on as if it had never stopped: run() begins with the step after the last one before
+  /// save(). Throws FileError, FormatError, and CheckpointError if it is that of another model or
+  /// optimizer; then nothing has changed.
+  void load(const std::string& path);
+
+  Trainer& trainer() const { return trainer_; }
+  const FitOptions& options() const { return options_; }
+
+ private:
+  Epoch run_epoch(ProgressLine& line);
+  bool is_stopped() const { return !reason_.empty(); }
+
+  Trainer& trainer_;
+  data::Dataset training_;
+  FitOptions options_;
+  data::Position position_{};
+  MeanScores means_;
+  std::string reason_;
+};
+
+/// Trains for some epochs; see Fit.
+History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options = {});
+/// Means over a dataset of batches [x, target].
+Scores evaluate(const Trainer& trainer, const data::Dataset& batches);
+/// Predictions for a dataset of batches whose first tensor is x, one after the other.
+Tensor predict(const Trainer& trainer, const data::Dataset& batches);
+
+}  // namespace tenure::nn

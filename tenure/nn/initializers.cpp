@@ -1,0 +1,51 @@
+#include "tenure/nn/initializers.h"
+
+#include <cmath>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/random_ops.h"
+
+namespace tenure::nn::init {
+namespace {
+
+/// Random numbers of a variance that depends on the fans.
+Initializer scaled_normal(double (*variance)(Fans)) {
+  return [variance](const Shape& shape, Fans fans, DType dtype) {
+    return tenure::normal(shape, 0, std::sqrt(variance(fans)), dtype);
+  };
+}
+Initializer scaled_uniform(double (*variance)(Fans)) {
+  return [variance](const Shape& shape, Fans fans, DType dtype) {
+    const double limit = std::sqrt(3 * variance(fans));
+    return tenure::uniform(shape, -limit, limit, dtype);
+  };
+}
+
+double glorot(Fans fans) { return 2 / static_cast<double>(fans.in + fans.out); }
+double he(Fans fans) { return 2 / static_cast<double>(fans.in); }
+double lecun(Fans fans) { return 1 / static_cast<double>(fans.in); }
+
+}  // namespace
+
+Initializer constant(double value) {
+  return [value](const Shape& shape, Fans, DType dtype) { return full(shape, value, dtype); };
+}
+Initializer zeros() { return constant(0); }
+Initializer ones() { return constant(1); }
+Initializer normal(double deviation) {
+  return [deviation](const Shape& shape, Fans, DType dtype) {
+    return tenure::normal(shape, 0, deviation, dtype);
+  };
+}
+Initializer uniform(double low, double high) {
+  return [low, high](const Shape& shape, Fans, DType dtype) {
+    return tenure::uniform(shape, low, high, dtype);
+  };
+}
+Initializer glorot_uniform() { return scaled_uniform(glorot); }
+Initializer glorot_normal() { return scaled_normal(glorot); }
+Initializer he_uniform() { return scaled_uniform(he); }
+Initializer he_normal() { return scaled_normal(he); }
+Initializer lecun_normal() { return scaled_normal(lecun); }
+
+}  // namespace tenure::nn::init

@@ -1,0 +1,20 @@
+#pragma once
+
+namespace tenure::nn {
+
+/// While it lives, the first Ctrl-C (SIGINT) is a wish that can be asked for, and the second ends
+/// the program as it would have. Where the program has a handler of its own, that stays.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  static bool was_asked();
+
+ private:
+  bool is_installed_ = false;
+};
+
+}  // namespace tenure::nn

@@ -1,0 +1,168 @@
+#include "tenure/nn/layer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "tenure/memory/scope.h"
+#include "tenure/nn/layer_state.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+/// Variables of all layers below and including `root`, by path. What is a part in several places
+/// counts once, under its first path.
+template <class Choose>
+std::vector<NamedVariable> collect(Layer::State& root, const Choose& choose) {
+  std::vector<NamedVariable> found;
+  std::unordered_set<const graph::VariableState*> seen;
+  root.walk([&](const std::string& path, Layer::State& state) {
+    choose(state, [&](const std::vector<NamedVariable>& variables) {
+      for (const NamedVariable& own : variables) {
+        if (!seen.insert(own.variable.state().get()).second) continue;
+        found.push_back({Layer::State::join(path, own.name), own.variable});
+      }
+    });
+  });
+  return found;
+}
+
+Variable make_variable(std::vector<NamedVariable>& list, const std::string& name, bool trainable,
+                       const std::function<Tensor()>& initial) {
+  const CategoryScope category(Category::parameter);
+  list.push_back({name, Variable(initial(), name, trainable)});
+  return list.back().variable;
+}
+
+thread_local Layer::Watcher* current_watcher = nullptr;
+
+}  // namespace
+
+Layer::Watch::Watch(Watcher& watcher) : outer_(std::exchange(current_watcher, &watcher)) {}
+Layer::Watch::~Watch() { current_watcher = outer_; }
+
+std::int64_t bytes_of(const Variable& variable) {
+  return count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));
+}
+
+std::int64_t bytes_of(const std::vector<NamedVariable>& variables) {
+  std::int64_t bytes = 0;
+  for (const NamedVariable& own : variables) bytes += bytes_of(own.variable);
+  return bytes;
+}
+
+void Layer::State::require_free(const std::string& wanted) const {
+  if (wanted.empty() || wanted.find('/') != std::string::npos) {
+    throw ValueError(
+        fmt::format("'{}' cannot name a part of {}: a name has at least one letter and no slash",
+                    wanted, kind));
+  }
+  const auto has = [&wanted](const auto& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const auto& entry) { return entry.name == wanted; });
+  };
+  if (has(parameters) || has(buffers) || has(parts)) {
+    throw ValueError(fmt::format("{} already has a part named '{}'", kind, wanted));
+  }
+}
+
+Layer::Layer(std::string kind) : state_(std::make_shared<State>(std::move(kind))) {}
+
+Tensor Layer::operator()(Tensor x) const {
+  std::optional<NameScope> name;
+  if (!state_->name.empty()) name.emplace(state_->name);
+  if (current_watcher == nullptr) return forward(std::move(x));
+  Watcher& watcher = *current_watcher;
+  watcher.enter(*this);
+  try {
+    Tensor output = forward(std::move(x));
+    watcher.leave(&output);
+    return output;
+  } catch (...) {
+    watcher.leave(nullptr);
+    throw;
+  }
+}
+
+const std::string& Layer::kind() const { return state_->kind; }
+
+Variable Layer::add_parameter(const std::string& name, const Initial& initial) {
+  state_->require_free(name);
+  return make_variable(state_->parameters, name, true, initial);
+}
+
+Variable Layer::add_buffer(const std::string& name, const Initial& initial) {
+  state_->require_free(name);
+  return make_variable(state_->buffers, name, false, initial);
+}
+
+void Layer::add(const std::string& name, const Layer& part) {
+  state_->require_free(name);
+  bool is_above = false;
+  part.state_->walk([&](const std::string&, const State& below) {
+    is_above = is_above || &below == state_.get();
+  });
+  if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
+  if (part.state_->name.empty()) part.state_->name = name;
+  state_->parts.push_back({name, part.state_});
+}
+
+std::vector<NamedVariable> Layer::parameters() const {
+  return collect(*state_, [](State& state, const auto& take) { take(state.parameters); });
+}
+
+std::vector<NamedVariable> Layer::trainable() const {
+  return collect(*state_, [](State& state, const auto& take) {
+    if (!state.is_frozen) take(state.parameters);
+  });
+}
+
+std::vector<NamedVariable> Layer::buffers() const {
+  return collect(*state_, [](State& state, const auto& take) { take(state.buffers); });
+}
+
+std::vector<NamedVariable> Layer::variables() const {
+  return collect(*state_, [](State& state, const auto& take) {
+    take(state.parameters);
+    take(state.buffers);
+  });
+}
+
+std::int64_t Layer::parameter_count() const {
+  std::int64_t total = 0;
+  for (const NamedVariable& parameter : parameters()) total += count(parameter.variable.shape());
+  return total;
+}
+
+void Layer::train(bool on) const {
+  state_->walk([on](const std::string&, State& state) { state.is_training = on; });
+}
+
+bool Layer::is_training() const { return state_->is_training; }
+
+void Layer::freeze(bool on) const {
+  state_->walk([on](const std::string&, State& state) { state.is_frozen = on; });
+}
+
+bool Layer::is_frozen() const { return state_->is_frozen; }
+
+std::int64_t Layer::dispose(Site site) const {
+  std::int64_t freed = 0;
+  for (const NamedVariable& own : variables()) {
+    if (own.variable.is_disposed()) continue;
+    freed += bytes_of(own.variable);
+    own.variable.dispose(site);
+  }
+  return freed;
+}
+
+Tensor Layer::read(const Variable& parameter) const {
+  Tensor value = parameter.value();
+  return state_->is_frozen ? stop_gradient(value) : value;
+}
+
+}  // namespace tenure::nn

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/variable.h"
+#include "tenure/tensor/tensor.h"
+
+namespace tenure::nn {
+
+/// A variable by its path in a model: "block1/attention/query/kernel".
+struct NamedVariable {
+  std::string name;
+  Variable variable;
+};
+
+/// Bytes of what a variable holds.
+std::int64_t bytes_of(const Variable& variable);
+std::int64_t bytes_of(const std::vector<NamedVariable>& variables);
+
+/// A part of a model, or the whole of it: parameters, buffers and parts of its own, under names.
+///
+///     class Net : public nn::Layer {
+///      public:
+///       Net() : Layer("Net") {
+///         add("hidden", hidden_);
+///         add("out", out_);
+///       }
+///       Tensor forward(Tensor x) const override { return out_(tanh(hidden_(std::move(x)))); }
+///
+///      private:
+///       nn::Dense hidden_{784, 128};
+///       nn::Dense out_{128, 10};
+///     };
+///
+/// A layer is a handle, as a tensor is: copies are the same layer, with the same parameters.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  /// Applies it. What is made inside bears the layer's name in reports.
+  Tensor operator()(Tensor x) const;
+
+  /// "Dense", "Conv2d", the name of a class.
+  const std::string& kind() const;
+  /// What summary() says about it: "3x3, 32 -> 64".
+  virtual std::string describe() const { return {}; }
+
+  /// Its own parameters, then those of its parts in the order in which they were added.
+  std::vector<NamedVariable> parameters() const;
+  /// Those that training changes: all but the frozen ones.
+  std::vector<NamedVariable> trainable() const;
+  /// What it keeps besides parameters: the moving averages of a norm.
+  std::vector<NamedVariable> buffers() const;
+  /// Parameters and buffers: all that a checkpoint must hold.
+  std::vector<NamedVariable> variables() const;
+  std::int64_t parameter_count() const;
+
+  /// Dropout, batch norm and the like behave differently in training.
+  void train(bool on = true) const;
+  void eval() const { train(false); }
+  bool is_training() const;
+
+  /// A frozen layer's parameters stay as they are, and no gradient is computed for them.
+  void freeze(bool on = true) const;
+  void unfreeze() const { freeze(false); }
+  bool is_frozen() const;
+
+  /// Frees parameters and buffers; says how many bytes that were. The layer cannot be used any
+  /// more.
+  std::int64_t dispose(Site site = Site::current()) const;
+
+  /// What a layer knows of its place and content; shared by its copies.
+  class State;
+  const State& state() const { return *state_; }
+  /// Is told of the layers that a thread applies.
+  class Watcher;
+  class Watch;
+
+ protected:
+  explicit Layer(std::string kind);
+  Layer(const Layer&) = default;
+  Layer(Layer&&) = default;
+  Layer& operator=(const Layer&) = default;
+  Layer& operator=(Layer&&) = default;
+
+  virtual Tensor forward(Tensor x) const = 0;
+
+  using Initial = std::function<Tensor()>;
+  /// Throws ValueError if the name is taken or no name.
+  Variable add_parameter(const std::string& name, const Initial& initial);
+  Variable add_buffer(const std::string& name, const Initial& initial);
+  /// Makes a layer a part of this one.
+  void add(const std::string& name, const Layer& part);
+
+  /// What a parameter holds; no gradient goes to it while the layer is frozen.
+  Tensor read(const Variable& parameter) const;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tenure::nn

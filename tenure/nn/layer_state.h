@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+
+#include "tenure/nn/layer.h"
+
+namespace tenure::nn {
+
+class Layer::State {
+ public:
+  struct Part {
+    std::string name;
+    std::shared_ptr<State> state;
+  };
+
+  explicit State(std::string kind) : kind(std::move(kind)) {}
+
+  const std::string kind;
+  std::string name;  ///< in the layer that it is a part of; empty outermost
+  std::vector<NamedVariable> parameters;
+  std::vector<NamedVariable> buffers;
+  std::vector<Part> parts;
+  std::atomic<bool> is_training = true;
+  std::atomic<bool> is_frozen = false;
+
+  /// Calls f(path, state) for this one, then for all parts below it.
+  template <class F>
+  void walk(const F& f, const std::string& path = {}) {
+    f(path, *this);
+    for (const Part& part : parts) part.state->walk(f, join(path, part.name));
+  }
+  /// Throws ValueError unless the name can be given.
+  void require_free(const std::string& wanted) const;
+
+  static std::string join(const std::string& path, const std::string& name) {
+    return path.empty() ? name : path + '/' + name;
+  }
+};
+
+class Layer::Watcher {
+ public:
+  virtual void enter(const Layer& layer) = 0;
+  /// nullptr: an exception leaves the layer.
+  virtual void leave(const Tensor* output) = 0;
+
+ protected:
+  ~Watcher() = default;
+};
+
+/// While it lives, the watcher is told of what this thread applies.
+class Layer::Watch {
+ public:
+  explicit Watch(Watcher& watcher);
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Watcher* outer_;
+};
+
+}  // namespace tenure::nn

@@ -1,0 +1,94 @@
+#include "tenure/nn/norm.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/nn/sizes.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/operators.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+/// One number for each of `size` channels.
+std::function<Tensor()> filled(const char* layer, std::int64_t size, double value, DType dtype) {
+  return [=] {
+    require_positive(layer, {size});
+    return full({size}, value, dtype);
+  };
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype)
+    : Layer("LayerNorm"),
+      epsilon_(epsilon),
+      scale_(add_parameter("scale", filled("LayerNorm", width, 1, dtype))),
+      offset_(add_parameter("offset", filled("LayerNorm", width, 0, dtype))) {}
+
+std::string LayerNorm::describe() const { return std::to_string(scale_.shape()[0]); }
+
+Tensor LayerNorm::forward(Tensor x) const {
+  return layer_norm(std::move(x), read(scale_), read(offset_), {.epsilon = epsilon_});
+}
+
+RmsNorm::RmsNorm(std::int64_t width, double epsilon, DType dtype)
+    : Layer("RmsNorm"),
+      epsilon_(epsilon),
+      scale_(add_parameter("scale", filled("RmsNorm", width, 1, dtype))) {}
+
+std::string RmsNorm::describe() const { return std::to_string(scale_.shape()[0]); }
+
+Tensor RmsNorm::forward(Tensor x) const {
+  return rms_norm(std::move(x), read(scale_), {.epsilon = epsilon_});
+}
+
+BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options)
+    : Layer("BatchNorm"),
+      options_(options),
+      scale_(add_parameter("scale", filled("BatchNorm", channels, 1, options.dtype))),
+      offset_(add_parameter("offset", filled("BatchNorm", channels, 0, options.dtype))),
+      mean_(add_buffer("mean", filled("BatchNorm", channels, 0, options.dtype))),
+      variance_(add_buffer("variance", filled("BatchNorm", channels, 1, options.dtype))) {}
+
+std::string BatchNorm::describe() const { return std::to_string(scale_.shape()[0]); }
+
+Tensor BatchNorm::forward(Tensor x) const {
+  const BatchNormOptions options{.epsilon = options_.epsilon, .channels = options_.channels};
+  if (!is_training() || is_frozen()) {
+    return batch_norm_with(std::move(x), mean_.value(), variance_.value(), read(scale_),
+                           read(offset_), options);
+  }
+  tenure::BatchNorm made = batch_norm(std::move(x), read(scale_), read(offset_), options);
+  const auto follow = [this](const Variable& average, const Tensor& batch) {
+    average.assign(average.value() + options_.momentum * (stop_gradient(batch) - average.value()));
+  };
+  follow(mean_, made.mean);
+  follow(variance_, made.variance);
+  return std::move(made.y);
+}
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNormOptions& options,
+                     DType dtype)
+    : Layer("GroupNorm"),
+      groups_(groups),
+      options_(options),
+      scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype))),
+      offset_(add_parameter("offset", filled("GroupNorm", channels, 0, dtype))) {
+  require_positive("GroupNorm", {groups});
+  if (channels % groups != 0) {
+    throw ValueError(
+        fmt::format("GroupNorm: {} channels cannot be shared by {} groups", channels, groups));
+  }
+}
+
+std::string GroupNorm::describe() const {
+  return fmt::format("{} in {} groups", scale_.shape()[0], groups_);
+}
+
+Tensor GroupNorm::forward(Tensor x) const {
+  return group_norm(std::move(x), groups_, read(scale_), read(offset_), options_);
+}
+
+}  // namespace tenure::nn

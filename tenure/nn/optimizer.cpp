@@ -1,0 +1,126 @@
+#include "tenure/nn/optimizer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_set>
+
+#include "tenure/memory/scope.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/operators.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+Variable scalar_variable(const char* name, double value) {
+  const CategoryScope category(Category::optimizer);
+  return Variable(full({}, value, DType::float32), name, false);
+}
+
+}  // namespace
+
+Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate)
+    : kind_(std::move(kind)),
+      parameters_(std::move(parameters)),
+      rate_(scalar_variable("learning_rate", rate)),
+      steps_(scalar_variable("steps", 0)) {
+  if (parameters_.empty()) {
+    throw ValueError(
+        fmt::format("{}: there is no parameter to change; are all layers frozen?", kind_));
+  }
+  std::unordered_set<const graph::VariableState*> seen;
+  for (const NamedVariable& parameter : parameters_) {
+    if (!is_floating(parameter.variable.dtype())) {
+      throw DTypeError(kind_, fmt::format("parameter {} is {}; gradients change floats alone",
+                                          parameter.name, name_of(parameter.variable.dtype())));
+    }
+    if (!seen.insert(parameter.variable.state().get()).second) {
+      throw ValueError(fmt::format("{}: parameter {} is given twice", kind_, parameter.name));
+    }
+  }
+  const CategoryScope category(Category::optimizer);
+  for (const NamedVariable& parameter : parameters_) {
+    updated_.push_back(parameter.variable);
+    if (size_of(parameter.variable.dtype()) != 2) continue;
+    const std::string path = fmt::format("{}/master/{}", kind_, parameter.name);
+    updated_.back() = Variable(cast(parameter.variable.value(), DType::float32), path, false);
+    slots_.push_back({path, updated_.back()});
+  }
+  set_learning_rate(rate);
+}
+
+void Optimizer::apply(std::vector<Tensor> gradients) {
+  if (gradients.size() != parameters_.size()) {
+    throw ValueError(fmt::format("{}: {} gradients for {} parameters", kind_, gradients.size(),
+                                 parameters_.size()));
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!(gradients[i].shape() == parameter(i).shape())) {
+      throw ShapeError(
+          kind_,
+          fmt::format("the gradient of parameter {} has shape {}, not {}", parameters_[i].name,
+                      to_string(gradients[i].shape()), to_string(parameter(i).shape())),
+          {gradients[i].shape().to_vector(), parameter(i).shape().to_vector()});
+    }
+  }
+  const CategoryScope category(Category::optimizer);
+  const Step step{.rate = rate_.value(), .number = steps_.value() + 1};
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    update(i, std::move(gradients[i]), step);
+    const Variable& own = parameters_[i].variable;
+    if (updated_[i].state() != own.state()) own.assign(cast(updated_[i].value(), own.dtype()));
+  }
+  steps_.assign(step.number);
+}
+
+std::vector<Variable> Optimizer::variables() const {
+  std::vector<Variable> variables;
+  for (const NamedVariable& parameter : parameters_) variables.push_back(parameter.variable);
+  return variables;
+}
+
+double Optimizer::learning_rate() const { return rate_.value().item<float>(); }
+
+void Optimizer::set_learning_rate(double rate) {
+  if (!std::isfinite(rate) || rate < 0) {
+    throw ValueError(
+        fmt::format("{}: a learning rate of {}; it is finite and not negative", kind_, rate));
+  }
+  rate_.assign(full({}, rate, DType::float32));
+}
+
+std::int64_t Optimizer::steps() const {
+  return static_cast<std::int64_t>(steps_.value().item<float>());
+}
+
+std::vector<NamedVariable> Optimizer::state() const {
+  std::vector<NamedVariable> all{{kind_ + "/steps", steps_}, {kind_ + "/learning_rate", rate_}};
+  all.insert(all.end(), slots_.begin(), slots_.end());
+  return all;
+}
+
+std::int64_t Optimizer::dispose(Site site) {
+  std::int64_t freed = 0;
+  for (const NamedVariable& own : state()) {
+    if (own.variable.is_disposed()) continue;
+    freed += bytes_of(own.variable);
+    own.variable.dispose(site);
+  }
+  return freed;
+}
+
+std::vector<Variable> Optimizer::make_slots(const std::string& name) {
+  const CategoryScope category(Category::optimizer);
+  std::vector<Variable> made;
+  for (const NamedVariable& parameter : parameters_) {
+    const std::string path = fmt::format("{}/{}/{}", kind_, name, parameter.name);
+    const bool is_double = parameter.variable.dtype() == DType::float64;
+    const DType dtype = is_double ? DType::float64 : DType::float32;
+    made.emplace_back(zeros(parameter.variable.shape(), dtype), path, false);
+    slots_.push_back({path, made.back()});
+  }
+  return made;
+}
+
+}  // namespace tenure::nn

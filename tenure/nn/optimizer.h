@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenure/nn/layer.h"
+
+namespace tenure::nn {
+
+/// Changes parameters by their gradients. Of 16-bit parameters it keeps float32 masters: small
+/// steps add up in those.
+///
+/// It has a state for each parameter, made at the beginning
+/// in the category optimizer, and changes both in place, one pass over memory for each parameter.
+/// Eagerly and in traced functions alike: there the rate and the count of steps are variables, so
+/// that one trace serves all steps.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// One step. The gradients are those of parameters(), in that order; they are used up. Throws
+  /// ValueError if there are more or fewer, ShapeError if one has another shape.
+  void apply(std::vector<Tensor> gradients);
+
+  const std::vector<NamedVariable>& parameters() const { return parameters_; }
+  /// parameters(), as GradientTape::gradient() takes them.
+  std::vector<Variable> variables() const;
+
+  double learning_rate() const;
+  void set_learning_rate(double rate);
+  /// Steps that were applied.
+  std::int64_t steps() const;
+
+  /// The count of steps, the rate, and the state of each parameter: "adam/first/dense/kernel". What
+  /// a checkpoint must hold.
+  std::vector<NamedVariable> state() const;
+  /// Frees its state; says how many bytes that were.
+  std::int64_t dispose(Site site = Site::current());
+
+ protected:
+  Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate);
+
+  /// One state for each parameter, of its shape, zero at first.
+  std::vector<Variable> make_slots(const std::string& name);
+
+  /// What all parameters see in one step.
+  struct Step {
+    Tensor rate;    ///< float32, one number
+    Tensor number;  ///< float32: 1 in the first step
+  };
+  /// Changes parameter i and its slots.
+  virtual void update(std::size_t i, Tensor gradient, const Step& step) = 0;
+  /// What update() changes: the parameter, or its master.
+  const Variable& parameter(std::size_t i) const { return updated_[i]; }
+
+ private:
+  std::string kind_;
+  std::vector<NamedVariable> parameters_;
+  std::vector<Variable> updated_;
+  std::vector<NamedVariable> slots_;  // masters among them
+  Variable rate_;
+  Variable steps_;
+};
+
+}  // namespace tenure::nn

@@ -1,0 +1,87 @@
+#include "tenure/nn/optimizers.h"
+
+#include <utility>
+
+namespace tenure::nn {
+
+Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options)
+    : Optimizer("sgd", std::move(parameters), rate), options_(options) {
+  if (options.momentum != 0) velocities_ = make_slots("velocity");
+}
+
+void Sgd::update(std::size_t i, Tensor gradient, const Step& step) {
+  const Variable& w = parameter(i);
+  if (velocities_.empty()) {
+    return w.assign(sgd_update(w.value(), std::move(gradient), step.rate, options_));
+  }
+  auto [weight, velocity] = sgd_momentum_update(w.value(), velocities_[i].value(),
+                                                std::move(gradient), step.rate, options_);
+  w.assign(std::move(weight));
+  velocities_[i].assign(std::move(velocity));
+}
+
+Adam::Adam(std::vector<NamedVariable> parameters, double rate, const AdamOptions& options)
+    : Adam("adam", std::move(parameters), rate, options) {}
+
+Adam::Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,
+           const AdamOptions& options)
+    : Optimizer(kind, std::move(parameters), rate),
+      options_(options),
+      means_(make_slots("mean")),
+      squares_(make_slots("square")) {}
+
+void Adam::update(std::size_t i, Tensor gradient, const Step& step) {
+  const Variable& w = parameter(i);
+  auto [weight, mean, square] = adam_update(w.value(), means_[i].value(), squares_[i].value(),
+                                            std::move(gradient), step.rate, step.number, options_);
+  w.assign(std::move(weight));
+  means_[i].assign(std::move(mean));
+  squares_[i].assign(std::move(square));
+}
+
+AdamW::AdamW(std::vector<NamedVariable> parameters, double rate, AdamOptions options)
+    : Adam("adamw", std::move(parameters), rate, [&options] {
+        options.decoupled = true;
+        return options;
+      }()) {}
+
+Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const RmspropOptions& options)
+    : Optimizer("rmsprop", std::move(parameters), rate),
+      options_(options),
+      squares_(make_slots("square")) {}
+
+void Rmsprop::update(std::size_t i, Tensor gradient, const Step& step) {
+  const Variable& w = parameter(i);
+  auto [weight, square] =
+      rmsprop_update(w.value(), squares_[i].value(), std::move(gradient), step.rate, options_);
+  w.assign(std::move(weight));
+  squares_[i].assign(std::move(square));
+}
+
+Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const AdagradOptions& options)
+    : Optimizer("adagrad", std::move(parameters), rate),
+      options_(options),
+      sums_(make_slots("sum")) {}
+
+void Adagrad::update(std::size_t i, Tensor gradient, const Step& step) {
+  const Variable& w = parameter(i);
+  auto [weight, sum] =
+      adagrad_update(w.value(), sums_[i].value(), std::move(gradient), step.rate, options_);
+  w.assign(std::move(weight));
+  sums_[i].assign(std::move(sum));
+}
+
+Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions& options)
+    : Optimizer("lion", std::move(parameters), rate),
+      options_(options),
+      means_(make_slots("mean")) {}
+
+void Lion::update(std::size_t i, Tensor gradient, const Step& step) {
+  const Variable& w = parameter(i);
+  auto [weight, mean] =
+      lion_update(w.value(), means_[i].value(), std::move(gradient), step.rate, options_);
+  w.assign(std::move(weight));
+  means_[i].assign(std::move(mean));
+}
+
+}  // namespace tenure::nn

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "tenure/nn/trainer.h"
+
+namespace tenure::nn {
+
+/// How batches become steps.
+class Steps {
+ public:
+  virtual ~Steps() = default;
+  virtual Scores run(const Tensor& x, const Tensor& target) = 0;
+  virtual Plan plan(const Tensor& x, const Tensor& target) const = 0;
+  /// What it keeps between batches, for checkpoints.
+  virtual std::vector<NamedVariable> state() const = 0;
+};
+
+/// What all ways have in common.
+struct StepParts {
+  const Layer& model;
+  const Loss& loss;
+  Optimizer& optimizer;
+  const TrainerOptions& options;
+
+  void add_metrics(const Tensor& prediction, const Tensor& target,
+                   std::vector<Tensor>& numbers) const;
+};
+
+std::unique_ptr<Steps> make_steps(const StepParts& parts);
+
+/// Reads the loss and the metrics of a batch.
+Scores scores_of(const std::vector<Tensor>& numbers);
+
+}  // namespace tenure::nn

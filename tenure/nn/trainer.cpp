@@ -1,0 +1,94 @@
+#include "tenure/nn/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "tenure/graph/function.h"
+#include "tenure/memory/budget.h"
+#include "tenure/nn/sizes.h"
+#include "tenure/nn/steps.h"
+
+namespace tenure::nn {
+namespace {
+
+std::int64_t tensor_bytes(const Tensor& tensor) {
+  return count(tensor.shape()) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+}  // namespace
+
+struct Trainer::Compiled {
+  std::unique_ptr<Steps> steps;
+  Function<std::function<std::vector<Tensor>(const Tensor&, const Tensor&)>> score;
+  Function<std::function<Tensor(const Tensor&)>> predict;
+};
+
+Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options)
+    : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
+  require_positive("Trainer: accumulate", {options_.accumulate});
+  const StepParts parts{model_, loss_, optimizer_, options_};
+  compiled_ = std::make_unique<Compiled>(Compiled{
+      .steps = make_steps(parts),
+      .score = function(std::function([parts](const Tensor& x, const Tensor& target) {
+                          const Tensor prediction = parts.model(x);
+                          std::vector<Tensor> numbers{parts.loss(prediction, target)};
+                          parts.add_metrics(prediction, target, numbers);
+                          return numbers;
+                        }),
+                        {.name = "score"}),
+      .predict = function(std::function([parts](const Tensor& x) { return parts.model(x); }),
+                          {.name = "predict"})});
+}
+
+Trainer::~Trainer() = default;
+
+Scores Trainer::step(const Tensor& x, const Tensor& target) {
+  set_training(true);
+  std::optional<Budget> guard;
+  if (options_.budget) {
+    const std::int64_t left =
+        *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
+    guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
+  }
+  return compiled_->steps->run(x, target);
+}
+
+Scores Trainer::score(const Tensor& x, const Tensor& target) const {
+  set_training(false);
+  return scores_of(compiled_->score(x, target));
+}
+
+Tensor Trainer::predict(const Tensor& x) const {
+  set_training(false);
+  return compiled_->predict(x);
+}
+
+StepPlan Trainer::plan(const Tensor& x, const Tensor& target) const {
+  set_training(true);
+  return {.plan = compiled_->steps->plan(x, target),
+          .parameters = bytes_of(model_.variables()),
+          .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
+          .batch = tensor_bytes(x) + tensor_bytes(target)};
+}
+
+std::vector<NamedVariable> Trainer::variables() const {
+  std::vector<NamedVariable> all;
+  const auto add = [&all](const char* prefix, const std::vector<NamedVariable>& variables) {
+    for (const NamedVariable& own : variables) all.push_back({prefix + own.name, own.variable});
+  };
+  add("model/", model_.variables());
+  add("optimizer/", optimizer_.state());
+  add("trainer/", compiled_->steps->state());
+  return all;
+}
+
+std::int64_t Trainer::resident_bytes() const { return bytes_of(variables()); }
+
+void Trainer::set_training(bool on) const {
+  if (model_.is_training() != on) model_.train(on);
+}
+
+}  // namespace tenure::nn

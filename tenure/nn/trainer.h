@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/plan.h"
+#include "tenure/nn/layer.h"
+#include "tenure/nn/metrics.h"
+#include "tenure/nn/optimizer.h"
+
+namespace tenure::nn {
+
+/// For 16-bit floats, whose small gradients would be zero: the loss is multiplied by a number that
+/// the gradients are divided by. A step with gradients that are not finite is skipped and halves
+/// it; so many steps without one double it.
+struct LossScale {
+  double initial = 65536;
+  int growth_interval = 2000;
+};
+
+struct TrainerOptions {
+  std::vector<Metric> metrics{};
+  /// The most bytes that may live while a step runs: parameters, the optimizer's state, the batch
+  /// and all that the step computes. Parts of the step are computed twice where that is the price;
+  /// an allocation past it would throw OutOfMemory.
+  std::optional<std::int64_t> budget{};
+  /// Gradients of so many batches make one step.
+  int accumulate = 1;
+  /// The longest that all gradients together may be.
+  std::optional<double> clip_norm{};
+  std::optional<LossScale> loss_scale{};
+  /// Stops at the first number that is not finite, and names the op and the line that made it.
+  bool check_numbers = false;
+};
+
+/// Means over what was seen.
+struct Scores {
+  double loss = 0;
+  std::vector<double> metrics{};  ///< in the order of TrainerOptions::metrics
+};
+
+/// What a step takes, known before the first one.
+struct StepPlan {
+  Plan plan;                    ///< of the step
+  std::int64_t parameters = 0;  ///< bytes of parameters and buffers
+  std::int64_t optimizer = 0;   ///< bytes of the optimizer's state
+  std::int64_t batch = 0;       ///< bytes of the inputs
+  std::int64_t peak() const { return parameters + optimizer + batch + plan.peak; }
+};
+
+/// Trains a model: forward, backward and update are one compiled function with one plan, in which
+/// gradients are applied and freed as soon as they are ready.
+class Trainer {
+ public:
+  /// Model and optimizer must outlive it.
+  Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options = {});
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// One batch. With `accumulate`, every so many of them change the parameters.
+  Scores step(const Tensor& x, const Tensor& target);
+  /// The same without training.
+  Scores score(const Tensor& x, const Tensor& target) const;
+  Tensor predict(const Tensor& x) const;
+
+  /// What a step on such a batch takes; specs do. Throws InfeasibleBudget if the budget cannot be
+  /// held; its text has the least one that can.
+  StepPlan plan(const Tensor& x, const Tensor& target) const;
+
+  /// The model's, the optimizer's and its own, for checkpoints: "model/dense/kernel", ...
+  std::vector<NamedVariable> variables() const;
+  /// Bytes of parameters, buffers and the optimizer's state.
+  std::int64_t resident_bytes() const;
+
+  const Layer& model() const { return model_; }
+  Optimizer& optimizer() const { return optimizer_; }
+  const TrainerOptions& options() const { return options_; }
+
+ private:
+  struct Compiled;
+  /// Traces depend on it, so it is set before each call.
+  void set_training(bool on) const;
+
+  const Layer& model_;
+  Optimizer& optimizer_;
+  Loss loss_;
+  TrainerOptions options_;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace tenure::nn

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+
+#include "tenure/tenure.h"
+
+namespace tenure {
+namespace {
+
+nn::NamedVariable parameter(const Tensor& value, const char* name = "w") {
+  return {name, Variable(value, name)};
+}
+
+/// The value of w after some steps down w^2.
+double descend(nn::Optimizer& optimizer, int steps) {
+  const Variable w = optimizer.parameters()[0].variable;
+  for (int i = 0; i < steps; ++i) {
+    GradientTape tape;
+    const Tensor loss = sum(square(w.value()));
+    optimizer.apply({tape.gradient(loss, w)});
+  }
+  return w.value().to_vector<float>()[0];
+}
+
+TEST(Optimizer, EachOneGoesDown) {
+  const auto check = [](auto make) {
+    const nn::NamedVariable w = parameter(tensor({1.0, -1.0}));
+    const std::unique_ptr<nn::Optimizer> optimizer = make(std::vector{w});
+    EXPECT_LT(std::abs(descend(*optimizer, 50)), 0.9);
+    EXPECT_EQ(optimizer->steps(), 50);
+  };
+  using Parameters = std::vector<nn::NamedVariable>;
+  check([](Parameters p) { return std::make_unique<nn::Sgd>(p, 0.05); });
+  check([](Parameters p) {
+    return std::make_unique<nn::Sgd>(p, 0.02, SgdOptions{.momentum = 0.9, .nesterov = true});
+  });
+  check([](Parameters p) { return std::make_unique<nn::Adam>(p, 0.05); });
+  check([](Parameters p) { return std::make_unique<nn::AdamW>(p, 0.05); });
+  check([](Parameters p) { return std::make_unique<nn::Rmsprop>(p, 0.02); });
+  check([](Parameters p) { return std::make_unique<nn::Adagrad>(p, 0.2); });
+  check([](Parameters p) { return std::make_unique<nn::Lion>(p, 0.02); });
+}
+
+TEST(Optimizer, AdamTakesTheStepsOfItsPaper) {
+  const nn::NamedVariable w = parameter(tensor({1.0}));
+  nn::Adam adam({w}, 0.1);
+  double value = 1, mean = 0, square = 0;
+  for (int step = 1; step <= 5; ++step) {
+    const double gradient = 2 * value;
+    mean = 0.9 * mean + 0.1 * gradient;
+    square = 0.999 * square + 0.001 * gradient * gradient;
+    value -= 0.1 * (mean / (1 - std::pow(0.9, step))) /
+             (std::sqrt(square / (1 - std::pow(0.999, step))) + 1e-8);
+    EXPECT_NEAR(descend(adam, 1), value, 1e-5);
+  }
+}
+
+TEST(Optimizer, OneTraceServesAllStepsAndRates) {
+  const nn::NamedVariable w = parameter(ones({4}));
+  nn::Adam adam({w}, 0.1);
+  const auto step = function([&](const Tensor& x) {
+    GradientTape tape;
+    const Tensor loss = sum(square(w.variable.value() * x));
+    adam.apply({tape.gradient(loss, w.variable)});
+    return loss;
+  });
+  for (int i = 0; i < 5; ++i) {
+    adam.set_learning_rate(0.1 / (i + 1));
+    step(ones({4}));
+  }
+  EXPECT_EQ(step.traces().size(), 1u);
+  EXPECT_EQ(adam.steps(), 5);
+}
+
+TEST(Optimizer, UpdatesInPlaceInACompiledStep) {
+  const nn::NamedVariable w = parameter(ones({1 << 16}));
+  nn::Adam adam({w}, 0.1);
+  const auto step = function([&](const Tensor& g) {
+    adam.apply({g * 2.0});
+    return sum(g);
+  });
+  const Tensor g = ones({1 << 16});
+  step(g);
+  const MemoryRegion region;
+  step(g);
+  EXPECT_LE(region.peak_bytes(), (1 << 18) + 4096);  // the gradient, not three more
+}
+
+TEST(Optimizer, KeepsMastersOfNarrowParameters) {
+  const nn::NamedVariable w = parameter(ones({2}, DType::bfloat16));
+  nn::Sgd sgd({w}, 1.0);
+  for (int i = 0; i < 100; ++i) sgd.apply({full({2}, 1e-4, DType::bfloat16)});
+  EXPECT_NEAR(cast(w.variable.value(), DType::float32).to_vector<float>()[0], 0.99, 4e-3);
+}
+
+TEST(Optimizer, RefusesOtherGradientsThanItsParameters) {
+  nn::Sgd sgd({parameter(ones({2}))}, 0.1);
+  EXPECT_THROW(sgd.apply({}), ValueError);
+  EXPECT_THROW(sgd.apply({ones({3})}), ShapeError);
+  EXPECT_THROW(nn::Sgd({}, 0.1), ValueError);
+  EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, -1), ValueError);
+  EXPECT_THROW(nn::Sgd({parameter(ones({2}, DType::int32))}, 0.1), DTypeError);
+  const nn::NamedVariable twice = parameter(ones({2}));
+  EXPECT_THROW(nn::Sgd({twice, twice}, 0.1), ValueError);
+}
+
+TEST(Optimizer, StateIsOfItsCategoryAndEndsWithDispose) {
+  const nn::NamedVariable w = parameter(ones({100}));
+  const std::int64_t before = memory()[Category::optimizer].bytes;
+  nn::Adam adam({w});
+  EXPECT_EQ(memory()[Category::optimizer].bytes - before, 2 * 400 + 8);
+  EXPECT_EQ(adam.state().size(), 4u);
+  EXPECT_EQ(adam.dispose(), 2 * 400 + 8);
+  EXPECT_EQ(memory()[Category::optimizer].bytes, before);
+  EXPECT_THROW(adam.apply({ones({100})}), DisposedError);
+}
+
+TEST(Clip, ShortensTogetherAndKeepsTheDirection) {
+  const std::vector<Tensor> long_ones{full({2}, 3.0), full({1}, 4.0)};
+  const std::vector<Tensor> clipped = nn::clip_by_global_norm(long_ones, 1.0);
+  EXPECT_NEAR(nn::global_norm(clipped).item<float>(), 1, 1e-6);
+  EXPECT_NEAR(clipped[1].item<float>() / clipped[0].to_vector<float>()[0], 4.0 / 3, 1e-5);
+  EXPECT_EQ(nn::clip_by_global_norm({full({1}, 0.5)}, 1.0)[0].item<float>(), 0.5f);
+  EXPECT_EQ(nn::clip_by_value({full({1}, -9.0)}, 2)[0].item<float>(), -2);
+  EXPECT_THROW(nn::clip_by_value({}, 0), ValueError);
+}
+
+TEST(Schedule, HasTheRatesOfItsName) {
+  using namespace nn::schedule;
+  EXPECT_DOUBLE_EQ(steps(1, 10, 0.5)(25), 0.25);
+  EXPECT_DOUBLE_EQ(cosine(2, 100)(50), 1);
+  EXPECT_DOUBLE_EQ(cosine(2, 100, 0.1)(1000), 0.1);
+  EXPECT_DOUBLE_EQ(linear(1, 10)(5), 0.5);
+  EXPECT_DOUBLE_EQ(exponential(1, 0.5)(3), 0.125);
+  EXPECT_DOUBLE_EQ(warm_up(4, constant(8))(0), 2);
+  EXPECT_DOUBLE_EQ(warm_up(4, linear(8, 4))(6), 4);
+  EXPECT_THROW(cosine(1, 0), ValueError);
+}
+
+}  // namespace
+}  // namespace tenure

@@ -1,0 +1,309 @@
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "tenure/tenure.h"
+
+namespace tenure {
+namespace {
+
+Tensor loss_of(const Tensor& prediction, const Tensor& target) {
+  return cross_entropy(prediction, target);
+}
+
+nn::Sequential make_model() {
+  seed(5);
+  return nn::Sequential(nn::Dense(2, 16), nn::Tanh(), nn::Dropout(0.1), nn::Dense(16, 2));
+}
+
+/// Points inside and outside of a circle.
+data::Dataset points(std::int64_t n) {
+  Generator generator(3);
+  const Tensor x = uniform({n, 2}, -1, 1, DType::float32, &generator);
+  const Tensor target = cast(sum(square(x), {1}) < 0.6, DType::int64);
+  return data::from_tensors({x, target});
+}
+
+/// Everything a test needs to train.
+struct Setting {
+  explicit Setting(nn::TrainerOptions options = {.metrics = {nn::accuracy()}})
+      : model(make_model()),
+        adam(model.trainable(), 0.02),
+        trainer(model, loss_of, adam, std::move(options)) {}
+  nn::Sequential model;
+  nn::Adam adam;
+  nn::Trainer trainer;
+};
+
+constexpr auto kQuiet = nn::Progress::none;
+
+std::string temporary(const char* name) {
+  return (std::filesystem::temp_directory_path() /
+          (std::string("tenure_") + std::to_string(getpid()) + "_" + name))
+      .string();
+}
+
+TEST(Fit, LearnsAndHoldsItsMemory) {
+  Setting setting;
+  const data::Dataset batches = points(512).shuffle(1).batch(64);
+  const nn::History history = nn::fit(setting.trainer, batches, {.epochs = 60, .progress = kQuiet});
+  ASSERT_EQ(history.epochs.size(), 60u);
+  EXPECT_LT(history.epochs.back().training.loss, 0.5 * history.epochs.front().training.loss);
+  EXPECT_GT(nn::evaluate(setting.trainer, batches).metrics[0], 0.9);
+  EXPECT_EQ(nn::predict(setting.trainer, batches).shape(), (Shape{512, 2}));
+}
+
+TEST(Fit, PredictsThePeakOfAStepToTheByte) {
+  Setting setting;
+  const Tensor x = normal({64, 2});
+  const Tensor target = randint(0, 2, {64});
+  const nn::StepPlan plan = setting.trainer.plan(x, target);
+  setting.trainer.step(x, target);
+  const MemoryRegion region;
+  setting.trainer.step(x, target);
+  EXPECT_EQ(region.peak_bytes(), plan.plan.peak);
+  EXPECT_EQ(region.left_bytes(), 0);
+}
+
+TEST(Fit, WithinABudgetComputesTheSameInLess) {
+  const auto deep = [] {
+    seed(5);
+    nn::Sequential model(nn::Dense(2, 16));
+    for (int i = 0; i < 10; ++i) {
+      model.push_back(nn::Dense(16, 16));
+      model.push_back(nn::Tanh());
+      model.push_back(nn::Dropout(0.1));
+    }
+    model.push_back(nn::Dense(16, 2));
+    return model;
+  };
+  const Tensor x = normal({256, 2});
+  const Tensor target = randint(0, 2, {256});
+  struct Run {
+    nn::StepPlan plan;
+    double loss = 0;
+    std::int64_t peak = 0;
+  };
+  const auto train = [&](std::optional<std::int64_t> budget) {
+    const nn::Sequential model = deep();
+    nn::Adam adam(model.trainable(), 0.02);
+    nn::Trainer trainer(model, loss_of, adam, {.budget = budget});
+    Run run{.plan = trainer.plan(x, target)};
+    seed(9);
+    trainer.step(x, target);
+    const MemoryRegion region;
+    run.loss = trainer.step(x, target).loss;
+    run.peak = region.peak_bytes();
+    return run;
+  };
+  const Run plain = train(std::nullopt);
+  const std::int64_t resident = plain.plan.peak() - plain.plan.plan.peak;
+  EXPECT_EQ(plain.plan.plan.recomputed, 0);
+  for (const int percent : {70, 50}) {
+    const std::int64_t budget = resident + plain.plan.plan.peak * percent / 100;
+    const Run tight = train(budget);
+    EXPECT_LE(tight.plan.peak(), budget);
+    EXPECT_GT(tight.plan.plan.recomputed, 0);
+    EXPECT_EQ(tight.peak, tight.plan.plan.peak);
+    EXPECT_EQ(tight.loss, plain.loss);
+  }
+}
+
+TEST(Fit, RefusesABudgetThatNothingFits) {
+  Setting setting({.budget = 1000});
+  try {
+    setting.trainer.plan(spec({64, 2}), spec({64}, DType::int64));
+    FAIL();
+  } catch (const planner::BudgetError& error) {
+    EXPECT_GT(error.least(), 1000);
+    EXPECT_NE(std::string(error.what()).find(std::to_string(error.least())), std::string::npos);
+  }
+}
+
+TEST(Fit, GoesOnAsIfItHadNeverStopped) {
+  const data::Dataset batches = points(300).shuffle(1).batch(32);
+  const nn::FitOptions options{.epochs = 3, .progress = kQuiet};
+  Setting whole;
+  seed(11);
+  const nn::History expected = nn::fit(whole.trainer, batches, options);
+
+  struct StopAt final : nn::Callback {
+    explicit StopAt(int step) : left(step) {}
+    void on_step(nn::Fit& fit, const nn::Scores&) override {
+      if (--left == 0) fit.stop("enough");
+    }
+    int left;
+  };
+  const std::string path = temporary("resume.safetensors");
+  {
+    Setting first;
+    seed(11);
+    nn::FitOptions stopping = options;
+    stopping.callbacks = {std::make_shared<StopAt>(14), std::make_shared<nn::SaveCheckpoint>(path)};
+    const nn::History cut = nn::Fit(first.trainer, batches, stopping).run();
+    EXPECT_TRUE(cut.was_interrupted);
+    EXPECT_EQ(cut.reason, "enough");
+    EXPECT_EQ(cut.epochs.size(), 1u);
+  }
+  Setting second;
+  seed(99);
+  nn::Fit rest(second.trainer, batches, options);
+  rest.load(path);
+  const nn::History resumed = rest.run();
+  ASSERT_EQ(resumed.epochs.size(), 2u);
+  for (int i = 0; i < 2; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_EQ(resumed.epochs[at].training.loss, expected.epochs[at + 1].training.loss);
+    EXPECT_EQ(resumed.epochs[at].training.metrics, expected.epochs[at + 1].training.metrics);
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Fit, RefusesACheckpointOfAnotherModelAndChangesNothing) {
+  const std::string path = temporary("other.safetensors");
+  const data::Dataset batches = points(64).batch(32);
+  Setting setting;
+  nn::Fit(setting.trainer, batches, {.progress = kQuiet}).save(path);
+
+  const nn::Sequential other(nn::Dense(2, 8), nn::Dense(8, 2));
+  nn::Adam adam(other.trainable());
+  nn::Trainer trainer(other, loss_of, adam);
+  nn::Fit fit(trainer, batches, {.progress = kQuiet});
+  const std::vector<float> before = other.parameters()[0].variable.value().to_vector<float>();
+  try {
+    fit.load(path);
+    FAIL();
+  } catch (const nn::CheckpointError& error) {
+    EXPECT_GE(error.problems().size(), 3u);
+    EXPECT_EQ(error.path(), path);
+  }
+  EXPECT_EQ(other.parameters()[0].variable.value().to_vector<float>(), before);
+  std::filesystem::remove(path);
+}
+
+TEST(Fit, EndsAfterTheStepOnControlC) {
+  Setting setting;
+  struct Press final : nn::Callback {
+    void on_step(nn::Fit&, const nn::Scores&) override { std::raise(SIGINT); }
+  };
+  const nn::History history =
+      nn::fit(setting.trainer, points(128).batch(16),
+              {.callbacks = {std::make_shared<Press>()}, .progress = kQuiet});
+  EXPECT_TRUE(history.was_interrupted);
+  EXPECT_EQ(history.reason, "interrupted");
+  EXPECT_EQ(setting.adam.steps(), 1);
+}
+
+TEST(Fit, WritesPlainLinesIntoAPipe) {
+  Setting setting;
+  std::ostringstream out;
+  nn::fit(setting.trainer, points(64).batch(16), {.epochs = 2, .out = &out});
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  EXPECT_NE(text.find("epoch 2/2  4 batches"), std::string::npos) << text;
+  EXPECT_NE(text.find("accuracy"), std::string::npos);
+}
+
+TEST(Fit, StopsEarlyAndWritesACsv) {
+  const std::string path = temporary("log.csv");
+  std::filesystem::remove(path);
+  Setting setting;
+  setting.adam.set_learning_rate(0);
+  const data::Dataset batches = points(64).batch(16);
+  const nn::History history = nn::fit(
+      setting.trainer, batches,
+      {.epochs = 20,
+       .validation = batches,
+       .callbacks = {std::make_shared<nn::EarlyStopping>(nn::EarlyStopping::Options{.patience = 2}),
+                     std::make_shared<nn::CsvLog>(path)},
+       .progress = kQuiet});
+  EXPECT_EQ(history.epochs.size(), 3u);
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "epoch,seconds,peak_bytes,loss,accuracy,val_loss,val_accuracy");
+  int lines = 0;
+  while (std::getline(file, line)) ++lines;
+  EXPECT_EQ(lines, 3);
+  std::filesystem::remove(path);
+}
+
+TEST(Fit, CatchesACallbackThatKeepsTensors) {
+  Setting setting;
+  struct Hoard final : nn::Callback {
+    void on_step(nn::Fit&, const nn::Scores&) override { kept.push_back(ones({100})); }
+    std::vector<Tensor> kept;
+  };
+  EXPECT_THROW(nn::fit(setting.trainer, points(640).batch(16),
+                       {.callbacks = {std::make_shared<Hoard>()}, .progress = kQuiet}),
+               LeakError);
+}
+
+TEST(Fit, NamesTheOpThatMadeTheFirstNaN) {
+  seed(1);
+  const nn::Sequential model(nn::Dense(2, 2),
+                             nn::Lambda("Root", [](Tensor x) { return sqrt(std::move(x)); }));
+  nn::Sgd sgd(model.trainable(), 0.1);
+  nn::Trainer trainer(model,
+                      [](const Tensor& y, const Tensor& target) { return mse_loss(y, target); },
+                      sgd, {.check_numbers = true});
+  try {
+    trainer.step(tensor({{-5.0, 3.0}, {4.0, -2.0}}), zeros({2, 2}));
+    FAIL();
+  } catch (const NumberError& error) {
+    EXPECT_NE(std::string(error.what()).find("sqrt"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Fit, SmallBatchesAddUpToALargeOne) {
+  const Tensor x = normal({32, 2});
+  const Tensor target = randint(0, 2, {32});
+  const auto train = [&](int parts) {
+    seed(5);
+    nn::Sequential model(nn::Dense(2, 8), nn::Tanh(), nn::Dense(8, 2));
+    nn::Sgd sgd(model.trainable(), 0.5);
+    nn::Trainer trainer(model, loss_of, sgd, {.accumulate = parts});
+    for (int step = 0; step < 3; ++step) {
+      for (const Tensor& i : split(arange(0, 32), 32 / parts))
+        trainer.step(take(x, i), take(target, i));
+    }
+    EXPECT_EQ(sgd.steps(), 3);
+    return trainer.score(x, target).loss;
+  };
+  EXPECT_NEAR(train(1), train(4), 1e-5);
+}
+
+TEST(Fit, LossScaleSkipsStepsThatAreNotFinite) {
+  seed(5);
+  const nn::Sequential model(nn::Dense(2, 8), nn::Tanh(), nn::Dense(8, 2));
+  nn::Sgd sgd(model.trainable(), 0.1);
+  const double inf = std::numeric_limits<double>::infinity();
+  nn::Trainer trainer(model, loss_of, sgd,
+                      {.loss_scale = nn::LossScale{.initial = inf, .growth_interval = 2}});
+  const Tensor x = normal({8, 2});
+  const Tensor target = randint(0, 2, {8});
+  trainer.step(x, target);
+  EXPECT_EQ(sgd.steps(), 0);
+
+  nn::Trainer sane(model, loss_of, sgd, {.loss_scale = nn::LossScale{.initial = 1024}});
+  nn::Trainer plain(model, loss_of, sgd);
+  sane.step(x, target);
+  EXPECT_EQ(sgd.steps(), 1);
+}
+
+TEST(Fit, RefusesBatchesWithoutATarget) {
+  Setting setting;
+  EXPECT_THROW(
+      nn::fit(setting.trainer, data::from_tensors({normal({8, 2})}).batch(4), {.progress = kQuiet}),
+      ValueError);
+  EXPECT_THROW(nn::fit(setting.trainer, points(0).batch(4), {.progress = kQuiet}), ValueError);
+}
+
+}  // namespace
+}  // namespace tenure
