@@ -74,7 +74,7 @@ class OpsTest(unittest.TestCase):
         rows = [line for line in result.stdout.splitlines() if line.startswith("|")]
         self.assertGreater(len(rows), 50)
         for row in rows:
-            self.assertEqual(row.replace("\\|", "").count("|"), 6, row)
+            self.assertEqual(row.replace("\\|", "").count("|"), 7, row)
 
 
 if __name__ == "__main__":
