@@ -15,26 +15,21 @@ namespace tenure {
 #if __has_builtin(__builtin_source_location)
 using Site = std::source_location;
 #else
-// Analysis tools built on older Clang front ends parse the headers but have no source_location.
+// Analysis tools built on older Clang front ends parse the headers but have no source_location;
+// they run nothing, so the file will do.
 class Site {
  public:
-  static constexpr Site current(const char* file = __builtin_FILE(),
-                                const char* function = __builtin_FUNCTION(),
-                                std::uint_least32_t line = __builtin_LINE()) {
+  static constexpr Site current(const char* file = __builtin_FILE()) {
     Site site;
     site.file_ = file;
-    site.function_ = function;
-    site.line_ = line;
     return site;
   }
   constexpr const char* file_name() const { return file_; }
-  constexpr const char* function_name() const { return function_; }
-  constexpr std::uint_least32_t line() const { return line_; }
+  constexpr const char* function_name() const { return ""; }
+  constexpr std::uint_least32_t line() const { return 0; }
 
  private:
   const char* file_ = "";
-  const char* function_ = "";
-  std::uint_least32_t line_ = 0;
 };
 #endif
 

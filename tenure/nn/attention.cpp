@@ -25,14 +25,17 @@ Tensor Dropout::forward(Tensor x) const {
 }
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
-                                       const AttentionLayerOptions& options)
+                                       const AttentionLayerOptions& options, Site site)
     : Layer("MultiHeadAttention"),
       heads_(heads),
       causal_(options.causal),
-      query_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
-      key_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
-      value_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}),
-      out_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}) {
+      query_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
+             site),
+      key_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype}, site),
+      value_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
+             site),
+      out_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
+           site) {
   require_positive("MultiHeadAttention", {heads});
   if (width % heads != 0) {
     throw ValueError(fmt::format("MultiHeadAttention: a width of {} cannot be shared by {} heads",
@@ -72,17 +75,18 @@ Tensor MultiHeadAttention::operator()(Tensor x, const Tensor& memory) const {
 }
 
 TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
-                                   const TransformerOptions& options)
+                                   const TransformerOptions& options, Site site)
     : Layer("TransformerBlock"),
-      norm1_(width, 1e-5, options.dtype),
+      norm1_(width, 1e-5, options.dtype, site),
       attention_(
           width, heads,
-          {.causal = options.causal, .initializer = options.initializer, .dtype = options.dtype}),
-      norm2_(width, 1e-5, options.dtype),
+          {.causal = options.causal, .initializer = options.initializer, .dtype = options.dtype},
+          site),
+      norm2_(width, 1e-5, options.dtype, site),
       up_(width, options.hidden != 0 ? options.hidden : 4 * width,
-          {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+          {.kernel_initializer = options.initializer, .dtype = options.dtype}, site),
       down_(options.hidden != 0 ? options.hidden : 4 * width, width,
-            {.kernel_initializer = options.initializer, .dtype = options.dtype}),
+            {.kernel_initializer = options.initializer, .dtype = options.dtype}, site),
       dropout_(options.dropout) {
   add("norm1", norm1_);
   add("attention", attention_);

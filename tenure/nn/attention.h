@@ -32,7 +32,7 @@ struct AttentionLayerOptions {
 class MultiHeadAttention : public Layer {
  public:
   MultiHeadAttention(std::int64_t width, std::int64_t heads,
-                     const AttentionLayerOptions& options = {});
+                     const AttentionLayerOptions& options = {}, Site site = Site::current());
   std::string describe() const override;
 
   using Layer::operator();
@@ -65,7 +65,8 @@ struct TransformerOptions {
 /// Attention and an MLP, each behind a layer norm and beside what it changes.
 class TransformerBlock : public Layer {
  public:
-  TransformerBlock(std::int64_t width, std::int64_t heads, const TransformerOptions& options = {});
+  TransformerBlock(std::int64_t width, std::int64_t heads, const TransformerOptions& options = {},
+                   Site site = Site::current());
 
  protected:
   Tensor forward(Tensor x) const override;

@@ -16,7 +16,7 @@ constexpr std::array kKinds{"Conv1d", "Conv2d", "Conv3d"};
 const char* kind_of(int axes) { return kKinds.at(static_cast<std::size_t>(axes - 1)); }
 
 Tensor make_kernel(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-                   const ConvLayerOptions& options) {
+                   const ConvLayerOptions& options, Site site) {
   require_positive(kind_of(axes), {inputs, outputs, options.groups});
   if (inputs % options.groups != 0 || outputs % options.groups != 0) {
     throw ValueError(fmt::format("{}: {} and {} channels cannot be shared by {} groups",
@@ -34,13 +34,13 @@ Tensor make_kernel(int axes, std::int64_t inputs, std::int64_t outputs, const Sp
     shape.insert(0, inputs / options.groups);
     shape.insert(0, outputs);
   }
-  return options.kernel_initializer(shape, fans, options.dtype);
+  return options.kernel_initializer(shape, fans, options.dtype, site);
 }
 
 }  // namespace
 
 Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-           const ConvLayerOptions& options)
+           const ConvLayerOptions& options, Site site)
     : Layer(kind_of(axes)),
       axes_(axes),
       options_{.stride = options.stride,
@@ -49,12 +49,16 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
                .groups = options.groups,
                .channels = options.channels,
                .relu = options.relu},
-      kernel_(add_parameter("kernel",
-                            [&] { return make_kernel(axes, inputs, outputs, kernel, options); })) {
+      kernel_(add_parameter(
+          "kernel", [&] { return make_kernel(axes, inputs, outputs, kernel, options, site); },
+          site)) {
   if (!options.bias) return;
-  bias_ = add_parameter("bias", [&] {
-    return options.bias_initializer({outputs}, {inputs, outputs}, options.dtype);
-  });
+  bias_ = add_parameter(
+      "bias",
+      [&] {
+        return options.bias_initializer({outputs}, {inputs, outputs}, options.dtype, site);
+      },
+      site);
 }
 
 std::string Conv::describe() const {

@@ -29,7 +29,7 @@ struct ConvLayerOptions {
 class Conv : public Layer {
  public:
   Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-       const ConvLayerOptions& options = {});
+       const ConvLayerOptions& options = {}, Site site = Site::current());
 
   const Variable& kernel() const { return kernel_; }
   std::string describe() const override;
@@ -47,20 +47,20 @@ class Conv : public Layer {
 class Conv1d : public Conv {
  public:
   Conv1d(std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-         const ConvLayerOptions& options = {})
-      : Conv(1, inputs, outputs, kernel, options) {}
+         const ConvLayerOptions& options = {}, Site site = Site::current())
+      : Conv(1, inputs, outputs, kernel, options, site) {}
 };
 class Conv2d : public Conv {
  public:
   Conv2d(std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-         const ConvLayerOptions& options = {})
-      : Conv(2, inputs, outputs, kernel, options) {}
+         const ConvLayerOptions& options = {}, Site site = Site::current())
+      : Conv(2, inputs, outputs, kernel, options, site) {}
 };
 class Conv3d : public Conv {
  public:
   Conv3d(std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-         const ConvLayerOptions& options = {})
-      : Conv(3, inputs, outputs, kernel, options) {}
+         const ConvLayerOptions& options = {}, Site site = Site::current())
+      : Conv(3, inputs, outputs, kernel, options, site) {}
 };
 
 Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options = {});

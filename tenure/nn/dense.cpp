@@ -9,15 +9,23 @@
 
 namespace tenure::nn {
 
-Dense::Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& options)
-    : Layer("Dense"), kernel_(add_parameter("kernel", [&] {
-        require_positive("Dense", {inputs, units});
-        return options.kernel_initializer({inputs, units}, {inputs, units}, options.dtype);
-      })) {
+Dense::Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& options, Site site)
+    : Layer("Dense"),
+      kernel_(add_parameter(
+          "kernel",
+          [&] {
+            require_positive("Dense", {inputs, units});
+            return options.kernel_initializer({inputs, units}, {inputs, units}, options.dtype,
+                                              site);
+          },
+          site)) {
   if (!options.bias) return;
-  bias_ = add_parameter("bias", [&] {
-    return options.bias_initializer({units}, {inputs, units}, options.dtype);
-  });
+  bias_ = add_parameter(
+      "bias",
+      [&] {
+        return options.bias_initializer({units}, {inputs, units}, options.dtype, site);
+      },
+      site);
 }
 
 std::string Dense::describe() const {
@@ -30,11 +38,15 @@ Tensor Dense::forward(Tensor x) const {
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t width, const Initializer& initializer,
-                     DType dtype)
-    : Layer("Embedding"), table_(add_parameter("table", [&] {
-        require_positive("Embedding", {entries, width});
-        return initializer({entries, width}, {width, entries}, dtype);
-      })) {}
+                     DType dtype, Site site)
+    : Layer("Embedding"),
+      table_(add_parameter(
+          "table",
+          [&] {
+            require_positive("Embedding", {entries, width});
+            return initializer({entries, width}, {width, entries}, dtype, site);
+          },
+          site)) {}
 
 std::string Embedding::describe() const {
   return fmt::format("{} x {}", table_.shape()[0], table_.shape()[1]);

@@ -19,7 +19,8 @@ struct DenseOptions {
 /// x W + b over the last dimension.
 class Dense : public Layer {
  public:
-  Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& options = {});
+  Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& options = {},
+        Site site = Site::current());
 
   const Variable& kernel() const { return kernel_; }
   std::string describe() const override;
@@ -36,7 +37,8 @@ class Dense : public Layer {
 class Embedding : public Layer {
  public:
   Embedding(std::int64_t entries, std::int64_t width,
-            const Initializer& initializer = init::normal(), DType dtype = DType::float32);
+            const Initializer& initializer = init::normal(), DType dtype = DType::float32,
+            Site site = Site::current());
 
   const Variable& table() const { return table_; }
   std::string describe() const override;

@@ -10,14 +10,14 @@ namespace {
 
 /// Random numbers of a variance that depends on the fans.
 Initializer scaled_normal(double (*variance)(Fans)) {
-  return [variance](const Shape& shape, Fans fans, DType dtype) {
-    return tenure::normal(shape, 0, std::sqrt(variance(fans)), dtype);
+  return [variance](const Shape& shape, Fans fans, DType dtype, Site site) {
+    return tenure::normal(shape, 0, std::sqrt(variance(fans)), dtype, nullptr, site);
   };
 }
 Initializer scaled_uniform(double (*variance)(Fans)) {
-  return [variance](const Shape& shape, Fans fans, DType dtype) {
+  return [variance](const Shape& shape, Fans fans, DType dtype, Site site) {
     const double limit = std::sqrt(3 * variance(fans));
-    return tenure::uniform(shape, -limit, limit, dtype);
+    return tenure::uniform(shape, -limit, limit, dtype, nullptr, site);
   };
 }
 
@@ -28,18 +28,20 @@ double lecun(Fans fans) { return 1 / static_cast<double>(fans.in); }
 }  // namespace
 
 Initializer constant(double value) {
-  return [value](const Shape& shape, Fans, DType dtype) { return full(shape, value, dtype); };
+  return [value](const Shape& shape, Fans, DType dtype, Site site) {
+    return full(shape, value, dtype, site);
+  };
 }
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }
 Initializer normal(double deviation) {
-  return [deviation](const Shape& shape, Fans, DType dtype) {
-    return tenure::normal(shape, 0, deviation, dtype);
+  return [deviation](const Shape& shape, Fans, DType dtype, Site site) {
+    return tenure::normal(shape, 0, deviation, dtype, nullptr, site);
   };
 }
 Initializer uniform(double low, double high) {
-  return [low, high](const Shape& shape, Fans, DType dtype) {
-    return tenure::uniform(shape, low, high, dtype);
+  return [low, high](const Shape& shape, Fans, DType dtype, Site site) {
+    return tenure::uniform(shape, low, high, dtype, nullptr, site);
   };
 }
 Initializer glorot_uniform() { return scaled_uniform(glorot); }

@@ -13,8 +13,8 @@ struct Fans {
   std::int64_t out = 1;
 };
 
-/// Makes what a parameter holds at first.
-using Initializer = std::function<Tensor(const Shape&, Fans, DType)>;
+/// Makes what a parameter holds at first; the site is where its layer was made.
+using Initializer = std::function<Tensor(const Shape&, Fans, DType, Site)>;
 
 /// Random ones draw from the default generator: seed() makes them repeatable.
 namespace init {

@@ -32,9 +32,9 @@ std::vector<NamedVariable> collect(Layer::State& root, const Choose& choose) {
 }
 
 Variable make_variable(std::vector<NamedVariable>& list, const std::string& name, bool trainable,
-                       const std::function<Tensor()>& initial) {
+                       const std::function<Tensor()>& initial, Site site) {
   const CategoryScope category(Category::parameter);
-  list.push_back({name, Variable(initial(), name, trainable)});
+  list.push_back({name, Variable(Operand(initial(), site), name, trainable)});
   return list.back().variable;
 }
 
@@ -90,14 +90,14 @@ Tensor Layer::operator()(Tensor x) const {
 
 const std::string& Layer::kind() const { return state_->kind; }
 
-Variable Layer::add_parameter(const std::string& name, const Initial& initial) {
+Variable Layer::add_parameter(const std::string& name, const Initial& initial, Site site) {
   state_->require_free(name);
-  return make_variable(state_->parameters, name, true, initial);
+  return make_variable(state_->parameters, name, true, initial, site);
 }
 
-Variable Layer::add_buffer(const std::string& name, const Initial& initial) {
+Variable Layer::add_buffer(const std::string& name, const Initial& initial, Site site) {
   state_->require_free(name);
-  return make_variable(state_->buffers, name, false, initial);
+  return make_variable(state_->buffers, name, false, initial, site);
 }
 
 void Layer::add(const std::string& name, const Layer& part) {

@@ -90,9 +90,10 @@ class Layer {
   virtual Tensor forward(Tensor x) const = 0;
 
   using Initial = std::function<Tensor()>;
-  /// Throws ValueError if the name is taken or no name.
-  Variable add_parameter(const std::string& name, const Initial& initial);
-  Variable add_buffer(const std::string& name, const Initial& initial);
+  /// `site` is where the layer was made. Throws ValueError if the name is taken or no name.
+  Variable add_parameter(const std::string& name, const Initial& initial,
+                         Site site = Site::current());
+  Variable add_buffer(const std::string& name, const Initial& initial, Site site = Site::current());
   /// Makes a layer a part of this one.
   void add(const std::string& name, const Layer& part);
 

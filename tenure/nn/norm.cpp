@@ -12,20 +12,21 @@ namespace tenure::nn {
 namespace {
 
 /// One number for each of `size` channels.
-std::function<Tensor()> filled(const char* layer, std::int64_t size, double value, DType dtype) {
+std::function<Tensor()> filled(const char* layer, std::int64_t size, double value, DType dtype,
+                               Site site) {
   return [=] {
     require_positive(layer, {size});
-    return full({size}, value, dtype);
+    return full({size}, value, dtype, site);
   };
 }
 
 }  // namespace
 
-LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype)
+LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype, Site site)
     : Layer("LayerNorm"),
       epsilon_(epsilon),
-      scale_(add_parameter("scale", filled("LayerNorm", width, 1, dtype))),
-      offset_(add_parameter("offset", filled("LayerNorm", width, 0, dtype))) {}
+      scale_(add_parameter("scale", filled("LayerNorm", width, 1, dtype, site), site)),
+      offset_(add_parameter("offset", filled("LayerNorm", width, 0, dtype, site), site)) {}
 
 std::string LayerNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -33,10 +34,10 @@ Tensor LayerNorm::forward(Tensor x) const {
   return layer_norm(std::move(x), read(scale_), read(offset_), {.epsilon = epsilon_});
 }
 
-RmsNorm::RmsNorm(std::int64_t width, double epsilon, DType dtype)
+RmsNorm::RmsNorm(std::int64_t width, double epsilon, DType dtype, Site site)
     : Layer("RmsNorm"),
       epsilon_(epsilon),
-      scale_(add_parameter("scale", filled("RmsNorm", width, 1, dtype))) {}
+      scale_(add_parameter("scale", filled("RmsNorm", width, 1, dtype, site), site)) {}
 
 std::string RmsNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -44,13 +45,14 @@ Tensor RmsNorm::forward(Tensor x) const {
   return rms_norm(std::move(x), read(scale_), {.epsilon = epsilon_});
 }
 
-BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options)
+BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options, Site site)
     : Layer("BatchNorm"),
       options_(options),
-      scale_(add_parameter("scale", filled("BatchNorm", channels, 1, options.dtype))),
-      offset_(add_parameter("offset", filled("BatchNorm", channels, 0, options.dtype))),
-      mean_(add_buffer("mean", filled("BatchNorm", channels, 0, options.dtype))),
-      variance_(add_buffer("variance", filled("BatchNorm", channels, 1, options.dtype))) {}
+      scale_(add_parameter("scale", filled("BatchNorm", channels, 1, options.dtype, site), site)),
+      offset_(add_parameter("offset", filled("BatchNorm", channels, 0, options.dtype, site), site)),
+      mean_(add_buffer("mean", filled("BatchNorm", channels, 0, options.dtype, site), site)),
+      variance_(
+          add_buffer("variance", filled("BatchNorm", channels, 1, options.dtype, site), site)) {}
 
 std::string BatchNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -70,12 +72,12 @@ Tensor BatchNorm::forward(Tensor x) const {
 }
 
 GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNormOptions& options,
-                     DType dtype)
+                     DType dtype, Site site)
     : Layer("GroupNorm"),
       groups_(groups),
       options_(options),
-      scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype))),
-      offset_(add_parameter("offset", filled("GroupNorm", channels, 0, dtype))) {
+      scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype, site), site)),
+      offset_(add_parameter("offset", filled("GroupNorm", channels, 0, dtype, site), site)) {
   require_positive("GroupNorm", {groups});
   if (channels % groups != 0) {
     throw ValueError(

@@ -12,7 +12,8 @@ namespace tenure::nn {
 /// Brings the last dimension to mean 0 and variance 1, then to a learned scale and offset.
 class LayerNorm : public Layer {
  public:
-  explicit LayerNorm(std::int64_t width, double epsilon = 1e-5, DType dtype = DType::float32);
+  explicit LayerNorm(std::int64_t width, double epsilon = 1e-5, DType dtype = DType::float32,
+                     Site site = Site::current());
   std::string describe() const override;
 
  protected:
@@ -27,7 +28,8 @@ class LayerNorm : public Layer {
 /// Brings the last dimension to mean square 1, then to a learned scale.
 class RmsNorm : public Layer {
  public:
-  explicit RmsNorm(std::int64_t width, double epsilon = 1e-5, DType dtype = DType::float32);
+  explicit RmsNorm(std::int64_t width, double epsilon = 1e-5, DType dtype = DType::float32,
+                   Site site = Site::current());
   std::string describe() const override;
 
  protected:
@@ -49,7 +51,8 @@ struct BatchNormLayerOptions {
 /// seen otherwise. A frozen one does not train.
 class BatchNorm : public Layer {
  public:
-  explicit BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options = {});
+  explicit BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options = {},
+                     Site site = Site::current());
   std::string describe() const override;
 
  protected:
@@ -67,7 +70,7 @@ class BatchNorm : public Layer {
 class GroupNorm : public Layer {
  public:
   GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNormOptions& options = {},
-            DType dtype = DType::float32);
+            DType dtype = DType::float32, Site site = Site::current());
   std::string describe() const override;
 
  protected:
