@@ -54,7 +54,9 @@ std::int64_t steady_peak(HeapWatch& heap, std::int64_t pool_before,
 std::int64_t own_peak(const std::function<TrainingCase()>& make) {
   HeapWatch heap;
   const std::int64_t before = memory().bytes;
-  Training own(make());
+  TrainingCase made = make();
+  made.make_peer = nullptr;  // it has copies of the weights
+  Training own(std::move(made));
   const auto step = [&own] { own.step(); };
   return steady_peak(heap, before, step);
 }
