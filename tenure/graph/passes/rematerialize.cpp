@@ -91,6 +91,7 @@ std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<
   auto made = std::make_unique<Lowered>(lowered);
   made->units.clear();
   std::vector<int> left(lowered.units.size());  // computations still to come
+  std::vector<bool> is_known(lowered.units.size());
   for (const int u : word) ++left[at(u)];
   std::vector<int> latest(lowered.buffers.size());  // the buffer that holds what this one held
   for (std::size_t b = 0; b < latest.size(); ++b) latest[b] = static_cast<int>(b);
@@ -98,6 +99,8 @@ std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<
     Unit unit = lowered.units[at(u)];
     const int position = static_cast<int>(made->units.size());
     unit.origin = u;
+    if (is_known[at(u)]) unit.may_fail = false;  // it did not
+    is_known[at(u)] = true;
     // Nodes are those of the copy of the program.
     unit.node =
         made->request.program.nodes.data() + (unit.node - lowered.request.program.nodes.data());
