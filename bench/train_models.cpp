@@ -35,8 +35,8 @@ class Cnn final : public nn::Layer {
   }
 
  private:
-  nn::Conv2d conv1_{1, 32, 3, {.relu = true}};
-  nn::Conv2d conv2_{32, 64, 3};
+  nn::Conv2d conv1_{1, 32, 3, {.relu = true, .kernel_initializer = nn::init::lecun_normal()}};
+  nn::Conv2d conv2_{32, 64, 3, {.kernel_initializer = nn::init::lecun_normal()}};
   nn::Dense dense1_{64 * 12 * 12, 128};
   nn::Dense dense2_{128, 10};
 };
@@ -105,7 +105,7 @@ TrainingCase mlp_case(const std::string& name, const std::vector<std::int64_t>& 
 TrainingCase cnn_case(std::int64_t batch) {
   TrainingCase made{.name = "CNN", .flops = 4.6e9 * static_cast<double>(batch) / 64};
   made.model = std::make_shared<const Cnn>();
-  made.x = normal({batch, 28, 28, 1});
+  made.x = uniform({batch, 28, 28, 1});
   made.target = random_classes(10, {batch});
   Arrays arrays;
   for (const auto& [name, variable] : made.model->parameters()) {
