@@ -211,7 +211,7 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
       if (dtype >= kDTypes || head.length != 8 + std::size_t{rank} * 8) break;
       Layout& layout = layouts_[head.number];
       layout = {static_cast<int>(dtype), std::vector<std::int64_t>(rank)};
-      std::memcpy(layout.shape.data(), payload + 8, std::size_t{rank} * 8);
+      if (rank != 0) std::memcpy(layout.shape.data(), payload + 8, std::size_t{rank} * 8);
       return;
     }
     case DefinitionKind::plan: {
@@ -219,8 +219,10 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
       RawPlan plan{.head = read<PlanHead>(payload)};
       if (head.length != sizeof(PlanHead) + plan.head.buffers * sizeof(PlanBuffer)) break;
       plan.buffers.resize(plan.head.buffers);
-      std::memcpy(plan.buffers.data(), payload + sizeof(PlanHead),
-                  plan.buffers.size() * sizeof(PlanBuffer));
+      if (!plan.buffers.empty()) {
+        std::memcpy(plan.buffers.data(), payload + sizeof(PlanHead),
+                    plan.buffers.size() * sizeof(PlanBuffer));
+      }
       raw_plans_.push_back(std::move(plan));
       return;
     }
