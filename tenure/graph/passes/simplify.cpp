@@ -81,11 +81,15 @@ class Simplifier {
       return std::nullopt;
     }
     if (node.op->is_identity == nullptr || !is_result(arguments[0])) return std::nullopt;
-    const ops::Spec& spec = builder_.program().spec(arguments[0].value);
-    const kernels::View view{
-        .dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)};
+    std::vector<kernels::View> views;
+    for (const Argument& argument : arguments) {
+      if (argument.number) return std::nullopt;
+      const ops::Spec& spec = builder_.program().spec(argument.value);
+      views.push_back(
+          {.dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)});
+    }
     const bool identity = node.op->is_identity({.op = node.op->name,
-                                                .in = {&view, 1},
+                                                .in = views,
                                                 .out = {},
                                                 .attributes = node.attribute_list(),
                                                 .workspace = {}});
