@@ -10,6 +10,13 @@ if(TENURE_SANITIZE MATCHES "undefined")
     -fsanitize=shift,integer-divide-by-zero,signed-integer-overflow,bounds)
 endif()
 
+# Compiled once: they are half of what most sources of the library take. The folders with SIMD code
+# have their own copy, as their options differ.
+set(TENURE_COMMON_HEADERS
+  <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+  <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+  <fmt/format.h>)
+
 # tenure_folder(NAME [DEPENDS folder...])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
@@ -31,6 +38,9 @@ function(tenure_folder name)
   target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
   if(name MATCHES "^(kernels|ops)$")
     target_compile_options(tenure_${name} PRIVATE ${TENURE_SIMD_SANITIZE_OPTIONS})
+    tenure_precompile(tenure_${name} simd ${TENURE_COMMON_HEADERS})
+  else()
+    tenure_precompile(tenure_${name} library ${TENURE_COMMON_HEADERS})
   endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     if(TENURE_SANITIZE)

@@ -42,16 +42,9 @@ class ThreadSetting {
 #else
 class ThreadSetting {
  public:
-  int get() const { return threads_.load(std::memory_order_relaxed); }
-  void set(int threads) { threads_.store(threads, std::memory_order_relaxed); }
-
-  static ThreadSetting& setting() {
-    static ThreadSetting instance;
-    return instance;
-  }
-
- private:
-  std::atomic<int> threads_ = 1;
+  static constexpr int get() { return 1; }
+  static void set(int /*threads*/) {}
+  static ThreadSetting setting() { return {}; }
 };
 #endif
 

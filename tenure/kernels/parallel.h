@@ -7,7 +7,7 @@
 namespace tenure {
 
 /// Threads that one operation may use; the machine's cores unless set. At least 1, and no more in a
-/// process that was forked: OpenMP's threads stay with the parent.
+/// process that was forked (OpenMP's threads stay with the parent) or in a library without OpenMP.
 int num_threads();
 void set_num_threads(int threads);
 
