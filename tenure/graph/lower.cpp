@@ -18,11 +18,6 @@ std::int64_t bytes_of(const ops::Spec& spec) {
   return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
 }
 
-bool is_whole(const Layout& layout, const Buffer& buffer) {
-  return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
-         bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
-}
-
 class Lowering {
  public:
   explicit Lowering(Request request) : lowered_(std::make_unique<Lowered>()) {
@@ -171,17 +166,17 @@ class Lowering {
           overwritable(unit, node.op->memory.reuses_for(o, node.outputs.size()), node.outputs[o]));
     }
     unit.may_fail = node.op->may_fail;
-    if (node.op->workspace != nullptr) {
-      std::vector<kernels::View> in;
-      std::vector<kernels::View> out;
-      for (const Layout& l : unit.in) in.push_back(view_of(l));
-      for (const ops::Spec& spec : node.outputs) out.push_back(view_of(contiguous_in(-1, spec)));
-      unit.workspace = node.op->workspace({.op = node.op->name,
-                                           .in = in,
-                                           .out = out,
-                                           .attributes = node.attribute_list(),
-                                           .workspace = {}});
-    }
+    std::vector<kernels::View> in;
+    std::vector<kernels::View> out;
+    for (const Layout& l : unit.in) in.push_back(view_of(l));
+    for (const ops::Spec& spec : node.outputs) out.push_back(view_of(contiguous_in(-1, spec)));
+    const ops::Kernel kernel{.op = node.op->name,
+                             .in = in,
+                             .out = out,
+                             .attributes = node.attribute_list(),
+                             .workspace = {}};
+    if (node.op->workspace != nullptr) unit.workspace = node.op->workspace(kernel);
+    if (node.op->index_bounds != nullptr) unit.bounds = node.op->index_bounds(kernel);
     add_unit(i, std::move(unit));
   }
 
@@ -353,6 +348,11 @@ class Lowering {
 };
 
 }  // namespace
+
+bool is_whole(const Layout& layout, const Buffer& buffer) {
+  return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
+         bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
+}
 
 std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tenure/graph/failure.h"
 #include "tenure/graph/placement.h"
 
 namespace tenure::graph {
@@ -65,7 +66,9 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
     }
   }
   std::vector<bool> done(lowered.units.size());
-  for (const int u : placement.order) {
+  const std::vector<bool> fallible = fallible_steps(lowered, placement.order);
+  for (std::size_t t = 0; t < placement.order.size(); ++t) {
+    const int u = placement.order[t];
     const Unit& unit = lowered.units[static_cast<std::size_t>(u)];
     const auto lost = [&](const std::vector<Layout>& layouts) -> std::optional<std::string> {
       for (const Layout& layout : layouts) {
@@ -78,7 +81,7 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
       return std::nullopt;
     };
     if (auto problem = lost(unit.in)) return problem;
-    for (std::size_t b = 0; b < lowered.buffers.size() && unit.may_fail; ++b) {
+    for (std::size_t b = 0; b < lowered.buffers.size() && fallible[t]; ++b) {
       if (is_changed(b)) return fmt::format("unit {} may fail after buffer {} has gone", u, b);
     }
     const Place& scratch = placement.workspaces[static_cast<std::size_t>(u)];

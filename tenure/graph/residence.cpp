@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "tenure/graph/failure.h"
+
 namespace tenure::graph {
 namespace {
 
@@ -16,9 +18,10 @@ class Residing {
         with_homes_(with_homes),
         last_read_(lowered.buffers.size(), -1),
         residence_(lowered.buffers.size(), -1) {
+    const std::vector<bool> fallible = fallible_steps(lowered, order);
     for (std::size_t t = 0; t < order.size(); ++t) {
       const Unit& unit = lowered.units[at(order[t])];
-      if (unit.may_fail) last_failure_ = static_cast<int>(t);
+      if (fallible[t]) last_failure_ = static_cast<int>(t);
       for (const Layout& in : unit.in) last_read_[at(in.buffer)] = static_cast<int>(t);
     }
     for (std::size_t t = 0; t < order.size(); ++t) {

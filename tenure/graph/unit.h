@@ -54,6 +54,9 @@ struct Layout {
   std::int64_t offset = 0;  ///< in elements
 };
 
+/// Whether it reads all of its buffer, in order.
+bool is_whole(const Layout& layout, const Buffer& buffer);
+
 /// Something that a run does: one kernel, or one fused loop.
 struct Unit {
   const Node* node = nullptr;  ///< the last one that it computes
@@ -64,8 +67,9 @@ struct Unit {
   std::size_t workspace = 0;
   /// Per result, bit i: may be computed in the memory of in[i].
   std::vector<std::uint32_t> overwrites{};
-  int origin = -1;        ///< of a copy: the unit of the program that it repeats
-  bool may_fail = false;  ///< refuses some elements, before it writes
+  int origin = -1;                        ///< of a copy: the unit of the program that it repeats
+  bool may_fail = false;                  ///< refuses some elements, before it writes
+  std::vector<ops::IndexBound> bounds{};  ///< if known, all that it may refuse
 };
 
 /// A program as what a run does, in the program's order.

@@ -56,7 +56,7 @@ std::int64_t total(const std::vector<NamedVariable>& variables) {
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (auto place = static_cast<int>(text.size()) - 3; place > 0; place -= 3) {
-    text.insert(static_cast<std::size_t>(place), ",");
+    text.insert(static_cast<std::size_t>(place), 1, ',');
   }
   return text;
 }

@@ -19,7 +19,7 @@
 //   expand(operands, attributes)   instead of all three: the op in terms of other ops
 //   samples(), reference(...)      what the harness calls and what it expects
 //   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
-//                                  folds, is_identity, may_fail, outputs, ulp,
+//                                  folds, index_bounds, is_identity, may_fail, outputs, ulp,
 //                                  ulp_of_largest likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //   out
@@ -70,6 +70,10 @@ OpRecord make_record() {
   if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
   if constexpr (requires { Op::may_fail; }) record.may_fail = Op::may_fail;
+  if constexpr (requires { Op::index_bounds; }) {
+    record.may_fail = true;
+    record.index_bounds = Op::index_bounds;
+  }
   if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;

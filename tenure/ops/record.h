@@ -171,6 +171,13 @@ struct DirectKernel {
               void* out) = nullptr;
 };
 
+/// The elements of an input are indices of an axis of `size` elements, from its beginning or, if
+/// negative, from its end.
+struct IndexBound {
+  int input = 0;
+  std::int64_t size = 0;
+};
+
 /// Everything the system may ask of an op.
 struct OpRecord {
   const char* name = nullptr;
@@ -193,6 +200,8 @@ struct OpRecord {
   /// run may refuse the elements that it finds: an index outside its axis. It does so before it
   /// writes. An elementwise op with a check may fail too.
   bool may_fail = false;
+  /// All that run may refuse, if that is known: a call whose bounds hold cannot fail.
+  std::vector<IndexBound> (*index_bounds)(const Kernel&) = nullptr;
   /// A call on constants may be made when a program is compiled.
   bool folds = true;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;

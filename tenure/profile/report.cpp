@@ -171,7 +171,8 @@ void Report::add_rows() {
   std::string text;
   for (std::size_t h = 0; h < history_.holders.size(); ++h) {
     const LiveHolder& holder = history_.holders[h];
-    text += (text.empty() ? "" : "\n") + to_string(holder, recorded_);
+    if (!text.empty()) text += '\n';
+    text += to_string(holder, recorded_);
     const bool is_last =
         h + 1 == history_.holders.size() || history_.holders[h + 1].storage != holder.storage;
     if (is_last) {

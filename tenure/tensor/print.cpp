@@ -69,15 +69,15 @@ class Printer {
     }
     const std::int64_t n = body_.shape[axis];
     const bool innermost = axis == rank - 1;
-    const std::string between =
-        innermost ? ", "
-                  : "," + std::string(static_cast<std::size_t>(rank - 1 - axis), '\n') +
-                        std::string(static_cast<std::size_t>(axis) + 1, ' ');
+    std::string between = ",";
+    between.append(static_cast<std::size_t>(rank - 1 - axis), '\n');
+    between.append(innermost ? 1 : static_cast<std::size_t>(axis) + 1, ' ');
     text_ += '[';
     for (std::int64_t i = 0; i < n; ++i) {
       if (i > 0) text_ += between;
       if (skips(axis) && i == kEdge) {
-        text_ += "..." + between;
+        text_ += "...";
+        text_ += between;
         i = n - kEdge;
       }
       print(axis + 1, offset + i * body_.strides[axis]);

@@ -38,7 +38,7 @@ void survive_mutations(const std::string& good, const Load& load) {
 }
 
 TEST(DataFuzz, Idx) {
-  survive_mutations(std::string("\0\0\13\2\0\0\0\2\0\0\0\2", 12) + "abcdefgh",
+  survive_mutations(std::string("\0\0\13\2\0\0\0\2\0\0\0\2abcdefgh", 20),
                     [](const std::string& path) { read_idx(path); });
 }
 

@@ -167,8 +167,16 @@ Shape for_each_chosen(const Shape& shape, std::span<const Reference> indices, co
   return result;
 }
 
+/// The inputs from `first` on are indices of the first axes of `shape`.
+std::vector<IndexBound> bounds_of(const Kernel& k, int first, const Shape& shape) {
+  std::vector<IndexBound> bounds;
+  for (int i = 0; first + i < static_cast<int>(k.in.size()); ++i) {
+    bounds.push_back({.input = first + i, .size = shape[i]});
+  }
+  return bounds;
+}
+
 struct IndexGather : IndexingOp {
-  static constexpr bool may_fail = true;
   static constexpr auto name = "index_gather";
   static constexpr GradientRule gradient{.needs = {{{.inputs = ~1u}}},
                                          .run = gradients::index_gather};
@@ -180,6 +188,9 @@ struct IndexGather : IndexingOp {
   static Specs infer(const Kernel& k) {
     const View x = axes_first(k.in[0], k.attributes.dims(0));
     return {{x.dtype, IndexViews(k.in.subspan(1), k.op).chosen_from(x.shape)}};
+  }
+  static std::vector<IndexBound> index_bounds(const Kernel& k) {
+    return bounds_of(k, 1, axes_first(k.in[0], k.attributes.dims(0)).shape);
   }
   static void run(const Kernel& k) {
     const IndexViews indices(k.in.subspan(1), k.op);
@@ -208,7 +219,6 @@ struct IndexGather : IndexingOp {
 /// index_update and index_add.
 template <class Op, bool add>
 struct IndexPut : IndexingOp {
-  static constexpr bool may_fail = true;
   static constexpr auto memory = reuses(1);
 
   static View target(const View& x, const Attributes& a) {
@@ -230,6 +240,9 @@ struct IndexPut : IndexingOp {
                        {k.in[1].shape.to_vector(), wanted.to_vector()});
     }
     return {{k.in[0].dtype, k.in[0].shape}};
+  }
+  static std::vector<IndexBound> index_bounds(const Kernel& k) {
+    return bounds_of(k, 2, target(k.in[0], k.attributes).shape);
   }
   static void run(const Kernel& k) {
     const IndexViews indices(k.in.subspan(2), k.op);

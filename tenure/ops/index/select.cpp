@@ -20,6 +20,15 @@ struct SelectionOp {
   static constexpr auto types = kAllTypes;
 };
 
+/// Input 1 are indices along the axis that the first attribute names.
+struct AlongAxisOp : SelectionOp {
+  static std::vector<IndexBound> index_bounds(const Kernel& k) {
+    const Shape& shape = k.in[0].shape;
+    return {
+        {.input = 1, .size = shape[normalize_axis(k.attributes.integer(0), shape.size(), k.op)]}};
+  }
+};
+
 Sample::Input indices(const Shape& shape, std::vector<double> values, DType dtype = DType::int64) {
   return {.shape = shape, .dtype = dtype, .values = std::move(values)};
 }
@@ -30,8 +39,7 @@ std::int64_t index_at(const Reference& indices, const Dims& place, std::int64_t 
   return index < 0 ? index + n : index;
 }
 
-struct Take : SelectionOp {
-  static constexpr bool may_fail = true;
+struct Take : AlongAxisOp {
   static constexpr auto name = "take";
   static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::take};
   static constexpr auto signature = "take(x, indices, axis = 0)";
@@ -89,8 +97,7 @@ void check_within(const Shape& inner, const Shape& outer, int except, const char
   }
 }
 
-struct Gather : SelectionOp {
-  static constexpr bool may_fail = true;
+struct Gather : AlongAxisOp {
   static constexpr auto name = "gather";
   static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::gather};
   static constexpr auto signature = "gather(x, axis, indices)";
@@ -123,8 +130,7 @@ struct Gather : SelectionOp {
   }
 };
 
-struct Scatter : SelectionOp {
-  static constexpr bool may_fail = true;
+struct Scatter : AlongAxisOp {
   static constexpr auto name = "scatter";
   static constexpr GradientRule gradient{
       .needs = {{{.inputs = 7, .outputs = 1}, {}, {.inputs = 7, .outputs = 1}}},

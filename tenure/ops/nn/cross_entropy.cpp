@@ -99,6 +99,7 @@ long double reference_scale(const std::vector<Reference>& in, const Attributes& 
 struct CrossEntropyOp {
   static constexpr auto family = "losses";
   static constexpr auto types = kFloatTypes;
+  static constexpr bool may_fail = true;  // a target that is no class
 
   static std::vector<Sample> samples() {
     const auto classes = [](const Shape& logits, double smoothing, std::int64_t ignore,
