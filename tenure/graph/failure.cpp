@@ -4,12 +4,20 @@
 #include <map>
 
 namespace tenure::graph {
+namespace {
+
+bool implies(const ops::IndexBound& a, const ops::IndexBound& b) {
+  return a.except == b.except && a.lowest >= b.lowest && a.end <= b.end;
+}
+
+}  // namespace
 
 std::vector<bool> fallible_steps(const Lowered& lowered, const std::vector<int>& order) {
-  std::map<int, std::int64_t> known;  // per buffer: the size that bounds all of its elements
+  std::multimap<int, ops::IndexBound> known;  // of all elements of a buffer
   const auto holds = [&](const Unit& unit, const ops::IndexBound& bound) {
-    const auto found = known.find(unit.in[static_cast<std::size_t>(bound.input)].buffer);
-    return found != known.end() && found->second <= bound.size;
+    const auto [begin, end] =
+        known.equal_range(unit.in[static_cast<std::size_t>(bound.input)].buffer);
+    return std::any_of(begin, end, [&](const auto& entry) { return implies(entry.second, bound); });
   };
   std::vector<bool> fallible(order.size());
   for (std::size_t t = 0; t < order.size(); ++t) {
@@ -21,8 +29,7 @@ std::vector<bool> fallible_steps(const Lowered& lowered, const std::vector<int>&
     for (const ops::IndexBound& bound : bounds) {
       const Layout& in = unit.in[static_cast<std::size_t>(bound.input)];
       if (!is_whole(in, lowered.buffers[static_cast<std::size_t>(in.buffer)])) continue;
-      const auto [entry, is_new] = known.try_emplace(in.buffer, bound.size);
-      if (!is_new) entry->second = std::min(entry->second, bound.size);
+      known.emplace(in.buffer, bound);
     }
   }
   return fallible;

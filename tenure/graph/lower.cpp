@@ -176,7 +176,10 @@ class Lowering {
                              .attributes = node.attribute_list(),
                              .workspace = {}};
     if (node.op->workspace != nullptr) unit.workspace = node.op->workspace(kernel);
-    if (node.op->index_bounds != nullptr) unit.bounds = node.op->index_bounds(kernel);
+    if (node.op->index_bounds != nullptr) {
+      unit.bounds = node.op->index_bounds(kernel);
+      unit.may_fail = !unit.bounds.empty();
+    }
     add_unit(i, std::move(unit));
   }
 

@@ -171,12 +171,18 @@ struct DirectKernel {
               void* out) = nullptr;
 };
 
-/// The elements of an input are indices of an axis of `size` elements, from its beginning or, if
-/// negative, from its end.
+/// The elements of an input are in [lowest, end), but for those that are `except`.
 struct IndexBound {
   int input = 0;
-  std::int64_t size = 0;
+  std::int64_t lowest = 0;
+  std::int64_t end = 0;
+  std::optional<std::int64_t> except{};
 };
+
+/// Indices of an axis of `size` elements, from its beginning or, if negative, from its end.
+constexpr IndexBound index_of_axis(int input, std::int64_t size) {
+  return {.input = input, .lowest = -size, .end = size};
+}
 
 /// Everything the system may ask of an op.
 struct OpRecord {

@@ -171,7 +171,7 @@ Shape for_each_chosen(const Shape& shape, std::span<const Reference> indices, co
 std::vector<IndexBound> bounds_of(const Kernel& k, int first, const Shape& shape) {
   std::vector<IndexBound> bounds;
   for (int i = 0; first + i < static_cast<int>(k.in.size()); ++i) {
-    bounds.push_back({.input = first + i, .size = shape[i]});
+    bounds.push_back(index_of_axis(first + i, shape[i]));
   }
   return bounds;
 }

@@ -24,8 +24,7 @@ struct SelectionOp {
 struct AlongAxisOp : SelectionOp {
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
     const Shape& shape = k.in[0].shape;
-    return {
-        {.input = 1, .size = shape[normalize_axis(k.attributes.integer(0), shape.size(), k.op)]}};
+    return {index_of_axis(1, shape[normalize_axis(k.attributes.integer(0), shape.size(), k.op)])};
   }
 };
 

@@ -99,7 +99,12 @@ long double reference_scale(const std::vector<Reference>& in, const Attributes& 
 struct CrossEntropyOp {
   static constexpr auto family = "losses";
   static constexpr auto types = kFloatTypes;
-  static constexpr bool may_fail = true;  // a target that is no class
+
+  static std::vector<IndexBound> index_bounds(const Kernel& k) {
+    if (is_floating(k.in[1].dtype)) return {};
+    return {
+        {.input = 1, .lowest = 0, .end = k.in[0].shape.back(), .except = k.attributes.integer(1)}};
+  }
 
   static std::vector<Sample> samples() {
     const auto classes = [](const Shape& logits, double smoothing, std::int64_t ignore,
