@@ -76,14 +76,28 @@ class FunctionCore::Impl {
     std::shared_ptr<const Executable> executable;
     std::vector<ops::Spec> specs;
     std::vector<std::int64_t> layout;
+    std::vector<bool> donated;
     TraceInfo info;
     int number = 0;
     std::atomic<std::int64_t> calls{0};
+
+    bool serves(const Call& call, const std::vector<bool>& gifts) const {
+      const auto fits = [](const ops::Spec& spec, const Tensor& tensor) {
+        return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
+      };
+      return std::equal(specs.begin(), specs.end(), call.tensors.begin(), call.tensors.end(),
+                        fits) &&
+             layout == call.layout && donated == gifts;
+    }
   };
 
   /// `donated` tells which tensors the call may compute in; empty: none.
   std::shared_ptr<Entry> entry_for(const Call& call, const std::vector<bool>& donated,
                                    const Trace& trace) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (latest_ != nullptr && latest_->serves(call, donated)) return latest_;
+    }
     Signature signature = call.layout;
     for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
     signature.insert(signature.end(), donated.begin(), donated.end());
@@ -92,14 +106,14 @@ class FunctionCore::Impl {
       const auto found = entries_.find(signature);
       if (found != entries_.end()) {
         static_cast<void>(cache_.find(signature));  // it is in use
-        return found->second;
+        return latest_ = found->second;
       }
     }
     std::shared_ptr<Entry> entry = make_entry(call, donated, trace);
     const std::lock_guard lock(mutex_);
     cache_.insert(signature, entry->executable, entry->info.bytes);
     entries_[signature] = entry;
-    newest_ = entry;
+    newest_ = latest_ = entry;
     std::erase_if(entries_, [&](const auto& item) { return !cache_.contains(item.first); });
     std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
     return entry;
@@ -125,6 +139,7 @@ class FunctionCore::Impl {
     traced_.clear();
     cache_.clear();
     newest_.reset();
+    latest_.reset();
     attachment_.reset();
   }
 
@@ -168,6 +183,7 @@ class FunctionCore::Impl {
       entry->specs.push_back({tensor.dtype(), tensor.shape()});
     }
     entry->layout = call.layout;
+    entry->donated = donated;
     const std::vector<ops::Spec> open = open_specs(call);
     Signature key = call.layout;
     for (const ops::Spec& spec : open) append(key, spec);
@@ -227,6 +243,7 @@ class FunctionCore::Impl {
   std::map<Signature, std::weak_ptr<const Traced>>
       traced_;  // by what was traced; entries hold them
   std::shared_ptr<Entry> newest_;
+  std::shared_ptr<Entry> latest_;  // of the last call: most are like the one before
   std::shared_ptr<void> attachment_;
   std::atomic<int> traces_{0};
   std::atomic<int> numbers_{0};  // of traces and of their variants
