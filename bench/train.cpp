@@ -51,12 +51,13 @@ std::int64_t steady_peak(HeapWatch& heap, std::int64_t pool_before,
   return heap.peak() + memory().peak - pool_before;
 }
 
-std::int64_t own_peak(const std::function<TrainingCase()>& make) {
+std::int64_t own_peak(const std::function<TrainingCase()>& make,
+                      const nn::TrainerOptions& options) {
   HeapWatch heap;
   const std::int64_t before = memory().bytes;
   TrainingCase made = make();
   made.make_peer = nullptr;  // it has copies of the weights
-  Training own(std::move(made));
+  Training own(std::move(made), options);
   const auto step = [&own] { own.step(); };
   return steady_peak(heap, before, step);
 }
@@ -79,8 +80,8 @@ double loss_difference(Training& own, TorchTraining& peer) {
 }
 
 std::vector<Figure> run_training(const std::function<TrainingCase()>& make, const Targets& targets,
-                                 const Options& options) {
-  Training own(make());
+                                 const Options& options, const nn::TrainerOptions& training = {}) {
+  Training own(make(), training);
   const TrainingCase& made = own.made();
   const std::string name = fmt::format("{} step", made.name);
   std::vector<Figure> figures;
@@ -101,7 +102,7 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
   figures.push_back(
       at_most(name + " over its floor", "x", seconds * flops / made.flops, targets.over_floor,
               fmt::format("{:.2f} GFLOP at {:.0f} GFLOP/s", made.flops / 1e9, flops / 1e9)));
-  const std::int64_t peak = own_peak(make);
+  const std::int64_t peak = own_peak(make, training);
   const std::int64_t other = peer_peak(made);
   Figure memory{.name = made.name + " peak", .unit = "bytes", .value = static_cast<double>(peak)};
   if (other != 0) {
@@ -199,6 +200,15 @@ void add_train_cases(std::vector<Case>& cases) {
   });
   add("GPT", [=](const Options& o) {
     return run_training(gpt, {.faster = 1.9, .memory = 0.6, .over_floor = 1.9}, o);
+  });
+  add("GPT recomputing", [=](const Options& o) {
+    const auto renamed = [=] {
+      TrainingCase made = gpt();
+      made.name = "GPT recomputing";
+      return made;
+    };
+    return run_training(renamed, {.faster = 1.9, .memory = 0.6, .over_floor = 1.9}, o,
+                        {.recompute = 0.2});
   });
   add("small MLP", [](const Options& o) { return run_small(o); });
   add("CNN budgets", [=](const Options& o) { return run_budgets(cnn, o); });

@@ -18,4 +18,7 @@ struct Arranged {
 /// it must. Throws planner::BudgetError.
 Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget);
 
+/// Looks for the least peak at which what is computed again takes at most `share` of the rest.
+Arranged arrange_cheaply(std::unique_ptr<Lowered> lowered, double share);
+
 }  // namespace tenure::graph

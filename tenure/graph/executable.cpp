@@ -112,9 +112,10 @@ void Executable::decide_fates(const Placement& placement) {
 }
 
 Placement Executable::arrange() {
-  const std::optional<std::int64_t> budget = lowered_->request.terms.budget;
-  if (!budget) return place(*lowered_);
-  Arranged arranged = arrange_within(std::move(lowered_), *budget);
+  const Terms terms = lowered_->request.terms;
+  if (!terms.budget && terms.recompute == 0) return place(*lowered_);
+  Arranged arranged = terms.budget ? arrange_within(std::move(lowered_), *terms.budget)
+                                   : arrange_cheaply(std::move(lowered_), terms.recompute);
   lowered_ = std::move(arranged.lowered);
   plan_.recomputed = arranged.recomputed;
   return std::move(arranged.placement);

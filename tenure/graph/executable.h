@@ -63,7 +63,7 @@ class Executable {
     int home = -1;                      ///< whose memory it takes over, among inputs and sources
   };
   void decide_fates(const Placement& placement);
-  /// Orders the units and gives every buffer its place, within the budget if there is one.
+  /// Orders the units and gives every buffer its place, by the terms of the request.
   Placement arrange();
   void describe(const Placement& placement);
   void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;

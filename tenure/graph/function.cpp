@@ -66,7 +66,12 @@ mem::Population& traces_of_process() {
 class FunctionCore::Impl {
  public:
   Impl(FunctionOptions options, Site site)
-      : options_(std::move(options)), site_(site), cache_(options_.cache_limit) {}
+      : options_(std::move(options)), site_(site), cache_(options_.cache_limit) {
+    if (!(options_.recompute >= 0)) {
+      throw ValueError(fmt::format("function \"{}\": {} is no share of time to compute again",
+                                   options_.name, options_.recompute));
+    }
+  }
 
   /// A trace compiled for tensors of certain types and shapes, some of them donated.
   struct Entry {
@@ -203,9 +208,10 @@ class FunctionCore::Impl {
       const std::lock_guard lock(mutex_);
       traced_[key] = entry->traced;
     }
-    entry->executable = entry->traced->compiled(
-        entry->specs, donated, site_,
-        {.budget = options_.budget, .check_numbers = options_.check_numbers});
+    entry->executable = entry->traced->compiled(entry->specs, donated, site_,
+                                                {.budget = options_.budget,
+                                                 .recompute = options_.recompute,
+                                                 .check_numbers = options_.check_numbers});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);
     entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());

@@ -34,6 +34,10 @@ struct FunctionOptions {
   /// twice where that is the price, and throws planner::BudgetError, before it runs, where no way
   /// is known.
   std::optional<std::int64_t> budget{};
+  /// Without a budget: the share of its time that a call may spend on computing parts of itself
+  /// twice, where that lowers its peak. An estimate; looking for it takes a few seconds for a
+  /// program of hundreds of ops.
+  double recompute = 0;
   /// Ends a run at the first result that is not finite: NumberError names its op and line. Slower,
   /// for nothing is fused.
   bool check_numbers = false;

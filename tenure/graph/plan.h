@@ -35,7 +35,7 @@ struct Plan {
   /// whose old value nobody else holds.
   std::int64_t peak = 0;
   std::int64_t arena = 0;
-  /// Of a program within a budget: the time of what is computed again, as a share of the rest. An
+  /// Of a program that may: the time of what is computed again, as a share of the rest. An
   /// estimate.
   double recomputed = 0;
   std::vector<Value> inputs;

@@ -27,6 +27,7 @@ BatchFunction compiled(const StepParts& parts, const char* name, std::int64_t ke
   return function(std::move(f), {.name = name,
                                  .warn_after = 0,
                                  .budget = budget,
+                                 .recompute = parts.options.recompute,
                                  .check_numbers = parts.options.check_numbers});
 }
 

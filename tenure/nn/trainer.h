@@ -28,6 +28,9 @@ struct TrainerOptions {
   /// and all that the step computes. Parts of the step are computed twice where that is the price;
   /// an allocation past it would throw OutOfMemory.
   std::optional<std::int64_t> budget{};
+  /// Without a budget: the share of its time that a step may spend on computing parts of itself
+  /// twice, where that lowers its peak. Activations and norms cost next to nothing.
+  double recompute = 0;
   /// Gradients of so many batches make one step.
   int accumulate = 1;
   /// The longest that all gradients together may be.

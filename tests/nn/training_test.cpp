@@ -114,6 +114,35 @@ TEST(Fit, WithinABudgetComputesTheSameInLess) {
   }
 }
 
+TEST(Fit, RecomputesAsMuchAsItMay) {
+  const auto train = [](double share) {
+    seed(5);
+    nn::Sequential model;
+    for (int i = 0; i < 4; ++i) {
+      model.push_back(nn::Dense(32, 32));
+      model.push_back(nn::Gelu());
+    }
+    nn::Sgd sgd(model.trainable(), 0.1);
+    const auto loss = [](const Tensor& y, const Tensor& wanted) { return mse_loss(y, wanted); };
+    nn::Trainer trainer(model, loss, sgd, {.recompute = share});
+    const Tensor x = normal({256, 32});
+    const Plan plan = trainer.plan(x, x).plan;
+    trainer.step(x, x);
+    const MemoryRegion region;
+    const double value = trainer.step(x, x).loss;
+    EXPECT_EQ(region.peak_bytes(), plan.peak);
+    return std::pair(plan, value);
+  };
+  const auto [plain, loss] = train(0);
+  const auto [cheap, same] = train(0.2);
+  EXPECT_EQ(plain.recomputed, 0);
+  EXPECT_GT(cheap.recomputed, 0);
+  EXPECT_LE(cheap.recomputed, 0.2);
+  EXPECT_LT(cheap.peak, plain.peak);
+  EXPECT_EQ(loss, same);
+  EXPECT_THROW(train(-1), ValueError);
+}
+
 TEST(Fit, RefusesABudgetThatNothingFits) {
   Setting setting({.budget = 1000});
   try {

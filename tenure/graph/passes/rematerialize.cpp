@@ -11,10 +11,8 @@ namespace {
 
 /// What a usual machine does in a nanosecond, and what it takes to begin.
 constexpr double kFlops = 100;
-constexpr double kBytes = 10;
+constexpr double kBytes = 20;
 constexpr double kBegin = 500;
-/// Effort of the search: about a second.
-constexpr std::int64_t kSearch = 4'000'000;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -123,9 +121,9 @@ std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<
 
 }  // namespace
 
-Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget) {
+Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::int64_t search) {
   const planner::Dag dag = dag_of(lowered);
-  const planner::RematPlan plan = planner::rematerialize(dag, budget, {.steps = kSearch});
+  const planner::RematPlan plan = planner::rematerialize(dag, budget, {.steps = search});
   Rematerialized made{.lowered = repeat_units(lowered, plan.steps),
                       .added_cost = static_cast<double>(plan.added_cost)};
   for (const planner::Node& node : dag.nodes) made.base_cost += static_cast<double>(node.cost);

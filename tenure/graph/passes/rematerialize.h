@@ -19,8 +19,9 @@ struct Rematerialized {
 
 /// Rewrites a program so that its arena and its outputs take at most `budget` bytes, as far as live
 /// bytes tell: gaps between buffers are not in it. What variables get is taken to be computed in
-/// their own memory. Throws planner::BudgetError.
-Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget);
+/// their own memory. `search` is the effort: a second has some millions. Throws
+/// planner::BudgetError.
+Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::int64_t search);
 
 /// The first thing that is wrong with it, or nothing: every unit of the original is there, each
 /// copy does the same, and reads the latest of what it reads.

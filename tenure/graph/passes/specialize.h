@@ -21,6 +21,9 @@ struct Terms {
   /// The most bytes of inputs and of what a run adds to them; it computes parts twice to keep to
   /// it.
   std::optional<std::int64_t> budget{};
+  /// Without a budget: the share of its time that it may spend on computing parts twice to hold
+  /// less at a time.
+  double recompute = 0;
   /// A number that is not finite ends the run. Nothing is fused then, so that it has a name.
   bool check_numbers = false;
 };
