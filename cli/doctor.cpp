@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -26,6 +28,7 @@ struct Finding {
   std::string name;
   std::string value;
   std::string advice{};  ///< empty: all is well
+  bool is_broken = false;
 };
 
 std::string first_line(const std::string& path) {
@@ -38,7 +41,12 @@ std::string first_line(const std::string& path) {
 Finding cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  const int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  int usable = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  // "200000 100000": so many microseconds of every so many.
+  std::istringstream quota(first_line("/sys/fs/cgroup/cpu.max"));
+  if (double time = 0, period = 0; quota >> time >> period && period > 0) {
+    usable = std::clamp(static_cast<int>(std::ceil(time / period)), 1, usable);
+  }
   Finding finding{"cores", fmt::format("{} usable, ops use {} threads", usable, num_threads())};
   if (num_threads() > usable) {
     finding.advice = fmt::format("more threads than cores: set_num_threads({})", usable);
@@ -105,7 +113,7 @@ Finding watching() {
     return {"watch sockets",
             std::filesystem::path(profile::watch_socket(0)).parent_path().string()};
   } catch (const ProfileError& error) {
-    return {"watch sockets", "not possible", error.what()};
+    return {"watch sockets", "not possible", error.what(), true};
   }
 }
 
@@ -121,7 +129,7 @@ Finding recording() {
     finding.value =
         fmt::format("works, {} events of a tensor's life", profile::Recorded(file).events);
   } catch (const ProfileError& error) {
-    finding = {"recording", "not possible", error.what()};
+    finding = {"recording", "not possible", error.what(), true};
   }
   std::error_code ignored;
   std::filesystem::remove(file, ignored);
@@ -132,7 +140,7 @@ Finding computing() {
   const float sum = tenure::sum(matmul(ones({64, 64}), ones({64, 64}))).item<float>();
   if (sum == 64.f * 64 * 64) return {"computing", "a product of matrices is right"};
   return {"computing", fmt::format("a product of matrices is wrong: {}", sum),
-          "this is a bug, of Tenure or of oneDNN: please report it"};
+          "this is a bug, of Tenure or of oneDNN: please report it", true};
 }
 
 Finding libraries() {
@@ -163,15 +171,19 @@ void doctor(bool json) {
     for (const Finding& finding : findings) {
       document[finding.name] = {{"value", finding.value}, {"advice", finding.advice}};
     }
-    return print_json(document);
+    print_json(document);
   }
   const Terminal terminal;
+  bool is_broken = false;
   for (const Finding& finding : findings) {
+    is_broken = is_broken || finding.is_broken;
+    if (json) continue;
     fmt::print("  {:<16} {}\n", finding.name, finding.value);
     if (!finding.advice.empty()) {
       fmt::print("  {:<16} {}\n", "", terminal.bold(finding.advice));
     }
   }
+  if (is_broken) throw ExitWith{kFound};
 }
 
 }  // namespace
@@ -184,6 +196,8 @@ void add_doctor(CLI::App& app) {
   command->footer(
       R"(Cores, instruction sets, GPU, memory and its limits, libraries; and a product of matrices and a
 recording, tried out. What could be better comes with advice.
+
+Exit status: 0, or 1 if computing, recording or watching does not work here.
 
 Examples:
   tenure doctor

@@ -40,7 +40,8 @@ void print_json_of(const History& history, const std::vector<profile::Loop>& loo
     for (const profile::Growth& one : loop.growing) {
       growing.push_back({{"origin", origin_json(history.recorded.origin(one.origin))},
                          {"bytes_per_step", one.bytes_per_step},
-                         {"storages_per_step", one.storages_per_step}});
+                         {"storages_per_step", one.storages_per_step},
+                         {"sharers_per_step", one.sharers_per_step}});
     }
     list.push_back({{"name", loop.name},
                     {"steps", loop.steps},
@@ -79,9 +80,10 @@ void print_text(const History& history, const std::vector<profile::Loop>& loops,
       if (table.size() == rows) break;
       table.push_back({size_text(static_cast<std::int64_t>(one.bytes_per_step), true),
                        fmt::format("{:+.2f}", one.storages_per_step),
+                       fmt::format("{:+.2f}", one.sharers_per_step),
                        origin_text(history.recorded.origin(one.origin))});
     }
-    print_table(terminal, {">bytes a step", ">storages a step", "made by"}, table);
+    print_table(terminal, {">bytes a step", ">storages", ">views", "made by"}, table);
   }
 }
 
@@ -114,7 +116,8 @@ void add_leaks(CLI::App& app) {
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       R"(The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard.
-What a line holds after the first few marks is compared with what it holds after the later ones.
+What a line holds after the first few marks is compared with what it holds after the later ones:
+bytes, storages, and views, which are tensors on memory that was there already.
 
 Exit status: 0 steady, 1 it grows, 3 there are too few marks to tell.
 

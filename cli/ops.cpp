@@ -190,7 +190,12 @@ void add_ops(CLI::App& app) {
       R"(The memory effect says whether a call allocates. "in place in a moved input 0": written as
 f(std::move(x)), with nobody else holding x, the call computes in the memory of x and allocates
 nothing. "view": the result shares the memory of the first input. "gradient saves": what a gradient
-tape holds of the call. The error is measured in units in the last place (ulp) of the exact result.)");
+tape holds of the call. The error is measured in units in the last place (ulp) of the exact result.
+
+Examples:
+  tenure ops
+  tenure ops add softmax
+  tenure ops --json | jq '.ops[] | select(.name == "matmul")')");
   command->callback([options] { print(*options); });
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -26,6 +28,45 @@ struct Options {
   bool json = false;
 };
 
+/// The program that runs, for the handler of signals.
+volatile std::sig_atomic_t running = 0;
+
+void pass_on(int signal) { kill(static_cast<pid_t>(running), signal); }
+
+/// Where the program and its children record themselves; gone with the object, but for what was
+/// taken out.
+class Folder {
+ public:
+  /// Beside the output, so that a recording can be renamed into it.
+  explicit Folder(const fs::path& beside) {
+    std::string name = (beside / ".tenure-profile-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw std::runtime_error(
+          fmt::format("{} cannot be written: {}", beside.string(), std::strerror(errno)));
+    }
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string pattern() const { return (path_ / "%p").string(); }
+  /// Named by process, the largest first.
+  std::vector<fs::path> recordings() const {
+    std::vector<fs::path> found(fs::directory_iterator(path_), fs::directory_iterator());
+    std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
+      return fs::file_size(a) > fs::file_size(b);
+    });
+    return found;
+  }
+
+ private:
+  fs::path path_;
+};
+
 /// Runs the program with these variables in its environment; its exit status, 128 and more for a
 /// signal.
 int run(std::vector<std::string> command, const std::string& pattern, const std::string& capacity) {
@@ -41,31 +82,18 @@ int run(std::vector<std::string> command, const std::string& pattern, const std:
     fmt::print(stderr, "tenure: {} cannot be run: {}\n", arguments[0], std::strerror(errno));
     _exit(127);
   }
-  // An interrupt is for the program; what it has written is then looked at.
+  // Signals are for the program; what it has written is then looked at. Those from the keyboard
+  // reach it by themselves.
+  running = child;
   signal(SIGINT, SIG_IGN);
+  signal(SIGQUIT, SIG_IGN);
+  signal(SIGTERM, pass_on);
+  signal(SIGHUP, pass_on);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  signal(SIGINT, SIG_DFL);
+  for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signal(each, SIG_DFL);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/// The recordings of the program and its children: OUTPUT.PID, the largest first.
-std::vector<fs::path> recordings_of(const std::string& output) {
-  const fs::path path = fs::absolute(output);
-  const std::string prefix = path.filename().string() + ".";
-  std::vector<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path.parent_path())) {
-    const std::string name = entry.path().filename().string();
-    const bool is_one = name.starts_with(prefix) && name.size() > prefix.size() &&
-                        std::all_of(name.begin() + static_cast<std::ptrdiff_t>(prefix.size()),
-                                    name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (is_one) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
-    return fs::file_size(a) > fs::file_size(b);
-  });
-  return found;
 }
 
 void profile(const Options& options) {
@@ -76,14 +104,17 @@ void profile(const Options& options) {
   if (!fs::is_directory(folder)) {
     throw UsageError(fmt::format("--output: there is no folder {}", folder.string()));
   }
+  if (fs::is_directory(output)) {
+    throw UsageError(fmt::format("--output: {} is a folder", output));
+  }
   std::string capacity;
   if (!options.capacity.empty()) {
     capacity = fmt::to_string(parse_bytes(options.capacity, "--capacity"));
   }
-  for (const fs::path& old : recordings_of(output)) fs::remove(old);
-  const int status = run(options.command, fs::absolute(output).string() + ".%p", capacity);
-  if (status == 127) throw ExitWith{127};
-  const std::vector<fs::path> found = recordings_of(output);
+  const Folder scratch(folder);
+  const int status = run(options.command, scratch.pattern(), capacity);
+  const std::vector<fs::path> found = scratch.recordings();
+  if (found.empty() && status == 127) throw ExitWith{status};  // it was not found, and said so
   if (found.empty()) {
     fmt::print(stderr,
                "tenure: {} made no recording: it made no tensors, is not linked with Tenure, or "
@@ -92,20 +123,21 @@ void profile(const Options& options) {
     throw ExitWith{status == 0 ? kUnanswered : status};
   }
   fs::rename(found[0], output);
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    others.push_back(fmt::format("{}.{}", output, found[i].filename().string()));
+    fs::rename(found[i], others.back());
+  }
   const auto loaded = load(output);
   if (options.json) {
     Json document = summary_json(loaded->history);
     document["exit_status"] = status;
-    Json others = Json::array();
-    for (std::size_t i = 1; i < found.size(); ++i) others.push_back(found[i].string());
-    document["other_processes"] = std::move(others);
+    document["other_processes"] = others;
     print_json(document);
   } else {
     print_summary(loaded->history);
     print_peak(loaded->history, tenure::profile::GroupBy::line, 5);
-    for (std::size_t i = 1; i < found.size(); ++i) {
-      fmt::print("\nanother process recorded {}\n", found[i].string());
-    }
+    for (const std::string& other : others) fmt::print("\nanother process recorded {}\n", other);
     fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", output);
   }
   if (status > 128) {

@@ -28,7 +28,8 @@ std::string shortcomings(const Recorded& recorded) {
                        : "the program ended without closing it; all that it wrote is shown\n";
   }
   if (recorded.recycled != 0) {
-    text += "the oldest events gave way to newer ones: its capacity was reached\n";
+    text += fmt::format("the oldest events gave way to newer ones: it begins after {}\n",
+                        seconds_text(static_cast<double>(recorded.horizon_ns) * 1e-9));
   }
   if (recorded.dropped != 0) {
     text += fmt::format("{} events found no room\n", recorded.dropped);
@@ -66,7 +67,7 @@ Json origin_json(const Origin& origin) {
 }
 
 std::string origin_text(const Origin& origin) {
-  if (origin.op.empty()) return "buffers without a tensor (workspaces, arenas)";
+  if (origin.op.empty()) return "buffers of unknown origin";
   return plain(fmt::format("{} at {}{}{}", origin.op, place_text(origin),
                            origin.scope.empty() ? "" : " in ", origin.scope));
 }

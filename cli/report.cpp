@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -26,6 +27,16 @@ std::string beside(const std::string& file, const std::string& ending) {
   return file.substr(0, dot != std::string::npos && dot > name ? dot : file.size()) + ending;
 }
 
+/// Where the result goes: as told, or beside the recording, which it must not replace.
+std::string output_of(const Options& options, const std::string& ending) {
+  const std::string output = options.output.empty() ? beside(options.file, ending) : options.output;
+  std::error_code not_there;
+  if (output != "-" && std::filesystem::equivalent(output, options.file, not_there)) {
+    throw UsageError(fmt::format("{} is the recording itself; name another file with -o", output));
+  }
+  return output;
+}
+
 void tell(const Options& options, std::size_t bytes) {
   if (options.output == "-") return;
   if (options.json) {
@@ -37,7 +48,7 @@ void tell(const Options& options, std::size_t bytes) {
 
 void report(Options options) {
   const auto loaded = load(options.file);
-  if (options.output.empty()) options.output = beside(options.file, ".html");
+  options.output = output_of(options, ".html");
   const std::string page = report_page(loaded->history, report_template());
   write_file(options.output, page);
   tell(options, page.size());
@@ -60,7 +71,7 @@ void export_file(Options options) {
   } else {
     bytes = to_csv(history);
   }
-  if (options.output.empty()) options.output = beside(options.file, ending);
+  options.output = output_of(options, ending);
   write_file(options.output, bytes);
   tell(options, bytes.size());
 }

@@ -18,11 +18,17 @@ std::size_t width_of_output() {
   return wanted > 0 ? static_cast<std::size_t>(wanted) : 100;
 }
 
+/// One that shows escapes as text.
+bool is_dumb() {
+  const char* const terminal = std::getenv("TERM");
+  return terminal != nullptr && std::string_view(terminal) == "dumb";
+}
+
 }  // namespace
 
 Terminal::Terminal()
     : width_(std::clamp<std::size_t>(width_of_output(), 40, 140)),
-      colours_(isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr) {}
+      colours_(isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && !is_dumb()) {}
 
 std::string Terminal::styled(std::string_view code, std::string_view text) const {
   return colours_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -38,6 +39,20 @@ std::vector<std::pair<std::string, profile::OpCounts>> busiest(const History& hi
   std::stable_sort(ops.begin(), ops.end(),
                    [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
   return ops;
+}
+
+/// Live bytes over time in one line: the darker, the more.
+void print_timeline(const History& history) {
+  constexpr std::string_view kInk = " .:-=+*#@";
+  const Terminal terminal;
+  const std::int64_t highest = peak(history).bytes;
+  if (highest == 0 || history.end_ns == 0) return;
+  std::string line;
+  for (const profile::Level& level : timeline(history, static_cast<int>(terminal.width()) - 16)) {
+    const double share = static_cast<double>(level.bytes) / static_cast<double>(highest);
+    line += kInk[std::min<std::size_t>(static_cast<std::size_t>(std::ceil(share * 8)), 8)];
+  }
+  fmt::print("  over time   |{}|\n", line);
 }
 
 void print_ops(const History& history, std::size_t rows) {
@@ -81,6 +96,23 @@ void print_idle(const History& history, std::size_t rows) {
     fmt::print("\n{}\n", terminal.bold("Disposed while something else held the data"));
     print_table(terminal, {">times", "disposed by"}, table);
   }
+  table.clear();
+  for (const auto& [miss, times] : history.misses) {
+    if (table.size() == rows) break;
+    table.push_back({fmt::to_string(times), origin_text(history.recorded.origin(miss.disposed)),
+                     origin_text(history.recorded.origin(miss.used))});
+  }
+  if (!table.empty()) {
+    fmt::print("\n{}\n", terminal.bold("Disposed too early: used again, which failed"));
+    print_table(terminal, {">times", "disposed by", "wanted by"}, table);
+  }
+}
+
+std::string idle_text(const History& history, const profile::StorageLife& life) {
+  const std::int64_t idle = history.end_ns - std::max(life.birth_ns, life.last_use_ns);
+  return idle < 1'000'000
+             ? ""
+             : fmt::format("  idle for {}", seconds_text(static_cast<double>(idle) * 1e-9));
 }
 
 void print_held(const History& history, std::size_t rows) {
@@ -90,8 +122,8 @@ void print_held(const History& history, std::size_t rows) {
   fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
   for (std::size_t i = 0; i < std::min(rows, held.size()); ++i) {
     const profile::StorageLife& life = *held[i].storage;
-    fmt::print("  {:>10}  {}  {}\n", size_text(life.bytes), name_of(life.category),
-               plain(to_string(history.recorded.layout(life.layout))));
+    fmt::print("  {:>10}  {}  {}{}\n", size_text(life.bytes), name_of(life.category),
+               plain(to_string(history.recorded.layout(life.layout))), idle_text(history, life));
     for (const profile::LiveHolder* holder : held[i].holders) {
       fmt::print("  {:>10}  {}\n", "", terminal.dim(plain(to_string(*holder, history.recorded))));
     }
@@ -192,6 +224,13 @@ Json document(const History& history, const Options& options) {
   result["late"] = endings_json(history, all.late);
   result["never"] = endings_json(history, all.never);
   result["early"] = endings_json(history, all.early);
+  Json missed = Json::array();
+  for (const auto& [miss, times] : history.misses) {
+    missed.push_back({{"disposed", origin_json(history.recorded.origin(miss.disposed))},
+                      {"used", origin_json(history.recorded.origin(miss.used))},
+                      {"times", times}});
+  }
+  result["missed"] = std::move(missed);
   result["least_peak_bytes"] = all.least_peak;
   Json held = Json::array();
   for (const profile::Held& one : held_at_end(history)) {
@@ -201,6 +240,7 @@ Json document(const History& history, const Options& options) {
     held.push_back({{"bytes", one.storage->bytes},
                     {"category", name_of(one.storage->category)},
                     {"tensor", to_string(history.recorded.layout(one.storage->layout))},
+                    {"name", history.recorded.string(one.storage->name)},
                     {"holders", std::move(holders)}});
   }
   result["held"] = std::move(held);
@@ -244,6 +284,7 @@ void top(const Options& options) {
   const History& history = loaded->history;
   if (options.json) return print_json(document(history, options));
   print_summary(history);
+  print_timeline(history);
   print_peak(history, group_by(options.by), options.rows);
   print_ops(history, options.rows);
   print_idle(history, options.rows);

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/table.h"
+#include "tenure/profile/profile.h"
 #include "tenure/profile/text.h"
 
 namespace tenure::cli {
@@ -67,14 +68,20 @@ void watch(const Options& options) {
     const std::string text = client.snapshot();
     if (text.empty()) {
       fmt::print(stderr, "tenure: process {} has ended\n", options.pid);
+      if (i == 0) throw ExitWith{kUnanswered};
       return;
     }
     if (options.json) {
       fmt::print("{}\n", text);
     } else {
-      const Json now = Json::parse(text);
+      const Json now = Json::parse(text, nullptr, false);
       if (is_screen) fmt::print("\033[H\033[2J");
-      draw(terminal, now, before);
+      try {
+        draw(terminal, now, before);
+      } catch (const Json::exception&) {
+        throw ProfileError(fmt::format(
+            "what process {} says is no snapshot: it has another version of Tenure", options.pid));
+      }
       if (!is_screen) fmt::print("\n");
       before = now;
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "tenure/graph/placement.h"
@@ -29,8 +30,8 @@ class Executable {
   /// pending.h). Allocates the arena and the outputs, and copies of inputs that are not contiguous,
   /// nothing else. Throws OutOfMemory,
   /// DisposedError for an input or a constant, and what kernels throw; then it has changed nothing.
-  /// Variables that it assigns to are its own while it runs: others wait.
-  std::vector<Tensor> run(std::span<const Tensor> inputs, Site site) const;
+  /// Variables that it assigns to are its own while it runs: others wait. `name` is for reports.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, std::string_view name, Site site) const;
 
   /// The same within a kernel: on contiguous data, memory for each fetch and an arena of the
   /// planned size. The program has no variables, and nothing is donated to it.

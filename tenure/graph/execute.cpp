@@ -227,7 +227,8 @@ void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte*
   }
 }
 
-std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) const {
+std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_view name,
+                                    Site site) const {
   const Lowered& low = *lowered_;
   mem::ThreadContext& context = mem::this_thread();
   // What a variable holds may be replaced meanwhile: the run keeps what it began with. Those that
@@ -268,6 +269,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, Site site) c
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
   ObservedRun observed(context, {.id = number_,
+                                 .name = name,
                                  .site = site,
                                  .peak = plan_.peak,
                                  .arena = plan_.arena,

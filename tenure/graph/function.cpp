@@ -230,8 +230,8 @@ class FunctionCore::Impl {
     }
     if (options_.warn_after > 0 && traces > options_.warn_after) {
       const std::string text =
-          fmt::format("tenure: function \"{}\" ({}) is traced for the {}th time: {}", options_.name,
-                      tenure::to_string(site_), traces, reason);
+          fmt::format("tenure: function \"{}\" ({}) has been traced {} times, now because: {}",
+                      options_.name, tenure::to_string(site_), traces, reason);
       if (options_.warn) {
         options_.warn(text);
       } else {
@@ -276,7 +276,7 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   const auto entry = impl_->entry_for(call, donations.accepted(), trace);
   donations.require_use(entry->executable->plan());
   entry->calls.fetch_add(1, std::memory_order_relaxed);
-  return {.tensors = entry->executable->run(call.tensors, impl_->site()),
+  return {.tensors = entry->executable->run(call.tensors, impl_->options().name, impl_->site()),
           .frame = entry->traced->frame};
 }
 

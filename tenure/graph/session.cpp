@@ -28,8 +28,9 @@ class Session::Impl {
 
   /// A call's fetches and feeds, checked.
   struct Call {
-    std::shared_ptr<const Executable> executable;
-    std::vector<Tensor> inputs;
+    std::shared_ptr<GraphState> graph;
+    std::shared_ptr<const Executable> executable{};
+    std::vector<Tensor> inputs{};
   };
 
   Call prepare(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {
@@ -41,7 +42,7 @@ class Session::Impl {
       signature.push_back(values.back().node);
       signature.push_back(values.back().output);
     }
-    Call call;
+    Call call{.graph = state};
     std::vector<Given> given;
     for (const Feed& feed : feeds) {
       given.push_back(given_of(*state, feed, given, site));
@@ -167,7 +168,7 @@ Session::~Session() = default;
 std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
                                  Site site) {
   const Impl::Call call = impl_->prepare(fetches, feeds, site);
-  return call.executable->run(call.inputs, site);
+  return call.executable->run(call.inputs, call.graph->name(), site);
 }
 
 Tensor Session::run(const Tensor& fetch, const std::vector<Feed>& feeds, Site site) {

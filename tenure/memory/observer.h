@@ -32,8 +32,9 @@ struct PlannedRun {
     int first = 0;  ///< steps in which it is live, both included
     int last = 0;
   };
-  std::uint64_t id = 0;  ///< equal for all runs of one program, never given again
-  Site site{};           ///< of the run
+  std::uint64_t id = 0;     ///< equal for all runs of one program, never given again
+  std::string_view name{};  ///< of the function or graph
+  Site site{};              ///< of the run
   std::int64_t peak = 0;
   std::int64_t arena = 0;
   std::span<const Buffer> buffers{};
@@ -54,6 +55,9 @@ class Observer {
                     Site site) noexcept = 0;
   virtual void disposed(ThreadContext& context, std::uint64_t tensor, std::uint64_t storage,
                         const char* by, Site site) noexcept = 0;
+  /// An op or accessor wanted its data after it was disposed, and failed.
+  virtual void missed(ThreadContext& context, const Tenant& tenant, const char* by,
+                      Site site) noexcept = 0;
   virtual void destroyed(ThreadContext& context, const Tenant& tenant) noexcept = 0;
   virtual void named(ThreadContext& context, const Tenant& tenant,
                      const std::string& name) noexcept = 0;

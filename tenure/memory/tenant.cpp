@@ -217,8 +217,10 @@ std::string Tenant::name() const {
 
 void Tenant::set_name(const std::string& name) {
   auto* const fresh = new std::string(name);
-  const std::lock_guard lock(name_mutex);
-  delete name_.exchange(fresh, std::memory_order_acq_rel);
+  {
+    const std::lock_guard lock(name_mutex);
+    delete name_.exchange(fresh, std::memory_order_acq_rel);
+  }
   ThreadContext& context = this_thread();
   if (Observer* const o = observer(context)) o->named(context, *this, name);
 }

@@ -48,6 +48,7 @@ struct Growth {
   std::uint32_t origin = 0;
   double bytes_per_step = 0;
   double storages_per_step = 0;
+  double sharers_per_step = 0;  ///< views and other tensors on memory that was there
 };
 /// One loop: the step marks of one name.
 struct Loop {

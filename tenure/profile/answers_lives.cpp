@@ -13,6 +13,7 @@ struct Holdings {
   static constexpr std::size_t kSamples = 16;
   std::array<std::int64_t, kSamples> bytes{};
   std::array<std::int64_t, kSamples> storages{};
+  std::array<std::int64_t, kSamples> sharers{};
 };
 
 /// Up to kSamples of the marks after the warm-up, evenly, the last among them.
@@ -43,26 +44,33 @@ Loop grow(const History& history, std::string name, const std::vector<std::int64
   const std::size_t n = times.size();
   std::unordered_map<std::uint32_t, Holdings> places;
   Holdings total;
-  for (const StorageLife& life : history.storages) {
-    // At a mark everything is counted that was born before it and does not end by it.
+  // At a mark everything is counted that was born before it and does not end by it.
+  const auto for_each_mark = [&](const auto& life, const auto& count) {
     const auto first = std::upper_bound(times.begin(), times.end(), life.birth_ns);
     const auto last = std::upper_bound(times.begin(), times.end(), life.death_ns);
-    for (auto at = first; at < last; ++at) {
-      const auto i = static_cast<std::size_t>(at - times.begin());
+    for (auto at = first; at < last; ++at) count(static_cast<std::size_t>(at - times.begin()));
+  };
+  for (const StorageLife& life : history.storages) {
+    for_each_mark(life, [&](std::size_t i) {
       Holdings& place = places[life.origin];
       place.bytes[i] += life.bytes;
       ++place.storages[i];
       total.bytes[i] += life.bytes;
-    }
+    });
+  }
+  for (const SharerLife& life : history.sharers) {
+    for_each_mark(life, [&](std::size_t i) { ++places[life.origin].sharers[i]; });
   }
   loop.first_bytes = history.base_bytes + total.bytes[0];
   loop.last_bytes = history.base_bytes + total.bytes[n - 1];
   const double steps = static_cast<double>(marks.size() - warm_up - 1);
   for (const auto& [origin, place] : places) {
-    if (!rises(place.storages, n) && !rises(place.bytes, n)) continue;
+    if (!rises(place.storages, n) && !rises(place.bytes, n) && !rises(place.sharers, n)) continue;
+    const auto per_step = [&](const auto& levels) {
+      return static_cast<double>(levels[n - 1] - levels[0]) / steps;
+    };
     loop.growing.push_back(
-        {origin, static_cast<double>(place.bytes[n - 1] - place.bytes[0]) / steps,
-         static_cast<double>(place.storages[n - 1] - place.storages[0]) / steps});
+        {origin, per_step(place.bytes), per_step(place.storages), per_step(place.sharers)});
   }
   std::sort(loop.growing.begin(), loop.growing.end(), [](const Growth& a, const Growth& b) {
     return a.bytes_per_step != b.bytes_per_step ? a.bytes_per_step > b.bytes_per_step

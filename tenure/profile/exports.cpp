@@ -112,18 +112,18 @@ std::string to_csv(const History& history) {
   const Recorded& recorded = history.recorded;
   std::string out =
       "storage,birth_ns,death_ns,bytes,category,op,file,line,scope,thread,tensor,last_use_ns,"
-      "disposed_at,address\n";
+      "disposed_at,address,name\n";
   auto to = std::back_inserter(out);
   for (const StorageLife& life : history.storages) {
     const Origin& origin = recorded.origin(life.origin);
     fmt::format_to(
-        to, "{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
+        to, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
         life.is_live() ? std::string() : fmt::to_string(life.death_ns), life.bytes,
         name_of(life.category), quoted_csv(origin.op), quoted_csv(origin.file), origin.line,
         quoted_csv(origin.scope), life.thread, quoted_csv(to_string(recorded.layout(life.layout))),
         life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
         quoted_csv(life.disposed == 0 ? std::string() : place_text(recorded.origin(life.disposed))),
-        life.address);
+        life.address, quoted_csv(recorded.string(life.name)));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,19 +20,19 @@
 namespace tenure::profile {
 namespace {
 
-std::string program_name() {
-  char buffer[4096];
-  const ssize_t length = readlink("/proc/self/exe", buffer, sizeof buffer);
-  return length <= 0 ? std::string("program")
-                     : std::string(buffer, static_cast<std::size_t>(length));
-}
-
 template <std::size_t n>
 void copy_text(char (&to)[n], const std::string& text) {
   std::memcpy(to, text.data(), std::min(text.size(), n - 1));
 }
 
 }  // namespace
+
+std::string program_path() {
+  char buffer[4096];
+  const ssize_t length = readlink("/proc/self/exe", buffer, sizeof buffer);
+  return length <= 0 ? std::string("program")
+                     : std::string(buffer, static_cast<std::size_t>(length));
+}
 
 void Chunk::commit(std::uint32_t bytes) noexcept {
   used += bytes;
@@ -47,6 +48,14 @@ RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
   }
   struct stat status {};
   const bool is_file = fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  // Whoever writes to it has it mapped: to cut it would end that program.
+  if (is_file && flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    close(file_);
+    throw ProfileError(fmt::format(
+        "Profile: {} is being written by another recording; \"%p\" in the name gives each process "
+        "a file of its own",
+        path));
+  }
   if (!is_file || ftruncate(file_, 0) != 0 || map_next() == nullptr) {
     const int error = errno;
     close(file_);
@@ -64,7 +73,7 @@ RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
                         .count();
   head.base_bytes = mem::counts().bytes;
   copy_text(head.library, TENURE_VERSION);
-  copy_text(head.program, program_name());
+  copy_text(head.program, program_path());
   head.head_check =
       checksum({reinterpret_cast<const std::byte*>(&head), offsetof(FileHeader, head_check)});
 }
@@ -119,10 +128,24 @@ Chunk RecordingFile::open(ChunkKind kind, std::uint32_t thread, std::int64_t tim
 std::size_t RecordingFile::place_for_copy() noexcept {
   if (used_chunks_ < max_chunks_) return used_chunks_++;
   if (copies_.empty()) return 0;
-  const std::size_t oldest = copies_.front();
+  const Copy oldest = copies_.front();
   copies_.pop_front();
-  ++header().recycled;
-  return oldest;
+  forget_before(oldest.end_ns, oldest.live_bytes);
+  std::atomic_ref(header().recycled).fetch_add(1, std::memory_order_relaxed);
+  return oldest.place;
+}
+
+void RecordingFile::forget_before(std::int64_t time_ns, std::int64_t live_bytes) noexcept {
+  if (time_ns < header().horizon_ns) return;
+  header().horizon_ns = time_ns;
+  header().horizon_bytes = live_bytes;
+}
+
+bool RecordingFile::is_census_due() noexcept {
+  const std::uint64_t recycled = std::atomic_ref(header().recycled).load(std::memory_order_relaxed);
+  std::uint64_t due = census_at_.load(std::memory_order_relaxed);
+  return recycled >= due && census_at_.compare_exchange_strong(
+                                due, recycled + std::max<std::size_t>(max_chunks_ / 2, 1));
 }
 
 void RecordingFile::renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_bytes) noexcept {
@@ -140,9 +163,10 @@ void RecordingFile::renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_
                         static_cast<ssize_t>(bytes);
   if (!is_kept) count_dropped(chunk.used / 24);  // about so many were in it
   const std::lock_guard lock(mutex_);
-  if (place != 0 && head.kind == ChunkKind::events) {
+  if (head.kind == ChunkKind::events) {
+    if (!is_kept) forget_before(time_ns, live_bytes);
     try {
-      copies_.push_back(place);
+      if (place != 0) copies_.push_back({place, time_ns, live_bytes});
     } catch (const std::bad_alloc&) {  // then it does not give way
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,9 @@
 #include "tenure/profile/format.h"
 
 namespace tenure::profile {
+
+/// The file of this program.
+std::string program_path();
 
 /// A chunk in the making, mapped.
 struct Chunk {
@@ -42,6 +46,9 @@ class RecordingFile {
   /// Nothing more comes into it.
   void seal(Chunk& chunk) noexcept;
   void count_dropped(std::uint64_t events) noexcept;
+  /// True, once, when so many old events are gone that what is live should be told anew.
+  bool is_census_due() noexcept;
+  std::size_t capacity() const { return max_chunks_ * kChunkBytes; }
   /// Says that it ends here.
   void finish(std::int64_t duration_ns) noexcept;
   /// In a child process: the file is the parent's.
@@ -53,6 +60,8 @@ class RecordingFile {
   std::byte* map_next() noexcept;
   /// Where a copy may go; 0: nowhere.
   std::size_t place_for_copy() noexcept;
+  /// Events before this moment are missing.
+  void forget_before(std::int64_t time_ns, std::int64_t live_bytes) noexcept;
   void begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
              std::int64_t live_bytes) noexcept;
 
@@ -62,7 +71,14 @@ class RecordingFile {
   std::size_t used_chunks_ = 0;
   std::uint64_t sequence_ = 0;
   std::vector<std::byte*> mapped_;  // the header first
-  std::deque<std::size_t> copies_;  // of events, the oldest first
+  /// Of events: where it is, when it ended and what was live then.
+  struct Copy {
+    std::size_t place;
+    std::int64_t end_ns;
+    std::int64_t live_bytes;
+  };
+  std::deque<Copy> copies_;                  // the oldest first
+  std::atomic<std::uint64_t> census_at_{1};  // due when so many chunks were used again
 };
 
 }  // namespace tenure::profile

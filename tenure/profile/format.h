@@ -15,7 +15,9 @@
 // Each thread fills one chunk, which it has mapped: whatever kills the program, the system has what
 // was committed. When it is full, it is sealed with a checksum, copied to another place in the file
 // and begun anew; a chunk that is there twice has the same sequence. When the file has reached its
-// capacity, the copy of events that is oldest gives way.
+// capacity, the copy of events that is oldest gives way, and readers begin where it ended: at the
+// horizon, from which on the events of all threads are there. What is live is told anew, at a step
+// mark, when half of the events have been replaced.
 //
 // What a tape saves is a tensor of kind tape: its birth is the save, its end the release.
 //
@@ -47,6 +49,8 @@ struct FileHeader {
   std::uint64_t recycled;  // chunks that were used again
   std::uint32_t finished;  // 1: the recording was ended
   std::uint32_t reserved;
+  std::int64_t horizon_ns;     // events before it may be missing
+  std::int64_t horizon_bytes;  // live then
 };
 
 enum class ChunkKind : std::uint32_t { definitions = 1, events = 2 };
@@ -86,13 +90,14 @@ enum class EventKind : std::uint8_t {
   run_end,       // plan
   kernel,        // -; origin
   pool,          // reserved bytes; cached bytes; fragmentation as double
+  miss,          // storage; tensor; origin of the use, and << 32 of the disposal
 };
-inline constexpr int kEventKinds = 18;
+inline constexpr int kEventKinds = 19;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4,
-                                               3, 3, 2, 3, 3, 3, 2, 3, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3,
+                                               3, 2, 3, 3, 3, 2, 3, 4, 4};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }

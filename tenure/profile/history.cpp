@@ -19,6 +19,9 @@ HolderKind kind_of(std::uint8_t tag) {
 /// Damaged numbers must not overflow sums.
 std::int64_t bytes_of(std::uint64_t word) { return static_cast<std::int64_t>(word & kLow48); }
 
+/// It tells what was there already.
+bool is_from_before(const Event& event) { return (event.extra & kBefore) != 0; }
+
 std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
 }  // namespace
@@ -55,6 +58,9 @@ void History::take(const Event& event) {
     case EventKind::kind:
       take_tensor(event);
       break;
+    case EventKind::miss:
+      ++misses[{low(event.fourth >> 32), low(event.fourth)}];
+      break;
     case EventKind::step:
       steps.push_back({event.time_ns, low(event.third)});
       break;
@@ -68,7 +74,14 @@ void History::take(const Event& event) {
     default:
       break;
   }
-  take_span(event, states_[event.thread]);
+  if (!is_from_before(event)) take_span(event, states_[event.thread]);
+}
+
+std::uint32_t History::allocator_of(std::uint32_t thread) const {
+  const auto state = states_.find(thread);
+  if (state == states_.end()) return 0;
+  if (!state->second.runs.empty()) return state->second.runs.back().origin;
+  return state->second.op_origin;
 }
 
 void History::take_storage(const Event& event) {
@@ -78,12 +91,13 @@ void History::take_storage(const Event& event) {
       if (life != nullptr) return;  // it was there when the recording began, and is told twice
       live_[event.subject] = static_cast<std::uint32_t>(storages.size());
       storages.push_back({.serial = event.subject,
-                          .birth_ns = event.time_ns,
+                          .birth_ns = is_from_before(event) ? 0 : event.time_ns,
                           .bytes = bytes_of(event.third),
                           .address = event.fourth & kLow48,
                           .category = category_of(event.tag),
+                          .origin = is_from_before(event) ? 0 : allocator_of(event.thread),
                           .thread = event.thread,
-                          .was_before = (event.extra & kBefore) != 0});
+                          .was_before = is_from_before(event)});
       if (storages.back().was_before) base_bytes -= storages.back().bytes;
       return;
     case EventKind::free:
@@ -91,12 +105,12 @@ void History::take_storage(const Event& event) {
         life->death_ns = event.time_ns;
         live_.erase(event.subject);
       } else {
-        from_before_.push_back({.serial = event.subject,
-                                .death_ns = event.time_ns,
-                                .bytes = bytes_of(event.third),
-                                .thread = event.thread,
-                                .was_before = true});
-        base_bytes -= from_before_.back().bytes;
+        storages.push_back({.serial = event.subject,
+                            .death_ns = event.time_ns,
+                            .bytes = bytes_of(event.third),
+                            .thread = event.thread,
+                            .was_before = true});
+        base_bytes -= storages.back().bytes;
       }
       return;
     case EventKind::recategorize:
@@ -126,10 +140,18 @@ void History::take_tensor(const Event& event) {
         }
         ++life->tensors;
         ++life->holders;
-        life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
-        holding_[event.third] = {live_[event.subject], kind_of(event.tag), origin, {}};
+        if (!is_from_before(event)) {
+          life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
+        }
+        if (!is_first) sharers.push_back({.birth_ns = event.time_ns, .origin = origin});
+        holding_[event.third] = {
+            .storage = live_[event.subject],
+            .kind = kind_of(event.tag),
+            .origin = origin,
+            .name = 0,
+            .sharer = is_first ? 0 : static_cast<std::uint32_t>(sharers.size())};
       }
-      if ((event.extra & kBefore) != 0) return;
+      if (is_from_before(event)) return;
       // What a tape or a variable holds is no result of an op.
       const HolderKind kind = kind_of(event.tag);
       if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
@@ -146,16 +168,17 @@ void History::take_tensor(const Event& event) {
       return;
     }
     case EventKind::dispose:
-      drop_holding(event.third);
+      drop_holding(event);
       if (life == nullptr) return;
       life->disposed = low(event.fourth);
       if (life->holders > 0) ++disposed_while_held[low(event.fourth)];
       return;
     case EventKind::destroy:
-      drop_holding(event.third);
+      drop_holding(event);
       return;
     case EventKind::name:
-      if (holding != holding_.end()) holding->second.name = recorded.string(event.fourth);
+      if (holding != holding_.end()) holding->second.name = low(event.fourth);
+      if (life != nullptr) life->name = low(event.fourth);
       return;
     case EventKind::kind:
       if (holding != holding_.end()) holding->second.kind = kind_of(event.tag);
@@ -165,9 +188,12 @@ void History::take_tensor(const Event& event) {
   }
 }
 
-void History::drop_holding(std::uint64_t tensor) {
-  const auto holding = holding_.find(tensor);
+void History::drop_holding(const Event& event) {
+  const auto holding = holding_.find(event.third);
   if (holding == holding_.end()) return;
+  if (const std::uint32_t number = holding->second.sharer; number != 0) {
+    sharers[number - 1].death_ns = event.time_ns;
+  }
   StorageLife& life = storages[holding->second.storage];
   if (life.holders > 0) --life.holders;
   holding_.erase(holding);
@@ -187,6 +213,7 @@ void History::take_span(const Event& event, ThreadState& thread) {
         thread.op_begin = now;
       }
       thread.op_number = op;
+      thread.op_origin = low(event.third);
       break;
     }
     case EventKind::create: {
@@ -196,6 +223,7 @@ void History::take_span(const Event& event, ThreadState& thread) {
                thread.op_begin >= 0 && is_its ? thread.op_begin : now);
       thread.op_begin = -1;
       thread.op_number = 0;
+      thread.op_origin = 0;
       break;
     }
     case EventKind::allocate:
@@ -241,19 +269,23 @@ void History::take_span(const Event& event, ThreadState& thread) {
 }
 
 void History::finish() {
+  // What was there before comes first: it was born before all others.
+  std::vector<std::uint32_t> places(storages.size());
+  std::uint32_t next = 0;
+  for (const bool was_before : {true, false}) {
+    for (std::size_t i = 0; i < storages.size(); ++i) {
+      if (storages[i].was_before == was_before) places[i] = next++;
+    }
+  }
+  std::stable_partition(storages.begin(), storages.end(),
+                        [](const StorageLife& life) { return life.was_before; });
   for (const auto& [tensor, holding] : holding_) {
-    holders.push_back({tensor, holding.storage, holding.kind, holding.origin, holding.name});
+    holders.push_back({tensor, places[holding.storage], holding.kind, holding.origin,
+                       recorded.string(holding.name)});
   }
   std::sort(holders.begin(), holders.end(), [](const LiveHolder& a, const LiveHolder& b) {
     return a.storage != b.storage ? a.storage < b.storage : a.tensor < b.tensor;
   });
-  if (!from_before_.empty()) {
-    // They were born before all others.
-    const auto shift = static_cast<std::uint32_t>(from_before_.size());
-    from_before_.insert(from_before_.end(), storages.begin(), storages.end());
-    storages = std::exchange(from_before_, {});
-    for (LiveHolder& holder : holders) holder.storage += shift;
-  }
   base_bytes = std::max<std::int64_t>(base_bytes, 0);
   live_ = {};
   holding_ = {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -21,7 +22,9 @@ struct StorageLife {
   std::int64_t bytes = 0;
   std::uint64_t address = 0;  ///< 0: not known
   Category category = Category::activation;
-  std::uint32_t origin = 0;  ///< of its first tensor; 0: it had none, as workspaces
+  /// Of its first tensor. What has none, as workspaces and arenas, has that of the op or run that
+  /// allocated it; 0: that is not known either.
+  std::uint32_t origin = 0;
   std::uint32_t layout = 0;
   std::uint32_t thread = 0;
   std::uint32_t tensors = 0;      ///< that ever held it
@@ -29,8 +32,16 @@ struct StorageLife {
   std::uint32_t disposed = 0;     ///< origin of the last disposal; 0: none
   std::uint32_t last_user = 0;    ///< origin
   std::int64_t last_use_ns = -1;  ///< -1: never
+  std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
   bool was_before = false;        ///< live when the recording began
   bool is_live() const { return death_ns == kNever; }
+};
+
+/// A tensor on memory that another one had first: a view, a result in place, what a tape saves.
+struct SharerLife {
+  std::int64_t birth_ns = 0;
+  std::int64_t death_ns = kNever;
+  std::uint32_t origin = 0;
 };
 
 /// What an op did to memory, all its calls together.
@@ -85,7 +96,15 @@ struct LiveHolder {
   std::string name{};
 };
 
-/// A recording put in order: lives instead of events.
+/// A use that came after the disposal, and failed.
+struct Miss {
+  std::uint32_t disposed = 0;  ///< origin of the disposal
+  std::uint32_t used = 0;      ///< origin of the use
+  auto operator<=>(const Miss&) const = default;
+};
+
+/// A recording put in order: lives instead of events. It takes some 150 bytes of memory for each
+/// storage and 24 for each sharer that there was, and nothing for events.
 class History {
  public:
   /// Throws std::bad_alloc where a recording is too large for this machine.
@@ -93,6 +112,7 @@ class History {
 
   const Recorded& recorded;
   std::vector<StorageLife> storages;  ///< by birth
+  std::vector<SharerLife> sharers;
   std::map<std::string, OpCounts> ops;
   std::vector<Span> spans;  ///< by end; only if asked for
   std::vector<StepMark> steps;
@@ -102,6 +122,7 @@ class History {
   std::vector<LiveHolder> holders;         ///< at the end
   /// By the origin of the disposal: how often the data stayed because others held it.
   std::map<std::uint32_t, std::int64_t> disposed_while_held;
+  std::map<Miss, std::int64_t> misses;  ///< how often
   std::uint32_t threads = 0;
   std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
   std::int64_t end_ns = 0;
@@ -110,6 +131,7 @@ class History {
   struct ThreadState {
     std::int64_t op_begin = -1;   // since when an op takes its inputs
     std::uint32_t op_number = 0;  // which; 0: not known yet
+    std::uint32_t op_origin = 0;
     std::vector<std::pair<std::uint32_t, std::int64_t>> scopes;  // origin and beginning
     struct Run {
       std::uint64_t plan;
@@ -125,7 +147,8 @@ class History {
     std::uint32_t storage;
     HolderKind kind;
     std::uint32_t origin;
-    std::string name;
+    std::uint32_t name;
+    std::uint32_t sharer;  // its number from 1 up; 0: it was the first
   };
   void take(const Event& event);
   void take_storage(const Event& event);
@@ -133,13 +156,14 @@ class History {
   void take_span(const Event& event, ThreadState& thread);
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin);
   StorageLife* find(std::uint64_t serial);
-  void drop_holding(std::uint64_t tensor);
+  /// Origin of the run or the op that is under way on a thread; 0: none.
+  std::uint32_t allocator_of(std::uint32_t thread) const;
+  void drop_holding(const Event& event);
   void finish();
 
   bool with_spans_;
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  // serial -> index
   std::unordered_map<std::uint64_t, Holding> holding_;     // tensor -> what it has
-  std::vector<StorageLife> from_before_;                   // known by their end alone
   std::unordered_map<std::uint32_t, ThreadState> states_;
 };
 

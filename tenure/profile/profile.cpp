@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -18,7 +19,9 @@ namespace {
 
 void forget_in_children() {
   static const bool once = [] {
-    pthread_atfork(nullptr, nullptr, [] { Writer::instance().forget(); });
+    pthread_atfork([] { Writer::instance().before_fork(); },
+                   [] { Writer::instance().after_fork(false); },
+                   [] { Writer::instance().after_fork(true); });
     return true;
   }();
   static_cast<void>(once);
@@ -27,16 +30,36 @@ void forget_in_children() {
 std::atomic<bool> records_whole_program{false};
 
 std::string with_process_number(std::string path) {
-  if (const std::size_t at = path.find("%p"); at != std::string::npos) {
+  if (const std::size_t at = path.rfind("%p"); at != std::string::npos) {
     path.replace(at, 2, std::to_string(getpid()));
   }
   return path;
 }
 
+std::size_t capacity_of(const std::string& text) {
+  std::size_t bytes = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, bytes);
+  if (error != std::errc() || rest != end) {
+    throw ProfileError(fmt::format(
+        "TENURE_PROFILE_CAPACITY is \"{}\", and must be a number of bytes; nothing is recorded",
+        plain(text)));
+  }
+  return bytes;
+}
+
+/// As `tenure profile` names it.
+std::string file_of_this_program() {
+  const std::string path = program_path();
+  return path.substr(path.find_last_of('/') + 1) + ".tenure";
+}
+
 }  // namespace
 }  // namespace profile
 
-Profile::Profile(const std::string& file, ProfileOptions options) {
+Profile::Profile(const std::string& name, ProfileOptions options) {
+  const std::string file =
+      profile::with_process_number(name.empty() ? profile::file_of_this_program() : name);
   if (options.capacity < 4 * profile::kChunkBytes) {
     throw ProfileError(fmt::format("Profile: a capacity of {} bytes is too small; {} is the least",
                                    options.capacity, 4 * profile::kChunkBytes));
@@ -70,9 +93,9 @@ void begin_as_environment_says() noexcept {
     if (const std::string file = value("TENURE_PROFILE"); !file.empty()) {
       ProfileOptions options;
       if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
-        options.capacity = std::strtoull(capacity.c_str(), nullptr, 10);
+        options.capacity = profile::capacity_of(capacity);
       }
-      static const Profile whole_program(profile::with_process_number(file), options);
+      static const Profile whole_program(file, options);
       profile::records_whole_program = true;
     }
     if (const std::string watch = value("TENURE_WATCH"); !watch.empty() && watch != "0") {

@@ -26,14 +26,15 @@ struct ProfileOptions {
 ///     train();
 ///
 /// At most one at a time. The file is readable at every moment, also when the program is killed.
-/// Setting TENURE_PROFILE=FILE in the environment records a whole program without a change to it;
-/// "%p" in the name stands for the number of the process, and TENURE_PROFILE_CAPACITY for
-/// `capacity`. A Profile within such a program is left out, and standard error says so. A child
-/// process that is forked is not recorded.
+/// Without a name it is PROGRAM.tenure in the working directory; "%p" in a name stands for the
+/// number of the process. Setting TENURE_PROFILE=FILE in the environment records a whole program
+/// without a change to it, within TENURE_PROFILE_CAPACITY bytes. A Profile within such a program is
+/// left out, and standard error says so. A child process that is forked is not recorded.
 class Profile {
  public:
-  /// Throws ProfileError if the file cannot be written, or while another profile is on.
-  explicit Profile(const std::string& file, ProfileOptions options = {});
+  /// Throws ProfileError if the file cannot be written, as when another process records into it, or
+  /// while another profile is on.
+  explicit Profile(const std::string& file = {}, ProfileOptions options = {});
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;

@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <queue>
+#include <thread>
+#include <utility>
 
 #include "tenure/tensor/dtype.h"
 
@@ -25,26 +23,6 @@ T read(const std::byte* at) {
   return value;
 }
 
-std::vector<std::byte> read_file(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             std::fclose);
-  if (file == nullptr) {
-    throw ProfileError(fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
-  }
-  std::vector<std::byte> bytes;
-  constexpr std::size_t kPart = 16 * 1024 * 1024;
-  for (;;) {
-    const std::size_t before = bytes.size();
-    bytes.resize(before + kPart);
-    const std::size_t got = std::fread(bytes.data() + before, 1, kPart, file.get());
-    bytes.resize(before + got);
-    if (std::ferror(file.get()) != 0) {
-      throw ProfileError(fmt::format("{} cannot be read: {}", path, std::strerror(errno)));
-    }
-    if (got < kPart) return bytes;
-  }
-}
-
 /// Text of a field that may have no end.
 template <std::size_t n>
 std::string text(const char (&field)[n]) {
@@ -53,7 +31,7 @@ std::string text(const char (&field)[n]) {
 
 /// Makes `list[number]` exist; false if that is absurd.
 template <class T>
-bool make_room(std::vector<T>& list, std::uint32_t number, std::size_t file_bytes) {
+bool make_room(std::vector<T>& list, std::uint32_t number, std::uint64_t file_bytes) {
   // Each definition takes at least its head in the file.
   if (number >= kMostDefinitions || number > file_bytes / sizeof(DefinitionHead)) return false;
   if (number >= list.size()) list.resize(number + 1);
@@ -79,31 +57,41 @@ std::string to_string(const Layout& layout) {
 }
 
 Recorded::Recorded(const std::string& file)
-    : path(file), bytes_(read_file(file)), strings_(1), raw_origins_(1), origins_(1), layouts_(1) {
+    : path(file),
+      input_(std::make_shared<InputFile>(file)),
+      strings_(1),
+      raw_origins_(1),
+      origins_(1),
+      layouts_(1) {
   read_header();
-  for (std::size_t begin = kChunkBytes; begin < bytes_.size(); begin += kChunkBytes) {
-    read_chunk(begin);
+  std::vector<std::byte> chunk(kChunkBytes);
+  for (std::uint64_t place = kChunkBytes;; place += kChunkBytes) {
+    const std::size_t there = read_stable(place, chunk);
+    if (there == 0) break;
+    read_chunk(place, std::span(chunk).first(there));
   }
+  read_horizon();  // now: while the file was read, it may have moved on
+  // A chunk is there twice while it is renewed; then the good one counts.
+  for (const std::uint64_t sequence : broken_) damaged += sequences_.contains(sequence) ? 0 : 1;
+  for (const Piece& piece : pieces_) events += piece.events;
+  std::erase_if(pieces_, [](const Piece& piece) { return piece.events == 0; });
   std::stable_sort(pieces_.begin(), pieces_.end(), [](const Piece& a, const Piece& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.sequence < b.sequence;
   });
-  if (recycled != 0 && !pieces_.empty()) {
-    base_bytes = std::min_element(pieces_.begin(), pieces_.end(), [](const auto& a, const auto& b) {
-                   return a.sequence < b.sequence;
-                 })->live_bytes;
-  }
   check_references();
 }
 
 void Recorded::read_header() {
-  if (bytes_.size() < sizeof(FileHeader)) {
+  std::vector<std::byte> bytes(sizeof(FileHeader));
+  bytes.resize(input_->read(0, bytes));
+  if (bytes.size() < sizeof(FileHeader)) {
     const bool is_begun =
-        bytes_.size() >= sizeof kMagic && std::memcmp(bytes_.data(), kMagic, sizeof kMagic) == 0;
+        bytes.size() >= sizeof kMagic && std::memcmp(bytes.data(), kMagic, sizeof kMagic) == 0;
     throw ProfileError(path + (is_begun
                                    ? " is cut off: not even its header is there"
                                    : " is not a recording of Tenure: it does not begin like one"));
   }
-  const auto head = read<FileHeader>(bytes_.data());
+  const auto head = read<FileHeader>(bytes.data());
   if (std::memcmp(head.magic, kMagic, sizeof kMagic) != 0) {
     throw ProfileError(
         fmt::format("{} is not a recording of Tenure: it does not begin like one", path));
@@ -119,7 +107,7 @@ void Recorded::read_header() {
         path, head.version, kVersion, head.version > kVersion ? ", or a newer one" : ""));
   }
   if (head.chunk_bytes != kChunkBytes ||
-      head.head_check != checksum({bytes_.data(), offsetof(FileHeader, head_check)})) {
+      head.head_check != checksum(std::span(bytes).first(offsetof(FileHeader, head_check)))) {
     throw ProfileError(fmt::format("{} is damaged: its header does not match its checksum", path));
   }
   program = text(head.program);
@@ -133,79 +121,113 @@ void Recorded::read_header() {
   recycled = head.recycled;
 }
 
-void Recorded::read_chunk(std::size_t begin) {
-  const std::size_t there = std::min(kChunkBytes, bytes_.size() - begin);
-  const std::byte* const at = bytes_.data() + begin;
-  if (there < sizeof(ChunkHeader)) {
+void Recorded::read_horizon() {
+  FileHeader head{};
+  const auto bytes = std::as_writable_bytes(std::span(&head, 1));
+  if (input_->read(0, bytes) < sizeof head || head.horizon_ns <= 0) return;
+  horizon_ns = head.horizon_ns;
+  base_bytes = std::clamp<std::int64_t>(head.horizon_bytes, 0, kLow48);
+}
+
+bool Recorded::is_stable(std::uint64_t place, std::span<const std::byte> chunk) const {
+  ChunkHeader again{};
+  const auto bytes = std::as_writable_bytes(std::span(&again, 1));
+  if (chunk.size() < sizeof again || input_->read(place, bytes) < sizeof again) return false;
+  const auto head = read<ChunkHeader>(chunk.data());
+  // The sequence changes before the payload does: where it is the same, all belongs together.
+  if (again.sequence != head.sequence) return false;
+  // A copy comes as a whole, but not at once.
+  const std::size_t there = chunk.size() - sizeof head;
+  return head.committed <= there &&
+         (head.sealed != 1 ||
+          head.checksum == checksum(chunk.subspan(sizeof head, head.committed)));
+}
+
+std::size_t Recorded::read_stable(std::uint64_t place, std::span<std::byte> chunk) const {
+  constexpr int kTries = 8;
+  std::size_t there = input_->read(place, chunk);
+  if (finished || there == 0) return there;
+  for (int i = 0; i < kTries && !is_stable(place, chunk.first(there)); ++i) {
+    std::this_thread::yield();
+    there = input_->read(place, chunk);
+  }
+  return there;
+}
+
+void Recorded::read_chunk(std::uint64_t place, std::span<const std::byte> chunk) {
+  if (chunk.size() < sizeof(ChunkHeader)) {
     ++damaged;
     return;
   }
-  const auto head = read<ChunkHeader>(at);
+  const auto head = read<ChunkHeader>(chunk.data());
   if (head.magic == 0 && head.committed == 0) return;  // taken and never used
   const bool is_known = head.kind == ChunkKind::definitions || head.kind == ChunkKind::events;
   if (head.magic != kChunkMagic || !is_known || head.committed > kPayloadBytes ||
-      head.head_check != checksum({at, offsetof(ChunkHeader, head_check)})) {
+      head.head_check != checksum(chunk.first(offsetof(ChunkHeader, head_check)))) {
     ++damaged;
     return;
   }
-  if (!sequences_.insert(head.sequence).second) return;  // it is there twice
-  std::size_t length = head.committed;
-  if (sizeof(ChunkHeader) + length > there) {  // the readable beginning
-    length = there - sizeof(ChunkHeader);
-    ++damaged;
-  } else if (head.sealed == 1 && head.checksum != checksum({at + sizeof(ChunkHeader), length})) {
-    ++damaged;
+  const std::size_t there = chunk.size() - sizeof(ChunkHeader);
+  const auto payload =
+      chunk.subspan(sizeof(ChunkHeader), std::min<std::size_t>(head.committed, there));
+  const bool is_cut = head.committed > there;  // then its readable beginning counts
+  if (is_cut) ++damaged;
+  if (!is_cut && head.sealed == 1 && head.checksum != checksum(payload)) {
+    broken_.insert(head.sequence);
     return;
   }
-  const std::size_t first = begin + sizeof(ChunkHeader);
-  if (head.kind == ChunkKind::definitions) return read_definitions(first, first + length);
-  Piece piece{.begin = first,
-              .end = first + length,
+  if (head.kind == ChunkKind::definitions) return read_definitions(payload);
+  Piece piece{.place = place,
               .thread = head.thread,
               .sequence = head.sequence,
               .time_ns = std::max<std::int64_t>(head.time_ns, 0),
-              .live_bytes = head.live_bytes};
-  piece.end = end_of_events(piece);
-  if (piece.end > piece.begin) pieces_.push_back(piece);
+              .checksum = head.checksum};
+  if (is_cut || head.sealed != 1) piece.payload.assign(payload.begin(), payload.end());
+  add_piece(std::move(piece), payload);
 }
 
-std::size_t Recorded::end_of_events(const Piece& piece) {
-  std::size_t at = piece.begin;
-  while (piece.end - at >= 16) {
-    const auto kind = static_cast<EventKind>(read<std::uint64_t>(bytes_.data() + at) >> 48 & 0xff);
+void Recorded::add_piece(Piece piece, std::span<const std::byte> payload) {
+  while (payload.size() - piece.length >= 16) {
+    const auto kind =
+        static_cast<EventKind>(read<std::uint64_t>(payload.data() + piece.length) >> 48 & 0xff);
     const std::size_t length = 8 * static_cast<std::size_t>(words_of(kind));
-    if (length == 0 || length > piece.end - at) break;
-    at += length;
-    ++events;
+    if (length == 0 || length > payload.size() - piece.length) break;
+    piece.length += length;
+    ++piece.events;
   }
-  if (at != piece.end) ++damaged;
-  return at;
+  if (piece.length != payload.size()) ++damaged;
+  const auto [known, is_new] = sequences_.try_emplace(piece.sequence, pieces_.size());
+  if (is_new) {
+    pieces_.push_back(std::move(piece));
+  } else if (piece.length >
+             pieces_[known->second].length) {  // the copy of a chunk that was renewed
+    pieces_[known->second] = std::move(piece);
+  }
 }
 
-void Recorded::read_definitions(std::size_t begin, std::size_t end) {
-  while (end - begin >= sizeof(DefinitionHead)) {
-    const auto head = read<DefinitionHead>(bytes_.data() + begin);
-    const std::size_t room = end - begin - sizeof head;
+void Recorded::read_definitions(std::span<const std::byte> payload) {
+  while (payload.size() >= sizeof(DefinitionHead)) {
+    const auto head = read<DefinitionHead>(payload.data());
     const std::size_t padded = (std::size_t{head.length} + 7) / 8 * 8;
-    if (padded > room) break;
-    read_definition(head, bytes_.data() + begin + sizeof head);
-    begin += sizeof head + padded;
+    if (padded > payload.size() - sizeof head) break;
+    read_definition(head, payload.data() + sizeof head);
+    payload = payload.subspan(sizeof head + padded);
   }
-  if (begin != end) ++damaged;
+  if (!payload.empty()) ++damaged;
 }
 
 void Recorded::read_definition(const DefinitionHead& head, const std::byte* payload) {
   switch (head.kind) {
     case DefinitionKind::string:
-      if (!make_room(strings_, head.number, bytes_.size())) break;
+      if (!make_room(strings_, head.number, input_->size())) break;
       strings_[head.number].assign(reinterpret_cast<const char*>(payload), head.length);
       return;
     case DefinitionKind::origin:
-      if (head.length != 16 || !make_room(raw_origins_, head.number, bytes_.size())) break;
+      if (head.length != 16 || !make_room(raw_origins_, head.number, input_->size())) break;
       raw_origins_[head.number] = read<RawOrigin>(payload);
       return;
     case DefinitionKind::layout: {
-      if (head.length < 8 || !make_room(layouts_, head.number, bytes_.size())) break;
+      if (head.length < 8 || !make_room(layouts_, head.number, input_->size())) break;
       const auto dtype = read<std::uint32_t>(payload);
       const auto rank = read<std::uint32_t>(payload + 4);
       if (dtype >= kDTypes || head.length != 8 + std::size_t{rank} * 8) break;
@@ -223,7 +245,7 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
         std::memcpy(plan.buffers.data(), payload + sizeof(PlanHead),
                     plan.buffers.size() * sizeof(PlanBuffer));
       }
-      raw_plans_.push_back(std::move(plan));
+      raw_plans_.insert_or_assign(plan.head.id, std::move(plan));
       return;
     }
   }
@@ -236,7 +258,7 @@ void Recorded::check_references() {
     const RawOrigin& raw = raw_origins_[i];
     origins_[i] = {string(raw.op), string(raw.file), raw.line, string(raw.scope)};
   }
-  for (const RawPlan& raw : raw_plans_) {
+  for (const auto& [id, raw] : raw_plans_) {
     RecordedPlan plan{raw.head.id, raw.head.peak, raw.head.arena, raw.head.origin, {}};
     for (const PlanBuffer& b : raw.buffers) {
       plan.buffers.push_back(
@@ -254,69 +276,5 @@ std::uint32_t Recorded::op_number(std::uint64_t number) const {
   return at_or_first(raw_origins_, number).op;
 }
 const Layout& Recorded::layout(std::uint64_t number) const { return at_or_first(layouts_, number); }
-
-void Recorded::for_each(const std::function<bool(const Event&)>& visit) const {
-  struct Cursor {
-    std::size_t piece;
-    std::size_t at;
-    Event event{};
-  };
-  const auto load = [this](Cursor& cursor) {
-    const Piece& piece = pieces_[cursor.piece];
-    const std::byte* const at = bytes_.data() + cursor.at;
-    const auto first = read<std::uint64_t>(at);
-    const auto second = read<std::uint64_t>(at + 8);
-    Event& event = cursor.event;
-    event.kind = static_cast<EventKind>(first >> 48 & 0xff);
-    event.tag = static_cast<std::uint8_t>(first >> 56);
-    event.thread = piece.thread;
-    // The clock's higher bits are the chunk's.
-    std::uint64_t time = (static_cast<std::uint64_t>(piece.time_ns) & ~kLow48) | (first & kLow48);
-    if (time + (kLow48 >> 1) < static_cast<std::uint64_t>(piece.time_ns)) time += kLow48 + 1;
-    event.time_ns = static_cast<std::int64_t>(time);
-    event.subject = second & kLow48;
-    event.extra = static_cast<std::uint16_t>(second >> 48);
-    const int words = words_of(event.kind);
-    event.third = words > 2 ? read<std::uint64_t>(at + 16) : 0;
-    event.fourth = words > 3 ? read<std::uint64_t>(at + 24) : 0;
-    cursor.at += 8 * static_cast<std::size_t>(words);
-  };
-  /// Goes on to the thread's next event; false at its end.
-  const auto advance = [&](Cursor& cursor) {
-    if (cursor.at == pieces_[cursor.piece].end) {
-      const std::size_t next = cursor.piece + 1;
-      if (next == pieces_.size() || pieces_[next].thread != pieces_[cursor.piece].thread) {
-        return false;
-      }
-      cursor.piece = next;
-      cursor.at = pieces_[next].begin;
-    }
-    load(cursor);
-    return true;
-  };
-  std::vector<Cursor> cursors;
-  for (std::size_t i = 0; i < pieces_.size(); ++i) {
-    if (i > 0 && pieces_[i].thread == pieces_[i - 1].thread) continue;
-    cursors.push_back({i, pieces_[i].begin});
-    load(cursors.back());
-  }
-  const auto later = [&cursors](std::size_t a, std::size_t b) {
-    return cursors[a].event.time_ns > cursors[b].event.time_ns;
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> next(later);
-  for (std::size_t i = 0; i < cursors.size(); ++i) next.push(i);
-  while (!next.empty()) {
-    const std::size_t i = next.top();
-    next.pop();
-    do {
-      if (!visit(cursors[i].event)) return;
-      if (!advance(cursors[i])) break;
-      if (!next.empty() && later(i, next.top())) {
-        next.push(i);
-        break;
-      }
-    } while (true);
-  }
-}
 
 }  // namespace tenure::profile

@@ -3,11 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "tenure/profile/format.h"
+#include "tenure/profile/input.h"
 #include "tenure/profile/profile.h"
 
 namespace tenure::profile {
@@ -71,10 +75,11 @@ class Recorded {
   std::uint32_t pid = 0;
   std::int64_t started_ns = 0;  ///< since 1970
   std::int64_t duration_ns = 0;
-  std::int64_t base_bytes = 0;  ///< live when the oldest event was written
+  std::int64_t base_bytes = 0;  ///< live when the events begin
   bool finished = false;        ///< false: the program was killed, or is still running
   std::uint64_t dropped = 0;    ///< events that found no room
   std::uint64_t recycled = 0;   ///< chunks of the oldest events that gave way to newer ones
+  std::int64_t horizon_ns = 0;  ///< when the events begin, if older ones gave way
   std::uint64_t damaged = 0;    ///< chunks that are damaged or cut off
   std::uint64_t events = 0;
 
@@ -86,28 +91,39 @@ class Recorded {
   const Layout& layout(std::uint64_t number) const;
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
-  /// All events of all threads by time. Stops where `visit` returns false.
+  /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
+  /// since the file was looked through, as in a recording that goes on, is left out.
   void for_each(const std::function<bool(const Event&)>& visit) const;
 
  private:
+  /// Events of one chunk.
   struct Piece {
-    std::size_t begin = 0;  ///< of the payload, in bytes_
-    std::size_t end = 0;
+    std::uint64_t place = 0;  ///< of its chunk in the file
+    std::size_t length = 0;   ///< of the payload
+    std::uint64_t events = 0;
     std::uint32_t thread = 0;
     std::uint64_t sequence = 0;
     std::int64_t time_ns = 0;
-    std::int64_t live_bytes = 0;
+    std::uint64_t checksum = 0;
+    std::vector<std::byte> payload{};  ///< of a chunk that was being written: it may change
   };
+  class Cursor;
   void read_header();
-  void read_chunk(std::size_t begin);
-  void read_definitions(std::size_t begin, std::size_t end);
+  void read_horizon();
+  /// Whether what was read of a chunk belongs together.
+  bool is_stable(std::uint64_t place, std::span<const std::byte> chunk) const;
+  /// A chunk as it was at one moment; how many of its bytes there are.
+  std::size_t read_stable(std::uint64_t place, std::span<std::byte> chunk) const;
+  void read_chunk(std::uint64_t place, std::span<const std::byte> chunk);
+  void read_definitions(std::span<const std::byte> payload);
   void read_definition(const DefinitionHead& head, const std::byte* payload);
-  std::size_t end_of_events(const Piece& piece);
+  void add_piece(Piece piece, std::span<const std::byte> payload);
   void check_references();
 
-  std::vector<std::byte> bytes_;
-  std::vector<Piece> pieces_;  // of events, by thread and then sequence
-  std::set<std::uint64_t> sequences_;
+  std::shared_ptr<const InputFile> input_;
+  std::vector<Piece> pieces_;                       // by thread and then sequence
+  std::map<std::uint64_t, std::size_t> sequences_;  // -> piece
+  std::set<std::uint64_t> broken_;                  // sequences whose checksum does not match
   std::vector<std::string> strings_;
   struct RawOrigin {
     std::uint32_t op = 0;
@@ -122,7 +138,7 @@ class Recorded {
     PlanHead head{};
     std::vector<PlanBuffer> buffers{};
   };
-  std::vector<RawPlan> raw_plans_;
+  std::map<std::uint64_t, RawPlan> raw_plans_;  // by id
   std::vector<RecordedPlan> plans_;
 };
 

@@ -140,13 +140,14 @@ void Report::add_rows() {
   const std::size_t n = lives.size();
   std::vector<double> birth(n), death(n), bytes(n), address(n), last_use(n);
   std::vector<std::uint8_t> category(n), thread(n), dtype(n);
-  std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n);
+  std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n), name(n);
   std::vector<std::int32_t> disposed(n);
   std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
   for (const StorageLife& life : lives) {
     if (life.address != 0) lowest = std::min(lowest, life.address);
   }
   std::unordered_map<std::uint32_t, std::uint32_t> shapes;
+  std::unordered_map<std::uint32_t, std::uint32_t> names;
   for (std::size_t i = 0; i < n; ++i) {
     const StorageLife& life = lives[i];
     const Place from = place(life.origin);
@@ -163,6 +164,11 @@ void Report::add_rows() {
     const auto [text, is_new] = shapes.try_emplace(life.layout);
     if (is_new && layout.dtype >= 0) text->second = strings_(to_string(layout));
     shape[i] = text->second;
+    if (life.name != 0) {
+      const auto [known, is_first] = names.try_emplace(life.name);
+      if (is_first) known->second = strings_(recorded_.string(life.name));
+      name[i] = known->second;
+    }
     dtype[i] = layout.dtype < 0 ? 255 : static_cast<std::uint8_t>(layout.dtype);
     tensors[i] = life.tensors;
     disposed[i] = life.disposed == 0 ? -1 : static_cast<std::int32_t>(place(life.disposed).site);
@@ -195,6 +201,7 @@ void Report::add_rows() {
   columns_.add("disposed_site", "i32", disposed);
   columns_.add("last_use_ns", "f64", last_use);
   columns_.add("holders", "u32", holders);
+  columns_.add("name", "u32", name);
 }
 
 std::string Report::op_counts() const {
@@ -226,7 +233,7 @@ std::string Report::growing() {
       text += fmt::format(
           R"({}{{"site":{},"op":{},"scope":{},"bytes_per_step":{:.3f},"count_per_step":{:.4f},"steps":{}}})",
           text.empty() ? "" : ",", from.site, from.op, from.scope, one.bytes_per_step,
-          one.storages_per_step, loop.steps);
+          one.storages_per_step + one.sharers_per_step, loop.steps);
     }
   }
   return text;
@@ -236,9 +243,10 @@ std::string Report::plans() const {
   std::string text;
   for (const PlanAnswer& answer : profile::plans(history_)) {
     const RecordedPlan& plan = *answer.plan;
+    const Origin& from = recorded_.origin(plan.origin);
     text += fmt::format(
         R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"buffers":[)",
-        text.empty() ? "" : ",", json_string("run at " + place_text(recorded_.origin(plan.origin))),
+        text.empty() ? "" : ",", json_string(fmt::format("{} at {}", from.op, place_text(from))),
         plan.peak, answer.runs.highest, plan.arena, answer.runs.runs);
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
       const RecordedPlan::Buffer& b = plan.buffers[i];
@@ -278,17 +286,18 @@ std::string Report::header(std::size_t columns_at) {
                            json_string(budget.name), budget.limit);
   }
   return fmt::format(
-      R"({{"version":1,"program":{},"created":"{}","duration_ns":{},"complete":{},"dropped":{},)"
+      R"({{"version":1,"program":{},"created":"{}","duration_ns":{},"complete":{},"begins_ns":{},)"
+      R"("dropped":{},)"
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
       R"("threads":{},)"
       R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],"pool":{},"rows":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
-      recorded_.finished, recorded_.dropped, recorded_.damaged, recorded_.events,
-      history_.base_bytes, highest.time_ns, highest.bytes, quoted_list(strings_.list()), sites,
-      quoted_list(scopes_.list()), quoted_list(ops_.list()), op_counts(),
-      names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
+      recorded_.finished, recorded_.horizon_ns, recorded_.dropped, recorded_.damaged,
+      recorded_.events, history_.base_bytes, highest.time_ns, highest.bytes,
+      quoted_list(strings_.list()), sites, quoted_list(scopes_.list()), quoted_list(ops_.list()),
+      op_counts(), names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }), history_.threads,
       steps(), growing_, plans(), budgets, pool(), history_.storages.size(),
       columns_.describe(columns_at));

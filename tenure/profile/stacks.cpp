@@ -35,7 +35,7 @@ std::vector<std::string> frames_of(const Origin& origin) {
     if (end > 0) frames.emplace_back(scope.substr(0, end));
     scope.remove_prefix(std::min(end + 1, scope.size()));
   }
-  frames.push_back(origin.op.empty() ? std::string("without a tensor")
+  frames.push_back(origin.op.empty() ? std::string("unknown")
                                      : fmt::format("{} {}", origin.op, place_text(origin)));
   return frames;
 }

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -107,7 +108,7 @@ std::string watch_snapshot() {
       largest);
 }
 
-WatchClient::WatchClient(long pid) {
+WatchClient::WatchClient(long pid) : pid_(pid) {
   const std::string path = watch_socket(pid);
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) {
@@ -144,6 +145,11 @@ std::string WatchClient::snapshot() {
   char buffer[4096];
   while (line.size() < kLongest) {
     const ssize_t got = recv(socket_, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      throw ProfileError(fmt::format(
+          "process {} does not answer: it is stopped, or too busy to look at its memory", pid_));
+    }
     if (got <= 0) return {};
     line.append(buffer, static_cast<std::size_t>(got));
     if (line.back() == '\n') {
@@ -151,7 +157,7 @@ std::string WatchClient::snapshot() {
       return line;
     }
   }
-  return {};
+  throw ProfileError(fmt::format("what process {} says is no snapshot: it has no end", pid_));
 }
 
 }  // namespace profile
@@ -169,10 +175,14 @@ class Watch::Server {
     }
   }
   ~Server() {
-    const char stop = 0;
-    static_cast<void>(!write(wake_[1], &stop, 1));
-    thread_.join();
-    unlink(path_.c_str());
+    if (getpid() == pid_) {
+      const char stop = 0;
+      static_cast<void>(!write(wake_[1], &stop, 1));
+      thread_.join();
+      unlink(path_.c_str());
+    } else {
+      thread_.detach();  // in a child: the thread is not here, and the socket is the parent's
+    }
     close_all();
     is_on = false;
   }
@@ -206,41 +216,49 @@ class Watch::Server {
     }
   }
 
-  /// Waits until `file` can be read; false when the server ends.
-  bool wait_for(int file) const {
-    for (;;) {
-      pollfd files[2] = {{file, POLLIN, 0}, {wake_[0], POLLIN, 0}};
-      if (poll(files, 2, -1) < 0 && errno != EINTR) return false;
-      if (files[1].revents != 0) return false;
-      if (files[0].revents != 0) return true;
-    }
-  }
-
   void serve() {
-    while (wait_for(listening_)) {
+    std::array<pollfd, 2 + kMostClients> files{};
+    files[0] = {wake_[0], POLLIN, 0};
+    files[1] = {listening_, POLLIN, 0};
+    std::size_t count = 2;
+    for (;;) {
+      if (poll(files.data(), count, -1) < 0 && errno != EINTR) break;
+      if (files[0].revents != 0) break;
+      for (std::size_t i = count; i-- > 2;) {
+        if (files[i].revents == 0 || answer(files[i].fd)) continue;
+        close(files[i].fd);
+        files[i] = files[--count];
+      }
+      if (files[1].revents == 0) continue;
       const int client = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
       if (client < 0) continue;
       profile::set_patience(client);
-      if (profile::is_peer_this_user(client)) answer(client);
-      close(client);
-    }
-  }
-
-  void answer(int client) {
-    char question = 0;
-    while (wait_for(client) && recv(client, &question, 1, 0) == 1) {
-      try {
-        if (!profile::send_all(client, profile::watch_snapshot() + '\n')) return;
-      } catch (const std::exception&) {  // no memory for an answer: the client may ask again
-        return;
+      if (count < files.size() && profile::is_peer_this_user(client)) {
+        files[count++] = {client, POLLIN, 0};
+      } else {
+        close(client);
       }
     }
+    for (std::size_t i = 2; i < count; ++i) close(files[i].fd);
   }
 
+  /// Answers one question; false if the client is gone.
+  static bool answer(int client) {
+    char question = 0;
+    if (recv(client, &question, 1, 0) != 1) return false;
+    try {
+      return profile::send_all(client, profile::watch_snapshot() + '\n');
+    } catch (const std::exception&) {  // no memory for an answer: the client may ask again
+      return false;
+    }
+  }
+
+  static constexpr std::size_t kMostClients = 16;
   static inline std::atomic<bool> is_on{false};
   std::string path_;
   int listening_ = -1;
   int wake_[2] = {-1, -1};
+  const pid_t pid_ = getpid();
   std::thread thread_;
 };
 

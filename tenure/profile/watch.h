@@ -6,7 +6,8 @@
 namespace tenure {
 
 /// While it lives, `tenure watch PID` shows what this program holds. It listens on a local socket
-/// that its user alone can reach, and costs nothing while nobody looks. TENURE_WATCH=1 in the
+/// that its user alone can reach, and costs nothing while nobody looks. A child process that is
+/// forked is not watched. TENURE_WATCH=1 in the
 /// environment does the same for a whole program.
 class Watch {
  public:
@@ -43,10 +44,12 @@ class WatchClient {
   WatchClient(const WatchClient&) = delete;
   WatchClient& operator=(const WatchClient&) = delete;
 
-  /// The next snapshot; empty when the process has ended.
+  /// The next snapshot; empty when the process has ended. Throws ProfileError if it does not
+  /// answer.
   std::string snapshot();
 
  private:
+  long pid_;
   int socket_ = -1;
 };
 

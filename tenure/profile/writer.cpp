@@ -51,7 +51,9 @@ void Writer::begin(const std::string& path, std::size_t capacity) {
   pool_sampled_.store(0, std::memory_order_relaxed);
   recording_.store(++recordings_, std::memory_order_release);
   mem::install(this);
-  write_what_is_live();
+  mem::ThreadContext& context = mem::this_thread();
+  if (context.observed == nullptr) add_buffer(context);  // write() would wait for the lock
+  write_what_is_live(context);
 }
 
 void Writer::end() noexcept {
@@ -69,25 +71,31 @@ void Writer::end() noexcept {
   session_.reset();
 }
 
-void Writer::forget() noexcept {
+void Writer::after_fork(bool is_child) noexcept {
+  mutex_.unlock();
+  if (!is_child) return;
   mem::install(nullptr);
   recording_.store(0, std::memory_order_seq_cst);
   if (session_ != nullptr) session_->file.forget();
   static_cast<void>(session_.release());  // its locks may have been held by other threads
 }
 
+void Writer::add_buffer(mem::ThreadContext& context) {
+  auto buffer = std::make_unique<ThreadBuffer>();
+  buffers_.push_back(buffer.get());
+  context.observed = buffer.release();
+}
+
 ThreadBuffer& Writer::buffer_of(mem::ThreadContext& context) {
   if (context.observed == nullptr) {
-    auto buffer = std::make_unique<ThreadBuffer>();
     const std::lock_guard lock(mutex_);
-    buffers_.push_back(buffer.get());
-    context.observed = buffer.release();
+    add_buffer(context);
   }
   return *static_cast<ThreadBuffer*>(context.observed);
 }
 
-template <class Fill>
-void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept try {
+template <class Act>
+void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept try {
   if (recording_.load(std::memory_order_relaxed) == 0) return;
   ThreadBuffer& buffer = buffer_of(context);
   const ThreadBuffer::Lock busy(buffer);
@@ -97,10 +105,16 @@ void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept try {
     buffer.recording = recording;
     buffer.chunk = {};
     buffer.origins.fill({});
+    buffer.runs.fill({});
     buffer.layouts.fill({});
   }
-  put(buffer, context, fill(buffer));
+  act(buffer);
 } catch (const std::bad_alloc&) {  // a thread without a buffer is not recorded
+}
+
+template <class Fill>
+void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept {
+  write_if_on(context, [&](ThreadBuffer& buffer) { put(buffer, context, fill(buffer)); });
 }
 
 void Writer::put(ThreadBuffer& buffer, const mem::ThreadContext& context,
@@ -166,6 +180,19 @@ std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
   return known.number;
 }
 
+std::uint32_t Writer::origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
+                             const mem::NamePath* path) noexcept {
+  const std::uint64_t number = path == nullptr ? 0 : path->number();
+  const char* const file = run.site.file_name();
+  ThreadBuffer::KnownRun& known = buffer.runs[mix(run.id, number) % buffer.runs.size()];
+  if (known.number == 0 || known.plan != run.id || known.file != file ||
+      known.line != run.site.line() || known.path != number) {
+    known = {run.id, file, number, run.site.line(),
+             session_->tables.origin(run.name, view_of(file), run.site.line(), text_of(path))};
+  }
+  return known.number;
+}
+
 std::uint32_t Writer::layout(ThreadBuffer& buffer, DType dtype, const Shape& shape) noexcept {
   std::size_t hash = mix(static_cast<int>(dtype), shape.size());
   for (const std::int64_t dimension : shape) hash = mix(hash, dimension);
@@ -176,14 +203,7 @@ std::uint32_t Writer::layout(ThreadBuffer& buffer, DType dtype, const Shape& sha
   return known.number;
 }
 
-void Writer::write_what_is_live() {
-  mem::ThreadContext& context = mem::this_thread();
-  // A buffer takes the lock that begin() has.
-  if (context.observed == nullptr) {
-    auto buffer = std::make_unique<ThreadBuffer>();
-    buffers_.push_back(buffer.get());
-    context.observed = buffer.release();
-  }
+void Writer::write_what_is_live(mem::ThreadContext& context) {
   std::set<std::uint64_t> storages;
   const mem::Census census;
   census.for_each([&](const mem::Tenant& tenant) {
@@ -200,6 +220,7 @@ void Writer::write_what_is_live() {
       });
     }
     write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, *storage, kBefore); });
+    if (const std::string name = tenant.name(); !name.empty()) named(context, tenant, name);
   });
 }
 
@@ -264,6 +285,18 @@ void Writer::disposed(mem::ThreadContext& context, std::uint64_t tensor, std::ui
   });
 }
 
+void Writer::missed(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
+                    Site site) noexcept {
+  write(context, [&](ThreadBuffer& buffer) {
+    const std::uint64_t use = origin(buffer, by, site, context.path);
+    const std::uint64_t disposal = origin(buffer, tenant.disposed_by(), tenant.disposed(), nullptr);
+    return Event{.kind = EventKind::miss,
+                 .subject = tenant.storage_serial(),
+                 .third = tenant.id(),
+                 .fourth = use | disposal << 32};
+  });
+}
+
 void Writer::destroyed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept {
   write(context, [&](ThreadBuffer&) {
     return Event{
@@ -304,7 +337,21 @@ void Writer::scope_ended(mem::ThreadContext& context, bool is_name) noexcept {
   });
 }
 
+void Writer::renew_census(mem::ThreadContext& context) noexcept try {
+  constexpr std::int64_t kBytesOfATensor = 96;
+  bool is_due = false;
+  write_if_on(context, [&](ThreadBuffer&) {
+    RecordingFile& file = session_->file;
+    // One that would push out most of what there is helps nobody.
+    is_due = file.is_census_due() && mem::counts().tensors * kBytesOfATensor <
+                                         static_cast<std::int64_t>(file.capacity() / 4);
+  });
+  if (is_due) write_what_is_live(context);
+} catch (const std::bad_alloc&) {  // then old tensors stay unknown
+}
+
 void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept {
+  renew_census(context);
   write(context, [&](ThreadBuffer& buffer) {
     if (buffer.chunk.has_room(8 * 8)) write_pool(buffer, now());
     return Event{
@@ -323,7 +370,7 @@ void Writer::budget_began(mem::ThreadContext& context, const std::string& name,
 
 void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept {
   write(context, [&](ThreadBuffer& buffer) {
-    const std::uint32_t from = origin(buffer, "run", run.site, context.path);
+    const std::uint32_t from = origin(buffer, run, context.path);
     session_->tables.plan(run, from);
     return Event{.kind = EventKind::run_begin, .subject = run.id, .third = from};
   });

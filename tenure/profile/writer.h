@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/base/units.h"
 #include "tenure/memory/observer.h"
 #include "tenure/profile/clock.h"
 #include "tenure/profile/file.h"
@@ -42,6 +44,13 @@ class ThreadBuffer {
     std::uint32_t line = 0;
     std::uint32_t number = 0;
   };
+  struct KnownRun {
+    std::uint64_t plan = 0;
+    const char* file = nullptr;
+    std::uint64_t path = 0;
+    std::uint32_t line = 0;
+    std::uint32_t number = 0;
+  };
   struct KnownLayout {
     Shape shape{};
     DType dtype{};
@@ -51,6 +60,7 @@ class ThreadBuffer {
   std::uint64_t recording = 0;  ///< that all below belongs to
   Chunk chunk{};
   std::array<KnownOrigin, 256> origins{};
+  std::array<KnownRun, 16> runs{};
   std::array<KnownLayout, 64> layouts{};
 
  private:
@@ -65,8 +75,9 @@ class Writer final : public mem::Observer {
   /// Throws ProfileError.
   void begin(const std::string& path, std::size_t capacity);
   void end() noexcept;
-  /// In a child process.
-  void forget() noexcept;
+  /// Around a fork: a child finds no lock held, and forgets the recording, which is its parent's.
+  void before_fork() noexcept { mutex_.lock(); }
+  void after_fork(bool is_child) noexcept;
 
   void allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
@@ -77,6 +88,8 @@ class Writer final : public mem::Observer {
             Site site) noexcept override;
   void disposed(mem::ThreadContext& context, std::uint64_t tensor, std::uint64_t storage,
                 const char* by, Site site) noexcept override;
+  void missed(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
+              Site site) noexcept override;
   void destroyed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept override;
   void named(mem::ThreadContext& context, const mem::Tenant& tenant,
              const std::string& name) noexcept override;
@@ -95,7 +108,9 @@ class Writer final : public mem::Observer {
   struct Session {
     Session(const std::string& path, std::size_t capacity)
         : file(path, capacity),
-          tables(file, std::max<std::size_t>(capacity / 4, 2 * kChunkBytes)) {}
+          tables(file, std::clamp(capacity / 4, 2 * kChunkBytes, kMostDefined)) {}
+    /// Names are in memory too. A program that makes up names without end gets no more of them.
+    static constexpr std::size_t kMostDefined = 64 * MiB;
     RecordingFile file;
     Tables tables;
   };
@@ -109,7 +124,12 @@ class Writer final : public mem::Observer {
   };
 
   Writer() = default;
+  /// The caller has the lock.
+  void add_buffer(mem::ThreadContext& context);
   ThreadBuffer& buffer_of(mem::ThreadContext& context);
+  /// Calls `act(buffer)` while a recording is on, which then does not end.
+  template <class Act>
+  void write_if_on(mem::ThreadContext& context, const Act& act) noexcept;
   /// Calls `fill(buffer)`, which returns an Event, and writes that, while a recording is on.
   template <class Fill>
   void write(mem::ThreadContext& context, const Fill& fill) noexcept;
@@ -118,10 +138,14 @@ class Writer final : public mem::Observer {
                   std::int64_t now) noexcept;
   void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
   void write_pool(ThreadBuffer& buffer, std::int64_t now) noexcept;
-  void write_what_is_live();
+  void write_what_is_live(mem::ThreadContext& context);
+  void renew_census(mem::ThreadContext& context) noexcept;
   Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
                std::uint16_t extra) noexcept;
   std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site,
+                       const mem::NamePath* path) noexcept;
+  /// Of a run, whose op is the name of what runs.
+  std::uint32_t origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
                        const mem::NamePath* path) noexcept;
   std::uint32_t layout(ThreadBuffer& buffer, DType dtype, const Shape& shape) noexcept;
   std::int64_t now() const noexcept { return clock_.now(); }

@@ -108,6 +108,10 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
     throw SymbolError(user, symbol->describe(), "has no data outside a run; run its graph for it",
                       body.created(), site);
   }
+  mem::ThreadContext& context = mem::this_thread();
+  if (mem::Observer* const observer = mem::observer(context)) {
+    observer->missed(context, body, user, site);
+  }
   const char* const by = body.disposed_by();
   throw DisposedError({.id = body.id(),
                        .tensor = describe(body),

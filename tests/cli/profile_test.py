@@ -3,10 +3,12 @@ import gzip
 import json
 import os
 import signal
+import socket
 import stat
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
 import zlib
 from pathlib import Path
@@ -145,6 +147,14 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(sorted(columns["birth_ns"]), list(columns["birth_ns"]))
         self.assertEqual(max(columns["bytes"]), 64 * 64 * 4)
         self.assertEqual(min(a for a in columns["address"] if a >= 0), 0)
+        self.assertEqual({head["strings"][i] for i in columns["name"]}, {"", "weights"})
+
+    def test_a_recording_is_not_replaced_by_its_report(self):
+        file = self.folder / "step.html"
+        file.write_bytes(Path(self.path("steady")).read_bytes())
+        self.assertEqual(run("report", str(file)).returncode, 2)
+        self.assertEqual(run("export", str(file), "-o", str(file)).returncode, 2)
+        self.assertEqual(file.read_bytes(), Path(self.path("steady")).read_bytes())
 
     def test_exports(self):
         trace = json.loads(run("export", self.path("hostile"), "-o", "-").stdout)
@@ -176,6 +186,58 @@ class RecordingTest(unittest.TestCase):
                 self.assertIn(str(file), result.stderr)
                 self.assertEqual(result.stdout, "")
         self.assertEqual(run("top", str(self.folder / "absent")).returncode, 3)
+
+    def test_profile_touches_no_other_files(self):
+        mine = self.folder / "kept.tenure.2024"
+        mine.write_text("not a recording")
+        script = f"'{PROGRAM}' steady && '{PROGRAM}' leak"
+        result = run("profile", "--json", "-o", self.path("kept"), "--", "sh", "-c", script)
+        self.assertEqual(result.returncode, 7)
+        self.assertEqual(mine.read_text(), "not a recording")
+        (other,) = json.loads(result.stdout)["other_processes"]
+        self.assertEqual(self.json_of("top", other)["steps"], 20)
+        self.assertFalse(list(self.folder.glob(".tenure-profile*")))
+        self.assertEqual(run("profile", "-o", str(self.folder), "--", PROGRAM, "steady").returncode, 2)
+
+    def test_profile_passes_signals_on(self):
+        with subprocess.Popen([COMMAND, "profile", "-o", self.path("ended"), "--", PROGRAM, "wait"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.terminate()
+            process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(self.json_of("top", self.path("ended"))["steps"], 20)
+
+    def test_two_programs_and_one_file(self):
+        file = self.folder / "one.tenure"
+        variables = dict(os.environ, TENURE_PROFILE=str(file))
+        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=variables) as first:
+            first.stdout.readline()
+            second = subprocess.run([PROGRAM, "steady"], env=variables, capture_output=True, text=True)
+            first.communicate(b"\n")
+        self.assertEqual((first.returncode, second.returncode), (0, 0))
+        self.assertIn("another recording", second.stderr)
+        document = self.json_of("top", str(file))
+        self.assertTrue(document["complete"])
+        self.assertEqual(document["steps"], 20)
+
+    def test_a_pipe_is_read_too(self):
+        with open(self.path("steady"), "rb") as file:
+            result = subprocess.run([COMMAND, "top", "/dev/stdin", "--json"], capture_output=True,
+                                    input=file.read())
+        self.assertEqual(json.loads(result.stdout)["steps"], 20)
+
+    def test_top_shows_the_levels_over_time(self):
+        text = run("top", self.path("leak")).stdout
+        (line,) = [line for line in text.splitlines() if line.startswith("  over time")]
+        self.assertIn("@", line)
+
+    def test_a_capacity_that_is_no_number(self):
+        result = subprocess.run([PROGRAM, "steady"], capture_output=True, text=True,
+                                env=dict(os.environ, TENURE_PROFILE=self.path("bad"), TENURE_PROFILE_CAPACITY="64MiB"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("must be a number of bytes", result.stderr)
 
     def test_environment_records_too(self):
         file = self.folder / "by-hand-%p.tenure"
@@ -211,6 +273,48 @@ class WatchTest(unittest.TestCase):
         self.assertIn("full at program.cpp", text.stdout)
         self.assertNotIn("\033", text.stdout)
 
+    def test_a_program_that_is_stopped_does_not_answer(self):
+        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env=dict(os.environ, TENURE_WATCH="1")) as process:
+            process.stdout.readline()
+            process.send_signal(signal.SIGSTOP)
+            result = run("watch", str(process.pid), "--count", "1")
+            process.send_signal(signal.SIGCONT)
+            process.communicate(b"\n")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("does not answer", result.stderr)
+
+    def test_what_is_no_socket_of_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, f"tenure-{os.getpid()}.sock")
+            Path(path).write_text("a file")
+            result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("not a socket of this user", result.stderr)
+            os.remove(path)
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(path)
+                server.listen()
+                if os.geteuid() == 0:  # somebody else's
+                    os.chown(path, 65534, 65534)
+                    result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
+                    self.assertIn("not a socket of this user", result.stderr)
+                    os.chown(path, 0, 0)
+
+                def answer():
+                    client, _ = server.accept()
+                    client.recv(1)
+                    client.sendall(b"\x1b[2J{\n")
+                    client.close()
+
+                thread = threading.Thread(target=answer)
+                thread.start()
+                result = run("watch", str(os.getpid()), "--count", "1", XDG_RUNTIME_DIR=folder)
+                thread.join()
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("no snapshot", result.stderr)
+            self.assertNotIn("\033", result.stdout)
+
     def test_watch_of_others(self):
         self.assertEqual(run("watch", str(os.getpid())).returncode, 3)
         self.assertIn("no process", run("watch", "999999999").stderr)
@@ -243,6 +347,11 @@ class TeachingTest(unittest.TestCase):
         document = json.loads(result.stdout)
         self.assertIn("right", document["computing"]["value"])
         self.assertIn("works", document["recording"]["value"])
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            broken = run("doctor", XDG_RUNTIME_DIR=folder)
+            self.assertEqual(broken.returncode, 1)
+            self.assertIn("not safe", broken.stdout)
 
     def test_every_command_helps_with_examples(self):
         listed = run("completions", "bash").stdout
@@ -250,7 +359,8 @@ class TeachingTest(unittest.TestCase):
                         "ops", "plan", "completions", "man"]:
             result = run(command, "--help")
             self.assertEqual(result.returncode, 0)
-            self.assertIn("tenure " + command, result.stdout)
+            self.assertIn("Examples:\n  ", result.stdout)
+            self.assertIn("tenure " + command, result.stdout.split("Examples:")[1])
             self.assertIn(f"    {command}) words=", listed)
 
     def test_completions_are_scripts(self):

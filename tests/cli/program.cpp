@@ -16,7 +16,8 @@ int main(int, char** arguments) {
   if (what == "nothing") return 0;
   std::vector<Tensor> kept;
   const NameScope name(what == "hostile" ? "<script>alert(\"1\")</script>\x1b[2J\xff\n" : "model");
-  const Tensor w = full({64, 64}, 0.5);
+  Tensor w = full({64, 64}, 0.5);
+  w.set_name("weights");
   for (int i = 0; i < 20; ++i) {
     const Tensor y = relu(matmul(w, w));
     if (what == "leak") kept.push_back(ones({256}));

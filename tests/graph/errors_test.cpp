@@ -272,7 +272,8 @@ TEST(Function, WarnsWhenItIsTracedTooOften) {
                            }});
   for (std::int64_t n = 1; n <= 4; ++n) static_cast<void>(f(ones({n})));
   ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_TRUE(contains(warnings[1], "traced for the 4th time: tensor 0 has shape [4], had [3]"));
+  EXPECT_TRUE(
+      contains(warnings[1], "traced 4 times, now because: tensor 0 has shape [4], had [3]"));
 }
 
 TEST(Function, CacheIsBounded) {

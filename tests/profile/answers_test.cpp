@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -12,6 +13,7 @@
 #include "tenure/profile/text.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
+#include "tests/support/share.h"
 
 // What recordings answer, and the forms that they are exported in.
 
@@ -117,6 +119,24 @@ TEST(Answers, GrowthNamesTheLine) {
   EXPECT_EQ(grows.recorded.origin(loops[0].growing[0].origin).line, line.line());
   EXPECT_DOUBLE_EQ(loops[0].growing[0].bytes_per_step, 32);
   EXPECT_DOUBLE_EQ(loops[0].growing[0].storages_per_step, 1);
+}
+
+TEST(Answers, ViewsGrowWithoutBytes) {
+  const Recording r([] {
+    const Tensor base = ones({8});
+    std::vector<Tensor> kept;
+    for (int i = 0; i < 20; ++i) {
+      kept.push_back(reshape(base, {2, 4}));
+      mark_step();
+    }
+  });
+  const std::vector<profile::Loop> loops = growth(r.history);
+  ASSERT_EQ(loops.size(), 1u);
+  ASSERT_EQ(loops[0].growing.size(), 1u);
+  const profile::Growth& line = loops[0].growing[0];
+  EXPECT_EQ(r.recorded.origin(line.origin).op, "reshape");
+  EXPECT_DOUBLE_EQ(line.sharers_per_step, 1);
+  EXPECT_DOUBLE_EQ(line.bytes_per_step, 0);
 }
 
 TEST(Answers, ASteadyLoopDoesNotGrow) {
@@ -268,6 +288,8 @@ TEST(Report, HasAHeaderAndColumns) {
   const std::size_t last = r.history.storages.size() - 1;
   std::memcpy(&bytes, data.data() + offset + 8 * last, 8);
   EXPECT_EQ(bytes, static_cast<double>(r.history.storages[last].bytes));
+  EXPECT_NE(head.find(R"({"name":"name","type":"u32")"), std::string::npos);
+  EXPECT_NE(head.find(R"(,"weights")"), std::string::npos) << "a string of its own";
   kept = Tensor();
 }
 
@@ -283,6 +305,33 @@ TEST(Watch, AnswersItsOwnUser) {
     const std::string answer = client.snapshot();
     EXPECT_NE(answer.find("\"op\":\"ones\""), std::string::npos) << answer;
   }
+}
+
+TEST(Watch, AnswersSeveralAtOnce) {
+  const Watch watch;
+  profile::WatchClient first(getpid());
+  profile::WatchClient second(getpid());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(first.snapshot().empty());
+    EXPECT_FALSE(second.snapshot().empty());
+  }
+}
+
+TEST(Watch, AForkedChildLeavesItToItsParent) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
+  auto watch = std::make_unique<Watch>();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);  // it must not wait for a thread that it does not have
+    watch.reset();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  profile::WatchClient client(getpid());
+  EXPECT_FALSE(client.snapshot().empty()) << "the child took the socket away";
 }
 
 TEST(Watch, SaysWhyItCannot) {

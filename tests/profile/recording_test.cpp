@@ -186,6 +186,72 @@ TEST(Profile, PlansPredictWhatIsMeasured) {
   }
 }
 
+TEST(Profile, RunsHaveTheNameOfWhatRuns) {
+  const ScratchFile file;
+  const Tensor w = full({16, 16}, 0.1);
+  const auto model =
+      function([&](const Tensor& x) { return matmul(tanh(matmul(x, w)), w); }, {.name = "predict"});
+  Graph graph("scores");
+  const Tensor x = graph.placeholder("x", float32, {8, 16});
+  const Tensor y = matmul(tanh(matmul(x, w)), w);
+  Session session(graph);
+  {
+    const Profile profile(file.path());
+    for (int i = 0; i < 2; ++i) model(ones({8, 16}));
+    session.run(y, {{x, ones({8, 16})}});
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  std::vector<std::string> names;
+  for (const profile::PlanAnswer& answer : plans(history)) {
+    names.push_back(recorded.origin(answer.plan->origin).op);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"predict", "scores"}));
+  // The arenas are theirs.
+  std::map<std::string, int> allocations;
+  for (const profile::StorageLife& life : history.storages) {
+    ++allocations[recorded.origin(life.origin).op];
+  }
+  EXPECT_EQ(allocations["predict"], 2);
+  EXPECT_EQ(allocations["scores"], 1);
+  EXPECT_EQ(allocations.count(""), 0u) << "every allocation is somebody's";
+}
+
+TEST(Profile, StoragesHaveTheNamesOfTensors) {
+  const ScratchFile file;
+  Tensor before = ones({4});
+  before.set_name("before");
+  {
+    const Profile profile(file.path());
+    Tensor x = ones({5});
+    x.set_name("gone");
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  std::vector<std::string> names;
+  for (const profile::StorageLife& life : history.storages) {
+    if (life.name != 0) names.push_back(recorded.string(life.name));
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"before", "gone"}));
+}
+
+TEST(Profile, UsesAfterTheDisposalAreTold) {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Tensor x = ones({4});
+    x.dispose();
+    for (int i = 0; i < 3; ++i) EXPECT_THROW(relu(x), DisposedError);
+  }
+  const Recorded recorded(file.path());
+  const History history(recorded);
+  ASSERT_EQ(history.misses.size(), 1u);
+  const auto& [miss, times] = *history.misses.begin();
+  EXPECT_EQ(recorded.origin(miss.disposed).op, "dispose()");
+  EXPECT_EQ(recorded.origin(miss.used).op, "relu");
+  EXPECT_EQ(times, 3);
+}
+
 TEST(Profile, EventsOfManyThreadsAddUp) {
   const int rounds = test::rounds(3000);
   const ScratchFile file;
@@ -255,6 +321,134 @@ TEST(Profile, KeepsTheNewestWithinItsCapacity) {
   // What is forgotten is still counted.
   EXPECT_LE(std::abs(live_at_end(history) - (live - 5000)), 100);
   EXPECT_GE(peak(history).bytes, live - 200);
+}
+
+TEST(Profile, WhatTheRingForgotIsNotTakenForALeak) {
+  const ScratchFile file;
+  std::vector<Tensor> passed;
+  {
+    const Profile profile(file.path(), {.capacity = 8 * profile::kChunkBytes});
+    // This thread's piece of the file is never full, and stays; that of the other one, which ends
+    // the tensors, is long gone.
+    for (int i = 0; i < 10; ++i) passed.push_back(test::room(100));
+    std::thread([&] {
+      passed.clear();
+      for (int i = 0; i < 20000; ++i) const Tensor x = test::room(10);
+    }).join();
+  }
+  const Recorded recorded(file.path());
+  EXPECT_GT(recorded.horizon_ns, 0);
+  const History history(recorded);
+  for (const profile::Held& held : held_at_end(history)) EXPECT_NE(held.storage->bytes, 100);
+}
+
+TEST(Profile, WhatLivesLongIsKnownHoweverShortTheRing) {
+  const ScratchFile file;
+  const std::int64_t before = memory().bytes;
+  std::int64_t live = 0;
+  Tensor weights;
+  {
+    const Profile profile(file.path(), {.capacity = 8 * profile::kChunkBytes});
+    weights = test::room(5000);
+    weights.set_name("weights");
+    for (int i = 0; i < 20000; ++i) {
+      const Tensor x = test::room(10);
+      if (i % 100 == 0) mark_step();
+    }
+    live = memory().bytes;
+  }
+  const Recorded recorded(file.path());
+  ASSERT_GT(recorded.recycled, 8u);
+  const History history(recorded);
+  const std::vector<profile::Held> held = held_at_end(history);
+  const auto found = std::find_if(held.begin(), held.end(), [](const profile::Held& each) {
+    return each.storage->bytes == 5000;
+  });
+  ASSERT_NE(found, held.end());
+  ASSERT_EQ(found->holders.size(), 1u);
+  EXPECT_EQ(found->holders[0]->name, "weights");
+  EXPECT_EQ(live_at_end(history), live);
+  EXPECT_EQ(peak(history).bytes, live + 10) << "and not counted twice";
+  EXPECT_GE(live, before + 5000);
+}
+
+TEST(Profile, CanBeReadWhileThreadsWriteToIt) {
+  const ScratchFile file;
+  const Profile profile(file.path(), {.capacity = 64 * profile::kChunkBytes});
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> workers;
+  for (int t = 0; t < 2; ++t) {
+    workers.emplace_back([&] {
+      while (!stop) const Tensor x = test::room(10);
+    });
+  }
+  for (int i = 0; i < test::rounds(60); ++i) {
+    const Recorded recorded(file.path());
+    EXPECT_EQ(recorded.damaged, 0u);
+    const History history(recorded);
+    EXPECT_LE(history.holders.size(), 1000u) << "tensors live for a moment";
+  }
+  stop = true;
+  for (std::thread& worker : workers) worker.join();
+}
+
+TEST(Profile, NamesWithoutEndAreBounded) {
+  const ScratchFile file;
+  constexpr std::size_t capacity = 8 * profile::kChunkBytes;
+  {
+    const Profile profile(file.path(), {.capacity = capacity});
+    for (int i = 0; i < 20000; ++i) {
+      const NameScope name("a name that never comes again " + std::to_string(i));
+      const Tensor x = test::room(10);
+    }
+  }
+  EXPECT_LE(std::filesystem::file_size(file.path()), capacity);
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 0u);
+  const History history(recorded);
+  EXPECT_GT(history.storages.size(), 100u) << "room for events is left";
+}
+
+TEST(Profile, TwoProcessesDoNotWriteToOneFile) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const Tensor x = ones({2});
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      try {
+        const Profile second(file.path());
+      } catch (const ProfileError& error) {
+        _exit(std::string(error.what()).find("another recording") == std::string::npos ? 2 : 0);
+      }
+      _exit(1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    for (int i = 0; i < 1000; ++i) relu(x);  // into a file that nobody cut
+  }
+  const Recorded recorded(file.path());
+  EXPECT_TRUE(recorded.finished);
+  EXPECT_EQ(History(recorded).ops.at("relu").calls, 1000);
+}
+
+TEST(Profile, WithoutANameItIsTheProgramsOwn) {
+  const ScratchFile folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directory(folder.path());
+  std::filesystem::current_path(folder.path());
+  {
+    const Profile profile;
+    const Tensor x = ones({2});
+  }
+  { const Profile numbered("by-%p.tenure"); }
+  std::filesystem::current_path(before);
+  EXPECT_GE(Recorded(folder.path() + "/tenure_profile_tests.tenure").events, 2u);
+  EXPECT_NO_THROW(Recorded(folder.path() + "/by-" + std::to_string(getpid()) + ".tenure"));
+  std::filesystem::remove_all(folder.path());
 }
 
 TEST(Profile, AKilledProgramLeavesWhatItDid) {

@@ -46,6 +46,7 @@ export interface Header {
   created: string;
   duration_ns: number;
   complete: boolean;
+  begins_ns?: number;
   dropped: number;
   damaged: number;
   base_bytes: number;

@@ -64,8 +64,8 @@ export class GrowthView implements View {
       h('button', { type: 'button', class: 'growth-row' }, [
         h('span', { class: 'number warning' }, `+${bytesText(bytes_per_step)} a step`),
         h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
-        h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} storages a step, over ${countText(steps)} steps`),
-      ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'never disposed', text: '' }) }));
+        h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} tensors a step, over ${countText(steps)} steps`),
+      ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'all', text: '' }) }));
   }
 
   render(): void {

@@ -69,8 +69,8 @@ export class Head implements View {
       ...(header.steps.length > 0
         ? [{
             label: 'per step',
-            value: growth > 0 ? `+${bytesText(growth)}` : 'steady',
-            isWarning: growth > 0,
+            value: growth > 0 ? `+${bytesText(growth)}` : header.growth.length > 0 ? 'more views' : 'steady',
+            isWarning: header.growth.length > 0,
             click: () => page.set({ tab: 'growth' }),
           }]
         : []),
@@ -87,10 +87,11 @@ export class Head implements View {
 }
 
 /** What the reader must know before trusting the figures. */
-function notesOf({ complete, dropped, damaged }: Header): string[] {
+function notesOf({ complete, dropped, damaged, begins_ns = 0 }: Header): string[] {
   const notes = [];
   if (!complete) notes.push('The program ended before its recording did: what it did last may be missing.');
-  if (dropped > 0) notes.push(`${countText(dropped)} old events were let go to stay within the ring's size.`);
+  if (begins_ns > 0) notes.push(`Older events gave way to newer ones: what happened begins after ${timeText(begins_ns)}.`);
+  if (dropped > 0) notes.push(`${countText(dropped)} events found no room.`);
   if (damaged > 0) notes.push(`${countText(damaged)} parts of the recording could not be read; figures may be too low.`);
   return notes;
 }

@@ -78,11 +78,11 @@ test('a recording of no events makes a page', async () => {
 });
 
 test('what may be missing is told', async () => {
-  const header = { ...small.header, complete: false, dropped: 1234, damaged: 2, base_bytes: 4096 };
+  const header = { ...small.header, complete: false, begins_ns: 5e6, dropped: 1234, damaged: 2, base_bytes: 4096 };
   const page = await browser.open(makePage(header, small.columns));
   const notes = await page.locator('.note').allInnerTexts();
-  assert.equal(notes.length, 3);
-  assert.match(notes.join(' '), /ended before its recording did.*1,234 old events.*2 parts/);
+  assert.equal(notes.length, 4);
+  assert.match(notes.join(' '), /ended before its recording did.*begins after 5 ms.*1,234 events.*2 parts/);
   assert.match(await page.locator('.legend').innerText(), /before the recording\s+4 KiB/);
   await page.close();
 });

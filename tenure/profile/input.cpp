@@ -1,0 +1,75 @@
+#include "tenure/profile/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "tenure/profile/profile.h"
+
+namespace tenure::profile {
+namespace {
+
+[[noreturn]] void throw_unreadable(const std::string& path, int error) {
+  throw ProfileError(fmt::format("{} cannot be read: {}", path, std::strerror(error)));
+}
+
+}  // namespace
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file_ < 0) throw_unreadable(path_, errno);
+  struct stat status {};
+  if (fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) {
+    size_ = static_cast<std::uint64_t>(status.st_size);
+    return;
+  }
+  try {
+    take_all();
+  } catch (...) {
+    close(file_);
+    throw;
+  }
+}
+
+InputFile::~InputFile() { close(file_); }
+
+void InputFile::take_all() {
+  constexpr std::size_t kPart = 1024 * 1024;
+  for (;;) {
+    taken_.resize(size_ + kPart);
+    const ssize_t got = ::read(file_, taken_.data() + size_, kPart);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_unreadable(path_, errno);
+    size_ += static_cast<std::uint64_t>(got);
+    if (got == 0) break;
+  }
+  taken_.resize(size_);
+  is_taken_ = true;
+}
+
+std::size_t InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+  if (is_taken_) {
+    const std::size_t begin = std::min<std::uint64_t>(offset, taken_.size());
+    const std::size_t there = std::min(to.size(), taken_.size() - begin);
+    std::memcpy(to.data(), taken_.data() + begin, there);
+    return there;
+  }
+  std::size_t there = 0;
+  while (there < to.size()) {
+    const ssize_t got =
+        pread(file_, to.data() + there, to.size() - there, static_cast<off_t>(offset + there));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_unreadable(path_, errno);
+    if (got == 0) break;
+    there += static_cast<std::size_t>(got);
+  }
+  return there;
+}
+
+}  // namespace tenure::profile
