@@ -117,7 +117,7 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
     for (const Tensor& tensor : call.tensors) {
       inputs.push_back(contiguous(Operand(tensor, core.site())));
     }
-    results = joint->forward->run(inputs, core.site());
+    results = joint->forward->run(inputs, core.options().name, core.site());
   }
   std::vector<Tensor> outputs(
       results.begin(), results.begin() + static_cast<std::ptrdiff_t>(joint->output_specs.size()));

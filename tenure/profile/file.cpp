@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,13 @@
 
 namespace tenure::profile {
 namespace {
+
+/// What a file may have: writing past the limit of a process would end it.
+std::size_t at_most_the_limit(std::size_t capacity) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return capacity;
+  return std::min<std::size_t>(capacity, limit.rlim_cur);
+}
 
 template <std::size_t n>
 void copy_text(char (&to)[n], const std::string& text) {
@@ -40,7 +48,7 @@ void Chunk::commit(std::uint32_t bytes) noexcept {
 }
 
 RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
-    : max_chunks_(capacity / kChunkBytes) {
+    : max_chunks_(at_most_the_limit(capacity) / kChunkBytes) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (file_ < 0) {
     throw ProfileError(
@@ -84,7 +92,10 @@ RecordingFile::~RecordingFile() {
 }
 
 std::byte* RecordingFile::map_next() noexcept try {
-  if (used_chunks_ >= max_chunks_) return nullptr;
+  if (used_chunks_ >= max_chunks_) {
+    errno = EFBIG;
+    return nullptr;
+  }
   mapped_.reserve(mapped_.size() + 1);
   const auto offset = static_cast<off_t>(used_chunks_ * kChunkBytes);
   // The room is taken now: without it, a full disk would end the program when it writes.

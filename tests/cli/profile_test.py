@@ -222,6 +222,14 @@ class RecordingTest(unittest.TestCase):
         self.assertTrue(document["complete"])
         self.assertEqual(document["steps"], 20)
 
+    def test_the_limit_of_files_does_not_end_the_program(self):
+        for blocks, status in [("400", 0), ("0", 0)]:  # of 512 or 1024 bytes
+            file = self.folder / f"limited-{blocks}.tenure"
+            result = subprocess.run(["sh", "-c", f"ulimit -f {blocks}; exec '{PROGRAM}' steady"],
+                                    env=dict(os.environ, TENURE_PROFILE=str(file)), capture_output=True, text=True)
+            self.assertEqual(result.returncode, status, result.stderr)
+        self.assertIn("File too large", result.stderr)
+
     def test_a_pipe_is_read_too(self):
         with open(self.path("steady"), "rb") as file:
             result = subprocess.run([COMMAND, "top", "/dev/stdin", "--json"], capture_output=True,
