@@ -56,7 +56,7 @@ class Folder {
   std::string pattern() const { return (path_ / "%p").string(); }
   /// Named by process, the largest first.
   std::vector<fs::path> recordings() const {
-    std::vector<fs::path> found(fs::directory_iterator(path_), fs::directory_iterator());
+    std::vector<fs::path> found{fs::directory_iterator(path_), fs::directory_iterator()};
     std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
       return fs::file_size(a) > fs::file_size(b);
     });

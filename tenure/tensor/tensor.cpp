@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tenure/memory/name_path.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
