@@ -109,7 +109,7 @@ void print_idle(const History& history, std::size_t rows) {
 }
 
 std::string idle_text(const History& history, const profile::StorageLife& life) {
-  const std::int64_t idle = history.end_ns - std::max(life.birth_ns, life.last_use_ns);
+  const std::int64_t idle = history.end_ns - life.idle_since(history.end_ns);
   return idle < 1'000'000
              ? ""
              : fmt::format("  idle for {}", seconds_text(static_cast<double>(idle) * 1e-9));

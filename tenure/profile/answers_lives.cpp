@@ -100,9 +100,9 @@ Endings endings(const History& history) {
   std::unordered_map<std::uint32_t, Ending> never;
   std::vector<std::pair<std::int64_t, std::int64_t>> changes;  // time and bytes
   for (const StorageLife& life : history.storages) {
-    const std::int64_t last_use = std::max(life.birth_ns, life.last_use_ns);
+    const std::int64_t last_use = life.idle_since(history.end_ns);
     const std::int64_t end = life.is_live() ? history.end_ns : life.death_ns;
-    const double idle = static_cast<double>(std::max<std::int64_t>(end - last_use, 0)) * 1e-9;
+    const double idle = static_cast<double>(end - last_use) * 1e-9;
     Ending& ending = (life.is_live() ? never : late)[life.origin];
     ending.origin = life.origin;
     ++ending.storages;

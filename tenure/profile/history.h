@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -35,6 +36,12 @@ struct StorageLife {
   std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
   bool was_before = false;        ///< live when the recording began
   bool is_live() const { return death_ns == kNever; }
+  /// Since when nobody has used it, at the latest at `end_ns`. Uses of what has no tensor are not
+  /// known: an arena is in use until its end.
+  std::int64_t idle_since(std::int64_t end_ns) const {
+    const std::int64_t end = is_live() ? end_ns : death_ns;
+    return tensors == 0 ? end : std::min(std::max(birth_ns, last_use_ns), end);
+  }
 };
 
 /// A tensor on memory that another one had first: a view, a result in place, what a tape saves.

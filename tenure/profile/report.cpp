@@ -172,7 +172,8 @@ void Report::add_rows() {
     dtype[i] = layout.dtype < 0 ? 255 : static_cast<std::uint8_t>(layout.dtype);
     tensors[i] = life.tensors;
     disposed[i] = life.disposed == 0 ? -1 : static_cast<std::int32_t>(place(life.disposed).site);
-    last_use[i] = static_cast<double>(life.last_use_ns);
+    last_use[i] = static_cast<double>(life.tensors == 0 ? life.idle_since(history_.end_ns)
+                                                        : life.last_use_ns);
   }
   std::string text;
   for (std::size_t h = 0; h < history_.holders.size(); ++h) {

@@ -204,6 +204,7 @@ class RecordingTest(unittest.TestCase):
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             process.stdout.readline()
             process.terminate()
+            process.wait(timeout=60)  # its input stays open: that would end the program too
             process.communicate()
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(self.json_of("top", self.path("ended"))["steps"], 20)

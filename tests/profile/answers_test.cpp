@@ -190,6 +190,21 @@ TEST(Answers, EndingsLateEarlyAndNever) {
   never = Tensor();
 }
 
+TEST(Answers, AnArenaIsNotIdle) {
+  const Tensor w = full({16, 16}, 0.1);
+  const auto model =
+      function([&](const Tensor& x) { return matmul(tanh(matmul(x, w)), w); }, {.name = "predict"});
+  const Tensor x = ones({8, 16});
+  const Recording r([&] { model(x); });
+  const profile::Endings all = endings(r.history);
+  const auto arena = std::find_if(all.late.begin(), all.late.end(), [&](const auto& ending) {
+    return r.recorded.origin(ending.origin).op == "predict";
+  });
+  ASSERT_NE(arena, all.late.end());
+  EXPECT_EQ(arena->idle_seconds, 0);
+  EXPECT_EQ(arena->idle_byte_seconds, 0);
+}
+
 TEST(Answers, WhatABudgetWouldHaveDone) {
   const std::int64_t before = memory().bytes;
   const Recording r([] {
