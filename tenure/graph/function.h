@@ -183,7 +183,7 @@ class Function {
   };
   template <class T>
   struct BareOf<Donation<T>> {
-    using Type = T;
+    using Type = std::remove_const_t<T>;
     static constexpr bool is_donation = true;
   };
   template <class Argument>
@@ -211,6 +211,8 @@ class Function {
     } else {
       const std::size_t before = call.tensors.size();
       if constexpr (is_donation<Argument>) {
+        static_assert(!std::is_const_v<std::remove_reference_t<decltype(argument.argument)>>,
+                      "what is donated ends with the call, and this is const");
         for_each_tensor(argument.argument,
                         [&](Tensor& t) { add(call, std::move(t), Call::Gift::donated); });
       } else if constexpr (is_moved<Argument>) {
