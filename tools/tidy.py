@@ -58,10 +58,22 @@ def select(sources, changed):
     return [source for source in sources if source in changed or source in through_headers]
 
 
+def without_precompiled_headers(build_dir):
+    """A folder with the build's commands as Clang can take them: it cannot read GCC's headers, and
+    each source shall include what it uses."""
+    entries = json.loads((build_dir / "compile_commands.json").read_text())
+    for entry in entries:
+        entry["command"] = re.sub(r" -include \S*cmake_pch\.hxx", "", entry["command"])
+    folder = build_dir / "tidy"
+    folder.mkdir(exist_ok=True)
+    (folder / "compile_commands.json").write_text(json.dumps(entries))
+    return folder
+
+
 def compiled_sources(build_dir):
     root = Path.cwd()
     entries = json.loads((build_dir / "compile_commands.json").read_text())
-    files = {Path(entry["file"]) for entry in entries}
+    files = {Path(entry["file"]) for entry in entries if "cmake_pch" not in entry["file"]}
     relative = {str(file.relative_to(root)) for file in files if file.is_relative_to(root)}
     return sorted(file for file in relative if file.startswith(FOLDERS) and Path(file).exists())
 
@@ -92,11 +104,12 @@ def main(arguments):
     sources = compiled_sources(options.build_dir)
     base = None if options.all else base_commit()
     chosen = select(sources, changed_files(base)) if base else sources
+    commands = without_precompiled_headers(options.build_dir)
     print(f"clang-tidy: {len(chosen)} of {len(sources)} sources", flush=True)
 
     failed = False
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for status, output in pool.map(lambda source: tidy(options.build_dir, source), chosen):
+        for status, output in pool.map(lambda source: tidy(commands, source), chosen):
             if status != 0:
                 failed = True
                 print(output, flush=True)
