@@ -59,8 +59,8 @@ struct Loop {
   bool can_tell = false;         ///< there are enough steps
   std::vector<Growth> growing{};
 };
-/// Every loop that was marked. A place grows if what it holds rises over the steps after the
-/// warm-up, which is a quarter of them and at most three.
+/// Every loop that was marked. A place grows if what it holds rises again and again over the steps
+/// after the warm-up, which is a quarter of them and at most three.
 std::vector<Loop> growth(const History& history);
 
 /// How the storages of one place ended, and how long they lay idle before.

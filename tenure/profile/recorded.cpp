@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -136,6 +137,8 @@ bool Recorded::is_stable(std::uint64_t place, std::span<const std::byte> chunk) 
   const auto head = read<ChunkHeader>(chunk.data());
   // The sequence changes before the payload does: where it is the same, all belongs together.
   if (again.sequence != head.sequence) return false;
+  if (head.magic == 0 && head.committed == 0) return true;
+  if (head.head_check != checksum(chunk.first(offsetof(ChunkHeader, head_check)))) return false;
   // A copy comes as a whole, but not at once.
   const std::size_t there = chunk.size() - sizeof head;
   return head.committed <= there &&
@@ -143,12 +146,12 @@ bool Recorded::is_stable(std::uint64_t place, std::span<const std::byte> chunk) 
           head.checksum == checksum(chunk.subspan(sizeof head, head.committed)));
 }
 
-std::size_t Recorded::read_stable(std::uint64_t place, std::span<std::byte> chunk) const {
-  constexpr int kTries = 8;
+std::size_t Recorded::read_stable(std::uint64_t place, std::span<std::byte> chunk) {
   std::size_t there = input_->read(place, chunk);
-  if (finished || there == 0) return there;
-  for (int i = 0; i < kTries && !is_stable(place, chunk.first(there)); ++i) {
-    std::this_thread::yield();
+  // The writer may have been interrupted just then. In a damaged file waiting does not help.
+  while (!finished && there != 0 && patience_ > 0 && !is_stable(place, chunk.first(there))) {
+    --patience_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     there = input_->read(place, chunk);
   }
   return there;

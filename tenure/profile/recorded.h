@@ -113,7 +113,7 @@ class Recorded {
   /// Whether what was read of a chunk belongs together.
   bool is_stable(std::uint64_t place, std::span<const std::byte> chunk) const;
   /// A chunk as it was at one moment; how many of its bytes there are.
-  std::size_t read_stable(std::uint64_t place, std::span<std::byte> chunk) const;
+  std::size_t read_stable(std::uint64_t place, std::span<std::byte> chunk);
   void read_chunk(std::uint64_t place, std::span<const std::byte> chunk);
   void read_definitions(std::span<const std::byte> payload);
   void read_definition(const DefinitionHead& head, const std::byte* payload);
@@ -121,6 +121,7 @@ class Recorded {
   void check_references();
 
   std::shared_ptr<const InputFile> input_;
+  int patience_ = 200;                              // how often to look again
   std::vector<Piece> pieces_;                       // by thread and then sequence
   std::map<std::uint64_t, std::size_t> sequences_;  // -> piece
   std::set<std::uint64_t> broken_;                  // sequences whose checksum does not match

@@ -121,7 +121,7 @@ void Writer::put(ThreadBuffer& buffer, const mem::ThreadContext& context,
                  const Event& event) noexcept {
   const std::int64_t time = now();
   if (!buffer.chunk.has_room(8 * 4)) [[unlikely]]
-    open_chunk(buffer, context, time);
+    open_chunk(buffer, context, time, event);
   if (buffer.chunk.begin == nullptr) [[unlikely]] {
     session_->file.count_dropped(1);
     return;
@@ -139,9 +139,13 @@ void Writer::put_words(ThreadBuffer& buffer, const Event& event, std::int64_t ti
   buffer.chunk.commit(static_cast<std::uint32_t>(8 * words_of(event.kind)));
 }
 
-void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
-                        std::int64_t time) noexcept {
-  const std::int64_t live = mem::counts().bytes;
+void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t time,
+                        const Event& first) noexcept {
+  std::int64_t live = mem::counts().bytes;
+  // What the first event tells is counted already.
+  if (first.kind == EventKind::allocate && (first.extra & kBefore) == 0) {
+    live -= static_cast<std::int64_t>(first.third);
+  }
   if (buffer.chunk.begin == nullptr) {
     buffer.chunk = session_->file.open(ChunkKind::events, context.number, time, live);
   } else {

@@ -134,8 +134,8 @@ class Writer final : public mem::Observer {
   template <class Fill>
   void write(mem::ThreadContext& context, const Fill& fill) noexcept;
   void put(ThreadBuffer& buffer, const mem::ThreadContext& context, const Event& event) noexcept;
-  void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
-                  std::int64_t now) noexcept;
+  void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,
+                  const Event& first) noexcept;
   void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
   void write_pool(ThreadBuffer& buffer, std::int64_t now) noexcept;
   void write_what_is_live(mem::ThreadContext& context);

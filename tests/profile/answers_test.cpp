@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "tenure/profile/answers.h"
@@ -119,6 +120,25 @@ TEST(Answers, GrowthNamesTheLine) {
   EXPECT_EQ(grows.recorded.origin(loops[0].growing[0].origin).line, line.line());
   EXPECT_DOUBLE_EQ(loops[0].growing[0].bytes_per_step, 32);
   EXPECT_DOUBLE_EQ(loops[0].growing[0].storages_per_step, 1);
+}
+
+TEST(Answers, WhatComesOnceIsNoGrowthAndWhatComesSlowlyIs) {
+  std::vector<Tensor> kept;
+  const auto grows = [&](const std::function<bool(int)>& keeps) {
+    const Recording r([&] {
+      for (int i = 0; i < 40; ++i) {
+        if (keeps(i)) kept.push_back(ones({8}));
+        mark_step();
+      }
+    });
+    return !growth(r.history).at(0).growing.empty();
+  };
+  for (const int once : {0, 5, 20, 38, 39}) {
+    EXPECT_FALSE(grows([&](int i) { return i == once; })) << once;
+  }
+  EXPECT_FALSE(grows([](int i) { return i == 10 || i == 39; })) << "two sizes of batches";
+  EXPECT_TRUE(grows([](int i) { return i % 7 == 0; }));
+  EXPECT_TRUE(grows([](int) { return true; }));
 }
 
 TEST(Answers, ViewsGrowWithoutBytes) {
