@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "tenure/autograd/state.h"
 #include "tenure/autograd/tape.h"
 #include "tenure/graph/control.h"
 #include "tenure/graph/control_ops.h"
@@ -24,7 +26,14 @@ using ops::Backward;
 bool is_float(const Tensor& tensor) { return is_floating(tensor.dtype()); }
 
 const Bodies& bodies_of(const Backward& b) {
-  return static_cast<const Bodies&>(*b.attributes.opaque(0));
+  const auto& bodies = static_cast<const Bodies&>(*b.attributes.opaque(0));
+  if (bodies.draw()) {
+    throw GradientError(
+        "a branch or a loop that draws random numbers cannot be differentiated as a node: the way "
+        "back computes it again and would draw others; draw them before and pass them in",
+        b.site);
+  }
+  return bodies;
 }
 
 /// The gradient that arrives at output o; of those without one, zeros.
@@ -241,7 +250,10 @@ void gradient_of_while(Backward& b) {
       run_scan(step, {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states)},
                {zeros({most}, DType::uint8, b.site)}, b.site);
   const Tensors found = gradients(tape, outputs, seeds, sources);
-  for (std::size_t i = 0; i < wanted.size(); ++i) b.results[wanted[i]] = found[i];
+  std::set<std::uint64_t> given;  // a symbol may be several inputs; its gradient is of all of them
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (given.insert(autograd::key_of(sources[i])).second) b.results[wanted[i]] = found[i];
+  }
 }
 
 }  // namespace tenure::graph

@@ -6,7 +6,7 @@
 
 #include "tenure/autograd/error.h"
 #include "tenure/autograd/state.h"
-#include "tenure/ops/shape_ops.h"
+#include "tenure/ops/dispatch.h"
 
 namespace tenure::autograd {
 namespace {
@@ -45,17 +45,18 @@ class CustomCall final : public CustomRule {
 
 }  // namespace
 
-Tensor call_custom(const std::vector<Tensor>& inputs, const CustomForward& forward,
-                   CustomBackward backward, Site site) {
+Tensor call_custom(const CustomIdentity& identity, const std::vector<Tensor>& inputs,
+                   const CustomForward& forward, CustomBackward backward, Site site) {
   Saves saves;
   Tensor output;
   {
     const PauseAll pause;
     output = forward(saves);
     const auto is_output = [&](const Tensor& input) { return key_of(input) == key_of(output); };
-    if (std::any_of(inputs.begin(), inputs.end(), is_output)) {
-      // A tensor of its own, so that tapes can tell it from the input.
-      output = stop_gradient(Operand(output, site));
+    if (output.is_symbolic() || std::any_of(inputs.begin(), inputs.end(), is_output)) {
+      // A tensor of its own, so that tapes can tell it from the input and from other calls.
+      static const ops::OpRecord& same = *ops::find_op("stop_gradient");
+      output = ops::call(same, Operand(output, site), ops::Attributes(identity));
     }
   }
   if (auto* const tape = static_cast<TapeState*>(ops::active_tape)) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "tenure/ops/attributes.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {
@@ -26,9 +28,12 @@ using CustomForward = std::function<Tensor(Saves&)>;
 using CustomBackward =
     std::function<std::vector<Tensor>(const std::vector<Tensor>& saved, const Tensor& gradient)>;
 
+/// Which custom gradient a symbol is of: a graph has equal calls once, and their gradients differ.
+using CustomIdentity = std::shared_ptr<const ops::Opaque>;
+
 /// Runs `forward` unseen by tapes, which note the call as one with `backward` as its way back.
-Tensor call_custom(const std::vector<Tensor>& inputs, const CustomForward& forward,
-                   CustomBackward backward, Site site);
+Tensor call_custom(const CustomIdentity& identity, const std::vector<Tensor>& inputs,
+                   const CustomForward& forward, CustomBackward backward, Site site);
 
 }  // namespace autograd
 
@@ -42,7 +47,7 @@ class CustomGradient {
   template <class... Tensors>
   Tensor operator()(const Tensors&... inputs) const {
     return autograd::call_custom(
-        {inputs...}, [&](Saves& saves) { return forward_(saves, inputs...); },
+        identity_, {inputs...}, [&](Saves& saves) { return forward_(saves, inputs...); },
         [backward = backward_](const std::vector<Tensor>& saved, const Tensor& gradient) {
           if constexpr (sizeof...(Tensors) == 1) {
             return std::vector<Tensor>{backward(saved, gradient)};
@@ -57,6 +62,7 @@ class CustomGradient {
   Forward forward_;
   Backward backward_;
   Site site_;
+  autograd::CustomIdentity identity_ = std::make_shared<const ops::Opaque>();
 };
 
 /// A function whose gradient is not that of the ops it is made of. `forward(saves, x...)` gives one

@@ -81,7 +81,7 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
                                                const FunctionCore::Trace& trace) {
   auto& tape = static_cast<TapeState&>(*ops::active_tape);
   // Of a gradient of a gradient, what was saved has gradients too: it takes the ops one by one.
-  if (tape.next() != nullptr) return trace(call.tensors);
+  if (tape.next() != nullptr) return core.call_inline(call, trace);
   std::vector<bool> watched;
   graph::Signature signature = call.layout;
   for (const Tensor& tensor : call.tensors) {

@@ -13,6 +13,11 @@
 
 namespace tenure::autograd {
 
+/// Bit i; the last one stands for all further places: bodies of loops read and give any number.
+constexpr bool has_bit(std::uint32_t bits, std::size_t i) {
+  return (bits >> (i < 32 ? i : 31) & 1) != 0;
+}
+
 /// How a call that is no op goes back: a custom gradient, or a traced function.
 class CustomRule {
  public:

@@ -21,7 +21,7 @@ bool is_needed(const autograd::Node& node, std::size_t place) {
   if (node.op == nullptr) return true;
   const std::uint32_t bits = place < node.inputs ? node.needed_inputs : node.needed_outputs;
   const std::size_t at = place < node.inputs ? place : place - node.inputs;
-  return at < 32 && (bits >> at & 1) != 0;
+  return autograd::has_bit(bits, at);
 }
 
 }  // namespace

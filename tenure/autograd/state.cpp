@@ -22,8 +22,6 @@ std::vector<std::shared_ptr<TapeState>>& chain() {
   return tapes;
 }
 
-bool bit(std::uint32_t bits, std::size_t i) { return i < 32 && (bits >> i & 1) != 0; }
-
 }  // namespace
 
 std::uint64_t key_of(const Tensor& tensor) {
@@ -31,10 +29,16 @@ std::uint64_t key_of(const Tensor& tensor) {
   if (body.symbol() == nullptr) [[likely]]
     return body.id();
   const auto symbol = graph::look_up(tensor);
+  if (!symbol) return body.id();  // nobody's: what computes with it throws
   std::uint64_t key = std::hash<const void*>()(symbol->graph.get());
   key = (key ^ static_cast<std::uint64_t>(symbol->value.node)) * 0x9e3779b97f4a7c15u;
   key = (key ^ static_cast<std::uint64_t>(symbol->value.output)) * 0xff51afd7ed558ccdu;
   return key | std::uint64_t{1} << 63;  // no id is so large
+}
+
+bool TapeState::sees_graph() const {
+  const auto* const graph = dynamic_cast<const graph::GraphState*>(ops::current_trace());
+  return trace_ == nullptr && graph != nullptr && graph->is_graph();
 }
 
 Tensor hold(const Tensor& tensor, const char* op, Site site) {
@@ -88,7 +92,7 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
     const TensorBody& body = operands[i].tensor().body(op.name, operands[i].site());
     node.specs[i].dtype = body.dtype;
     node.specs[i].shape = body.shape;
-    if (!bit(needs.inputs, i) && body.symbol() == nullptr) continue;
+    if (!has_bit(needs.inputs, i) && body.symbol() == nullptr) continue;
     node.saved_tensors[i] = hold(operands[i].tensor(), op.name, site);
     node.origins[i] = key_of(operands[i].tensor());
   }
@@ -100,7 +104,7 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
   const auto index = static_cast<std::uint32_t>(nodes_.size());
   const std::size_t n = std::min<std::size_t>(outputs.size(), node.outputs);
   for (std::size_t o = 0; o < n; ++o) {
-    if (!bit(node.needed_outputs, o)) continue;
+    if (!has_bit(node.needed_outputs, o)) continue;
     node.saved_tensors[node.inputs + o] = hold(outputs[o], node.name(), node.site);
     node.origins[node.inputs + o] = key_of(outputs[o]);
   }
@@ -112,6 +116,25 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
       values_.insert(key_of(outputs[o]), node.first_output + static_cast<Value>(o));
     }
   }
+}
+
+bool TapeState::is_noted(const Node& node, std::span<const Tensor> outputs) const {
+  bool is_known = false;
+  for (const Tensor& output : outputs) {
+    if (output.body("tape").symbol() == nullptr) return false;
+    if (!is_floating(output.dtype())) continue;
+    const Value value = find(output);
+    if (value == kNoValue || producers_[value] == kSource) return false;
+    // The tape may know more of its inputs than it did then.
+    const Node& other = *nodes_[producers_[value]];
+    if (!std::equal(node.input_values, node.input_values + node.inputs, other.input_values,
+                    other.input_values + other.inputs) ||
+        other.op != node.op) {
+      return false;
+    }
+    is_known = true;
+  }
+  return is_known;
 }
 
 Tensor TapeState::run_below(const OpRecord& op, std::span<const Operand> operands,
@@ -152,6 +175,7 @@ Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
                        static_cast<std::size_t>(op.outputs));
   PendingNode pending(node);
   Tensor result = run_below(op, operands, attributes, site);
+  if (is_noted(node, {&result, 1})) return result;
   commit(node, {&result, 1});
   pending.keep();
   return result;
@@ -174,6 +198,7 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
     Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()}, outputs);
     PendingNode pending(node);
     if (runs) results = below();
+    if (is_noted(node, results)) return;
     commit(node, results);
     pending.keep();
   };

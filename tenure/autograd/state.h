@@ -95,7 +95,11 @@ class TapeState final : public ops::Tape {
   class PendingNode;
 
   static void update_chain() noexcept;
-  bool sees_calls() const { return is_recording() && trace_ == ops::current_trace(); }
+  bool sees_calls() const {
+    return is_recording() && (trace_ == ops::current_trace() || sees_graph());
+  }
+  /// A graph that is written into is no trace of its own.
+  bool sees_graph() const;
   Value add_value(std::uint32_t node) {
     producers_.push_back(node);
     return static_cast<Value>(producers_.size() - 1);
@@ -104,6 +108,8 @@ class TapeState final : public ops::Tape {
                 const ops::Attributes& attributes, Site site, std::span<const Value> values,
                 std::size_t outputs);
   void commit(Node& node, std::span<const Tensor> outputs);
+  /// A graph has equal calls once: whether `outputs` are those of a call that was noted before.
+  bool is_noted(const Node& node, std::span<const Tensor> outputs) const;
   Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
                    const ops::Attributes& attributes, Site site);
   void run_rule(Node& node, std::span<Tensor> gradients, std::span<const std::uint8_t> flags,

@@ -75,8 +75,13 @@ Tensor handed_out(Tensor gradient, Site site) {
   if (!body.contiguous) return clone(Operand(std::move(gradient), site));
   const Pin pin(body, "gradient", site);
   if (!body.sole_handle() || body.kind() == HolderKind::tape) {
-    // Somebody else's handle: disposing theirs or ours must not end both.
-    return share(gradient, "gradient", site, HolderKind::view);
+    // Somebody else's handle: disposing theirs or ours must not end both. Tapes around know it too.
+    Tensor own = share(gradient, "gradient", site, HolderKind::view);
+    for (auto* tape = static_cast<TapeState*>(ops::active_tape); tape != nullptr;
+         tape = tape->next()) {
+      tape->alias(body.id(), own.id());
+    }
+    return own;
   }
   if (!pin.storage()->is_shared()) {
     pin.storage()->set_category(mem::this_thread(), Category::gradient);
@@ -194,7 +199,10 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconn
   }
   Shape shape = target.shape();
   for (const std::int64_t size : source.shape()) shape.push_back(size);
-  if (rows.empty()) return zeros(shape, source.dtype(), site);
+  if (rows.empty()) {
+    if (!state_->persistent) state_->forget();
+    return zeros(shape, source.dtype(), site);
+  }
   return reshape(Operand(stack(OperandList(std::move(rows), site)), site), shape);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -86,6 +87,25 @@ TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::strin
 
 std::size_t Bodies::captures() const {
   return std::accumulate(captures_.begin(), captures_.end(), std::size_t{0});
+}
+
+bool Bodies::draw() const {
+  const auto draws = [](const Node& node) {
+    if (node.kind != Node::Kind::call) return false;
+    if (node.op->draws != nullptr) return true;
+    const Bodies* const inner = bodies_in(node);
+    return inner != nullptr && inner->draw();
+  };
+  return std::any_of(bodies_.begin(), bodies_.end(), [&](const Body& body) {
+    return std::any_of(body.program.nodes.begin(), body.program.nodes.end(), draws);
+  });
+}
+
+const Bodies* bodies_in(const Node& node) {
+  const ops::Attributes& attributes = node.attribute_list();
+  if (attributes.size() == 0) return nullptr;
+  const auto* const opaque = std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[0]);
+  return opaque == nullptr ? nullptr : dynamic_cast<const Bodies*>(opaque->get());
 }
 
 Bodies::Programs Bodies::compiled(std::span<const ops::Spec> operands,

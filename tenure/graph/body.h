@@ -64,6 +64,8 @@ class Bodies final : public ops::Opaque {
     return inputs;
   }
   std::size_t captures() const;
+  /// Whether running them draws random numbers: to run them again gives something else.
+  bool draw() const;
 
   /// Compiled for operands and captures of these types and shapes; kept for the next time.
   Programs compiled(std::span<const ops::Spec> operands, std::span<const ops::Spec> captures) const;
@@ -74,5 +76,8 @@ class Bodies final : public ops::Opaque {
   mutable std::mutex mutex_;
   mutable std::map<Signature, Programs> programs_;
 };
+
+/// Those of a branch or a loop; nullptr for other nodes.
+const Bodies* bodies_in(const Node& node);
 
 }  // namespace tenure::graph

@@ -94,15 +94,19 @@ Tensors run_while(const FlatFunction& condition, const FlatFunction& body, Tenso
   if (max_iterations < 0) throw ValueError("while_loop: the most iterations are negative");
   if (state.empty()) throw ValueError("while_loop: the state has no tensors");
   const std::vector<Spec> specs = specs_of(state);
-  if (const auto recorder = recorder_for("while_loop", state, site)) {
+  const auto as_node = [&](const std::shared_ptr<GraphState>& recorder) {
     const std::array numbers{max_iterations};
-    return record(recorder, while_record(), std::move(state),
+    return record(recorder, while_record(), state,
                   {trace_body(recorder, "condition", specs, condition, site),
                    trace_body(recorder, "loop body", specs, body, site)},
                   numbers, site);
-  }
+  };
+  if (const auto recorder = recorder_for("while_loop", state, site)) return as_node(recorder);
   for (std::int64_t i = 0;; ++i) {
     const Tensors flag = condition(state);
+    // It may ask a graph, which knows only when it runs.
+    const auto recorder = i == 0 ? recorder_for("while_loop", flag, site) : nullptr;
+    if (recorder != nullptr) return as_node(recorder);
     if (!holds("while_loop", flag.at(0), site)) return state;
     if (max_iterations != 0 && i >= max_iterations) throw_runaway(max_iterations);
     Tensors next = body(state);

@@ -28,11 +28,8 @@ std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& don
         fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
                     to_string(tensor.shape()), !donated.empty() && donated[i] ? " donated" : "");
   }
-  for (std::size_t i = 0; i + 1 < call.layout.size(); ++i) {
-    if (call.layout[i] == -1) {
-      text += fmt::format("{}{}", text.empty() ? "" : ", ", call.layout[i + 1]);
-      ++i;
-    }
+  for (const double number : call.numbers) {
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
   }
   return text.empty() ? "no arguments" : text;
 }
@@ -53,7 +50,7 @@ std::string difference(const FunctionCore::Call& call, const std::vector<ops::Sp
     }
   }
   return call.layout == layout ? "its trace had been dropped"
-                               : "another argument that is no tensor";
+                               : "other containers of tensors, or another argument that is none";
 }
 
 mem::Population& traces_of_process() {
@@ -261,14 +258,12 @@ FunctionCore::FunctionCore(FunctionOptions options, Site site)
 FunctionCore::~FunctionCore() = default;
 
 FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
-  bool symbolic = false;
+  // A trace takes in also what has no symbols: it may read variables, or draw random numbers.
+  bool is_inline = ops::current_trace() != nullptr;
   for (const Tensor& tensor : call.tensors) {
-    symbolic |= tensor.body("function", impl_->site()).symbol() != nullptr;
+    is_inline |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
-  if (symbolic) {
-    const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
-    return trace(call.tensors);
-  }
+  if (is_inline) return call_inline(call, trace);
   if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
     if (std::optional<Result> result = taped_call.load()(*this, call, trace)) return *result;
   }
@@ -300,6 +295,22 @@ std::string FunctionCore::explain() const {
 }
 
 void FunctionCore::clear() { impl_->clear(); }
+
+FunctionCore::Result FunctionCore::call_inline(const Call& call, const Trace& trace) const {
+  for (std::size_t i = 0; i < call.gifts.size(); ++i) {
+    if (call.gifts[i] != Call::Gift::donated || call.tensors[i].is_symbolic()) continue;
+    throw DonationError(
+        fmt::format("function \"{}\": tensor {} cannot be donated to a call that a trace or nested "
+                    "tapes take in",
+                    impl_->options().name, i));
+  }
+  const TracingOnce once(impl_.get(), impl_->options().name, impl_->site());
+  const auto symbol = std::find_if(call.tensors.begin(), call.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.is_symbolic(); });
+  if (symbol == call.tensors.end()) return trace(call.tensors);
+  const ops::GraphScope scope(*symbol, "function", impl_->site());
+  return trace(call.tensors);
+}
 
 const FunctionOptions& FunctionCore::options() const { return impl_->options(); }
 Site FunctionCore::site() const { return impl_->site(); }

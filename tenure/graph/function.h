@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,8 +60,7 @@ class GraphState;
 /// The part of a function that does not depend on its types.
 class FunctionCore {
  public:
-  /// A call's arguments: its tensors, and what else tells it from other calls: how many tensors
-  /// each argument has, and arguments that are no tensors.
+  /// A call's arguments: its tensors, and what else tells it from other calls (see CallLayout).
   struct Call {
     enum class Gift : std::uint8_t {
       none,     ///< the caller keeps it
@@ -70,6 +70,7 @@ class FunctionCore {
     std::vector<Tensor> tensors{};
     std::vector<Gift> gifts{};  ///< per tensor; empty: none
     std::vector<std::int64_t> layout{};
+    std::vector<double> numbers{};  ///< those among the arguments, for reports
   };
   /// What a call gives: the tensors of the result, and the result without them.
   struct Result {
@@ -84,8 +85,8 @@ class FunctionCore {
   FunctionCore(const FunctionCore&) = delete;
   FunctionCore& operator=(const FunctionCore&) = delete;
 
-  /// With symbols among the tensors it is a call within a trace or a graph, which takes it in.
-  /// Throws DonationError, and what the callable and its ops throw; the tensors are then as before.
+  /// With symbols among the tensors, or while something is traced, that takes it in. Throws
+  /// DonationError, and what the callable and its ops throw; the tensors are then as before.
   Result call(const Call& call, const Trace& trace);
   /// Types and shapes count alone; the tensors may be symbolic.
   Plan plan(const Call& call, const Trace& trace);
@@ -97,6 +98,9 @@ class FunctionCore {
 
   const FunctionOptions& options() const;
   Site site() const;
+  /// Calls the callable on the tensors as they are: its ops go where theirs go. Throws GraphError
+  /// if it calls itself, and DonationError for a tensor with data given by donate().
+  Result call_inline(const Call& call, const Trace& trace) const;
   /// Calls the traced callable, whose ops go to `graph`. Throws GraphError if it calls itself.
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols,
                     const Trace& trace) const;
@@ -112,6 +116,55 @@ class FunctionCore {
 using TapedCall = std::optional<FunctionCore::Result> (*)(FunctionCore&, const FunctionCore::Call&,
                                                           const FunctionCore::Trace&);
 inline constinit std::atomic<TapedCall> taped_call{nullptr};
+
+/// Its address stands for the type.
+template <class T>
+inline constexpr char type_mark = 0;
+
+/// Writes down what else than tensors tells the calls of a function apart: the types of arguments,
+/// the sizes of their containers, and all that is no tensor in them.
+class CallLayout {
+ public:
+  explicit CallLayout(FunctionCore::Call& call) : call_(call) {}
+
+  template <class Argument>
+  void add(const Argument& argument) const {
+    put(reinterpret_cast<std::intptr_t>(&type_mark<Argument>));
+    for_each_leaf(argument, *this);
+  }
+
+  void enter(std::size_t n) const { put(static_cast<std::int64_t>(n)); }
+  template <class Leaf>
+  void operator()(const Leaf& leaf) const {
+    if constexpr (std::is_same_v<Leaf, Tensor> || std::is_empty_v<Leaf>) {
+    } else if constexpr (std::is_floating_point_v<Leaf>) {
+      put(std::bit_cast<std::int64_t>(static_cast<double>(leaf)));
+      call_.numbers.push_back(static_cast<double>(leaf));
+    } else if constexpr (std::is_arithmetic_v<Leaf> || std::is_enum_v<Leaf>) {
+      put(static_cast<std::int64_t>(leaf));
+      call_.numbers.push_back(static_cast<double>(leaf));
+    } else if constexpr (std::is_pointer_v<Leaf>) {
+      put(reinterpret_cast<std::intptr_t>(leaf));
+    } else {
+      static_assert(tree::Range<const Leaf>,
+                    "the arguments of a function are tensors, numbers, texts, pointers and trees "
+                    "of them: let the callable capture anything else");
+      enter(static_cast<std::size_t>(std::distance(leaf.begin(), leaf.end())));
+      for (const auto& number : leaf) {
+        if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(number)>>) {
+          put(std::bit_cast<std::int64_t>(static_cast<double>(number)));
+        } else {
+          put(static_cast<std::int64_t>(number));
+        }
+      }
+    }
+  }
+
+ private:
+  void put(std::int64_t number) const { call_.layout.push_back(number); }
+
+  FunctionCore::Call& call_;
+};
 
 /// A tensor that is nothing but its type and shape, to plan with.
 Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
@@ -154,7 +207,7 @@ class Function {
       for_each_tensor(result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
       return result;
     } catch (...) {
-      std::size_t i = 0;
+      [[maybe_unused]] std::size_t i = 0;  // there may be no arguments
       (give_back(call, i, std::forward<Arguments>(arguments)), ...);
       throw;
     }
@@ -201,38 +254,23 @@ class Function {
 
   template <class Argument>
   static void collect(Call& call, Argument&& argument) {
-    using T = std::remove_cvref_t<Argument>;
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      call.layout.push_back(-1);
-      call.layout.push_back(static_cast<std::int64_t>(argument));
-      if constexpr (std::is_floating_point_v<T>) {
-        call.layout.back() = std::bit_cast<std::int64_t>(static_cast<double>(argument));
-      }
+    graph::CallLayout(call).add(bare(argument));
+    if constexpr (is_donation<Argument>) {
+      static_assert(!std::is_const_v<std::remove_reference_t<decltype(argument.argument)>>,
+                    "what is donated ends with the call, and this is const");
+      for_each_tensor(argument.argument,
+                      [&](Tensor& t) { add(call, std::move(t), Call::Gift::donated); });
+    } else if constexpr (is_moved<Argument>) {
+      for_each_tensor(argument, [&](Tensor& t) { add(call, std::move(t), Call::Gift::moved); });
     } else {
-      const std::size_t before = call.tensors.size();
-      if constexpr (is_donation<Argument>) {
-        static_assert(!std::is_const_v<std::remove_reference_t<decltype(argument.argument)>>,
-                      "what is donated ends with the call, and this is const");
-        for_each_tensor(argument.argument,
-                        [&](Tensor& t) { add(call, std::move(t), Call::Gift::donated); });
-      } else if constexpr (is_moved<Argument>) {
-        for_each_tensor(argument, [&](Tensor& t) { add(call, std::move(t), Call::Gift::moved); });
-      } else {
-        for_each_tensor(argument, [&](const Tensor& t) { add(call, t, Call::Gift::none); });
-      }
-      call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
+      for_each_tensor(argument, [&](const Tensor& t) { add(call, t, Call::Gift::none); });
     }
   }
   template <class Argument>
   static void collect_specs(Call& call, const Argument& argument) {
-    if constexpr (is_donation<Argument>) {
-      const std::size_t before = call.tensors.size();
-      for_each_tensor(std::as_const(argument.argument),
-                      [&](const Tensor& t) { add(call, t, Call::Gift::donated); });
-      call.layout.push_back(static_cast<std::int64_t>(call.tensors.size() - before));
-    } else {
-      collect(call, argument);
-    }
+    graph::CallLayout(call).add(bare(argument));
+    const auto gift = is_donation<Argument> ? Call::Gift::donated : Call::Gift::none;
+    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, gift); });
   }
   static void add(Call& call, Tensor tensor, Call::Gift gift) {
     if (gift != Call::Gift::none) call.gifts.resize(call.tensors.size());
@@ -243,12 +281,10 @@ class Function {
   /// Undoes collect() as far as it came.
   template <class Argument>
   static void give_back(Call& call, std::size_t& i, Argument&& argument) {
-    using T = std::remove_cvref_t<Argument>;
     const auto next = [&](Tensor& tensor) {
       if (i < call.tensors.size()) tensor = std::move(call.tensors[i++]);
     };
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-    } else if constexpr (is_donation<Argument>) {
+    if constexpr (is_donation<Argument>) {
       for_each_tensor(argument.argument, next);
     } else if constexpr (is_moved<Argument>) {
       for_each_tensor(argument, next);
@@ -292,7 +328,8 @@ class Function {
 /// Makes a compiled version of a callable over tensors. The first call with tensors of certain
 /// types and shapes writes down what it does; every call like it runs the plan of that. What the
 /// callable captures is captured by reference. Arguments and results may be tensors, containers and
-/// structs of tensors; arguments may also be numbers, each value of which is a trace of its own.
+/// structs of tensors; arguments may also be or have numbers, texts and pointers, each value of
+/// which is a trace of its own.
 ///
 ///     auto step = function([&](const Tensor& x) { return tanh(matmul(x, w)); });
 ///     Tensor y = step(x);

@@ -71,6 +71,11 @@ Tensor Graph::placeholder(const std::string& name, DType dtype, const Shape& sha
 Tensor Graph::constant(const Tensor& tensor, Site site) { return state_->constant(tensor, site); }
 
 Tensor Graph::read(const Variable& variable, Site site) {
+  // A branch or a loop in the making reads it as all that it finds outside.
+  auto* const body = dynamic_cast<graph::GraphState*>(ops::current_trace());
+  if (body != nullptr && body->is_within(*state_)) {
+    return body->read_variable(variable.state(), site);
+  }
   return state_->read_variable(variable.state(), site);
 }
 
@@ -114,7 +119,7 @@ std::string Graph::to_dot() const {
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       const Node& node = program.nodes[i];
       text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", i, dot_escaped(title_of(node)),
-                          shape_text(node.outputs[0]));
+                          node.outputs.empty() ? "nothing" : shape_text(node.outputs[0]));
       for (const Argument& argument : node.arguments) {
         if (!argument.number) text += fmt::format("  n{} -> n{};\n", argument.value.node, i);
       }

@@ -35,7 +35,7 @@ class Session::Impl {
 
   Call prepare(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {
     const std::shared_ptr<GraphState> state = require_open(site);
-    Signature signature;
+    Signature signature{static_cast<std::int64_t>(fetches.size())};
     std::vector<Value> values;
     for (const Tensor& fetch : fetches) {
       values.push_back(value_of(*state, fetch, "fetch", site));
@@ -168,6 +168,12 @@ Session::~Session() = default;
 std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
                                  Site site) {
   const Impl::Call call = impl_->prepare(fetches, feeds, site);
+  for (const Tensor& input : call.inputs) {
+    const Symbol* const symbol = input.body("feed", site).symbol();
+    if (symbol != nullptr) {
+      throw SymbolError("feed", symbol->describe(), "has no data to be fed", input.created(), site);
+    }
+  }
   return call.executable->run(call.inputs, call.graph->name(), site);
 }
 

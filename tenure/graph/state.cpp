@@ -159,8 +159,10 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
   }
   const std::lock_guard lock(mutex_);
   const auto assigned = assigned_.find(variable.get());
-  const Value value = assigned == assigned_.end()
-                          ? builder_.variable(variable, site)
+  // To a tape, what the variable holds is another value than the one that was assigned to it.
+  const Value value = assigned == assigned_.end() ? builder_.variable(variable, site)
+                      : ops::active_tape != nullptr
+                          ? assigned->second
                           : builder_.program()[assigned->second].arguments[0].value;
   Tensor symbol = make_symbol(value, "variable", site);
   if (ops::active_tape != nullptr) {

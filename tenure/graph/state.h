@@ -61,6 +61,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   Value value_of(const Tensor& tensor, const char* user, Site site);
   std::optional<Value> find_input(const std::string& name) const;
 
+  bool is_graph() const { return kind_ == Kind::graph; }
   const std::string& name() const { return name_; }
   /// `graph "model"`
   std::string title() const;

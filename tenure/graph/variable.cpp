@@ -188,6 +188,13 @@ void Variable::assign(const Operand& value) const {
     throw ShapeError("assign", "a number is no tensor; use full() for one of the right shape");
   }
   if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
+    if (trace->is_graph()) {
+      throw GraphError(
+          fmt::format("variable \"{}\" is assigned to by what is written into {}; nobody "
+                      "would run that: return the value, use Graph::assign, and fetch it",
+                      state_->name, trace->title()),
+          value.site());
+    }
     trace->assign_variable(state_, value.tensor(), value.site());
     return value.consume();
   }
@@ -222,19 +229,21 @@ bool Variable::is_disposed() const { return state_->value().is_disposed(); }
 Container::~Container() { clear(); }
 
 std::vector<Variable> Container::variables() const {
+  const std::lock_guard lock(mutex_);
   std::vector<Variable> list;
   for (const auto& [name, variable] : variables_) list.push_back(variable);
   return list;
 }
 
 const Variable* Container::find(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
   const auto found = variables_.find(name);
   return found == variables_.end() ? nullptr : &found->second;
 }
 
 std::int64_t Container::bytes() const {
   std::int64_t bytes = 0;
-  for (const auto& [name, variable] : variables_) {
+  for (const Variable& variable : variables()) {
     if (variable.is_disposed()) continue;
     bytes += count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));
   }
@@ -243,6 +252,7 @@ std::int64_t Container::bytes() const {
 
 std::int64_t Container::clear(Site site) {
   const std::int64_t freed = bytes();
+  const std::lock_guard lock(mutex_);
   for (const auto& [name, variable] : variables_) variable.dispose(site);
   variables_.clear();
   return freed;
@@ -268,21 +278,23 @@ Variable get_variable(const std::string& name, const std::function<Tensor()>& in
   Container& container = scope == nullptr ? process_container() : scope->container_;
   const std::string path = scope == nullptr ? name : scope->path_ + "/" + name;
   const Reuse reuse = scope == nullptr ? Reuse::never : scope->reuse_;
-  if (const Variable* const found = container.find(path)) {
-    if (reuse != Reuse::never) return *found;
+  const auto use_again = [&](const Variable& found) {
+    if (reuse != Reuse::never) return found;
     throw GraphError(fmt::format("variable \"{}\" exists already, made at {}; to use it again, "
                                  "open its scope with Reuse::always or Reuse::automatic",
-                                 path, to_string(found->created())),
+                                 path, to_string(found.created())),
                      site);
-  }
+  };
+  if (const Variable* const found = container.find(path)) return use_again(*found);
   if (reuse == Reuse::always) {
     throw GraphError(
         fmt::format("there is no variable \"{}\" in container \"{}\"", path, container.name()),
         site);
   }
   const Variable variable(Operand(initial(), site), path, trainable);
-  container.variables_.emplace(path, variable);
-  return variable;
+  const std::lock_guard lock(container.mutex_);
+  const auto [place, is_new] = container.variables_.emplace(path, variable);
+  return is_new ? variable : use_again(place->second);  // another thread, or initial(), made it
 }
 
 }  // namespace tenure

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,7 @@ class Variable {
   std::shared_ptr<graph::VariableState> state_;
 };
 
-/// Owns variables by name, and frees them together.
+/// Owns variables by name, and frees them together. Any thread may use it.
 class Container {
  public:
   explicit Container(std::string name = "container") : name_(std::move(name)) {}
@@ -68,7 +69,7 @@ class Container {
   const std::string& name() const { return name_; }
   /// In the order of their names.
   std::vector<Variable> variables() const;
-  /// nullptr if there is none.
+  /// nullptr if there is none. It stays until clear().
   const Variable* find(const std::string& name) const;
   std::int64_t bytes() const;
   /// Disposes all its variables and forgets them; says how many bytes that were.
@@ -78,6 +79,7 @@ class Container {
   friend class VariableScope;
   friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
   std::string name_;
+  mutable std::mutex mutex_;
   std::map<std::string, Variable> variables_;
 };
 

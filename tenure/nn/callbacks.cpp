@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <fstream>
 
 #include "tenure/base/error.h"
@@ -37,7 +38,7 @@ void EarlyStopping::on_begin(Fit&) {
 void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
   const double score = score_of(fit, epoch, options_.score);
   const double gain = options_.larger_is_better ? score - best_ : best_ - score;
-  if (!has_best_ || gain > options_.least_change) {
+  if (!has_best_ || gain > options_.least_change || (std::isnan(best_) && !std::isnan(score))) {
     best_ = score;
     has_best_ = true;
     worse_ = 0;

@@ -22,6 +22,7 @@ void require_limit(const char* function, double limit) {
 Tensor global_norm(const std::vector<Tensor>& gradients) {
   Tensor squares = zeros({}, DType::float32);
   for (const Tensor& gradient : gradients) {
+    if (!gradient.defined()) continue;
     squares = std::move(squares) + sum(square(cast(gradient, DType::float32)));
   }
   return sqrt(std::move(squares));
@@ -31,6 +32,7 @@ std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double lo
   require_limit("clip_by_global_norm", longest);
   const Tensor factor = minimum(longest / maximum(global_norm(gradients), longest), 1.0);
   for (Tensor& gradient : gradients) {
+    if (!gradient.defined()) continue;
     const DType dtype = gradient.dtype();
     gradient = cast(std::move(gradient) * factor, dtype);
   }
@@ -39,7 +41,9 @@ std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double lo
 
 std::vector<Tensor> clip_by_value(std::vector<Tensor> gradients, double limit) {
   require_limit("clip_by_value", limit);
-  for (Tensor& gradient : gradients) gradient = clamp(std::move(gradient), -limit, limit);
+  for (Tensor& gradient : gradients) {
+    if (gradient.defined()) gradient = clamp(std::move(gradient), -limit, limit);
+  }
   return gradients;
 }
 

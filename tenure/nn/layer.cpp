@@ -9,6 +9,7 @@
 
 #include "tenure/memory/scope.h"
 #include "tenure/nn/layer_state.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -75,6 +76,7 @@ Layer::Layer(std::string kind) : state_(std::make_shared<State>(std::move(kind))
 Tensor Layer::operator()(Tensor x) const {
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
+  const ops::GraphScope scope(x, "forward", Site::current());
   if (current_watcher == nullptr) return forward(std::move(x));
   Watcher& watcher = *current_watcher;
   watcher.enter(*this);
@@ -149,6 +151,14 @@ void Layer::freeze(bool on) const {
 }
 
 bool Layer::is_frozen() const { return state_->is_frozen; }
+
+std::string Layer::modes() const {
+  std::string modes;
+  state_->walk([&modes](const std::string&, const State& state) {
+    modes += static_cast<char>('0' + (state.is_training ? 1 : 0) + (state.is_frozen ? 2 : 0));
+  });
+  return modes;
+}
 
 std::int64_t Layer::dispose(Site site) const {
   std::int64_t freed = 0;

@@ -41,7 +41,8 @@ class Layer {
  public:
   virtual ~Layer() = default;
 
-  /// Applies it. What is made inside bears the layer's name in reports.
+  /// Applies it. What is made inside bears the layer's name in reports. On a symbol of a graph, it
+  /// reads its parameters when the graph runs.
   Tensor operator()(Tensor x) const;
 
   /// "Dense", "Conv2d", the name of a class.
@@ -68,6 +69,10 @@ class Layer {
   void freeze(bool on = true) const;
   void unfreeze() const { freeze(false); }
   bool is_frozen() const;
+
+  /// Whether it and each layer below it is training and is frozen: a trace that applies it holds
+  /// for one such text.
+  std::string modes() const;
 
   /// Frees parameters and buffers; says how many bytes that were. The layer cannot be used any
   /// more.

@@ -56,6 +56,14 @@ void Optimizer::apply(std::vector<Tensor> gradients) {
                                  parameters_.size()));
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    if (gradients[i].is_disposed()) {
+      throw_disposed(gradients[i].body("apply"), "apply", Site::current());
+    }
+    if (!is_floating(gradients[i].dtype())) {
+      throw DTypeError(kind_, fmt::format("the gradient of parameter {} is {}, not floating",
+                                          parameters_[i].name, name_of(gradients[i].dtype())));
+    }
     if (!(gradients[i].shape() == parameter(i).shape())) {
       throw ShapeError(
           kind_,
@@ -67,6 +75,7 @@ void Optimizer::apply(std::vector<Tensor> gradients) {
   const CategoryScope category(Category::optimizer);
   const Step step{.rate = rate_.value(), .number = steps_.value() + 1};
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
     update(i, std::move(gradients[i]), step);
     const Variable& own = parameters_[i].variable;
     if (updated_[i].state() != own.state()) own.assign(cast(updated_[i].value(), own.dtype()));

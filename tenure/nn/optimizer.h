@@ -21,8 +21,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One step. The gradients are those of parameters(), in that order; they are used up. Throws
-  /// ValueError if there are more or fewer, ShapeError if one has another shape.
+  /// One step. The gradients are those of parameters(), in that order; they are used up. Where one
+  /// is an empty handle, the parameter and its state stay as they are. Throws ValueError if there
+  /// are more or fewer, ShapeError, DTypeError or DisposedError if one is no gradient of its
+  /// parameter; then nothing has changed.
   void apply(std::vector<Tensor> gradients);
 
   const std::vector<NamedVariable>& parameters() const { return parameters_; }

@@ -1,6 +1,7 @@
 #include "tenure/nn/steps.h"
 
-#include <cmath>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "tenure/autograd/tape.h"
@@ -16,14 +17,13 @@
 namespace tenure::nn {
 namespace {
 
-using BatchFunction = Function<std::function<std::vector<Tensor>(const Tensor&, const Tensor&)>>;
-
-/// Its budget is what the model, the optimizer and `kept` bytes leave of the trainer's.
-BatchFunction compiled(const StepParts& parts, const char* name, std::int64_t kept,
-                       std::function<std::vector<Tensor>(const Tensor&, const Tensor&)> f) {
+/// The budget is what the model, the optimizer and `kept` bytes leave of the trainer's.
+template <class F>
+Function<F> compiled(const StepParts& parts, const char* name, std::int64_t kept, F f) {
   std::optional<std::int64_t> budget = parts.options.budget;
-  if (budget)
+  if (budget) {
     *budget -= bytes_of(parts.model.variables()) + bytes_of(parts.optimizer.state()) + kept;
+  }
   return function(std::move(f), {.name = name,
                                  .warn_after = 0,
                                  .budget = budget,
@@ -31,16 +31,26 @@ BatchFunction compiled(const StepParts& parts, const char* name, std::int64_t ke
                                  .check_numbers = parts.options.check_numbers});
 }
 
-using NumberFunction = Function<std::function<Tensor(const Tensor&)>>;
-
-NumberFunction number_function(std::function<Tensor(const Tensor&)> f) {
-  return function(std::move(f));
+/// Of each parameter of the optimizer, whether a frozen layer keeps it as it is.
+std::vector<bool> frozen_parameters(const StepParts& parts) {
+  std::set<const graph::VariableState*> frozen;
+  for (const NamedVariable& own : parts.model.parameters()) {
+    frozen.insert(own.variable.state().get());
+  }
+  for (const NamedVariable& own : parts.model.trainable()) {
+    frozen.erase(own.variable.state().get());
+  }
+  std::vector<bool> list;
+  for (const NamedVariable& own : parts.optimizer.parameters()) {
+    list.push_back(frozen.contains(own.variable.state().get()));
+  }
+  return list;
 }
 
 /// What goes to the front and what comes back.
 struct Pass {
   std::vector<Tensor> numbers{};
-  std::vector<Tensor> gradients{};
+  std::vector<Tensor> gradients{};  ///< of the optimizer's parameters; none of frozen ones
 };
 
 /// The loss is multiplied by `scale`, if there is one, before the way back.
@@ -55,9 +65,17 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
     const auto pause = tape.stop_recording();
     parts.add_metrics(prediction, target, pass.numbers);
   }
+  const std::vector<bool> frozen = frozen_parameters(parts);
+  std::vector<Variable> sources;
+  for (std::size_t i = 0; i < frozen.size(); ++i) {
+    if (!frozen[i]) sources.push_back(parts.optimizer.parameters()[i].variable);
+  }
   const CategoryScope category(Category::gradient);
-  pass.gradients =
-      tape.gradient(loss, parts.optimizer.variables(), {.unconnected = Unconnected::zero});
+  std::vector<Tensor> found = tape.gradient(loss, sources, {.unconnected = Unconnected::zero});
+  std::size_t next = 0;
+  for (const bool is_frozen : frozen) {
+    pass.gradients.push_back(is_frozen ? Tensor() : std::move(found[next++]));
+  }
   return pass;
 }
 
@@ -70,17 +88,25 @@ std::vector<Tensor> clipped(const StepParts& parts, std::vector<Tensor> gradient
 class WholeStep final : public Steps {
  public:
   explicit WholeStep(const StepParts& parts)
-      : step_(compiled(parts, "training step", 0, [parts](const Tensor& x, const Tensor& target) {
-          Pass pass = forward_and_back(parts, x, target);
-          parts.optimizer.apply(clipped(parts, std::move(pass.gradients)));
-          return pass.numbers;
-        })) {}
+      : model_(parts.model),
+        step_(compiled(
+            parts, "training step", 0,
+            std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
+              Pass pass = forward_and_back(parts, x, target);
+              parts.optimizer.apply(clipped(parts, std::move(pass.gradients)));
+              return pass.numbers;
+            }))) {}
 
-  Scores run(const Tensor& x, const Tensor& target) override { return scores_of(step_(x, target)); }
-  Plan plan(const Tensor& x, const Tensor& target) const override { return step_.plan(x, target); }
+  Scores run(const Tensor& x, const Tensor& target) override {
+    return scores_of(step_(x, target, model_.modes()));
+  }
+  Plan plan(const Tensor& x, const Tensor& target) const override {
+    return step_.plan(x, target, model_.modes());
+  }
   std::vector<NamedVariable> state() const override { return {}; }
 
  private:
+  const Layer& model_;
   BatchFunction step_;
 };
 
@@ -92,54 +118,41 @@ class CollectedStep final : public Steps {
         scale_(scalar("scale", parts.options.loss_scale ? parts.options.loss_scale->initial : 1)),
         collected_(scalar("collected", 0)),
         good_steps_(scalar("good_steps", 0)),
-        collect_(compiled(parts, "gradients", bytes_of(parts.optimizer.parameters()),
-                          [this](const Tensor& x, const Tensor& target) {
-                            Pass pass = forward_and_back(parts_, x, target, &scale_);
-                            for (std::size_t i = 0; i < sums_.size(); ++i) {
-                              sums_[i].assign_add(
-                                  cast(std::move(pass.gradients[i]), DType::float32));
-                            }
-                            return pass.numbers;
-                          })),
-        is_finite_(number_function([this](const Tensor& yes) {
-          Tensor finite = yes;
-          for (const Variable& sum : sums_)
-            finite = logical_and(finite, all(isfinite(sum.value())));
-          return finite;
-        })),
-        update_(number_function([this](const Tensor& divisor) {
-          std::vector<Tensor> gradients;
-          for (const Variable& sum : sums_) gradients.push_back(sum.value() / divisor);
-          parts_.optimizer.apply(clipped(parts_, std::move(gradients)));
-          return divisor;
-        })) {
-    const CategoryScope category(Category::gradient);
-    for (const NamedVariable& parameter : parts.optimizer.parameters()) {
-      sums_.emplace_back(zeros(parameter.variable.shape()), "sum/" + parameter.name, false);
-    }
-  }
+        sums_(make_sums(parts)),
+        collect_(
+            compiled(parts, "gradients", bytes_of(state()),
+                     std::function([this](const Tensor& x, const Tensor& target,
+                                          const std::string&) { return collect(x, target); }))),
+        is_finite_(function(std::function([this] { return are_finite(); }))),
+        update_(
+            compiled(parts, "update", bytes_of(state()), std::function([this](const std::string&) {
+                       update();
+                       return std::vector<Tensor>();
+                     }))) {}
 
   Scores run(const Tensor& x, const Tensor& target) override {
-    const Scores scores = scores_of(collect_(x, target));
+    const Scores scores = scores_of(collect_(x, target, parts_.model.modes()));
     const double collected = number(collected_) + 1;
     if (collected < parts_.options.accumulate) {
       set(collected_, collected);
       return scores;
     }
-    if (!parts_.options.loss_scale || is_finite_(full({}, true, DType::boolean)).item<bool>()) {
-      update_(full({}, collected * number(scale_)));
+    if (!parts_.options.loss_scale || is_finite_().item<bool>()) {
+      update_(parts_.model.modes());
       grow_scale();
     } else {
+      for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
       set(scale_, number(scale_) / 2);
       set(good_steps_, 0);
     }
-    for (const Variable& sum : sums_) sum.assign(zeros(sum.shape()));
     set(collected_, 0);
     return scores;
   }
 
   Plan plan(const Tensor& x, const Tensor& target) const override {
-    return collect_.plan(x, target);
+    Plan first = collect_.plan(x, target, parts_.model.modes());
+    Plan second = update_.plan(parts_.model.modes());
+    return first.peak >= second.peak ? first : second;
   }
 
   std::vector<NamedVariable> state() const override {
@@ -156,6 +169,45 @@ class CollectedStep final : public Steps {
   static double number(const Variable& variable) { return variable.value().item<float>(); }
   static void set(const Variable& variable, double value) { variable.assign(full({}, value)); }
 
+  static std::vector<Variable> make_sums(const StepParts& parts) {
+    const CategoryScope category(Category::gradient);
+    std::vector<Variable> sums;
+    for (const NamedVariable& parameter : parts.optimizer.parameters()) {
+      const bool is_double = parameter.variable.dtype() == DType::float64;
+      sums.emplace_back(
+          zeros(parameter.variable.shape(), is_double ? DType::float64 : DType::float32),
+          "sum/" + parameter.name, false);
+    }
+    return sums;
+  }
+
+  // These are traced.
+
+  std::vector<Tensor> collect(const Tensor& x, const Tensor& target) const {
+    Pass pass = forward_and_back(parts_, x, target, &scale_);
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (!pass.gradients[i].defined()) continue;
+      sums_[i].assign_add(cast(std::move(pass.gradients[i]), sums_[i].dtype()));
+    }
+    return pass.numbers;
+  }
+  Tensor are_finite() const {
+    Tensor finite = full({}, true, DType::boolean);
+    for (const Variable& sum : sums_) finite = logical_and(finite, all(isfinite(sum.value())));
+    return finite;
+  }
+  /// And begins anew.
+  void update() const {
+    const Tensor divisor = scale_.value() * parts_.options.accumulate;
+    const std::vector<bool> frozen = frozen_parameters(parts_);
+    std::vector<Tensor> gradients;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      gradients.push_back(frozen[i] ? Tensor() : sums_[i].value() / divisor);
+    }
+    parts_.optimizer.apply(clipped(parts_, std::move(gradients)));
+    for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
+  }
+
   void grow_scale() {
     if (!parts_.options.loss_scale) return;
     set(good_steps_, number(good_steps_) + 1);
@@ -170,8 +222,8 @@ class CollectedStep final : public Steps {
   Variable good_steps_;  // since the scale last changed
   std::vector<Variable> sums_;
   BatchFunction collect_;
-  NumberFunction is_finite_;
-  NumberFunction update_;
+  Function<std::function<Tensor()>> is_finite_;
+  Function<std::function<std::vector<Tensor>(const std::string& modes)>> update_;
 };
 
 }  // namespace

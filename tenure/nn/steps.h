@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "tenure/graph/function.h"
 #include "tenure/nn/trainer.h"
 
 namespace tenure::nn {
@@ -15,6 +16,11 @@ class Steps {
   /// What it keeps between batches, for checkpoints.
   virtual std::vector<NamedVariable> state() const = 0;
 };
+
+/// Something over an input and a target. What it does depends on the modes of the model's layers
+/// too, so that they are an argument.
+using BatchFunction = Function<
+    std::function<std::vector<Tensor>(const Tensor&, const Tensor&, const std::string& modes)>>;
 
 /// What all ways have in common.
 struct StepParts {

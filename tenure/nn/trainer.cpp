@@ -22,25 +22,33 @@ std::int64_t tensor_bytes(const Tensor& tensor) {
 
 struct Trainer::Compiled {
   std::unique_ptr<Steps> steps;
-  Function<std::function<std::vector<Tensor>(const Tensor&, const Tensor&)>> score;
-  Function<std::function<Tensor(const Tensor&)>> predict;
+  BatchFunction score;
+  Function<std::function<Tensor(const Tensor&, const std::string&)>> predict;
 };
 
 Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options)
     : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
   require_positive("Trainer: accumulate", {options_.accumulate});
+  if (const auto& scale = options_.loss_scale) {
+    require_positive("Trainer: growth_interval", {scale->growth_interval});
+    if (!(scale->initial > 0)) {
+      throw ValueError(fmt::format("Trainer: a loss scale of {}; it is positive", scale->initial));
+    }
+  }
   const StepParts parts{model_, loss_, optimizer_, options_};
   compiled_ = std::make_unique<Compiled>(Compiled{
       .steps = make_steps(parts),
-      .score = function(std::function([parts](const Tensor& x, const Tensor& target) {
-                          const Tensor prediction = parts.model(x);
-                          std::vector<Tensor> numbers{parts.loss(prediction, target)};
-                          parts.add_metrics(prediction, target, numbers);
-                          return numbers;
-                        }),
-                        {.name = "score"}),
-      .predict = function(std::function([parts](const Tensor& x) { return parts.model(x); }),
-                          {.name = "predict"})});
+      .score = function(
+          std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
+            const Tensor prediction = parts.model(x);
+            std::vector<Tensor> numbers{parts.loss(prediction, target)};
+            parts.add_metrics(prediction, target, numbers);
+            return numbers;
+          }),
+          {.name = "score"}),
+      .predict = function(
+          std::function([parts](const Tensor& x, const std::string&) { return parts.model(x); }),
+          {.name = "predict"})});
 }
 
 Trainer::~Trainer() = default;
@@ -58,12 +66,12 @@ Scores Trainer::step(const Tensor& x, const Tensor& target) {
 
 Scores Trainer::score(const Tensor& x, const Tensor& target) const {
   set_training(false);
-  return scores_of(compiled_->score(x, target));
+  return scores_of(compiled_->score(x, target, model_.modes()));
 }
 
 Tensor Trainer::predict(const Tensor& x) const {
   set_training(false);
-  return compiled_->predict(x);
+  return compiled_->predict(x, model_.modes());
 }
 
 StepPlan Trainer::plan(const Tensor& x, const Tensor& target) const {

@@ -28,4 +28,10 @@ TraceScope::TraceScope(Recorder* recorder) noexcept
 
 TraceScope::~TraceScope() { trace_of_thread = outer_; }
 
+GraphScope::GraphScope(const Tensor& tensor, const char* user, Site site)
+    : recorder_(trace_of_thread == nullptr && tensor.defined() && tensor.is_symbolic()
+                    ? tensor.body(user, site).symbol()->recorder(user, site)
+                    : nullptr),
+      scope_(recorder_ != nullptr ? recorder_.get() : trace_of_thread) {}
+
 }  // namespace tenure::ops

@@ -39,4 +39,17 @@ class TraceScope {
   Recorder* outer_;
 };
 
+/// While it lives, calls without operands, and variables, go where calls on `tensor` go: into the
+/// graph of a symbol. Not while something is traced already: that takes in everything.
+class GraphScope {
+ public:
+  GraphScope(const Tensor& tensor, const char* user, Site site);
+  GraphScope(const GraphScope&) = delete;
+  GraphScope& operator=(const GraphScope&) = delete;
+
+ private:
+  std::shared_ptr<Recorder> recorder_;
+  TraceScope scope_;
+};
+
 }  // namespace tenure::ops

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -145,35 +146,56 @@ inline constexpr bool is_owner<std::shared_ptr<T>> = !std::is_array_v<T> && !std
 
 }  // namespace tree
 
-/// Calls `f(tensor)` on every tensor of a tree, in order.
+/// Calls `f(leaf)` on every part of a tree that has no parts itself, in order: tensors, numbers,
+/// texts and lists of numbers, and what else is no tree. Where `f` has it, `f.enter(n)` is told how
+/// many parts a container has, or which one a variant.
 template <class T, class F>
-void for_each_tensor(T& value, const F& f) {
+void for_each_leaf(T& value, const F& f) {
   using Plain = std::remove_cv_t<T>;
-  const auto below = [&f](auto& member) { for_each_tensor(member, f); };
+  const auto below = [&f](auto& member) { for_each_leaf(member, f); };
+  const auto enter = [&f](std::size_t n) {
+    if constexpr (requires { f.enter(n); }) f.enter(n);
+  };
   if constexpr (std::is_same_v<Plain, Tensor>) {
     f(value);
   } else if constexpr (tree::HasVisitor<T>) {
     visit_tree(value, below);
   } else if constexpr (tree::is_owner<Plain>) {
+    enter(value != nullptr ? 1 : 0);
     if (value != nullptr) below(*value);
   } else if constexpr (tree::Variant<T>) {
+    enter(value.index());
     if (!value.valueless_by_exception()) std::visit(below, value);
   } else if constexpr (std::is_array_v<Plain>) {
     for (auto& member : value) below(member);
   } else if constexpr (tree::TupleLike<T>) {
     std::apply([&](auto&... members) { (below(members), ...); }, value);
   } else if constexpr (tree::Range<T>) {
-    if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(*value.begin())>>) {
+    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(*value.begin())>>) {
+      f(value);
+    } else {
+      enter(static_cast<std::size_t>(std::distance(value.begin(), value.end())));
       for (auto& member : value) below(member);
     }
   } else if constexpr (requires {
                          typename Plain::value_type;
                          value.has_value();
                        }) {
+    enter(value.has_value() ? 1 : 0);
     if (value.has_value()) below(*value);
   } else if constexpr (std::is_aggregate_v<Plain>) {
     tree::visit_members(value, below);
+  } else {
+    f(value);
   }
+}
+
+/// Calls `f(tensor)` on every tensor of a tree, in order.
+template <class T, class F>
+void for_each_tensor(T& value, const F& f) {
+  for_each_leaf(value, [&f](auto& leaf) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Tensor>) f(leaf);
+  });
 }
 
 /// Runs `fn` and disposes every tensor made in it on this thread, except those in its result and

@@ -97,5 +97,96 @@ TEST(ControlGradients, VariablesInsideBranches) {
   EXPECT_EQ(step(cast(-x, type)).to_vector<double>(), (std::vector<double>{4, 6}));
 }
 
+TEST(ControlGradients, OneTensorInSeveralPlaces) {
+  const Program loop = [](const std::vector<Tensor>& in) {
+    return while_loop([](const Pair& s) { return s.second < 3; },
+                      [&](const Pair& s) { return Pair(s.first * in[0], s.second + 1); },
+                      Pair(in[0], full({}, 0)), 5)
+        .first;
+  };
+  expect_same_gradients(loop, {full({2}, 1.5, float64)});
+  const Program twice = [](const std::vector<Tensor>& in) {
+    const auto [a, b] = while_loop([](const Pair& s) { return sum(s.first) < 9; },
+                                   [](const Pair& s) { return Pair(s.first * s.second, s.second); },
+                                   Pair(in[0], in[0]), 5);
+    return a + b;
+  };
+  expect_same_gradients(twice, {full({2}, 1.5, float64)});
+}
+
+TEST(ControlGradients, OfSecondOrder) {
+  using Body = std::function<Tensor(const Tensor&)>;
+  const Body branch = [](const Tensor& x) {
+    return cond(
+        sum(x) > 0, [&](const Tensor& c) { return c * x * x; }, [](const Tensor& c) { return c; },
+        x);
+  };
+  const Body steps = [](const Tensor& x) {
+    return scan([&](const Tensor& c, const Tensor& e) { return Pair(c * x * e, c); }, x,
+                ones({2, 1}, float64))
+        .first;
+  };
+  const Body loop = [](const Tensor& x) {
+    return while_loop([](const Pair& s) { return s.second < 2; },
+                      [&](const Pair& s) { return Pair(s.first * x, s.second + 1); },
+                      Pair(x, full({}, 0)), 4)
+        .first;
+  };
+  for (const Body& f : {branch, steps, loop}) {  // all of them x^3
+    const auto second = [&](const Tensor& x) {
+      GradientTape outer;
+      outer.watch(x);
+      GradientTape inner;
+      inner.watch(x);
+      const Tensor y = f(x);
+      return outer.gradient(inner.gradient(y, x), x);
+    };
+    const Tensor x = full({1}, 2.0, float64);
+    EXPECT_EQ(second(x).item<double>(), 12);
+    EXPECT_EQ(function(second)(x).item<double>(), 12);
+  }
+}
+
+TEST(ControlGradients, ManyCapturesAndResults) {
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 40; ++i) weights.push_back(full({1}, 1 + i * 0.01, float64));
+  const Program f = [&](const std::vector<Tensor>& in) {
+    const std::vector<Tensor> all = cond(
+        sum(in[0]) > 0,
+        [&](const Tensor& x) {
+          std::vector<Tensor> results;
+          for (const Tensor& w : weights) results.push_back(tanh(x * w));
+          return results;
+        },
+        [](const Tensor& x) { return std::vector<Tensor>(40, x); }, in[0]);
+    return all[0] + all[39];
+  };
+  expect_same_gradients(f, {full({1}, 0.5, float64)});
+}
+
+TEST(ControlGradients, RandomNumbersInsideAreRefused) {
+  const auto f = function([](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const auto [none, kept] = scan(
+        [](const Tensor& c, const Tensor& e) { return Pair(c, dropout(e, 0.5)); }, zeros({}), x);
+    return tape.gradient(sum(kept), x);
+  });
+  EXPECT_THROW(f(ones({4, 2})), GradientError);
+}
+
+TEST(ControlGradients, VariablesReadByABranchOfAGraph) {
+  const Variable w(tensor({2.0}), "w");
+  Graph graph;
+  const Tensor x = graph.placeholder("x", w.dtype(), {1});
+  GradientTape tape;
+  const Tensor y = cond(
+      sum(x) > 0, [&](const Tensor& v) { return v * graph.read(w) * w.value(); },
+      [](const Tensor& v) { return v; }, x);
+  const Tensor dw = tape.gradient(y, w);
+  Session session(graph);
+  EXPECT_EQ(session.run(dw, {{x, full({1}, 3.0, w.dtype())}}).item<double>(), 12);
+}
+
 }  // namespace
 }  // namespace tenure

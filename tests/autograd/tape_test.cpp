@@ -331,5 +331,38 @@ TEST(GradientTape, IsFlatInALoop) {
   }
 }
 
+TEST(GradientTape, OneGradientOfTwoSourcesIsKnownToOuterTapes) {
+  const Tensor a = doubles({2});
+  const Tensor b = doubles({3});
+  GradientTape outer({.persistent = true});
+  outer.watch({a, b});
+  GradientTape inner({.persistent = true});
+  inner.watch({a, b});
+  const Tensor s = a + b;
+  const Tensor y = s * s * s;
+  const std::vector<Tensor> first = inner.gradient(y, {a, b});
+  EXPECT_EQ(outer.gradient(first[0], b).item<double>(), 30);
+  EXPECT_EQ(outer.gradient(first[1], a).item<double>(), 30);
+  const std::vector<Tensor> twice = inner.gradient(y, {a, a});
+  EXPECT_EQ(outer.gradient(twice[0], a).item<double>(), 30);
+  EXPECT_EQ(outer.gradient(twice[1], a).item<double>(), 30);
+}
+
+TEST(GradientTape, SpecsAreNobodysValues) {
+  const Tensor s = spec({2});
+  GradientTape tape;
+  tape.watch(s);
+  EXPECT_THROW(static_cast<void>(s + s), SymbolError);
+}
+
+TEST(GradientTape, AJacobianOfNothingReleasesToo) {
+  const Tensor x = zeros({0});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_EQ(tape.jacobian(y, x).shape(), (Shape{0, 0}));
+  EXPECT_TRUE(tape.saved().tensors.empty());
+}
+
 }  // namespace
 }  // namespace tenure

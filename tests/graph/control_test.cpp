@@ -111,6 +111,15 @@ TEST(WhileLoop, GoesOnWhileTheConditionHolds) {
   in_all_modes(f, {tensor({50.f, 3.f}), zeros({2})});   // once
 }
 
+TEST(WhileLoop, AsksAGraphFromAStateWithData) {
+  Graph graph;
+  const Tensor n = graph.placeholder("n", float32, {});
+  const Tensor end = while_loop([&](const Tensor& s) { return s < n; },
+                                [](const Tensor& s) { return s + 1; }, zeros({}));
+  Session session(graph);
+  EXPECT_EQ(session.run(end, {{n, full({}, 2.5)}}).item<float>(), 3);
+}
+
 TEST(WhileLoop, SwapsItsState) {
   const auto f = [](const std::vector<Tensor>& in) {
     using State = std::vector<Tensor>;

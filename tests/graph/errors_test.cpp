@@ -53,6 +53,10 @@ TEST_F(GraphErrors, Feeds) {
   const Tensor gone = ones({2});
   gone.dispose();
   EXPECT_THROW(session_.run(y_, {{x_, gone}}), DisposedError);
+  const std::int64_t nodes = graph_.nodes();
+  EXPECT_TRUE(contains(run({{x_, x_}}), "placeholder \"x\" of graph \"g\" has no data"));
+  EXPECT_THROW(session_.run(y_, {{x_, spec({2})}}), SymbolError);
+  EXPECT_EQ(graph_.nodes(), nodes);
 }
 
 TEST_F(GraphErrors, Fetches) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tenure/graph/function.h"
 #include "tenure/tenure.h"
 
@@ -60,6 +62,115 @@ TEST(Function, OneTraceServesEveryBatch) {
   EXPECT_EQ(f.traces().size(), 4u);
   EXPECT_THROW(static_cast<void>(f(uniform({2, 5}), b)), ShapeError);
   EXPECT_THROW(static_cast<void>(f(full({}, 1.0), b)), ShapeError);
+}
+
+struct Scaled {
+  Tensor x;
+  int factor = 1;
+};
+
+TEST(Function, TellsCallsApartByAllThatIsNoTensor) {
+  const Tensor one = ones({1});
+  const auto scaled = function([](const Scaled& s) { return s.x * s.factor; });
+  EXPECT_EQ(scaled(Scaled{one, 2}).item<float>(), 2);
+  EXPECT_EQ(scaled(Scaled{one, 3}).item<float>(), 3);
+
+  using Lists = std::vector<std::vector<Tensor>>;
+  const auto first = function(
+      [](const Lists& lists) { return sum(stack(OperandList(lists[0], Site::current()))); });
+  EXPECT_EQ(first(Lists{{one, one}, {one}}).item<float>(), 2);
+  EXPECT_EQ(first(Lists{{one}, {one, one}}).item<float>(), 1);
+
+  using Map = std::map<std::string, Tensor>;
+  const auto same = function([](const auto& tree) { return tree; });
+  EXPECT_EQ(same(Map{{"a", one}}).begin()->first, "a");
+  EXPECT_EQ(same(Map{{"b", one}}).begin()->first, "b");
+  EXPECT_EQ(same(one).item<float>(), 1);  // another type with as many tensors
+  EXPECT_EQ(same(std::vector<Tensor>{one}).at(0).item<float>(), 1);
+
+  const auto by_name = function([](const Tensor& x, const std::string& op, double factor) {
+    return op == "neg" ? -x * factor : x * factor;
+  });
+  EXPECT_EQ(by_name(one, std::string("neg"), 0.5).item<float>(), -0.5f);
+  EXPECT_EQ(by_name(one, std::string("pos"), 0.5).item<float>(), 0.5f);
+  EXPECT_EQ(by_name.traces().size(), 2u);
+  EXPECT_EQ(by_name.traces()[0].signature, "float32[1], 0.5");
+}
+
+TEST(Function, ATraceTakesInCallsWithoutSymbols) {
+  const Variable v(ones({1}), "v");
+  const Tensor c = full({1}, 2.0);
+  const auto inner = function([&](const Tensor& x) { return x * v.value(); });
+  const auto nothing = function([&] { return v.value() * 10; });
+  const auto outer = function([&](const Tensor& x) { return x + inner(c) + nothing(); });
+  EXPECT_EQ(outer(zeros({1})).item<float>(), 12);
+  v.assign(full({1}, 3.0));
+  EXPECT_EQ(outer(zeros({1})).item<float>(), 36);
+  const auto giving = function([&](const Tensor& x) {
+    Tensor gift = ones({1});
+    return x + inner(donate(gift));
+  });
+  EXPECT_EQ(giving(zeros({1})).item<float>(), 3);  // in a trace, ones() is a symbol
+  Tensor data = ones({1});
+  const auto giving_data = function([&](const Tensor& x) { return x + inner(donate(data)); });
+  EXPECT_THROW(static_cast<void>(giving_data(zeros({1}))), DonationError);
+  EXPECT_EQ(data.item<float>(), 1);
+}
+
+TEST(Function, OnAGraphReadsAndDrawsWhenThatRuns) {
+  const Variable v(ones({1}), "v");
+  const auto f = function([&](const Tensor& x) { return x * v.value() + uniform({1}, 0, 0.5); });
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {1});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  const std::vector<Tensor> fetches{y, tape.gradient(y, x)};
+  EXPECT_EQ(graph.bytes(), 0);
+  Session session(graph);
+  const std::vector<Feed> feeds{{x, ones({1})}};
+  const float first = session.run(y, feeds).item<float>();
+  EXPECT_NE(session.run(y, feeds).item<float>(), first);
+  v.assign(full({1}, 8.0));
+  const std::vector<Tensor> later = session.run(fetches, feeds);
+  EXPECT_GE(later[0].item<float>(), 8);
+  EXPECT_EQ(later[1].item<float>(), 8);
+
+  const auto counts = function([&](const Tensor& t) {
+    v.assign_add(ones({1}));
+    return t;
+  });
+  EXPECT_THROW(static_cast<void>(counts(x)), GraphError);
+  EXPECT_EQ(v.value().item<float>(), 8);
+}
+
+TEST(Session, DropsOtherElementsInEveryRun) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {64});
+  const Tensor y = dropout(x, 0.5);
+  Session session(graph);
+  const std::vector<Feed> feeds{{x, ones({64})}};
+  EXPECT_NE(session.run(y, feeds).to_vector<float>(), session.run(y, feeds).to_vector<float>());
+}
+
+TEST(Function, DrawsForABatchOfAnySize) {
+  const auto f = function([](const Tensor& x) { return dropout(x, 0.5); }, {.batched = {0}});
+  std::uint64_t before = default_generator().state().offset;
+  for (int i = 0; i < 5; ++i) {
+    static_cast<void>(f(ones({2, 10})));
+    const std::uint64_t now = default_generator().state().offset;
+    EXPECT_GE(now - before, 5u);
+    EXPECT_LT(now - before, std::uint64_t{1} << 32);  // it does not come round
+    before = now;
+  }
+}
+
+TEST(Graph, DrawsABranchThatGivesNothing) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {1});
+  const auto nothing = [](const Tensor&) { return std::vector<Tensor>(); };
+  EXPECT_TRUE(cond(sum(x) > 0, nothing, nothing, x).empty());
+  EXPECT_NE(graph.to_dot().find("nothing"), std::string::npos);
 }
 
 }  // namespace

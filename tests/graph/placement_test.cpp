@@ -4,8 +4,10 @@
 
 #include <random>
 
+#include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/passes/simplify.h"
 #include "tenure/graph/state.h"
+#include "tenure/planner/remat.h"
 #include "tests/support/random_program.h"
 
 namespace tenure::graph {
@@ -74,6 +76,73 @@ TEST(Placement, ValidatorSeesWrongOnes) {
   EXPECT_GT(mutated, 50);
   // A unit that needs nothing of the others may well come first.
   EXPECT_GT(refused, mutated * 7 / 10);
+}
+
+/// A deep network, forward and back by hand: every activation lives long.
+std::unique_ptr<Lowered> deep_program(int layers) {
+  const auto state = std::make_shared<GraphState>(GraphState::Kind::graph, "g", Site::current());
+  const Tensor x = state->input("x", float32, {64, 64}, Site::current());
+  std::vector<Tensor> activations{x};
+  for (int i = 0; i < layers; ++i) activations.push_back(tanh(matmul(activations.back(), x)));
+  Tensor back = activations.back();
+  for (int i = layers; i-- > 0;) {
+    back = matmul(back * activations[static_cast<std::size_t>(i)], x);
+  }
+  const std::vector<Value> fetches{state->value_of(back, "test", Site::current())};
+  const std::vector<Given> given{
+      {.value = state->value_of(x, "test", Site::current()), .spec = {float32, {64, 64}}}};
+  return state->read([&](const Program& p) {
+    return lower(simplify(specialize(p, fetches, given, Site::current())));
+  });
+}
+
+TEST(Rematerialize, EveryCopyFindsWhatItReads) {
+  int repeated = 0;
+  const auto check = [&](const Lowered& lowered, double share) {
+    const std::int64_t plain = peak_of(lowered, place(lowered));
+    try {
+      const Rematerialized made =
+          rematerialize(lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)));
+      const auto problem = validate(lowered, *made.lowered);
+      ASSERT_FALSE(problem) << *problem;
+      const auto misplaced = validate(*made.lowered, place_in_order(*made.lowered));
+      ASSERT_FALSE(misplaced) << *misplaced;
+      repeated += made.lowered->units.size() > lowered.units.size() ? 1 : 0;
+    } catch (const planner::BudgetError&) {
+    }
+  };
+  for (const int layers : {3, 6, 10}) {
+    const auto lowered = deep_program(layers);
+    for (const double share : {1.0, 0.8, 0.6, 0.4}) check(*lowered, share);
+  }
+  EXPECT_GE(repeated, 5);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) check(*lowered_program(seed, false), 0.8);
+}
+
+TEST(Rematerialize, ValidatorSeesWrongOnes) {
+  const auto lowered = deep_program(6);
+  const std::int64_t budget = peak_of(*lowered, place(*lowered)) * 6 / 10;
+  const auto problem_of = [&](const auto& break_it) {
+    Rematerialized made = rematerialize(*lowered, budget);
+    Lowered& broken = *made.lowered;
+    EXPECT_GT(broken.units.size(), lowered->units.size());
+    break_it(broken);
+    return validate(*lowered, broken).value_or("none");
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_EQ(problem_of([](Lowered&) {}), "none");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { l.units.erase(l.units.begin()); }), "find");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { l.units.pop_back(); }), "unit");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { std::swap(l.units[0], l.units[1]); }), "find");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { l.units[3].origin = 99; }), "no unit");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { l.units[3].origin = 0; }), "something else");
+  EXPECT_PRED2(has, problem_of([](Lowered& l) { l.units[2].in[0].offset = 1; }), "another way");
+  // A copy that writes where another result still waits for its reader.
+  EXPECT_PRED2(has,
+               problem_of([](Lowered& l) { l.units[1].out[0].buffer = l.units[0].out[0].buffer; }),
+               "find");
 }
 
 }  // namespace

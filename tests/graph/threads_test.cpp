@@ -110,5 +110,19 @@ TEST(VariableThreads, RunsThatReadEachOthersVariablesDoNotWaitForEver) {
   EXPECT_EQ(b.value().to_vector<float>()[0], 1);
 }
 
+TEST(VariableThreads, MakeOneOfEachName) {
+  Container container;
+  test::on_threads(4, [&](int) {
+    const VariableScope scope("net", container, VariableScope::Reuse::automatic);
+    for (int i = 0; i < 50; ++i) {
+      get_variable(std::to_string(i), [] { return zeros({1}); }).assign_add(ones({1}));
+    }
+  });
+  EXPECT_EQ(container.variables().size(), 50u);
+  for (const Variable& variable : container.variables()) {
+    EXPECT_EQ(variable.value().item<float>(), 4) << variable.name();
+  }
+}
+
 }  // namespace
 }  // namespace tenure

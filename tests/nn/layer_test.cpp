@@ -84,6 +84,23 @@ TEST(Layer, FrozenPartsGetNoGradient) {
   EXPECT_THROW(tape.gradient(loss, net.hidden().kernel()), GradientError);
 }
 
+TEST(Layer, OnAGraphReadsItsParametersWhenThatRuns) {
+  const nn::Dense dense(2, 1);
+  Graph graph;
+  const Tensor x = graph.placeholder("x", DType::float32, {kUnknown, 2});
+  GradientTape tape;
+  const Tensor y = dense(x);
+  const Tensor dw = tape.gradient(sum(y), dense.kernel());
+  EXPECT_EQ(graph.bytes(), 0);
+  Session session(graph);
+  const std::vector<Feed> feeds{{x, ones({1, 2})}};
+  for (const double value : {0.5, 2.0}) {
+    dense.kernel().assign(full({2, 1}, value));
+    EXPECT_EQ(session.run(y, feeds).item<float>(), 2 * value);
+    EXPECT_EQ(session.run(dw, feeds).to_vector<float>(), (std::vector<float>{1, 1}));
+  }
+}
+
 TEST(Layer, DisposeFreesAllAndSaysHowMuch) {
   const MemoryRegion region;
   const Net net;

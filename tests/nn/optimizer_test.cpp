@@ -101,6 +101,17 @@ TEST(Optimizer, RefusesOtherGradientsThanItsParameters) {
   EXPECT_THROW(nn::Sgd({}, 0.1), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, -1), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}, DType::int32))}, 0.1), DTypeError);
+  const nn::NamedVariable a = parameter(ones({2}));
+  const nn::NamedVariable b = parameter(ones({2}));
+  nn::Sgd both({a, b}, 0.1);
+  const Tensor gone = ones({2});
+  gone.dispose();
+  EXPECT_THROW(both.apply({ones({2}), gone}), DisposedError);
+  EXPECT_THROW(both.apply({ones({2}), ones({2}, DType::int32)}), DTypeError);
+  EXPECT_EQ(a.variable.value().to_vector<float>(), (std::vector<float>{1, 1}));
+  both.apply({Tensor(), ones({2})});
+  EXPECT_EQ(a.variable.value().to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_EQ(b.variable.value().to_vector<float>(), (std::vector<float>{0.9f, 0.9f}));
   const nn::NamedVariable twice = parameter(ones({2}));
   EXPECT_THROW(nn::Sgd({twice, twice}, 0.1), ValueError);
 }

@@ -334,5 +334,56 @@ TEST(Fit, RefusesBatchesWithoutATarget) {
   EXPECT_THROW(nn::fit(setting.trainer, points(0).batch(4), {.progress = kQuiet}), ValueError);
 }
 
+TEST(Fit, LayersMayBeFrozenBetweenSteps) {
+  for (const int parts : {1, 2}) {
+    const nn::Dense first(2, 4);
+    const nn::Dense second(4, 2);
+    const nn::Sequential model(first, nn::Tanh(), second);
+    nn::Sgd sgd(model.trainable(), 0.1, {.momentum = 0.9, .weight_decay = 0.1});
+    nn::Trainer trainer(model, loss_of, sgd, {.accumulate = parts, .clip_norm = 1.0});
+    const Tensor x = normal({8, 2});
+    const Tensor target = randint(0, 2, {8});
+    const auto change = [&](const nn::Dense& layer) {
+      const Tensor before = clone(layer.kernel().value());
+      for (int i = 0; i < parts; ++i) trainer.step(x, target);
+      return max(abs(layer.kernel().value() - before)).item<float>();
+    };
+    EXPECT_GT(change(first), 0);
+    first.freeze();
+    EXPECT_EQ(change(first), 0);
+    EXPECT_GT(change(second), 0);
+    first.unfreeze();
+    EXPECT_GT(change(first), 0);
+  }
+}
+
+TEST(Fit, PredictsThePeakWhereGradientsAreCollected) {
+  seed(5);
+  const nn::DenseOptions narrow{.dtype = DType::bfloat16};
+  const nn::Sequential model(nn::Dense(64, 64, narrow), nn::Relu(), nn::Dense(64, 64, narrow));
+  nn::Adam adam(model.trainable(), 0.001);
+  const nn::Loss loss = [](const Tensor& y, const Tensor& target) {
+    return mse_loss(cast(y, DType::float32), target);
+  };
+  const Tensor target = zeros({2, 64});
+  const Tensor x = ones({2, 64}, DType::bfloat16);
+  std::int64_t peak = 0;
+  {
+    nn::Trainer trainer(model, loss, adam, {.accumulate = 2});
+    const nn::StepPlan plan = trainer.plan(x, target);
+    peak = plan.peak();
+    for (int i = 0; i < 2; ++i) trainer.step(x, target);
+    const MemoryRegion region;
+    for (int i = 0; i < 2; ++i) trainer.step(x, target);
+    EXPECT_EQ(region.peak_bytes(), plan.plan.peak);
+    EXPECT_EQ(region.left_bytes(), 0);
+  }
+  nn::Trainer tight(model, loss, adam, {.budget = peak, .accumulate = 2});
+  for (int i = 0; i < 4; ++i) tight.step(x, target);
+  EXPECT_EQ(adam.steps(), 4);
+  nn::Trainer refused(model, loss, adam, {.budget = peak / 2, .accumulate = 2});
+  EXPECT_THROW(refused.plan(x, target), planner::BudgetError);
+}
+
 }  // namespace
 }  // namespace tenure

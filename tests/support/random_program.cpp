@@ -192,6 +192,12 @@ RandomProgram::RandomProgram(std::uint64_t seed) {
   if (draw(2) == 0) results_.push_back(static_cast<std::size_t>(draw(std::int64_t(values.size()))));
 }
 
+bool RandomProgram::has_control_flow() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.op == kCond || step.op == kWhile || step.op == kScan;
+  });
+}
+
 std::vector<Tensor> RandomProgram::operator()(const std::vector<Tensor>& inputs) const {
   std::vector<Tensor> values = inputs;
   for (const Step& step : steps_) values.push_back(apply(step, values));

@@ -14,6 +14,7 @@ class RandomProgram {
   explicit RandomProgram(std::uint64_t seed);
 
   const std::vector<Tensor>& inputs() const { return inputs_; }
+  bool has_control_flow() const;
   /// Runs it on tensors like the inputs, with data or symbolic; gives some of what it computed.
   std::vector<Tensor> operator()(const std::vector<Tensor>& inputs) const;
 

@@ -1,8 +1,11 @@
 #include "tenure/graph/passes/rematerialize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tenure/base/units.h"
+#include "tenure/graph/body.h"
 #include "tenure/ops/cost.h"
 #include "tenure/planner/remat.h"
 
@@ -59,6 +62,9 @@ planner::Dag dag_of(const Lowered& lowered) {
   for (const Unit& unit : lowered.units) {
     planner::Node node{.workspace = static_cast<std::int64_t>(unit.workspace),
                        .cost = static_cast<std::int64_t>(cost_of(unit))};
+    // Random ops draw the same again; bodies with random ops inside do not.
+    const Bodies* const bodies = bodies_in(*unit.node);
+    node.pure = bodies == nullptr || !bodies->draw();
     for (const Layout& out : unit.out) {
       const Buffer& buffer = lowered.buffers[at(out.buffer)];
       const bool is_output = buffer.kind == Buffer::Kind::output;
@@ -81,6 +87,11 @@ planner::Dag dag_of(const Lowered& lowered) {
     dag.nodes.push_back(std::move(node));
   }
   return dag;
+}
+
+/// But for the buffer.
+bool reads_alike(const Layout& a, const Layout& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
 }
 
 /// The program as a word over its units says: the last of several computations of a unit writes its
@@ -131,38 +142,48 @@ Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::i
 }
 
 std::optional<std::string> validate(const Lowered& original, const Lowered& rewritten) {
-  // Which unit of the original last wrote what each of its buffers holds, and where that lies now.
-  std::vector<int> place(original.buffers.size());
-  for (std::size_t b = 0; b < place.size(); ++b) {
-    place[b] = original.buffers[b].unit < 0 ? static_cast<int>(b) : -1;
+  if (rewritten.buffers.size() < original.buffers.size()) return "buffers are missing";
+  // What each buffer of the rewritten program holds: the result of a unit, by the original's buffer
+  // for it; -1: nothing yet.
+  std::vector<int> holds(rewritten.buffers.size(), -1);
+  for (std::size_t b = 0; b < original.buffers.size(); ++b) {
+    if (original.buffers[b].unit < 0) holds[b] = static_cast<int>(b);
   }
   std::vector<int> times(original.units.size());
   for (std::size_t t = 0; t < rewritten.units.size(); ++t) {
     const Unit& copy = rewritten.units[t];
+    const auto wrong = [t](const char* problem) { return fmt::format("step {} {}", t, problem); };
     if (copy.origin < 0 || at(copy.origin) >= original.units.size()) {
-      return "step " + std::to_string(t) + " is no unit of the program";
+      return wrong("is no unit of the program");
     }
     const Unit& unit = original.units[at(copy.origin)];
     ++times[at(copy.origin)];
+    if (copy.node - rewritten.request.program.nodes.data() !=
+            unit.node - original.request.program.nodes.data() ||
+        copy.in.size() != unit.in.size() || copy.out.size() != unit.out.size()) {
+      return wrong("does something else than its unit");
+    }
     for (std::size_t i = 0; i < unit.in.size(); ++i) {
-      if (copy.in[i].buffer != place[at(unit.in[i].buffer)]) {
-        return "step " + std::to_string(t) + " does not read the latest result";
+      if (!reads_alike(copy.in[i], unit.in[i])) return wrong("reads an input in another way");
+      if (holds[at(copy.in[i].buffer)] != unit.in[i].buffer) {
+        return wrong("does not find what it reads");
       }
     }
     for (std::size_t o = 0; o < unit.out.size(); ++o) {
-      place[at(unit.out[o].buffer)] = copy.out[o].buffer;
-      const Buffer& was = original.buffers[at(unit.out[o].buffer)];
-      if (rewritten.buffers[at(copy.out[o].buffer)].bytes != was.bytes) {
-        return "step " + std::to_string(t) + " writes a buffer of another size";
+      if (!reads_alike(copy.out[o], unit.out[o]) ||
+          rewritten.buffers[at(copy.out[o].buffer)].bytes !=
+              original.buffers[at(unit.out[o].buffer)].bytes) {
+        return wrong("writes a buffer of another size or in another way");
       }
+      holds[at(copy.out[o].buffer)] = unit.out[o].buffer;
     }
   }
   for (std::size_t u = 0; u < times.size(); ++u) {
-    if (times[u] == 0) return "unit " + std::to_string(u) + " is never computed";
+    if (times[u] == 0) return fmt::format("unit {} is never computed", u);
   }
-  for (std::size_t b = 0; b < place.size(); ++b) {
-    if (original.buffers[b].kind == Buffer::Kind::output && place[b] != static_cast<int>(b)) {
-      return "output " + std::to_string(original.buffers[b].index) + " is not what is written last";
+  for (std::size_t b = 0; b < original.buffers.size(); ++b) {
+    if (original.buffers[b].kind == Buffer::Kind::output && holds[b] != static_cast<int>(b)) {
+      return fmt::format("output {} is not there at the end", original.buffers[b].index);
     }
   }
   return std::nullopt;

@@ -24,7 +24,7 @@ struct Rematerialized {
 Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::int64_t search);
 
 /// The first thing that is wrong with it, or nothing: every unit of the original is there, each
-/// copy does the same, and reads the latest of what it reads.
+/// copy does the same, and finds what it reads. It runs the program without its kernels.
 std::optional<std::string> validate(const Lowered& original, const Lowered& rewritten);
 
 }  // namespace tenure::graph

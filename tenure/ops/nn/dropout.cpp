@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tenure/kernels/cpu/move/dense.h"
@@ -14,6 +15,7 @@
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/recorder.h"
+#include "tenure/tensor/symbol.h"
 
 namespace tenure::ops {
 namespace {
@@ -112,10 +114,21 @@ struct Dropout {
   static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {}}}, .run = run_gradient};
 };
 
-/// The next words of the default generator; in a trace, anew in every run.
-Tensor draw_key(std::int64_t words, Site site) {
-  const Attributes attributes(words, std::int64_t{0}, std::int64_t{0});
+/// One for each element. A size that is known only when a graph runs counts as a million.
+std::int64_t words_for(Shape shape) {
+  std::replace(shape.begin(), shape.end(), kUnknown, std::int64_t{1} << 20);
+  return count(shape);
+}
+
+/// The next words of the default generator for `x`; in a trace or a graph, anew in every run.
+Tensor draw_key(const TensorBody& x, Site site) {
+  const Attributes attributes(words_for(x.shape), std::int64_t{0}, std::int64_t{0});
   if (current_trace() != nullptr) return create(record<RandomKey>(), attributes, site);
+  if (x.symbol() != nullptr) {
+    return x.symbol()
+        ->recorder("dropout", site)
+        ->record(record<RandomKey>(), {}, attributes, site)[0];
+  }
   const Generator::State begin = default_generator().reserve(RandomKey::draws(attributes));
   return create(record<RandomKey>(),
                 attributes.with_last(static_cast<std::int64_t>(begin.seed),
@@ -134,8 +147,7 @@ namespace tenure {
 Tensor dropout(const Operand& x, double p) {
   const auto& op = ops::record<ops::Dropout>();
   if (x.is_scalar()) throw ShapeError(op.name, "a number has no elements to drop");
-  const Shape& shape = x.tensor().body(op.name, x.site()).shape;
-  const Tensor key = ops::draw_key(count(shape), x.site());
+  const Tensor key = ops::draw_key(x.tensor().body(op.name, x.site()), x.site());
   return ops::call(op, {x, Operand(key, x.site())}, ops::Attributes(p));
 }
 

@@ -30,10 +30,10 @@ struct LstmUnit {
 
 const OpRecord& lstm_gradient_record();
 
-/// x and h have the same gradient: the second is a view of the first, a tensor of its own.
+/// x and h have the same gradient.
 void give_to_both(Backward& b, const Tensor& gradient) {
   if (b.wants(0)) b.results[0] = gradient;
-  if (b.wants(1)) b.results[1] = reshape({gradient, b.site}, gradient.shape());
+  if (b.wants(1)) b.results[1] = gradient;
 }
 
 struct LstmCell : CellOp {

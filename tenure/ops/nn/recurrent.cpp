@@ -27,8 +27,8 @@ void check_cell(const Kernel& k, int gates) {
   for (std::size_t i = 0; i < k.in.size(); ++i) {
     const Shape& wanted = i < 2 ? all : state;
     if (k.in[i].shape == wanted) continue;
-    reject(fmt::format("input {} has shape {}, not {}, for {} gates and a state of shape {}", i,
-                       to_string(wanted), to_string(k.in[i].shape), gates, to_string(state)));
+    reject(fmt::format("input {} must have shape {}, not {}, for {} gates and a state of shape {}",
+                       i, to_string(wanted), to_string(k.in[i].shape), gates, to_string(state)));
   }
 }
 
