@@ -6,6 +6,7 @@
 
 #include "tenure/autograd/function.h"
 #include "tenure/autograd/state.h"
+#include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
@@ -89,6 +90,15 @@ Tensor handed_out(Tensor gradient, Site site) {
   return gradient;
 }
 
+/// What was computed of numbers alone, as a symbol of the graph that the target is of: there it can
+/// be fetched like all else.
+Tensor in_graph_of(const Tensor& target, Tensor gradient, Site site) {
+  if (gradient.is_symbolic(site)) return gradient;
+  const auto symbol = graph::look_up(target);
+  if (!symbol || symbol->graph == nullptr || !symbol->graph->is_graph()) return gradient;
+  return symbol->graph->constant(gradient, site);
+}
+
 Tensor zeros_of(const Source& source, Site site) {
   if (has_unknown(source.shape())) {
     return broadcast_like(Operand(zeros({}, source.dtype(), site), site),
@@ -170,8 +180,9 @@ std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& s
       state_->go_back({&from, 1}, {&seed, 1}, values, state_->persistent);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Tensor gradient = std::move(gradients[i]);
-    gradients[i] = gradient.defined() ? handed_out(std::move(gradient), site)
-                                      : zeros_of(sources.list[i], site);
+    gradient = gradient.defined() ? handed_out(std::move(gradient), site)
+                                  : zeros_of(sources.list[i], site);
+    gradients[i] = in_graph_of(target, std::move(gradient), site);
   }
   return gradients;
 }
@@ -201,9 +212,10 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconn
   for (const std::int64_t size : source.shape()) shape.push_back(size);
   if (rows.empty()) {
     if (!state_->persistent) state_->forget();
-    return zeros(shape, source.dtype(), site);
+    return in_graph_of(target, zeros(shape, source.dtype(), site), site);
   }
-  return reshape(Operand(stack(OperandList(std::move(rows), site)), site), shape);
+  Tensor all = reshape(Operand(stack(OperandList(std::move(rows), site)), site), shape);
+  return in_graph_of(target, std::move(all), site);
 }
 
 void GradientTape::require_connected(const Tensor& target, const Sources& sources,

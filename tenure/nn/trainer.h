@@ -71,8 +71,8 @@ class Trainer {
   Scores score(const Tensor& x, const Tensor& target) const;
   Tensor predict(const Tensor& x) const;
 
-  /// What a step on such a batch takes; specs do. Where gradients are collected, that of the larger
-  /// one of its two parts. Throws planner::BudgetError if the budget cannot be held; its text has
+  /// What a step on such a batch takes; specs do. Where gradients are collected, that of the
+  /// largest of its parts. Throws planner::BudgetError if the budget cannot be held; its text has
   /// the least one that can.
   StepPlan plan(const Tensor& x, const Tensor& target) const;
 

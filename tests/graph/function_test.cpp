@@ -125,8 +125,8 @@ TEST(Function, OnAGraphReadsAndDrawsWhenThatRuns) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = f(x);
-  const std::vector<Tensor> fetches{y, tape.gradient(y, x)};
   EXPECT_EQ(graph.bytes(), 0);
+  const std::vector<Tensor> fetches{y, tape.gradient(y, x)};
   Session session(graph);
   const std::vector<Feed> feeds{{x, ones({1})}};
   const float first = session.run(y, feeds).item<float>();

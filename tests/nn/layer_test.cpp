@@ -90,8 +90,8 @@ TEST(Layer, OnAGraphReadsItsParametersWhenThatRuns) {
   const Tensor x = graph.placeholder("x", DType::float32, {kUnknown, 2});
   GradientTape tape;
   const Tensor y = dense(x);
-  const Tensor dw = tape.gradient(sum(y), dense.kernel());
   EXPECT_EQ(graph.bytes(), 0);
+  const Tensor dw = tape.gradient(sum(y), dense.kernel());
   Session session(graph);
   const std::vector<Feed> feeds{{x, ones({1, 2})}};
   for (const double value : {0.5, 2.0}) {
