@@ -163,6 +163,12 @@ class FunctionCore::Impl {
  private:
   /// What is traced: the call's types and shapes, but for the sizes that are left open.
   std::vector<ops::Spec> open_specs(const Call& call) const {
+    for (const int i : options_.batched) {
+      if (i >= 0 && static_cast<std::size_t>(i) < call.tensors.size()) continue;
+      throw ValueError(
+          fmt::format("function \"{}\": tensor {} is said to have a batch; there are {}",
+                      options_.name, i, call.tensors.size()));
+    }
     std::vector<ops::Spec> specs;
     for (const Tensor& tensor : call.tensors) {
       specs.push_back({tensor.dtype(), tensor.shape()});

@@ -11,14 +11,6 @@ using graph::Argument;
 using graph::Node;
 using graph::Program;
 
-std::string shape_text(const ops::Spec& spec) {
-  std::string text;
-  for (const std::int64_t d : spec.shape) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", d == kUnknown ? "?" : std::to_string(d));
-  }
-  return fmt::format("{}[{}]", name_of(spec.dtype), text);
-}
-
 std::string number_text(const Scalar& number) {
   return number.kind == Scalar::Kind::floating ? fmt::format("{}", number.floating)
                                                : fmt::format("{}", number.integer);
@@ -104,7 +96,7 @@ std::string Graph::to_string() const {
       }
       std::string outputs;
       for (const ops::Spec& spec : node.outputs) {
-        outputs += (outputs.empty() ? "" : ", ") + shape_text(spec);
+        outputs += (outputs.empty() ? "" : ", ") + graph::describe(spec);
       }
       text += fmt::format("  %{} = {}({}) : {}  # {}\n", i, title_of(node), arguments, outputs,
                           tenure::to_string(node.site));
@@ -119,7 +111,7 @@ std::string Graph::to_dot() const {
     for (std::size_t i = 0; i < program.nodes.size(); ++i) {
       const Node& node = program.nodes[i];
       text += fmt::format("  n{} [label=\"{}\\n{}\"];\n", i, dot_escaped(title_of(node)),
-                          node.outputs.empty() ? "nothing" : shape_text(node.outputs[0]));
+                          node.outputs.empty() ? "nothing" : graph::describe(node.outputs[0]));
       for (const Argument& argument : node.arguments) {
         if (!argument.number) text += fmt::format("  n{} -> n{};\n", argument.value.node, i);
       }

@@ -88,10 +88,18 @@ std::vector<Spec> infer_call(const ops::OpRecord& op, std::span<const ArgumentSp
   });
   if (!unknown) return infer_known(op, arguments, attributes, site);
   constexpr std::int64_t kSizes[] = {8191, 131071};
-  std::vector<Spec> specs =
-      infer_known(op, with_unknown_as(arguments, kSizes[0]), attributes, site);
-  const std::vector<Spec> others =
-      infer_known(op, with_unknown_as(arguments, kSizes[1]), attributes, site);
+  const auto ask = [&](std::int64_t size) {
+    try {
+      return infer_known(op, with_unknown_as(arguments, size), attributes, site);
+    } catch (Error& error) {
+      if (std::string(error.what()).find(std::to_string(size)) != std::string::npos) {
+        error.add_line(fmt::format("{} stands for a size that is known only in a run", size));
+      }
+      throw;
+    }
+  };
+  std::vector<Spec> specs = ask(kSizes[0]);
+  const std::vector<Spec> others = ask(kSizes[1]);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     for (int d = 0; d < specs[i].shape.size(); ++d) {
       if (specs[i].shape[d] != others[i].shape[d]) specs[i].shape[d] = kUnknown;
@@ -121,6 +129,15 @@ std::size_t program_bytes(const Program& program) {
     if (node.fixed) bytes += node.data.nbytes();
   }
   return bytes;
+}
+
+std::string describe(const ops::Spec& spec) {
+  std::string sizes;
+  for (const std::int64_t d : spec.shape) {
+    sizes +=
+        fmt::format("{}{}", sizes.empty() ? "" : ", ", d == kUnknown ? "?" : std::to_string(d));
+  }
+  return fmt::format("{}[{}]", name_of(spec.dtype), sizes);
 }
 
 std::string describe(const Node& node) {

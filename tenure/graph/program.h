@@ -67,6 +67,8 @@ struct Program {
 /// What a program takes on the heap, with the constants that are its own.
 std::size_t program_bytes(const Program& program);
 
+/// "float32[?, 4]"
+std::string describe(const ops::Spec& spec);
 /// "matmul, made at model.cpp:12 in scope encoder", "placeholder "x", ..."
 std::string describe(const Node& node);
 

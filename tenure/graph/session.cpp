@@ -146,7 +146,9 @@ class Session::Impl {
     }
     if (!fits) {
       throw ShapeError(
-          user, fmt::format("has shape {}, not {}", to_string(shape), to_string(wanted.spec.shape)),
+          user,
+          fmt::format("is {}, not {}", graph::describe(ops::Spec{value.dtype(), shape}),
+                      graph::describe(wanted.spec)),
           {shape.to_vector(), wanted.spec.shape.to_vector()});
     }
   }

@@ -136,8 +136,6 @@ namespace {
 
 using graph::GraphState;
 
-thread_local VariableScope* current_scope = nullptr;
-
 Container& process_container() {
   static auto* const container = new Container("process");
   return *container;
@@ -258,26 +256,54 @@ std::int64_t Container::clear(Site site) {
   return freed;
 }
 
-VariableScope::VariableScope(const std::string& name, Reuse reuse)
-    : VariableScope(
-          name, current_scope == nullptr ? process_container() : current_scope->container_, reuse) {
+struct VariableScope::State {
+  State(Container& container, std::string path, Reuse reuse)
+      : container(container), path(std::move(path)), reuse(reuse) {}
+
+  Container& container;
+  const std::string path;
+  const Reuse reuse;
+  std::atomic<bool> has_ended{false};
+
+  /// Of this thread; some of them may have ended.
+  static std::vector<std::shared_ptr<State>>& all() {
+    thread_local std::vector<std::shared_ptr<State>> scopes;
+    return scopes;
+  }
+};
+
+const VariableScope::State* VariableScope::current() {
+  std::erase_if(State::all(), [](const auto& scope) { return scope->has_ended.load(); });
+  return State::all().empty() ? nullptr : State::all().back().get();
 }
 
-VariableScope::VariableScope(const std::string& name, Container& container, Reuse reuse)
-    : outer_(std::exchange(current_scope, this)),
-      container_(container),
-      path_(outer_ == nullptr ? name : outer_->path_ + "/" + name),
-      reuse_(reuse) {}
+Container& VariableScope::current_container() {
+  const State* const scope = current();
+  return scope == nullptr ? process_container() : scope->container;
+}
 
-VariableScope::~VariableScope() { current_scope = outer_; }
+VariableScope::VariableScope(const std::string& name, Reuse reuse)
+    : VariableScope(name, current_container(), reuse) {}
+
+VariableScope::VariableScope(const std::string& name, Container& container, Reuse reuse) {
+  const State* const outer = current();
+  state_ =
+      std::make_shared<State>(container, outer == nullptr ? name : outer->path + "/" + name, reuse);
+  State::all().push_back(state_);
+}
+
+VariableScope::~VariableScope() {
+  state_->has_ended = true;
+  current();  // drops it, if the thread is the one that opened it
+}
 
 Variable get_variable(const std::string& name, const std::function<Tensor()>& initial,
                       bool trainable, Site site) {
   using Reuse = VariableScope::Reuse;
-  const VariableScope* const scope = current_scope;
-  Container& container = scope == nullptr ? process_container() : scope->container_;
-  const std::string path = scope == nullptr ? name : scope->path_ + "/" + name;
-  const Reuse reuse = scope == nullptr ? Reuse::never : scope->reuse_;
+  const VariableScope::State* const scope = VariableScope::current();
+  Container& container = VariableScope::current_container();
+  const std::string path = scope == nullptr ? name : scope->path + "/" + name;
+  const Reuse reuse = scope == nullptr ? Reuse::never : scope->reuse;
   const auto use_again = [&](const Variable& found) {
     if (reuse != Reuse::never) return found;
     throw GraphError(fmt::format("variable \"{}\" exists already, made at {}; to use it again, "

@@ -83,8 +83,8 @@ class Container {
   std::map<std::string, Variable> variables_;
 };
 
-/// While it lives, variables of this thread that get_variable() makes go to a container, under
-/// names that begin with this scope's.
+/// While it lives, variables of the thread that opened it that get_variable() makes go to a
+/// container, under names that begin with this scope's. Scopes may end in any order and anywhere.
 class VariableScope {
  public:
   enum class Reuse {
@@ -102,10 +102,12 @@ class VariableScope {
 
  private:
   friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
-  VariableScope* outer_;
-  Container& container_;
-  std::string path_;
-  Reuse reuse_;
+  struct State;
+  /// The innermost one of this thread that lives; nullptr: none.
+  static const State* current();
+  static Container& current_container();
+
+  std::shared_ptr<State> state_;
 };
 
 /// The variable of this name in the current scope; made from `initial()` if there is none and the

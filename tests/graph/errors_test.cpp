@@ -47,6 +47,7 @@ TEST_F(GraphErrors, Feeds) {
   EXPECT_TRUE(contains(run({{x_, ones({2})}, {"x", ones({2})}}), "\"x\" is fed twice"));
   EXPECT_TRUE(contains(run({{"z", ones({2})}}), "has no placeholder \"z\""));
   EXPECT_TRUE(contains(run({{y_, ones({2})}}), "only placeholders can be fed, not add"));
+  EXPECT_TRUE(contains(run({{x_, ones({3})}}), "is float32[3], not float32[2]"));
   EXPECT_THROW(session_.run(y_, {{x_, ones({3})}}), ShapeError);
   EXPECT_THROW(session_.run(y_, {{x_, ones({2}, float64)}}), DTypeError);
   EXPECT_THROW(session_.run(y_, {{x_, Tensor()}}), EmptyTensorError);

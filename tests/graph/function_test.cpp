@@ -62,6 +62,15 @@ TEST(Function, OneTraceServesEveryBatch) {
   EXPECT_EQ(f.traces().size(), 4u);
   EXPECT_THROW(static_cast<void>(f(uniform({2, 5}), b)), ShapeError);
   EXPECT_THROW(static_cast<void>(f(full({}, 1.0), b)), ShapeError);
+  const auto third = function([](const Tensor& x) { return x; }, {.batched = {2}});
+  EXPECT_THROW(static_cast<void>(third(b)), ValueError);
+  const auto wrong = function([&](const Tensor& x) { return matmul(x, b + x); }, {.batched = {0}});
+  try {
+    static_cast<void>(wrong(uniform({2, 5})));
+    ADD_FAILURE();
+  } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("8191 stands for a size"), std::string::npos);
+  }
 }
 
 struct Scaled {

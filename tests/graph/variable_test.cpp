@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
+
 #include "tenure/graph/function.h"
 #include "tenure/graph/session.h"
 #include "tenure/tenure.h"
@@ -82,6 +85,19 @@ TEST(VariableScope, NamesAndCollisions) {
   EXPECT_EQ(model.bytes(), 12);
   EXPECT_EQ(model.clear(), 12);
   EXPECT_EQ(model.variables().size(), 0u);
+}
+
+TEST(VariableScope, MayEndInAnyOrderAndOnAnotherThread) {
+  Container container;
+  auto outer = std::make_unique<VariableScope>("outer", container);
+  auto inner = std::make_unique<VariableScope>("inner");
+  const auto make = [](const char* name) { return get_variable(name, [] { return ones({1}); }); };
+  outer.reset();
+  EXPECT_EQ(make("a").name(), "outer/inner/a");
+  std::thread([&] { inner.reset(); }).join();
+  const VariableScope last("last", container);
+  EXPECT_EQ(make("a").name(), "last/a");
+  EXPECT_EQ(container.variables().size(), 2u);
 }
 
 TEST(Variable, LeakGuardNamesTheLine) {

@@ -100,6 +100,9 @@ TEST(Optimizer, RefusesOtherGradientsThanItsParameters) {
   EXPECT_THROW(sgd.apply({ones({3})}), ShapeError);
   EXPECT_THROW(nn::Sgd({}, 0.1), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, -1), ValueError);
+  EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, 0.1, {.momentum = -1}), ValueError);
+  EXPECT_THROW(nn::Adam({parameter(ones({2}))}, 0.1, {.beta1 = 1}), ValueError);
+  EXPECT_THROW(nn::Lion({parameter(ones({2}))}, 0.1, {.beta2 = std::nan("")}), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}, DType::int32))}, 0.1), DTypeError);
   const nn::NamedVariable a = parameter(ones({2}));
   const nn::NamedVariable b = parameter(ones({2}));
