@@ -201,9 +201,10 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
   const std::size_t returned = fetches.size();
   fetches.insert(fetches.end(), assignments.begin(), assignments.end());
   FunctionOptions options = core.options();
-  joint->forward =
-      graph::compile(program, fetches, returned, given, {}, site,
-                     {.budget = options.budget, .check_numbers = options.check_numbers});
+  joint->forward = graph::compile(program, fetches, returned, given, {}, site,
+                                  {.budget = options.budget,
+                                   .recompute = options.recompute,
+                                   .check_numbers = options.check_numbers});
   options.name = "way back of " + options.name;
   joint->core = std::make_shared<FunctionCore>(std::move(options), site);
   return joint;

@@ -96,13 +96,15 @@ std::unique_ptr<Lowered> deep_program(int layers) {
   });
 }
 
+constexpr std::int64_t kSearch = 100'000;
+
 TEST(Rematerialize, EveryCopyFindsWhatItReads) {
   int repeated = 0;
   const auto check = [&](const Lowered& lowered, double share) {
     const std::int64_t plain = peak_of(lowered, place(lowered));
     try {
-      const Rematerialized made =
-          rematerialize(lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)));
+      const Rematerialized made = rematerialize(
+          lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)), kSearch);
       const auto problem = validate(lowered, *made.lowered);
       ASSERT_FALSE(problem) << *problem;
       const auto misplaced = validate(*made.lowered, place_in_order(*made.lowered));
@@ -123,7 +125,7 @@ TEST(Rematerialize, ValidatorSeesWrongOnes) {
   const auto lowered = deep_program(6);
   const std::int64_t budget = peak_of(*lowered, place(*lowered)) * 6 / 10;
   const auto problem_of = [&](const auto& break_it) {
-    Rematerialized made = rematerialize(*lowered, budget);
+    Rematerialized made = rematerialize(*lowered, budget, kSearch);
     Lowered& broken = *made.lowered;
     EXPECT_GT(broken.units.size(), lowered->units.size());
     break_it(broken);
