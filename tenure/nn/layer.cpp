@@ -154,9 +154,11 @@ bool Layer::is_frozen() const { return state_->is_frozen; }
 
 std::string Layer::modes() const {
   std::string modes;
-  state_->walk([&modes](const std::string&, const State& state) {
+  const auto add = [&modes](const State& state, const auto& self) -> void {
     modes += static_cast<char>('0' + (state.is_training ? 1 : 0) + (state.is_frozen ? 2 : 0));
-  });
+    for (const State::Part& part : state.parts) self(*part.state, self);
+  };
+  add(*state_, add);
   return modes;
 }
 
