@@ -71,6 +71,7 @@ class Folder {
 /// signal.
 int run(std::vector<std::string> command, const std::string& pattern, const std::string& capacity) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   const pid_t child = fork();

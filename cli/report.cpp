@@ -29,7 +29,7 @@ std::string beside(const std::string& file, const std::string& ending) {
 
 /// Where the result goes: as told, or beside the recording, which it must not replace.
 std::string output_of(const Options& options, const std::string& ending) {
-  const std::string output = options.output.empty() ? beside(options.file, ending) : options.output;
+  std::string output = options.output.empty() ? beside(options.file, ending) : options.output;
   std::error_code not_there;
   if (output != "-" && std::filesystem::equivalent(output, options.file, not_there)) {
     throw UsageError(fmt::format("{} is the recording itself; name another file with -o", output));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -107,7 +106,9 @@ struct LiveHolder {
 struct Miss {
   std::uint32_t disposed = 0;  ///< origin of the disposal
   std::uint32_t used = 0;      ///< origin of the use
-  auto operator<=>(const Miss&) const = default;
+  bool operator<(const Miss& other) const {
+    return disposed != other.disposed ? disposed < other.disposed : used < other.used;
+  }
 };
 
 /// A recording put in order: lives instead of events. It takes some 150 bytes of memory for each
