@@ -5,6 +5,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/support/random_program.h"
+#include "tests/support/share.h"
 
 // Gradients in graphs, in traced functions, and through them.
 
@@ -267,7 +268,7 @@ void expect_alike(const std::vector<Tensor>& got, const std::vector<Tensor>& exp
 }
 
 TEST(GradientModes, AgreeOnRandomPrograms) {
-  for (int seed = 0; seed < 2000; ++seed) {
+  for (int seed = 0; seed < test::rounds(2000); ++seed) {
     const test::RandomProgram program(static_cast<std::uint64_t>(seed));
     const std::vector<Tensor>& inputs = program.inputs();
     const bool nearly = program.has_control_flow();

@@ -5,6 +5,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/graph/session.h"
 #include "tests/support/random_program.h"
+#include "tests/support/share.h"
 
 // The same program gives the same bits in every mode, and takes what its plan says.
 
@@ -26,7 +27,7 @@ void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expe
 }
 
 TEST(Modes, AgreeOnRandomPrograms) {
-  for (int seed = 0; seed < 2000; ++seed) {
+  for (int seed = 0; seed < test::rounds(2000); ++seed) {
     const test::RandomProgram program(static_cast<std::uint64_t>(seed));
     const std::vector<Tensor> expected = program(program.inputs());
 
