@@ -11,8 +11,10 @@
 namespace tenure::kernels {
 namespace {
 
-/// Up to this many multiplications the library's call costs more than it saves.
+/// Up to this many multiplications the library's call costs more than it saves; up to the second
+/// where the matrices fill our tiles.
 constexpr std::int64_t kLibraryAbove = 64 * 64 * 64;
+constexpr std::int64_t kLibraryAboveFull = 128 * 128 * 128;
 #ifdef TENURE_OPENMP
 constexpr bool kUseLibrary = true;
 #else
@@ -21,6 +23,14 @@ constexpr bool kUseLibrary = false;  // its threads are OpenMP's
 
 double work_of(const Gemm& g) {
   return static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
+}
+
+/// Whether the library's call costs more than it saves.
+bool is_small(const Gemm& g) {
+  constexpr std::int64_t kTileRows = 8;
+  constexpr std::int64_t kTileColumns = 32;
+  const bool full = g.b_column == 1 && g.m % kTileRows == 0 && g.n % kTileColumns == 0;
+  return work_of(g) <= static_cast<double>(full ? kLibraryAboveFull : kLibraryAbove);
 }
 
 /// A row or a column that exists once may have any stride; the library wants one that fits.
@@ -106,9 +116,9 @@ struct Route {
   std::size_t a_bytes = 0;
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;
-  std::size_t library_bytes = 0;
 
-  std::size_t bytes() const { return a_bytes + b_bytes + out_bytes + library_bytes; }
+  /// Without the library's own, which come last.
+  std::size_t bytes() const { return a_bytes + b_bytes + out_bytes; }
 };
 
 std::size_t aligned(std::size_t bytes) { return round_up(bytes, 64); }
@@ -134,8 +144,7 @@ Route choose_route(const View& a, const View& b, const View& out) {
   }
   route.plan = make_plan(ca, cb, out);
   const Gemm& g = route.plan.gemm;
-  route.library = kUseLibrary && compute == DType::float32 &&
-                  work_of(g) > static_cast<double>(kLibraryAbove) && !gemv_takes(g);
+  route.library = kUseLibrary && compute == DType::float32 && !is_small(g) && !gemv_takes(g);
   if (route.library && !library_takes(g.m, g.k, g.a_row, g.a_column)) route.copy_a = true;
   if (route.library && !library_takes(g.k, g.n, g.b_row, g.b_column)) route.copy_b = true;
   if (route.copy_a) ca = contiguous_like(a, compute, nullptr);
@@ -144,7 +153,6 @@ Route choose_route(const View& a, const View& b, const View& out) {
   if (route.copy_a) route.a_bytes = aligned(static_cast<std::size_t>(a.count()) * 4);
   if (route.copy_b) route.b_bytes = aligned(static_cast<std::size_t>(b.count()) * 4);
   if (route.convert_out) route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
-  if (route.library) route.library_bytes = aligned(library_gemm_workspace(route.plan.gemm));
   return route;
 }
 
@@ -186,9 +194,7 @@ void run_one(const Route& route, DType dtype, const std::byte* a, const std::byt
 }  // namespace
 
 bool plain_gemm_takes(DType dtype, const Gemm& g) {
-  const auto fits = [](std::int64_t d) { return d > 0 && d <= kLibraryAbove; };
-  return is_native(dtype) && fits(g.m) && fits(g.n) && fits(g.k) &&
-         g.m * g.n * g.k <= kLibraryAbove;
+  return is_native(dtype) && g.m > 0 && g.n > 0 && g.k > 0 && is_small(g);
 }
 
 void plain_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* c) {
@@ -197,7 +203,9 @@ void plain_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* 
 }
 
 std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
-  return out.count() == 0 ? 0 : choose_route(a, b, out).bytes();
+  if (out.count() == 0) return 0;
+  const Route route = choose_route(a, b, out);
+  return route.bytes() + (route.library ? aligned(library_gemm_workspace(route.plan.gemm)) : 0);
 }
 
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
@@ -228,7 +236,7 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
         at_c += index * plan.c[axis];
       }
       run_one(route, cc.dtype, ca.as<std::byte>() + at_a * size, cb.as<std::byte>() + at_b * size,
-              cc.as<std::byte>() + at_c * size, {room, route.library_bytes});
+              cc.as<std::byte>() + at_c * size, workspace.subspan(route.bytes()));
     }
   };
   if (route.library || plan.size == 1) {

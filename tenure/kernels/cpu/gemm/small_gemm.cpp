@@ -151,12 +151,32 @@ void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
   if (shape.n <= lanes) return Strip<D, 1>{shape, a, b, c, 0, shape.n}.run();
   const std::int64_t columns = 2 * lanes;
   const std::int64_t strips = (shape.n + columns - 1) / columns;
-  const double work = static_cast<double>(shape.m) * static_cast<double>(shape.k * columns);
-  const auto grain = static_cast<std::int64_t>(std::max(1.0, 1e6 / work));
-  parallel_for(strips, grain, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+  const auto run = [&](const Gemm& part, const T* from_a, T* to, std::int64_t begin,
+                       std::int64_t end) HWY_ATTR {
     for (std::int64_t s = begin; s < end; ++s) {
-      Strip<D, 2>{shape, a, b, c, s * columns, std::min(columns, shape.n - s * columns)}.run();
+      const std::int64_t column = s * columns;
+      Strip<D, 2>{part, from_a, b, to, column, std::min(columns, shape.n - column)}.run();
     }
+  };
+  // Threads share the strips, or the rows where those are shared more evenly.
+  constexpr double kShare = 2.5e5;  // multiplications that are worth waking a thread
+  const double per_row = static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  if (strips % num_threads() == 0) {
+    const double work = per_row * static_cast<double>(shape.m) / static_cast<double>(strips);
+    const auto grain = static_cast<std::int64_t>(std::max(1.0, kShare / work));
+    parallel_for(strips, grain,
+                 [&](std::int64_t begin, std::int64_t end) { run(shape, a, c, begin, end); });
+    return;
+  }
+  constexpr std::int64_t kGroup = kRows<2>;
+  const std::int64_t groups = (shape.m + kGroup - 1) / kGroup;
+  const auto grain =
+      static_cast<std::int64_t>(std::max(1.0, kShare / (per_row * static_cast<double>(kGroup))));
+  parallel_for(groups, grain, [&](std::int64_t begin, std::int64_t end) {
+    Gemm part = shape;
+    const std::int64_t first = begin * kGroup;
+    part.m = std::min(shape.m, end * kGroup) - first;
+    run(part, a + first * shape.a_row, c + first * shape.c_row, 0, strips);
   });
 }
 
