@@ -13,15 +13,12 @@
 namespace tenure::kernels {
 namespace {
 
-constexpr std::size_t kLine = 64;  // bytes that memory moves at a time
-
 void run_range(const Elementwise& op, std::span<const View> inputs, const View& out,
                std::int64_t begin, std::int64_t end, bool stream) {
   const std::size_t arity = inputs.size();
   const bool convert_out = op.out_type != out.dtype;
   const std::size_t out_size = size_of(out.dtype);
-  const bool can_stream =
-      op.body.streamed != nullptr && reinterpret_cast<std::uintptr_t>(out.data) % kLine == 0;
+  const bool can_stream = op.body.streamed != nullptr && begins_line(out.data);
   const bool direct = !convert_out && (!stream || can_stream);
   const Body::Loop loop = direct && stream ? op.body.streamed : op.body.loop;
 

@@ -11,11 +11,12 @@
 namespace tenure::kernels {
 namespace {
 
-/// A quarter of a tile: the inputs of this one and of the next, and the results in between, fit in
-/// the first-level cache together.
+/// A quarter of a tile: the inputs of this one and of the next ones, and the results in between,
+/// fit in the first-level cache together.
 constexpr std::int64_t kFusedTile = kTile / 4;
+constexpr std::int64_t kTilesAhead = 2;
 
-/// Memory that the next tile reads.
+/// Memory that a later tile reads.
 struct Ahead {
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;
@@ -30,8 +31,9 @@ struct Ahead {
   }
 };
 
+/// `streamed`: the last step writes past the caches.
 void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t n,
-              std::span<const Ahead> ahead) {
+              std::span<const Ahead> ahead, bool streamed) {
   const std::size_t n_in = fused.in_types.size();
   const std::size_t last = fused.steps.size() - 1;
   std::array<Tile, kMaxFusedTiles> tiles;
@@ -49,7 +51,8 @@ void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t 
       cast_elements(fused.types[static_cast<std::size_t>(step.in[0])], from[0], step.out_type, to,
                     n);
     } else {
-      step.body(from.data(), to, n);
+      const Body::Loop loop = streamed && s == last ? step.body.streamed : step.body.loop;
+      loop(from.data(), to, n);
     }
   }
 }
@@ -63,6 +66,8 @@ void run_range(const Fused& fused, std::span<const View> inputs, const View& out
   Tile result;
   std::array<std::optional<Source>, kMaxFusedInputs> sources;
   const std::int64_t step = std::min(end - begin, kFusedTile);
+  const bool streamed = stream && fused.steps.back().body.streamed != nullptr &&
+                        begins_line(out.data);  // then so does each thread's share
   for (std::size_t i = 0; i < n_in; ++i) {
     sources[i].emplace(inputs[i], out.shape, fused.in_types[i], gathered[i], raw);
     sources[i]->begin(begin, static_cast<std::size_t>(step));
@@ -75,16 +80,18 @@ void run_range(const Fused& fused, std::span<const View> inputs, const View& out
     streams = 0;
     for (std::size_t i = 0; i < n_in; ++i) {
       in[i] = sources[i]->piece(at, n);
-      if (const auto* const next = sources[i]->after(at + step);
-          next != nullptr && at + step < end) {
-        const std::size_t size = size_of(inputs[i].dtype);
+      const std::int64_t later = at + kTilesAhead * step;
+      if (const void* const next = sources[i]->after(later);
+          next != nullptr && later + step <= end) {
         ahead[streams++] = {static_cast<const std::byte*>(next),
-                            static_cast<std::size_t>(std::min(end - at - step, step)) * size};
+                            static_cast<std::size_t>(step) * size_of(inputs[i].dtype)};
       }
     }
     std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;
-    run_tile(fused, in.data(), stream ? result.bytes : place, n, {ahead.data(), streams});
-    if (stream) stream_copy(result.bytes, place, n * out_size);
+    const bool through_tile = stream && !streamed;
+    run_tile(fused, in.data(), through_tile ? result.bytes : place, n, {ahead.data(), streams},
+             streamed);
+    if (through_tile) stream_copy(result.bytes, place, n * out_size);
   }
   if (stream) stream_fence();
 }
@@ -92,7 +99,7 @@ void run_range(const Fused& fused, std::span<const View> inputs, const View& out
 }  // namespace
 
 void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::size_t n) {
-  run_tile(fused, in, out, n, {});
+  run_tile(fused, in, out, n, {}, false);
 }
 
 bool prepare(Fused& fused) {

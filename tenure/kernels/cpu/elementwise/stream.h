@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tenure/base/units.h"
 
@@ -9,6 +10,9 @@ namespace tenure::kernels {
 /// Outputs of at least this size leave the caches before anyone reads them: they are written past
 /// the caches, which saves reading the lines first.
 inline constexpr std::size_t kStreamFrom = 8 * MiB;
+
+/// Whether this is where a piece begins that memory moves at a time, as Body::streamed wants it.
+inline bool begins_line(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 64 == 0; }
 
 /// Copies from a tile to memory without loading the target's lines. `to` is aligned to 16 bytes if
 /// n is; other ends are copied plainly.
