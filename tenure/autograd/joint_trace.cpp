@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "tenure/autograd/state.h"
-#include "tenure/graph/body.h"
 #include "tenure/graph/builder.h"
-#include "tenure/graph/compile.h"
+#include "tenure/graph/likeness.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 
@@ -19,7 +20,6 @@ namespace {
 
 using graph::Argument;
 using graph::FunctionCore;
-using graph::Given;
 using graph::GraphState;
 using GraphNode = graph::Node;
 using graph::Program;
@@ -76,39 +76,28 @@ Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Val
   return cut;
 }
 
-}  // namespace
-
-std::vector<Tensor> JointTrace::go_back(std::vector<Tensor> arguments) const {
-  FunctionCore::Call call;
-  call.layout.push_back(static_cast<std::int64_t>(arguments.size()));
-  call.tensors = std::move(arguments);
-  return core
-      ->call(call,
-             [this](const std::vector<Tensor>& symbols) {
-               return FunctionCore::Result{
-                   .tensors = graph::replay(back, back_arguments, back_results, symbols),
-                   .frame = {}};
-             })
-      .tensors;
+bool is_open(std::span<const ops::Spec> specs) {
+  return std::any_of(specs.begin(), specs.end(), [](const ops::Spec& spec) {
+    return std::find(spec.shape.begin(), spec.shape.end(), kUnknown) != spec.shape.end();
+  });
 }
 
-std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
-                                                   const FunctionCore::Call& call,
-                                                   const FunctionCore::Trace& trace,
-                                                   const std::vector<bool>& watched) {
+/// nullptr: the way back has to know dimensions that are unknown.
+std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
+                                            const FunctionCore::Trace& trace,
+                                            std::span<const ops::Spec> specs,
+                                            const std::vector<bool>& watched) {
   const Site site = core.site();
+  static constinit std::atomic<std::int64_t> numbers{0};
   auto joint = std::make_shared<JointTrace>();
-  joint->name = fmt::format("function \"{}\"", core.options().name);
+  joint->number = ++numbers;
   const auto state =
       std::make_shared<GraphState>(GraphState::Kind::trace, core.options().name, site);
   std::vector<Tensor> symbols;
-  std::vector<Given> given;
-  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
-    const Tensor& tensor = call.tensors[i];
+  for (const ops::Spec& spec : specs) {
     symbols.push_back(
-        state->input(fmt::format("argument {}", i), tensor.dtype(), tensor.shape(), site));
-    given.push_back({.value = state->value_of(symbols.back(), "function", site),
-                     .spec = {tensor.dtype(), tensor.shape()}});
+        state->input(fmt::format("argument {}", symbols.size()), spec.dtype, spec.shape, site));
+    joint->inputs.push_back(state->value_of(symbols.back(), "function", site));
   }
 
   const ops::TraceScope scope(state.get());
@@ -137,7 +126,7 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
     sources.push_back(tape->find(symbols[i]));
   }
   std::map<graph::Value, std::size_t, Precedes> places;  // among arguments and variables
-  for (std::size_t i = 0; i < given.size(); ++i) places[given[i].value] = i;
+  for (std::size_t i = 0; i < symbols.size(); ++i) places[joint->inputs[i]] = i;
   state->read([&](const Program& program) {
     for (std::int32_t n = 0; n < first; ++n) {
       const GraphNode& node = program.nodes[static_cast<std::size_t>(n)];
@@ -152,14 +141,14 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
     }
   });
 
-  std::vector<graph::Value> fetches;
+  std::vector<graph::Value>& fetches = joint->fetches;
+  joint->outputs = traced.tensors.size();
   std::vector<Value> targets;
   std::vector<Tensor> seeds;
   std::vector<graph::Value> seed_values;
   for (std::size_t o = 0; o < traced.tensors.size(); ++o) {
     const Tensor& output = traced.tensors[o];
     fetches.push_back(state->value_of(output, "function", site));
-    joint->output_specs.push_back({output.dtype(), output.shape()});
     const Value target = tape->find(output);
     if (target == kNoValue || sources.empty()) continue;
     joint->differentiable_outputs.push_back(o);
@@ -172,7 +161,13 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
     joint->sources.clear();
     sources.clear();
   }
-  const std::vector<Tensor> gradients = tape->go_back(targets, seeds, sources, false);
+  std::vector<Tensor> gradients;
+  try {
+    gradients = tape->go_back(targets, seeds, sources, false);
+  } catch (const std::exception&) {
+    if (!is_open(specs)) throw;
+    return nullptr;
+  }
 
   std::vector<graph::Value> wanted = seed_values;
   for (const Tensor& gradient : gradients) {
@@ -181,10 +176,12 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
     wanted.push_back(gradient.defined() ? state->value_of(gradient, "function", site)
                                         : seed_values[0]);
   }
-  const Program program = state->read([](const Program& p) { return p; });
-  Cut cut = cut_off(program, first, wanted);
+  const std::vector<graph::Value> assignments = state->assignments();
+  joint->program = state->take();
+  Cut cut = cut_off(joint->program, first, wanted);
+  auto back = std::make_shared<graph::Traced>();
   for (const graph::Value value : cut.saved) {
-    joint->back_arguments.push_back(cut.values.at(value));
+    back->inputs.push_back(cut.values.at(value));
     if (const auto place = places.find(value); place != places.end()) {
       joint->saved.push_back({.is_result = false, .index = place->second});
     } else {
@@ -193,21 +190,26 @@ std::shared_ptr<const JointTrace> make_joint_trace(FunctionCore& core,
     }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    (i < seed_values.size() ? joint->back_arguments : joint->back_results)
-        .push_back(cut.values.at(wanted[i]));
+    (i < seed_values.size() ? back->inputs : back->fetches).push_back(cut.values.at(wanted[i]));
   }
-  joint->back = std::move(cut.builder).take();
-  const std::vector<graph::Value> assignments = state->assignments();
-  const std::size_t returned = fetches.size();
+  back->returned = back->fetches.size();
+  back->program = std::move(cut.builder).take();
+  joint->back = std::move(back);
+  joint->program.nodes.resize(static_cast<std::size_t>(first));
+  joint->returned = fetches.size();
   fetches.insert(fetches.end(), assignments.begin(), assignments.end());
-  FunctionOptions options = core.options();
-  joint->forward = graph::compile(program, fetches, returned, given, {}, site,
-                                  {.budget = options.budget,
-                                   .recompute = options.recompute,
-                                   .check_numbers = options.check_numbers});
-  options.name = "way back of " + options.name;
-  joint->core = std::make_shared<FunctionCore>(std::move(options), site);
   return joint;
+}
+
+}  // namespace
+
+std::shared_ptr<const JointTrace> make_joint_trace(const FunctionCore& core,
+                                                   const FunctionCore::Call& call,
+                                                   const FunctionCore::Trace& trace,
+                                                   std::span<const ops::Spec> specs,
+                                                   const std::vector<bool>& watched) {
+  if (auto joint = try_joint_trace(core, trace, specs, watched)) return joint;
+  return try_joint_trace(core, trace, graph::specs_of(call), watched);
 }
 
 }  // namespace tenure::autograd

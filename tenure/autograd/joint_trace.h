@@ -2,11 +2,10 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <span>
 #include <vector>
 
-#include "tenure/graph/executable.h"
-#include "tenure/graph/function.h"
+#include "tenure/graph/traced.h"
 
 namespace tenure::autograd {
 
@@ -18,19 +17,17 @@ namespace tenure::autograd {
 // second reads are what must be saved: arguments and what variables hold as they are, all else as
 // further results of the first part. Views are made again rather than saved.
 
-/// A function with its way back.
-struct JointTrace {
+/// A function with its way back. As a trace it gives the results of the function, then what is
+/// saved of the rest.
+struct JointTrace final : graph::Traced {
   /// Something that the way back reads.
   struct Saved {
     bool is_result = false;  ///< of the forward part; else an argument or a variable
     std::size_t index = 0;
   };
 
-  std::string name;
-  /// Gives the results of the function, then what is saved of the rest.
-  std::shared_ptr<const graph::Executable> forward;
-  std::shared_ptr<const void> frame;
-  std::vector<ops::Spec> output_specs;
+  std::int64_t number = 0;  ///< of this one among all
+  std::size_t outputs = 0;  ///< of the function
   std::vector<std::size_t> differentiable_outputs;
   std::vector<std::shared_ptr<graph::VariableState>> variables;  ///< trainable ones that it reads
   std::vector<Saved> saved;
@@ -38,19 +35,19 @@ struct JointTrace {
   std::vector<std::size_t> sources;
   std::vector<bool> has_gradient;  ///< of each source; else it is zero
 
-  /// From the saved values and the gradients of differentiable outputs, those of the sources.
-  std::vector<Tensor> go_back(std::vector<Tensor> arguments) const;
+  /// The second part: from the saved values and the gradients of differentiable outputs, those of
+  /// the sources.
+  std::shared_ptr<const graph::Traced> back;
 
-  graph::Program back;                        ///< the second part
-  std::vector<graph::Value> back_arguments;   ///< its inputs
-  std::vector<graph::Value> back_results;     ///< one for each source
-  std::shared_ptr<graph::FunctionCore> core;  ///< of the second part
+  std::size_t bytes() const override { return graph::Traced::bytes() + back->bytes(); }
 };
 
-/// Traces `core`'s function on arguments like the call's, some of them watched.
-std::shared_ptr<const JointTrace> make_joint_trace(graph::FunctionCore& core,
+/// Traces `core`'s function on arguments like the call's, some of them watched. Dimensions of
+/// `specs` may be unknown; if a gradient rule has to know them, those of the call count.
+std::shared_ptr<const JointTrace> make_joint_trace(const graph::FunctionCore& core,
                                                    const graph::FunctionCore::Call& call,
                                                    const graph::FunctionCore::Trace& trace,
+                                                   std::span<const ops::Spec> specs,
                                                    const std::vector<bool>& watched);
 
 }  // namespace tenure::autograd

@@ -12,6 +12,7 @@
 #include "tenure/base/units.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/donation.h"
+#include "tenure/graph/likeness.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/traced.h"
 #include "tenure/memory/population.h"
@@ -19,39 +20,6 @@
 
 namespace tenure::graph {
 namespace {
-
-std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated) {
-  std::string text;
-  for (std::size_t i = 0; i < call.tensors.size(); ++i) {
-    const Tensor& tensor = call.tensors[i];
-    text +=
-        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
-                    to_string(tensor.shape()), !donated.empty() && donated[i] ? " donated" : "");
-  }
-  for (const double number : call.numbers) {
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
-  }
-  return text.empty() ? "no arguments" : text;
-}
-
-/// What is new in a call, compared with the one before it.
-std::string difference(const FunctionCore::Call& call, const std::vector<ops::Spec>& before,
-                       const std::vector<std::int64_t>& layout) {
-  if (call.tensors.size() != before.size()) return "another number of tensors";
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    const Tensor& tensor = call.tensors[i];
-    if (tensor.dtype() != before[i].dtype) {
-      return fmt::format("tensor {} is {}, was {}", i, name_of(tensor.dtype()),
-                         name_of(before[i].dtype));
-    }
-    if (!(tensor.shape() == before[i].shape)) {
-      return fmt::format("tensor {} has shape {}, had {}", i, to_string(tensor.shape()),
-                         to_string(before[i].shape));
-    }
-  }
-  return call.layout == layout ? "its trace had been dropped"
-                               : "other containers of tensors, or another argument that is none";
-}
 
 mem::Population& traces_of_process() {
   static auto* const traces = new mem::Population("trace");
@@ -76,31 +44,33 @@ class FunctionCore::Impl {
     const mem::Counted counted;
     std::shared_ptr<const Traced> traced;
     std::shared_ptr<const Executable> executable;
-    std::vector<ops::Spec> specs;
-    std::vector<std::int64_t> layout;
+    Likeness likeness;
     std::vector<bool> donated;
     TraceInfo info;
     int number = 0;
     std::atomic<std::int64_t> calls{0};
 
-    bool serves(const Call& call, const std::vector<bool>& gifts) const {
+    bool serves(const Call& call, const std::vector<bool>& gifts,
+                const TraceVariant* variant) const {
       const auto fits = [](const ops::Spec& spec, const Tensor& tensor) {
         return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
       };
-      return std::equal(specs.begin(), specs.end(), call.tensors.begin(), call.tensors.end(),
-                        fits) &&
-             layout == call.layout && donated == gifts;
+      return std::equal(likeness.specs.begin(), likeness.specs.end(), call.tensors.begin(),
+                        call.tensors.end(), fits) &&
+             likeness.layout == call.layout && donated == gifts &&
+             (variant == nullptr ? likeness.variant.empty() : likeness.variant == variant->key);
     }
   };
 
-  /// `donated` tells which tensors the call may compute in; empty: none.
+  /// `donated` tells which tensors the call may compute in; empty: none. The trace is of the
+  /// variant, if there is one.
   std::shared_ptr<Entry> entry_for(const Call& call, const std::vector<bool>& donated,
-                                   const Trace& trace) {
+                                   const Trace& trace, const TraceVariant* variant = nullptr) {
     {
       const std::lock_guard lock(mutex_);
-      if (latest_ != nullptr && latest_->serves(call, donated)) return latest_;
+      if (latest_ != nullptr && latest_->serves(call, donated, variant)) return latest_;
     }
-    Signature signature = call.layout;
+    Signature signature = begin_signature(call, variant);
     for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
     signature.insert(signature.end(), donated.begin(), donated.end());
     {
@@ -111,11 +81,14 @@ class FunctionCore::Impl {
         return latest_ = found->second;
       }
     }
-    std::shared_ptr<Entry> entry = make_entry(call, donated, trace);
+    std::shared_ptr<Entry> entry = make_entry(call, donated, trace, variant);
     const std::lock_guard lock(mutex_);
     cache_.insert(signature, entry->executable, entry->info.bytes);
     entries_[signature] = entry;
-    newest_ = latest_ = entry;
+    latest_ = entry;
+    if (variant != nullptr || call.traced == nullptr) {
+      newest_[variant == nullptr ? nullptr : variant->reason] = entry->likeness;
+    }
     std::erase_if(entries_, [&](const auto& item) { return !cache_.contains(item.first); });
     std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
     return entry;
@@ -140,9 +113,8 @@ class FunctionCore::Impl {
     entries_.clear();
     traced_.clear();
     cache_.clear();
-    newest_.reset();
+    newest_.clear();
     latest_.reset();
-    attachment_.reset();
   }
 
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
@@ -151,85 +123,109 @@ class FunctionCore::Impl {
     return trace(symbols);
   }
 
-  std::shared_ptr<void> attachment(const std::function<std::shared_ptr<void>()>& make) {
-    const std::lock_guard lock(mutex_);
-    if (attachment_ == nullptr) attachment_ = make();
-    return attachment_;
-  }
-
   const FunctionOptions& options() const { return options_; }
   Site site() const { return site_; }
 
  private:
   /// What is traced: the call's types and shapes, but for the sizes that are left open.
   std::vector<ops::Spec> open_specs(const Call& call) const {
+    if (call.traced != nullptr) return call.traced->specs();
     for (const int i : options_.batched) {
       if (i >= 0 && static_cast<std::size_t>(i) < call.tensors.size()) continue;
       throw ValueError(
           fmt::format("function \"{}\": tensor {} is said to have a batch; there are {}",
                       options_.name, i, call.tensors.size()));
     }
-    std::vector<ops::Spec> specs;
-    for (const Tensor& tensor : call.tensors) {
-      specs.push_back({tensor.dtype(), tensor.shape()});
-      const int i = static_cast<int>(specs.size()) - 1;
-      const auto& batched = options_.batched;
-      if (std::find(batched.begin(), batched.end(), i) == batched.end()) continue;
-      if (specs.back().shape.empty()) {
+    std::vector<ops::Spec> specs = specs_of(call);
+    for (const int i : options_.batched) {
+      Shape& shape = specs[static_cast<std::size_t>(i)].shape;
+      if (shape.empty()) {
         throw ShapeError(fmt::format("function \"{}\"", options_.name),
                          fmt::format("tensor {} is said to have a batch and is a number", i));
       }
-      specs.back().shape[0] = kUnknown;
+      shape[0] = kUnknown;
     }
     return specs;
   }
 
+  static Signature begin_signature(const Call& call, const TraceVariant* variant) {
+    Signature signature{0};
+    if (variant != nullptr) {
+      signature = variant->key;
+      signature.insert(signature.begin(), static_cast<std::int64_t>(variant->key.size()));
+    }
+    signature.insert(signature.end(), call.layout.begin(), call.layout.end());
+    return signature;
+  }
+
+  std::shared_ptr<const Traced> find_traced(const Signature& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = traced_.find(key);
+    return found == traced_.end() ? nullptr : found->second.lock();
+  }
+
+  /// Finds what was traced for such a call, or traces it.
+  void trace_for(Entry& entry, const Call& call, const Trace& trace, const TraceVariant* variant) {
+    if (variant == nullptr && call.traced != nullptr) {
+      entry.traced = call.traced;
+      entry.info.reason = call.purpose;
+      return;
+    }
+    const auto key_of = [&](const std::vector<ops::Spec>& specs) {
+      Signature key = begin_signature(call, variant);
+      for (const ops::Spec& spec : specs) append(key, spec);
+      return key;
+    };
+    std::vector<ops::Spec> specs = open_specs(call);
+    const Signature open = key_of(specs);
+    entry.traced = find_traced(open);
+    if (entry.traced != nullptr && key_of(entry.traced->specs()) != open) {
+      specs = entry.likeness.specs;  // it had to know the sizes
+      entry.traced = find_traced(key_of(specs));
+    }
+    if (entry.traced != nullptr) {
+      entry.info.reason = "other sizes or donations; compiled again, not traced";
+      return;
+    }
+    entry.info.reason = explain_trace(call, variant, ++traces_);
+    entry.traced =
+        variant != nullptr
+            ? variant->trace(specs)
+            : std::make_shared<const Traced>(trace_call(trace, specs, this, options_.name, site_));
+    entry.info.bytes = static_cast<std::int64_t>(entry.traced->bytes());
+    const Signature known = key_of(entry.traced->specs());
+    if (known != key_of(specs)) entry.info.reason += "; it has to know the size of the batch";
+    const std::lock_guard lock(mutex_);
+    traced_[open] = traced_[known] = entry.traced;
+  }
+
   std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
-                                    const Trace& trace) {
+                                    const Trace& trace, const TraceVariant* variant) {
     auto entry = std::make_shared<Entry>(site_);
-    for (const Tensor& tensor : call.tensors) {
-      entry->specs.push_back({tensor.dtype(), tensor.shape()});
-    }
-    entry->layout = call.layout;
+    entry->likeness = {.specs = specs_of(call), .layout = call.layout};
+    if (variant != nullptr) entry->likeness.variant = variant->key;
     entry->donated = donated;
-    const std::vector<ops::Spec> open = open_specs(call);
-    Signature key = call.layout;
-    for (const ops::Spec& spec : open) append(key, spec);
-    {
-      const std::lock_guard lock(mutex_);
-      if (const auto found = traced_.find(key); found != traced_.end()) {
-        entry->traced = found->second.lock();
-      }
-    }
-    const bool is_known = entry->traced != nullptr;
-    if (is_known) {
-      entry->info.reason = "other sizes or donations; compiled again, not traced";
-    } else {
-      entry->info.reason = explain_trace(call, ++traces_);
-      entry->traced =
-          std::make_shared<const Traced>(trace_call(trace, open, this, options_.name, site_));
-      const std::lock_guard lock(mutex_);
-      traced_[key] = entry->traced;
-    }
-    entry->executable = entry->traced->compiled(entry->specs, donated, site_,
+    trace_for(*entry, call, trace, variant);
+    entry->executable = entry->traced->compiled(entry->likeness.specs, donated, site_,
                                                 {.budget = options_.budget,
                                                  .recompute = options_.recompute,
                                                  .check_numbers = options_.check_numbers});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);
     entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());
-    entry->info.bytes = entry->executable->bytes();
-    if (!is_known) {
-      entry->info.bytes += static_cast<std::int64_t>(program_bytes(entry->traced->program));
-    }
+    entry->info.bytes += entry->executable->bytes();
     return entry;
   }
 
-  std::string explain_trace(const Call& call, int traces) {
-    std::string reason = "the first call";
+  std::string explain_trace(const Call& call, const TraceVariant* variant, int traces) {
+    std::string reason = variant == nullptr ? "the first call" : variant->reason;
     {
       const std::lock_guard lock(mutex_);
-      if (newest_ != nullptr) reason = difference(call, newest_->specs, newest_->layout);
+      const auto last = newest_.find(variant == nullptr ? nullptr : variant->reason);
+      if (last != newest_.end()) {
+        const std::string change = difference(call, variant, last->second);
+        reason = variant == nullptr ? change : fmt::format("{}; {}", reason, change);
+      }
     }
     if (options_.warn_after > 0 && traces > options_.warn_after) {
       const std::string text =
@@ -250,10 +246,9 @@ class FunctionCore::Impl {
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::map<Signature, std::weak_ptr<const Traced>>
-      traced_;  // by what was traced; entries hold them
-  std::shared_ptr<Entry> newest_;
-  std::shared_ptr<Entry> latest_;  // of the last call: most are like the one before
-  std::shared_ptr<void> attachment_;
+      traced_;                              // by what was traced; entries hold them
+  std::map<const char*, Likeness> newest_;  // entry, by its variant's reason
+  std::shared_ptr<Entry> latest_;           // of the last call: most are like the one before
   std::atomic<int> traces_{0};
   std::atomic<int> numbers_{0};  // of traces and of their variants
 };
@@ -326,8 +321,10 @@ FunctionCore::Result FunctionCore::trace_into(GraphState& graph, const std::vect
   return impl_->trace_into(graph, symbols, trace);
 }
 
-std::shared_ptr<void> FunctionCore::attachment(const std::function<std::shared_ptr<void>()>& make) {
-  return impl_->attachment(make);
+CompiledTrace FunctionCore::compiled(const Call& call, const TraceVariant& variant) {
+  const auto entry = impl_->entry_for(call, {}, {}, &variant);
+  entry->calls.fetch_add(1, std::memory_order_relaxed);
+  return {.traced = entry->traced, .executable = entry->executable};
 }
 
 namespace {

@@ -55,10 +55,13 @@ struct TraceInfo {
 
 namespace graph {
 
+struct CompiledTrace;
 class GraphState;
+struct Traced;
+struct TraceVariant;
 
-/// The part of a function that does not depend on its types.
-class FunctionCore {
+/// The part of a function that does not depend on its types. It is made shared.
+class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
  public:
   /// A call's arguments: its tensors, and what else tells it from other calls (see CallLayout).
   struct Call {
@@ -71,6 +74,9 @@ class FunctionCore {
     std::vector<Gift> gifts{};  ///< per tensor; empty: none
     std::vector<std::int64_t> layout{};
     std::vector<double> numbers{};  ///< those among the arguments, for reports
+    /// Of a call that the library makes for the function: what was traced, and why, for reports.
+    std::shared_ptr<const Traced> traced{};
+    const char* purpose = nullptr;
   };
   /// What a call gives: the tensors of the result, and the result without them.
   struct Result {
@@ -104,8 +110,8 @@ class FunctionCore {
   /// Calls the traced callable, whose ops go to `graph`. Throws GraphError if it calls itself.
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols,
                     const Trace& trace) const;
-  /// Something that ends with the function or its clear(); made on first use.
-  std::shared_ptr<void> attachment(const std::function<std::shared_ptr<void>()>& make);
+  /// What serves such calls, one of the function's traces like any other. Counts as a call.
+  CompiledTrace compiled(const Call& call, const TraceVariant& variant);
 
  private:
   class Impl;

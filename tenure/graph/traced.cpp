@@ -53,6 +53,12 @@ Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec
   return traced;
 }
 
+std::vector<ops::Spec> Traced::specs() const {
+  std::vector<ops::Spec> specs;
+  for (const Value input : inputs) specs.push_back(program.spec(input));
+  return specs;
+}
+
 std::shared_ptr<const Executable> Traced::compiled(std::span<const ops::Spec> specs,
                                                    std::vector<bool> donated, Site site,
                                                    const Terms& terms) const {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "tenure/graph/cache.h"
 #include "tenure/graph/executable.h"
 #include "tenure/graph/function.h"
 
@@ -12,16 +14,39 @@ namespace tenure::graph {
 
 /// What a callable did when it was traced.
 struct Traced {
+  Traced() = default;
+  Traced(Traced&&) = default;
+  virtual ~Traced() = default;
+
   Program program;
   std::vector<Value> inputs;
   std::vector<Value> fetches;  ///< the results, then the assignments
   std::size_t returned = 0;    ///< how many of them are results
   std::shared_ptr<const void> frame;
 
+  /// That it holds on the heap.
+  virtual std::size_t bytes() const { return program_bytes(program); }
+  /// Types and shapes that it was traced for; dimensions may be unknown.
+  std::vector<ops::Spec> specs() const;
   /// For tensors of these types and shapes, some of which the run may compute in (empty: none).
   std::shared_ptr<const Executable> compiled(std::span<const ops::Spec> specs,
                                              std::vector<bool> donated, Site site,
                                              const Terms& terms = {}) const;
+};
+
+/// Another way to trace a call than for its results alone.
+struct TraceVariant {
+  Signature key;       ///< tells it from other ones; not empty
+  const char* reason;  ///< "called under a gradient tape"
+  const char* other;   ///< what such a call has that differs from the one before by the key alone
+  /// Traces for these types and shapes. Dimensions may be unknown; where it must know them, it
+  /// traces for those of the call.
+  std::function<std::shared_ptr<const Traced>(std::span<const ops::Spec>)> trace;
+};
+
+struct CompiledTrace {
+  std::shared_ptr<const Traced> traced;
+  std::shared_ptr<const Executable> executable;
 };
 
 /// Calls the callable with symbols of these types and shapes. Dimensions may be unknown. Throws

@@ -56,7 +56,7 @@ namespace {
 
 /// Which updates are still there when all have been written.
 Tensor last_written(const Backward& b, int axis) {
-  const Tensor numbers = numbered(b, b.specs[1].shape);
+  const Tensor numbers = numbered(b, known_shape(b, 1, "scatter"));
   Tensor written = tenure::scatter(b.at(zeros(known_shape(b, 0, "scatter"), DType::int64, b.site)),
                                    axis, b.input(1), read(b, numbers), ScatterMode::assign);
   written = tenure::gather(b.at(std::move(written)), axis, b.input(1));
@@ -67,7 +67,7 @@ Tensor last_written(const Backward& b, int axis) {
 void scatter_extremum(Backward& b, int axis) {
   const DType dtype = b.specs[0].dtype;
   const Tensor kept = cast(b.at(equal(b.input(0), b.output())), dtype);
-  const Tensor updates = cut(b, b.inputs[2], b.specs[1].shape);
+  const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
   Tensor there = tenure::gather(b.output(), axis, b.input(1));
   const Tensor came = cast(b.at(equal(read(b, updates), b.at(std::move(there)))), dtype);
   Tensor winners =
@@ -92,7 +92,7 @@ void scatter(Backward& b) {
     Tensor arrived;
     if (mode == ScatterMode::multiply) {
       const Tensor product = mul(b.gradient(), b.output());
-      const Tensor updates = cut(b, b.inputs[2], b.specs[1].shape);
+      const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
       arrived = div(b.at(tenure::gather(read(b, product), axis, b.input(1))), read(b, updates));
     } else {
       arrived = tenure::gather(b.gradient(), axis, b.input(1));

@@ -165,9 +165,6 @@ struct BatchNormOp : ColumnNorm {
       b.results[0] =
           b.results[0].defined() ? add(std::move(b.results[0]), std::move(term)) : std::move(term);
     };
-    const std::int64_t channels = b.specs[0].shape.back();
-    const double rows = channels == 0 ? 1 : static_cast<double>(count(b.specs[0].shape) / channels);
-    const Tensor x = b.inputs[0];
     if (b.gradients[0].defined()) {
       std::vector<Tensor> results = run_many_now(
           record<BatchNormGradient>(),
@@ -177,12 +174,14 @@ struct BatchNormOp : ColumnNorm {
         if (b.wants(i)) b.results[i] = std::move(results[i]);
       }
     }
-    if (!b.wants(0)) return;
+    if (!b.wants(0) || (!b.gradients[1].defined() && !b.gradients[2].defined())) return;
+    const Shape& shape = known_shape(b, 0, "batch_norm");
+    const double rows = shape.back() == 0 ? 1 : static_cast<double>(count(shape) / shape.back());
     if (b.gradients[1].defined()) {
-      accumulate(contiguous(broadcast_to(b.gradients[1] / rows, b.specs[0].shape)));
+      accumulate(contiguous(broadcast_to(b.gradients[1] / rows, shape)));
     }
     if (b.gradients[2].defined()) {
-      accumulate((x - Tensor(b.outputs[1])) * (b.gradients[2] * (2 / rows)));
+      accumulate((Tensor(b.inputs[0]) - Tensor(b.outputs[1])) * (b.gradients[2] * (2 / rows)));
     }
   }
   static constexpr GradientRule gradient{
