@@ -15,8 +15,10 @@
 namespace tenure::graph {
 namespace {
 
-/// Shapes that came and went are forgotten when there are so many.
+/// Shapes that came and went are looked for when there are so many.
 constexpr std::size_t kMaxPrograms = 64;
+
+thread_local std::vector<std::shared_ptr<const BodyPrograms>>* kept_bodies = nullptr;
 
 std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs) {
   std::vector<Given> given;
@@ -108,22 +110,56 @@ const Bodies* bodies_in(const Node& node) {
   return opaque == nullptr ? nullptr : dynamic_cast<const Bodies*>(opaque->get());
 }
 
-Bodies::Programs Bodies::compiled(std::span<const ops::Spec> operands,
-                                  std::span<const ops::Spec> captures) const {
+std::size_t body_bytes(const Program& program) {
+  std::size_t bytes = 0;
+  for (const Node& node : program.nodes) {
+    const Bodies* const bodies = node.kind == Node::Kind::call ? bodies_in(node) : nullptr;
+    if (bodies != nullptr) bytes += bodies->bytes();
+  }
+  return bytes;
+}
+
+std::size_t Bodies::bytes() const {
+  std::size_t bytes = sizeof(*this);
+  for (const Body& body : bodies_) {
+    bytes += sizeof(Body) + program_bytes(body.program) + body_bytes(body.program);
+  }
+  return bytes;
+}
+
+KeepBodies::KeepBodies(std::vector<std::shared_ptr<const BodyPrograms>>& list)
+    : before_(std::exchange(kept_bodies, &list)) {}
+
+KeepBodies::~KeepBodies() { kept_bodies = before_; }
+
+std::shared_ptr<const BodyPrograms> Bodies::compiled(std::span<const ops::Spec> operands,
+                                                     std::span<const ops::Spec> captures) const {
   Signature signature;
   for (const ops::Spec& spec : operands) append(signature, spec);
   for (const ops::Spec& spec : captures) append(signature, spec);
   const std::lock_guard lock(mutex_);
-  const auto found = programs_.find(signature);
-  if (found != programs_.end()) return found->second;
-  Programs programs;
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
-    const Body& body = bodies_[i];
-    programs.push_back(compile(body.program, body.results, body.results.size(),
-                               given_for(body, inputs_of(i, operands, captures)), {}, {}));
+  const auto known = programs_.find(signature);
+  std::shared_ptr<const BodyPrograms> found =
+      known == programs_.end() ? nullptr : known->second.lock();
+  if (found == nullptr) {
+    BodyPrograms programs;
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      const Body& body = bodies_[i];
+      programs.push_back(compile(body.program, body.results, body.results.size(),
+                                 given_for(body, inputs_of(i, operands, captures)), {}, {}));
+    }
+    found = std::make_shared<const BodyPrograms>(std::move(programs));
+    if (programs_.size() >= kMaxPrograms) {
+      std::erase_if(programs_, [](const auto& item) { return item.second.expired(); });
+    }
+    programs_[signature] = found;
+    if (kept_bodies == nullptr) recent_ = found;
   }
-  if (programs_.size() >= kMaxPrograms) programs_.clear();
-  return programs_[signature] = std::move(programs);
+  if (kept_bodies == nullptr) return found;
+  if (std::find(kept_bodies->begin(), kept_bodies->end(), found) == kept_bodies->end()) {
+    kept_bodies->push_back(found);
+  }
+  return found;
 }
 
 }  // namespace tenure::graph

@@ -45,8 +45,6 @@ TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::strin
 /// own captures, one after the other behind the operands that all of them get.
 class Bodies final : public ops::Opaque {
  public:
-  using Programs = std::vector<std::shared_ptr<const Executable>>;
-
   Bodies(std::vector<Body> bodies, std::vector<std::size_t> captures)
       : bodies_(std::move(bodies)), captures_(std::move(captures)) {}
 
@@ -67,17 +65,37 @@ class Bodies final : public ops::Opaque {
   /// Whether running them draws random numbers: to run them again gives something else.
   bool draw() const;
 
-  /// Compiled for operands and captures of these types and shapes; kept for the next time.
-  Programs compiled(std::span<const ops::Spec> operands, std::span<const ops::Spec> captures) const;
+  /// Compiled for operands and captures of these types and shapes. They end with the programs that
+  /// they are compiled for (see KeepBodies); without one, the last are kept for the next time.
+  std::shared_ptr<const BodyPrograms> compiled(std::span<const ops::Spec> operands,
+                                               std::span<const ops::Spec> captures) const;
+  /// What was written down takes on the heap.
+  std::size_t bytes() const;
 
  private:
   std::vector<Body> bodies_;
   std::vector<std::size_t> captures_;  // how many, of each
   mutable std::mutex mutex_;
-  mutable std::map<Signature, Programs> programs_;
+  mutable std::map<Signature, std::weak_ptr<const BodyPrograms>> programs_;
+  mutable std::shared_ptr<const BodyPrograms> recent_;  // that no program keeps
+};
+
+/// While it lives, bodies that this thread compiles are kept in a list.
+class KeepBodies {
+ public:
+  explicit KeepBodies(std::vector<std::shared_ptr<const BodyPrograms>>& list);
+  ~KeepBodies();
+  KeepBodies(const KeepBodies&) = delete;
+  KeepBodies& operator=(const KeepBodies&) = delete;
+
+ private:
+  std::vector<std::shared_ptr<const BodyPrograms>>* before_;
 };
 
 /// Those of a branch or a loop; nullptr for other nodes.
 const Bodies* bodies_in(const Node& node);
+
+/// What the bodies in a program take on the heap, as they were written down.
+std::size_t body_bytes(const Program& program);
 
 }  // namespace tenure::graph

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tenure/graph/body.h"
 #include "tenure/graph/passes/simplify.h"
 #include "tenure/ops/recorder.h"
 
@@ -16,7 +17,10 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
   request.returned = returned;
   request.donated = std::move(donated);
   request.terms = terms;
-  return std::make_shared<const Executable>(lower(simplify(std::move(request))));
+  std::vector<std::shared_ptr<const BodyPrograms>> bodies;
+  const KeepBodies keep(bodies);
+  std::unique_ptr<Lowered> lowered = lower(simplify(std::move(request)));
+  return std::make_shared<const Executable>(std::move(lowered), std::move(bodies));
 }
 
 }  // namespace tenure::graph

@@ -44,7 +44,9 @@ class Call {
   std::vector<Spec> infer(std::size_t body) const {
     return bodies[body].infer(bodies.inputs_of(body, operands(), captures()), {});
   }
-  Bodies::Programs compiled() const { return bodies.compiled(operands(), captures()); }
+  std::shared_ptr<const BodyPrograms> compiled() const {
+    return bodies.compiled(operands(), captures());
+  }
 
   const Kernel& kernel;
   const Bodies& bodies;
@@ -90,7 +92,7 @@ std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skip
   return pointers;
 }
 
-std::size_t largest_arena(const Bodies::Programs& programs) {
+std::size_t largest_arena(const BodyPrograms& programs) {
   std::int64_t bytes = 0;
   for (const auto& program : programs) bytes = std::max(bytes, program->plan().arena);
   return static_cast<std::size_t>(bytes);
@@ -151,7 +153,7 @@ struct Cond {
   static std::size_t workspace(const Kernel& k) {
     Workspace workspace;
     straight_operands(k, 1, workspace);
-    workspace.take(largest_arena(Call(k, 1).compiled()));
+    workspace.take(largest_arena(*Call(k, 1).compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
@@ -162,7 +164,7 @@ struct Cond {
     const auto all = std::span<std::byte* const>(data);
     const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
         branch, all.first(all.size() - call.captured()), all.last(call.captured()));
-    call.compiled()[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
+    (*call.compiled())[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
   }
 };
 
@@ -182,7 +184,7 @@ struct While {
     straight_operands(k, 0, workspace);
     const Ping state(call.operands(), {}, workspace);
     workspace.take(sizeof(bool));
-    workspace.take(largest_arena(call.compiled()));
+    workspace.take(largest_arena(*call.compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
@@ -194,10 +196,10 @@ struct While {
     const std::vector<std::byte*> flag{workspace.take(sizeof(bool))};
     std::byte* const arena = workspace.take(0);
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
-    const Bodies::Programs programs = call.compiled();
+    const auto programs = call.compiled();
     const auto step = [&](std::size_t body, const std::vector<std::byte*>& outputs) {
-      programs[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
-                             outputs, arena);
+      (*programs)[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
+                                outputs, arena);
     };
     const std::int64_t most = k.attributes.integer(1);
     for (std::int64_t i = 0;; ++i) {
@@ -246,7 +248,7 @@ struct Scan {
     Workspace workspace;
     straight_operands(k, 0, workspace);
     const Ping carry(call.operands().first(carried(k)), {}, workspace);
-    workspace.take(largest_arena(call.compiled()));
+    workspace.take(largest_arena(*call.compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
@@ -257,7 +259,7 @@ struct Scan {
     carry.begin(data);
     std::byte* const arena = workspace.take(0);
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
-    const Bodies::Programs programs = call.compiled();
+    const auto programs = call.compiled();
     const std::size_t operands = call.operands().size();
     for (std::int64_t i = 0; i < length(k); ++i) {
       std::vector<std::byte*> in = carry.now();
@@ -269,7 +271,7 @@ struct Scan {
         out.push_back(static_cast<std::byte*>(y.data) +
                       static_cast<std::size_t>(i) * bytes_of(element_of(spec_of(y))));
       }
-      programs[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
+      (*programs)[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
       carry.swap();
     }
     carry.end();

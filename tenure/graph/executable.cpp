@@ -49,8 +49,9 @@ bool is_direct(const Unit& unit) {
 
 }  // namespace
 
-Executable::Executable(std::unique_ptr<Lowered> lowered)
-    : lowered_(std::move(lowered)), number_(next_executable()) {
+Executable::Executable(std::unique_ptr<Lowered> lowered,
+                       std::vector<std::shared_ptr<const BodyPrograms>> bodies)
+    : lowered_(std::move(lowered)), bodies_(std::move(bodies)), number_(next_executable()) {
   const Placement placement = arrange();
   arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
@@ -171,7 +172,10 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(arena_map_);
+                      room(arena_map_) + room(bodies_);
+  for (const auto& programs : bodies_) {
+    for (const auto& body : *programs) bytes += static_cast<std::size_t>(body->bytes());
+  }
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.loop.steps) +
              room(unit.loop.in_types) + room(unit.loop.tiles) + room(unit.loop.types);

@@ -14,17 +14,23 @@
 
 namespace tenure::graph {
 
+class Executable;
 class ObservedRun;
+
+/// The bodies of one loop or branch, compiled.
+using BodyPrograms = std::vector<std::shared_ptr<const Executable>>;
 
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
 /// that any number of threads may run it.
 class Executable {
  public:
-  /// Orders the units for a low peak and gives every buffer its place.
-  explicit Executable(std::unique_ptr<Lowered> lowered);
+  /// Orders the units for a low peak and gives every buffer its place. `bodies` are those of its
+  /// loops and branches.
+  explicit Executable(std::unique_ptr<Lowered> lowered,
+                      std::vector<std::shared_ptr<const BodyPrograms>> bodies = {});
 
   const Plan& plan() const { return plan_; }
-  /// Bytes that it holds itself.
+  /// Bytes that it holds, with its bodies.
   std::int64_t bytes() const;
   /// The inputs have the types and shapes of the plan; donated ones can be taken over (see
   /// pending.h). Allocates the arena and the outputs, and copies of inputs that are not contiguous,
@@ -76,6 +82,7 @@ class Executable {
   static void check_numbers(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
+  std::vector<std::shared_ptr<const BodyPrograms>> bodies_;
   std::vector<Step> steps_;
   std::vector<const Unit*> draws_;        ///< random ops, in the order of the program
   std::vector<Fate> fates_;               ///< of each output

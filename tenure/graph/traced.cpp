@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/graph/body.h"
 #include "tenure/graph/compile.h"
 #include "tenure/graph/state.h"
 
@@ -52,6 +53,8 @@ Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec
   traced.program = state->take();  // without its graph, symbols that got away are of no use
   return traced;
 }
+
+std::size_t Traced::bytes() const { return program_bytes(program) + body_bytes(program); }
 
 std::vector<ops::Spec> Traced::specs() const {
   std::vector<ops::Spec> specs;

@@ -25,7 +25,7 @@ struct Traced {
   std::shared_ptr<const void> frame;
 
   /// That it holds on the heap.
-  virtual std::size_t bytes() const { return program_bytes(program); }
+  virtual std::size_t bytes() const;
   /// Types and shapes that it was traced for; dimensions may be unknown.
   std::vector<ops::Spec> specs() const;
   /// For tensors of these types and shapes, some of which the run may compute in (empty: none).

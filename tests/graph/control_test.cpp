@@ -226,6 +226,35 @@ TEST(Control, BodiesDoNotEscape) {
   EXPECT_EQ(session.run(y, {{"x", ones({2})}}).to_vector<float>()[0], 2);
 }
 
+TEST(Control, BodiesCountInTheBytesOfCaches) {
+  const auto chain = [](int ops) {
+    return [ops](const Tensor& x) {
+      const auto body = [ops](const Tensor& t) {
+        Tensor y = t;
+        for (int i = 0; i < ops; ++i) y = softmax(y);
+        return y;
+      };
+      return while_loop([](const Tensor& t) { return sum(t) > 2; }, body, x);
+    };
+  };
+  const auto function_bytes = [&](int ops) {
+    const auto f = function(chain(ops));
+    static_cast<void>(f(ones({4})));
+    return f.traces()[0].bytes;
+  };
+  const auto session_bytes = [&](int ops) {
+    Graph graph;
+    const Tensor x = graph.placeholder("x", float32, {4});
+    const Tensor y = chain(ops)(x);
+    Session session(graph);
+    static_cast<void>(session.run(y, {{x, ones({4})}}));
+    return session.bytes();
+  };
+  constexpr std::int64_t kLeast = 40 * 500;  // a step with its buffers and places
+  EXPECT_GT(function_bytes(41), function_bytes(1) + kLeast);
+  EXPECT_GT(session_bytes(41), session_bytes(1) + kLeast);
+}
+
 TEST(Control, DrawsRandomNumbersAnew) {
   const auto f = function([](const Tensor& x) {
     return cond(
