@@ -119,6 +119,28 @@ TEST_P(SoftmaxTest, OfNothing) {
   }
 }
 
+TEST(SoftmaxGradientTest, SameBitsOnAnyNumberOfThreadsAndInPlace) {
+  std::mt19937 rng(22);
+  for (const Case& c : {Case{{300, 300}, {0}}, Case{{300, 300}, {1}}, Case{{70, 3000}, {0}},
+                        Case{{3, 100, 100}, {1}}, Case{{20000, 2}, {0}}}) {
+    const int axis = static_cast<int>(c.axes[0]);
+    const Array dy = random_array(float32, c.shape, Layout::contiguous, rng);
+    const Array y = random_array(float32, c.shape, Layout::contiguous, rng);
+    for (const auto gradient : {softmax_gradient, log_softmax_gradient}) {
+      Array dx(float32, c.shape);
+      gradient(dy.view, y.view, axis, dx.view);
+      expect_same_bits(float32, c.shape,
+                       [&](const View& out) { gradient(dy.view, y.view, axis, out); });
+      for (const bool first : {true, false}) {
+        Array place(float32, c.shape);
+        std::memcpy(place.bytes.data(), (first ? dy : y).bytes.data(), dx.bytes.size());
+        gradient(first ? place.view : dy.view, first ? y.view : place.view, axis, place.view);
+        EXPECT_TRUE(place.bytes == dx.bytes);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Floats, SoftmaxTest, ::testing::ValuesIn(kFloats),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 

@@ -1,10 +1,12 @@
 #include "tenure/ops/derivatives.h"
 
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/ops/elementwise/derivatives.cpp"
 #include <hwy/foreach_target.h>
 
-#include "tenure/kernels/cpu/elementwise/math-inl.h"
+#include "tenure/kernels/cpu/elementwise/gates-inl.h"
 #include "tenure/ops/elementwise/bodies-inl.h"
 #include "tenure/ops/elementwise/gradients.h"
 
@@ -12,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::ops {
 namespace HWY_NAMESPACE {
 
-/// The second input is the value of the function.
+/// The second input is the value of the function, or what it is of.
 struct Derivative : Float<2> {
   static constexpr double cost = 2;
 };
@@ -59,7 +61,72 @@ struct SigmoidGradient : Derivative {
   static long double reference(long double g, long double y) { return g * (y * (1 - y)); }
 };
 
-using Derivatives = List<ReluGradient, TanhGradient, SigmoidGradient>;
+/// By the input of a function x * g(x) where g goes from 0 to 1.
+struct GateDerivative : Float<2> {
+  static constexpr double ulp_of_largest = 4;
+  /// A slope that is too small for a number of any type is a zero.
+  static long double product(long double g, long double x, long double slope) {
+    const bool vanishes = x < 0 && (std::isinf(x) || std::abs(slope) < 1e-400L);
+    return g * (vanishes ? -0.0L : std::isinf(x) ? 1 : slope);
+  }
+  /// Of x * sigmoid(v), where v has the slope `rise`.
+  static long double sigmoid_product(long double g, long double x, long double v,
+                                     long double rise) {
+    const long double e = std::exp(-std::abs(v));
+    const long double s = (v < 0 ? e : 1) / (1 + e);
+    return product(g, x, e == 0 ? (v < 0 ? 0 : 1) : s + x * rise * e / ((1 + e) * (1 + e)));
+  }
+};
+
+struct SiluGradient : GateDerivative {
+  static constexpr auto name = "silu_gradient";
+  static constexpr auto doc = "gradient * (s + x s (1 - s)), s = sigmoid(x): by the x of silu(x)";
+  static constexpr double cost = 10;
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+                                         .run = gradients::silu_gradient};
+  template <class V>
+  static HWY_INLINE V apply(V g, V x) {
+    return g * silu_slope(x);
+  }
+  static long double reference(long double g, long double x) { return sigmoid_product(g, x, x, 1); }
+};
+
+struct GeluGradient : GateDerivative {
+  static constexpr auto name = "gelu_gradient";
+  static constexpr auto doc = "gradient * (Phi(x) + x phi(x)): by the x of gelu(x)";
+  static constexpr double cost = 18;
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+                                         .run = gradients::gelu_gradient};
+  template <class V>
+  static HWY_INLINE V apply(V g, V x) {
+    return g * gelu_slope(x);
+  }
+  static long double reference(long double g, long double x) {
+    const long double bell = 0.39894228040143267793994605993438187L * std::exp(-x * x / 2);
+    const long double phi = std::erfc(-x * 0.70710678118654752440084436210484904L) / 2;
+    return product(g, x, bell == 0 ? phi : phi + x * bell);
+  }
+};
+
+struct GeluTanhGradient : GateDerivative {
+  static constexpr auto name = "gelu_tanh_gradient";
+  static constexpr auto doc = "gradient times the derivative of gelu_tanh at x";
+  static constexpr double cost = 12;
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+                                         .run = gradients::gelu_tanh_gradient};
+  template <class V>
+  static HWY_INLINE V apply(V g, V x) {
+    return g * gelu_tanh_slope(x);
+  }
+  static long double reference(long double g, long double x) {
+    constexpr long double kLinear = 1.59576912160573071175978423973752L;
+    return sigmoid_product(g, x, kLinear * (x + 0.044715L * x * x * x),
+                           kLinear * (1 + 3 * 0.044715L * x * x));
+  }
+};
+
+using Derivatives =
+    List<ReluGradient, TanhGradient, SigmoidGradient, SiluGradient, GeluGradient, GeluTanhGradient>;
 
 const Bodies* derivative_bodies() { return bodies_of_all(Derivatives()); }
 
@@ -81,8 +148,8 @@ const Family& derivative_family() {
 namespace {
 
 template <class Op>
-Tensor run(const Operand& gradient, const Operand& y) {
-  return call(derivative_family()[index_of<Op>(HWY_NAMESPACE::Derivatives())], gradient, y);
+Tensor run(const Operand& gradient, const Operand& at) {
+  return call(derivative_family()[index_of<Op>(HWY_NAMESPACE::Derivatives())], gradient, at);
 }
 
 }  // namespace
@@ -101,6 +168,15 @@ Tensor tanh_gradient(const Operand& gradient, const Operand& y) {
 }
 Tensor sigmoid_gradient(const Operand& gradient, const Operand& y) {
   return run<target::SigmoidGradient>(gradient, y);
+}
+Tensor silu_gradient(const Operand& gradient, const Operand& x) {
+  return run<target::SiluGradient>(gradient, x);
+}
+Tensor gelu_gradient(const Operand& gradient, const Operand& x) {
+  return run<target::GeluGradient>(gradient, x);
+}
+Tensor gelu_tanh_gradient(const Operand& gradient, const Operand& x) {
+  return run<target::GeluTanhGradient>(gradient, x);
 }
 
 }  // namespace tenure

@@ -121,6 +121,10 @@ class Family {
     op.memory = reuses(Op::reuse);
     op.dtypes = Op::types;
     op.tolerance_ulp = Op::ulp;
+    if constexpr (requires { Op::ulp_of_largest; }) {
+      op.tolerance_ulp = Op::ulp_of_largest;
+      op.tolerance_of_largest = true;
+    }
     op.elementwise = &e;
     op.samples = samples<Op>;
     if constexpr (requires { Op::gradient; }) op.gradient = &Op::gradient;

@@ -17,9 +17,27 @@ Tensor one_and_square(Backward& b, double sign) {
   return sign > 0 ? tenure::add(b.at(std::move(square)), 1.0)
                   : tenure::sub(Operand(1.0, b.site), b.at(std::move(square)));
 }
+/// s (1 - s), of a sigmoid s.
 Tensor sigmoid_slope(const Backward& b, const Tensor& s) {
   Tensor rest = tenure::sub(Operand(1.0, b.site), Operand(s, b.site));
   return tenure::mul(b.at(std::move(rest)), Operand(s, b.site));
+}
+/// 1 - 2s.
+Tensor sigmoid_bend(const Backward& b, const Tensor& s) {
+  return tenure::sub(Operand(1.0, b.site), b.at(tenure::mul(Operand(s, b.site), 2.0)));
+}
+
+/// The rule of a call gradient * f'(x) with the curvature f''(x).
+template <class Gradient, class Curvature>
+void differentiate_slope(Backward& b, const Gradient& gradient, double end,
+                         const Curvature& curvature) {
+  if (b.wants(1)) {
+    // From `end` on the curvature is zero in every type. Infinity times zero would not be.
+    const Tensor x = tenure::clamp(b.input(1), -end, end);
+    Tensor slope = tenure::mul(b.at(curvature(x)), b.input(0));
+    b.results[1] = to_input(b, 1, tenure::mul(b.at(std::move(slope)), b.gradient()));
+  }
+  if (b.wants(0)) b.results[0] = to_input(b, 0, gradient(b.take_gradient(), b.input(1)));
 }
 
 }  // namespace
@@ -103,41 +121,16 @@ void selu(Backward& b) {
 void sigmoid(Backward& b) {
   b.results[0] = tenure::sigmoid_gradient(b.take_gradient(), b.take_output());
 }
-void silu(Backward& b) {
-  // s (1 + x (1 - s))
-  const Tensor s = tenure::sigmoid(b.input(0));
-  Tensor slope = tenure::sub(Operand(1.0, b.site), Operand(s, b.site));
-  slope = tenure::add(b.at(tenure::mul(b.at(std::move(slope)), b.take_input(0))), 1.0);
-  multiply(b, tenure::mul(b.at(std::move(slope)), Operand(s, b.site)));
-}
+void silu(Backward& b) { b.results[0] = tenure::silu_gradient(b.take_gradient(), b.take_input(0)); }
 void softplus(Backward& b) { multiply(b, tenure::sigmoid(b.take_input(0))); }
 void softsign(Backward& b) {
   // 1 / (1 + |x|)^2 is (1 - |y|)^2.
   Tensor rest = tenure::sub(Operand(1.0, b.site), b.at(tenure::abs(b.take_output())));
   multiply(b, tenure::square(b.at(std::move(rest))));
 }
-void gelu(Backward& b) {
-  // Phi(x) + x phi(x)
-  constexpr double kRootHalf = 0.70710678118654752440;
-  constexpr double kBell = 0.39894228040143267794;  // 1 / sqrt(2 pi)
-  Tensor bell = tenure::exp(b.at(tenure::mul(b.at(tenure::square(b.input(0))), -0.5)));
-  bell = tenure::mul(b.at(tenure::mul(b.at(std::move(bell)), b.input(0))), kBell);
-  Tensor phi = tenure::erf(b.at(tenure::mul(b.take_input(0), kRootHalf)));
-  phi = tenure::add(b.at(tenure::mul(b.at(std::move(phi)), 0.5)), 0.5);
-  multiply(b, tenure::add(b.at(std::move(phi)), b.at(std::move(bell))));
-}
+void gelu(Backward& b) { b.results[0] = tenure::gelu_gradient(b.take_gradient(), b.take_input(0)); }
 void gelu_tanh(Backward& b) {
-  // y is x s(v) with s the sigmoid and v = kLinear (x + kCubic x^3): s + x s (1 - s) v'.
-  constexpr double kLinear = 1.59576912160573071176;
-  constexpr double kCubic = 0.044715;
-  const Tensor square = tenure::square(b.input(0));
-  Tensor v = tenure::add(b.at(tenure::mul(Operand(square, b.site), kLinear * kCubic)), kLinear);
-  const Tensor s = tenure::sigmoid(b.at(tenure::mul(b.at(std::move(v)), b.input(0))));
-  Tensor rise =
-      tenure::add(b.at(tenure::mul(Operand(square, b.site), 3 * kLinear * kCubic)), kLinear);
-  rise = tenure::mul(b.at(tenure::mul(b.at(std::move(rise)), b.take_input(0))),
-                     b.at(sigmoid_slope(b, s)));
-  multiply(b, tenure::add(b.at(std::move(rise)), Operand(s, b.site)));
+  b.results[0] = tenure::gelu_tanh_gradient(b.take_gradient(), b.take_input(0));
 }
 void hard_sigmoid(Backward& b) {
   Tensor inside = tenure::less(b.output(), 1);
@@ -160,6 +153,47 @@ void mish(Backward& b) {
   Tensor slope = tenure::tanh_gradient(b.at(tenure::sigmoid(b.input(0))), Operand(t, b.site));
   slope = tenure::mul(b.at(std::move(slope)), b.take_input(0));
   multiply(b, tenure::add(b.at(std::move(slope)), Operand(t, b.site)));
+}
+
+void silu_gradient(Backward& b) {
+  // s' (2 + x (1 - 2s)) with s = sigmoid(x)
+  differentiate_slope(b, tenure::silu_gradient, 800, [&](const Tensor& x) {
+    const Tensor s = tenure::sigmoid(Operand(x, b.site));
+    Tensor sum = tenure::mul(b.at(sigmoid_bend(b, s)), Operand(x, b.site));
+    sum = tenure::add(b.at(std::move(sum)), 2.0);
+    return tenure::mul(b.at(std::move(sum)), b.at(sigmoid_slope(b, s)));
+  });
+}
+void gelu_gradient(Backward& b) {
+  // phi(x) (2 - x^2)
+  constexpr double kBell = 0.39894228040143267794;  // 1 / sqrt(2 pi)
+  differentiate_slope(b, tenure::gelu_gradient, 40, [&](const Tensor& x) {
+    const Tensor square = tenure::square(Operand(x, b.site));
+    Tensor bell = tenure::exp(b.at(tenure::mul(Operand(square, b.site), -0.5)));
+    Tensor rest = tenure::sub(Operand(2.0, b.site), Operand(square, b.site));
+    return tenure::mul(b.at(tenure::mul(b.at(std::move(bell)), kBell)), b.at(std::move(rest)));
+  });
+}
+void gelu_tanh_gradient(Backward& b) {
+  // s' (2v' + x ((1 - 2s) v'^2 + v'')) with s = sigmoid(v) and v = kLinear x + kCubic x^3
+  constexpr double kLinear = 1.59576912160573071176;
+  constexpr double kCubic = kLinear * 0.044715;
+  differentiate_slope(b, tenure::gelu_tanh_gradient, 22, [&](const Tensor& x) {
+    const Tensor square = tenure::square(Operand(x, b.site));
+    Tensor v = tenure::add(b.at(tenure::mul(Operand(square, b.site), kCubic)), kLinear);
+    const Tensor s = tenure::sigmoid(b.at(tenure::mul(b.at(std::move(v)), Operand(x, b.site))));
+    const Tensor rise =
+        tenure::add(b.at(tenure::mul(Operand(square, b.site), 3 * kCubic)), kLinear);
+    const Tensor slope = sigmoid_slope(b, s);
+    Tensor bend =
+        tenure::mul(b.at(sigmoid_bend(b, s)), b.at(tenure::square(Operand(rise, b.site))));
+    bend = tenure::add(b.at(std::move(bend)), b.at(tenure::mul(Operand(x, b.site), 6 * kCubic)));
+    // x s' first: it is small where the rest is large.
+    Tensor far = tenure::mul(Operand(x, b.site), Operand(slope, b.site));
+    far = tenure::mul(b.at(std::move(far)), b.at(std::move(bend)));
+    Tensor near = tenure::mul(Operand(rise, b.site), Operand(slope, b.site));
+    return tenure::add(b.at(tenure::mul(b.at(std::move(near)), 2.0)), b.at(std::move(far)));
+  });
 }
 
 }  // namespace tenure::ops::gradients

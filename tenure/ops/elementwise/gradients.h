@@ -61,5 +61,8 @@ void clamp(Backward& b);
 void relu_gradient(Backward& b);
 void tanh_gradient(Backward& b);
 void sigmoid_gradient(Backward& b);
+void silu_gradient(Backward& b);
+void gelu_gradient(Backward& b);
+void gelu_tanh_gradient(Backward& b);
 
 }  // namespace tenure::ops::gradients

@@ -1,7 +1,10 @@
 #include <cmath>
 
+#include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/reduce/reduce.h"
+#include "tenure/ops/derivatives.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/nn/types.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -122,10 +125,89 @@ struct LogSoftmax : SoftmaxOp<LogSoftmax> {
   }
 };
 
+/// By the input of Softmax or LogSoftmax: of the gradient by their result, and the result.
+template <bool log>
+struct SoftmaxGradientOp {
+  static constexpr auto family = "softmax";
+  static constexpr auto types = kFloatTypes;
+  static constexpr auto memory = reuses(3).with_workspace();
+  // Of sums of 70 terms at most, which may cancel.
+  static constexpr double ulp_of_largest = 32;
+
+  static int axis(const Kernel& k) {
+    return axis_of(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+  }
+  static Specs infer(const Kernel& k) {
+    require_same_type(k);
+    axis(k);  // rejects a wrong one
+    if (k.in[0].shape != k.in[1].shape) {
+      throw ShapeError(k.op, "a gradient has the shape of what it is of",
+                       {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
+    }
+    return {{k.in[0].dtype, k.in[0].shape}};
+  }
+  static std::size_t workspace(const Kernel& k) {
+    kernels::Staging staging(kernels::compute_type(k.in[0].dtype));
+    for (const View& in : k.in) staging.read(in);
+    staging.write(k.out[0]);
+    return staging.bytes();
+  }
+  static void run(const Kernel& k) {
+    kernels::Staging staging(kernels::compute_type(k.in[0].dtype), k.workspace);
+    const View dy = staging.read(k.in[0]);
+    const View y = staging.read(k.in[1]);
+    const View dx = staging.write(k.out[0]);
+    (log ? kernels::log_softmax_gradient : kernels::softmax_gradient)(dy, y, axis(k), dx);
+    staging.finish(dx, k.out[0]);
+  }
+  static double flops(const Kernel& k) {
+    return (log ? 12.0 : 4.0) * static_cast<double>(k.in[0].count());
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const int along = axis_of(a.integer(0), in[0].shape.size(), "softmax");
+    const Axes axes = in[0].shape.empty() ? Axes{} : Axes{along};
+    return {make_reference(in[0].shape, [&](const Dims& index) {
+      const Values dy = values_over(in[0], axes, index);
+      const Values y = values_over(in[1], axes, index);
+      long double sum = 0;
+      for (std::size_t i = 0; i < dy.size(); ++i) sum += log ? dy[i] : dy[i] * y[i];
+      const std::size_t i = axes.empty() ? 0 : static_cast<std::size_t>(index[along]);
+      return log ? dy[i] - std::exp(y[i]) * sum : y[i] * (dy[i] - sum);
+    })};
+  }
+  static std::vector<Sample> samples() {
+    std::vector<Sample> samples = AxiswiseOp<Softmax>::samples();
+    for (Sample& sample : samples) {
+      sample.inputs.push_back(sample.inputs[0]);
+      sample.inputs[1].low = log ? -3 : 0;
+      sample.inputs[1].high = log ? 0 : 1;
+    }
+    return samples;
+  }
+};
+
+struct SoftmaxGradient : SoftmaxGradientOp<false> {
+  static constexpr auto name = "softmax_gradient";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+                                         .run = gradients::softmax_gradient};
+  static constexpr auto signature = "softmax_gradient(gradient, y, axis)";
+  static constexpr auto doc = "y * (gradient - sum(gradient * y)) along an axis; y is softmax(x)";
+};
+
+struct LogSoftmaxGradient : SoftmaxGradientOp<true> {
+  static constexpr auto name = "log_softmax_gradient";
+  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+                                         .run = gradients::log_softmax_gradient};
+  static constexpr auto signature = "log_softmax_gradient(gradient, y, axis)";
+  static constexpr auto doc =
+      "gradient - exp(y) * sum(gradient) along an axis; y is log_softmax(x)";
+};
+
 }  // namespace
 
 std::vector<const OpRecord*> axiswise_ops() {
-  return {&record<CumSum>(), &record<CumProd>(), &record<Softmax>(), &record<LogSoftmax>()};
+  return {&record<CumSum>(),     &record<CumProd>(),         &record<Softmax>(),
+          &record<LogSoftmax>(), &record<SoftmaxGradient>(), &record<LogSoftmaxGradient>()};
 }
 
 }  // namespace tenure::ops
@@ -144,5 +226,14 @@ Tensor cumsum(const Operand& x, int axis) { return along<ops::CumSum>(x, axis); 
 Tensor cumprod(const Operand& x, int axis) { return along<ops::CumProd>(x, axis); }
 Tensor softmax(const Operand& x, int axis) { return along<ops::Softmax>(x, axis); }
 Tensor log_softmax(const Operand& x, int axis) { return along<ops::LogSoftmax>(x, axis); }
+
+Tensor softmax_gradient(const Operand& gradient, const Operand& y, int axis) {
+  return ops::call(ops::record<ops::SoftmaxGradient>(), {gradient, y},
+                   ops::Attributes(std::int64_t{axis}));
+}
+Tensor log_softmax_gradient(const Operand& gradient, const Operand& y, int axis) {
+  return ops::call(ops::record<ops::LogSoftmaxGradient>(), {gradient, y},
+                   ops::Attributes(std::int64_t{axis}));
+}
 
 }  // namespace tenure

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tenure/ops/creation.h"
+#include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -202,19 +203,46 @@ void cumprod(Backward& b) {
 }
 
 void softmax(Backward& b) {
-  const int axis = axis_along(b);
-  Tensor weighted = mul(b.take_gradient(), b.output());
-  Tensor total =
-      b.specs[0].shape.empty() ? weighted : tenure::sum(Operand(weighted, b.site), axis, true);
-  Tensor common = mul(b.take_output(), b.at(std::move(total)));
-  b.results[0] = sub(b.at(std::move(weighted)), b.at(std::move(common)));
+  b.results[0] = tenure::softmax_gradient(b.take_gradient(), b.take_output(), axis_along(b));
 }
 
 void log_softmax(Backward& b) {
+  b.results[0] = tenure::log_softmax_gradient(b.take_gradient(), b.take_output(), axis_along(b));
+}
+
+namespace {
+
+/// With the axis kept. The only element of a tensor without axes is its own sum.
+Tensor sum_along(const Backward& b, Tensor x, int axis) {
+  return x.rank() == 0 ? x : tenure::sum(b.at(std::move(x)), axis, true);
+}
+
+}  // namespace
+
+void softmax_gradient(Backward& b) {
+  // y (dy - <dy, y>), with u the gradient that arrives: by y, u (dy - <dy, y>) - dy <u, y>.
   const int axis = axis_along(b);
-  Tensor total = b.specs[0].shape.empty() ? b.gradients[0] : tenure::sum(b.gradient(), axis, true);
-  Tensor common = mul(b.at(exp(b.take_output())), b.at(std::move(total)));
-  b.results[0] = sub(b.take_gradient(), b.at(std::move(common)));
+  if (b.wants(1)) {
+    Tensor inner = sum_along(b, mul(b.input(0), b.input(1)), axis);
+    Tensor rest = mul(b.gradient(), b.at(sub(b.input(0), b.at(std::move(inner)))));
+    Tensor outer = sum_along(b, mul(b.gradient(), b.input(1)), axis);
+    outer = mul(b.input(0), b.at(std::move(outer)));
+    b.results[1] = sub(b.at(std::move(rest)), b.at(std::move(outer)));
+  }
+  if (b.wants(0)) b.results[0] = tenure::softmax_gradient(b.take_gradient(), b.input(1), axis);
+}
+
+void log_softmax_gradient(Backward& b) {
+  // dy - e^y <dy, 1>, with u the gradient that arrives: by y, -u e^y <dy, 1>.
+  const int axis = axis_along(b);
+  const Tensor weighted = mul(b.gradient(), b.at(exp(b.input(1))));
+  if (b.wants(1)) {
+    Tensor total = sum_along(b, neg(b.input(0)), axis);
+    b.results[1] = mul(Operand(weighted, b.site), b.at(std::move(total)));
+  }
+  if (b.wants(0)) {
+    b.results[0] = sub(b.take_gradient(), b.at(sum_along(b, weighted, axis)));
+  }
 }
 
 }  // namespace tenure::ops::gradients

@@ -21,5 +21,7 @@ void cumsum(Backward& b);
 void cumprod(Backward& b);
 void softmax(Backward& b);
 void log_softmax(Backward& b);
+void softmax_gradient(Backward& b);
+void log_softmax_gradient(Backward& b);
 
 }  // namespace tenure::ops::gradients

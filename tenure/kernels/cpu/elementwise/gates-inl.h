@@ -78,24 +78,29 @@ HWY_INLINE Vec<T> mish(Vec<T> x) {
   return select(x < T(0), below, above);
 }
 
-/// x Phi(x); 8 ulp. Phi(-t) = exp(-t^2 / 2) H(t) with H a minimax polynomial in 3 / (t + 3) on
-/// [0, 15], beyond which float32 has only zeros. float64 by the C library, in extended precision.
+/// H(t) = Phi(-t) exp(t^2 / 2), a minimax polynomial in 3 / (t + 3) on [0, 15], beyond which
+/// Phi(-t) is zero in float32.
+HWY_INLINE Vec<float> normal_tail(Vec<float> t) {
+  const Vec<float> s = 3.0F / (t + 3.0F);
+  Vec<float> h = -2.697031762e-2F;
+  h = fma(h, s, 1.506796035e-1F);
+  h = fma(h, s, -3.166516808e-1F);
+  h = fma(h, s, 2.738113591e-1F);
+  h = fma(h, s, -9.431356394e-2F);
+  h = fma(h, s, 1.394237574e-1F);
+  h = fma(h, s, 1.064986606e-1F);
+  h = fma(h, s, 1.346761288e-1F);
+  h = fma(h, s, 1.328410775e-1F);
+  return fma(h, s, 4.980912599e-6F);
+}
+
+/// x Phi(x); 8 ulp. float64 by the C library, in extended precision.
 template <class T>
 HWY_INLINE Vec<T> gelu(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
     const Vec<T> t = capped(x, 15.0F);
     const Vec<T> square = t * t;
-    const Vec<T> s = 3.0F / (t + 3.0F);
-    Vec<T> h = -2.697031762e-2F;
-    h = fma(h, s, 1.506796035e-1F);
-    h = fma(h, s, -3.166516808e-1F);
-    h = fma(h, s, 2.738113591e-1F);
-    h = fma(h, s, -9.431356394e-2F);
-    h = fma(h, s, 1.394237574e-1F);
-    h = fma(h, s, 1.064986606e-1F);
-    h = fma(h, s, 1.346761288e-1F);
-    h = fma(h, s, 1.328410775e-1F);
-    h = fma(h, s, 4.980912599e-6F);
+    const Vec<T> h = normal_tail(t);
     // What rounding took from the square is a factor of the exponential.
     const Vec<T> rest = product_error(t, t, square) * -0.5F;
     const Vec<T> tail = decay(t, square * 0.5F).scaled * fma(h, rest, h);
@@ -137,6 +142,52 @@ HWY_INLINE Vec<T> gelu_tanh(Vec<T> x) {
   const Vec<T> scaled = d.scaled - d.scaled * w_rest;
   const Vec<T> factor = d.factor - d.factor * w_rest;
   return select(x < T(0), -scaled, x) / (factor + T(1));
+}
+
+// Their slopes. That at -t is 1 less the one at t: both come of one number that goes to 0 as t
+// grows. It changes its sign near t = 1, so errors are in units of 1. Far out on the negative side,
+// where they are too small for a number, slopes are -0.
+
+/// The slope at x from the one at -|x|. NaN stays NaN.
+template <class T>
+HWY_INLINE Vec<T> slope_at(Vec<T> x, Vec<T> at_minus_t) {
+  return select(is_nan(x), x, select(x < T(0), at_minus_t, T(1) - at_minus_t));
+}
+
+/// s + x s (1 - s), s the sigmoid of x.
+template <class T>
+HWY_INLINE Vec<T> silu_slope(Vec<T> x) {
+  const Vec<T> t = capped(x, kGateEnd<T>);
+  const auto [e, scaled] = decay(t, t);
+  const Vec<T> whole = e + T(1);
+  return slope_at(x, -(scaled - e * whole) / (whole * whole));
+}
+
+/// Phi(x) + x phi(x).
+template <class T>
+HWY_INLINE Vec<T> gelu_slope(Vec<T> x) {
+  constexpr T kBell = T(0.39894228040143267794);  // 1 / sqrt(2 pi)
+  if constexpr (kIsFloat<T>) {
+    const Vec<T> t = capped(x, 15.0F);
+    return slope_at(x, -(t * kBell - normal_tail(t)) * exp(t * t * -0.5F));
+  } else {
+    const Vec<T> t = capped(x, T(40));
+    const Vec<T> tail = map_lanes([](T v) { return std::erfc(v * 0.70710678118654752440) / 2; }, t);
+    return slope_at(x, -(t * kBell * exp(t * t * T(-0.5)) - tail));
+  }
+}
+
+/// s + x s (1 - s) v' with s the sigmoid of v = sqrt(8 / pi) (x + 0.044715 x^3).
+template <class T>
+HWY_INLINE Vec<T> gelu_tanh_slope(Vec<T> x) {
+  constexpr T kLinear = T(1.59576912160573071176);
+  constexpr T kCubic = kLinear * T(0.044715);
+  const Vec<T> t = capped(x, kIsFloat<T> ? T(15) : T(30));
+  const Vec<T> square = t * t;
+  const Vec<T> e = exp(-(fma(square, kCubic, kLinear) * t));
+  const Vec<T> whole = e + T(1);
+  const Vec<T> rise = fma(square, 3 * kCubic, kLinear) * t;
+  return slope_at(x, -((rise - whole) * e) / (whole * whole));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -53,4 +53,9 @@ void softmax(const View& in, int axis, const View& out);
 /// log(softmax(in)) along `axis`, as softmax.
 void log_softmax(const View& in, int axis, const View& out);
 
+/// By the input of softmax or log_softmax along `axis`: from the gradient `dy` by its result, and
+/// the result `y`. Contiguous elements of float32 or float64. `dx` may be dy or y.
+void softmax_gradient(const View& dy, const View& y, int axis, const View& dx);
+void log_softmax_gradient(const View& dy, const View& y, int axis, const View& dx);
+
 }  // namespace tenure::kernels
