@@ -6,6 +6,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/index_ops.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -33,15 +34,40 @@ bool has_unknown_elements(const Backward& b) {
   });
 }
 
-/// How many elements go into each result.
-double elements(const Backward& b, const char* op) {
-  if (has_unknown_elements(b)) known_shape(b, 0, op);
+/// How many elements go into each result; all of them are known.
+double elements(const Backward& b) {
   const Shape& shape = b.specs[0].shape;
   double n = 1;
   for (const std::int64_t axis : axes_of(b)) {
     n *= static_cast<double>(shape[static_cast<int>(axis)]);
   }
   return n;
+}
+
+/// 16-bit floats do not hold large counts.
+DType count_type(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
+
+/// How many elements go into each of `results`, which have all dimensions, when the graph runs.
+Tensor elements_in_run(const Backward& b, const Tensor& results) {
+  Tensor one = ones({}, count_type(results.dtype()), b.site);
+  one = broadcast_like(b.at(std::move(one)), b.input(0));
+  return tenure::sum_like(b.at(std::move(one)), Operand(results, b.site));
+}
+
+/// `gradient`, with all dimensions, times `factor` over the number of elements that go into each
+/// result less `correction`, which is no less than 0.
+Tensor over_elements(const Backward& b, Tensor gradient, double factor, double correction) {
+  if (!has_unknown_elements(b)) {
+    const double n = elements(b) - correction;
+    return mul(b.at(std::move(gradient)), factor / std::max(n, 0.0));
+  }
+  const DType dtype = gradient.dtype();
+  Tensor n = elements_in_run(b, gradient);
+  if (correction != 0) {
+    n = maximum(b.at(sub(b.at(std::move(n)), correction)), 0.0);
+  }
+  gradient = div(b.at(mul(b.at(std::move(gradient)), factor)), b.at(std::move(n)));
+  return gradient.dtype() == dtype ? gradient : cast(b.at(std::move(gradient)), dtype);
 }
 
 int axis_along(const Backward& b) {
@@ -55,14 +81,41 @@ Tensor shared_by_equals(const Backward& b, const Tensor& is_equal, Tensor gradie
   return where(Operand(is_equal, b.site), b.at(std::move(part)), 0.0);
 }
 
-/// The product of all elements before each, along the last axis.
-Tensor products_before(const Backward& b, const Tensor& x) {
-  const std::int64_t n = x.shape().back();
-  Shape one = x.shape();
-  one[one.size() - 1] = 1;
-  Tensor first = ones(one, x.dtype(), b.site);
-  Tensor others = tenure::cumprod(b.at(tenure::slice(Operand(x, b.site), -1, 0, n - 1)), -1);
-  return concat({b.at(std::move(first)), b.at(std::move(others))}, -1);
+/// Whether an element is the first along the axis, for each place on it.
+Tensor is_first(const Backward& b, const Tensor& x, int axis) {
+  Tensor places = broadcast_like(b.at(ones({}, DType::int64, b.site)), Operand(x, b.site));
+  Axes others;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i != axis) others.push_back(i);
+  }
+  if (!others.empty()) {
+    places = minimum(b.at(tenure::sum(b.at(std::move(places)), others, true)), 1);
+  }
+  return equal(b.at(tenure::cumsum(b.at(std::move(places)), axis)), 1);
+}
+
+/// The product of all elements before each along an axis.
+Tensor products_before(const Backward& b, const Tensor& x, int axis) {
+  if (x.shape()[axis] == kUnknown) {
+    const Tensor first = is_first(b, x, axis);
+    const Tensor previous = roll(Operand(x, b.site), 1, axis);
+    Tensor shifted = where(Operand(first, b.site), 1.0, Operand(previous, b.site));
+    return tenure::cumprod(b.at(std::move(shifted)), axis);
+  }
+  const std::int64_t n = x.shape()[axis];
+  Tensor first = tenure::slice(Operand(x, b.site), axis, 0, 1);
+  first = broadcast_like(b.at(ones({}, x.dtype(), b.site)), b.at(std::move(first)));
+  Tensor others = tenure::cumprod(b.at(tenure::slice(Operand(x, b.site), axis, 0, n - 1)), axis);
+  return concat({b.at(std::move(first)), b.at(std::move(others))}, axis);
+}
+
+/// The product of all others along an axis: that of those before times that of those behind, which
+/// needs no division.
+Tensor products_of_others(const Backward& b, const Tensor& x, int axis) {
+  Tensor before = products_before(b, x, axis);
+  const Tensor reversed = flip(Operand(x, b.site), axis);
+  Tensor behind = flip(b.at(products_before(b, reversed, axis)), axis);
+  return mul(b.at(std::move(before)), b.at(std::move(behind)));
 }
 
 }  // namespace
@@ -76,51 +129,30 @@ void sum_like(Backward& b) {
 }
 
 void mean(Backward& b) {
-  if (has_unknown_elements(b)) {
-    // As many as there are when the graph runs.
-    const Tensor whole = with_dims(b, std::move(b.gradients[0]));
-    Tensor one = broadcast_like(b.at(ones({}, whole.dtype(), b.site)), b.input(0));
-    Tensor n = tenure::sum_like(b.at(std::move(one)), Operand(whole, b.site));
-    b.results[0] = broadcast_to_input(b, 0, div(Operand(whole, b.site), b.at(std::move(n))));
-    return;
-  }
-  const double n = elements(b, "mean");
-  Tensor part = mul(b.take_gradient(), 1 / n);
-  b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(part)));
+  Tensor part = over_elements(b, with_dims(b, std::move(b.gradients[0])), 1, 0);
+  b.results[0] = broadcast_to_input(b, 0, std::move(part));
 }
 
 void prod(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "prod");
-  const Axes axes = axes_of(b);
+  const Shape& shape = b.specs[0].shape;
+  Tensor gradient = with_dims(b, std::move(b.gradients[0]));
   if (shape.empty() || count(shape) == 0) {
-    b.results[0] = broadcast_to_input(b, 0, with_dims(b, std::move(b.gradients[0])));
+    b.results[0] = broadcast_to_input(b, 0, std::move(gradient));
     return;
   }
-  // The reduced axes as one, the last. The product of all others is that of those before times that
-  // of those behind, which needs no division.
-  Axes order;
-  Shape rows;
-  for (int i = 0; i < shape.size(); ++i) {
-    if (!contains(axes, i)) {
-      order.push_back(i);
-      rows.push_back(shape[i]);
-    }
+  // Axis by axis: the others along the first one times, of the products along it, the others along
+  // the second one, ...
+  Tensor x = std::move(b.inputs[0]);
+  Tensor others;
+  const Axes axes = axes_of(b);
+  for (const std::int64_t a : axes) {
+    const int axis = static_cast<int>(a);
+    Tensor along = products_of_others(b, x, axis);
+    others =
+        others.defined() ? mul(b.at(std::move(others)), b.at(std::move(along))) : std::move(along);
+    if (a != axes.back()) x = tenure::prod(b.at(std::move(x)), axis, true);
   }
-  for (const std::int64_t axis : axes) order.push_back(axis);
-  Shape moved;
-  Axes back = order;
-  for (int i = 0; i < order.size(); ++i) {
-    moved.push_back(shape[static_cast<int>(order[i])]);
-    back[static_cast<int>(order[i])] = i;
-  }
-  rows.push_back(-1);
-  const Tensor x = reshape(b.at(permute(b.take_input(0), order)), rows);
-  Tensor before = products_before(b, x);
-  const Tensor reversed = flip(Operand(x, b.site), -1);
-  Tensor behind = flip(b.at(products_before(b, reversed)), -1);
-  Tensor others = mul(b.at(std::move(before)), b.at(std::move(behind)));
-  others = permute(b.at(reshape(b.at(std::move(others)), moved)), back);
-  b.results[0] = mul(b.at(std::move(others)), b.at(with_dims(b, std::move(b.gradients[0]))));
+  b.results[0] = mul(b.at(std::move(others)), b.at(std::move(gradient)));
 }
 
 void extremum(Backward& b) {
@@ -130,22 +162,22 @@ void extremum(Backward& b) {
 }
 
 void var(Backward& b) {
-  const double n = std::max(elements(b, "var") - b.attributes.number(2), 0.0);
   Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
+  Tensor scaled =
+      over_elements(b, with_dims(b, std::move(b.gradients[0])), 2, b.attributes.number(2));
   Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
-  Tensor scaled = mul(b.at(with_dims(b, std::move(b.gradients[0]))), 2 / n);
   b.results[0] = mul(b.at(std::move(deviation)), b.at(std::move(scaled)));
 }
 
 void stddev(Backward& b) {
-  const double n = std::max(elements(b, "stddev") - b.attributes.number(2), 0.0);
   Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
-  Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
   // Where all elements are equal there is a corner, and zero is as good as any slope.
   const Tensor is_zero = equal(b.output(), 0);
   Tensor divisor = where(Operand(is_zero, b.site), 1.0, b.take_output());
-  Tensor scaled = div(b.take_gradient(), b.at(mul(b.at(std::move(divisor)), n)));
-  b.results[0] = mul(b.at(std::move(deviation)), b.at(with_dims(b, std::move(scaled))));
+  Tensor scaled = div(b.take_gradient(), b.at(std::move(divisor)));
+  scaled = over_elements(b, with_dims(b, std::move(scaled)), 1, b.attributes.number(2));
+  Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
+  b.results[0] = mul(b.at(std::move(deviation)), b.at(std::move(scaled)));
 }
 
 void logsumexp(Backward& b) {
