@@ -48,6 +48,19 @@ Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
   return pending.finish("scalar", site);
 }
 
+/// Throws what the call would throw, before it has added a constant.
+void require_inferable(const ops::OpRecord& op, std::span<const Operand> operands,
+                       std::span<const Tensor> tensors, const ops::Attributes& attributes,
+                       Site site) {
+  std::vector<ArgumentSpec> specs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    specs.push_back(tensor.defined() ? ArgumentSpec{.spec = {tensor.dtype(), tensor.shape()}}
+                                     : ArgumentSpec{.number = operands[i].scalar()});
+  }
+  static_cast<void>(infer_call(op, specs, attributes, site));
+}
+
 mem::Population& graph_nodes() {
   static auto* const nodes = new mem::Population("graph node");
   return *nodes;
@@ -75,16 +88,22 @@ bool GraphState::is_within(const GraphState& other) const {
   return false;
 }
 
-Value GraphState::capture(Capture found, Site site) {
-  const ops::Spec spec =
-      outer_->read([&](const Program& program) { return program.spec(found.outside); });
+Value GraphState::capture(Capture found, const ops::Spec& spec, Site site) {
   const std::lock_guard lock(mutex_);
   for (const Capture& known : captures_) {
-    if (known.outside == found.outside) return known.inside;
+    const bool is_same = found.outside.node >= 0
+                             ? known.outside == found.outside
+                             : known.outside.node < 0 && known.tensor.id() == found.tensor.id();
+    if (is_same) return known.inside;
   }
   found.inside = builder_.input(fmt::format("capture {}", captures_.size()), spec, site);
   captures_.push_back(std::move(found));
   return captures_.back().inside;
+}
+
+Value GraphState::capture_symbol(const Tensor& tensor, const char* user, Site site) {
+  const ops::Spec spec{tensor.dtype(), tensor.shape()};
+  return capture({.outside = outer_->value_of(tensor, user, site), .tensor = tensor}, spec, site);
 }
 
 std::vector<Value> GraphState::captured_inputs() const {
@@ -155,7 +174,8 @@ Tensor GraphState::input(const std::string& name, DType dtype, const Shape& shap
 Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable, Site site) {
   if (outer_ != nullptr) {
     const Value outside = outer_->value_of(outer_->read_variable(variable, site), "variable", site);
-    return symbol(capture({.outside = outside, .variable = variable}, site), site);
+    const ops::Spec spec{variable->dtype, variable->shape};
+    return symbol(capture({.outside = outside, .variable = variable}, spec, site), site);
   }
   const std::lock_guard lock(mutex_);
   const auto assigned = assigned_.find(variable.get());
@@ -179,10 +199,9 @@ Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variabl
                                  variable->name, title()),
                      site);
   }
+  variable->require_fit(tensor.dtype(site), tensor.shape(site));
   const Value value = value_of(tensor, "assign", site);
   const std::lock_guard lock(mutex_);
-  const ops::Spec spec = builder_.program().spec(value);
-  variable->require_fit(spec.dtype, spec.shape);
   const Value assignment = builder_.assign(variable, value, site);
   if (kind_ == Kind::trace) assigned_[variable.get()] = assignment;
   return make_symbol(assignment, "assign", site);
@@ -201,19 +220,23 @@ Tensor GraphState::constant(const Tensor& tensor, Site site) {
   return make_symbol(value, "constant", site);
 }
 
-Value GraphState::value_of(const Tensor& tensor, const char* user, Site site) {
+void GraphState::require_usable(const Tensor& tensor, const char* user, Site site) const {
   if (const auto symbol = look_up(tensor)) {
-    if (symbol->graph.get() == this) return symbol->value;
-    if (outer_ != nullptr && symbol->graph != nullptr && is_within(*symbol->graph)) {
-      return capture({.outside = outer_->value_of(tensor, user, site), .tensor = tensor}, site);
-    }
+    if (symbol->graph.get() == this) return;
+    if (outer_ != nullptr && symbol->graph != nullptr && is_within(*symbol->graph)) return;
     throw SymbolError(user, tensor.body_or_null()->symbol()->describe(),
                       fmt::format("is no symbol of {}", title()), tensor.created(), site);
   }
-  static_cast<void>(tensor.body(user, site));
-  if (outer_ != nullptr) {
-    return capture({.outside = outer_->value_of(tensor, user, site), .tensor = tensor}, site);
+  TensorBody& body = tensor.body(user, site);
+  if (kind_ == Kind::graph) const Pin readable(body, user, site);
+}
+
+Value GraphState::value_of(const Tensor& tensor, const char* user, Site site) {
+  require_usable(tensor, user, site);
+  if (const auto symbol = look_up(tensor)) {
+    return symbol->graph.get() == this ? symbol->value : capture_symbol(tensor, user, site);
   }
+  if (outer_ != nullptr) return capture({.tensor = tensor}, {tensor.dtype(), tensor.shape()}, site);
   const std::lock_guard lock(mutex_);
   return builder_.constant(tensor, site);
 }
@@ -226,15 +249,25 @@ std::optional<Value> GraphState::find_input(const std::string& name) const {
 
 std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const Operand> operands,
                                        const ops::Attributes& attributes, Site site) {
-  std::vector<Argument> arguments;
+  std::vector<Tensor> tensors;  // empty handles for numbers
+  bool adds_constants = false;
   for (const Operand& operand : operands) {
-    if (operand.is_scalar() && op.elementwise != nullptr) {
-      arguments.push_back({.number = operand.scalar()});
-      continue;
+    const bool is_number = operand.is_scalar() && op.elementwise != nullptr;
+    tensors.push_back(is_number             ? Tensor()
+                      : operand.is_scalar() ? tensor_of(operand.scalar(), op.name, site)
+                                            : operand.tensor());
+    if (is_number) continue;
+    require_usable(tensors.back(), op.name, operand.site());
+    adds_constants |= !tensors.back().is_symbolic();
+  }
+  if (adds_constants) require_inferable(op, operands, tensors, attributes, site);
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].defined()) {
+      arguments.push_back({.number = operands[i].scalar()});
+    } else {
+      arguments.push_back({.value = value_of(tensors[i], op.name, operands[i].site())});
     }
-    const Tensor tensor =
-        operand.is_scalar() ? tensor_of(operand.scalar(), op.name, site) : operand.tensor();
-    arguments.push_back({.value = value_of(tensor, op.name, operand.site())});
   }
   const std::lock_guard lock(mutex_);
   const std::vector<Value> values = builder_.call(op, std::move(arguments), attributes, site);

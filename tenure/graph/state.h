@@ -80,13 +80,17 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
  private:
   /// What a body reads of the program around it.
   struct Capture {
-    Value outside{};
+    Value outside{};  ///< of what has no data
     Value inside{};
     Tensor tensor{};                            ///< by which it got there
     std::shared_ptr<VariableState> variable{};  ///< or what was read
   };
-  /// The input that stands for a value of the program around it.
-  Value capture(Capture found, Site site);
+  /// The input that stands for a value of the program around it, or for a tensor with data that
+  /// becomes one when the body is complete.
+  Value capture(Capture found, const ops::Spec& spec, Site site);
+  Value capture_symbol(const Tensor& tensor, const char* user, Site site);
+  /// Throws SymbolError for another graph's symbol, and DisposedError.
+  void require_usable(const Tensor& tensor, const char* user, Site site) const;
   /// Throws GraphError if it is final; else a graph's node is counted.
   void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);

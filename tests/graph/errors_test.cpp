@@ -301,6 +301,33 @@ TEST(Function, NestsAndDrawsAnew) {
   EXPECT_EQ(c, drawn.to_vector<float>());
 }
 
+TEST(Graph, ACallThatFailsAddsNothing) {
+  Graph graph("g");
+  Graph other("other");
+  const Tensor x = graph.placeholder("x", float32, {2, 3});
+  const Tensor foreign = other.placeholder("x", float32, {2, 3});
+  const Variable v(ones({2}), "v");
+  const Tensor mask = x > 0;
+  const Tensor flag = sum(x) > 0;
+  const Tensor bad = full({4, 5}, 7.0);
+  const Tensor fits = full({2, 3}, 8.0);
+  Tensor gone = ones({2, 3});
+  gone.dispose();
+  const std::int64_t nodes = graph.nodes();
+  const std::int64_t bytes = graph.bytes();
+  EXPECT_THROW(static_cast<void>(matmul(x, bad)), ShapeError);
+  EXPECT_THROW(static_cast<void>(x + bad), ShapeError);
+  EXPECT_THROW(static_cast<void>(concat({x, bad}, 0)), ShapeError);
+  EXPECT_THROW(static_cast<void>(where(mask, fits, foreign)), SymbolError);
+  EXPECT_THROW(static_cast<void>(where(mask, fits, gone)), DisposedError);
+  EXPECT_THROW(static_cast<void>(graph.assign(v, bad)), ShapeError);
+  EXPECT_THROW(cond(
+                   flag, [&] { return x + fits; }, [&] { return full({2}, 9.0); }),
+               ShapeError);
+  EXPECT_EQ(graph.nodes(), nodes);
+  EXPECT_EQ(graph.bytes(), bytes);
+}
+
 TEST(Session, ManyRunsHoldNothing) {
   Graph graph("g");
   const Tensor x = graph.placeholder("x", float32, {8});
