@@ -30,10 +30,7 @@ EarlyStopping::EarlyStopping(Options options) : options_(std::move(options)) {
   require_positive("EarlyStopping: patience", {options_.patience});
 }
 
-void EarlyStopping::on_begin(Fit&) {
-  has_best_ = false;
-  worse_ = 0;
-}
+void EarlyStopping::on_begin(Fit& fit) { stop_without_patience(fit); }
 
 void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
   const double score = score_of(fit, epoch, options_.score);
@@ -42,13 +39,37 @@ void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
     best_ = score;
     has_best_ = true;
     worse_ = 0;
-  } else if (++worse_ >= options_.patience) {
-    fit.stop(fmt::format("{} has not become better than {:.6g} for {} epochs", options_.score,
-                         best_, worse_));
+    return;
   }
+  ++worse_;
+  stop_without_patience(fit);
 }
 
-void SaveCheckpoint::on_epoch(Fit& fit, const Epoch&) { fit.save(path_); }
+void EarlyStopping::stop_without_patience(Fit& fit) const {
+  if (worse_ < options_.patience) return;
+  fit.stop(fmt::format("{} has not become better than {:.6g} for {} epochs", options_.score, best_,
+                       worse_));
+}
+
+Facts EarlyStopping::state() const {
+  if (!has_best_) return {};
+  return {{"best", best_}, {"epochs without a better one", worse_}};
+}
+
+void EarlyStopping::set_state(const Checkpoint& state) {
+  const bool has_best = !state.facts.empty();
+  const double best = has_best ? state.number("best") : 0;
+  const std::int64_t worse = has_best ? state.integer("epochs without a better one") : 0;
+  if (worse < 0 || worse > std::numeric_limits<int>::max()) {
+    throw ValueError(
+        fmt::format("\"{}\" counts {} epochs without a better one", state.path, worse));
+  }
+  has_best_ = has_best;
+  best_ = best;
+  worse_ = static_cast<int>(worse);
+}
+
+void SaveCheckpoint::after_epoch(Fit& fit, const Epoch&) { fit.save(path_); }
 
 void SaveCheckpoint::on_end(Fit& fit, const History& history) {
   if (history.was_interrupted) fit.save(path_);

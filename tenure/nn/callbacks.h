@@ -10,7 +10,8 @@ namespace tenure::nn {
 /// A number of an epoch: "loss", "val loss", or a metric with or without "val ".
 double score_of(const Fit& fit, const Epoch& epoch, const std::string& name);
 
-/// Stops when a number has not become better for so many epochs.
+/// Stops when a number has not become better for so many epochs. A training that it stopped stays
+/// stopped, unless it goes on with more patience.
 class EarlyStopping final : public Callback {
  public:
   struct Options {
@@ -22,8 +23,13 @@ class EarlyStopping final : public Callback {
   explicit EarlyStopping(Options options);
   void on_begin(Fit& fit) override;
   void on_epoch(Fit& fit, const Epoch& epoch) override;
+  std::string name() const override { return "early stopping by " + options_.score; }
+  Facts state() const override;
+  void set_state(const Checkpoint& state) override;
 
  private:
+  void stop_without_patience(Fit& fit) const;
+
   Options options_;
   double best_ = 0;
   int worse_ = 0;
@@ -34,7 +40,7 @@ class EarlyStopping final : public Callback {
 class SaveCheckpoint final : public Callback {
  public:
   explicit SaveCheckpoint(std::string path) : path_(std::move(path)) {}
-  void on_epoch(Fit& fit, const Epoch& epoch) override;
+  void after_epoch(Fit& fit, const Epoch& epoch) override;
   void on_end(Fit& fit, const History& history) override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -24,6 +25,14 @@ std::string text_of(const std::string& path, const std::vector<std::string>& pro
   return text;
 }
 
+/// Optimizers counted their steps in float32 once: such a count is read as what it stands for.
+bool is_old_count(const Variable& variable, const Tensor& saved) {
+  if (variable.dtype() != DType::int64 || saved.dtype() != DType::float32) return false;
+  if (!variable.shape().empty() || !saved.shape().empty()) return false;
+  const float count = saved.item<float>();
+  return count >= 0 && count <= 0x1p24F && count == std::floor(count);
+}
+
 }  // namespace
 
 CheckpointError::CheckpointError(const std::string& path, std::vector<std::string> problems)
@@ -43,8 +52,9 @@ void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& c
     const auto found = checkpoint.tensors.find(name);
     if (found == checkpoint.tensors.end()) {
       problems.push_back(name + ": not in the file");
-    } else if (found->second.dtype() != variable.dtype() ||
-               !(found->second.shape() == variable.shape())) {
+    } else if ((found->second.dtype() != variable.dtype() ||
+                !(found->second.shape() == variable.shape())) &&
+               !is_old_count(variable, found->second)) {
       problems.push_back(fmt::format("{}: {} in the file, {} here", name,
                                      type_of(found->second.dtype(), found->second.shape()),
                                      type_of(variable.dtype(), variable.shape())));
@@ -57,7 +67,11 @@ void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& c
 
   // Copies first: whatever is refused is refused before the first variable changes.
   std::vector<Tensor> values;
-  for (const NamedVariable& own : variables) values.push_back(clone(checkpoint.tensor(own.name)));
+  for (const NamedVariable& own : variables) {
+    const Tensor& saved = checkpoint.tensor(own.name);
+    const DType dtype = own.variable.dtype();
+    values.push_back(saved.dtype() == dtype ? clone(saved) : cast(saved, dtype));
+  }
   for (std::size_t i = 0; i < variables.size(); ++i) {
     variables[i].variable.assign(std::move(values[i]));
   }

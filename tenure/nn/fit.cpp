@@ -67,7 +67,11 @@ History Fit::run() {
   ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
                     metric_names(trainer_));
   History history;
-  for (const auto& callback : options_.callbacks) callback->on_begin(*this);
+  const bool is_new = position_.epoch == 0 && position_.next == 0;
+  for (const auto& callback : options_.callbacks) {
+    if (is_new) callback->set_state({});
+    callback->on_begin(*this);
+  }
   while (position_.epoch < options_.epochs && !is_stopped()) {
     Epoch epoch = run_epoch(line);
     if (is_stopped()) break;  // within the epoch
@@ -76,6 +80,9 @@ History Fit::run() {
     means_ = {};
     for (const auto& callback : options_.callbacks) {
       callback->on_epoch(*this, history.epochs.back());
+    }
+    for (const auto& callback : options_.callbacks) {
+      callback->after_epoch(*this, history.epochs.back());
     }
   }
   history.was_interrupted = is_stopped();

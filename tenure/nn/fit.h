@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenure/data/dataset.h"
+#include "tenure/io/checkpoint.h"
 #include "tenure/nn/progress.h"
 #include "tenure/nn/schedule.h"
 #include "tenure/nn/trainer.h"
@@ -47,8 +48,18 @@ class Callback {
   virtual void on_begin(Fit&) {}
   virtual void on_step(Fit&, const Scores&) {}
   virtual void on_epoch(Fit&, const Epoch&) {}
+  /// When all callbacks have seen the epoch: what is saved here has the state of each.
+  virtual void after_epoch(Fit&, const Epoch&) {}
   /// Also when it was interrupted, and then between two steps.
   virtual void on_end(Fit&, const History&) {}
+
+  // What it must know to go on as if training had never stopped. Checkpoints hold it under its
+  // name; one without a name has no state.
+  virtual std::string name() const { return {}; }
+  virtual Facts state() const { return {}; }
+  /// Takes the facts that state() gave; without any it is as at the beginning. Throws ValueError
+  /// if they are none of its own.
+  virtual void set_state(const Checkpoint&) {}
 };
 
 struct FitOptions {
@@ -76,11 +87,12 @@ class Fit {
   void stop(std::string reason);
 
   /// All that is needed to go on: model, optimizer, where the epoch stands, what it came to so far,
-  /// and the default generator. Written as a whole or not at all. Throws FileError.
+  /// the state of callbacks, and the default generator. Written as a whole or not at all. Throws
+  /// FileError.
   void save(const std::string& path) const;
   /// Goes on as if it had never stopped: run() begins with the step after the last one before
-  /// save(). Throws FileError, FormatError, and CheckpointError if it is that of another model or
-  /// optimizer; then nothing has changed.
+  /// save(). Callbacks that the checkpoint does not know begin anew. Throws FileError, FormatError,
+  /// and CheckpointError if it is that of another model or optimizer; then nothing has changed.
   void load(const std::string& path);
 
   Trainer& trainer() const { return trainer_; }

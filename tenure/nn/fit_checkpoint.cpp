@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 #include "tenure/nn/checkpoint.h"
 #include "tenure/nn/fit.h"
 #include "tenure/ops/random_ops.h"
@@ -8,6 +11,60 @@ namespace tenure::nn {
 namespace {
 
 std::string metric_key(std::size_t i) { return fmt::format("metric_{}", i); }
+
+using Callbacks = std::vector<std::shared_ptr<Callback>>;
+
+/// What the names of a callback's facts begin with; of several of one name, each has its number.
+std::vector<std::string> prefixes(const Callbacks& callbacks) {
+  std::vector<std::string> all;
+  std::map<std::string, int> seen;
+  for (const auto& callback : callbacks) {
+    const std::string name = callback->name();
+    all.push_back(fmt::format("callback {} {}: ", name, ++seen[name]));
+  }
+  return all;
+}
+
+/// The facts whose names begin so, without that.
+Checkpoint part(const Checkpoint& whole, const std::string& prefix) {
+  Checkpoint own{.path = whole.path};
+  for (const auto& [name, fact] : whole.facts) {
+    if (name.starts_with(prefix)) own.facts.emplace(name.substr(prefix.size()), fact);
+  }
+  return own;
+}
+
+/// Gives callbacks their state, and takes it back unless kept.
+class CallbackStates {
+ public:
+  CallbackStates(const Callbacks& callbacks, const Checkpoint& checkpoint) : callbacks_(callbacks) {
+    const std::vector<std::string> own = prefixes(callbacks);
+    try {
+      for (std::size_t i = 0; i < callbacks.size(); ++i) {
+        Facts before = callbacks[i]->state();
+        callbacks[i]->set_state(part(checkpoint, own[i]));
+        before_.push_back({.facts = std::move(before)});
+      }
+    } catch (...) {
+      take_back();
+      throw;
+    }
+  }
+  ~CallbackStates() {
+    if (!kept_) take_back();
+  }
+  CallbackStates(const CallbackStates&) = delete;
+  CallbackStates& operator=(const CallbackStates&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  void take_back() {
+    for (std::size_t i = 0; i < before_.size(); ++i) callbacks_[i]->set_state(before_[i]);
+  }
+  const Callbacks& callbacks_;
+  std::vector<Checkpoint> before_;
+  bool kept_ = false;
+};
 
 }  // namespace
 
@@ -20,6 +77,10 @@ void Fit::save(const std::string& path) const {
               {"generator", default_generator().state()}};
   for (std::size_t i = 0; i < means_.metrics.size(); ++i) {
     facts.emplace(metric_key(i), means_.metrics[i]);
+  }
+  const std::vector<std::string> own = prefixes(options_.callbacks);
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    for (auto& [name, fact] : options_.callbacks[i]->state()) facts.emplace(own[i] + name, fact);
   }
   save_checkpoint(path, values_of(trainer_.variables()), facts);
 }
@@ -38,7 +99,9 @@ void Fit::load(const std::string& path) {
     means.metrics.push_back(checkpoint.number(metric_key(static_cast<std::size_t>(i))));
   }
   const Generator::State generator = checkpoint.generator_state("generator");
+  CallbackStates states(options_.callbacks, checkpoint);
   assign_all(trainer_.variables(), checkpoint);
+  states.keep();
   position_ = position;
   means_ = std::move(means);
   default_generator().set_state(generator);

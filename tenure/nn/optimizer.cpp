@@ -13,9 +13,9 @@
 namespace tenure::nn {
 namespace {
 
-Variable scalar_variable(const char* name, double value) {
+Variable scalar_variable(const char* name, const Scalar& value, DType dtype) {
   const CategoryScope category(Category::optimizer);
-  return Variable(full({}, value, DType::float32), name, false);
+  return Variable(full({}, value, dtype), name, false);
 }
 
 }  // namespace
@@ -23,8 +23,8 @@ Variable scalar_variable(const char* name, double value) {
 Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate)
     : kind_(std::move(kind)),
       parameters_(std::move(parameters)),
-      rate_(scalar_variable("learning_rate", rate)),
-      steps_(scalar_variable("steps", 0)) {
+      rate_(scalar_variable("learning_rate", rate, DType::float32)),
+      steps_(scalar_variable("steps", 0, DType::int64)) {
   if (parameters_.empty()) {
     throw ValueError(
         fmt::format("{}: there is no parameter to change; are all layers frozen?", kind_));
@@ -99,9 +99,7 @@ void Optimizer::set_learning_rate(double rate) {
   rate_.assign(full({}, rate, DType::float32));
 }
 
-std::int64_t Optimizer::steps() const {
-  return static_cast<std::int64_t>(steps_.value().item<float>());
-}
+std::int64_t Optimizer::steps() const { return steps_.value().item<std::int64_t>(); }
 
 std::vector<NamedVariable> Optimizer::state() const {
   std::vector<NamedVariable> all{{kind_ + "/steps", steps_}, {kind_ + "/learning_rate", rate_}};

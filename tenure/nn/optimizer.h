@@ -51,7 +51,7 @@ class Optimizer {
   /// What all parameters see in one step.
   struct Step {
     Tensor rate;    ///< float32, one number
-    Tensor number;  ///< float32: 1 in the first step
+    Tensor number;  ///< int64: 1 in the first step
   };
   /// Changes parameter i and its slots.
   virtual void update(std::size_t i, Tensor gradient, const Step& step) = 0;

@@ -73,6 +73,35 @@ TEST(Optimizer, OneTraceServesAllStepsAndRates) {
   EXPECT_EQ(adam.steps(), 5);
 }
 
+TEST(Optimizer, CountsMoreStepsThanAFloatHolds) {
+  constexpr std::int64_t kMany = 1 << 24;
+  const AdamOptions slow{.beta2 = 1 - 1e-8};  // far from done after so many steps
+  const Tensor gradient = full({}, 0.5, DType::float64);
+  const auto update = [&](std::int64_t step) {
+    const Tensor w = full({}, 1.0, DType::float64);
+    const Tensor zero = zeros({}, DType::float64);
+    const Tensor rate = full({}, 0.125, DType::float32);
+    return adam_update(w, zero, zero, gradient, rate, step, slow)[0].item<double>();
+  };
+  ASSERT_NE(update(kMany + 1), update(kMany));
+  for (const bool traced : {false, true}) {
+    const nn::NamedVariable w = parameter(full({}, 1.0, DType::float64));
+    nn::Adam adam({w}, 0.125, slow);
+    const auto compiled = function([&](const Tensor& g) {
+      adam.apply({g * 1.0});
+      return g;
+    });
+    adam.state()[0].variable.assign(full({}, kMany, DType::int64));
+    if (traced) {
+      compiled(gradient);
+    } else {
+      adam.apply({clone(gradient)});
+    }
+    EXPECT_EQ(adam.steps(), kMany + 1);
+    EXPECT_EQ(w.variable.value().item<double>(), update(kMany + 1));
+  }
+}
+
 TEST(Optimizer, UpdatesInPlaceInACompiledStep) {
   const nn::NamedVariable w = parameter(ones({1 << 16}));
   nn::Adam adam({w}, 0.1);
@@ -123,9 +152,9 @@ TEST(Optimizer, StateIsOfItsCategoryAndEndsWithDispose) {
   const nn::NamedVariable w = parameter(ones({100}));
   const std::int64_t before = memory()[Category::optimizer].bytes;
   nn::Adam adam({w});
-  EXPECT_EQ(memory()[Category::optimizer].bytes - before, 2 * 400 + 8);
+  EXPECT_EQ(memory()[Category::optimizer].bytes - before, 2 * 400 + 12);
   EXPECT_EQ(adam.state().size(), 4u);
-  EXPECT_EQ(adam.dispose(), 2 * 400 + 8);
+  EXPECT_EQ(adam.dispose(), 2 * 400 + 12);
   EXPECT_EQ(memory()[Category::optimizer].bytes, before);
   EXPECT_THROW(adam.apply({ones({100})}), DisposedError);
 }
