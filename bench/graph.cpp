@@ -43,6 +43,28 @@ std::vector<Figure> fused(const Options& options) {
   return figures;
 }
 
+Tensor mean_square(const Tensor& a, const Tensor& b) { return mean((a - b) * (a - b)); }
+
+std::vector<Figure> fused_reduction(const Options& options) {
+  const auto f = function(mean_square);
+  const Tensor a = normal({kLarge});
+  const Tensor b = normal({kLarge});
+  std::vector<Figure> figures =
+      run({.name = "mean((a-b)*(a-b)), 16M floats",
+           .unit = kBandwidth,
+           .amount = 8.0 * kLarge,
+           .ours = repeat([&] { use(f(a, b)); }),
+           .peers = {copy_bandwidth(),
+                     {"libtorch", torch_call("mean_square", {{kLarge}, {kLarge}})},
+                     {"Tenure, eager", repeat([&] { use(mean_square(a, b)); })}}},
+          options);
+  const MemoryRegion region;
+  use(f(a, b));
+  figures.push_back(at_most("its peak beyond the inputs", "bytes",
+                            static_cast<double>(region.peak_bytes()), 4, "the mean"));
+  return figures;
+}
+
 std::vector<Figure> call_cost(const Options& options) {
   const Tensor x = normal({16});
   const auto f = function([](const Tensor& t) { return relu(t); });
@@ -118,6 +140,7 @@ std::vector<Figure> growth(const Options& options) {
 
 void add_graph_cases(std::vector<Case>& cases) {
   cases.push_back({"graph", "fused loop", fused});
+  cases.push_back({"graph", "fused reduction", fused_reduction});
   cases.push_back({"graph", "function call", call_cost});
   cases.push_back({"graph", "small graph", small_graph});
   cases.push_back({"graph", "compile", compile_cost});

@@ -131,6 +131,10 @@ const std::map<std::string, Maker>& makers() {
            use(at::mul(at::tanh(at::add(at::mul(in[0], in[1]), in[2])), at::sigmoid(in[3])));
          });
        }},
+      {"mean_square",
+       [](const Inputs& in) {
+         return in_inference_mode([in] { use(at::mse_loss(in[0], in[1])); });
+       }},
       {"mlp_step", [](const Inputs& in) { return mlp_step(in); }},
       {"mlp_forward",
        [](const Inputs& in) { return in_inference_mode([in] { use(mlp_loss(in)); }); }},

@@ -16,7 +16,10 @@ namespace {
 std::string name_of_unit(const Unit& unit) {
   if (unit.nodes == 0) return "copy";
   if (unit.nodes == 1) return unit.node->op->name;
-  return fmt::format("fused loop of {}, ending in {}", unit.nodes, unit.node->op->name);
+  if (is_loop(unit)) {
+    return fmt::format("fused loop of {}, ending in {}", unit.nodes, unit.node->op->name);
+  }
+  return fmt::format("{}, fused with {} more", unit.node->op->name, unit.nodes - 1);
 }
 
 Plan::Value plan_value(const ops::Spec& spec) {
@@ -29,7 +32,7 @@ ops::Look look_of(const Layout& layout) { return {layout.dtype, layout.shape, la
 
 bool is_tile(const Unit& unit) {
   const Layout& out = unit.out[0];
-  if (unit.loop.steps.empty() || count(out.shape) > std::int64_t{kernels::kTile}) return false;
+  if (!is_loop(unit) || count(out.shape) > std::int64_t{kernels::kTile}) return false;
   if (unit.node->op->elementwise->check != nullptr) return false;
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
     const Layout& in = unit.in[i];
@@ -42,7 +45,7 @@ bool is_tile(const Unit& unit) {
 }
 
 bool is_direct(const Unit& unit) {
-  if (unit.nodes == 0 || unit.node->op->direct == nullptr || unit.in.size() != 2) return false;
+  if (unit.nodes != 1 || unit.node->op->direct == nullptr || unit.in.size() != 2) return false;
   Shape shape;
   return unit.node->op->direct->infer(look_of(unit.in[0]), look_of(unit.in[1]), shape);
 }
@@ -177,8 +180,10 @@ std::int64_t Executable::bytes() const {
     for (const auto& body : *programs) bytes += static_cast<std::size_t>(body->bytes());
   }
   for (const Unit& unit : low.units) {
-    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.loop.steps) +
-             room(unit.loop.in_types) + room(unit.loop.tiles) + room(unit.loop.types);
+    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites);
+    for (const kernels::Fused* loop : {&unit.loop, &unit.after}) {
+      bytes += room(loop->steps) + room(loop->in_types) + room(loop->tiles) + room(loop->types);
+    }
   }
   for (const auto& number : low.numbers) bytes += room(number);
   for (const Step& step : steps_) bytes += room(step.in) + room(step.out);

@@ -36,9 +36,9 @@ class ViewRoom {
   ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
   kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
   void write(const Layout& layout, std::byte* data) {
-    new (bytes_) kernels::View{
-        .dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data};
+    write({.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
   }
+  void write(const kernels::View& view) { new (bytes_) kernels::View(view); }
 
  private:
   static_assert(std::is_trivially_destructible_v<kernels::View>);
@@ -108,6 +108,40 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, const ops::Spec
   }
 }
 
+/// A kernel with the loops that have joined it.
+void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in,
+                      const kernels::View& out) {
+  const ops::OpRecord& op = *unit.node->op;
+  const bool is_followed = !unit.after.steps.empty();
+  const std::size_t before = unit.loop.in_types.size();
+  const std::size_t after = is_followed ? unit.after.in_types.size() : 1;
+  kernels::View result = out;
+  result.dtype = unit.node->outputs[0].dtype;
+  result.shape = unit.node->outputs[0].shape;
+  result.strides = contiguous_strides(result.shape);
+  SmallArray<ViewRoom, 8> own(1 + in.size());
+  kernels::View* const kernel_in = own.data()->get();
+  std::size_t n = 0;
+  if (before > 0) own[n++].write(unit.made, nullptr);
+  for (const kernels::View& view : in.subspan(before, in.size() - before - (after - 1))) {
+    own[n++].write(view);
+  }
+  kernels::View* const after_in = kernel_in + n;
+  std::size_t m = n;
+  own[m++].write(result);
+  for (const kernels::View& view : in.last(after - 1)) own[m++].write(view);
+  op.fusing->run({.op = op.name,
+                  .in = {kernel_in, n},
+                  .out = {&result, 1},
+                  .attributes = unit.node->attribute_list(),
+                  .workspace = {}},
+                 {.before = before > 0 ? &unit.loop : nullptr,
+                  .before_inputs = in.first(before),
+                  .after = is_followed ? &unit.after : nullptr,
+                  .after_inputs = {after_in, after},
+                  .after_shape = out.shape});
+}
+
 }  // namespace
 
 void Executable::run_kernel(const Step& step, const Frame& frame) {
@@ -129,6 +163,9 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
       op.elementwise->check(op.name, unit.loop.in_types[0], inputs);
     }
     return kernels::run_fused(unit.loop, inputs, *out);
+  }
+  if (!unit.loop.steps.empty() || !unit.after.steps.empty()) {
+    return run_fused_kernel(unit, inputs, *out);
   }
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()

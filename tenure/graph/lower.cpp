@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "tenure/graph/loop_builder.h"
 #include "tenure/graph/passes/fuse.h"
 #include "tenure/graph/unit.h"
 #include "tenure/ops/shape_ops.h"
@@ -100,11 +101,17 @@ class Lowering {
     }
     if (node.kind != Node::Kind::call) return add_source(i);
     if (loops_[static_cast<std::size_t>(i)] != i || add_view(i)) return;
-    if (node.op->elementwise != nullptr) {
-      add_loop(i);
-    } else {
-      add_kernel(i);
-    }
+    if (node.op->elementwise == nullptr) return add_kernel(i);
+    const auto& members = members_[static_cast<std::size_t>(i)];
+    const auto kernel = std::find_if(members.begin(), members.end(), [&](std::int32_t member) {
+      return program().nodes[static_cast<std::size_t>(member)].op->elementwise == nullptr;
+    });
+    if (kernel == members.end()) return add_loop(i, members);
+    std::vector<std::int32_t> after(members.begin(), kernel);
+    after.insert(after.end(), kernel + 1, members.end());
+    if (add_kernel_before(*kernel, after)) return;
+    add_kernel(*kernel);
+    add_loop(i, after);
   }
 
   void add_source(std::int32_t i) {
@@ -144,11 +151,10 @@ class Lowering {
     return true;
   }
 
-  /// Enters a unit and gives its results their buffers.
+  /// Enters a unit whose results are those of a node, and gives them their buffers.
   void add_unit(std::int32_t i, Unit unit) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     const int number = static_cast<int>(lowered_->units.size());
-    unit.node = &node;
     for (const ops::Spec& spec : node.outputs) {
       const int buffer = add_buffer({.bytes = bytes_of(spec), .unit = number});
       unit.out.push_back(contiguous_in(buffer, spec));
@@ -157,10 +163,43 @@ class Lowering {
     lowered_->units.push_back(std::move(unit));
   }
 
+  LoopBuilder loop_builder() {
+    return {program(),
+            [this](const Argument& argument, DType wanted, const Shape& shape, const char* op) {
+              return argument.number ? add_number(*argument.number, wanted, shape, op)
+                                     : layout(argument.value);
+            }};
+  }
+
+  /// The kernel of a node with the loop that makes its first input.
+  Unit kernel_unit(std::int32_t i) {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    std::vector<std::int32_t> before = members_[static_cast<std::size_t>(i)];
+    std::erase_if(before, [&](std::int32_t member) { return member >= i; });
+    Unit unit;
+    unit.node = &node;
+    LoopBuilder builder = loop_builder();
+    if (!before.empty() && builder.add(before)) {
+      unit.nodes += static_cast<int>(before.size());
+      unit.in = builder.take_inputs();
+      unit.loop = builder.take_loop();
+      unit.made = contiguous_in(-1, program().spec(node.arguments[0].value));
+    } else {
+      for (const std::int32_t member : before) add_loop(member, {&member, 1});
+    }
+    for (std::size_t a = unit.loop.steps.empty() ? 0 : 1; a < node.arguments.size(); ++a) {
+      unit.in.push_back(layout(node.arguments[a].value));
+    }
+    return unit;
+  }
+
   void add_kernel(std::int32_t i) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
-    Unit unit;
-    for (const Argument& argument : node.arguments) unit.in.push_back(layout(argument.value));
+    Unit unit = kernel_unit(i);
+    if (!unit.loop.steps.empty()) {
+      unit.overwrites.resize(node.outputs.size());
+      return add_unit(i, std::move(unit));
+    }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       unit.overwrites.push_back(
           overwritable(unit, node.op->memory.reuses_for(o, node.outputs.size()), node.outputs[o]));
@@ -183,6 +222,20 @@ class Lowering {
     add_unit(i, std::move(unit));
   }
 
+  /// A kernel and the loop that follows its result; false if that loop cannot be.
+  bool add_kernel_before(std::int32_t i, const std::vector<std::int32_t>& after) {
+    LoopBuilder builder = loop_builder();
+    builder.read_result(i);
+    if (!builder.add(after)) return false;
+    Unit unit = kernel_unit(i);
+    unit.nodes += static_cast<int>(after.size());
+    unit.after = builder.take_loop();
+    for (const Layout& in : builder.take_inputs()) unit.in.push_back(in);
+    unit.overwrites = {0};
+    add_unit(after.back(), std::move(unit));
+    return true;
+  }
+
   /// Inputs of the result's size whose every reader in the unit reads them as the result is
   /// written.
   std::uint32_t overwritable(const Unit& unit, std::uint32_t allowed, const ops::Spec& out) const {
@@ -196,7 +249,7 @@ class Lowering {
       for (std::size_t j = 0; j < unit.in.size() && possible; ++j) {
         if (j == i || unit.in[j].buffer != unit.in[i].buffer) continue;
         // A kernel with a structure may read one place after it has written another.
-        possible = !unit.loop.steps.empty() && fits(unit.in[j]);
+        possible = is_loop(unit) && fits(unit.in[j]);
       }
       if (possible) mask |= 1u << i;
     }
@@ -219,94 +272,29 @@ class Lowering {
     return contiguous_in(buffer, {wanted, repeat ? shape : Shape{}});
   }
 
-  /// The input of a loop that brings an argument in the wanted type.
-  int loop_input(Unit& unit, const Argument& argument, DType wanted, const Shape& shape,
-                 const char* op) {
-    const Layout source =
-        argument.number ? add_number(*argument.number, wanted, shape, op) : layout(argument.value);
-    for (std::size_t i = 0; i < unit.in.size(); ++i) {
-      const Layout& l = unit.in[i];
-      if (l.buffer == source.buffer && l.offset == source.offset && l.shape == source.shape &&
-          l.strides == source.strides && unit.loop.in_types[i] == wanted) {
-        return static_cast<int>(i);
-      }
-    }
-    unit.in.push_back(source);
-    unit.loop.in_types.push_back(wanted);
-    return static_cast<int>(unit.in.size()) - 1;
-  }
-
-  /// A fused loop of all nodes whose last one is `root`; one node at a time if they are too many.
-  void add_loop(std::int32_t root) {
-    const std::vector<std::int32_t>& members = members_[static_cast<std::size_t>(root)];
-    Unit unit;
-    if (members.size() > 1 && fill_loop(unit, members)) {
-      unit.nodes = static_cast<int>(members.size());
-      return add_loop_unit(root, std::move(unit));
+  /// A fused loop of nodes; one node at a time if they are too many.
+  void add_loop(std::int32_t root, std::span<const std::int32_t> members) {
+    LoopBuilder builder = loop_builder();
+    if (members.size() > 1 && builder.add(members)) {
+      return add_loop_unit(root, builder, static_cast<int>(members.size()));
     }
     for (const std::int32_t member : members) {
-      Unit single;
-      internal_check(fill_loop(single, {&member, 1}), "an op alone has too many inputs for a loop");
-      add_loop_unit(member, std::move(single));
+      LoopBuilder single = loop_builder();
+      internal_check(single.add({&member, 1}), "an op alone has too many inputs for a loop");
+      add_loop_unit(member, single, 1);
     }
   }
 
-  void add_loop_unit(std::int32_t i, Unit unit) {
+  void add_loop_unit(std::int32_t i, LoopBuilder& builder, int nodes) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    Unit unit;
+    unit.node = &node;
+    unit.nodes = nodes;
+    unit.in = builder.take_inputs();
+    unit.loop = builder.take_loop();
     unit.overwrites = {overwritable(unit, ~0u, node.outputs[0])};
     unit.may_fail = node.op->elementwise->check != nullptr;
     add_unit(i, std::move(unit));
-  }
-
-  bool fill_loop(Unit& unit, std::span<const std::int32_t> members) {
-    // The results of steps are named after the inputs, whose number is known only at the end:
-    // until then step s is kStep + s.
-    constexpr int kStep = 1 << 20;
-    std::map<std::int32_t, int> step_of;
-    std::vector<DType> step_types;
-    const auto add_step = [&](kernels::FusedStep step) {
-      unit.loop.steps.push_back(step);
-      step_types.push_back(step.out_type);
-      return kStep + static_cast<int>(step_types.size()) - 1;
-    };
-    unit.loop.cost = 0;
-    for (const std::int32_t member : members) {
-      const Node& node = program().nodes[static_cast<std::size_t>(member)];
-      std::vector<ops::OperandType> types;
-      for (const Argument& argument : node.arguments) {
-        types.push_back(argument.number
-                            ? ops::OperandType{.dtype = argument.number->dtype(),
-                                               .is_number = true,
-                                               .kind = argument.number->kind}
-                            : ops::OperandType{.dtype = program().spec(argument.value).dtype});
-      }
-      const ops::ElementwiseTypes t = ops::elementwise_types(*node.op, types);
-      const ops::ElementwiseRecord& e = *node.op->elementwise;
-      kernels::FusedStep step{.body = e.bodies[static_cast<std::size_t>(t.compute)],
-                              .arity = e.arity,
-                              .out_type = t.body_out};
-      for (std::size_t k = 0; k < node.arguments.size(); ++k) {
-        const Argument& argument = node.arguments[k];
-        const auto inside = argument.number ? step_of.end() : step_of.find(argument.value.node);
-        if (inside == step_of.end()) {
-          step.in[k] = loop_input(unit, argument, t.in[k], node.outputs[0].shape, node.op->name);
-          continue;
-        }
-        step.in[k] = inside->second;
-        if (step_types[static_cast<std::size_t>(inside->second - kStep)] != t.in[k]) {
-          step.in[k] = add_step({.in = {inside->second}, .out_type = t.in[k]});
-        }
-      }
-      int result = add_step(step);
-      if (t.result != t.body_out) result = add_step({.in = {result}, .out_type = t.result});
-      step_of[member] = result;
-      unit.loop.cost += e.cost;
-    }
-    const int inputs = static_cast<int>(unit.in.size());
-    for (kernels::FusedStep& step : unit.loop.steps) {
-      for (int& from : step.in) from = from >= kStep ? from - kStep + inputs : from;
-    }
-    return kernels::prepare(unit.loop);
   }
 
   /// A value that a unit writes as a whole becomes an output; anything else is copied to one. What

@@ -57,13 +57,17 @@ struct Layout {
 /// Whether it reads all of its buffer, in order.
 bool is_whole(const Layout& layout, const Buffer& buffer);
 
-/// Something that a run does: one kernel, or one fused loop.
+/// Something that a run does: one fused loop, or one kernel, which loops may join: one that makes
+/// its first input on the way, and one that follows its result. What a unit reads are the inputs of
+/// the first, then the kernel's others, then those of the second.
 struct Unit {
-  const Node* node = nullptr;  ///< the last one that it computes
+  const Node* node = nullptr;  ///< of the kernel, or the last one of a loop
   int nodes = 1;
   std::vector<Layout> in{};
   std::vector<Layout> out{};
-  kernels::Fused loop{};  ///< with steps if it is elementwise
+  kernels::Fused loop{};   ///< with steps if it is elementwise, or a loop makes its first input
+  Layout made{};           ///< what that loop makes, in no buffer
+  kernels::Fused after{};  ///< with steps if a loop follows; its first input is the kernel's result
   std::size_t workspace = 0;
   /// Per result, bit i: may be computed in the memory of in[i].
   std::vector<std::uint32_t> overwrites{};
@@ -85,6 +89,11 @@ struct Lowered {
   std::vector<int> fetches{};  ///< the output that answers each fetch that the caller gets
   std::vector<Assignment> assignments{};
 };
+
+/// Whether it is a loop and no kernel.
+inline bool is_loop(const Unit& unit) {
+  return unit.nodes != 0 && unit.node->op->elementwise != nullptr;
+}
 
 /// Fuses, resolves views, and says which buffers there are.
 std::unique_ptr<Lowered> lower(Request request);

@@ -19,8 +19,8 @@
 //   expand(operands, attributes)   instead of all three: the op in terms of other ops
 //   samples(), reference(...)      what the harness calls and what it expects
 //   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
-//                                  folds, index_bounds, is_identity, may_fail, outputs, ulp,
-//                                  ulp_of_largest likewise
+//                                  folds, fusing, index_bounds, is_identity, may_fail, outputs,
+//                                  ulp, ulp_of_largest likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //   out
 //
@@ -66,6 +66,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::is_identity; }) record.is_identity = Op::is_identity;
   if constexpr (requires { Op::draws; }) record.draws = Op::draws;
   if constexpr (requires { Op::direct; }) record.direct = &Op::direct;
+  if constexpr (requires { Op::fusing; }) record.fusing = &Op::fusing;
   if constexpr (requires { Op::flops; }) record.flops = Op::flops;
   if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenure/kernels/cpu/elementwise/body.h"
+#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/kernels/view.h"
 #include "tenure/ops/attributes.h"
 #include "tenure/tensor/tensor.h"
@@ -171,6 +172,14 @@ struct DirectKernel {
               void* out) = nullptr;
 };
 
+/// How elementwise ops join a kernel, so that what lies between them takes no memory.
+struct FusingKernel {
+  /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
+  bool (*takes_loop)(const Kernel& kernel) = nullptr;
+  /// run, with those ops. What comes after has results of the size of the kernel's own.
+  void (*run)(const Kernel& kernel, const kernels::Around& around) = nullptr;
+};
+
 /// The elements of an input are in [lowest, end), but for those that are `except`.
 struct IndexBound {
   int input = 0;
@@ -216,6 +225,7 @@ struct OpRecord {
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
   const DirectKernel* direct = nullptr;
+  const FusingKernel* fusing = nullptr;
   /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
   /// whichever are more. See cost.h.
   double (*flops)(const Kernel&) = nullptr;

@@ -7,8 +7,10 @@
 
 namespace tenure::graph {
 
-/// For each node the last node of the loop that it is computed in; itself where it is not fused.
-/// Elementwise calls join the loop of their readers if all of those are in one, over one shape.
+/// For each node the last node of what it is computed in; itself where it is not fused. Elementwise
+/// calls join the loop of their readers if all of those are in one, over one shape. They join a
+/// kernel that alone reads them, as its first argument, and takes loops. Such a kernel joins the
+/// loop that alone reads its result, one kernel to a loop.
 std::vector<std::int32_t> fuse(const Program& program, std::span<const Value> fetches);
 
 }  // namespace tenure::graph

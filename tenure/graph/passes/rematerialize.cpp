@@ -32,13 +32,15 @@ double cost_of(const Unit& unit) {
   if (unit.nodes == 1) {
     cost = ops::cost_of(*unit.node->op,
                         {.in = in, .out = out, .attributes = unit.node->attribute_list()});
-  } else {  // a fused loop, or a copy
+  } else {  // loops, or a copy
+    std::int64_t elements = count(unit.made.shape);
     for (const auto& views : {in, out}) {
       for (const kernels::View& view : views) {
+        elements = std::max(elements, view.count());
         cost.bytes += static_cast<double>(view.count()) * static_cast<double>(size_of(view.dtype));
       }
     }
-    cost.flops = unit.loop.cost * static_cast<double>(out[0].count());
+    cost.flops = unit.loop.cost * static_cast<double>(elements);
   }
   return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
 }

@@ -12,9 +12,14 @@ namespace {
 /// A reduction that kernels::reduce computes.
 template <class Op, kernels::Reduction kind>
 struct PlainReduction : ReductionOp<Op> {
-  static void run(const Kernel& k) {
-    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0]);
+  static bool takes_loop(const Kernel& k) {
+    return kernels::reduce_takes_loop(kind, k.in[0].dtype, k.in[0].shape, ReductionOp<Op>::axes(k));
   }
+  static void run_fused(const Kernel& k, const kernels::Around& around) {
+    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0], around);
+  }
+  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
+  static void run(const Kernel& k) { run_fused(k, {}); }
 };
 
 struct Sum : PlainReduction<Sum, kernels::Reduction::sum> {
@@ -64,13 +69,19 @@ struct SumLike {
   static bool is_identity(const Kernel& k) {
     return k.in[0].shape == k.in[1].shape && sum_type(k.in[0].dtype) == k.in[0].dtype;
   }
-  static void run(const Kernel& k) {
+  static bool takes_loop(const Kernel& k) {
+    return kernels::reduce_takes_loop(kernels::Reduction::sum, k.in[0].dtype, k.in[0].shape,
+                                      axes(k.in[0].shape, k.in[1].shape));
+  }
+  static void run_fused(const Kernel& k, const kernels::Around& around) {
     View out = k.out[0];
     const Axes over = axes(k.in[0].shape, k.in[1].shape);
     out.shape = reduced_shape(k.in[0].shape, over, false);
     out.strides = contiguous_strides(out.shape);
-    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out);
+    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out, around);
   }
+  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
+  static void run(const Kernel& k) { run_fused(k, {}); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Axes over = axes(in[0].shape, in[1].shape);
     Reference out = make_reference(reduced_shape(in[0].shape, over, true), [&](const Dims& index) {
@@ -131,8 +142,8 @@ struct Mean : PlainReduction<Mean, kernels::Reduction::mean> {
 };
 
 /// What max, min, argmax and argmin share: no elements have none of these.
-template <class Op, bool largest>
-struct ExtremumOp : ReductionOp<Op> {
+template <class Op, bool largest, class Base = ReductionOp<Op>>
+struct ExtremumOp : Base {
   static constexpr double low = -100, high = 100;
   static void check(const Shape& shape, const Axes& axes, const Attributes&) {
     require_elements(shape, axes, Op::name);
@@ -148,14 +159,12 @@ struct ExtremumOp : ReductionOp<Op> {
 };
 
 template <class Op, bool largest>
-struct ExtremeValue : ExtremumOp<Op, largest> {
+struct ExtremeValue
+    : ExtremumOp<Op, largest,
+                 PlainReduction<Op, largest ? kernels::Reduction::max : kernels::Reduction::min>> {
   static DType result_type(DType dtype) { return dtype; }
-  static void run(const Kernel& k) {
-    constexpr auto kind = largest ? kernels::Reduction::max : kernels::Reduction::min;
-    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0]);
-  }
   static long double expected(const Values& values, const Attributes&) {
-    return values[ExtremumOp<Op, largest>::best(values)];
+    return values[ExtremeValue::best(values)];
   }
 };
 

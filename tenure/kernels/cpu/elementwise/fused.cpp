@@ -1,10 +1,9 @@
 #include "tenure/kernels/cpu/elementwise/fused.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "tenure/kernels/cpu/elementwise/engine.h"
-#include "tenure/kernels/cpu/elementwise/source.h"
+#include "tenure/kernels/cpu/elementwise/fused_range.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
 #include "tenure/kernels/parallel.h"
 
@@ -13,7 +12,7 @@ namespace {
 
 /// A quarter of a tile: the inputs of this one and of the next ones, and the results in between,
 /// fit in the first-level cache together.
-constexpr std::int64_t kFusedTile = kTile / 4;
+constexpr std::size_t kFusedTile = kTile / 4;
 constexpr std::int64_t kTilesAhead = 2;
 
 /// Memory that a later tile reads.
@@ -57,46 +56,46 @@ void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t 
   }
 }
 
-void run_range(const Fused& fused, std::span<const View> inputs, const View& out,
-               std::int64_t begin, std::int64_t end, bool stream) {
-  const std::size_t n_in = inputs.size();
-  const std::size_t out_size = size_of(out.dtype);
-  std::array<Tile, kMaxFusedInputs> gathered;
-  Tile raw;
-  Tile result;
-  std::array<std::optional<Source>, kMaxFusedInputs> sources;
-  const std::int64_t step = std::min(end - begin, kFusedTile);
-  const bool streamed = stream && fused.steps.back().body.streamed != nullptr &&
-                        begins_line(out.data);  // then so does each thread's share
-  for (std::size_t i = 0; i < n_in; ++i) {
-    sources[i].emplace(inputs[i], out.shape, fused.in_types[i], gathered[i], raw);
-    sources[i]->begin(begin, static_cast<std::size_t>(step));
+}  // namespace
+
+FusedRange::FusedRange(const Fused& fused, std::span<const View> inputs, const Shape& shape)
+    : fused_(fused), inputs_(inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    sources_[i].emplace(inputs[i], shape, fused.in_types[i], gathered_[i], raw_);
+    sources_[i]->fill(std::min(kFusedTile, static_cast<std::size_t>(count(shape))));
   }
+}
+
+void FusedRange::run(std::int64_t begin, std::int64_t end, void* to, bool stream) {
+  constexpr auto kStep = static_cast<std::int64_t>(kFusedTile);
+  const std::size_t n_in = inputs_.size();
+  const std::size_t out_size = size_of(fused_.steps.back().out_type);
+  const bool streamed = stream && fused_.steps.back().body.streamed != nullptr && begins_line(to);
+  const bool through_tile = stream && !streamed;
+  Tile result;
   std::array<const void*, kMaxFusedInputs> in{};
   std::array<Ahead, kMaxFusedInputs> ahead;
-  std::size_t streams = 0;
-  for (std::int64_t at = begin; at < end; at += step) {
-    const auto n = static_cast<std::size_t>(std::min(end - at, step));
-    streams = 0;
+  for (std::size_t i = 0; i < n_in; ++i) sources_[i]->seek(begin);
+  auto* place = static_cast<std::byte*>(to);
+  for (std::int64_t at = begin; at < end; at += kStep) {
+    const auto n = static_cast<std::size_t>(std::min(end - at, kStep));
+    const std::int64_t later = at + kTilesAhead * kStep;
+    std::size_t streams = 0;
     for (std::size_t i = 0; i < n_in; ++i) {
-      in[i] = sources[i]->piece(at, n);
-      const std::int64_t later = at + kTilesAhead * step;
-      if (const void* const next = sources[i]->after(later);
-          next != nullptr && later + step <= end) {
+      in[i] = sources_[i]->piece(at, n);
+      if (const void* const next = sources_[i]->after(later);
+          next != nullptr && later + kStep <= end) {
         ahead[streams++] = {static_cast<const std::byte*>(next),
-                            static_cast<std::size_t>(step) * size_of(inputs[i].dtype)};
+                            kFusedTile * size_of(inputs_[i].dtype)};
       }
     }
-    std::byte* const place = out.as<std::byte>() + static_cast<std::size_t>(at) * out_size;
-    const bool through_tile = stream && !streamed;
-    run_tile(fused, in.data(), through_tile ? result.bytes : place, n, {ahead.data(), streams},
+    run_tile(fused_, in.data(), through_tile ? result.bytes : place, n, {ahead.data(), streams},
              streamed);
     if (through_tile) stream_copy(result.bytes, place, n * out_size);
+    place += n * out_size;
   }
   if (stream) stream_fence();
 }
-
-}  // namespace
 
 void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::size_t n) {
   run_tile(fused, in, out, n, {}, false);
@@ -142,7 +141,8 @@ void run_fused(const Fused& fused, std::span<const View> inputs, const View& out
   if (n == 0) return;
   const bool stream = should_stream(inputs, out);
   parallel_for(n, share_of_thread(n, fused.cost), [&](std::int64_t begin, std::int64_t end) {
-    run_range(fused, inputs, out, begin, end, stream);
+    const std::size_t offset = static_cast<std::size_t>(begin) * size_of(out.dtype);
+    FusedRange(fused, inputs, out.shape).run(begin, end, out.as<std::byte>() + offset, stream);
   });
 }
 

@@ -27,12 +27,12 @@ struct FusedStep {
 
 /// An elementwise computation of several ops. The result is that of the last step.
 struct Fused {
-  std::vector<DType> in_types;  ///< what steps read of each input; others are converted
-  std::vector<FusedStep> steps;
+  std::vector<DType> in_types{};  ///< what steps read of each input; others are converted
+  std::vector<FusedStep> steps{};
   double cost = 1;  ///< relative to an addition
   // By prepare().
-  std::vector<int> tiles;  ///< of each step's result
-  std::vector<DType> types;
+  std::vector<int> tiles{};  ///< of each step's result
+  std::vector<DType> types{};
   int tile_count = 0;
 };
 
@@ -46,6 +46,16 @@ bool prepare(Fused& fused);
 
 /// Runs it on n <= kTile elements of each input, contiguous and in the wanted types.
 void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::size_t n);
+
+/// Elementwise ops that a kernel does by the way: those that make its first input, of which it
+/// never needs all at once, and those that follow its result. Null: none.
+struct Around {
+  const Fused* before = nullptr;
+  std::span<const View> before_inputs{};
+  const Fused* after = nullptr;
+  std::span<const View> after_inputs{};  ///< the first is the kernel's result, where it lies
+  Shape after_shape{};
+};
 
 /// Runs it. Inputs broadcast to the shape of `out`, which is contiguous, of the last step's type,
 /// and may be the memory of an input of the same layout and element size.

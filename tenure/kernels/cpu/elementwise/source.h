@@ -26,12 +26,17 @@ class Source {
 
   /// Goes to element `index`; pieces are at most `longest` long.
   void begin(std::int64_t index, std::size_t longest) {
-    if (reader_.layout() == TileReader::Layout::repeated) {
-      cast_elements(from_, reader_.at(0), to_, tile_.bytes, 1);
-      repeat_first(longest);
-    } else if (reader_.layout() == TileReader::Layout::strided) {
-      reader_.seek(index);
-    }
+    fill(longest);
+    seek(index);
+  }
+  /// For an element that is repeated: makes as many of it as a piece may want.
+  void fill(std::size_t longest) {
+    if (reader_.layout() != TileReader::Layout::repeated) return;
+    cast_elements(from_, reader_.at(0), to_, tile_.bytes, 1);
+    repeat_first(longest);
+  }
+  void seek(std::int64_t index) {
+    if (reader_.layout() == TileReader::Layout::strided) reader_.seek(index);
   }
 
   /// How long a piece may be: one that is not brought into a tile has no limit.

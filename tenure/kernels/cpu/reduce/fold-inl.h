@@ -42,7 +42,7 @@ HWY_INLINE hn::Vec<D> load_first(D d, const ElementOf<D>* src, std::int64_t coun
 
 // Eight elements are joined before they reach the accumulator: that hides the latency of `add`,
 // lets one accumulator do, and rounds a sum three times at most before the compensation sets in.
-inline constexpr std::int64_t kGroup = 8;
+inline constexpr std::int64_t kGroup = kFoldedRows;
 
 template <class R, class D, class Load>
 HWY_INLINE hn::Vec<D> join_group(D d, hn::Vec<D> p, std::int64_t step, const Load& load) {

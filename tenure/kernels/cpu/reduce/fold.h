@@ -24,6 +24,10 @@ enum class Rule {
   min_abs
 };
 
+/// Rows that are joined before they reach the partial results. Whoever folds rows in several calls
+/// gets what one call gives, to the last bit, if all but the last have a multiple of it.
+inline constexpr std::int64_t kFoldedRows = 8;
+
 /// Partial results are pairs of arrays: `high` holds them, `low` what rounding took from sums. Read
 /// a sum with `total`. `rows` reads and writes back up to a vector (64 bytes) behind the last one,
 /// so both arrays and `p` need that much padding; it may hold other partial results.

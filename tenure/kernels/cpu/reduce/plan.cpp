@@ -2,6 +2,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+
+#include "tenure/kernels/cpu/elementwise/fused_range.h"
 
 namespace tenure::kernels::folding {
 namespace {
@@ -14,6 +17,8 @@ constexpr std::int64_t kShortRun = 32;
 constexpr std::int64_t kTransposedBlock = 240;
 /// Rows that must be converted: a tile holds eight of them.
 constexpr std::int64_t kConvertedBlock = 512;
+/// Rows that a loop makes, at least: shorter ones would keep it from its speed.
+constexpr std::int64_t kMadeBlock = 128;
 /// Narrow contiguous rows are folded several at once, so that vectors are full.
 constexpr std::int64_t kNarrow = 64;
 
@@ -24,6 +29,31 @@ bool is_outer(const Dim& a, const Dim& b) {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
+
+class Maker {
+ public:
+  explicit Maker(const Plan& plan)
+      : size_(plan.size_), range_(*plan.around_.before, plan.around_.before_inputs, plan.shape_) {}
+
+  /// `rows` rows of `width` elements that lie `stride` apart, packed; kPiece elements at most.
+  const std::byte* make(std::int64_t at, std::int64_t stride, std::int64_t rows,
+                        std::int64_t width) {
+    if (stride == width) {
+      range_.run(at, at + rows * width, made_);
+    } else {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        range_.run(at + r * stride, at + r * stride + width, made_ + r * width * size_);
+      }
+    }
+    return made_;
+  }
+  const std::byte* make(std::int64_t at, std::int64_t count) { return make(at, count, 1, count); }
+
+ private:
+  std::int64_t size_;
+  FusedRange range_;
+  alignas(64) std::byte made_[Plan::kPiece * 8];
+};
 
 std::int64_t Walk::count() const {
   std::int64_t n = 1;
@@ -49,8 +79,10 @@ std::int64_t Walk::offset(std::int64_t index) const {
   return rank_ == 0 ? 0 : offset + index * dims_[0].stride;
 }
 
-Plan::Plan(const View& in, const Axes& axes, DType accumulator)
+Plan::Plan(const View& in, const Axes& axes, DType accumulator, const Around& around)
     : data_(in.as<const std::byte>()),
+      around_(around),
+      shape_(in.shape),
       in_size_(static_cast<std::int64_t>(size_of(in.dtype))),
       size_(static_cast<std::int64_t>(size_of(accumulator))),
       convert_(find_convert(in.dtype, accumulator)),
@@ -71,7 +103,7 @@ Plan::Plan(const View& in, const Axes& axes, DType accumulator)
     // The order of terms is free: walk forwards, the smallest stride innermost.
     Dim forward = dim;
     if (dim.stride < 0) {
-      data_ += (dim.size - 1) * dim.stride * in_size_;
+      origin_ += (dim.size - 1) * dim.stride;
       forward.stride = -dim.stride;
     }
     Dim* const at = std::upper_bound(reduced, reduced + reduced_rank, forward, is_outer);
@@ -82,6 +114,7 @@ Plan::Plan(const View& in, const Axes& axes, DType accumulator)
   for (int i = 0; terms_ > 0 && i < reduced_rank; ++i) reduced_.push(reduced[i]);
   choose_blocks();
   choose_split();
+  divide_blocks();
 }
 
 void Plan::choose_blocks() {
@@ -89,18 +122,34 @@ void Plan::choose_blocks() {
   const Dim row = kept_.rank() > 0 ? kept_[kept_.rank() - 1] : Dim{};
   const bool runs_are_nearer = row.stride == 0 || run.stride < std::abs(row.stride);
   columns_ = row.size > 1 && (!runs_are_nearer || run.size < kShortRun);
+  const std::int64_t widest = row.stride != 1 ? kTransposedBlock
+                              : same_type_    ? kBlock * 4 / std::max<std::int64_t>(size_, 4)
+                                              : kConvertedBlock;
+  set_blocks(columns_ ? widest : kBlock / 2, kGrain);
+}
+
+void Plan::set_blocks(std::int64_t widest, std::int64_t elements) {
   const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
   if (columns_) {
-    const std::int64_t widest = row.stride != 1 ? kTransposedBlock
-                                : same_type_    ? kBlock * 4 / std::max<std::int64_t>(size_, 4)
-                                                : kConvertedBlock;
-    block_width_ = std::min(row.size, widest);
-    blocks_ = outputs_ / row.size * ceil_div(row.size, block_width_);
+    const std::int64_t row = kept_[kept_.rank() - 1].size;
+    block_width_ = std::min(row, widest);
+    blocks_ = outputs_ / row * ceil_div(row, block_width_);
   } else {
-    block_width_ = std::clamp<std::int64_t>(kGrain / terms, 1, kBlock / 2);
+    block_width_ = std::clamp<std::int64_t>(elements / terms, 1, widest);
     blocks_ = ceil_div(outputs_, block_width_);
   }
-  grain_ = ceil_div(kGrain, block_width_ * terms);
+  grain_ = ceil_div(elements, block_width_ * terms);
+}
+
+// Blocks do not change what is added to what, if no output is shared: the cost of a loop that makes
+// the input makes them smaller.
+void Plan::divide_blocks() {
+  if (around_.before == nullptr || chunk_ != 0) return;
+  const auto elements =
+      static_cast<std::int64_t>(static_cast<double>(kGrain) / (1 + around_.before->cost));
+  const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
+  const std::int64_t narrow = std::max(elements / terms, kMadeBlock);
+  set_blocks(columns_ ? std::min(block_width_, narrow) : kBlock / 2, elements);
 }
 
 // Where few outputs have many terms each, threads share an output: every chunk of its terms gives a
@@ -121,6 +170,18 @@ void Plan::choose_split() {
   if (chunk_ > kRoundChunk) chunk_ = ceil_div(chunk_, kRoundChunk) * kRoundChunk;
   if (chunk_ >= size) chunk_ = 0;
   if (chunk_ != 0) grain_ = blocks_;
+}
+
+bool Plan::takes_loop() const {
+  constexpr std::int64_t kFewElements = kGrain;
+  constexpr std::int64_t kFewParts = 4;
+  if (outputs_ == 0 || terms_ == 0 || !same_type_) return false;
+  const Dim row = kept_.rank() > 0 ? kept_[kept_.rank() - 1] : Dim{};
+  if (columns_ ? row.stride != 1 : !folds_runs_directly(reduced_)) return false;
+  const std::int64_t parts = chunk_ != 0 ? ceil_div(reduced_[split_dim_].size, chunk_)
+                             : columns_  ? outputs_ / row.size * ceil_div(row.size, kMadeBlock)
+                                         : outputs_;
+  return outputs_ * terms_ <= kFewElements || parts >= kFewParts;
 }
 
 Block Plan::block(std::int64_t index) const {
@@ -168,38 +229,47 @@ void Plan::fold_split(const Fold& rule, const Block& block, const void* p, Parti
 void Plan::fold_range(const Fold& rule, const Block& block, const void* p, std::int64_t begin,
                       std::int64_t end, Partials& into) const {
   Walk reduced = reduced_;
-  const std::byte* src = data_;
+  std::int64_t at = origin_;
   if (reduced.rank() > 0) {
-    src += begin * reduced[split_dim_].stride * in_size_;
+    at += begin * reduced[split_dim_].stride;
     reduced[split_dim_].size = end - begin;
   }
+  std::optional<Maker> maker;
+  if (around_.before != nullptr) maker.emplace(*this);
+  Maker* const made = maker ? &*maker : nullptr;
   if (columns_) {
-    fold_columns(rule, reduced, src + kept_.offset(block.first) * in_size_, block, p, into);
+    fold_columns(rule, reduced, at + kept_.offset(block.first), block, p, into, made);
     return;
   }
   for (std::int64_t i = 0; i < block.width; ++i) {
     const void* parameter = p == nullptr ? nullptr : static_cast<const std::byte*>(p) + i * size_;
-    fold_runs(rule, reduced, src + kept_.offset(block.first + i) * in_size_, parameter,
-              into.high.bytes + i * size_, into.low.bytes + i * size_);
+    fold_runs(rule, reduced, at + kept_.offset(block.first + i), parameter,
+              into.high.bytes + i * size_, into.low.bytes + i * size_, made);
   }
 }
 
-void Plan::fold_runs(const Fold& rule, const Walk& reduced, const std::byte* src, const void* p,
-                     void* high, void* low) const {
+bool Plan::folds_runs_directly(const Walk& reduced) const {
   const int rank = reduced.rank();
   const Dim run = rank >= 1 ? reduced[rank - 1] : Dim{};
   const Dim rows = rank >= 2 ? reduced[rank - 2] : Dim{};
-  const bool direct =
-      same_type_ && (run.stride == 1 || run.size == 1) && (run.size >= kShortRun || rows.size == 1);
-  if (direct && rank <= 1) {
-    rule.run(high, low, p, src, run.size);
-    return;
-  }
-  if (direct) {
-    reduced.for_each(rank - 1, [&](std::int64_t offset) {
-      rule.run(high, low, p, src + offset * in_size_, run.size);
-    });
-    return;
+  return same_type_ && (run.stride == 1 || run.size == 1) &&
+         (run.size >= kShortRun || rows.size == 1);
+}
+
+void Plan::fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, const void* p,
+                     void* high, void* low, Maker* maker) const {
+  const int rank = reduced.rank();
+  const Dim run = rank >= 1 ? reduced[rank - 1] : Dim{};
+  const Dim rows = rank >= 2 ? reduced[rank - 2] : Dim{};
+  if (folds_runs_directly(reduced)) {
+    const auto fold_run = [&](std::int64_t from) {
+      for (std::int64_t c = 0; c < run.size; c += kPiece) {
+        const std::int64_t n = std::min(kPiece, run.size - c);
+        rule.run(high, low, p, maker != nullptr ? maker->make(from + c, n) : element(from + c), n);
+      }
+    };
+    if (rank <= 1) return fold_run(at);
+    return reduced.for_each(rank - 1, [&](std::int64_t offset) { fold_run(at + offset); });
   }
   alignas(64) std::byte tile[kRunTile * 8];
   const std::int64_t width = std::min(run.size, kRunTile);
@@ -209,16 +279,16 @@ void Plan::fold_runs(const Fold& rule, const Walk& reduced, const std::byte* src
       const std::int64_t m = std::min(height, rows.size - r);
       for (std::int64_t c = 0; c < run.size; c += width) {
         const std::int64_t n = std::min(width, run.size - c);
-        const std::int64_t at = offset + r * rows.stride + c * run.stride;
-        convert_(src + at * in_size_, {rows.stride, run.stride}, tile, {n, 1}, m, n);
+        convert_(element(at + offset + r * rows.stride + c * run.stride), {rows.stride, run.stride},
+                 tile, {n, 1}, m, n);
         rule.run(high, low, p, tile, m * n);
       }
     }
   });
 }
 
-void Plan::fold_columns(const Fold& rule, const Walk& reduced, const std::byte* src,
-                        const Block& block, const void* p, Partials& into) const {
+void Plan::fold_columns(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
+                        const void* p, Partials& into, Maker* maker) const {
   const int rank = reduced.rank();
   const Dim rows = rank >= 1 ? reduced[rank - 1] : Dim{};
   const std::int64_t stride = kept_[kept_.rank() - 1].stride;
@@ -238,8 +308,9 @@ void Plan::fold_columns(const Fold& rule, const Walk& reduced, const std::byte* 
       p = wide_p.bytes;
     }
   }
-  const auto fold_rows = [&](const std::byte* row, std::int64_t row_stride, std::int64_t count) {
-    if (copies > 1 && row_stride == width) {
+  const auto fold_rows = [&](const std::byte* row, std::int64_t row_stride, std::int64_t count,
+                             bool several) {
+    if (several) {
       const std::int64_t full = count / copies;
       rule.rows(high, low, p, row, copies * width, full, copies * width);
       row += full * copies * width * size_;
@@ -247,21 +318,33 @@ void Plan::fold_columns(const Fold& rule, const Walk& reduced, const std::byte* 
     }
     rule.rows(high, low, p, row, row_stride, count, width);
   };
-
-  if (same_type_ && (stride == 1 || width == 1)) {
-    reduced.for_each(rank - 1, [&](std::int64_t offset) {
-      fold_rows(src + offset * in_size_, rows.stride, rows.size);
-    });
-  } else {
-    alignas(64) std::byte tile[kTile * 8];
-    const std::int64_t height = kTile / width;
+  /// Calls `f(at, rows)` for pieces of at most `height` rows.
+  const auto for_each_piece = [&](std::int64_t height, const auto& f) {
     reduced.for_each(rank - 1, [&](std::int64_t offset) {
       for (std::int64_t r = 0; r < rows.size; r += height) {
-        const std::int64_t m = std::min(height, rows.size - r);
-        const std::byte* at = src + (offset + r * rows.stride) * in_size_;
-        convert_(at, {rows.stride, stride}, tile, {width, 1}, m, width);
-        fold_rows(tile, width, m);
+        f(at + offset + r * rows.stride, std::min(height, rows.size - r));
       }
+    });
+  };
+
+  if (same_type_ && (stride == 1 || width == 1)) {
+    const bool several = copies > 1 && rows.stride == width;
+    if (maker == nullptr) {
+      for_each_piece(rows.size, [&](std::int64_t from, std::int64_t m) {
+        fold_rows(element(from), rows.stride, m, several);
+      });
+    } else {
+      // Whole groups of those that are folded at once, so that the sums are the same.
+      const std::int64_t group = kFoldedRows * (several ? copies : 1);
+      for_each_piece(kPiece / (width * group) * group, [&](std::int64_t from, std::int64_t m) {
+        fold_rows(maker->make(from, rows.stride, m, width), width, m, several);
+      });
+    }
+  } else {
+    alignas(64) std::byte tile[kTile * 8];
+    for_each_piece(kTile / width, [&](std::int64_t from, std::int64_t m) {
+      convert_(element(from), {rows.stride, stride}, tile, {width, 1}, m, width);
+      fold_rows(tile, width, m, copies > 1);
     });
   }
   for (std::int64_t i = 1; i < copies; ++i) {

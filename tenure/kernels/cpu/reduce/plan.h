@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/kernels/cpu/reduce/convert.h"
 #include "tenure/kernels/cpu/reduce/fold.h"
 #include "tenure/kernels/parallel.h"
@@ -61,16 +62,24 @@ struct Block {
   std::int64_t width = 0;
 };
 
+/// Makes stretches of the input of a reduction as they are folded.
+class Maker;
+
 /// How one reduction walks its input. Two ways: outputs one after another, each over consecutive
 /// elements, or a row of outputs side by side. What is not contiguous or of another type than the
 /// accumulator goes through a tile on the stack. Depends on the view alone, not on the threads.
 class Plan {
  public:
-  Plan(const View& in, const Axes& axes, DType accumulator);
+  /// `around.before` makes the input, if it is there; the view has no data then.
+  Plan(const View& in, const Axes& axes, DType accumulator, const Around& around = {});
 
   std::int64_t outputs() const { return outputs_; }
   /// How many elements make one output.
   std::int64_t terms() const { return terms_; }
+
+  /// Whether the input is read in stretches of consecutive elements, so that a loop may make it on
+  /// the way, and by as many threads as that loop would have.
+  bool takes_loop() const;
 
   /// Calls `body(block)` for blocks that cover the outputs, on several threads if it pays.
   template <class Body>
@@ -84,22 +93,35 @@ class Plan {
   void fold(const Fold& rule, const Block& block, const void* p, Partials& into) const;
 
  private:
+  friend class Maker;
+  /// Long runs are folded in pieces, as a loop that makes them has no place for all of one.
+  static constexpr std::int64_t kPiece = 1 << 14;
   static constexpr std::int64_t kTile = 4096;
   static constexpr std::int64_t kRunTile = 1024;  ///< stays in the first cache
   static constexpr std::int64_t kMaxPartialBytes = 1 << 16;
 
   void choose_blocks();
   void choose_split();
+  void divide_blocks();
+  /// Blocks of at most `widest` outputs, and of so many elements that a thread is worth waking.
+  void set_blocks(std::int64_t widest, std::int64_t elements);
   Block block(std::int64_t index) const;
   void fold_range(const Fold& rule, const Block& block, const void* p, std::int64_t begin,
                   std::int64_t end, Partials& into) const;
   void fold_split(const Fold& rule, const Block& block, const void* p, Partials& into) const;
-  void fold_runs(const Fold& rule, const Walk& reduced, const std::byte* src, const void* p,
-                 void* high, void* low) const;
-  void fold_columns(const Fold& rule, const Walk& reduced, const std::byte* src, const Block& block,
-                    const void* p, Partials& into) const;
+  void fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, const void* p, void* high,
+                 void* low, Maker* maker) const;
+  void fold_columns(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
+                    const void* p, Partials& into, Maker* maker) const;
+  /// The run of `reduced` is contiguous and long enough to be folded as it lies.
+  bool folds_runs_directly(const Walk& reduced) const;
+  /// Where element `at` lies.
+  const std::byte* element(std::int64_t at) const { return data_ + at * in_size_; }
 
   const std::byte* data_;
+  Around around_;
+  Shape shape_;
+  std::int64_t origin_ = 0;  ///< of the walk: the first element unless axes are walked backwards
   std::int64_t in_size_;
   std::int64_t size_;  ///< of an accumulator
   ConvertPlane convert_;

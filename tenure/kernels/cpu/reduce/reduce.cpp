@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "tenure/kernels/cpu/elementwise/fused_range.h"
 #include "tenure/kernels/cpu/reduce/plan.h"
 
 namespace tenure::kernels {
@@ -125,33 +126,48 @@ void visit_floats(const char* op, DType in, const F& f) {
 
 }  // namespace
 
-void reduce(Reduction kind, const View& in, const Axes& axes, const View& out) {
+void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
+            const Around& around) {
   constexpr std::int64_t kSmall = 1 << 14;
   const DType accumulator = accumulator_of(kind, in.dtype, in.count());
   const Fold& rule = find_fold(rule_of(kind), accumulator);
+  const auto store_block = [&](void* high, void* low, std::int64_t terms, const Block& block) {
+    finish(kind, accumulator, high, low, terms, block, out);
+    if (around.after == nullptr) return;
+    auto* const to =
+        out.as<std::byte>() + block.first * static_cast<std::int64_t>(size_of(out.dtype));
+    FusedRange(*around.after, around.after_inputs, around.after_shape)
+        .run(block.first, block.first + block.width, to);
+  };
 
   // All of a small contiguous tensor: no plan needed.
-  if (axes.size() == in.shape.size() && in.dtype == accumulator && in.contiguous()) {
+  if (axes.size() == in.shape.size() && in.dtype == accumulator && in.contiguous() &&
+      around.before == nullptr) {
     const std::int64_t count = in.count();
     if (count > 0 && count <= kSmall) {
       alignas(8) std::byte high[8];
       alignas(8) std::byte low[8];
       rule.init(high, low, 1);
       rule.run(high, low, nullptr, in.data, count);
-      finish(kind, accumulator, high, low, count, {0, 1}, out);
+      store_block(high, low, count, {0, 1});
       return;
     }
   }
 
-  const Plan plan(in, axes, accumulator);
+  const Plan plan(in, axes, accumulator, around);
   if (kind == Reduction::max || kind == Reduction::min) {
     internal_check(plan.terms() > 0 || plan.outputs() == 0, "an extremum has elements");
   }
   plan.for_each_block([&](const Block& block) {
     Partials partials;
     plan.fold(rule, block, nullptr, partials);
-    finish(kind, accumulator, partials.high.bytes, partials.low.bytes, plan.terms(), block, out);
+    store_block(partials.high.bytes, partials.low.bytes, plan.terms(), block);
   });
+}
+
+bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes) {
+  const View in{.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape)};
+  return Plan(in, axes, accumulator_of(kind, dtype, in.count())).takes_loop();
 }
 
 void variance(const View& in, const Axes& axes, double correction, bool take_sqrt,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/kernels/view.h"
 
 // Reductions, scans and softmax on the CPU.
@@ -21,7 +22,13 @@ enum class Reduction { sum, mean, prod, max, min, any, all };
 ///   any, all    any -> bool; NaN counts as true
 ///
 /// float16, bfloat16 and float32 sums are compensated float32, products are float64.
-void reduce(Reduction kind, const View& in, const Axes& axes, const View& out);
+///
+/// `around.before` may make `in`, which has no data then, if reduce_takes_loop says so; ops of
+/// `around.after` have results of the size of `out`'s.
+void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
+            const Around& around = {});
+/// Whether it pays that a loop makes the input on the way, given its type and shape.
+bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes);
 
 /// The variance of the elements over `axes`: squared deviations / max(n - correction, 0), or its
 /// square root. Floats only. Two passes, so a large mean costs no accuracy.
