@@ -12,12 +12,18 @@
 namespace tenure::graph {
 namespace {
 
-/// Why the tensor's memory cannot be taken over; empty if it can. The call has one handle of it.
+/// Whether the tensor's memory can be taken over. The call has one handle of it.
+bool is_free(const Tensor& tensor) {
+  TensorBody& body = tensor.body("donate()");
+  const Pin pin(body, "donate()", body.created());
+  return can_take_over(body, *pin.storage(), tensor.nbytes());
+}
+
+/// Why it is not.
 std::string obstacle(const Tensor& tensor) {
   TensorBody& body = tensor.body("donate()");
   const Pin pin(body, "donate()", body.created());
   const mem::Storage& storage = *pin.storage();
-  if (can_take_over(body, storage, tensor.nbytes())) return {};
   if (storage.is_foreign()) return "its memory is not Tenure's own";
   if (!body.sole_handle()) return "there are copies of its handle";
   if (!storage.is_shared()) return "it is a part of a larger storage";
@@ -30,34 +36,34 @@ std::string obstacle(const Tensor& tensor) {
 
 }  // namespace
 
-Donations::Donations(const FunctionCore::Call& call, const std::string& function)
-    : call_(call), function_(function) {
-  using Gift = FunctionCore::Call::Gift;
-  for (std::size_t i = 0; i < call.gifts.size(); ++i) {
-    if (call.gifts[i] == Gift::none) continue;
-    const std::string reason = obstacle(call.tensors[i]);
-    if (!reason.empty() && call.gifts[i] == Gift::donated) refuse(i, reason);
-    if (!reason.empty() || call.tensors[i].nbytes() == 0) continue;
-    accepted_.resize(call.tensors.size());
+Donations::Donations(std::span<const Tensor> tensors, std::span<const Gift> gifts,
+                     const Receiver& receiver)
+    : tensors_(tensors), gifts_(gifts), receiver_(receiver) {
+  for (std::size_t i = 0; i < gifts.size(); ++i) {
+    if (gifts[i] == Gift::none) continue;
+    const bool free = is_free(tensors[i]);
+    if (!free && gifts[i] == Gift::donated) refuse(i, obstacle(tensors[i]));
+    if (!free || tensors[i].nbytes() == 0) continue;
+    accepted_.resize(tensors.size());
     accepted_[i] = true;
   }
 }
 
 void Donations::require_each(const Plan& plan) const {
   for (std::size_t i = 0; i < accepted_.size(); ++i) {
-    const bool must = call_.gifts[i] == FunctionCore::Call::Gift::donated;
-    if (!must || plan.inputs[i].reused) continue;
-    refuse(i, fmt::format("nothing that the function computes after the last use of it and after "
-                          "its last step that may fail can be put into these {}",
-                          format_bytes(plan.inputs[i].bytes)));
+    if (gifts_[i] != Gift::donated || plan.inputs[i].reused) continue;
+    refuse(i, fmt::format("nothing that the {} computes after the last use of it and after its "
+                          "last step that may fail can be put into these {}",
+                          receiver_.what, format_bytes(plan.inputs[i].bytes)));
   }
 }
 
 void Donations::refuse(std::size_t i, const std::string& reason) const {
-  const Tensor& tensor = call_.tensors[i];
-  throw DonationError(fmt::format(
-      "function \"{}\": tensor {}, {}{} made at {}, cannot be donated: {}", function_, i,
-      name_of(tensor.dtype()), to_string(tensor.shape()), to_string(tensor.created()), reason));
+  const Tensor& tensor = tensors_[i];
+  throw DonationError(fmt::format("{} \"{}\": {} {}, {}{} made at {}, cannot be donated: {}",
+                                  receiver_.what, receiver_.name, receiver_.item, i,
+                                  name_of(tensor.dtype()), to_string(tensor.shape()),
+                                  to_string(tensor.created()), reason));
 }
 
 }  // namespace tenure::graph

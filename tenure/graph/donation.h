@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,12 +9,19 @@
 
 namespace tenure::graph {
 
+/// What a call's donations are of, for messages.
+struct Receiver {
+  const char* what;  ///< "function"
+  const std::string& name;
+  const char* item;  ///< "tensor"
+};
+
 /// Which tensors of a call may be computed in.
 class Donations {
  public:
   /// Throws DonationError for a tensor given by donate() that somebody else holds, or that is no
   /// whole storage.
-  Donations(const FunctionCore::Call& call, const std::string& function);
+  Donations(std::span<const Tensor> tensors, std::span<const Gift> gifts, const Receiver& receiver);
 
   /// Per tensor; empty: none.
   const std::vector<bool>& accepted() const { return accepted_; }
@@ -26,8 +34,9 @@ class Donations {
   void require_each(const Plan& plan) const;
   [[noreturn]] void refuse(std::size_t i, const std::string& reason) const;
 
-  const FunctionCore::Call& call_;
-  const std::string& function_;
+  std::span<const Tensor> tensors_;
+  std::span<const Gift> gifts_;
+  Receiver receiver_;
   std::vector<bool> accepted_;
 };
 

@@ -268,7 +268,8 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
     if (std::optional<Result> result = taped_call.load()(*this, call, trace)) return *result;
   }
-  const Donations donations(call, impl_->options().name);
+  const Donations donations(call.tensors, call.gifts,
+                            {"function", impl_->options().name, "tensor"});
   const auto entry = impl_->entry_for(call, donations.accepted(), trace);
   donations.require_use(entry->executable->plan());
   entry->calls.fetch_add(1, std::memory_order_relaxed);

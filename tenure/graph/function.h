@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/graph/donate.h"
 #include "tenure/graph/plan.h"
 #include "tenure/tensor/tensor.h"
 #include "tenure/tensor/tree.h"
@@ -55,6 +56,13 @@ struct TraceInfo {
 
 namespace graph {
 
+/// How a call gets a tensor.
+enum class Gift : std::uint8_t {
+  none,     ///< the caller keeps it
+  moved,    ///< it ends with the call
+  donated,  ///< the same, and its memory must be used
+};
+
 struct CompiledTrace;
 class GraphState;
 struct Traced;
@@ -65,11 +73,7 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
  public:
   /// A call's arguments: its tensors, and what else tells it from other calls (see CallLayout).
   struct Call {
-    enum class Gift : std::uint8_t {
-      none,     ///< the caller keeps it
-      moved,    ///< it ends with the call
-      donated,  ///< the same, and its memory must be used
-    };
+    using Gift = graph::Gift;
     std::vector<Tensor> tensors{};
     std::vector<Gift> gifts{};  ///< per tensor; empty: none
     std::vector<std::int64_t> layout{};
@@ -176,21 +180,6 @@ class CallLayout {
 Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
 
 }  // namespace graph
-
-/// An argument that is given to a function for good, and whose memory must be of use to it.
-template <class T>
-struct Donation {
-  T& argument;
-};
-
-/// Gives a tensor, or a tree of them, to a function for good, like std::move, but the call throws
-/// DonationError unless it can compute in the memory of each: somebody else holds the data, it is a
-/// part of a larger tensor, or nothing that the function computes fits there. Then all stay as they
-/// are.
-template <class T>
-Donation<std::remove_reference_t<T>> donate(T&& argument) {
-  return {argument};
-}
 
 /// A compiled version of a callable over tensors, made by function(). Copies share their traces.
 template <class F>

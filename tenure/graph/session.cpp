@@ -9,11 +9,13 @@
 #include "tenure/base/error.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/compile.h"
+#include "tenure/graph/donation.h"
 #include "tenure/graph/state.h"
 
 namespace tenure {
 
 using graph::Executable;
+using graph::Gift;
 using graph::Given;
 using graph::GraphState;
 using graph::Node;
@@ -29,39 +31,43 @@ class Session::Impl {
   /// A call's fetches and feeds, checked.
   struct Call {
     std::shared_ptr<GraphState> graph;
-    std::shared_ptr<const Executable> executable{};
-    std::vector<Tensor> inputs{};
+    Signature signature{};
+    std::vector<Value> fetches{};
+    std::vector<Given> given{};
   };
 
-  Call prepare(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {
-    const std::shared_ptr<GraphState> state = require_open(site);
-    Signature signature{static_cast<std::int64_t>(fetches.size())};
-    std::vector<Value> values;
+  Call check(const std::vector<Tensor>& fetches, std::span<const Feed> feeds, Site site) const {
+    Call call{.graph = require_open(site),
+              .signature = {static_cast<std::int64_t>(fetches.size())}};
     for (const Tensor& fetch : fetches) {
-      values.push_back(value_of(*state, fetch, "fetch", site));
-      signature.push_back(values.back().node);
-      signature.push_back(values.back().output);
+      call.fetches.push_back(value_of(*call.graph, fetch, "fetch", site));
+      call.signature.push_back(call.fetches.back().node);
+      call.signature.push_back(call.fetches.back().output);
     }
-    Call call{.graph = state};
-    std::vector<Given> given;
     for (const Feed& feed : feeds) {
-      given.push_back(given_of(*state, feed, given, site));
-      signature.push_back(given.back().value.node);
-      graph::append(signature, given.back().spec);
-      call.inputs.push_back(feed.value);
-    }
-    {
-      const std::lock_guard lock(mutex_);
-      call.executable = cache_.find(signature);
-    }
-    if (call.executable == nullptr) {
-      call.executable = state->read([&](const Program& program) {
-        return graph::compile(program, values, values.size(), given, {}, site);
-      });
-      const std::lock_guard lock(mutex_);
-      if (state_ != nullptr) cache_.insert(signature, call.executable, call.executable->bytes());
+      require_single_donor(feeds.first(call.given.size()), feed, site);
+      call.given.push_back(given_of(*call.graph, feed, call.given, site));
+      call.signature.push_back(call.given.back().value.node);
+      graph::append(call.signature, call.given.back().spec);
     }
     return call;
+  }
+
+  /// `donated` tells in which feeds it may compute; empty: none.
+  std::shared_ptr<const Executable> executable_for(Call& call, const std::vector<bool>& donated,
+                                                   Site site) {
+    Signature& signature = call.signature;
+    signature.insert(signature.end(), donated.begin(), donated.end());
+    {
+      const std::lock_guard lock(mutex_);
+      if (auto found = cache_.find(signature)) return found;
+    }
+    auto executable = call.graph->read([&](const Program& program) {
+      return graph::compile(program, call.fetches, call.fetches.size(), call.given, donated, site);
+    });
+    const std::lock_guard lock(mutex_);
+    if (state_ != nullptr) cache_.insert(signature, executable, executable->bytes());
+    return executable;
   }
 
   void close(Site site) {
@@ -98,9 +104,17 @@ class Session::Impl {
     return state.value_of(tensor, user, site);
   }
 
+  static void require_single_donor(std::span<const Feed> before, const Feed& feed, Site site) {
+    for (const Feed& other : before) {
+      if (feed.donor != nullptr && feed.donor == other.donor) {
+        throw GraphError("one tensor is donated for two placeholders", site);
+      }
+    }
+  }
+
   static Given given_of(GraphState& state, const Feed& feed, const std::vector<Given>& before,
                         Site site) {
-    static_cast<void>(feed.value.body("feed", site));
+    static_cast<void>(feed.tensor().body("feed", site));
     Value value;
     if (feed.symbol.defined()) {
       value = value_of(state, feed.symbol, "feed", site);
@@ -124,8 +138,8 @@ class Session::Impl {
         throw GraphError(fmt::format("placeholder \"{}\" is fed twice", wanted.name), site);
       }
     }
-    check_fit(wanted, feed.value);
-    return {.value = value, .spec = {feed.value.dtype(), feed.value.shape()}};
+    check_fit(wanted, feed.tensor());
+    return {.value = value, .spec = {feed.tensor().dtype(), feed.tensor().shape()}};
   }
 
   struct Spec {
@@ -167,24 +181,75 @@ Session::Session(const Graph& graph, Options options, Site /*site*/)
 
 Session::~Session() = default;
 
-std::vector<Tensor> Session::run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
-                                 Site site) {
-  const Impl::Call call = impl_->prepare(fetches, feeds, site);
-  for (const Tensor& input : call.inputs) {
-    const Symbol* const symbol = input.body("feed", site).symbol();
-    if (symbol != nullptr) {
-      throw SymbolError("feed", symbol->describe(), "has no data to be fed", input.created(), site);
+namespace {
+
+/// The values of feeds, taken where they are given; those go back unless they were used.
+class Values {
+ public:
+  Values(std::span<const Feed> feeds, bool feeds_end) : feeds_(feeds), feeds_end_(feeds_end) {
+    for (const Feed& feed : feeds) {
+      tensors.push_back(feed.donor != nullptr ? std::move(*feed.donor)
+                        : feeds_end           ? std::move(feed.value)
+                                              : feed.value);
+      gifts.push_back(feed.donor != nullptr ? Gift::donated : feeds_end ? Gift::moved : Gift::none);
     }
   }
-  return call.executable->run(call.inputs, call.graph->name(), site);
+  ~Values() {
+    if (are_used_) return;
+    for (std::size_t i = 0; i < feeds_.size(); ++i) {
+      if (feeds_[i].donor != nullptr) {
+        *feeds_[i].donor = std::move(tensors[i]);
+      } else if (feeds_end_) {
+        feeds_[i].value = std::move(tensors[i]);
+      }
+    }
+  }
+  Values(const Values&) = delete;
+  Values& operator=(const Values&) = delete;
+  void mark_used() { are_used_ = true; }
+
+  std::vector<Tensor> tensors;
+  std::vector<Gift> gifts;
+
+ private:
+  std::span<const Feed> feeds_;
+  bool feeds_end_;
+  bool are_used_ = false;
+};
+
+}  // namespace
+
+std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
+                                      std::span<const Feed> feeds, bool feeds_end, Site site) {
+  Impl::Call call = impl_->check(fetches, feeds, site);
+  for (const Feed& feed : feeds) {
+    const Tensor& tensor = feed.tensor();
+    if (const Symbol* const symbol = tensor.body("feed", site).symbol()) {
+      throw SymbolError("feed", symbol->describe(), "has no data to be fed", tensor.created(),
+                        site);
+    }
+  }
+  Values values(feeds, feeds_end);
+  const std::string& name = call.graph->name();
+  const graph::Donations donations(values.tensors, values.gifts, {"graph", name, "feed"});
+  const auto executable = impl_->executable_for(call, donations.accepted(), site);
+  donations.require_use(executable->plan());
+  std::vector<Tensor> results = executable->run(values.tensors, name, site);
+  values.mark_used();
+  return results;
 }
 
-Tensor Session::run(const Tensor& fetch, const std::vector<Feed>& feeds, Site site) {
-  return std::move(run(std::vector<Tensor>{fetch}, feeds, site).front());
+Tensor Session::run_one(const Tensor& fetch, std::span<const Feed> feeds, bool feeds_end,
+                        Site site) {
+  return std::move(run_with({fetch}, feeds, feeds_end, site).front());
 }
 
 Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {
-  return impl_->prepare(fetches, feeds, site).executable->plan();
+  Impl::Call call = impl_->check(fetches, feeds, site);
+  std::vector<bool> donated(feeds.size());
+  for (std::size_t i = 0; i < feeds.size(); ++i) donated[i] = feeds[i].donor != nullptr;
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
+  return impl_->executable_for(call, donated, site)->plan();
 }
 
 void Session::close(Site site) { impl_->close(site); }

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tenure/graph/donate.h"
 #include "tenure/graph/graph.h"
 #include "tenure/graph/plan.h"
 
@@ -16,10 +19,17 @@ struct Feed {
   Feed(Tensor symbol, Tensor value) : symbol(std::move(symbol)), value(std::move(value)) {}
   Feed(std::string name, Tensor value) : name(std::move(name)), value(std::move(value)) {}
   Feed(const char* name, Tensor value) : name(name), value(std::move(value)) {}
+  /// The tensor must be there until the run; see donate().
+  Feed(Tensor symbol, Donation<Tensor> value) : symbol(std::move(symbol)), donor(&value.argument) {}
+  Feed(std::string name, Donation<Tensor> value) : name(std::move(name)), donor(&value.argument) {}
+  Feed(const char* name, Donation<Tensor> value) : name(name), donor(&value.argument) {}
 
   Tensor symbol{};  ///< empty if it is by name
   std::string name{};
-  Tensor value;
+  mutable Tensor value{};   ///< a run that is given the feed takes it
+  Tensor* donor = nullptr;  ///< of what is donated, in place of the value
+
+  const Tensor& tensor() const { return donor == nullptr ? value : *donor; }
 };
 
 /// Runs a graph. Nothing is allocated before run(); what it compiled is kept for the next run with
@@ -43,13 +53,37 @@ class Session {
 
   /// The values of the fetched symbols, as new tensors of the caller's. Throws GraphError for feeds
   /// that are missing, given twice, or no placeholders; SymbolError for symbols of another graph;
-  /// ShapeError and DTypeError for values that do not fit; ClosedError.
+  /// ShapeError and DTypeError for values that do not fit; ClosedError; DonationError for values
+  /// given by donate(), which are then as before.
   std::vector<Tensor> run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds = {},
-                          Site site = Site::current());
-  Tensor run(const Tensor& fetch, const std::vector<Feed>& feeds = {}, Site site = Site::current());
+                          Site site = Site::current()) {
+    return run_with(fetches, feeds, false, site);
+  }
+  Tensor run(const Tensor& fetch, const std::vector<Feed>& feeds = {},
+             Site site = Site::current()) {
+    return run_one(fetch, feeds, false, site);
+  }
+  /// Feeds that end with the call: it may compute in the memory of values that nobody else holds,
+  /// as those that were moved into the list. If it throws, what the list has ends with the list.
+  ///
+  ///     state = session.run(next, {{x, std::move(state)}});
+  std::vector<Tensor> run(const std::vector<Tensor>& fetches, std::initializer_list<Feed> feeds,
+                          Site site = Site::current()) {
+    return run_with(fetches, feeds, true, site);
+  }
+  Tensor run(const Tensor& fetch, std::initializer_list<Feed> feeds, Site site = Site::current()) {
+    return run_one(fetch, feeds, true, site);
+  }
+  std::vector<Tensor> run(const std::vector<Tensor>& fetches, std::vector<Feed>&& feeds,
+                          Site site = Site::current()) {
+    return run_with(fetches, feeds, true, site);
+  }
+  Tensor run(const Tensor& fetch, std::vector<Feed>&& feeds, Site site = Site::current()) {
+    return run_one(fetch, feeds, true, site);
+  }
 
-  /// What run() would take. The feeds' values may be symbolic: only their shapes count. Allocates
-  /// nothing.
+  /// What run() would take. The feeds' values may be symbolic: only their shapes count, and whether
+  /// they are given by donate(). Allocates nothing.
   Plan plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds = {},
             Site site = Site::current());
 
@@ -62,6 +96,10 @@ class Session {
   std::int64_t bytes() const;
 
  private:
+  std::vector<Tensor> run_with(const std::vector<Tensor>& fetches, std::span<const Feed> feeds,
+                               bool feeds_end, Site site);
+  Tensor run_one(const Tensor& fetch, std::span<const Feed> feeds, bool feeds_end, Site site);
+
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -107,6 +107,71 @@ TEST(Donation, AFailedCallLosesNothing) {
   EXPECT_EQ(both[1].to_vector<float>().size(), 3u);
 }
 
+class DonatedFeed : public testing::Test {
+ protected:
+  Graph graph_{"g"};
+  const Tensor x_ = graph_.placeholder("x", DType::float32, {1000});
+  const Tensor y_ = tanh(x_ * 2) + 1;
+  Session session_{graph_};
+};
+
+TEST_F(DonatedFeed, AMovedOneCarriesTheResult) {
+  Tensor x = ones({1000});
+  const Tensor expected = session_.run(y_, {{x_, x}});
+  EXPECT_EQ(x.to_vector<float>()[0], 1) << "an lvalue stays";
+  const void* const memory = data_of(x);
+  const MemoryRegion region;
+  const Tensor y = session_.run(y_, {{x_, std::move(x)}});
+  EXPECT_EQ(region.peak_bytes(), 0);
+  EXPECT_EQ(data_of(y), memory);
+  EXPECT_EQ(y.to_vector<float>(), expected.to_vector<float>());
+  EXPECT_EQ(session_.programs(), 2u);
+
+  Tensor shared = ones({1000});
+  const Tensor view = reshape(shared, {10, 100});
+  static_cast<void>(session_.run(y_, {{"x", std::move(shared)}}));
+  EXPECT_EQ(view.to_vector<float>()[0], 1);
+  Tensor state = ones({1000});
+  for (int i = 0; i < 3; ++i) state = session_.run(y_, {{x_, std::move(state)}});
+  EXPECT_EQ(region.peak_bytes(), 8000) << "those of shared and state";
+}
+
+TEST_F(DonatedFeed, AListThatStaysKeepsItsValues) {
+  const std::vector<Feed> feeds{{x_, ones({1000})}};
+  static_cast<void>(session_.run(y_, feeds));
+  EXPECT_EQ(feeds[0].value.to_vector<float>()[0], 1);
+  std::vector<Feed> given = feeds;
+  const Tensor x = graph_.placeholder("other", DType::float32, {1});
+  EXPECT_THROW(static_cast<void>(session_.run(x, std::move(given))), GraphError);
+  EXPECT_EQ(given[0].value.to_vector<float>()[0], 1);
+}
+
+TEST_F(DonatedFeed, DonatesOrSaysWhyNot) {
+  Tensor x = ones({1000});
+  EXPECT_EQ(session_.plan({y_}, {{x_, donate(x)}}).peak, 0);
+  EXPECT_EQ(session_.plan({y_}, {{x_, x}}).peak, 4000);
+  EXPECT_TRUE(x.defined());
+  {
+    const Tensor copy = x;
+    try {
+      static_cast<void>(session_.run(y_, {{x_, donate(x)}}));
+      FAIL();
+    } catch (const DonationError& error) {
+      EXPECT_NE(std::string(error.what()).find("graph \"g\": feed 0, float32[1000]"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_THROW(static_cast<void>(session_.run(sum(x_), {{x_, donate(x)}})), DonationError);
+  const Tensor z = graph_.placeholder("z", DType::float32, {1000});
+  EXPECT_THROW(static_cast<void>(session_.run(x_ + z, {{x_, donate(x)}, {z, donate(x)}})),
+               GraphError);
+  EXPECT_EQ(x.to_vector<float>()[0], 1);
+  const void* const memory = data_of(x);
+  EXPECT_EQ(data_of(session_.run(y_, {{"x", donate(x)}})), memory);
+  EXPECT_FALSE(x.defined());
+}
+
 TEST(Donation, CompilesAgainWithoutTracing) {
   int traces = 0;
   const auto f = function([&](const Tensor& x) { return ++traces, x * 2; });
