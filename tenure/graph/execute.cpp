@@ -66,6 +66,41 @@ class Arena {
   mem::Storage* storage_ = nullptr;
 };
 
+/// What a run takes off the default generator, and the runs of bodies of loops within it. It is
+/// given back unless the outermost run succeeds.
+class Draws {
+ public:
+  Draws() { ++taken_.depth; }
+  ~Draws() {
+    if (--taken_.depth > 0) return;
+    if (!succeeded_ && taken_.counters > 0) {
+      default_generator().give_back(taken_.begin, taken_.counters);
+    }
+    taken_.counters = 0;
+  }
+  Draws(const Draws&) = delete;
+  Draws& operator=(const Draws&) = delete;
+
+  Generator::State take(std::uint64_t counters) {
+    const Generator::State begin = default_generator().reserve(counters);
+    if (taken_.counters == 0) taken_.begin = begin;
+    taken_.counters += counters;
+    return begin;
+  }
+  void succeed() { succeeded_ = true; }
+
+ private:
+  /// By this thread. Whoever else draws meanwhile moves the generator on from where these end.
+  struct Taken {
+    int depth = 0;
+    Generator::State begin{};
+    std::uint64_t counters = 0;
+  };
+  static thread_local constinit Taken taken_;
+  bool succeeded_ = false;
+};
+thread_local constinit Draws::Taken Draws::taken_;
+
 /// Room for a view of a tensor that is not there yet: to make it then cannot fail.
 class ViewSlot {
  public:
@@ -226,10 +261,11 @@ void Executable::check_numbers(const Step& step, const Frame& frame) {
 
 void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
   // In the order of the program, whatever order the steps run in.
+  Draws draws;
   SmallArray<Generator::State, 4> states(draws_.size());
   for (std::size_t i = 0; i < draws_.size(); ++i) {
     const Node& node = *draws_[i]->node;
-    states[i] = default_generator().reserve(node.op->draws(node.attribute_list()));
+    states[i] = draws.take(node.op->draws(node.attribute_list()));
   }
   const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
   for (const Step& step : steps_) {
@@ -237,6 +273,7 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
     if (lowered_->request.terms.check_numbers) check_numbers(step, frame);
     if (observed != nullptr) observed->kernel_ran(*step.unit);
   }
+  draws.succeed();
 }
 
 void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,

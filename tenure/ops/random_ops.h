@@ -29,6 +29,8 @@ class Generator {
   void set_state(State state);
   /// Takes the next `counters` off the sequence; returns where they begin.
   State reserve(std::uint64_t counters);
+  /// Undoes a reserve(counters) that returned `begin`, if it was the last one. Says whether it was.
+  bool give_back(State begin, std::uint64_t counters);
 
  private:
   mutable std::mutex mutex_;
@@ -40,7 +42,10 @@ Generator& default_generator();
 /// Seeds the default generator.
 void seed(std::uint64_t seed);
 
-// Each takes what it needs off its generator, the default one if null, also if it then throws.
+// Each takes what it needs off its generator, the default one if null, also if it then throws. As
+// nodes of a session or a function they draw from the default one in each run. A run that throws
+// gives back what it took, so that to try again gives the same numbers, unless another thread has
+// drawn from it meanwhile.
 
 /// Uniform in [low, high); floating types.
 Tensor uniform(const Shape& shape, double low = 0, double high = 1, DType dtype = DType::float32,

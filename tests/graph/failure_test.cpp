@@ -50,5 +50,56 @@ TEST(Failure, ClassesAreIndicesToo) {
   EXPECT_FALSE(f.plan(donate(x), spec({8, 5}), spec({8}, DType::int64)).inputs[0].reused);
 }
 
+TEST(Failure, GivesBackWhatItDrew) {
+  const auto f = function([](const Tensor& table, const Tensor& indices) {
+    const Tensor noise = uniform({4});
+    return take(table, indices) + sum(noise) + sum(normal({3}));
+  });
+  const Tensor table = zeros({8});
+  seed(3);
+  const auto expected = f(table, tensor({1})).to_vector<float>();
+  const Generator::State after = default_generator().state();
+  seed(3);
+  EXPECT_THROW(f(table, tensor({8})), IndexError);
+  EXPECT_EQ(default_generator().state(), Generator::State{.seed = 3});
+  EXPECT_EQ(f(table, tensor({1})).to_vector<float>(), expected);
+  EXPECT_EQ(default_generator().state(), after);
+}
+
+TEST(Failure, GivesBackWhatLoopsDrew) {
+  using State = std::pair<Tensor, Tensor>;
+  const auto f = function([](const Tensor& table, const Tensor& first) {
+    const State end =
+        while_loop([](const State& s) { return s.first < 100; },
+                   [&](const State& s) {
+                     const Tensor taken = take(table, reshape(s.first, {1}));
+                     return State(s.first + 1, s.second + sum(uniform({5})) + sum(taken));
+                   },
+                   State(first, zeros({})));
+    return end.second;
+  });
+  const Tensor table = zeros({8});
+  seed(3);
+  EXPECT_THROW(f(table, full({}, 5, DType::int64)), IndexError);  // in its fourth round
+  EXPECT_EQ(default_generator().state(), Generator::State{.seed = 3});
+  const Tensor all = zeros({100});
+  f(all, full({}, 98, DType::int64));
+  EXPECT_GT(default_generator().state().offset, 0u);
+}
+
+TEST(Failure, LeavesTheGeneratorToThreadsThatDrewMeanwhile) {
+  Generator generator(4);
+  const Generator::State first = generator.reserve(10);
+  const Generator::State second = generator.reserve(5);
+  EXPECT_FALSE(generator.give_back(first, 10));
+  EXPECT_EQ(generator.state(), (Generator::State{.seed = 4, .offset = 15}));
+  EXPECT_TRUE(generator.give_back(second, 5));
+  EXPECT_TRUE(generator.give_back(first, 10));
+  EXPECT_EQ(generator.state(), Generator::State{.seed = 4});
+  generator.reserve(10);
+  generator.seed(5);
+  EXPECT_FALSE(generator.give_back(first, 10));
+}
+
 }  // namespace
 }  // namespace tenure

@@ -19,6 +19,13 @@ Generator::State Generator::reserve(std::uint64_t counters) {
   return begin;
 }
 
+bool Generator::give_back(State begin, std::uint64_t counters) {
+  const std::lock_guard lock(mutex_);
+  if (!(state_ == State{.seed = begin.seed, .offset = begin.offset + counters})) return false;
+  state_ = begin;
+  return true;
+}
+
 Generator& default_generator() {
   static Generator generator;
   return generator;
