@@ -65,6 +65,27 @@ std::vector<Figure> fused_reduction(const Options& options) {
   return figures;
 }
 
+std::vector<Figure> layouts(const Options& options) {
+  const auto block = [](const ConvOptions& how) {
+    return [how](const Tensor& x, const Tensor& a, const Tensor& b) {
+      return conv2d(tanh(conv2d(x, a, how)), b, how);
+    };
+  };
+  const auto first = block({.channels = Channels::first});
+  const auto f = function(first);
+  const auto last = function(block({}));
+  const Tensor x = normal({16, 32, 30, 30});
+  const Tensor a = normal({32, 32, 3, 3});
+  const Tensor x_last = contiguous(permute(x, {0, 2, 3, 1}));
+  const Tensor a_last = contiguous(permute(a, {2, 3, 1, 0}));
+  return run({.name = "conv, tanh, conv with channels first",
+              .unit = kMicroseconds,
+              .ours = repeat([&] { use(f(x, a, a)); }),
+              .peers = {{"with channels last", repeat([&] { use(last(x_last, a_last, a_last)); })},
+                        {"Tenure, eager", repeat([&] { use(first(x, a, a)); })}}},
+             options);
+}
+
 std::vector<Figure> call_cost(const Options& options) {
   const Tensor x = normal({16});
   const auto f = function([](const Tensor& t) { return relu(t); });
@@ -141,6 +162,7 @@ std::vector<Figure> growth(const Options& options) {
 void add_graph_cases(std::vector<Case>& cases) {
   cases.push_back({"graph", "fused loop", fused});
   cases.push_back({"graph", "fused reduction", fused_reduction});
+  cases.push_back({"graph", "layouts", layouts});
   cases.push_back({"graph", "function call", call_cost});
   cases.push_back({"graph", "small graph", small_graph});
   cases.push_back({"graph", "compile", compile_cost});

@@ -5,6 +5,7 @@
 
 #include "tenure/graph/loop_builder.h"
 #include "tenure/graph/passes/fuse.h"
+#include "tenure/graph/passes/layout.h"
 #include "tenure/graph/unit.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -21,9 +22,9 @@ std::int64_t bytes_of(const ops::Spec& spec) {
 
 class Lowering {
  public:
-  explicit Lowering(Request request) : lowered_(std::make_unique<Lowered>()) {
-    lowered_->request = std::move(request);
-  }
+  explicit Lowering(Request request)
+      : lowered_(std::make_unique<Lowered>(Lowered{.request = std::move(request)})),
+        layout_choice_(program(), this->request().fetches) {}
 
   std::unique_ptr<Lowered> run() && {
     const std::size_t n = program().nodes.size();
@@ -153,9 +154,11 @@ class Lowering {
 
   /// Enters a unit whose results are those of a node, and gives them their buffers.
   void add_unit(std::int32_t i, Unit unit) {
-    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    add_unit(i, std::move(unit), program().nodes[static_cast<std::size_t>(i)].outputs);
+  }
+  void add_unit(std::int32_t i, Unit unit, std::span<const ops::Spec> results) {
     const int number = static_cast<int>(lowered_->units.size());
-    for (const ops::Spec& spec : node.outputs) {
+    for (const ops::Spec& spec : results) {
       const int buffer = add_buffer({.bytes = bytes_of(spec), .unit = number});
       unit.out.push_back(contiguous_in(buffer, spec));
     }
@@ -292,9 +295,39 @@ class Lowering {
     unit.nodes = nodes;
     unit.in = builder.take_inputs();
     unit.loop = builder.take_loop();
-    unit.overwrites = {overwritable(unit, ~0u, node.outputs[0])};
     unit.may_fail = node.op->elementwise->check != nullptr;
-    add_unit(i, std::move(unit));
+    ops::Spec result = node.outputs[0];
+    const std::optional<Axes> order =
+        request().terms.check_numbers ? std::nullopt : layout_choice_.order(i, unit.in);
+    if (order) {  // The loop goes over the axes in the order in which they lie.
+      for (Layout& in : unit.in) reorder(in, *order);
+      result.shape = in_order(result.shape, *order);
+    }
+    unit.overwrites = {overwritable(unit, ~0u, result)};
+    add_unit(i, std::move(unit), {&result, 1});
+    if (!order) return;
+    Layout& made = layouts_[static_cast<std::size_t>(i)][0];
+    made.shape = node.outputs[0].shape;
+    made.strides = strides_in_order(made.shape, *order);
+  }
+
+  static Dims in_order(const Dims& dims, const Axes& order) {
+    Dims moved;
+    for (const std::int64_t axis : order) moved.push_back(dims[static_cast<int>(axis)]);
+    return moved;
+  }
+
+  /// An input of a loop as it is read when the axes come in another order.
+  void reorder(Layout& in, const Axes& order) const {
+    if (in.shape.empty()) return;
+    while (in.shape.size() < order.size()) {
+      in.shape.insert(0, 1);
+      in.strides.insert(0, 0);
+    }
+    const bool is_number =
+        lowered_->buffers[static_cast<std::size_t>(in.buffer)].kind == Buffer::Kind::number;
+    in.shape = in_order(in.shape, order);
+    in.strides = is_number ? contiguous_strides(in.shape) : in_order(in.strides, order);
   }
 
   /// A value that a unit writes as a whole becomes an output; anything else is copied to one. What
@@ -330,6 +363,7 @@ class Lowering {
   }
 
   std::unique_ptr<Lowered> lowered_;
+  LayoutChoice layout_choice_;
   std::set<const VariableState*> assigned_;
   std::map<std::pair<std::int32_t, std::int32_t>, int> outputs_;  // of fetched values
   std::set<int> taken_;                                           // outputs that are assigned

@@ -22,7 +22,7 @@ struct Plan {
   };
   /// One kernel call.
   struct Step {
-    std::string op;              ///< "fused(mul, add, tanh)" for a loop of several
+    std::string op;              ///< or "fused loop of 3, ending in tanh", "sum, fused with 2 more"
     Site site{};                 ///< of the call that it ends with
     std::int64_t bytes = 0;      ///< of its result
     std::int64_t workspace = 0;  ///< more while it runs

@@ -20,7 +20,7 @@
 //   samples(), reference(...)      what the harness calls and what it expects
 //   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
 //                                  folds, fusing, index_bounds, is_identity, may_fail, outputs,
-//                                  ulp, ulp_of_largest likewise
+//                                  stages, ulp, ulp_of_largest likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //   out
 //
@@ -75,6 +75,7 @@ OpRecord make_record() {
     record.may_fail = true;
     record.index_bounds = Op::index_bounds;
   }
+  if constexpr (requires { Op::stages; }) record.stages = Op::stages;
   if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;

@@ -217,6 +217,9 @@ struct OpRecord {
   bool may_fail = false;
   /// All that run may refuse, if that is known: a call whose bounds hold cannot fail.
   std::vector<IndexBound> (*index_bounds)(const Kernel&) = nullptr;
+  /// Inputs that are not contiguous are copied to the workspace before anything else: how they lie
+  /// changes nothing but time and memory.
+  bool stages = false;
   /// A call on constants may be made when a program is compiled.
   bool folds = true;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;

@@ -1,32 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 
 #include "tenure/graph/function.h"
 #include "tenure/tenure.h"
+#include "tests/support/same_bits.h"
 
 // What joins a kernel: loops that make its input, and loops that follow its result.
 
 namespace tenure {
 namespace {
 
+using test::expect_same_bits;
 using Program = std::function<Tensor(const Tensor&, const Tensor&)>;
-
-void expect_same_bits(const Tensor& got, const Tensor& expected) {
-  ASSERT_EQ(got.shape(), expected.shape());
-  ASSERT_EQ(got.dtype(), expected.dtype());
-  visit_dtype(got.dtype(), [&]<class T>(TypeTag<T>) {
-    const std::vector<T> a = got.to_vector<T>();
-    const std::vector<T> b = expected.to_vector<T>();
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const T x = a[i];
-      const T y = b[i];
-      ASSERT_EQ(std::memcmp(&x, &y, sizeof x), 0) << "element " << i;
-    }
-  });
-}
 
 /// Runs the program as a function, which must take so many steps and give what eager ops give.
 void expect_steps(const Program& program, const Tensor& a, const Tensor& b, std::size_t steps) {

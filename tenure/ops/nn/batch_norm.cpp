@@ -21,6 +21,7 @@ using kernels::Staging;
 
 /// Normalization over all dimensions but the last; attribute: epsilon.
 struct ColumnNorm {
+  static constexpr bool stages = true;
   static constexpr auto family = "normalization";
   static constexpr auto types = kFloatTypes;
   static constexpr auto memory = reuses(1).with_workspace();

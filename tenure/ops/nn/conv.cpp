@@ -66,6 +66,7 @@ namespace {
 
 template <bool relu>
 struct ConvOp {
+  static constexpr bool stages = true;
   static constexpr auto family = "convolution";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;

@@ -31,6 +31,7 @@ Dims kernel_sizes(const Shape& weights) {
 }
 
 struct ConvInputGradient {
+  static constexpr bool stages = true;
   static constexpr auto family = "convolution";
   static constexpr auto name = "conv_input_gradient";
   static constexpr auto signature =
@@ -112,6 +113,7 @@ struct ConvInputGradient {
 };
 
 struct ConvWeightGradient {
+  static constexpr bool stages = true;
   static constexpr auto family = "convolution";
   static constexpr auto name = "conv_weight_gradient";
   static constexpr auto signature =

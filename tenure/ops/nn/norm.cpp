@@ -20,6 +20,7 @@ using kernels::Staging;
 
 /// Normalization of the last dimensions; attributes: how many, and epsilon.
 struct RowNorm {
+  static constexpr bool stages = true;
   static constexpr auto family = "normalization";
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 64;

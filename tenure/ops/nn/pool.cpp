@@ -48,6 +48,7 @@ Reference zeros_of(const Shape& shape) {
 
 /// What all pooling has in common.
 struct PoolOp {
+  static constexpr bool stages = true;
   static constexpr auto family = "pooling";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
