@@ -75,6 +75,8 @@ Tensor Graph::assign(const Variable& variable, const Tensor& value, Site site) {
   return state_->assign_variable(variable.state(), value, site);
 }
 
+std::vector<Tensor> Graph::updates(Site site) const { return state_->updates(site); }
+
 void Graph::finalize(Site site) { state_->finalize(site); }
 
 bool Graph::is_final() const { return state_->is_final(); }

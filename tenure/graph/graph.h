@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tenure/base/site.h"
 #include "tenure/graph/variable.h"
@@ -40,6 +41,11 @@ class Graph {
   /// Fetched, it gives `value`, and the variable holds that from the end of the run on. Throws
   /// ShapeError or DTypeError.
   Tensor assign(const Variable& variable, const Tensor& value, Site site = Site::current());
+
+  /// The assignments of layers and functions that were applied to its symbols, one for each
+  /// variable that they assign to, as the moving averages of a batch norm in training: they are
+  /// made by runs that fetch them. What several add to one variable adds up.
+  std::vector<Tensor> updates(Site site = Site::current()) const;
 
   /// From here on, adding a node throws GraphError, which names this line and the one that tried.
   void finalize(Site site = Site::current());

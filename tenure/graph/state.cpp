@@ -178,17 +178,27 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
     return symbol(capture({.outside = outside, .variable = variable}, spec, site), site);
   }
   const std::lock_guard lock(mutex_);
-  const auto assigned = assigned_.find(variable.get());
+  const std::optional<Value> assigned = assignment_before(variable.get());
   // To a tape, what the variable holds is another value than the one that was assigned to it.
-  const Value value = assigned == assigned_.end() ? builder_.variable(variable, site)
+  const Value value = !assigned ? builder_.variable(variable, site)
                       : ops::active_tape != nullptr
-                          ? assigned->second
-                          : builder_.program()[assigned->second].arguments[0].value;
+                          ? *assigned
+                          : builder_.program()[*assigned].arguments[0].value;
   Tensor symbol = make_symbol(value, "variable", site);
   if (ops::active_tape != nullptr) {
     ops::active_tape->read_variable(variable->number, variable->trainable, symbol);
   }
   return symbol;
+}
+
+std::optional<Value> GraphState::assignment_before(const VariableState* variable) {
+  if (kind_ == Kind::graph) {
+    const Updates::Entry* const entry = updates_.find(variable);
+    const bool is_own = entry != nullptr && entry->application == ops::current_application();
+    return is_own && entry->application != 0 ? std::optional(entry->seen) : std::nullopt;
+  }
+  const auto found = assigned_.find(variable);
+  return found == assigned_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variable,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tenure/graph/builder.h"
+#include "tenure/graph/updates.h"
 #include "tenure/ops/recorder.h"
 
 namespace tenure::graph {
@@ -43,6 +44,12 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// A symbol for the assigned value. Throws ShapeError or DTypeError.
   Tensor assign_variable(const std::shared_ptr<VariableState>& variable, const Tensor& value,
                          Site site);
+  /// Of a graph: the same by what is applied to a symbol of it. With an op, the variable gets that
+  /// op of what it holds and the value. Throws GraphError if others replace what it holds.
+  void update_variable(const std::shared_ptr<VariableState>& variable, const ops::OpRecord* op,
+                       const Tensor& value, Site site);
+  /// The last of those for each variable.
+  std::vector<Tensor> updates(Site site);
   /// Values of the program around a body that the body reads; its last inputs. They are the tensors
   /// that it met, so that a tape knows them.
   std::vector<Tensor> captures() const;
@@ -94,6 +101,8 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// Throws GraphError if it is final; else a graph's node is counted.
   void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
+  /// What reads of a variable find that was assigned to; nullopt: what it holds.
+  std::optional<Value> assignment_before(const VariableState* variable);
 
   Kind kind_;
   std::string name_;
@@ -104,6 +113,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   std::vector<Capture> captures_;
   std::map<std::string, Value> inputs_;
   std::map<const VariableState*, Value> assigned_;  // of a trace
+  Updates updates_;                                 // of a graph
   std::optional<Site> finalized_;
 };
 

@@ -10,6 +10,7 @@
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/creation.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/tape.h"
@@ -187,13 +188,10 @@ void Variable::assign(const Operand& value) const {
   }
   if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
     if (trace->is_graph()) {
-      throw GraphError(
-          fmt::format("variable \"{}\" is assigned to by what is written into {}; nobody "
-                      "would run that: return the value, use Graph::assign, and fetch it",
-                      state_->name, trace->title()),
-          value.site());
+      trace->update_variable(state_, nullptr, value.tensor(), value.site());
+    } else {
+      trace->assign_variable(state_, value.tensor(), value.site());
     }
-    trace->assign_variable(state_, value.tensor(), value.site());
     return value.consume();
   }
   const TensorBody& body = value.tensor().body("assign", value.site());
@@ -214,8 +212,13 @@ void Variable::assign_sub(const Operand& value) const {
 }
 
 void Variable::update(const ops::OpRecord& op, const Operand& value) const {
-  const bool is_traced = dynamic_cast<GraphState*>(ops::current_trace()) != nullptr;
-  if (!is_traced && state_->update(op, value)) return;
+  auto* const trace = dynamic_cast<GraphState*>(ops::current_trace());
+  if (trace != nullptr && trace->is_graph()) {
+    const Tensor term =
+        value.is_scalar() ? full({}, value.scalar(), state_->dtype, value.site()) : value.tensor();
+    return trace->update_variable(state_, &op, term, value.site());
+  }
+  if (trace == nullptr && state_->update(op, value)) return;
   assign(Operand(ops::call(op, Operand(this->value(value.site()), value.site()), value),
                  value.site()));
 }

@@ -24,7 +24,8 @@ struct OpRecord;
 ///
 /// Inside a trace value() is a symbol for what the variable holds when the function runs, and
 /// assign() takes effect at the end of each run, all at once; if the run throws, nothing is
-/// assigned. In a graph, `Graph::read` and `Graph::assign` are the same as nodes.
+/// assigned. In a graph, `Graph::read` and `Graph::assign` are the same as nodes, and
+/// `Graph::updates` has what was assigned by what is applied to its symbols.
 class Variable {
  public:
   /// Holds a copy of `initial`, or the tensor itself if it was moved in.

@@ -64,7 +64,7 @@ Tensor BatchNorm::forward(Tensor x) const {
   }
   tenure::BatchNorm made = batch_norm(std::move(x), read(scale_), read(offset_), options);
   const auto follow = [this](const Variable& average, const Tensor& batch) {
-    average.assign(average.value() + options_.momentum * (stop_gradient(batch) - average.value()));
+    average.assign_add(options_.momentum * (stop_gradient(batch) - average.value()));
   };
   follow(mean_, made.mean);
   follow(variance_, made.variance);

@@ -1,11 +1,14 @@
 #include "tenure/ops/recorder.h"
 
+#include <atomic>
 #include <utility>
 
 namespace tenure::ops {
 namespace {
 
 thread_local Recorder* trace_of_thread = nullptr;
+thread_local std::uint64_t application_of_thread = 0;
+constinit std::atomic<std::uint64_t> applications{0};
 
 }  // namespace
 
@@ -32,6 +35,14 @@ GraphScope::GraphScope(const Tensor& tensor, const char* user, Site site)
     : recorder_(trace_of_thread == nullptr && tensor.defined() && tensor.is_symbolic()
                     ? tensor.body(user, site).symbol()->recorder(user, site)
                     : nullptr),
-      scope_(recorder_ != nullptr ? recorder_.get() : trace_of_thread) {}
+      scope_(recorder_ != nullptr ? recorder_.get() : trace_of_thread) {
+  if (recorder_ != nullptr) application_of_thread = ++applications;
+}
+
+GraphScope::~GraphScope() {
+  if (recorder_ != nullptr) application_of_thread = 0;
+}
+
+std::uint64_t current_application() noexcept { return application_of_thread; }
 
 }  // namespace tenure::ops

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -39,11 +40,15 @@ class TraceScope {
   Recorder* outer_;
 };
 
+/// The number of the GraphScope that this thread is in, which no other has had; 0: it is in none.
+std::uint64_t current_application() noexcept;
+
 /// While it lives, calls without operands, and variables, go where calls on `tensor` go: into the
 /// graph of a symbol. Not while something is traced already: that takes in everything.
 class GraphScope {
  public:
   GraphScope(const Tensor& tensor, const char* user, Site site);
+  ~GraphScope();
   GraphScope(const GraphScope&) = delete;
   GraphScope& operator=(const GraphScope&) = delete;
 

@@ -64,6 +64,35 @@ TEST(Variable, SessionsReadAndAssign) {
   EXPECT_THROW(session.run(update, {{x, ones({2})}}), DisposedError);
 }
 
+TEST(Variable, FunctionsOnAGraphAssignByUpdates) {
+  const Variable v(ones({2}), "v");
+  const Variable count(zeros({}), "count", false);
+  const auto body = [&](const Tensor& x) {
+    v.assign(v.value() * x);
+    count.assign_add(1);
+    count.assign_add(1);
+    return v.value() + count.value();
+  };
+  const auto f = function(body);
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", DType::float32, {2});
+  const Tensor y = f(x);
+  static_cast<void>(f(x));
+  ASSERT_EQ(graph.updates().size(), 2u);
+  Session session(graph);
+  const auto run = [&](const std::vector<Tensor>& fetches) {
+    return session.run(fetches, {{x, full({2}, 3.0)}}).back().to_vector<float>()[0];
+  };
+  EXPECT_EQ(run({y}), 5) << "it sees what it assigned";
+  EXPECT_EQ(v.value().to_vector<float>()[0], 1);
+  EXPECT_EQ(run({graph.updates()[0], graph.updates()[1], y}), 5);
+  EXPECT_EQ(v.value().to_vector<float>()[0], 3);
+  EXPECT_EQ(count.value().item<float>(), 2);
+  EXPECT_EQ(run({graph.read(v)}), 3);
+  const Tensor other = graph.placeholder("other", DType::float32, {2});
+  EXPECT_THROW(static_cast<void>(f(other)), GraphError);
+}
+
 TEST(VariableScope, NamesAndCollisions) {
   Container model("model");
   const auto init = [] { return zeros({3}); };

@@ -136,6 +136,55 @@ TEST(Layer, BatchNormFollowsTheBatchInTrainingAndItsAveragesOtherwise) {
   EXPECT_GT(mean(still, {0}).to_vector<float>()[1], 0.5f);
 }
 
+TEST(Layer, BatchNormOnAGraphListsItsUpdates) {
+  const nn::BatchNorm norm(2, {.momentum = 0.5});
+  const nn::BatchNorm eager(2, {.momentum = 0.5});
+  const auto averages = [](const nn::BatchNorm& layer) {
+    std::vector<float> all = layer.buffers()[0].variable.value().to_vector<float>();
+    const auto more = layer.buffers()[1].variable.value().to_vector<float>();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  Graph graph;
+  const Tensor x = graph.placeholder("x", DType::float32, {kUnknown, 2});
+  const Tensor y = norm(x);
+  ASSERT_EQ(graph.updates().size(), 2u);
+  const std::int64_t nodes = graph.nodes();
+  for (int i = 0; i < 3; ++i) static_cast<void>(norm(x));
+  EXPECT_EQ(graph.nodes(), nodes);
+  norm.eval();
+  const Tensor served = norm(x);  // does not depend on the updates
+
+  Session session(graph);
+  const std::vector<Feed> feeds{{x, tensor({{1.F, 10.F}, {3.F, 30.F}})}};
+  const std::vector<float> before = averages(norm);
+  static_cast<void>(session.run({y, served}, feeds));
+  EXPECT_EQ(averages(norm), before);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Tensor> fetches = graph.updates();
+    fetches.push_back(y);
+    const Tensor found = session.run(fetches, feeds).back();
+    EXPECT_EQ(found.to_vector<float>(), eager(feeds[0].value).to_vector<float>());
+    EXPECT_EQ(averages(norm), averages(eager));
+  }
+  eager.eval();
+  EXPECT_EQ(session.run(served, feeds).to_vector<float>(),
+            eager(feeds[0].value).to_vector<float>());
+}
+
+TEST(Layer, BatchNormOnTwoSymbolsOfAGraphAddsUp) {
+  const nn::BatchNorm norm(1, {.momentum = 0.25});
+  Graph graph;
+  const Tensor a = graph.placeholder("a", DType::float32, {2, 1});
+  const Tensor b = graph.placeholder("b", DType::float32, {2, 1});
+  static_cast<void>(norm(a));
+  static_cast<void>(norm(b));
+  ASSERT_EQ(graph.updates().size(), 2u);
+  Session session(graph);
+  static_cast<void>(session.run(graph.updates(), {{a, full({2, 1}, 4.0)}, {b, full({2, 1}, 8.0)}}));
+  EXPECT_EQ(norm.buffers()[0].variable.value().item<float>(), 3);  // a quarter of 4 + 8
+}
+
 TEST(Layer, DropoutIsForTrainingAlone) {
   const nn::Dropout dropout(0.5);
   const Tensor x = ones({1000});
