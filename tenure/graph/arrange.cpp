@@ -36,9 +36,10 @@ Arranged repeated(const Lowered& lowered, std::int64_t aim, std::int64_t search)
 
 }  // namespace
 
-Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget) {
-  const std::int64_t inputs = input_bytes(*lowered);
-  const std::int64_t allowed = budget - inputs;
+Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget,
+                        std::int64_t constants) {
+  const std::int64_t before = input_bytes(*lowered) + constants;
+  const std::int64_t allowed = budget - before;
   Placement plain = place(*lowered);
   if (peak_of(*lowered, plain) <= allowed) {
     return {.lowered = std::move(lowered), .placement = std::move(plain)};
@@ -53,11 +54,11 @@ Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget) {
       least = std::min(least, peak);
       aim -= peak - allowed;
     } catch (const planner::BudgetError& error) {
-      throw planner::BudgetError(budget, std::min(least, error.least() + allowed - aim) + inputs,
-                                 error.bound() + inputs);
+      throw planner::BudgetError(budget, std::min(least, error.least() + allowed - aim) + before,
+                                 error.bound() + before);
     }
   }
-  throw planner::BudgetError(budget, least + inputs, inputs);
+  throw planner::BudgetError(budget, least + before, before);
 }
 
 Arranged arrange_cheaply(std::unique_ptr<Lowered> lowered, double share) {

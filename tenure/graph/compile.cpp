@@ -1,5 +1,6 @@
 #include "tenure/graph/compile.h"
 
+#include <set>
 #include <utility>
 
 #include "tenure/graph/body.h"
@@ -17,10 +18,18 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
   request.returned = returned;
   request.donated = std::move(donated);
   request.terms = terms;
-  std::vector<std::shared_ptr<const BodyPrograms>> bodies;
-  const KeepBodies keep(bodies);
+  std::set<std::uint64_t> known;  // constants of others
+  for (const Node& node : request.program.nodes) {
+    if (node.kind == Node::Kind::constant) known.insert(node.data.id());
+  }
+  Belongings belongings;
+  const KeepBodies keep(belongings.bodies);
   std::unique_ptr<Lowered> lowered = lower(simplify(std::move(request)));
-  return std::make_shared<const Executable>(std::move(lowered), std::move(bodies));
+  for (const Node& node : lowered->request.program.nodes) {
+    if (node.kind != Node::Kind::constant || !known.insert(node.data.id()).second) continue;
+    belongings.constants += static_cast<std::int64_t>(node.data.nbytes());
+  }
+  return std::make_shared<const Executable>(std::move(lowered), std::move(belongings));
 }
 
 }  // namespace tenure::graph

@@ -52,9 +52,12 @@ bool is_direct(const Unit& unit) {
 
 }  // namespace
 
-Executable::Executable(std::unique_ptr<Lowered> lowered,
-                       std::vector<std::shared_ptr<const BodyPrograms>> bodies)
-    : lowered_(std::move(lowered)), bodies_(std::move(bodies)), number_(next_executable()) {
+Executable::Executable(std::unique_ptr<Lowered> lowered, Belongings belongings)
+    : lowered_(std::move(lowered)), belongings_(std::move(belongings)), number_(next_executable()) {
+  plan_.constants = belongings_.constants;
+  for (const auto& programs : belongings_.bodies) {
+    for (const auto& body : *programs) plan_.constants += body->plan().constants;
+  }
   const Placement placement = arrange();
   arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
@@ -118,8 +121,9 @@ void Executable::decide_fates(const Placement& placement) {
 Placement Executable::arrange() {
   const Terms terms = lowered_->request.terms;
   if (!terms.budget && terms.recompute == 0) return place(*lowered_);
-  Arranged arranged = terms.budget ? arrange_within(std::move(lowered_), *terms.budget)
-                                   : arrange_cheaply(std::move(lowered_), terms.recompute);
+  Arranged arranged = terms.budget
+                          ? arrange_within(std::move(lowered_), *terms.budget, plan_.constants)
+                          : arrange_cheaply(std::move(lowered_), terms.recompute);
   lowered_ = std::move(arranged.lowered);
   plan_.recomputed = arranged.recomputed;
   return std::move(arranged.placement);
@@ -175,8 +179,8 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(arena_map_) + room(bodies_);
-  for (const auto& programs : bodies_) {
+                      room(arena_map_) + room(belongings_.bodies);
+  for (const auto& programs : belongings_.bodies) {
     for (const auto& body : *programs) bytes += static_cast<std::size_t>(body->bytes());
   }
   for (const Unit& unit : low.units) {

@@ -20,14 +20,18 @@ class ObservedRun;
 /// The bodies of one loop or branch, compiled.
 using BodyPrograms = std::vector<std::shared_ptr<const Executable>>;
 
+/// What a program holds for its runs.
+struct Belongings {
+  std::vector<std::shared_ptr<const BodyPrograms>> bodies{};  ///< of its loops and branches
+  std::int64_t constants = 0;  ///< bytes of those that were made when it was compiled
+};
+
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
 /// that any number of threads may run it.
 class Executable {
  public:
-  /// Orders the units for a low peak and gives every buffer its place. `bodies` are those of its
-  /// loops and branches.
-  explicit Executable(std::unique_ptr<Lowered> lowered,
-                      std::vector<std::shared_ptr<const BodyPrograms>> bodies = {});
+  /// Orders the units for a low peak and gives every buffer its place.
+  Executable(std::unique_ptr<Lowered> lowered, Belongings belongings);
 
   const Plan& plan() const { return plan_; }
   /// Bytes that it holds, with its bodies.
@@ -82,7 +86,7 @@ class Executable {
   static void check_numbers(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
-  std::vector<std::shared_ptr<const BodyPrograms>> bodies_;
+  Belongings belongings_;
   std::vector<Step> steps_;
   std::vector<const Unit*> draws_;        ///< random ops, in the order of the program
   std::vector<Fate> fates_;               ///< of each output

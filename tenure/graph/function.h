@@ -32,9 +32,9 @@ struct FunctionOptions {
   int warn_after = 8;
   /// Gets the reports; standard error unless set.
   std::function<void(const std::string&)> warn{};
-  /// The most bytes that a call may take, its arguments among them. It computes parts of itself
-  /// twice where that is the price, and throws planner::BudgetError, before it runs, where no way
-  /// is known.
+  /// The most bytes that a call may take, its arguments and Plan::constants among them. It computes
+  /// parts of itself twice where that is the price, and throws planner::BudgetError, before it
+  /// runs, where no way is known.
   std::optional<std::int64_t> budget{};
   /// Without a budget: the share of its time that a call may spend on computing parts of itself
   /// twice, where that lowers its peak. An estimate; looking for it takes a few seconds for a

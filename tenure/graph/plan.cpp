@@ -12,6 +12,9 @@ namespace tenure {
 std::string to_string(const Plan& plan) {
   std::string text = fmt::format("  peak {} = arena {} + outputs {}\n", format_bytes(plan.peak),
                                  format_bytes(plan.arena), format_bytes(plan.peak - plan.arena));
+  if (plan.constants != 0) {
+    text += fmt::format("  {} of constants between runs\n", format_bytes(plan.constants));
+  }
   for (const Plan::Step& step : plan.steps) {
     text += fmt::format("  {:<44} {:>10} of {:>10} live{}{}  {}\n", step.op,
                         format_bytes(step.bytes), format_bytes(step.live),

@@ -152,7 +152,9 @@ class CollectedStep final : public Steps {
   Plan plan(const Tensor& x, const Tensor& target) const override {
     Plan largest = collect_.plan(x, target, parts_.model.modes());
     const auto compare = [&largest](Plan other) {
+      const std::int64_t constants = largest.constants + other.constants;
       if (other.peak > largest.peak) largest = std::move(other);
+      largest.constants = constants;  // of all, between their runs
     };
     compare(update_.plan(parts_.model.modes()));
     if (parts_.options.loss_scale) compare(is_finite_.plan());

@@ -105,13 +105,13 @@ std::string to_string(const Summary& summary) {
   text += fmt::format("parameters      {} ({} trainable), {}\n", grouped(summary.parameters),
                       grouped(summary.trainable), format_bytes(summary.parameter_bytes));
   text += fmt::format("inference       {} beside parameters and input\n",
-                      format_bytes(summary.inference.peak));
+                      format_bytes(summary.inference.peak + summary.inference.constants));
   if (!summary.training) return text;
   const StepPlan& step = *summary.training;
   text += fmt::format("training step   {}: parameters {}, optimizer {}, batch {}, computation {}\n",
                       format_bytes(step.peak()), format_bytes(step.parameters),
                       format_bytes(step.optimizer), format_bytes(step.batch),
-                      format_bytes(step.plan.peak));
+                      format_bytes(step.computation()));
   return text;
 }
 

@@ -52,7 +52,9 @@ struct StepPlan {
   std::int64_t parameters = 0;  ///< bytes of parameters and buffers
   std::int64_t optimizer = 0;   ///< bytes of the optimizer's state
   std::int64_t batch = 0;       ///< bytes of the inputs
-  std::int64_t peak() const { return parameters + optimizer + batch + plan.peak; }
+  std::int64_t peak() const { return parameters + optimizer + batch + computation(); }
+  /// What the plan takes, with its constants.
+  std::int64_t computation() const { return plan.peak + plan.constants; }
 };
 
 /// Trains a model: forward, backward and update are one compiled function with one plan, in which

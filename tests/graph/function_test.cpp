@@ -40,6 +40,37 @@ TEST(Function, PlansWithoutAllocating) {
   EXPECT_EQ(plan.steps.size(), 1u);
 }
 
+TEST(Function, ConstantsThatItComputesAreInItsPlanAndBudget) {
+  const auto model = [](const Tensor& x) {
+    return sum(matmul(x, tanh(reshape(arange(1024, float32), {32, 32}))));
+  };
+  const Tensor x = ones({32, 32});
+  const MemoryRegion all;
+  auto f = function(model);
+  const Plan plan = f.plan(x);
+  EXPECT_GE(plan.constants, 4096);
+  EXPECT_EQ(all.left_bytes(), plan.constants);
+  {
+    const MemoryRegion run;
+    static_cast<void>(f(x));
+    EXPECT_EQ(run.peak_bytes(), plan.peak);
+  }
+  EXPECT_EQ(all.left_bytes(), plan.constants);
+  EXPECT_NE(to_string(plan).find("of constants between runs"), std::string::npos);
+  f.clear();
+  EXPECT_EQ(all.left_bytes(), 0);
+
+  const std::int64_t needed = static_cast<std::int64_t>(x.nbytes()) + plan.constants + plan.peak;
+  static_cast<void>(function(model, {.budget = needed})(x));
+  const auto tight = function(model, {.budget = needed - 1});
+  try {
+    static_cast<void>(tight(x));
+    FAIL();
+  } catch (const planner::BudgetError& error) {
+    EXPECT_EQ(error.least(), needed);
+  }
+}
+
 TEST(Function, OneTraceServesEveryBatch) {
   int traces = 0;
   const Tensor w = uniform({4, 3});
