@@ -7,12 +7,11 @@
 #include "tenure/ops/attention_ops.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/layer_ops.h"
-#include "tenure/ops/operators.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
 
-Dropout::Dropout(double p) : Layer("Dropout"), p_(p) {
+Dropout::Dropout(double p, Site site) : Layer("Dropout", site), p_(p) {
   if (!(p >= 0 && p < 1)) {
     throw ValueError(fmt::format("Dropout: a probability of {}; it is in [0, 1)", p));
   }
@@ -21,12 +20,12 @@ Dropout::Dropout(double p) : Layer("Dropout"), p_(p) {
 std::string Dropout::describe() const { return fmt::format("{}", p_); }
 
 Tensor Dropout::forward(Tensor x) const {
-  return is_training() && p_ > 0 ? dropout(std::move(x), p_) : x;
+  return is_training() && p_ > 0 ? dropout({std::move(x), call_site()}, p_) : x;
 }
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
                                        const AttentionLayerOptions& options, Site site)
-    : Layer("MultiHeadAttention"),
+    : Layer("MultiHeadAttention", site),
       heads_(heads),
       causal_(options.causal),
       query_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
@@ -52,31 +51,35 @@ std::string MultiHeadAttention::describe() const {
                      causal_ ? ", causal" : "");
 }
 
-Tensor MultiHeadAttention::split(Tensor x) const {
+Tensor MultiHeadAttention::split(Tensor x, Site site) const {
   const Shape& shape = x.shape();
   const Shape heads{shape[0], shape[1], heads_, shape[2] / heads_};
-  return transpose(reshape(std::move(x), heads), 1, 2);
+  return transpose({reshape({std::move(x), site}, heads), site}, 1, 2);
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory) const {
+Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory, Site site) const {
   if (x.shape().size() != 3 || memory.shape().size() != 3) {
     throw ShapeError("MultiHeadAttention", "sequences are [batch, length, width]",
                      {x.shape().to_vector(), memory.shape().to_vector()});
   }
-  Tensor mixed =
-      attention(split(query_(x)), split(key_(memory)), split(value_(memory)), {.causal = causal_});
-  return out_(reshape(transpose(std::move(mixed), 1, 2), x.shape()));
+  const auto heads = [&](const Dense& layer, const Tensor& of) {
+    return split(layer(of, site), site);
+  };
+  Tensor mixed = attention({heads(query_, x), site}, {heads(key_, memory), site},
+                           {heads(value_, memory), site}, {.causal = causal_});
+  mixed = transpose({std::move(mixed), site}, 1, 2);
+  return out_(reshape({std::move(mixed), site}, x.shape()), site);
 }
 
-Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, x); }
+Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, x, call_site()); }
 
-Tensor MultiHeadAttention::operator()(Tensor x, const Tensor& memory) const {
-  return attend(x, memory);
+Tensor MultiHeadAttention::operator()(Tensor x, const Tensor& memory, Site site) const {
+  return attend(x, memory, site);
 }
 
 TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
                                    const TransformerOptions& options, Site site)
-    : Layer("TransformerBlock"),
+    : Layer("TransformerBlock", site),
       norm1_(width, 1e-5, options.dtype, site),
       attention_(
           width, heads,
@@ -87,7 +90,7 @@ TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
           {.kernel_initializer = options.initializer, .dtype = options.dtype}, site),
       down_(options.hidden != 0 ? options.hidden : 4 * width, width,
             {.kernel_initializer = options.initializer, .dtype = options.dtype}, site),
-      dropout_(options.dropout) {
+      dropout_(options.dropout, site) {
   add("norm1", norm1_);
   add("attention", attention_);
   add("norm2", norm2_);
@@ -97,8 +100,13 @@ TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
 }
 
 Tensor TransformerBlock::forward(Tensor x) const {
-  x = x + dropout_(attention_(norm1_(x)));
-  return x + dropout_(down_(gelu_tanh(up_(norm2_(x)))));
+  const Site site = call_site();
+  const auto beside = [&](Tensor change) {
+    return tenure::add({x, site}, {dropout_(std::move(change), site), site});
+  };
+  x = beside(attention_(norm1_(x, site), site));
+  Tensor hidden = up_(norm2_(x, site), site);
+  return beside(down_(gelu_tanh({std::move(hidden), site}), site));
 }
 
 }  // namespace tenure::nn

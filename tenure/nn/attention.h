@@ -12,7 +12,7 @@ namespace tenure::nn {
 /// Leaves out each element with probability p in training, and scales what stays by 1 / (1 - p).
 class Dropout : public Layer {
  public:
-  explicit Dropout(double p);
+  explicit Dropout(double p, Site site = Site::current());
   std::string describe() const override;
 
  protected:
@@ -37,14 +37,14 @@ class MultiHeadAttention : public Layer {
 
   using Layer::operator();
   /// Attention to another sequence.
-  Tensor operator()(Tensor x, const Tensor& memory) const;
+  Tensor operator()(Tensor x, const Tensor& memory, Site site = Site::current()) const;
 
  protected:
   Tensor forward(Tensor x) const override;
 
  private:
-  Tensor attend(const Tensor& x, const Tensor& memory) const;
-  Tensor split(Tensor x) const;
+  Tensor attend(const Tensor& x, const Tensor& memory, Site site) const;
+  Tensor split(Tensor x, Site site) const;
 
   std::int64_t heads_;
   bool causal_;

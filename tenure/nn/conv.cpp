@@ -41,7 +41,7 @@ Tensor make_kernel(int axes, std::int64_t inputs, std::int64_t outputs, const Sp
 
 Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
            const ConvLayerOptions& options, Site site)
-    : Layer(kind_of(axes)),
+    : Layer(kind_of(axes), site),
       axes_(axes),
       options_{.stride = options.stride,
                .padding = options.padding,
@@ -78,20 +78,29 @@ Tensor Conv::forward(Tensor x) const {
   constexpr std::array<WithBias, 3> with_bias{conv1d, conv2d, conv3d};
   constexpr std::array<Plain, 3> plain{conv1d, conv2d, conv3d};
   const auto i = static_cast<std::size_t>(axes_ - 1);
-  if (bias_) return with_bias[i](std::move(x), read(kernel_), read(*bias_), options_);
-  return plain[i](std::move(x), read(kernel_), options_);
+  const Site site = call_site();
+  const Operand input(std::move(x), site);
+  if (!bias_) return plain[i](input, {read(kernel_), site}, options_);
+  return with_bias[i](input, {read(kernel_), site}, {read(*bias_), site}, options_);
 }
 
-Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options) {
-  return {"MaxPool2d", [=](Tensor x) { return max_pool2d(std::move(x), kernel, options); }};
+Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  const auto pool = [=](Tensor x, Site at) {
+    return max_pool2d({std::move(x), at}, kernel, options);
+  };
+  return {"MaxPool2d", pool, site};
 }
-Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options) {
-  return {"AvgPool2d", [=](Tensor x) { return avg_pool2d(std::move(x), kernel, options); }};
+Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  const auto pool = [=](Tensor x, Site at) {
+    return avg_pool2d({std::move(x), at}, kernel, options);
+  };
+  return {"AvgPool2d", pool, site};
 }
-Lambda GlobalAvgPool2d(Channels channels) {
-  return {"GlobalAvgPool2d", [channels](Tensor x) {
-            return flatten(adaptive_avg_pool2d(std::move(x), 1, channels), 1);
-          }};
+Lambda GlobalAvgPool2d(Channels channels, Site site) {
+  const auto pool = [channels](Tensor x, Site at) {
+    return flatten({adaptive_avg_pool2d({std::move(x), at}, 1, channels), at}, 1);
+  };
+  return {"GlobalAvgPool2d", pool, site};
 }
 
 }  // namespace tenure::nn

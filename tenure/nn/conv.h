@@ -63,9 +63,11 @@ class Conv3d : public Conv {
       : Conv(3, inputs, outputs, kernel, options, site) {}
 };
 
-Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options = {});
-Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options = {});
+Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
 /// The mean over all spatial axes of [batch, height, width, channels].
-Lambda GlobalAvgPool2d(Channels channels = Channels::last);
+Lambda GlobalAvgPool2d(Channels channels = Channels::last, Site site = Site::current());
 
 }  // namespace tenure::nn

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include "tenure/nn/sizes.h"
+#include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/linalg_ops.h"
-#include "tenure/ops/operators.h"
 
 namespace tenure::nn {
 
 Dense::Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& options, Site site)
-    : Layer("Dense"),
+    : Layer("Dense", site),
       kernel_(add_parameter(
           "kernel",
           [&] {
@@ -33,13 +33,14 @@ std::string Dense::describe() const {
 }
 
 Tensor Dense::forward(Tensor x) const {
-  Tensor product = matmul(std::move(x), read(kernel_));
-  return bias_ ? std::move(product) + read(*bias_) : product;
+  const Site site = call_site();
+  Tensor product = matmul({std::move(x), site}, {read(kernel_), site});
+  return bias_ ? tenure::add({std::move(product), site}, {read(*bias_), site}) : product;
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t width, const Initializer& initializer,
                      DType dtype, Site site)
-    : Layer("Embedding"),
+    : Layer("Embedding", site),
       table_(add_parameter(
           "table",
           [&] {
@@ -53,7 +54,8 @@ std::string Embedding::describe() const {
 }
 
 Tensor Embedding::forward(Tensor indices) const {
-  return take(read(table_), std::move(indices), 0);
+  const Site site = call_site();
+  return take({read(table_), site}, {std::move(indices), site}, 0);
 }
 
 }  // namespace tenure::nn

@@ -40,11 +40,28 @@ Variable make_variable(std::vector<NamedVariable>& list, const std::string& name
 }
 
 thread_local Layer::Watcher* current_watcher = nullptr;
+thread_local const Site* current_call = nullptr;
+thread_local bool is_trainer_call = false;
+
+/// While it lives, the thread applies a layer from there.
+class CallFrame {
+ public:
+  explicit CallFrame(const Site& site) : outer_(std::exchange(current_call, &site)) {}
+  ~CallFrame() { current_call = outer_; }
+  CallFrame(const CallFrame&) = delete;
+  CallFrame& operator=(const CallFrame&) = delete;
+
+ private:
+  const Site* outer_;
+};
 
 }  // namespace
 
 Layer::Watch::Watch(Watcher& watcher) : outer_(std::exchange(current_watcher, &watcher)) {}
 Layer::Watch::~Watch() { current_watcher = outer_; }
+
+Layer::TrainerCall::TrainerCall() : outer_(std::exchange(is_trainer_call, true)) {}
+Layer::TrainerCall::~TrainerCall() { is_trainer_call = outer_; }
 
 std::int64_t bytes_of(const Variable& variable) {
   return count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));
@@ -71,12 +88,21 @@ void Layer::State::require_free(const std::string& wanted) const {
   }
 }
 
-Layer::Layer(std::string kind) : state_(std::make_shared<State>(std::move(kind))) {}
+Layer::Layer(std::string kind, Site site)
+    : state_(std::make_shared<State>(std::move(kind), site)) {}
 
-Tensor Layer::operator()(Tensor x) const {
+Site Layer::call_site() { return current_call != nullptr ? *current_call : Site::current(); }
+
+Site Layer::part_site(const Layer& part) { return is_trainer_call ? part.created() : call_site(); }
+
+Site Layer::created() const { return state_->site; }
+
+Tensor Layer::operator()(Tensor x, Site site) const {
+  if (x.defined() && x.is_disposed()) throw_disposed(x.body("forward"), "forward", site);
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
-  const ops::GraphScope scope(x, "forward", Site::current());
+  const CallFrame call(site);
+  const ops::GraphScope scope(x, "forward", site);
   if (current_watcher == nullptr) return forward(std::move(x));
   Watcher& watcher = *current_watcher;
   watcher.enter(*this);
@@ -172,9 +198,9 @@ std::int64_t Layer::dispose(Site site) const {
   return freed;
 }
 
-Tensor Layer::read(const Variable& parameter) const {
-  Tensor value = parameter.value();
-  return state_->is_frozen ? stop_gradient(value) : value;
+Tensor Layer::read(const Variable& parameter, Site site) const {
+  Tensor value = parameter.value(site);
+  return state_->is_frozen ? stop_gradient(Operand(value, site)) : value;
 }
 
 }  // namespace tenure::nn

@@ -41,12 +41,15 @@ class Layer {
  public:
   virtual ~Layer() = default;
 
-  /// Applies it. What is made inside bears the layer's name in reports. On a symbol of a graph, it
-  /// reads its parameters when the graph runs.
-  Tensor operator()(Tensor x) const;
+  /// Applies it. What is made inside bears the layer's name in reports, and what Tenure's own
+  /// layers make bears the line of the call. On a symbol of a graph, it reads its parameters when
+  /// the graph runs.
+  Tensor operator()(Tensor x, Site site = Site::current()) const;
 
   /// "Dense", "Conv2d", the name of a class.
   const std::string& kind() const;
+  /// Where it was made.
+  Site created() const;
   /// What summary() says about it: "3x3, 32 -> 64".
   virtual std::string describe() const { return {}; }
 
@@ -84,15 +87,22 @@ class Layer {
   /// Is told of the layers that a thread applies.
   class Watcher;
   class Watch;
+  class TrainerCall;
 
  protected:
-  explicit Layer(std::string kind);
+  explicit Layer(std::string kind, Site site = Site::current());
   Layer(const Layer&) = default;
   Layer(Layer&&) = default;
   Layer& operator=(const Layer&) = default;
   Layer& operator=(Layer&&) = default;
 
   virtual Tensor forward(Tensor x) const = 0;
+  /// Of forward(): where the layer is called. Ops that are given it bear that line, not their own.
+  static Site call_site();
+  /// The line that a part bears which forward() applies for its own sake, as Sequential does: that
+  /// of the call, but where the part was made if the call is a trainer's and has no line of its
+  /// own.
+  static Site part_site(const Layer& part);
 
   using Initial = std::function<Tensor()>;
   /// `site` is where the layer was made. Throws ValueError if the name is taken or no name.
@@ -103,7 +113,7 @@ class Layer {
   void add(const std::string& name, const Layer& part);
 
   /// What a parameter holds; no gradient goes to it while the layer is frozen.
-  Tensor read(const Variable& parameter) const;
+  Tensor read(const Variable& parameter, Site site = call_site()) const;
 
  private:
   std::shared_ptr<State> state_;

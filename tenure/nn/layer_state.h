@@ -13,9 +13,10 @@ class Layer::State {
     std::shared_ptr<State> state;
   };
 
-  explicit State(std::string kind) : kind(std::move(kind)) {}
+  State(std::string kind, Site site) : kind(std::move(kind)), site(site) {}
 
   const std::string kind;
+  const Site site;   ///< where the layer was made
   std::string name;  ///< in the layer that it is a part of; empty outermost
   std::vector<NamedVariable> parameters;
   std::vector<NamedVariable> buffers;
@@ -57,6 +58,18 @@ class Layer::Watch {
 
  private:
   Watcher* outer_;
+};
+
+/// While it lives, it is a trainer that applies layers on this thread.
+class Layer::TrainerCall {
+ public:
+  TrainerCall();
+  ~TrainerCall();
+  TrainerCall(const TrainerCall&) = delete;
+  TrainerCall& operator=(const TrainerCall&) = delete;
+
+ private:
+  bool outer_;
 };
 
 }  // namespace tenure::nn

@@ -5,7 +5,7 @@
 #include "tenure/base/error.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/operators.h"
+#include "tenure/ops/elementwise.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -23,7 +23,7 @@ std::function<Tensor()> filled(const char* layer, std::int64_t size, double valu
 }  // namespace
 
 LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype, Site site)
-    : Layer("LayerNorm"),
+    : Layer("LayerNorm", site),
       epsilon_(epsilon),
       scale_(add_parameter("scale", filled("LayerNorm", width, 1, dtype, site), site)),
       offset_(add_parameter("offset", filled("LayerNorm", width, 0, dtype, site), site)) {}
@@ -31,22 +31,25 @@ LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype, Site site)
 std::string LayerNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
 Tensor LayerNorm::forward(Tensor x) const {
-  return layer_norm(std::move(x), read(scale_), read(offset_), {.epsilon = epsilon_});
+  const Site site = call_site();
+  return layer_norm({std::move(x), site}, {read(scale_), site}, {read(offset_), site},
+                    {.epsilon = epsilon_});
 }
 
 RmsNorm::RmsNorm(std::int64_t width, double epsilon, DType dtype, Site site)
-    : Layer("RmsNorm"),
+    : Layer("RmsNorm", site),
       epsilon_(epsilon),
       scale_(add_parameter("scale", filled("RmsNorm", width, 1, dtype, site), site)) {}
 
 std::string RmsNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
 Tensor RmsNorm::forward(Tensor x) const {
-  return rms_norm(std::move(x), read(scale_), {.epsilon = epsilon_});
+  const Site site = call_site();
+  return rms_norm({std::move(x), site}, {read(scale_), site}, {.epsilon = epsilon_});
 }
 
 BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options, Site site)
-    : Layer("BatchNorm"),
+    : Layer("BatchNorm", site),
       options_(options),
       scale_(add_parameter("scale", filled("BatchNorm", channels, 1, options.dtype, site), site)),
       offset_(add_parameter("offset", filled("BatchNorm", channels, 0, options.dtype, site), site)),
@@ -58,13 +61,17 @@ std::string BatchNorm::describe() const { return std::to_string(scale_.shape()[0
 
 Tensor BatchNorm::forward(Tensor x) const {
   const BatchNormOptions options{.epsilon = options_.epsilon, .channels = options_.channels};
+  const Site site = call_site();
   if (!is_training() || is_frozen()) {
-    return batch_norm_with(std::move(x), mean_.value(), variance_.value(), read(scale_),
-                           read(offset_), options);
+    return batch_norm_with({std::move(x), site}, {mean_.value(site), site},
+                           {variance_.value(site), site}, {read(scale_), site},
+                           {read(offset_), site}, options);
   }
-  tenure::BatchNorm made = batch_norm(std::move(x), read(scale_), read(offset_), options);
-  const auto follow = [this](const Variable& average, const Tensor& batch) {
-    average.assign_add(options_.momentum * (stop_gradient(batch) - average.value()));
+  tenure::BatchNorm made =
+      batch_norm({std::move(x), site}, {read(scale_), site}, {read(offset_), site}, options);
+  const auto follow = [this, site](const Variable& average, const Tensor& batch) {
+    Tensor change = sub({stop_gradient({batch, site}), site}, {average.value(site), site});
+    average.assign_add({mul({std::move(change), site}, {options_.momentum, site}), site});
   };
   follow(mean_, made.mean);
   follow(variance_, made.variance);
@@ -73,7 +80,7 @@ Tensor BatchNorm::forward(Tensor x) const {
 
 GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNormOptions& options,
                      DType dtype, Site site)
-    : Layer("GroupNorm"),
+    : Layer("GroupNorm", site),
       groups_(groups),
       options_(options),
       scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype, site), site)),
@@ -90,7 +97,9 @@ std::string GroupNorm::describe() const {
 }
 
 Tensor GroupNorm::forward(Tensor x) const {
-  return group_norm(std::move(x), groups_, read(scale_), read(offset_), options_);
+  const Site site = call_site();
+  return group_norm({std::move(x), site}, groups_, {read(scale_), site}, {read(offset_), site},
+                    options_);
 }
 
 }  // namespace tenure::nn

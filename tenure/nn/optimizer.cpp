@@ -7,24 +7,26 @@
 
 #include "tenure/memory/scope.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/operators.h"
+#include "tenure/ops/elementwise.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
 namespace {
 
-Variable scalar_variable(const char* name, const Scalar& value, DType dtype) {
+Variable scalar_variable(const char* name, const Scalar& value, DType dtype, Site site) {
   const CategoryScope category(Category::optimizer);
-  return Variable(full({}, value, dtype), name, false);
+  return Variable({full({}, value, dtype, site), site}, name, false);
 }
 
 }  // namespace
 
-Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate)
+Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
+                     Site site)
     : kind_(std::move(kind)),
+      site_(site),
       parameters_(std::move(parameters)),
-      rate_(scalar_variable("learning_rate", rate, DType::float32)),
-      steps_(scalar_variable("steps", 0, DType::int64)) {
+      rate_(scalar_variable("learning_rate", rate, DType::float32, site)),
+      steps_(scalar_variable("steps", 0, DType::int64, site)) {
   if (parameters_.empty()) {
     throw ValueError(
         fmt::format("{}: there is no parameter to change; are all layers frozen?", kind_));
@@ -44,13 +46,14 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
     updated_.push_back(parameter.variable);
     if (size_of(parameter.variable.dtype()) != 2) continue;
     const std::string path = fmt::format("{}/master/{}", kind_, parameter.name);
-    updated_.back() = Variable(cast(parameter.variable.value(), DType::float32), path, false);
+    Tensor master = cast({parameter.variable.value(site), site}, DType::float32);
+    updated_.back() = Variable({std::move(master), site}, path, false);
     slots_.push_back({path, updated_.back()});
   }
-  set_learning_rate(rate);
+  set_learning_rate(rate, site);
 }
 
-void Optimizer::apply(std::vector<Tensor> gradients) {
+void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
   if (gradients.size() != parameters_.size()) {
     throw ValueError(fmt::format("{}: {} gradients for {} parameters", kind_, gradients.size(),
                                  parameters_.size()));
@@ -58,7 +61,7 @@ void Optimizer::apply(std::vector<Tensor> gradients) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     if (gradients[i].is_disposed()) {
-      throw_disposed(gradients[i].body("apply"), "apply", Site::current());
+      throw_disposed(gradients[i].body("apply"), "apply", site);
     }
     if (!is_floating(gradients[i].dtype())) {
       throw DTypeError(kind_, fmt::format("the gradient of parameter {} is {}, not floating",
@@ -73,14 +76,17 @@ void Optimizer::apply(std::vector<Tensor> gradients) {
     }
   }
   const CategoryScope category(Category::optimizer);
-  const Step step{.rate = rate_.value(), .number = steps_.value() + 1};
+  const Step step{.rate = rate_.value(site),
+                  .number = add({steps_.value(site), site}, {1, site}),
+                  .site = site};
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     update(i, std::move(gradients[i]), step);
     const Variable& own = parameters_[i].variable;
-    if (updated_[i].state() != own.state()) own.assign(cast(updated_[i].value(), own.dtype()));
+    if (updated_[i].state() == own.state()) continue;
+    own.assign({cast({updated_[i].value(site), site}, own.dtype()), site});
   }
-  steps_.assign(step.number);
+  steps_.assign({step.number, site});
 }
 
 std::vector<Variable> Optimizer::variables() const {
@@ -91,12 +97,12 @@ std::vector<Variable> Optimizer::variables() const {
 
 double Optimizer::learning_rate() const { return rate_.value().item<float>(); }
 
-void Optimizer::set_learning_rate(double rate) {
+void Optimizer::set_learning_rate(double rate, Site site) {
   if (!std::isfinite(rate) || rate < 0) {
     throw ValueError(
         fmt::format("{}: a learning rate of {}; it is finite and not negative", kind_, rate));
   }
-  rate_.assign(full({}, rate, DType::float32));
+  rate_.assign({full({}, rate, DType::float32, site), site});
 }
 
 std::int64_t Optimizer::steps() const { return steps_.value().item<std::int64_t>(); }
@@ -124,7 +130,7 @@ std::vector<Variable> Optimizer::make_slots(const std::string& name) {
     const std::string path = fmt::format("{}/{}/{}", kind_, name, parameter.name);
     const bool is_double = parameter.variable.dtype() == DType::float64;
     const DType dtype = is_double ? DType::float64 : DType::float32;
-    made.emplace_back(zeros(parameter.variable.shape(), dtype), path, false);
+    made.push_back(Variable({zeros(parameter.variable.shape(), dtype, site_), site_}, path, false));
     slots_.push_back({path, made.back()});
   }
   return made;

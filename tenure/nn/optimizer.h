@@ -24,15 +24,15 @@ class Optimizer {
   /// One step. The gradients are those of parameters(), in that order; they are used up. Where one
   /// is an empty handle, the parameter and its state stay as they are. Throws ValueError if there
   /// are more or fewer, ShapeError, DTypeError or DisposedError if one is no gradient of its
-  /// parameter; then nothing has changed.
-  void apply(std::vector<Tensor> gradients);
+  /// parameter; then nothing has changed. What it computes bears the line of the call.
+  void apply(std::vector<Tensor> gradients, Site site = Site::current());
 
   const std::vector<NamedVariable>& parameters() const { return parameters_; }
   /// parameters(), as GradientTape::gradient() takes them.
   std::vector<Variable> variables() const;
 
   double learning_rate() const;
-  void set_learning_rate(double rate);
+  void set_learning_rate(double rate, Site site = Site::current());
   /// Steps that were applied.
   std::int64_t steps() const;
 
@@ -43,7 +43,9 @@ class Optimizer {
   std::int64_t dispose(Site site = Site::current());
 
  protected:
-  Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate);
+  /// `site` is where it was made.
+  Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
+            Site site = Site::current());
 
   /// One state for each parameter, of its shape, zero at first.
   std::vector<Variable> make_slots(const std::string& name);
@@ -52,6 +54,7 @@ class Optimizer {
   struct Step {
     Tensor rate;    ///< float32, one number
     Tensor number;  ///< int64: 1 in the first step
+    Site site;      ///< of the call
   };
   /// Changes parameter i and its slots.
   virtual void update(std::size_t i, Tensor gradient, const Step& step) = 0;
@@ -60,6 +63,7 @@ class Optimizer {
 
  private:
   std::string kind_;
+  Site site_;
   std::vector<NamedVariable> parameters_;
   std::vector<Variable> updated_;
   std::vector<NamedVariable> slots_;  // masters among them

@@ -18,8 +18,8 @@ void require_option(const char* kind, const char* option, double value,
 
 }  // namespace
 
-Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options)
-    : Optimizer("sgd", std::move(parameters), rate), options_(options) {
+Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options, Site site)
+    : Optimizer("sgd", std::move(parameters), rate, site), options_(options) {
   require_option("sgd", "momentum", options.momentum);
   require_option("sgd", "weight_decay", options.weight_decay);
   if (options.momentum != 0) velocities_ = make_slots("velocity");
@@ -27,21 +27,26 @@ Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& o
 
 void Sgd::update(std::size_t i, Tensor gradient, const Step& step) {
   const Variable& w = parameter(i);
+  const Site at = step.site;
   if (velocities_.empty()) {
-    return w.assign(sgd_update(w.value(), std::move(gradient), step.rate, options_));
+    return w.assign({sgd_update(Operand(w.value(at), at), Operand(std::move(gradient), at),
+                                Operand(step.rate, at), options_),
+                     at});
   }
-  auto [weight, velocity] = sgd_momentum_update(w.value(), velocities_[i].value(),
-                                                std::move(gradient), step.rate, options_);
-  w.assign(std::move(weight));
-  velocities_[i].assign(std::move(velocity));
+  auto [weight, velocity] =
+      sgd_momentum_update(Operand(w.value(at), at), Operand(velocities_[i].value(at), at),
+                          Operand(std::move(gradient), at), Operand(step.rate, at), options_);
+  w.assign({std::move(weight), at});
+  velocities_[i].assign({std::move(velocity), at});
 }
 
-Adam::Adam(std::vector<NamedVariable> parameters, double rate, const AdamOptions& options)
-    : Adam("adam", std::move(parameters), rate, options) {}
+Adam::Adam(std::vector<NamedVariable> parameters, double rate, const AdamOptions& options,
+           Site site)
+    : Adam("adam", std::move(parameters), rate, options, site) {}
 
 Adam::Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,
-           const AdamOptions& options)
-    : Optimizer(kind, std::move(parameters), rate),
+           const AdamOptions& options, Site site)
+    : Optimizer(kind, std::move(parameters), rate, site),
       options_(options),
       means_(make_slots("mean")),
       squares_(make_slots("square")) {
@@ -53,21 +58,28 @@ Adam::Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,
 
 void Adam::update(std::size_t i, Tensor gradient, const Step& step) {
   const Variable& w = parameter(i);
-  auto [weight, mean, square] = adam_update(w.value(), means_[i].value(), squares_[i].value(),
-                                            std::move(gradient), step.rate, step.number, options_);
-  w.assign(std::move(weight));
-  means_[i].assign(std::move(mean));
-  squares_[i].assign(std::move(square));
+  const Site at = step.site;
+  auto [weight, mean, square] =
+      adam_update(Operand(w.value(at), at), Operand(means_[i].value(at), at),
+                  Operand(squares_[i].value(at), at), Operand(std::move(gradient), at),
+                  Operand(step.rate, at), Operand(step.number, at), options_);
+  w.assign({std::move(weight), at});
+  means_[i].assign({std::move(mean), at});
+  squares_[i].assign({std::move(square), at});
 }
 
-AdamW::AdamW(std::vector<NamedVariable> parameters, double rate, AdamOptions options)
-    : Adam("adamw", std::move(parameters), rate, [&options] {
-        options.decoupled = true;
-        return options;
-      }()) {}
+AdamW::AdamW(std::vector<NamedVariable> parameters, double rate, AdamOptions options, Site site)
+    : Adam(
+          "adamw", std::move(parameters), rate,
+          [&options] {
+            options.decoupled = true;
+            return options;
+          }(),
+          site) {}
 
-Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const RmspropOptions& options)
-    : Optimizer("rmsprop", std::move(parameters), rate),
+Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const RmspropOptions& options,
+                 Site site)
+    : Optimizer("rmsprop", std::move(parameters), rate, site),
       options_(options),
       squares_(make_slots("square")) {
   require_option("rmsprop", "alpha", options.alpha, 1);
@@ -77,14 +89,17 @@ Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const Rmspr
 
 void Rmsprop::update(std::size_t i, Tensor gradient, const Step& step) {
   const Variable& w = parameter(i);
+  const Site at = step.site;
   auto [weight, square] =
-      rmsprop_update(w.value(), squares_[i].value(), std::move(gradient), step.rate, options_);
-  w.assign(std::move(weight));
-  squares_[i].assign(std::move(square));
+      rmsprop_update(Operand(w.value(at), at), Operand(squares_[i].value(at), at),
+                     Operand(std::move(gradient), at), Operand(step.rate, at), options_);
+  w.assign({std::move(weight), at});
+  squares_[i].assign({std::move(square), at});
 }
 
-Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const AdagradOptions& options)
-    : Optimizer("adagrad", std::move(parameters), rate),
+Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const AdagradOptions& options,
+                 Site site)
+    : Optimizer("adagrad", std::move(parameters), rate, site),
       options_(options),
       sums_(make_slots("sum")) {
   require_option("adagrad", "epsilon", options.epsilon);
@@ -93,14 +108,17 @@ Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const Adagr
 
 void Adagrad::update(std::size_t i, Tensor gradient, const Step& step) {
   const Variable& w = parameter(i);
+  const Site at = step.site;
   auto [weight, sum] =
-      adagrad_update(w.value(), sums_[i].value(), std::move(gradient), step.rate, options_);
-  w.assign(std::move(weight));
-  sums_[i].assign(std::move(sum));
+      adagrad_update(Operand(w.value(at), at), Operand(sums_[i].value(at), at),
+                     Operand(std::move(gradient), at), Operand(step.rate, at), options_);
+  w.assign({std::move(weight), at});
+  sums_[i].assign({std::move(sum), at});
 }
 
-Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions& options)
-    : Optimizer("lion", std::move(parameters), rate),
+Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions& options,
+           Site site)
+    : Optimizer("lion", std::move(parameters), rate, site),
       options_(options),
       means_(make_slots("mean")) {
   require_option("lion", "beta1", options.beta1, 1);
@@ -110,10 +128,12 @@ Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions
 
 void Lion::update(std::size_t i, Tensor gradient, const Step& step) {
   const Variable& w = parameter(i);
+  const Site at = step.site;
   auto [weight, mean] =
-      lion_update(w.value(), means_[i].value(), std::move(gradient), step.rate, options_);
-  w.assign(std::move(weight));
-  means_[i].assign(std::move(mean));
+      lion_update(Operand(w.value(at), at), Operand(means_[i].value(at), at),
+                  Operand(std::move(gradient), at), Operand(step.rate, at), options_);
+  w.assign({std::move(weight), at});
+  means_[i].assign({std::move(mean), at});
 }
 
 }  // namespace tenure::nn

@@ -10,7 +10,8 @@ namespace tenure::nn {
 /// Stochastic gradient descent; with a momentum it keeps a velocity for each parameter.
 class Sgd final : public Optimizer {
  public:
-  Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options = {});
+  Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options = {},
+      Site site = Site::current());
 
  private:
   void update(std::size_t i, Tensor gradient, const Step& step) override;
@@ -22,11 +23,11 @@ class Sgd final : public Optimizer {
 class Adam : public Optimizer {
  public:
   explicit Adam(std::vector<NamedVariable> parameters, double rate = 1e-3,
-                const AdamOptions& options = {});
+                const AdamOptions& options = {}, Site site = Site::current());
 
  protected:
   Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,
-       const AdamOptions& options);
+       const AdamOptions& options, Site site);
 
  private:
   void update(std::size_t i, Tensor gradient, const Step& step) override;
@@ -40,13 +41,13 @@ class Adam : public Optimizer {
 class AdamW final : public Adam {
  public:
   explicit AdamW(std::vector<NamedVariable> parameters, double rate = 1e-3,
-                 AdamOptions options = {.weight_decay = 0.01});
+                 AdamOptions options = {.weight_decay = 0.01}, Site site = Site::current());
 };
 
 class Rmsprop final : public Optimizer {
  public:
   explicit Rmsprop(std::vector<NamedVariable> parameters, double rate = 1e-2,
-                   const RmspropOptions& options = {});
+                   const RmspropOptions& options = {}, Site site = Site::current());
 
  private:
   void update(std::size_t i, Tensor gradient, const Step& step) override;
@@ -57,7 +58,7 @@ class Rmsprop final : public Optimizer {
 class Adagrad final : public Optimizer {
  public:
   explicit Adagrad(std::vector<NamedVariable> parameters, double rate = 1e-2,
-                   const AdagradOptions& options = {});
+                   const AdagradOptions& options = {}, Site site = Site::current());
 
  private:
   void update(std::size_t i, Tensor gradient, const Step& step) override;
@@ -69,7 +70,7 @@ class Adagrad final : public Optimizer {
 class Lion final : public Optimizer {
  public:
   explicit Lion(std::vector<NamedVariable> parameters, double rate = 1e-4,
-                const LionOptions& options = {});
+                const LionOptions& options = {}, Site site = Site::current());
 
  private:
   void update(std::size_t i, Tensor gradient, const Step& step) override;

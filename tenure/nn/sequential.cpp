@@ -6,30 +6,30 @@
 
 namespace tenure::nn {
 
-Lambda Relu() {
-  return {"Relu", [](Tensor x) { return relu(std::move(x)); }};
+Lambda Relu(Site site) {
+  return {"Relu", [](Tensor x, Site at) { return relu({std::move(x), at}); }, site};
 }
-Lambda Tanh() {
-  return {"Tanh", [](Tensor x) { return tanh(std::move(x)); }};
+Lambda Tanh(Site site) {
+  return {"Tanh", [](Tensor x, Site at) { return tanh({std::move(x), at}); }, site};
 }
-Lambda Sigmoid() {
-  return {"Sigmoid", [](Tensor x) { return sigmoid(std::move(x)); }};
+Lambda Sigmoid(Site site) {
+  return {"Sigmoid", [](Tensor x, Site at) { return sigmoid({std::move(x), at}); }, site};
 }
-Lambda Gelu() {
-  return {"Gelu", [](Tensor x) { return gelu_tanh(std::move(x)); }};
+Lambda Gelu(Site site) {
+  return {"Gelu", [](Tensor x, Site at) { return gelu_tanh({std::move(x), at}); }, site};
 }
-Lambda Silu() {
-  return {"Silu", [](Tensor x) { return silu(std::move(x)); }};
+Lambda Silu(Site site) {
+  return {"Silu", [](Tensor x, Site at) { return silu({std::move(x), at}); }, site};
 }
-Lambda Softmax() {
-  return {"Softmax", [](Tensor x) { return softmax(std::move(x)); }};
+Lambda Softmax(Site site) {
+  return {"Softmax", [](Tensor x, Site at) { return softmax({std::move(x), at}); }, site};
 }
-Lambda Flatten() {
-  return {"Flatten", [](Tensor x) { return flatten(std::move(x), 1); }};
+Lambda Flatten(Site site) {
+  return {"Flatten", [](Tensor x, Site at) { return flatten({std::move(x), at}, 1); }, site};
 }
 
 Tensor Sequential::forward(Tensor x) const {
-  for (const auto& layer : layers_) x = (*layer)(std::move(x));
+  for (const auto& layer : layers_) x = (*layer)(std::move(x), part_site(*layer));
   return x;
 }
 

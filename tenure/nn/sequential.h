@@ -15,24 +15,30 @@ namespace tenure::nn {
 /// A function as a layer without parameters.
 class Lambda : public Layer {
  public:
-  Lambda(std::string kind, std::function<Tensor(Tensor)> function)
-      : Layer(std::move(kind)), function_(std::move(function)) {}
+  Lambda(std::string kind, std::function<Tensor(Tensor)> function, Site site = Site::current())
+      : Lambda(
+            std::move(kind), [f = std::move(function)](Tensor x, Site) { return f(std::move(x)); },
+            site) {}
+  /// The function is told where the layer is called.
+  Lambda(std::string kind, std::function<Tensor(Tensor, Site)> function,
+         Site site = Site::current())
+      : Layer(std::move(kind), site), function_(std::move(function)) {}
 
  protected:
-  Tensor forward(Tensor x) const override { return function_(std::move(x)); }
+  Tensor forward(Tensor x) const override { return function_(std::move(x), call_site()); }
 
  private:
-  std::function<Tensor(Tensor)> function_;
+  std::function<Tensor(Tensor, Site)> function_;
 };
 
-Lambda Relu();
-Lambda Tanh();
-Lambda Sigmoid();
-Lambda Gelu();
-Lambda Silu();
-Lambda Softmax();
+Lambda Relu(Site site = Site::current());
+Lambda Tanh(Site site = Site::current());
+Lambda Sigmoid(Site site = Site::current());
+Lambda Gelu(Site site = Site::current());
+Lambda Silu(Site site = Site::current());
+Lambda Softmax(Site site = Site::current());
 /// All dimensions but the first become one.
-Lambda Flatten();
+Lambda Flatten(Site site = Site::current());
 
 /// Layers one after the other, named "0", "1", ... unless they are given names.
 class Sequential : public Layer {

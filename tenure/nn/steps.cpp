@@ -8,6 +8,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
+#include "tenure/nn/layer_state.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/operators.h"
@@ -56,11 +57,13 @@ struct Pass {
 /// The loss is multiplied by `scale`, if there is one, before the way back.
 Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& target,
                       const Variable* scale = nullptr) {
-  GradientTape tape;
-  const Tensor prediction = parts.model(x);
+  GradientTape tape(parts.site);
+  const Tensor prediction = parts.apply_model(x);
   Pass pass{.numbers = {parts.loss(prediction, target)}};
   Tensor loss = pass.numbers.front();
-  if (scale != nullptr) loss = loss * scale->value();
+  if (scale != nullptr) {
+    loss = mul({loss, parts.site}, {scale->value(parts.site), parts.site});
+  }
   {
     const auto pause = tape.stop_recording();
     parts.add_metrics(prediction, target, pass.numbers);
@@ -71,7 +74,8 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
     if (!frozen[i]) sources.push_back(parts.optimizer.parameters()[i].variable);
   }
   const CategoryScope category(Category::gradient);
-  std::vector<Tensor> found = tape.gradient(loss, sources, {.unconnected = Unconnected::zero});
+  std::vector<Tensor> found =
+      tape.gradient(loss, sources, {.unconnected = Unconnected::zero}, parts.site);
   std::size_t next = 0;
   for (const bool is_frozen : frozen) {
     pass.gradients.push_back(is_frozen ? Tensor() : std::move(found[next++]));
@@ -93,7 +97,7 @@ class WholeStep final : public Steps {
             parts, "training step", 0,
             std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
               Pass pass = forward_and_back(parts, x, target);
-              parts.optimizer.apply(clipped(parts, std::move(pass.gradients)));
+              parts.optimizer.apply(clipped(parts, std::move(pass.gradients)), parts.site);
               return pass.numbers;
             }))) {}
 
@@ -210,7 +214,7 @@ class CollectedStep final : public Steps {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       gradients.push_back(frozen[i] ? Tensor() : sums_[i].value() / divisor);
     }
-    parts_.optimizer.apply(clipped(parts_, std::move(gradients)));
+    parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
     for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
   }
 
@@ -233,6 +237,11 @@ class CollectedStep final : public Steps {
 };
 
 }  // namespace
+
+Tensor StepParts::apply_model(const Tensor& x) const {
+  const Layer::TrainerCall call;
+  return model(x, site);
+}
 
 void StepParts::add_metrics(const Tensor& prediction, const Tensor& target,
                             std::vector<Tensor>& numbers) const {

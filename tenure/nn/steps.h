@@ -28,7 +28,9 @@ struct StepParts {
   const Loss& loss;
   Optimizer& optimizer;
   const TrainerOptions& options;
+  Site site;  ///< where the trainer was made
 
+  Tensor apply_model(const Tensor& x) const;
   void add_metrics(const Tensor& prediction, const Tensor& target,
                    std::vector<Tensor>& numbers) const;
 };

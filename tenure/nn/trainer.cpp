@@ -26,7 +26,8 @@ struct Trainer::Compiled {
   Function<std::function<Tensor(const Tensor&, const std::string&)>> predict;
 };
 
-Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options)
+Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options,
+                 Site site)
     : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
   require_positive("Trainer: accumulate", {options_.accumulate});
   if (const auto& scale = options_.loss_scale) {
@@ -35,20 +36,21 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
       throw ValueError(fmt::format("Trainer: a loss scale of {}; it is positive", scale->initial));
     }
   }
-  const StepParts parts{model_, loss_, optimizer_, options_};
+  const StepParts parts{model_, loss_, optimizer_, options_, site};
   compiled_ = std::make_unique<Compiled>(Compiled{
       .steps = make_steps(parts),
       .score = function(
           std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
-            const Tensor prediction = parts.model(x);
+            const Tensor prediction = parts.apply_model(x);
             std::vector<Tensor> numbers{parts.loss(prediction, target)};
             parts.add_metrics(prediction, target, numbers);
             return numbers;
           }),
           {.name = "score"}),
-      .predict = function(
-          std::function([parts](const Tensor& x, const std::string&) { return parts.model(x); }),
-          {.name = "predict"})});
+      .predict = function(std::function([parts](const Tensor& x, const std::string&) {
+                            return parts.apply_model(x);
+                          }),
+                          {.name = "predict"})});
 }
 
 Trainer::~Trainer() = default;

@@ -61,8 +61,10 @@ struct StepPlan {
 /// gradients are applied and freed as soon as they are ready.
 class Trainer {
  public:
-  /// Model and optimizer must outlive it.
-  Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options = {});
+  /// Model and optimizer must outlive it. What is neither the model's nor the loss's bears the line
+  /// where it is made.
+  Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options = {},
+          Site site = Site::current());
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
