@@ -47,10 +47,12 @@ HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
                             std::index_sequence<I...>) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
+  // In registers: for all that the compiler knows, what is written might be the pointers.
+  const T* const from[] = {static_cast<const T*>(in[I])...};
   T* const to = static_cast<T*>(out);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto result = Op::apply(Vec<T>(hn::LoadU(d, static_cast<const T*>(in[I]) + i))...).raw;
+    const auto result = Op::apply(Vec<T>(hn::LoadU(d, from[I] + i))...).raw;
     if constexpr (stream) {
       hn::Stream(result, d, to + i);
     } else {
@@ -60,7 +62,7 @@ HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
   if (i == n) return;
   HWY_ALIGN T padded[sizeof...(I)][HWY_MAX_BYTES / sizeof(T)] = {};
   HWY_ALIGN T result[HWY_MAX_BYTES / sizeof(T)];
-  (std::memcpy(padded[I], static_cast<const T*>(in[I]) + i, (n - i) * sizeof(T)), ...);
+  (std::memcpy(padded[I], from[I] + i, (n - i) * sizeof(T)), ...);
   hn::Store(Op::apply(Vec<T>(hn::Load(d, padded[I]))...).raw, d, result);
   std::memcpy(to + i, result, (n - i) * sizeof(T));
 }

@@ -69,6 +69,17 @@ HWY_INLINE Vec<T> exp(Vec<T> x) {
   }
 }
 
+/// The same for x <= 0.
+template <class T>
+HWY_INLINE Vec<T> exp_below_one(Vec<T> x) {
+  if constexpr (kIsFloat<T>) {
+    const auto [factor, k] = scaled_exp(at_least(-104.0F, x));
+    return scale(factor, k);
+  } else {
+    return exp(x);
+  }
+}
+
 /// 4.5 ulp.
 template <class T>
 HWY_INLINE Vec<T> expm1(Vec<T> x) {
@@ -112,7 +123,7 @@ HWY_INLINE Vec<T> log1p(Vec<T> x) {
 template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const Vec<T> y = at_least(-20.0F, -abs(x + x));  // beyond, t is -1
+    const Vec<T> y = at_least(-20.0F, minus_abs(x + x));  // beyond, t is -1
     const Vec<T> k = round(y * kPerLog2<T>);
     // One part of log(2) is enough: its error grows with k, but is multiplied by 2^k.
     const Vec<T> r = fma(k, -0.693147181F, y);
@@ -129,7 +140,7 @@ HWY_INLINE Vec<T> tanh(Vec<T> x) {
 /// 3 ulp, also where the result is subnormal.
 template <class T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
-  const Vec<T> e = exp(-abs(x));
+  const Vec<T> e = exp_below_one(minus_abs(x));
   return select(x < T(0), e, T(1)) / (e + T(1));
 }
 

@@ -112,6 +112,11 @@ template <class T>
 HWY_INLINE Vec<T> abs(Vec<T> a) {
   return hn::Abs(a.raw);
 }
+/// -abs(a) in one instruction.
+template <class T>
+HWY_INLINE Vec<T> minus_abs(Vec<T> a) {
+  return hn::Or(a.raw, hn::SignBit(hn::ScalableTag<T>()));
+}
 template <class T>
 HWY_INLINE Vec<T> sqrt(Vec<T> a) {
   return hn::Sqrt(a.raw);
