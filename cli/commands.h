@@ -1,10 +1,13 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <stdexcept>
 
 // The subcommands of `tenure`, each in a source of its own. Adding one is a function here and a
 // line in main.cpp.
+
+namespace CLI {
+class App;  // whose header takes seconds to compile
+}
 
 namespace tenure::cli {
 

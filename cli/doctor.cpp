@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>

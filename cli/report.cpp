@@ -1,6 +1,7 @@
 #include "tenure/profile/report.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>

@@ -16,6 +16,12 @@ set(TENURE_COMMON_HEADERS
   <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
   <fmt/format.h>)
+set(TENURE_SIMD_HEADERS ${TENURE_COMMON_HEADERS})
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND TENURE_SANITIZE)
+  # Elsewhere a source includes it again for each instruction set.
+  list(APPEND TENURE_SIMD_HEADERS
+    <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
+endif()
 
 # tenure_folder(NAME [DEPENDS folder...])
 #
@@ -38,9 +44,12 @@ function(tenure_folder name)
   target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
   if(name MATCHES "^(kernels|ops)$")
     target_compile_options(tenure_${name} PRIVATE ${TENURE_SIMD_SANITIZE_OPTIONS})
-    tenure_precompile(tenure_${name} simd ${TENURE_COMMON_HEADERS})
+    tenure_precompile(tenure_${name} simd ${TENURE_SIMD_HEADERS})
   else()
     tenure_precompile(tenure_${name} library ${TENURE_COMMON_HEADERS})
+  endif()
+  if(TENURE_SANITIZE MATCHES "undefined" AND name MATCHES "^(base|memory|tensor|io|data|profile)$")
+    target_compile_options(tenure_${name} PRIVATE -fsanitize=alignment)  # bytes become objects here
   endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     if(TENURE_SANITIZE)

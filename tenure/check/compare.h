@@ -24,7 +24,8 @@ Verdict agrees(const Tensor& got, const ops::Reference& expected, const Bound& b
 /// Whether two results are equal to the bit. NaN equals NaN.
 Verdict equals(const std::vector<Tensor>& got, const std::vector<Tensor>& expected);
 
-/// Expects each output to agree with what the record's reference says.
-void expect_reference(const Case& c, const std::vector<Tensor>& got, bool signs = false);
+/// Expects each output to agree with what the record's reference says, which is expected_of(c).
+void expect_reference(const Case& c, const std::vector<Tensor>& got,
+                      const std::vector<ops::Reference>& expected, bool signs = false);
 
 }  // namespace tenure::check
