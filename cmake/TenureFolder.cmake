@@ -48,7 +48,7 @@ function(tenure_folder name)
   else()
     tenure_precompile(tenure_${name} library ${TENURE_COMMON_HEADERS})
   endif()
-  if(TENURE_SANITIZE MATCHES "undefined" AND name MATCHES "^(base|memory|tensor|io|data|profile)$")
+  if(TENURE_SANITIZE MATCHES "undefined" AND name MATCHES "^(base|memory|tensor|eager|graph|autograd|io|data|profile)$")
     target_compile_options(tenure_${name} PRIVATE -fsanitize=alignment)  # bytes become objects here
   endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
