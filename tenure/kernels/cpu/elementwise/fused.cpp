@@ -19,14 +19,13 @@ constexpr std::int64_t kTilesAhead = 2;
 struct Ahead {
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;
+  std::size_t share = 0;  ///< that is asked for before each step
 
-  /// Asks for part `i` of `parts` of it, so that it comes while this tile is computed. The hardware
-  /// does not: it sees short bursts from many places.
-  void fetch(std::size_t i, std::size_t parts) const {
-    constexpr std::size_t kLine = 64;
-    const std::size_t from = bytes * i / parts / kLine * kLine;
-    const std::size_t to = i + 1 == parts ? bytes : bytes * (i + 1) / parts / kLine * kLine;
-    for (std::size_t at = from; at < to; at += kLine) __builtin_prefetch(begin + at);
+  /// Asks for the share of step s, so that it comes while this tile is computed. The hardware does
+  /// not: it sees short bursts from many places.
+  void fetch(std::size_t s) const {
+    const std::size_t to = std::min(bytes, (s + 1) * share);
+    for (std::size_t at = s * share; at < to; at += kLine) __builtin_prefetch(begin + at);
   }
 };
 
@@ -38,7 +37,7 @@ void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t 
   std::array<Tile, kMaxFusedTiles> tiles;
   for (std::size_t s = 0; s <= last; ++s) {
     const FusedStep& step = fused.steps[s];
-    for (const Ahead& next : ahead) next.fetch(s, last + 1);
+    for (const Ahead& next : ahead) next.fetch(s);
     std::array<const void*, kMaxArity> from;
     for (std::size_t k = 0; k < static_cast<std::size_t>(step.arity); ++k) {
       const auto source = static_cast<std::size_t>(step.in[k]);
@@ -72,6 +71,7 @@ void FusedRange::run(std::int64_t begin, std::int64_t end, void* to, bool stream
   const std::size_t out_size = size_of(fused_.steps.back().out_type);
   const bool streamed = stream && fused_.steps.back().body.streamed != nullptr && begins_line(to);
   const bool through_tile = stream && !streamed;
+  const std::size_t share = round_up(kFusedTile / fused_.steps.size(), kLine / sizeof(float));
   Tile result;
   std::array<const void*, kMaxFusedInputs> in{};
   std::array<Ahead, kMaxFusedInputs> ahead;
@@ -85,8 +85,8 @@ void FusedRange::run(std::int64_t begin, std::int64_t end, void* to, bool stream
       in[i] = sources_[i]->piece(at, n);
       if (const void* const next = sources_[i]->after(later);
           next != nullptr && later + kStep <= end) {
-        ahead[streams++] = {static_cast<const std::byte*>(next),
-                            kFusedTile * size_of(inputs_[i].dtype)};
+        const std::size_t size = size_of(inputs_[i].dtype);
+        ahead[streams++] = {static_cast<const std::byte*>(next), kFusedTile * size, share * size};
       }
     }
     run_tile(fused_, in.data(), through_tile ? result.bytes : place, n, {ahead.data(), streams},

@@ -11,8 +11,12 @@ namespace tenure::kernels {
 /// the caches, which saves reading the lines first.
 inline constexpr std::size_t kStreamFrom = 8 * MiB;
 
-/// Whether this is where a piece begins that memory moves at a time, as Body::streamed wants it.
-inline bool begins_line(const void* at) { return reinterpret_cast<std::uintptr_t>(at) % 64 == 0; }
+/// Bytes that memory moves at a time.
+inline constexpr std::size_t kLine = 64;
+/// Whether a line begins here, as Body::streamed wants it.
+inline bool begins_line(const void* at) {
+  return reinterpret_cast<std::uintptr_t>(at) % kLine == 0;
+}
 
 /// Copies from a tile to memory without loading the target's lines. `to` is aligned to 16 bytes if
 /// n is; other ends are copied plainly.
