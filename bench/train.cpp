@@ -208,7 +208,7 @@ void add_train_cases(std::vector<Case>& cases) {
       return made;
     };
     return run_training(renamed, {.faster = 1.9, .memory = 0.6, .over_floor = 1.9}, o,
-                        {.recompute = 0.2});
+                        {.recompute = 0.25});
   });
   add("small MLP", [](const Options& o) { return run_small(o); });
   add("CNN budgets", [=](const Options& o) { return run_budgets(cnn, o); });

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
 
@@ -234,17 +233,24 @@ void Plan::fold_range(const Fold& rule, const Block& block, const void* p, std::
     at += begin * reduced[split_dim_].stride;
     reduced[split_dim_].size = end - begin;
   }
-  std::optional<Maker> maker;
-  if (around_.before != nullptr) maker.emplace(*this);
-  Maker* const made = maker ? &*maker : nullptr;
+  if (around_.before == nullptr) {
+    fold_walk(rule, reduced, at, block, p, into, nullptr);
+  } else {
+    Maker maker(*this);
+    fold_walk(rule, reduced, at, block, p, into, &maker);
+  }
+}
+
+void Plan::fold_walk(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
+                     const void* p, Partials& into, Maker* maker) const {
   if (columns_) {
-    fold_columns(rule, reduced, at + kept_.offset(block.first), block, p, into, made);
+    fold_columns(rule, reduced, at + kept_.offset(block.first), block, p, into, maker);
     return;
   }
   for (std::int64_t i = 0; i < block.width; ++i) {
     const void* parameter = p == nullptr ? nullptr : static_cast<const std::byte*>(p) + i * size_;
     fold_runs(rule, reduced, at + kept_.offset(block.first + i), parameter,
-              into.high.bytes + i * size_, into.low.bytes + i * size_, made);
+              into.high.bytes + i * size_, into.low.bytes + i * size_, maker);
   }
 }
 

@@ -109,6 +109,9 @@ class Plan {
   void fold_range(const Fold& rule, const Block& block, const void* p, std::int64_t begin,
                   std::int64_t end, Partials& into) const;
   void fold_split(const Fold& rule, const Block& block, const void* p, Partials& into) const;
+  /// What a thread folds of `reduced`, from element `at` on.
+  void fold_walk(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
+                 const void* p, Partials& into, Maker* maker) const;
   void fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, const void* p, void* high,
                  void* low, Maker* maker) const;
   void fold_columns(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
