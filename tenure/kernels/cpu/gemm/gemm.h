@@ -37,7 +37,10 @@ void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, vo
 /// matrices, and read the matrix at a fraction of the speed of the memory.
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 /// Whether it is one, in a layout that `gemv` takes.
-bool gemv_takes(const Gemm& shape);
+inline bool gemv_takes(const Gemm& g) {
+  if (g.m == 1) return g.b_row == 1 || g.b_column == 1;
+  return g.n == 1 && g.c_row == 1 && (g.a_row == 1 || g.a_column == 1);
+}
 
 /// float32 by oneDNN. One of the strides of a, and of b, is 1.
 void library_gemm(const Gemm& shape, const float* a, const float* b, float* c,

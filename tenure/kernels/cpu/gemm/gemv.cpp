@@ -144,11 +144,6 @@ namespace tenure::kernels {
 
 HWY_EXPORT(gemv);
 
-bool gemv_takes(const Gemm& g) {
-  if (g.m == 1) return g.b_row == 1 || g.b_column == 1;
-  return g.n == 1 && g.c_row == 1 && (g.a_row == 1 || g.a_column == 1);
-}
-
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c) {
   HWY_DYNAMIC_DISPATCH(gemv)(dtype, shape, a, b, c);
 }

@@ -133,13 +133,13 @@ class ThreadSetting {
 }  // namespace
 
 std::size_t library_gemm_workspace(const Gemm& shape) {
-  const ThreadSetting threads;
+  [[maybe_unused]] const ThreadSetting threads;
   return products().get(shape).workspace();
 }
 
 void library_gemm(const Gemm& shape, const float* a, const float* b, float* c,
                   std::span<std::byte> workspace) {
-  const ThreadSetting threads;
+  [[maybe_unused]] const ThreadSetting threads;
   Products& cache = products();
   cache.get(shape).run(cache.stream(), a, b, c, workspace.data());
 }

@@ -27,10 +27,15 @@ double work_of(const Gemm& g) {
 
 /// Whether the library's call costs more than it saves.
 bool is_small(const Gemm& g) {
+  constexpr std::int64_t kTiny = 64;
   constexpr std::int64_t kTileRows = 8;
   constexpr std::int64_t kTileColumns = 32;
-  const bool full = g.b_column == 1 && g.m % kTileRows == 0 && g.n % kTileColumns == 0;
-  return work_of(g) <= static_cast<double>(full ? kLibraryAboveFull : kLibraryAbove);
+  if (g.m <= kTiny && g.n <= kTiny && g.k <= kTiny) return true;
+  if (std::max({g.m, g.n, g.k}) > kLibraryAbove) return false;  // The product might overflow.
+  const std::int64_t work = g.m * g.n * g.k;
+  if (work <= kLibraryAbove) return true;
+  return work <= kLibraryAboveFull && g.b_column == 1 && g.m % kTileRows == 0 &&
+         g.n % kTileColumns == 0;
 }
 
 /// A row or a column that exists once may have any stride; the library wants one that fits.

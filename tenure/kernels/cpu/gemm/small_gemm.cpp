@@ -24,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <int width>
 constexpr std::int64_t kRows = width == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 constexpr std::int64_t kDepth = 256;
-constexpr std::int64_t kNear = 32 * 1024;  // bytes from the first row of a strip to the last
+constexpr std::int64_t kNear = 64 * 1024;  // bytes from the first row of a strip to the last
 constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
 
 template <class D, int width>
@@ -122,33 +122,47 @@ struct Strip {
   }
 
   void run() const {
-    HWY_ALIGN T packed[kDepth * kMaxColumns];
     const std::int64_t extent =
         std::min(kDepth, shape.k) * std::abs(shape.b_row) * std::int64_t{sizeof(T)};
     const bool in_place = shape.b_column == 1 && (shape.m <= kRows<width> || extent <= kNear) &&
                           (kMasksAreSafe || full());
+    if (!in_place) return run_packed();
+    for_each_depth([&](std::int64_t k0, std::int64_t depth) HWY_ATTR {
+      add_depth(k0, depth, b + k0 * shape.b_row + column, shape.b_row);
+    });
+  }
+
+  HWY_NOINLINE void run_packed() const {
+    HWY_ALIGN T packed[kDepth * kMaxColumns];
+    for_each_depth([&](std::int64_t k0, std::int64_t depth) HWY_ATTR {
+      pack(k0, depth, packed);
+      add_depth(k0, depth, packed, width * lanes());
+    });
+  }
+
+  template <class F>
+  HWY_INLINE void for_each_depth(const F& f) const {
     for (std::int64_t k0 = 0; k0 == 0 || k0 < shape.k; k0 += kDepth) {
-      const std::int64_t depth = std::min(kDepth, shape.k - k0);
-      if (!in_place) pack(k0, depth, packed);
-      const T* const from = in_place ? b + k0 * shape.b_row + column : packed;
-      const std::int64_t step = in_place ? shape.b_row : width * lanes();
-      if (k0 == 0) {
-        all_rows<false>(k0, depth, from, step);
-      } else {
-        all_rows<true>(k0, depth, from, step);
-      }
+      f(k0, std::min(kDepth, shape.k - k0));
+    }
+  }
+
+  HWY_INLINE void add_depth(std::int64_t k0, std::int64_t depth, const T* from,
+                            std::int64_t step) const {
+    if (k0 == 0) {
+      all_rows<false>(k0, depth, from, step);
+    } else {
+      all_rows<true>(k0, depth, from, step);
     }
   }
 };
 
+/// Threads share the strips, or the rows where those are shared more evenly. A function of its own:
+/// its frame would slow down the smallest products.
 template <class T>
-void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
+HWY_NOINLINE void gemm_in_strips(const Gemm& shape, const T* a, const T* b, T* c) {
   using D = hn::ScalableTag<T>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
-  if constexpr (HWY_TARGET <= HWY_AVX3) {  // Some processors do half a vector twice as fast.
-    if (shape.n <= lanes / 2) return Strip<hn::Half<D>, 1>{shape, a, b, c, 0, shape.n}.run();
-  }
-  if (shape.n <= lanes) return Strip<D, 1>{shape, a, b, c, 0, shape.n}.run();
   const std::int64_t columns = 2 * lanes;
   const std::int64_t strips = (shape.n + columns - 1) / columns;
   const auto run = [&](const Gemm& part, const T* from_a, T* to, std::int64_t begin,
@@ -158,7 +172,6 @@ void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
       Strip<D, 2>{part, from_a, b, to, column, std::min(columns, shape.n - column)}.run();
     }
   };
-  // Threads share the strips, or the rows where those are shared more evenly.
   constexpr double kShare = 2.5e5;  // multiplications that are worth waking a thread
   const double per_row = static_cast<double>(shape.n) * static_cast<double>(shape.k);
   if (strips % num_threads() == 0) {
@@ -178,6 +191,17 @@ void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
     part.m = std::min(shape.m, end * kGroup) - first;
     run(part, a + first * shape.a_row, c + first * shape.c_row, 0, strips);
   });
+}
+
+template <class T>
+void gemm(const Gemm& shape, const T* a, const T* b, T* c) {
+  using D = hn::ScalableTag<T>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  if constexpr (HWY_TARGET <= HWY_AVX3) {  // Some processors do half a vector twice as fast.
+    if (shape.n <= lanes / 2) return Strip<hn::Half<D>, 1>{shape, a, b, c, 0, shape.n}.run();
+  }
+  if (shape.n <= lanes) return Strip<D, 1>{shape, a, b, c, 0, shape.n}.run();
+  gemm_in_strips(shape, a, b, c);
 }
 
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c) {
