@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include "tenure/graph/function.h"
 #include "tenure/tenure.h"
 #include "tests/support/same_bits.h"
+#include "tests/support/share.h"
 
 // What joins a kernel: loops that make its input, and loops that follow its result.
 
@@ -79,6 +81,38 @@ TEST(Fusion, ALoopBroadcastsItsInputsOnTheWay) {
   expect_steps([](auto& x, auto& y) { return sum(exp(x * y), {0}); }, row, column, 1);
   expect_steps([](auto& x, auto& y) { return sum(x - transpose(y), {1}); }, normal({600, 500}),
                normal({500, 600}), 1);
+}
+
+TEST(Fusion, AgreesWithEagerOpsOnRandomShapes) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < test::rounds(200); ++round) {
+    Shape shape;
+    Shape repeated;  // of an input that broadcasts
+    Axes axes;
+    std::int64_t left = std::int64_t{1} << below(19);
+    for (int i = 0, rank = 1 + below(4); i < rank; ++i) {
+      const std::int64_t size = i + 1 == rank ? left : 1 + below(static_cast<int>(left));
+      left /= size;
+      shape.push_back(std::max<std::int64_t>(1, size));
+      repeated.push_back(below(2) == 0 ? 1 : shape.back());
+      if (below(2) == 0) axes.push_back(i);
+    }
+    if (axes.empty()) axes.push_back(0);
+    SCOPED_TRACE(to_string(shape) + " over " + to_string(axes));
+    const int kind = below(3);
+    const KeepDims keep(below(2) == 0);
+    const auto program = [&](const Tensor& a, const Tensor& b) {
+      const Tensor x = tanh(a) * b + a;
+      const Tensor y = kind == 0   ? sum(x, axes, keep)
+                       : kind == 1 ? mean(x, axes, keep)
+                                   : max(x, axes, keep);
+      return sqrt(abs(y) + 1e-3f);
+    };
+    const Tensor a = normal(shape);
+    const Tensor b = normal(repeated);
+    expect_same_bits(function(program)(a, b), program(a, b));
+  }
 }
 
 TEST(Fusion, NotANumberComesThrough) {
