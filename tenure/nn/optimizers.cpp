@@ -16,6 +16,19 @@ void require_option(const char* kind, const char* option, double value,
                                limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
 }
 
+/// Gives a parameter and the one state that it has what `update(parameter, state, gradient, rate,
+/// options)` makes of them.
+template <class Update, class Options, class Step>
+void update_both(const Update& update, const Variable& parameter, const Variable& state,
+                 Tensor gradient, const Step& step, const Options& options) {
+  const Site at = step.site;
+  auto [new_parameter, new_state] =
+      update(Operand(parameter.value(at), at), Operand(state.value(at), at),
+             Operand(std::move(gradient), at), Operand(step.rate, at), options);
+  parameter.assign({std::move(new_parameter), at});
+  state.assign({std::move(new_state), at});
+}
+
 }  // namespace
 
 Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options, Site site)
@@ -33,11 +46,7 @@ void Sgd::update(std::size_t i, Tensor gradient, const Step& step) {
                                 Operand(step.rate, at), options_),
                      at});
   }
-  auto [weight, velocity] =
-      sgd_momentum_update(Operand(w.value(at), at), Operand(velocities_[i].value(at), at),
-                          Operand(std::move(gradient), at), Operand(step.rate, at), options_);
-  w.assign({std::move(weight), at});
-  velocities_[i].assign({std::move(velocity), at});
+  update_both(sgd_momentum_update, w, velocities_[i], std::move(gradient), step, options_);
 }
 
 Adam::Adam(std::vector<NamedVariable> parameters, double rate, const AdamOptions& options,
@@ -88,13 +97,7 @@ Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const Rmspr
 }
 
 void Rmsprop::update(std::size_t i, Tensor gradient, const Step& step) {
-  const Variable& w = parameter(i);
-  const Site at = step.site;
-  auto [weight, square] =
-      rmsprop_update(Operand(w.value(at), at), Operand(squares_[i].value(at), at),
-                     Operand(std::move(gradient), at), Operand(step.rate, at), options_);
-  w.assign({std::move(weight), at});
-  squares_[i].assign({std::move(square), at});
+  update_both(rmsprop_update, parameter(i), squares_[i], std::move(gradient), step, options_);
 }
 
 Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const AdagradOptions& options,
@@ -107,13 +110,7 @@ Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const Adagr
 }
 
 void Adagrad::update(std::size_t i, Tensor gradient, const Step& step) {
-  const Variable& w = parameter(i);
-  const Site at = step.site;
-  auto [weight, sum] =
-      adagrad_update(Operand(w.value(at), at), Operand(sums_[i].value(at), at),
-                     Operand(std::move(gradient), at), Operand(step.rate, at), options_);
-  w.assign({std::move(weight), at});
-  sums_[i].assign({std::move(sum), at});
+  update_both(adagrad_update, parameter(i), sums_[i], std::move(gradient), step, options_);
 }
 
 Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions& options,
@@ -127,13 +124,7 @@ Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions
 }
 
 void Lion::update(std::size_t i, Tensor gradient, const Step& step) {
-  const Variable& w = parameter(i);
-  const Site at = step.site;
-  auto [weight, mean] =
-      lion_update(Operand(w.value(at), at), Operand(means_[i].value(at), at),
-                  Operand(std::move(gradient), at), Operand(step.rate, at), options_);
-  w.assign({std::move(weight), at});
-  means_[i].assign({std::move(mean), at});
+  update_both(lion_update, parameter(i), means_[i], std::move(gradient), step, options_);
 }
 
 }  // namespace tenure::nn
