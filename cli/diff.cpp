@@ -40,7 +40,7 @@ void print_text(const Options& options, const profile::Difference& d) {
     fmt::print("  {:<12}{:>12} -> {:>12}  {}\n", what, size_text(before), size_text(after),
                before == after ? "the same" : terminal.bold(size_text(after - before, true)));
   };
-  fmt::print("{} -> {}\n", profile::plain(options.before), profile::plain(options.after));
+  fmt::print("{} -> {}\n", plain(options.before), plain(options.after));
   line("peak", d.peak_before, d.peak_after);
   line("allocated", d.allocated_before, d.allocated_after);
   line("at the end", d.live_before, d.live_after);
@@ -50,7 +50,7 @@ void print_text(const Options& options, const profile::Difference& d) {
     table.push_back({size_text(change.after - change.before, true), size_text(change.before),
                      size_text(change.after),
                      fmt::format("{:+}", change.allocations_after - change.allocations_before),
-                     profile::plain(change.name)});
+                     plain(change.name)});
   }
   if (table.empty()) return;
   fmt::print("\n{}\n", terminal.bold("What changed at the peak"));

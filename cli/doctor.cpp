@@ -7,7 +7,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -119,9 +122,13 @@ Finding watching() {
 }
 
 Finding recording() {
-  const std::string file =
-      (std::filesystem::temp_directory_path() / fmt::format("tenure-doctor-{}", getpid())).string();
   Finding finding{"recording", "works"};
+  // A folder of its own: in one that all may write to, somebody may have laid a link.
+  std::string folder = (std::filesystem::temp_directory_path() / "tenure-doctor-XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) {
+    return {"recording", "not possible", fmt::format("{}: {}", folder, std::strerror(errno)), true};
+  }
+  const std::string file = folder + "/recording";
   try {
     {
       const Profile profile(file);
@@ -133,7 +140,7 @@ Finding recording() {
     finding = {"recording", "not possible", error.what(), true};
   }
   std::error_code ignored;
-  std::filesystem::remove(file, ignored);
+  std::filesystem::remove_all(folder, ignored);
   return finding;
 }
 

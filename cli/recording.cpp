@@ -1,7 +1,10 @@
 #include "cli/recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
@@ -10,6 +13,7 @@
 
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "tenure/base/descriptor.h"
 #include "tenure/base/units.h"
 #include "tenure/profile/text.h"
 
@@ -17,7 +21,6 @@ namespace tenure::cli {
 
 using profile::History;
 using profile::Origin;
-using profile::plain;
 using profile::Recorded;
 
 std::string shortcomings(const Recorded& recorded) {
@@ -112,9 +115,21 @@ void print_json(const Json& document) {
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
+/// A file that only this user can read; nullptr, with errno, if it cannot be written.
+static std::FILE* open_private(const std::string& path) {
+  const int opened = open_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  struct stat status {};
+  if (opened != -1 && fstat(opened, &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_uid == geteuid()) {
+    static_cast<void>(fchmod(opened, 0600));  // it may have been there before
+  }
+  return opened == -1 ? nullptr : fdopen(opened, "wb");
+}
+
 void write_file(const std::string& path, const std::string& bytes) {
   const bool is_output = path == "-";
-  std::FILE* const file = is_output ? stdout : std::fopen(path.c_str(), "wb");
+  // Pages and exports tell as much of a program's inside as its recording does.
+  std::FILE* const file = is_output ? stdout : open_private(path);
   if (file == nullptr) {
     throw std::runtime_error(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
   }

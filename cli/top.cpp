@@ -17,7 +17,6 @@ namespace tenure::cli {
 namespace {
 
 using profile::History;
-using profile::plain;
 
 struct Options {
   std::string file;

@@ -18,8 +18,6 @@
 namespace tenure::cli {
 namespace {
 
-using profile::plain;
-
 struct Options {
   long pid = 0;
   double interval = 1;

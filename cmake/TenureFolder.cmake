@@ -51,6 +51,9 @@ function(tenure_folder name)
   if(TENURE_SANITIZE MATCHES "undefined" AND name MATCHES "^(base|memory|tensor|eager|graph|autograd|io|data|profile)$")
     target_compile_options(tenure_${name} PRIVATE -fsanitize=alignment)  # bytes become objects here
   endif()
+  if(name IN_LIST TENURE_COVERED_FOLDERS)
+    target_compile_options(tenure_${name} PRIVATE ${TENURE_COVERAGE_OPTIONS})
+  endif()
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     if(TENURE_SANITIZE)
       # Sanitized SIMD code is slow to compile: one instruction set, the most common one.

@@ -4,10 +4,13 @@
 
 #include <system_error>
 
+#include "tenure/base/text.h"
 #include "tenure/base/units.h"
 
 namespace tenure {
 namespace {
+
+constexpr std::size_t kLongestProblem = 400;  // it may quote a file, whose names may be of any size
 
 std::string disposed_text(const DisposedError::Facts& f) {
   return fmt::format(
@@ -103,7 +106,7 @@ FileError::FileError(std::string_view action, const std::string& path, int code)
       code_(code) {}
 
 FormatError::FormatError(const std::string& path, std::uint64_t offset, const std::string& problem)
-    : Error(fmt::format("\"{}\", byte {}: {}", path, offset, problem)),
+    : Error(fmt::format("\"{}\", byte {}: {}", path, offset, excerpt(problem, kLongestProblem))),
       path_(path),
       offset_(offset) {}
 

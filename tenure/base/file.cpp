@@ -2,16 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <utility>
 
+#include "tenure/base/descriptor.h"
 #include "tenure/base/error.h"
 
 namespace tenure {
@@ -39,8 +41,32 @@ bool sync(int descriptor) {
   return uninterrupted([&] { return fsync(descriptor); }) == 0;
 }
 
-int open_file(const std::string& path, int flags, mode_t mode = 0) {
-  return uninterrupted([&] { return open(path.c_str(), flags | O_CLOEXEC, mode); });
+/// A name beside `path`. It may be cut: the lock, not the name, says whose the file is.
+std::string name_beside(const std::filesystem::path& path, int number) {
+  const std::string end = fmt::format(".new-{}", number);
+  const std::string name = path.filename().string().substr(0, NAME_MAX - 1 - end.size());
+  return (path.parent_path() / fmt::format(".{}{}", name, end)).string();
+}
+
+/// Whether `path` still names the open file.
+bool has_name(int descriptor, const std::string& path) {
+  struct stat open {};
+  struct stat named {};
+  return fstat(descriptor, &open) == 0 && lstat(path.c_str(), &named) == 0 &&
+         open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+/// Removes a new file whose writer was killed.
+void remove_abandoned(const std::string& path) {
+  const int opened = open_descriptor(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (opened == -1) return;
+  struct stat status {};
+  const bool is_own =
+      fstat(opened, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+  if (is_own && flock(opened, LOCK_EX | LOCK_NB) == 0 && has_name(opened, path)) {
+    unlink(path.c_str());
+  }
+  close(opened);
 }
 
 }  // namespace
@@ -48,7 +74,7 @@ int open_file(const std::string& path, int flags, mode_t mode = 0) {
 InputFile::InputFile(std::string path)
     : path_(std::move(path)),
       // Else the opening of a pipe would wait for its writer.
-      descriptor_(open_file(path_, O_RDONLY | O_NONBLOCK)) {
+      descriptor_(open_descriptor(path_, O_RDONLY | O_NONBLOCK)) {
   if (descriptor_ == -1) throw FileError("open", path_, errno);
   struct stat status {};
   int problem = fstat(descriptor_, &status) == 0 ? 0 : errno;
@@ -96,27 +122,36 @@ MappedFile::~MappedFile() {
 AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
   struct stat status {};
   const bool exists = stat(path_.c_str(), &status) == 0;
+  if (!exists && errno == ENAMETOOLONG) throw FileError("write", path_, errno);
   // Renaming over a device or a pipe would remove it.
   if (exists && !S_ISREG(status.st_mode)) {
     throw FileError("replace", path_, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
   }
-  static std::atomic<unsigned> number{0};
-  const std::filesystem::path place(path_);
-  do {
-    const std::string name =
-        fmt::format(".{}.tmp-{}-{}", place.filename().string(), getpid(), number.fetch_add(1));
-    temporary_ = (place.parent_path() / name).string();
-    descriptor_ = open_file(temporary_, O_RDWR | O_CREAT | O_EXCL, 0666);
-  } while (descriptor_ == -1 && errno == EEXIST);
-  if (descriptor_ == -1) throw FileError("write", path_, errno);
+  for (int number = 0; descriptor_ == -1; ++number) {
+    temporary_ = name_beside(path_, number);
+    remove_abandoned(temporary_);
+    // Nobody may look into it who may not look into the old one.
+    claim(exists ? 0600 : 0666);
+  }
   // Rights that cannot be kept are no reason to keep the data from the disk.
   if (exists) static_cast<void>(fchmod(descriptor_, status.st_mode & 07777));
 }
 
+void AtomicFile::claim(unsigned mode) {
+  descriptor_ = open_descriptor(temporary_, O_RDWR | O_CREAT | O_EXCL, mode);
+  if (descriptor_ == -1) {
+    if (errno != EEXIST) throw FileError("write", path_, errno);
+    return;
+  }
+  // Just now somebody may have taken it for abandoned. Where there are no locks, nobody does.
+  const bool is_locked = flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (!is_locked || !has_name(descriptor_, temporary_)) close(std::exchange(descriptor_, -1));
+}
+
 AtomicFile::~AtomicFile() {
   if (descriptor_ == -1) return;
+  unlink(temporary_.c_str());  // while it is locked: afterwards the name may be another's
   close(descriptor_);
-  unlink(temporary_.c_str());
 }
 
 void AtomicFile::put(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -145,7 +180,7 @@ void AtomicFile::commit() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError("replace", path_, errno);
   close(std::exchange(descriptor_, -1));
   const std::string folder = std::filesystem::path(path_).parent_path().string();
-  const int opened = open_file(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
+  const int opened = open_descriptor(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
   const bool is_safe = opened != -1 && (sync(opened) || errno == EINVAL);  // some have no such sync
   const int problem = errno;
   if (opened != -1) close(opened);

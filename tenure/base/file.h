@@ -47,10 +47,13 @@ class MappedFile {
 
 // Note: old or new, nothing between
 //
-// Bytes go to a new file beside the old one. commit() has them on the disk (fsync), gives the new
-// file the old one's name (rename, which the system does at once or not at all), and has the name
-// on the disk (fsync of the folder). A program that ends anywhere before the rename leaves the old
-// file; one that is killed leaves the new bytes too, as ".NAME.tmp-...", which nobody reads.
+// Bytes go to a new file beside the old one, which from its first moment has the old one's rights.
+// commit() has them on the disk (fsync), gives the new file the old one's name (rename, which the
+// system does at once or not at all), and has the name on the disk (fsync of the folder). A program
+// that ends anywhere before the rename leaves the old file.
+//
+// One that is killed leaves the new bytes too, as ".NAME.new-0", which nobody reads. Whoever writes
+// such a file has it locked (flock); so the next writer sees that it is abandoned, and removes it.
 
 /// Replaces a file as a whole, or not at all; see the Note. A link stays, and what it names is
 /// replaced. Throws FileError; then the old file is untouched, unless the name alone could not be
@@ -72,6 +75,8 @@ class AtomicFile {
   void commit();
 
  private:
+  /// Makes and locks `temporary_`, unless that is another's.
+  void claim(unsigned mode);
   void put(std::uint64_t offset, std::span<const std::byte> bytes);
 
   std::string path_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenure/base/error.h"
+#include "tenure/base/text.h"
 
 namespace tenure {
 namespace {
@@ -32,7 +33,8 @@ void append_utf8(std::string& text, unsigned code) {
 }  // namespace
 
 void JsonReader::fail(int line, const std::string& problem) const {
-  throw ValueError(fmt::format("{}:{}: {}", file_, line, problem));
+  constexpr std::size_t kLongest = 400;  // it may quote the text, whose strings may be of any size
+  throw ValueError(fmt::format("{}:{}: {}", file_, line, excerpt(problem, kLongest)));
 }
 
 void JsonReader::fail_here(const std::string& problem) { fail(line(), problem); }
@@ -197,23 +199,6 @@ void JsonReader::skip_value() {
       expect(':');
     }
   } while (!open.empty());
-}
-
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    constexpr std::string_view kFrom = "\"\\\b\f\n\r\t";
-    constexpr std::string_view kTo = "\"\\bfnrt";
-    if (const std::size_t i = kFrom.find(c); i != std::string_view::npos) {
-      result += '\\';
-      result += kTo[i];
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result + '"';
 }
 
 void JsonReader::expect_end() {

@@ -8,9 +8,6 @@
 
 namespace tenure {
 
-/// `text` in quotes, with what JSON has no letters for escaped.
-std::string json_string(std::string_view text);
-
 /// Reads a JSON text from front to back, a value at a time. It knows the line of everything, which
 /// a tree of parsed values does not, so that errors about what a value means can name it too.
 class JsonReader {

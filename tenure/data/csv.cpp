@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tenure/base/error.h"
 #include "tenure/data/csv_scanner.h"
@@ -18,7 +19,7 @@ namespace {
 
 template <class T>
 std::optional<T> parsed(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
@@ -90,12 +91,12 @@ void Draft::put(const CsvScanner& scanner, std::int64_t row) {
 
 std::vector<Draft> read_names(CsvScanner& scanner, const CsvOptions& options) {
   std::vector<Draft> drafts;
+  std::unordered_set<std::string> names;
   while (scanner.next_field()) {
     Draft draft{.name =
                     options.header ? std::string(scanner.field()) : std::to_string(drafts.size())};
-    for (const Draft& other : drafts) {
-      if (other.name == draft.name)
-        scanner.fail(fmt::format("two columns have the name \"{}\"", draft.name));
+    if (!names.insert(draft.name).second) {
+      scanner.fail(fmt::format("two columns have the name \"{}\"", draft.name));
     }
     if (const auto type = options.types.find(draft.name); type != options.types.end()) {
       draft.wanted = type->second;
@@ -103,9 +104,8 @@ std::vector<Draft> read_names(CsvScanner& scanner, const CsvOptions& options) {
     drafts.push_back(std::move(draft));
   }
   for (const auto& [name, dtype] : options.types) {
-    bool found = false;
-    for (const Draft& draft : drafts) found = found || draft.name == name;
-    if (!found) throw ValueError(fmt::format("read_csv: there is no column \"{}\"", name));
+    if (!names.contains(name))
+      throw ValueError(fmt::format("read_csv: there is no column \"{}\"", name));
   }
   return drafts;
 }

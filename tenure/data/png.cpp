@@ -109,6 +109,9 @@ struct Structures {
 
 bool read_size(const Structures& s) {
   if (setjmp(png_jmpbuf(s.png)) != 0) return false;
+  // Passes by all that is not pixels, palette or transparency: texts and colour profiles may be
+  // compressed a thousandfold, and libpng would keep them.
+  png_set_keep_unknown_chunks(s.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_read_info(s.png, s.info);
   return true;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "tenure/base/json_reader.h"
+#include "tenure/base/text.h"
 #include "tenure/io/safetensors.h"
 
 namespace tenure {
@@ -27,7 +28,12 @@ std::string written(double value) {
   return text;
 }
 std::string written(std::int64_t value) { return std::to_string(value); }
-std::string written(const std::string& value) { return json_string(value); }
+std::string written(const std::string& value) {
+  if (find_invalid_utf8(value) != std::string::npos) {
+    throw ValueError(fmt::format("save_checkpoint: the text \"{}\" is not UTF-8", excerpt(value)));
+  }
+  return json_string(value);
+}
 
 Fact read_number(const std::string& text, const std::string& path, const std::string& name) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -39,7 +39,4 @@ inline constexpr std::string_view kMetadataName = "__metadata__";
 /// The format allows no longer header.
 inline constexpr std::uint64_t kLongestHeader = 100'000'000;
 
-/// Where the first byte that is no UTF-8 stands, or npos.
-std::size_t find_invalid_utf8(std::string_view text);
-
 }  // namespace tenure::io

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tenure/base/json_reader.h"
+#include "tenure/base/text.h"
 #include "tenure/io/elements.h"
 #include "tenure/io/safetensors.h"
 #include "tenure/io/safetensors_format.h"
@@ -154,7 +155,7 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
   const std::string_view text(reinterpret_cast<const char*>(file_->bytes().data()) + kFront,
                               static_cast<std::size_t>(length));
   if (!text.starts_with('{')) throw FormatError(path_, kFront, "the header must begin with `{`");
-  if (const std::size_t at = io::find_invalid_utf8(text); at != std::string_view::npos) {
+  if (const std::size_t at = find_invalid_utf8(text); at != std::string_view::npos) {
     throw FormatError(path_, kFront + at, "the header is not UTF-8");
   }
   Header header = read_header(text, path_);

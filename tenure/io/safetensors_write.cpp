@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tenure/base/json_reader.h"
+#include "tenure/base/text.h"
 #include "tenure/base/units.h"
 #include "tenure/io/elements.h"
 #include "tenure/io/safetensors.h"
@@ -19,7 +19,7 @@ std::size_t type_of(DType dtype) {
 }
 
 void check_text(const std::string& text, const char* what) {
-  if (io::find_invalid_utf8(text) == std::string_view::npos) return;
+  if (find_invalid_utf8(text) == std::string_view::npos) return;
   throw ValueError(fmt::format("save_safetensors: {} is not UTF-8", what));
 }
 
@@ -59,28 +59,6 @@ std::string header_of(const std::vector<NamedTensors::const_pointer>& tensors,
 }
 
 }  // namespace
-
-std::size_t io::find_invalid_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t size = lead < 0x80       ? 1
-                             : lead >> 5 == 6  ? 2
-                             : lead >> 4 == 14 ? 3
-                             : lead >> 3 == 30 ? 4
-                                               : 0;
-    if (size == 0 || size > text.size() - i) return i;
-    unsigned code = size == 1 ? lead : lead & (0x7fu >> size);
-    for (std::size_t j = 1; j < size; ++j) {
-      const auto next = static_cast<unsigned char>(text[i + j]);
-      if (next >> 6 != 2) return i;
-      code = code << 6 | (next & 0x3fu);
-    }
-    constexpr unsigned kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (code < kSmallest[size] || code > 0x10ffff || code >> 11 == 0x1b) return i;
-    i += size;
-  }
-  return std::string_view::npos;
-}
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const TextMetadata& metadata, Site site) {

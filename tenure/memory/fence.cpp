@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include "tenure/base/environment.h"
 #endif
 
 namespace tenure::mem {
@@ -13,7 +13,7 @@ namespace tenure::mem {
 bool has_asymmetric_fence() noexcept {
 #if defined(__linux__)
   static const bool registered =
-      std::getenv("TENURE_NO_MEMBARRIER") == nullptr &&
+      environment("TENURE_NO_MEMBARRIER") == nullptr &&
       syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   return registered;
 #else

@@ -15,7 +15,9 @@
 #include <cstring>
 #include <utility>
 
+#include "tenure/base/descriptor.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/profile/paths.h"
 #include "tenure/profile/profile.h"
 
 namespace tenure::profile {
@@ -49,7 +51,7 @@ void Chunk::commit(std::uint32_t bytes) noexcept {
 
 RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
     : max_chunks_(at_most_the_limit(capacity) / kChunkBytes) {
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  file_ = open_descriptor(path, O_RDWR | O_CREAT, 0600);
   if (file_ < 0) {
     throw ProfileError(
         fmt::format("Profile: {} cannot be written: {}", path, std::strerror(errno)));
@@ -64,6 +66,8 @@ RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
         "a file of its own",
         path));
   }
+  // It tells of a program's inside, whatever was there before. Another user's file stays as it is.
+  if (is_file && status.st_uid == geteuid()) static_cast<void>(fchmod(file_, 0600));
   if (!is_file || ftruncate(file_, 0) != 0 || map_next() == nullptr) {
     const int error = errno;
     close(file_);
@@ -81,7 +85,7 @@ RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
                         .count();
   head.base_bytes = mem::counts().bytes;
   copy_text(head.library, TENURE_VERSION);
-  copy_text(head.program, program_path());
+  copy_text(head.program, seen_from(current_folder(), program_path()));
   head.head_check =
       checksum({reinterpret_cast<const std::byte*>(&head), offsetof(FileHeader, head_check)});
 }

@@ -10,10 +10,15 @@
 #include <cstring>
 #include <utility>
 
+#include "tenure/base/descriptor.h"
+#include "tenure/base/units.h"
+#include "tenure/profile/format.h"
 #include "tenure/profile/profile.h"
 
 namespace tenure::profile {
 namespace {
+
+constexpr std::uint64_t kMostTaken = 1024 * MiB;  // into memory
 
 [[noreturn]] void throw_unreadable(const std::string& path, int error) {
   throw ProfileError(fmt::format("{} cannot be read: {}", path, std::strerror(error)));
@@ -22,7 +27,7 @@ namespace {
 }  // namespace
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  file_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  file_ = open_descriptor(path_, O_RDONLY);
   if (file_ < 0) throw_unreadable(path_, errno);
   struct stat status {};
   if (fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) {
@@ -48,6 +53,14 @@ void InputFile::take_all() {
     if (got < 0) throw_unreadable(path_, errno);
     size_ += static_cast<std::uint64_t>(got);
     if (got == 0) break;
+    // What is no recording is not taken to its end: it may have none.
+    const std::size_t known = std::min<std::uint64_t>(size_, sizeof kMagic);
+    if (std::memcmp(taken_.data(), kMagic, known) != 0) break;
+    if (size_ > kMostTaken) {
+      throw ProfileError(
+          fmt::format("{} gives more than {}, and cannot be read twice: save it to a file first",
+                      path_, format_bytes(static_cast<std::int64_t>(kMostTaken))));
+    }
   }
   taken_.resize(size_);
   is_taken_ = true;

@@ -9,7 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tenure/profile/text.h"
+#include "tenure/base/environment.h"
+#include "tenure/base/text.h"
 #include "tenure/profile/watch.h"
 #include "tenure/profile/writer.h"
 
@@ -66,7 +67,7 @@ Profile::Profile(const std::string& name, ProfileOptions options) {
   }
   if (profile::records_whole_program) {
     std::fprintf(stderr, "tenure: Profile(\"%s\") is left out: TENURE_PROFILE records all\n",
-                 profile::plain(file).c_str());
+                 plain(file).c_str());
     is_on_ = false;
     return;
   }
@@ -86,7 +87,7 @@ namespace tenure::mem {
 // Both end with the static objects that are older than the first tensor.
 void begin_as_environment_says() noexcept {
   const auto value = [](const char* name) {
-    const char* const text = std::getenv(name);
+    const char* const text = environment(name);
     return std::string(text == nullptr ? "" : text);
   };
   try {

@@ -63,7 +63,7 @@ std::uint32_t Tables::origin(std::string_view op, std::string_view file, std::ui
   const std::lock_guard lock(mutex_);
   std::string key;
   append(key, add_string(op));
-  append(key, add_string(file));
+  append(key, add_string(seen_from(folder_, file)));
   append(key, line);
   append(key, add_string(scope));
   return number_of(DefinitionKind::origin, key);

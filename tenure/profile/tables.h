@@ -9,6 +9,7 @@
 #include "tenure/base/site.h"
 #include "tenure/memory/observer.h"
 #include "tenure/profile/file.h"
+#include "tenure/profile/paths.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
 
@@ -18,7 +19,8 @@ namespace tenure::profile {
 /// is for nothing, and for all that comes when the tables are full. Any thread may call anything.
 class Tables {
  public:
-  explicit Tables(RecordingFile& file, std::size_t capacity) : file_(file), capacity_(capacity) {}
+  Tables(RecordingFile& file, std::size_t capacity)
+      : file_(file), capacity_(capacity), folder_(current_folder()) {}
 
   std::uint32_t string(std::string_view text) noexcept;
   std::uint32_t origin(std::string_view op, std::string_view file, std::uint32_t line,
@@ -37,6 +39,7 @@ class Tables {
   std::mutex mutex_;
   RecordingFile& file_;
   const std::size_t capacity_;
+  const std::string folder_;  // files are named as seen from here
   std::size_t written_ = 0;
   Chunk chunk_{};
   std::unordered_map<std::string, std::uint32_t> numbers_;  // of all kinds, by kind and payload

@@ -17,6 +17,8 @@
 #include <cstring>
 #include <thread>
 
+#include "tenure/base/descriptor.h"
+#include "tenure/base/environment.h"
 #include "tenure/memory/groups.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/profile/profile.h"
@@ -41,7 +43,7 @@ sockaddr_un address_of(const std::string& path) {
 
 /// A folder that only this user can look into, made if it is not there.
 std::string own_folder() {
-  const char* const given = std::getenv("XDG_RUNTIME_DIR");
+  const char* const given = environment("XDG_RUNTIME_DIR");
   const std::string folder =
       given != nullptr && *given != '\0' ? given : fmt::format("/tmp/tenure-{}", geteuid());
   mkdir(folder.c_str(), 0700);
@@ -123,7 +125,7 @@ WatchClient::WatchClient(long pid) : pid_(pid) {
     throw ProfileError(fmt::format("{} is not a socket of this user: it is not used", path));
   }
   const sockaddr_un address = address_of(path);
-  socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  socket_ = above_standard(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket_ < 0 ||
       connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (socket_ >= 0) close(socket_);
@@ -195,7 +197,7 @@ class Watch::Server {
     path_ = profile::watch_socket(getpid());
     const sockaddr_un address = profile::address_of(path_);
     unlink(path_.c_str());  // of a process that had this number before
-    listening_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    listening_ = above_standard(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (listening_ < 0 || pipe2(wake_, O_CLOEXEC) != 0 ||
         bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         chmod(path_.c_str(), 0600) != 0 || ::listen(listening_, 4) != 0) {
@@ -230,7 +232,7 @@ class Watch::Server {
         files[i] = files[--count];
       }
       if (files[1].revents == 0) continue;
-      const int client = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+      const int client = above_standard(accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC));
       if (client < 0) continue;
       profile::set_patience(client);
       if (count < files.size() && profile::is_peer_this_user(client)) {

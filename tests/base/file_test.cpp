@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "tenure/base/error.h"
@@ -178,6 +179,111 @@ TEST(AtomicFile, KeepsRightsAndLinks) {
   EXPECT_TRUE(S_ISLNK(status.st_mode));
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 07777, 0640u);
+}
+
+mode_t rights_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST(AtomicFile, NobodyElseLooksIntoAPrivateFileAtAnyMoment) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "old");
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  const mode_t mask = umask(0);
+  AtomicFile file(path);
+  file.write("secret");
+  for (const auto& entry : std::filesystem::directory_iterator(scratch / "")) {
+    EXPECT_EQ(rights_of(entry.path().string()), 0600u) << entry.path();
+  }
+  umask(mask);
+  file.commit();
+  EXPECT_EQ(rights_of(path), 0600u);
+  replace(scratch / "new", "anybody's");
+  EXPECT_EQ(rights_of(scratch / "new"), 0666u & ~mask);
+}
+
+TEST(AtomicFile, NamesAsLongAsTheSystemTakes) {
+  const Scratch scratch;
+  for (const std::size_t length : {240u, 250u, 255u}) {
+    const std::string path = scratch / std::string(length, 'n');
+    replace(path, "old");
+    replace(path, "new");
+    EXPECT_EQ(read_file(path), "new") << length;
+  }
+  EXPECT_EQ(scratch.size(), 3);
+  expect_throws<FileError>([&] { AtomicFile(scratch / std::string(256, 'n')); },
+                           {"File name too long"});
+}
+
+TEST(AtomicFile, WhatKilledWritersLeaveIsRemoved) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a", "old");
+  for (int round = 0; round < 5; ++round) {
+    const pid_t child = fork();
+    ASSERT_NE(child, -1);
+    if (child == 0) {
+      AtomicFile file(path);
+      file.write("half of");
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_LE(scratch.size(), 2) << "they do not pile up";
+  }
+  replace(path, "new");
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(scratch.size(), 1);
+}
+
+TEST(AtomicFile, WritersOfOneFileDoNotMeet) {
+  const Scratch scratch;
+  const std::string path = scratch / "a";
+  {
+    AtomicFile first(path);
+    AtomicFile second(path);
+    AtomicFile third(path);
+    first.write("first");
+    second.write("second");
+    second.commit();
+    EXPECT_EQ(read_file(path), "second");
+    first.commit();
+    EXPECT_EQ(read_file(path), "first");
+    third.write("third");
+  }
+  EXPECT_EQ(read_file(path), "first");
+  EXPECT_EQ(scratch.size(), 1);
+}
+
+TEST(AtomicFile, WhatOthersLaidInItsWayStays) {
+  const Scratch scratch;
+  const std::string victim = scratch.file("victim", "mine");
+  ASSERT_EQ(symlink(victim.c_str(), (scratch / ".a.new-0").c_str()), 0);
+  ASSERT_EQ(mkfifo((scratch / ".a.new-1").c_str(), 0600), 0);
+  replace(scratch / "a", "new");
+  EXPECT_EQ(read_file(scratch / "a"), "new");
+  EXPECT_EQ(read_file(victim), "mine");
+  EXPECT_EQ(scratch.size(), 4);
+}
+
+TEST(AtomicFile, AProgramWithoutStandardOutputPrintsIntoNoFile) {
+  const Scratch scratch;
+  const std::string path = scratch / "a";
+  const pid_t child = fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    for (const int standard : {0, 1, 2}) close(standard);
+    AtomicFile file(path);
+    file.write("0123456789");
+    static_cast<void>(!write(1, "printed", 7));
+    static_cast<void>(!write(2, "printed", 7));
+    file.commit();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(read_file(path), "0123456789");
 }
 
 TEST(AtomicFile, RefusesWhatIsNoFile) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tenure/base/error.h"
+#include "tenure/base/text.h"
 #include "tests/support/expect.h"
 
 namespace tenure {

@@ -2,6 +2,7 @@ import base64
 import gzip
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -255,6 +256,52 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(self.json_of("top", str(made))["steps"], 20)
         self.assertEqual(stat.S_IMODE(made.stat().st_mode), 0o600)
 
+    def test_recordings_and_pages_are_private_whatever_was_there(self):
+        for name, make in [("private.tenure", lambda file: subprocess.run(
+                                [PROGRAM, "steady"], env=dict(os.environ, TENURE_PROFILE=file), check=True)),
+                           ("private.html", lambda file: run("report", self.path("steady"), "-o", file)),
+                           ("private.json", lambda file: run("export", self.path("steady"), "--format", "chrome",
+                                                             "-o", file))]:
+            file = self.folder / name
+            file.write_text("old")
+            os.chmod(file, 0o644)
+            make(str(file))
+            self.assertGreater(file.stat().st_size, 3, name)
+            self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600, name)
+
+    def test_recordings_do_not_tell_where_the_project_lies(self):
+        project = Path(__file__).resolve().parents[2]
+        file = self.folder / "anywhere.tenure"
+        subprocess.run([PROGRAM, "steady"], env=dict(os.environ, TENURE_PROFILE=str(file)), check=True, cwd=project)
+        self.assertNotIn(str(project).encode(), file.read_bytes())
+        self.assertIn(b"tests/cli/program.cpp", file.read_bytes())
+
+    def test_what_has_no_end_is_not_read_to_it(self):
+        for command in ["top", "leaks", "report"]:
+            result = subprocess.run([COMMAND, command, "/dev/zero"], capture_output=True, text=True, timeout=60)
+            self.assertIn("not a recording", result.stderr)
+
+    def test_closed_output_does_not_become_the_recording(self):
+        file = self.folder / "closed.tenure"
+        subprocess.run(["sh", "-c", f"exec '{PROGRAM}' wait <&- >&- 2>&-"], timeout=60,
+                       env=dict(os.environ, TENURE_PROFILE=str(file)))
+        self.assertEqual(self.json_of("top", str(file))["damaged"], 0)
+        self.assertNotIn(b"ready", file.read_bytes())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make a program of another user")
+    def test_a_program_with_more_rights_than_its_caller_obeys_no_environment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            program = Path(folder) / "program"
+            shutil.copy(PROGRAM, program)
+            os.chown(program, 65533, 65533)
+            os.chmod(program, 0o6755)
+            file = Path(folder) / "planted.tenure"
+            ran = subprocess.run([program, "steady"], user=65534, group=65534, extra_groups=[],
+                                 env=dict(os.environ, TENURE_PROFILE=str(file)), capture_output=True)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertFalse(file.exists())
+
     def test_a_recording_can_be_read_while_it_is_written(self):
         file = self.folder / "live.tenure"
         with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -361,6 +408,17 @@ class TeachingTest(unittest.TestCase):
             broken = run("doctor", XDG_RUNTIME_DIR=folder)
             self.assertEqual(broken.returncode, 1)
             self.assertIn("not safe", broken.stdout)
+
+    def test_doctor_follows_no_link(self):
+        with tempfile.TemporaryDirectory() as folder:
+            victim = Path(folder) / "victim"
+            victim.write_text("mine")
+            with subprocess.Popen(["true"]) as process:
+                process.wait()
+            for pid in range(process.pid, process.pid + 3000):  # the doctor will have one of these numbers
+                os.symlink(victim, Path(folder) / f"tenure-doctor-{pid}")
+            self.assertEqual(run("doctor", TMPDIR=folder).returncode, 0)
+            self.assertEqual(victim.read_text(), "mine")
 
     def test_every_command_helps_with_examples(self):
         listed = run("completions", "bash").stdout

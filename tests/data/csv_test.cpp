@@ -29,6 +29,20 @@ void refused(const std::string& content, const std::vector<std::string>& parts,
   expect_throws<FormatError>([&] { read(content, options); }, parts, site);
 }
 
+TEST(Csv, AsManyColumnsAsALineHasCommas) {
+  const Table table = read(std::string(200'000, ','), {.header = false});
+  EXPECT_EQ(table.columns.size(), 200'001u);
+  EXPECT_EQ(table.rows, 1);
+}
+
+TEST(Csv, ASignIsOneSign) {
+  expect_elements<std::int64_t>(read("a\n+5\n-5\n")["a"], {2}, {5, -5});
+  for (const char* const text : {"+-5", "++5", "-+5", "+", "-"}) {
+    refused("a\n" + std::string(text) + "\n", {"is no int64"}, {.types = {{"a", int64}}});
+    EXPECT_FALSE(read("a\n" + std::string(text) + "\n").column("a").words.empty()) << text;
+  }
+}
+
 TEST(Csv, FindsTheTypes) {
   const Table table = read("id,size,name,note\n1,2.5,ann,\n-2,,bob,x\n3, 1e3 ,ann,\n");
   EXPECT_EQ(table.rows, 3);

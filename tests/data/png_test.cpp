@@ -1,6 +1,7 @@
 #include "tenure/data/png.h"
 
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 
@@ -122,6 +123,45 @@ TEST(Png, DamagedAndHostileFiles) {
   const Scratch scratch;
   EXPECT_THROW(read_png(scratch.file("a", good), {.channels = 2}), ValueError);
   EXPECT_THROW(read_png(scratch / "none.png"), FileError);
+}
+
+/// A piece of a PNG file.
+std::string chunk(const std::string& kind, const std::string& content) {
+  const auto big_endian = [](std::uint64_t value) {
+    std::string bytes;
+    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+  };
+  const std::string checked = kind + content;
+  return big_endian(content.size()) + checked +
+         big_endian(crc32(0, reinterpret_cast<const Bytef*>(checked.data()),
+                          static_cast<uInt>(checked.size())));
+}
+
+TEST(Png, TextsThatGrowAThousandfoldAreNotRead) {
+  const std::string text(4 << 20, 'x');
+  std::string packed(compressBound(text.size()), '\0');
+  uLongf length = packed.size();
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &length,
+                     reinterpret_cast<const Bytef*>(text.data()), text.size()),
+            Z_OK);
+  packed.resize(length);
+  const std::string good = two_bits();
+  constexpr std::size_t kAfterSize = 8 + 25;  // signature and IHDR
+  std::string texts;
+  for (int i = 0; i < 50; ++i) {
+    texts += chunk("zTXt", std::string("a\0\0", 3) + packed);
+    texts += chunk("iTXt", std::string("a\0\1\0\0\0", 6) + packed);
+    texts += chunk("iCCP", std::string("a\0\0", 3) + packed);
+    texts += chunk("teNu", packed);  // nobody knows this one
+  }
+  const std::string file = good.substr(0, kAfterSize) + texts + good.substr(kAfterSize);
+  const Scratch scratch;
+  reset_peak();
+  const std::int64_t before = memory().bytes;
+  expect_elements<std::uint8_t>(read_png(scratch.file("a", file), {.channels = 1}), {1, 4, 1},
+                                {0, 85, 170, 255});
+  EXPECT_LT(memory().peak - before, 1 << 20);
 }
 
 TEST(Png, WhatIsNoImage) {

@@ -273,8 +273,8 @@ TEST(Exports, HostileNamesAreEscaped) {
   EXPECT_EQ(page.find("</script>"), std::string::npos);
   EXPECT_TRUE(page.starts_with("<i>e")) << "a zlib stream begins with 0x78";
   EXPECT_THROW(report_page(r.history, "no place"), InternalError);
-  EXPECT_EQ(profile::plain("a\x1b[2Jb\xc2\x9b"), "a?[2Jb?");
-  EXPECT_EQ(profile::json_string("\xf0\x9f\x98\x80\xc0\xaf"), "\"\xf0\x9f\x98\x80\\ufffd\\ufffd\"");
+  EXPECT_EQ(plain("a\x1b[2Jb\xc2\x9b"), "a?[2Jb?");
+  EXPECT_EQ(json_string("\xf0\x9f\x98\x80\xc0\xaf"), "\"\xf0\x9f\x98\x80\\ufffd\\ufffd\"");
 }
 
 TEST(Exports, CsvHasARowPerStorage) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tenure/profile/answers.h"
+#include "tenure/profile/paths.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
 #include "tests/support/share.h"
@@ -57,7 +58,7 @@ TEST(Profile, TellsATensorsLife) {
   const profile::Origin& origin = recorded.origin(x.origin);
   EXPECT_EQ(origin.op, "ones");
   EXPECT_EQ(origin.line, made.line());
-  EXPECT_EQ(origin.file, made.file_name());
+  EXPECT_EQ(origin.file, profile::seen_from(profile::current_folder(), made.file_name()));
   EXPECT_EQ(origin.scope, "layer");
   EXPECT_EQ(x.bytes, 24);
   EXPECT_NE(x.address, 0u);
