@@ -282,11 +282,12 @@ class RecordingTest(unittest.TestCase):
             self.assertIn("not a recording", result.stderr)
 
     def test_closed_output_does_not_become_the_recording(self):
-        file = self.folder / "closed.tenure"
-        subprocess.run(["sh", "-c", f"exec '{PROGRAM}' wait <&- >&- 2>&-"], timeout=60,
-                       env=dict(os.environ, TENURE_PROFILE=str(file)))
-        self.assertEqual(self.json_of("top", str(file))["damaged"], 0)
-        self.assertNotIn(b"ready", file.read_bytes())
+        for closed in [">&-", "<&- >&- 2>&-"]:
+            file = self.folder / "closed.tenure"
+            subprocess.run(["sh", "-c", f"exec '{PROGRAM}' wait </dev/null {closed}"], timeout=60,
+                           env=dict(os.environ, TENURE_PROFILE=str(file)))
+            self.assertEqual(self.json_of("top", str(file))["damaged"], 0)
+            self.assertNotIn(b"ready", file.read_bytes())
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make a program of another user")
     def test_a_program_with_more_rights_than_its_caller_obeys_no_environment(self):
