@@ -185,8 +185,10 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
     if (const auto place = places.find(value); place != places.end()) {
       joint->saved.push_back({.is_result = false, .index = place->second});
     } else {
-      joint->saved.push_back({.is_result = true, .index = fetches.size()});
-      fetches.push_back(value);
+      const auto known = std::find(fetches.begin(), fetches.end(), value);
+      joint->saved.push_back(
+          {.is_result = true, .index = static_cast<std::size_t>(known - fetches.begin())});
+      if (known == fetches.end()) fetches.push_back(value);
     }
   }
   for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -1,7 +1,6 @@
 #include "tenure/autograd/state.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "tenure/base/small_array.h"
@@ -24,25 +23,13 @@ std::vector<std::shared_ptr<TapeState>>& chain() {
 
 }  // namespace
 
-std::uint64_t key_of(const Tensor& tensor) {
-  const TensorBody& body = tensor.body("tape");
-  if (body.symbol() == nullptr) [[likely]]
-    return body.id();
-  const auto symbol = graph::look_up(tensor);
-  if (!symbol) return body.id();  // nobody's: what computes with it throws
-  std::uint64_t key = std::hash<const void*>()(symbol->graph.get());
-  key = (key ^ static_cast<std::uint64_t>(symbol->value.node)) * 0x9e3779b97f4a7c15u;
-  key = (key ^ static_cast<std::uint64_t>(symbol->value.output)) * 0xff51afd7ed558ccdu;
-  return key | std::uint64_t{1} << 63;  // no id is so large
-}
-
 bool TapeState::sees_graph() const {
   const auto* const graph = dynamic_cast<const graph::GraphState*>(ops::current_trace());
   return trace_ == nullptr && graph != nullptr && graph->is_graph();
 }
 
 Tensor hold(const Tensor& tensor, const char* op, Site site) {
-  if (tensor.body(op, site).symbol() != nullptr) return tensor;
+  if (tensor.body(op, site).symbol() != nullptr || ops::current_trace() != nullptr) return tensor;
   Tensor held = share(tensor, op, site, HolderKind::tape);
   held.body_or_null()->keep();
   return held;
@@ -118,25 +105,6 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
   }
 }
 
-bool TapeState::is_noted(const Node& node, std::span<const Tensor> outputs) const {
-  bool is_known = false;
-  for (const Tensor& output : outputs) {
-    if (output.body("tape").symbol() == nullptr) return false;
-    if (!is_floating(output.dtype())) continue;
-    const Value value = find(output);
-    if (value == kNoValue || producers_[value] == kSource) return false;
-    // The tape may know more of its inputs than it did then.
-    const Node& other = *nodes_[producers_[value]];
-    if (!std::equal(node.input_values, node.input_values + node.inputs, other.input_values,
-                    other.input_values + other.inputs) ||
-        other.op != node.op) {
-      return false;
-    }
-    is_known = true;
-  }
-  return is_known;
-}
-
 Tensor TapeState::run_below(const OpRecord& op, std::span<const Operand> operands,
                             const Attributes& attributes, Site site) {
   if (next_ != nullptr) return next_->run(op, operands, attributes, site);
@@ -175,7 +143,6 @@ Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
                        static_cast<std::size_t>(op.outputs));
   PendingNode pending(node);
   Tensor result = run_below(op, operands, attributes, site);
-  if (is_noted(node, {&result, 1})) return result;
   commit(node, {&result, 1});
   pending.keep();
   return result;
@@ -183,22 +150,21 @@ Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
 
 std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Operand> operands,
                                         const Attributes& attributes, Site site) {
-  const auto below = [&] {
-    if (next_ != nullptr) return next_->run_many(op, operands, attributes, site);
+  const auto below = [&](std::span<const Operand> given) {
+    if (next_ != nullptr) return next_->run_many(op, given, attributes, site);
     const ops::Untaped untaped;
-    return ops::run_many_untaped(op, operands, attributes, site);
+    return ops::run_many_untaped(op, given, attributes, site);
   };
   SmallArray<Value, 4> values(operands.size());
   if (!sees_calls() || has_zero_gradient(op) ||
       !find_all(values_, operands, {values.data(), values.size()})) {
-    return below();
+    return below(operands);
   }
   std::vector<Tensor> results;
   const auto note = [&](std::size_t outputs, bool runs) {
     Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()}, outputs);
     PendingNode pending(node);
-    if (runs) results = below();
-    if (is_noted(node, results)) return;
+    if (runs) results = below(operands);
     commit(node, results);
     pending.keep();
   };
@@ -208,8 +174,17 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
     return !operand.is_scalar() && operand.tensor().body_or_null() != nullptr &&
            operand.tensor().body_or_null()->symbol() != nullptr;
   });
-  if (is_node) results = below();
-  note(is_node ? results.size() : static_cast<std::size_t>(op.outputs), !is_node);
+  if (!is_node) {
+    note(static_cast<std::size_t>(op.outputs), true);
+    return results;
+  }
+  std::vector<Operand> kept;  // until they are noted
+  for (const Operand& operand : operands) {
+    kept.push_back(operand.is_scalar() ? operand : Operand(operand.tensor(), operand.site()));
+  }
+  results = below(kept);
+  note(results.size(), false);
+  for (const Operand& operand : operands) operand.consume();
   return results;
 }
 

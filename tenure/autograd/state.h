@@ -26,9 +26,10 @@ namespace tenure::autograd {
 // a tape goes back, it is not recording, and those outside it see the rules' ops as calls like any
 // others. They know a saved tensor by the id of the tensor that it was saved from.
 
-/// What tells one value from another: a tensor's id, or of a symbol the value of its graph that it
-/// stands for. Never 0.
-std::uint64_t key_of(const Tensor& tensor);
+/// What tells one value from another: a tensor's id. A graph has equal calls once, but to a tape
+/// each is a call, whose result is a symbol with an id of its own: so gradients are added up in the
+/// order in which eager calls have them. Never 0.
+inline std::uint64_t key_of(const Tensor& tensor) { return tensor.body("tape").id(); }
 
 /// What a tape knows. Belongs to one thread.
 class TapeState final : public ops::Tape {
@@ -108,8 +109,6 @@ class TapeState final : public ops::Tape {
                 const ops::Attributes& attributes, Site site, std::span<const Value> values,
                 std::size_t outputs);
   void commit(Node& node, std::span<const Tensor> outputs);
-  /// A graph has equal calls once: whether `outputs` are those of a call that was noted before.
-  bool is_noted(const Node& node, std::span<const Tensor> outputs) const;
   Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
                    const ops::Attributes& attributes, Site site);
   void run_rule(Node& node, std::span<Tensor> gradients, std::span<const std::uint8_t> flags,
@@ -142,7 +141,8 @@ class PauseAll {
   std::vector<std::shared_ptr<TapeState>> tapes_;
 };
 
-/// A holder of the tape's own of the data of `tensor`, for `op` at `site`; of a symbol, a handle.
+/// A holder of the tape's own of the data of `tensor`, for `op` at `site`; of a symbol, and while
+/// something is traced and nothing can change, a handle.
 Tensor hold(const Tensor& tensor, const char* op, Site site);
 
 }  // namespace tenure::autograd

@@ -171,10 +171,23 @@ namespace {
 /// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule.
 bool is_taped(const OpRecord& op) { return op.expand == nullptr || op.gradient != nullptr; }
 
+std::vector<Tensor> record(Recorder& recorder, const OpRecord& op,
+                           std::span<const Operand> operands, const Attributes& attributes,
+                           Site site) {
+  std::vector<Tensor> results = recorder.record(op, operands, attributes, site);
+  for (const Operand& operand : operands) operand.consume();
+  return results;
+}
+
+/// Whether a trace takes in the call whatever its operands are. A composite's parts are taken in.
+bool is_traced(const OpRecord& op) { return active_trace != nullptr && op.expand == nullptr; }
+
 }  // namespace
 
 Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
                    const Attributes& attributes, Site site) {
+  if (is_traced(op)) [[unlikely]]
+    return std::move(record(*recorder_of(op, operands), op, operands, attributes, site).front());
   if (op.elementwise != nullptr) {
     return operands.size() == 2 ? eager::run_elementwise(op, operands[0], operands[1])
                                 : eager::run_elementwise(op, operands);
@@ -187,7 +200,7 @@ Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
     if (result) return *std::move(result);
   }
   if (const auto recorder = recorder_of(op, operands)) {
-    return std::move(recorder->record(op, operands, attributes, site).front());
+    return std::move(record(*recorder, op, operands, attributes, site).front());
   }
   eager::Outputs outputs;
   eager::run_structured(op, operands, attributes, site, outputs);
@@ -196,10 +209,12 @@ Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
 
 std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
                                      const Attributes& attributes, Site site) {
+  if (is_traced(op)) [[unlikely]]
+    return record(*recorder_of(op, operands), op, operands, attributes, site);
   if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
   if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
   if (const auto recorder = recorder_of(op, operands)) {
-    return recorder->record(op, operands, attributes, site);
+    return record(*recorder, op, operands, attributes, site);
   }
   eager::Outputs outputs;
   const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
@@ -217,6 +232,8 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
   if (active_tape != nullptr && is_taped(op)) [[unlikely]]
     return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
+  if (is_traced(op)) [[unlikely]]
+    return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
   if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
   if (op.direct != nullptr) {
     if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);

@@ -146,7 +146,8 @@ std::shared_ptr<const BodyPrograms> Bodies::compiled(std::span<const ops::Spec> 
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       const Body& body = bodies_[i];
       programs.push_back(compile(body.program, body.results, body.results.size(),
-                                 given_for(body, inputs_of(i, operands, captures)), {}, {}));
+                                 given_for(body, inputs_of(i, operands, captures)), {}, {},
+                                 {.draws_all = true}));
     }
     found = std::make_shared<const BodyPrograms>(std::move(programs));
     if (programs_.size() >= kMaxPrograms) {

@@ -8,7 +8,9 @@
 #include "tenure/graph/variable_state.h"
 #include "tenure/memory/name_path.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::graph {
 namespace {
@@ -126,6 +128,8 @@ Value Builder::constant(const Tensor& tensor, Site site) {
   const bool by_content = constants_ == Constants::by_content;
   Tensor data = tensor;
   std::size_t hash = mix(hash_of(spec.shape), static_cast<std::size_t>(spec.dtype));
+  const ops::TraceScope now(nullptr);  // whatever is being traced, and by whom
+  const ops::Untaped untaped;
   if (by_content) {
     data = contiguous(Operand(tensor, site));
     hash = mix(hash, std::hash<std::string_view>()(bytes_of(data)));
@@ -142,7 +146,8 @@ Value Builder::constant(const Tensor& tensor, Site site) {
     if (equal) return {.node = it->second};
   }
   if (by_content) {
-    data = keep(data.id() == tensor.id() ? clone(Operand(tensor, site)) : std::move(data));
+    // It stays what it is: contiguous() alone may be a view of what its owner goes on to change.
+    data = keep(tensor.is_contiguous() ? clone(Operand(tensor, site)) : std::move(data));
     constant_bytes_ += static_cast<std::int64_t>(data.nbytes());
   }
   const Value value = append({.kind = Node::Kind::constant,

@@ -14,10 +14,9 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
                                           std::vector<bool> donated, Site site,
                                           const Terms& terms) {
   const ops::TraceScope none(nullptr);  // constants are folded now, whatever is being traced
-  Request request = specialize(program, fetches, given, site);
+  Request request = specialize(program, fetches, given, site, terms);
   request.returned = returned;
   request.donated = std::move(donated);
-  request.terms = terms;
   std::set<std::uint64_t> known;  // constants of others
   for (const Node& node : request.program.nodes) {
     if (node.kind == Node::Kind::constant) known.insert(node.data.id());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 
 #include "tenure/graph/arena_map.h"
 #include "tenure/graph/arrange.h"
@@ -61,19 +60,6 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, Belongings belongings)
   const Placement placement = arrange();
   arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
-  // In the order of the program; copies of a unit draw what it draws.
-  std::map<int, const Unit*> random;
-  const auto number_of = [&](const Unit& unit) {
-    return unit.origin >= 0 ? unit.origin : static_cast<int>(&unit - lowered_->units.data());
-  };
-  for (const Unit& unit : lowered_->units) {
-    if (unit.nodes != 0 && unit.node->op->draws != nullptr) random[number_of(unit)] = &unit;
-  }
-  std::map<int, std::size_t> draw_of;
-  for (const auto& [number, unit] : random) {
-    draw_of[number] = draws_.size();
-    draws_.push_back(unit);
-  }
   for (const int u : placement.order) {
     const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
     Step step{.unit = &unit,
@@ -82,8 +68,8 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, Belongings belongings)
                                        : Step::Way::kernel,
               .workspace = placement.workspaces[static_cast<std::size_t>(u)],
               .count = static_cast<std::size_t>(count(unit.out[0].shape))};
-    const auto draw = draw_of.find(number_of(unit));
-    if (draw != draw_of.end()) step.draw = draw->second;
+    // Copies of a unit draw what it draws.
+    if (unit.nodes != 0 && unit.node->draw >= 0) step.draw = std::size_t(unit.node->draw);
     const auto first = [&](const Layout& layout) {
       Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
       place.offset += layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
@@ -111,11 +97,6 @@ void Executable::decide_fates(const Placement& placement) {
   }
   std::sort(assigned_.begin(), assigned_.end(), std::less<>());
   assigned_.erase(std::unique(assigned_.begin(), assigned_.end()), assigned_.end());
-  const std::vector<int>& fetches = lowered_->fetches;
-  for (auto fetch = fetches.begin(); fetch != fetches.end(); ++fetch) {
-    first_fetch_.push_back(
-        static_cast<std::size_t>(std::find(fetches.begin(), fetch, *fetch) - fetches.begin()));
-  }
 }
 
 Placement Executable::arrange() {
@@ -177,7 +158,7 @@ std::int64_t Executable::bytes() const {
                       room(low.request.inputs) + room(low.request.fetches) + room(low.buffers) +
                       room(low.units) + room(low.sources) + room(low.numbers) + room(low.inputs) +
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
-                      room(draws_) + room(fates_) + room(first_fetch_) + room(assigned_) +
+                      room(fates_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
                       room(arena_map_) + room(belongings_.bodies);
   for (const auto& programs : belongings_.bodies) {

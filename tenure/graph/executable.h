@@ -61,7 +61,7 @@ class Executable {
     std::vector<Place> out{};
     Place workspace{};
     std::size_t count = 0;  ///< of elements of the result
-    std::size_t draw = 0;   ///< of a random op: its place among them in the program
+    std::size_t draw = 0;   ///< of a random op: its place in Request::draws
   };
   /// What a run has for its steps: a pointer per base, and a state per random op.
   struct Frame {
@@ -79,7 +79,7 @@ class Executable {
   void describe(const Placement& placement);
   void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;
   static void run_step(const Step& step, const Frame& frame);
-  /// An error that leaves it names the step.
+  /// An error of Tenure's that leaves it names the step. What else an op throws stays what it is.
   static void run_step_named(const Step& step, const Frame& frame);
   static void run_kernel(const Step& step, const Frame& frame);
   /// Throws NumberError if a result of the step is not finite.
@@ -88,9 +88,7 @@ class Executable {
   std::unique_ptr<Lowered> lowered_;
   Belongings belongings_;
   std::vector<Step> steps_;
-  std::vector<const Unit*> draws_;        ///< random ops, in the order of the program
-  std::vector<Fate> fates_;               ///< of each output
-  std::vector<std::size_t> first_fetch_;  ///< per fetch: the first one of the same output
+  std::vector<Fate> fates_;  ///< of each output
   /// Those that are assigned to, in the order in which they are locked.
   std::vector<VariableState*> assigned_;
   Plan plan_;

@@ -238,14 +238,11 @@ void Executable::run_step(const Step& step, const Frame& frame) {
 }
 
 void Executable::run_step_named(const Step& step, const Frame& frame) {
-  const auto place = [&] { return "in " + graph::describe(*step.unit->node); };
   try {
     run_step(step, frame);
   } catch (Error& error) {
-    error.add_line(place());
+    error.add_line("in " + graph::describe(*step.unit->node));
     throw;
-  } catch (const std::exception& error) {
-    throw Error(fmt::format("{}\n  {}", error.what(), place()));
   }
 }
 
@@ -262,11 +259,9 @@ void Executable::check_numbers(const Step& step, const Frame& frame) {
 void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
   // In the order of the program, whatever order the steps run in.
   Draws draws;
-  SmallArray<Generator::State, 4> states(draws_.size());
-  for (std::size_t i = 0; i < draws_.size(); ++i) {
-    const Node& node = *draws_[i]->node;
-    states[i] = draws.take(node.op->draws(node.attribute_list()));
-  }
+  const std::vector<std::uint64_t>& counters = lowered_->request.draws;
+  SmallArray<Generator::State, 4> states(counters.size());
+  for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
   const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
   for (const Step& step : steps_) {
     run_step_named(step, frame);
@@ -290,15 +285,8 @@ void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte*
     *base++ = static_cast<std::byte*>(pins[i].data());
   }
   for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
-  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
-    if (first_fetch_[i] == i) base[low.fetches[i]] = outputs[i];
-  }
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) base[low.fetches[i]] = outputs[i];
   run_steps({bases.data(), bases.size()}, nullptr);
-  for (std::size_t i = 0; i < low.fetches.size(); ++i) {
-    if (first_fetch_[i] == i) continue;
-    const auto bytes = plan_.outputs[static_cast<std::size_t>(low.fetches[i])].bytes;
-    std::copy_n(outputs[first_fetch_[i]], bytes, outputs[i]);
-  }
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_view name,
@@ -365,8 +353,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto o = static_cast<std::size_t>(low.fetches[i]);
-    if (fates_[o].variable != nullptr) continue;
-    results[i] = first_fetch_[i] == i ? outputs[o].finish("run", site) : results[first_fetch_[i]];
+    if (fates_[o].variable == nullptr) results[i] = outputs[o].finish("run", site);
   }
   for (const Assignment& assignment : low.assignments) {
     const auto o = static_cast<std::size_t>(assignment.output);
@@ -376,8 +363,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     // The variable has the tensor itself, the caller a view of it: what he disposes is his own.
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (low.fetches[i] != assignment.output) continue;
-      results[i] = first_fetch_[i] == i ? views[i].finish(assignment.variable->locked_value(), site)
-                                        : results[first_fetch_[i]];
+      results[i] = views[i].finish(assignment.variable->locked_value(), site);
     }
   }
   return results;

@@ -48,16 +48,9 @@ class Lowering {
     for (std::size_t i = 0; i < n; ++i) add_node(static_cast<std::int32_t>(i));
     for (std::size_t i = 0; i < request().fetches.size(); ++i) {
       const Value fetch = request().fetches[i];
-      const Node& node = program()[fetch];
-      const bool assigns = node.kind == Node::Kind::assign;
-      const auto [known, is_new] = outputs_.try_emplace({fetch.node, fetch.output}, 0);
-      if (is_new) {
-        known->second = output_of(fetch, assigns);
-        if (assigns) {
-          lowered_->assignments.push_back({.variable = node.variable, .output = known->second});
-        }
-      }
-      if (i < request().returned) lowered_->fetches.push_back(known->second);
+      const bool assigns = program()[fetch].kind == Node::Kind::assign;
+      const int output = assigns ? assignment_of(fetch) : output_of(fetch);
+      if (i < request().returned) lowered_->fetches.push_back(output);
     }
     return std::move(lowered_);
   }
@@ -330,19 +323,24 @@ class Lowering {
     in.strides = is_number ? contiguous_strides(in.shape) : in_order(in.strides, order);
   }
 
-  /// A value that a unit writes as a whole becomes an output; anything else is copied to one. What
-  /// a variable gets is no other variable's.
-  int output_of(Value fetch, bool assigns) {
+  /// The output that a variable gets. Who fetches the assignment sees what the variable holds.
+  int assignment_of(Value fetch) {
+    const auto [known, is_new] = assignments_.try_emplace(fetch.node, 0);
+    if (!is_new) return known->second;
+    known->second = output_of(fetch);
+    lowered_->assignments.push_back(
+        {.variable = program()[fetch].variable, .output = known->second});
+    return known->second;
+  }
+
+  /// An output of its own: a value that a unit writes as a whole becomes one, anything else, and
+  /// what is an output already, is copied to one.
+  int output_of(Value fetch) {
     const Layout source = layout(fetch);
     Buffer& buffer = lowered_->buffers[static_cast<std::size_t>(source.buffer)];
-    const bool is_output =
-        buffer.kind == Buffer::Kind::output && is_whole(source, buffer) &&
-        lowered_->outputs[static_cast<std::size_t>(buffer.index)].shape == source.shape;
-    if (is_output && (!assigns || taken_.insert(buffer.index).second)) return buffer.index;
     const ops::Spec spec{source.dtype, source.shape};
     const int index = static_cast<int>(lowered_->outputs.size());
     lowered_->outputs.push_back(spec);
-    if (assigns) taken_.insert(index);
     if (buffer.kind == Buffer::Kind::temporary && is_whole(source, buffer)) {
       buffer.kind = Buffer::Kind::output;
       buffer.index = index;
@@ -365,8 +363,7 @@ class Lowering {
   std::unique_ptr<Lowered> lowered_;
   LayoutChoice layout_choice_;
   std::set<const VariableState*> assigned_;
-  std::map<std::pair<std::int32_t, std::int32_t>, int> outputs_;  // of fetched values
-  std::set<int> taken_;                                           // outputs that are assigned
+  std::map<std::int32_t, int> assignments_;  // the outputs of those that are fetched
   std::vector<std::vector<Layout>> layouts_;
   std::vector<std::int32_t> loops_;
   std::vector<std::vector<std::int32_t>> members_;

@@ -43,6 +43,7 @@ struct Node {
   std::vector<ops::Spec> outputs{};
   Tensor data{};                              ///< of a constant
   bool fixed = false;                         ///< the elements of the constant never change
+  std::int32_t draw = -1;                     ///< of a random op: its place in Request::draws
   std::shared_ptr<VariableState> variable{};  ///< that is read or assigned to
   std::string name{};                         ///< of an input
   Site site{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <optional>
 
@@ -44,6 +45,7 @@ class Session::Impl {
       call.signature.push_back(call.fetches.back().node);
       call.signature.push_back(call.fetches.back().output);
     }
+    require_single_assignments(*call.graph, call.fetches, site);
     for (const Feed& feed : feeds) {
       require_single_donor(feeds.first(call.given.size()), feed, site);
       call.given.push_back(given_of(*call.graph, feed, call.given, site));
@@ -102,6 +104,25 @@ class Session::Impl {
           fmt::format("{}: a tensor with data is no symbol of {}", user, state.title()), site);
     }
     return state.value_of(tensor, user, site);
+  }
+
+  /// Nobody could say which one comes last.
+  static void require_single_assignments(const GraphState& state, const std::vector<Value>& fetches,
+                                         Site site) {
+    state.read([&](const Program& program) {
+      std::map<const graph::VariableState*, Value> assigned;
+      for (const Value fetch : fetches) {
+        const Node& node = program[fetch];
+        if (node.kind != Node::Kind::assign) continue;
+        const auto [first, is_new] = assigned.emplace(node.variable.get(), fetch);
+        if (is_new || first->second == fetch) continue;
+        throw GraphError(
+            fmt::format("variable \"{}\" is assigned to twice in one run, at {} and "
+                        "at {}; fetch one of them",
+                        node.name, to_string(program[first->second].site), to_string(node.site)),
+            site);
+      }
+    });
   }
 
   static void require_single_donor(std::span<const Feed> before, const Feed& feed, Site site) {

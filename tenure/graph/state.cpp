@@ -91,9 +91,10 @@ bool GraphState::is_within(const GraphState& other) const {
 Value GraphState::capture(Capture found, const ops::Spec& spec, Site site) {
   const std::lock_guard lock(mutex_);
   for (const Capture& known : captures_) {
-    const bool is_same = found.outside.node >= 0
-                             ? known.outside == found.outside
-                             : known.outside.node < 0 && known.tensor.id() == found.tensor.id();
+    // Symbols of one value may have different gradients.
+    const bool is_same = found.variable != nullptr
+                             ? known.variable == found.variable && known.outside == found.outside
+                             : known.variable == nullptr && known.tensor.id() == found.tensor.id();
     if (is_same) return known.inside;
   }
   found.inside = builder_.input(fmt::format("capture {}", captures_.size()), spec, site);
@@ -179,11 +180,9 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
   }
   const std::lock_guard lock(mutex_);
   const std::optional<Value> assigned = assignment_before(variable.get());
-  // To a tape, what the variable holds is another value than the one that was assigned to it.
-  const Value value = !assigned ? builder_.variable(variable, site)
-                      : ops::active_tape != nullptr
-                          ? *assigned
-                          : builder_.program()[*assigned].arguments[0].value;
+  // To a tape, the symbol is another one than that of the value that was assigned.
+  const Value value = assigned ? builder_.program()[*assigned].arguments[0].value
+                               : builder_.variable(variable, site);
   Tensor symbol = make_symbol(value, "variable", site);
   if (ops::active_tape != nullptr) {
     ops::active_tape->read_variable(variable->number, variable->trainable, symbol);

@@ -69,7 +69,9 @@ std::shared_ptr<const Executable> Traced::compiled(std::span<const ops::Spec> sp
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     given.push_back({.value = inputs[i], .spec = specs[i]});
   }
-  return compile(program, fetches, returned, given, std::move(donated), site, terms);
+  Terms all = terms;
+  all.draws_all = true;
+  return compile(program, fetches, returned, given, std::move(donated), site, all);
 }
 
 }  // namespace tenure::graph

@@ -348,6 +348,63 @@ void expect_alike(const std::vector<Tensor>& got, const std::vector<Tensor>& exp
   }
 }
 
+/// Sums of gradients are made in one order in every mode, also where a graph has calls once that
+/// the program makes several times.
+TEST(GradientModes, AddUpInOneOrder) {
+  using Function = std::function<Tensor(const Tensor&)>;
+  const std::vector<Function> functions{
+      [](const Tensor& x) { return x * x * x + x * x; },
+      [](const Tensor& x) { return tanh(x) * x + tanh(x) * exp(tanh(x)); },
+      [](const Tensor& x) {
+        const Tensor y = x * 3 + x;
+        return (x * 3 + x) * y + y * sigmoid(x * 3 + x);
+      },
+      [](const Tensor& x) { return sum(x * x) * x + exp(sum(x * x) * -0.01); }};
+  const Tensor x = uniform({257}, -2, 2);
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    const auto slope = [&](const Tensor& at) {
+      GradientTape tape;
+      tape.watch(at);
+      return std::vector{tape.gradient(functions[i](at), at)};
+    };
+    const std::vector<Tensor> expected = slope(x);
+    const auto f = function([&](const Tensor& t) { return slope(t); });
+    expect_alike(f(x), expected, false, "function", static_cast<int>(i));
+    Graph graph;
+    const Tensor symbol = graph.placeholder("x", float32, {257});
+    Session session(graph);
+    expect_alike(session.run(slope(symbol), {{symbol, x}}), expected, false, "session",
+                 static_cast<int>(i));
+    const auto whole = function(functions[i]);
+    GradientTape tape;
+    tape.watch(x);
+    expect_alike({tape.gradient(whole(x), x)}, expected, false, "through a function",
+                 static_cast<int>(i));
+  }
+}
+
+/// Some results of a body are known to a tape by two symbols with different gradients.
+TEST(GradientModes, BranchesTellEqualValuesApart) {
+  const auto rounded = [](double slope) {
+    return custom_gradient(
+        [](Saves&, const Tensor& v) { return round(v); },
+        [slope](const std::vector<Tensor>&, const Tensor& g) { return g * slope; });
+  };
+  const auto slope = [&](const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor one = rounded(1)(x);
+    const Tensor ten = rounded(10)(x);
+    const Tensor y = cond(
+        sum(x) > 0, [&](const Tensor& t) { return t + one * 2 + ten; },
+        [&](const Tensor& t) { return t - ten; }, x);
+    return tape.gradient(sum(y), x);
+  };
+  const Tensor x = tensor({2.0, 3.0});
+  EXPECT_EQ(slope(x).to_vector<float>(), (std::vector<float>{13, 13}));
+  EXPECT_EQ(function(slope)(x).to_vector<float>(), (std::vector<float>{13, 13}));
+}
+
 TEST(GradientModes, AgreeOnRandomPrograms) {
   for (int seed = 0; seed < test::rounds(2000); ++seed) {
     const test::RandomProgram program(static_cast<std::uint64_t>(seed));

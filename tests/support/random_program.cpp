@@ -182,6 +182,8 @@ RandomProgram::RandomProgram(std::uint64_t seed) {
     if (op == kCumsum) valid = !a.empty();
     if (op == kCond || op == kScan) valid = !a.empty() && a[0] != 0;
     if (!valid) continue;
+    // Some are made again: a graph has them once.
+    if (!steps_.empty() && draw(8) == 0) step = steps_[static_cast<std::size_t>(draw(s))];
     Tensor value = apply(step, values);
     if (value.size() > 4096) continue;
     values.push_back(std::move(value));

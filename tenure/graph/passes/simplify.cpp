@@ -32,6 +32,7 @@ class Simplifier {
     for (const Value fetch : request.fetches) result.fetches.push_back(renamed(fetch));
     result.returned = request.returned;
     result.donated = request.donated;
+    result.draws = request.draws;
     result.terms = request.terms;
     result.program = std::move(builder_).take();
     return result;

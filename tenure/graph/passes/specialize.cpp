@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenure/base/error.h"
 #include "tenure/graph/builder.h"
 
@@ -21,10 +23,9 @@ std::vector<bool> needed_by(const Program& program, std::span<const Value> fetch
   return needed;
 }
 
-}  // namespace
-
-Request specialize(const Program& program, std::span<const Value> fetches,
-                   std::span<const Given> given, Site site) {
+/// Keeps the numbers of random ops.
+Request needed_part(const Program& program, std::span<const Value> fetches,
+                    std::span<const Given> given, Site site) {
   const std::vector<bool> needed = needed_by(program, fetches);
   std::vector<std::vector<Value>> renamed(program.nodes.size());
   Builder builder(Builder::Constants::by_identity);
@@ -58,14 +59,39 @@ Request specialize(const Program& program, std::span<const Value> fetches,
   return request;
 }
 
+}  // namespace
+
+Request specialize(const Program& program, std::span<const Value> fetches,
+                   std::span<const Given> given, Site site, const Terms& terms) {
+  Request request = needed_part(program, fetches, given, site);
+  // The random ops that are left are in the program's order.
+  const std::vector<bool> needed = needed_by(program, fetches);
+  auto left = request.program.nodes.begin();
+  const auto draws = [](const Node& node) {
+    return node.kind == Node::Kind::call && node.op->draws != nullptr;
+  };
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const Node& node = program.nodes[i];
+    if (!draws(node) || !(needed[i] || terms.draws_all)) continue;
+    if (needed[i]) {
+      left = std::find_if(left, request.program.nodes.end(), draws);
+      (left++)->draw = static_cast<std::int32_t>(request.draws.size());
+    }
+    request.draws.push_back(node.op->draws(node.attribute_list()));
+  }
+  request.terms = terms;
+  return request;
+}
+
 Request without_dead_code(const Request& request) {
   std::vector<Given> given;
   for (const Value input : request.inputs) {
     given.push_back({.value = input, .spec = request.program.spec(input)});
   }
-  Request result = specialize(request.program, request.fetches, given, {});
+  Request result = needed_part(request.program, request.fetches, given, {});
   result.returned = request.returned;
   result.donated = request.donated;
+  result.draws = request.draws;
   result.terms = request.terms;
   return result;
 }

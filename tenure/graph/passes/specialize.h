@@ -26,6 +26,9 @@ struct Terms {
   double recompute = 0;
   /// A number that is not finite ends the run. Nothing is fused then, so that it has a name.
   bool check_numbers = false;
+  /// The run stands for all of the program: random ops whose results nobody wants are not computed,
+  /// but move the generator on as if they were.
+  bool draws_all = false;
 };
 
 /// A program and what is wanted of it.
@@ -35,13 +38,15 @@ struct Request {
   std::vector<Value> fetches;  ///< in the order in which they were asked for
   std::size_t returned = 0;  ///< of them, from the first: the others are made to be assigned alone
   std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
+  /// What a run takes off the generator: for each random op, in the order of the program.
+  std::vector<std::uint64_t> draws{};
   Terms terms{};
 };
 
 /// The part of a program that some values need, for inputs of known shapes. Throws GraphError for
 /// an input that is needed and not given, ShapeError and others where the shapes do not fit.
 Request specialize(const Program& program, std::span<const Value> fetches,
-                   std::span<const Given> given, Site site);
+                   std::span<const Given> given, Site site, const Terms& terms = {});
 
 /// The same program without the nodes that its fetches do not need.
 Request without_dead_code(const Request& request);
