@@ -112,6 +112,7 @@ std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
     const auto is_needed = [&](Value value) {
       return value != kNoValue && (flags[value] & kNeeded) != 0;
     };
+    if (node->is_flat()) continue;
     if (!std::any_of(node->input_values, node->input_values + node->inputs, is_needed)) continue;
     for (std::size_t o = 0; o < node->outputs; ++o) flags[node->first_output + o] |= kNeeded;
   }

@@ -51,6 +51,10 @@ struct Node {
 
   const char* name() const { return op == nullptr ? custom->name() : op->name; }
   std::string title() const { return op == nullptr ? custom->title() : op->name; }
+  /// No gradient goes back through it: its slope is zero.
+  bool is_flat() const {
+    return op != nullptr && op->gradient != nullptr && op->gradient->run == nullptr;
+  }
   std::span<Tensor> saved_list() const { return {saved_tensors, saved}; }
   std::span<Tensor> saved_inputs() const { return {saved_tensors, inputs}; }
   std::span<Tensor> saved_outputs() const { return {saved_tensors + inputs, outputs}; }

@@ -126,8 +126,10 @@ bool find_all(const ValueTable& table, std::span<const Operand> operands, std::s
   return any;
 }
 
-bool has_zero_gradient(const OpRecord& op) {
-  return op.gradient != nullptr && op.gradient->run == nullptr;
+/// A view without a gradient is stop_gradient: what follows is no concern of a tape. Other ops
+/// without one are flat: what they make depends on their inputs, at a slope of zero.
+bool stops_gradients(const OpRecord& op) {
+  return op.gradient != nullptr && op.gradient->run == nullptr && op.view != nullptr;
 }
 
 }  // namespace
@@ -135,7 +137,7 @@ bool has_zero_gradient(const OpRecord& op) {
 Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
                       const Attributes& attributes, Site site) {
   SmallArray<Value, 4> values(operands.size());
-  if (!sees_calls() || has_zero_gradient(op) ||
+  if (!sees_calls() || stops_gradients(op) ||
       !find_all(values_, operands, {values.data(), values.size()})) {
     return run_below(op, operands, attributes, site);
   }
@@ -156,7 +158,7 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
     return ops::run_many_untaped(op, given, attributes, site);
   };
   SmallArray<Value, 4> values(operands.size());
-  if (!sees_calls() || has_zero_gradient(op) ||
+  if (!sees_calls() || stops_gradients(op) ||
       !find_all(values_, operands, {values.data(), values.size()})) {
     return below(operands);
   }

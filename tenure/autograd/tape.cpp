@@ -170,16 +170,20 @@ std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& s
   if (given.defined()) require_same(given, target);
   require_usable(target, site);
   if (options.unconnected == Unconnected::error) require_connected(target, sources, site);
-  use_up(site);
-  const Pause pause(state_);
+  const Value from = state_->find(target);
+  const bool leaves_out = options.unconnected == Unconnected::none;
+  const std::vector<bool> reached =
+      leaves_out ? state_->reached_from(from) : std::vector<bool>();  // before that is forgotten
   std::vector<Value> values;
   for (const Source& source : sources.list) values.push_back(source.value);
-  const Value from = state_->find(target);
+  use_up(site);
+  const Pause pause(state_);
   const Tensor seed = given.defined() ? given : ones_of(target, site);
   std::vector<Tensor> gradients =
       state_->go_back({&from, 1}, {&seed, 1}, values, state_->persistent);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Tensor gradient = std::move(gradients[i]);
+    if (leaves_out && (values[i] == kNoValue || !reached[values[i]])) continue;
     gradient = gradient.defined() ? handed_out(std::move(gradient), site)
                                   : zeros_of(sources.list[i], site);
     gradients[i] = in_graph_of(target, std::move(gradient), site);

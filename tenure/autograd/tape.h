@@ -19,6 +19,7 @@ class TapeState;
 enum class Unconnected {
   error,  ///< GradientError
   zero,   ///< zeros of its shape
+  none,   ///< an empty handle
 };
 
 struct GradientOptions {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 
 #include "tenure/base/error.h"
@@ -75,6 +76,25 @@ void SaveCheckpoint::on_end(Fit& fit, const History& history) {
   if (history.was_interrupted) fit.save(path_);
 }
 
+void CsvLog::on_begin(Fit&) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path_, error);
+  if (error || bytes_ == 0 || size <= static_cast<std::uintmax_t>(bytes_)) return;
+  std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(bytes_), error);
+  if (error) throw FileError("cut", path_, error.value());
+}
+
+Facts CsvLog::state() const {
+  if (bytes_ == 0) return {};
+  return {{"bytes", bytes_}};
+}
+
+void CsvLog::set_state(const Checkpoint& state) {
+  const std::int64_t bytes = state.facts.empty() ? 0 : state.integer("bytes");
+  if (bytes < 0) throw ValueError(fmt::format("\"{}\" has a log of {} bytes", state.path, bytes));
+  bytes_ = bytes;
+}
+
 void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
   std::ofstream file(path_, std::ios::app);
   const auto write = [&](const std::string& line) {
@@ -98,6 +118,7 @@ void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
   }
   if (file.tellp() == std::streampos(0)) write(head);
   write(line);
+  bytes_ = static_cast<std::int64_t>(file.tellp());
 }
 
 }  // namespace tenure::nn

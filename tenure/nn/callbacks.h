@@ -48,13 +48,19 @@ class SaveCheckpoint final : public Callback {
 };
 
 /// Appends a line for each epoch to a CSV file; writes the heads of the columns into an empty one.
+/// Training that goes on from a checkpoint takes back the lines of epochs that it trains again.
 class CsvLog final : public Callback {
  public:
   explicit CsvLog(std::string path) : path_(std::move(path)) {}
+  void on_begin(Fit& fit) override;
   void on_epoch(Fit& fit, const Epoch& epoch) override;
+  std::string name() const override { return "csv log"; }
+  Facts state() const override;
+  void set_state(const Checkpoint& state) override;
 
  private:
   std::string path_;
+  std::int64_t bytes_ = 0;  // of the file, after its last row; 0: nothing is known
 };
 
 }  // namespace tenure::nn

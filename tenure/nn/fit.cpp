@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -17,17 +18,24 @@
 namespace tenure::nn {
 namespace {
 
-/// Throws ValueError unless it has an input and a target.
-void require_pair(const data::Batch& batch) {
-  if (batch.size() == 2) return;
-  throw ValueError(fmt::format(
-      "a batch of {} tensors; training takes batches [input, target]: map() the dataset",
-      batch.size()));
+/// Throws ValueError unless it has an input and a target, of as many rows.
+void require_batch(const data::Batch& batch) {
+  if (batch.size() != 2) {
+    throw ValueError(fmt::format(
+        "a batch of {} tensors; training takes batches [input, target]: map() the dataset",
+        batch.size()));
+  }
+  const Shape& x = batch[0].shape();
+  const Shape& target = batch[1].shape();
+  if (!x.empty() && !target.empty() && x[0] == target[0]) return;
+  throw ValueError(
+      fmt::format("an input of shape {} with a target of shape {} are no batch, which has as many "
+                  "rows of each: "
+                  "batch() the dataset, as in dataset.batch(32)",
+                  to_string(x), to_string(target)));
 }
 
-double rows_of(const Tensor& x) {
-  return x.shape().empty() ? 1 : static_cast<double>(x.shape()[0]);
-}
+double rows_of(const Tensor& x) { return static_cast<double>(x.shape()[0]); }
 
 std::vector<std::string> metric_names(const Trainer& trainer) {
   std::vector<std::string> names;
@@ -36,6 +44,15 @@ std::vector<std::string> metric_names(const Trainer& trainer) {
 }
 
 }  // namespace
+
+DivergedError::DivergedError(std::int64_t step, double loss)
+    : Error(fmt::format(
+          "the loss of step {} is {}: training has diverged\n  a lower learning rate or clip_norm "
+          "may help; TrainerOptions::check_numbers names the op that made the first such number; "
+          "FitOptions::stop_at_nan = false trains on",
+          step, loss)),
+      step_(step),
+      loss_(loss) {}
 
 void MeanScores::add(const Scores& scores, double batch) {
   rows += batch;
@@ -99,13 +116,16 @@ Epoch Fit::run_epoch(ProgressLine& line) {
   line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
   data::Pass pass = training_.resume(position_);
   while (std::optional<data::Batch> batch = pass.next()) {
-    require_pair(*batch);
+    require_batch(*batch);
     if (options_.schedule) {
       trainer_.optimizer().set_learning_rate(options_.schedule(trainer_.optimizer().steps()));
     }
     const double rows = rows_of(batch->front());
     const Scores scores = trainer_.step((*batch)[0], (*batch)[1]);
     batch.reset();
+    if (options_.stop_at_nan && !trainer_.options().loss_scale && !std::isfinite(scores.loss)) {
+      throw DivergedError(trainer_.optimizer().steps(), scores.loss);
+    }
     means_.add(scores, rows);
     position_.next += 1;
     line.update(position_.next, means_.get());
@@ -131,7 +151,7 @@ History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& o
 Scores evaluate(const Trainer& trainer, const data::Dataset& batches) {
   MeanScores means;
   for (const data::Batch& batch : batches) {
-    require_pair(batch);
+    require_batch(batch);
     means.add(trainer.score(batch[0], batch[1]), rows_of(batch[0]));
   }
   return means.get();

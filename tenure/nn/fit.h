@@ -39,6 +39,20 @@ struct History {
   std::string reason{};          ///< why it ended before its last epoch
 };
 
+/// The loss became NaN or infinite, and training on would teach nothing.
+class DivergedError : public Error {
+ public:
+  DivergedError(std::int64_t step, double loss);
+
+  /// Of the optimizer, the first is 1.
+  std::int64_t step() const { return step_; }
+  double loss() const { return loss_; }
+
+ private:
+  std::int64_t step_;
+  double loss_;
+};
+
 class Fit;
 
 /// Looks on while a model is trained. Each function may call Fit::stop().
@@ -68,6 +82,9 @@ struct FitOptions {
   std::vector<std::shared_ptr<Callback>> callbacks{};
   /// The rate of each step; unless set, the optimizer's stays.
   Schedule schedule{};
+  /// Throws DivergedError after the first step whose loss is not finite. With a loss scale, which
+  /// passes by steps that overflow, it does not.
+  bool stop_at_nan = true;
   /// Throws LeakError if a step leaves more behind than those before.
   bool leak_guard = true;
   Progress progress = Progress::automatic;

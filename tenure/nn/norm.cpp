@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenure/base/error.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -48,6 +51,31 @@ Tensor RmsNorm::forward(Tensor x) const {
   return rms_norm({std::move(x), site}, {read(scale_), site}, {.epsilon = epsilon_});
 }
 
+namespace {
+
+/// A batch's variance, of n elements of each channel, times n / (n - 1) estimates that of all data.
+/// A graph may know n only when it runs.
+Tensor unbiased(const Tensor& variance, const Shape& shape, const Tensor& count_in_run, Site site) {
+  const auto channels = static_cast<double>(variance.shape()[0]);
+  if (!count_in_run.defined()) {
+    const double n = static_cast<double>(count(shape)) / channels;
+    return mul({variance, site}, {n > 1 ? n / (n - 1) : 1.0, site});
+  }
+  const Tensor n = div({count_in_run, site}, {channels, site});
+  const Tensor rest = maximum({sub({n, site}, {1.0, site}), site}, {1.0, site});
+  return mul({variance, site}, {div({n, site}, {rest, site}), site});
+}
+
+/// How many elements a symbol has when the graph runs; an empty handle if that is known now.
+Tensor count_in_run(const Tensor& x, Site site) {
+  const Shape shape = x.shape();
+  if (std::find(shape.begin(), shape.end(), kUnknown) == shape.end()) return {};
+  const DType dtype = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  return sum({broadcast_like({ones({}, dtype, site), site}, {x, site}), site});
+}
+
+}  // namespace
+
 BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options, Site site)
     : Layer("BatchNorm", site),
       options_(options),
@@ -67,6 +95,8 @@ Tensor BatchNorm::forward(Tensor x) const {
                            {variance_.value(site), site}, {read(scale_), site},
                            {read(offset_), site}, options);
   }
+  const Shape shape = x.shape();
+  const Tensor elements = count_in_run(x, site);
   tenure::BatchNorm made =
       batch_norm({std::move(x), site}, {read(scale_), site}, {read(offset_), site}, options);
   const auto follow = [this, site](const Variable& average, const Tensor& batch) {
@@ -74,7 +104,7 @@ Tensor BatchNorm::forward(Tensor x) const {
     average.assign_add({mul({std::move(change), site}, {options_.momentum, site}), site});
   };
   follow(mean_, made.mean);
-  follow(variance_, made.variance);
+  follow(variance_, unbiased(made.variance, shape, elements, site));
   return std::move(made.y);
 }
 

@@ -48,7 +48,8 @@ struct BatchNormLayerOptions {
 };
 
 /// Normalizes each channel over the batch in training, and by moving averages of what training has
-/// seen otherwise. A frozen one does not train.
+/// seen otherwise; of variances, the average is of the unbiased estimates. A frozen one does not
+/// train.
 class BatchNorm : public Layer {
  public:
   explicit BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options = {},

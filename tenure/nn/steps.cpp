@@ -1,5 +1,7 @@
 #include "tenure/nn/steps.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 #include <set>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
 #include "tenure/nn/layer_state.h"
+#include "tenure/nn/step_checks.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/operators.h"
@@ -51,7 +54,8 @@ std::vector<bool> frozen_parameters(const StepParts& parts) {
 /// What goes to the front and what comes back.
 struct Pass {
   std::vector<Tensor> numbers{};
-  std::vector<Tensor> gradients{};  ///< of the optimizer's parameters; none of frozen ones
+  /// Of the optimizer's parameters; none of frozen ones and of those that the loss does not use.
+  std::vector<Tensor> gradients{};
 };
 
 /// The loss is multiplied by `scale`, if there is one, before the way back.
@@ -59,7 +63,9 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
                       const Variable* scale = nullptr) {
   GradientTape tape(parts.site);
   const Tensor prediction = parts.apply_model(x);
+  require_own_parameters(parts, prediction);
   Pass pass{.numbers = {parts.loss(prediction, target)}};
+  require_number(pass.numbers.front(), "the loss", parts.site);
   Tensor loss = pass.numbers.front();
   if (scale != nullptr) {
     loss = mul({loss, parts.site}, {scale->value(parts.site), parts.site});
@@ -75,7 +81,7 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
   }
   const CategoryScope category(Category::gradient);
   std::vector<Tensor> found =
-      tape.gradient(loss, sources, {.unconnected = Unconnected::zero}, parts.site);
+      tape.gradient(loss, sources, {.unconnected = Unconnected::none}, parts.site);
   std::size_t next = 0;
   for (const bool is_frozen : frozen) {
     pass.gradients.push_back(is_frozen ? Tensor() : std::move(found[next++]));
@@ -123,6 +129,7 @@ class CollectedStep final : public Steps {
         collected_(scalar("collected", 0)),
         good_steps_(scalar("good_steps", 0)),
         sums_(make_sums(parts)),
+        is_used_(sums_.size(), false),
         collect_(
             compiled(parts, "gradients", bytes_of(state()),
                      std::function([this](const Tensor& x, const Tensor& target,
@@ -142,7 +149,7 @@ class CollectedStep final : public Steps {
       return scores;
     }
     if (!parts_.options.loss_scale || is_finite_().item<bool>()) {
-      update_(parts_.model.modes());
+      update_(update_key());
       grow_scale();
     } else {
       for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
@@ -160,7 +167,7 @@ class CollectedStep final : public Steps {
       if (other.peak > largest.peak) largest = std::move(other);
       largest.constants = constants;  // of all, between their runs
     };
-    compare(update_.plan(parts_.model.modes()));
+    compare(update_.plan(update_key()));
     if (parts_.options.loss_scale) compare(is_finite_.plan());
     return largest;
   }
@@ -191,12 +198,20 @@ class CollectedStep final : public Steps {
     return sums;
   }
 
+  /// What a trace of update() holds for.
+  std::string update_key() const {
+    std::string key = parts_.model.modes();
+    for (const bool is_used : is_used_) key += is_used ? '+' : '-';
+    return key;
+  }
+
   // These are traced.
 
   std::vector<Tensor> collect(const Tensor& x, const Tensor& target) const {
     Pass pass = forward_and_back(parts_, x, target, &scale_);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (!pass.gradients[i].defined()) continue;
+      is_used_[i] = true;
       sums_[i].assign_add(cast(std::move(pass.gradients[i]), sums_[i].dtype()));
     }
     return pass.numbers;
@@ -212,7 +227,8 @@ class CollectedStep final : public Steps {
     const std::vector<bool> frozen = frozen_parameters(parts_);
     std::vector<Tensor> gradients;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      gradients.push_back(frozen[i] ? Tensor() : sums_[i].value() / divisor);
+      const bool has_gradient = is_used_[i] && !frozen[i];
+      gradients.push_back(has_gradient ? sums_[i].value() / divisor : Tensor());
     }
     parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
     for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
@@ -231,6 +247,7 @@ class CollectedStep final : public Steps {
   Variable collected_;   // batches since the last step
   Variable good_steps_;  // since the scale last changed
   std::vector<Variable> sums_;
+  mutable std::vector<bool> is_used_;  // of each sum, whether the loss of any trace depends on it
   BatchFunction collect_;
   Function<std::function<Tensor()>> is_finite_;
   Function<std::function<std::vector<Tensor>(const std::string& modes)>> update_;
@@ -247,6 +264,7 @@ void StepParts::add_metrics(const Tensor& prediction, const Tensor& target,
                             std::vector<Tensor>& numbers) const {
   for (const Metric& metric : options.metrics) {
     numbers.push_back(metric.value(prediction, target));
+    require_number(numbers.back(), fmt::format("the metric \"{}\"", metric.name), site);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
 #include "tenure/nn/sizes.h"
+#include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
 
 namespace tenure::nn {
@@ -43,6 +44,7 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
           std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
             const Tensor prediction = parts.apply_model(x);
             std::vector<Tensor> numbers{parts.loss(prediction, target)};
+            require_number(numbers.front(), "the loss", parts.site);
             parts.add_metrics(prediction, target, numbers);
             return numbers;
           }),

@@ -53,7 +53,17 @@ void atan(Backward& b) {
   b.results[0] = tenure::div(b.take_gradient(), b.at(one_and_square(b, 1)));
 }
 void atan2(Backward& b) {
-  Tensor square = tenure::add(b.at(tenure::square(b.input(0))), b.at(tenure::square(b.input(1))));
+  // The square of a number is computed here: as a tensor of its own it would be float32.
+  const auto is_number = [&b](std::size_t i) { return !b.numbers.empty() && b.numbers[i]; };
+  const std::size_t first = is_number(0) ? 1 : 0;
+  const std::size_t second = 1 - first;
+  Tensor square = tenure::square(b.input(first));
+  if (is_number(second)) {
+    const double number = b.numbers[second]->floating;
+    square = tenure::add(b.at(std::move(square)), number * number);
+  } else {
+    square = tenure::add(b.at(std::move(square)), b.at(tenure::square(b.input(second))));
+  }
   const Tensor scaled = tenure::div(b.take_gradient(), b.at(std::move(square)));
   if (b.wants(0)) b.results[0] = to_input(b, 0, tenure::mul(Operand(scaled, b.site), b.input(1)));
   if (b.wants(1)) {

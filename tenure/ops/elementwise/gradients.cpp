@@ -1,5 +1,7 @@
 #include "tenure/ops/elementwise/gradients.h"
 
+#include <cmath>
+
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
 
@@ -90,6 +92,12 @@ void pow(Backward& b) {
     Tensor slope = tenure::pow(b.input(0), b.at(tenure::sub(Operand(power, b.site), 1)));
     slope = tenure::mul(b.at(std::move(slope)), b.input(1));
     give(b, 0, tenure::mul(gradient_for(b, 0), b.at(std::move(slope))));
+  }
+  if (b.wants(1) && is_number(b, 0)) {
+    const double base = b.numbers[0]->floating;
+    Tensor slope = tenure::mul(b.output(), base == 0 ? 0.0 : std::log(base));
+    give(b, 1, tenure::mul(b.take_gradient(), b.at(std::move(slope))));
+    return;
   }
   if (b.wants(1)) {
     const Tensor is_zero = tenure::equal(b.input(0), 0);

@@ -63,6 +63,28 @@ Tensor last_written(const Backward& b, int axis) {
   return equal(b.at(std::move(written)), read(b, numbers));
 }
 
+/// Of the mode multiply: of each update, the product of all else that goes where it goes. Zeros
+/// are counted, and are ones in the product, so that it is exact with them too.
+Tensor product_of_others(const Backward& b, int axis) {
+  const DType dtype = b.specs[0].dtype;
+  const auto scattered = [&](Tensor to, const Tensor& updates, ScatterMode mode) {
+    to = tenure::scatter(b.at(std::move(to)), axis, b.input(1), read(b, updates), mode);
+    return tenure::gather(b.at(std::move(to)), axis, b.input(1));
+  };
+  const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
+  const Tensor was_zero = equal(b.input(0), 0);
+  const Tensor is_zero = equal(read(b, updates), 0);
+  const Tensor own_zero = cast(read(b, is_zero), dtype);
+  const Tensor divisor = where(read(b, is_zero), 1.0, read(b, updates));
+  Tensor zeros = scattered(cast(read(b, was_zero), dtype), own_zero, ScatterMode::add);
+  zeros = sub(b.at(std::move(zeros)), read(b, own_zero));
+  const Tensor has_none = equal(b.at(std::move(zeros)), 0);
+  Tensor product =
+      scattered(where(read(b, was_zero), 1.0, b.input(0)), divisor, ScatterMode::multiply);
+  product = div(b.at(std::move(product)), read(b, divisor));
+  return where(read(b, has_none), b.at(std::move(product)), 0.0);
+}
+
 /// Of the mode maximum or minimum: where the result came from, shared among equals.
 void scatter_extremum(Backward& b, int axis) {
   const DType dtype = b.specs[0].dtype;
@@ -91,9 +113,8 @@ void scatter(Backward& b) {
   if (b.wants(2)) {
     Tensor arrived;
     if (mode == ScatterMode::multiply) {
-      const Tensor product = mul(b.gradient(), b.output());
-      const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
-      arrived = div(b.at(tenure::gather(read(b, product), axis, b.input(1))), read(b, updates));
+      arrived = tenure::gather(b.gradient(), axis, b.input(1));
+      arrived = mul(b.at(std::move(arrived)), b.at(product_of_others(b, axis)));
     } else {
       arrived = tenure::gather(b.gradient(), axis, b.input(1));
     }

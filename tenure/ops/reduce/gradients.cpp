@@ -229,9 +229,23 @@ void cumsum(Backward& b) {
 }
 
 void cumprod(Backward& b) {
-  Tensor products = mul(b.take_gradient(), b.take_output());
-  products = reversed_cumsum(b, std::move(products), axis_along(b));
-  b.results[0] = div(b.at(std::move(products)), b.take_input(0));
+  // The slope of y[k] by x[i] is y[k] / x[i] before the first zero along the axis, and 0 behind it.
+  // At the first zero it is what y[k] would be if that were a one.
+  const int axis = axis_along(b);
+  const Tensor is_zero = equal(b.input(0), 0);
+  const Tensor zeros_so_far = tenure::cumsum(Operand(is_zero, b.site), axis);
+  const Tensor is_first =
+      logical_and(Operand(is_zero, b.site), b.at(equal(Operand(zeros_so_far, b.site), 1)));
+  const Tensor with_one = where(Operand(is_first, b.site), 1.0, b.input(0));
+  Tensor products = tenure::cumprod(Operand(with_one, b.site), axis);
+  Tensor at_first = reversed_cumsum(b, mul(b.gradient(), b.at(std::move(products))), axis);
+
+  Tensor before = reversed_cumsum(b, mul(b.take_gradient(), b.take_output()), axis);
+  before = div(b.at(std::move(before)), Operand(with_one, b.site));
+  const Tensor is_before = equal(Operand(zeros_so_far, b.site), 0);
+  before = where(Operand(is_before, b.site), b.at(std::move(before)), 0.0);
+  b.results[0] =
+      where(Operand(is_first, b.site), b.at(std::move(at_first)), b.at(std::move(before)));
 }
 
 void softmax(Backward& b) {
