@@ -5,8 +5,8 @@
 
 #include "bench/contest.h"
 #include "bench/floors.h"
-#include "bench/heap.h"
 #include "bench/train_models.h"
+#include "tests/support/heap_watch.h"
 
 namespace tenure::bench {
 namespace {
@@ -42,7 +42,7 @@ class Training {
 
 /// Most bytes live in a steady step, all that the side has made since `heap` began included: what
 /// malloc() gave, and what Tenure's pool did.
-std::int64_t steady_peak(HeapWatch& heap, std::int64_t pool_before,
+std::int64_t steady_peak(testing_support::HeapWatch& heap, std::int64_t pool_before,
                          const std::function<void()>& step) {
   for (int i = 0; i < 3; ++i) step();
   heap.reset_peak();
@@ -53,7 +53,7 @@ std::int64_t steady_peak(HeapWatch& heap, std::int64_t pool_before,
 
 std::int64_t own_peak(const std::function<TrainingCase()>& make,
                       const nn::TrainerOptions& options) {
-  HeapWatch heap;
+  testing_support::HeapWatch heap;
   const std::int64_t before = memory().bytes;
   TrainingCase made = make();
   made.make_peer = nullptr;  // it has copies of the weights
@@ -63,7 +63,7 @@ std::int64_t own_peak(const std::function<TrainingCase()>& make,
 }
 
 std::int64_t peer_peak(const TrainingCase& made) {
-  HeapWatch heap;
+  testing_support::HeapWatch heap;
   const auto peer = made.make_peer();
   if (peer == nullptr) return 0;
   const std::int64_t before = memory().bytes;

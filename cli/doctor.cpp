@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <oneapi/dnnl/dnnl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -148,13 +147,11 @@ Finding computing() {
   const float sum = tenure::sum(matmul(ones({64, 64}), ones({64, 64}))).item<float>();
   if (sum == 64.f * 64 * 64) return {"computing", "a product of matrices is right"};
   return {"computing", fmt::format("a product of matrices is wrong: {}", sum),
-          "this is a bug, of Tenure or of oneDNN: please report it", true};
+          "this is a bug: please report it", true};
 }
 
 Finding libraries() {
-  const dnnl_version_t* const dnnl = dnnl_version();
-  return {"libraries", fmt::format("oneDNN {}.{}.{}, zlib {}, fmt {}.{}.{}", dnnl->major,
-                                   dnnl->minor, dnnl->patch, zlibVersion(), FMT_VERSION / 10000,
+  return {"libraries", fmt::format("zlib {}, fmt {}.{}.{}", zlibVersion(), FMT_VERSION / 10000,
                                    FMT_VERSION / 100 % 100, FMT_VERSION % 100)};
 }
 

@@ -1,4 +1,4 @@
-# oneDNN (matmul, convolution, normalization), as the target OneDNN::dnnl.
+# oneDNN, which the benchmarks measure products of matrices beside, as the target OneDNN::dnnl.
 #
 # Searched by hand: the config file that Debian 12 ships asks for the OpenCL headers, which only
 # oneDNN's GPU interface needs.

@@ -3,10 +3,9 @@
 
 find_package(fmt REQUIRED)
 find_package(Highway REQUIRED)
-find_package(OneDNN REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
-set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy OneDNN::dnnl ZLIB::ZLIB PNG::PNG)
+set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy ZLIB::ZLIB PNG::PNG)
 
 if(TENURE_OPENMP)
   find_package(OpenMP REQUIRED COMPONENTS CXX)
@@ -23,4 +22,5 @@ if(TENURE_BUILD_TESTS)
 endif()
 if(TENURE_BUILD_BENCH)
   find_package(LibTorch)
+  find_package(OneDNN)
 endif()

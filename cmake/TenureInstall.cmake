@@ -18,7 +18,6 @@ install(FILES
   "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake"
   cmake/FindHighway.cmake
-  cmake/FindOneDNN.cmake
   DESTINATION "${TENURE_CMAKE_DIR}")
 
 # A shared library carries its own dependencies; a static one leaves them to the final link.
@@ -26,9 +25,8 @@ set(TENURE_PC_REQUIRES_PRIVATE "")
 set(TENURE_PC_LIBS_PRIVATE "")
 if(NOT BUILD_SHARED_LIBS)
   set(TENURE_PC_REQUIRES_PRIVATE "fmt libhwy libpng zlib")
-  set(TENURE_PC_LIBS_PRIVATE "-ldnnl")
   if(TENURE_OPENMP)
-    string(APPEND TENURE_PC_LIBS_PRIVATE " ${OpenMP_CXX_FLAGS}")
+    set(TENURE_PC_LIBS_PRIVATE "${OpenMP_CXX_FLAGS}")
   endif()
 endif()
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX

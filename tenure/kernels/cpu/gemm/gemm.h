@@ -24,27 +24,39 @@ struct Gemm {
   std::int64_t c_row = 0;  ///< c's columns are contiguous
 };
 
+/// Products of one shape over a batch.
+struct GemmBatch {
+  Gemm gemm;
+  Shape batch;
+  Strides a, b, c;        ///< of the batch's dimensions
+  std::int64_t size = 1;  ///< how many products
+
+  /// Where product `index` begins in a matrix that moves by these strides.
+  std::int64_t at(std::int64_t index, const Strides& strides) const {
+    std::int64_t place = 0;
+    for (int axis = batch.size() - 1; axis >= 0; --axis) {
+      place += index % batch[axis] * strides[axis];
+      index /= batch[axis];
+    }
+    return place;
+  }
+};
+
 /// Whether plain_gemm is the way for this product: a native type, little work, not empty.
 bool plain_gemm_takes(DType dtype, const Gemm& shape);
-/// One product of float32 or float64 without a library: gemv or small_gemm.
+/// One product of float32 or float64 that needs no workspace: gemv or small_gemm.
 void plain_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
-/// float32 or float64 without a library, for products that end before a library has begun, and for
-/// types that it lacks. Needs no workspace.
+/// float32 or float64 from where the matrices lie, for products that end before packing pays.
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
-/// A matrix and a vector, on either side; float32 or float64. Libraries treat it as a product of
-/// matrices, and read the matrix at a fraction of the speed of the memory.
+/// A matrix and a vector, on either side; float32 or float64. The matrix is read once, at
+/// the speed of the memory.
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 /// Whether it is one, in a layout that `gemv` takes.
 inline bool gemv_takes(const Gemm& g) {
   if (g.m == 1) return g.b_row == 1 || g.b_column == 1;
   return g.n == 1 && g.c_row == 1 && (g.a_row == 1 || g.a_column == 1);
 }
-
-/// float32 by oneDNN. One of the strides of a, and of b, is 1.
-void library_gemm(const Gemm& shape, const float* a, const float* b, float* c,
-                  std::span<std::byte> workspace);
-std::size_t library_gemm_workspace(const Gemm& shape);
 
 }  // namespace tenure::kernels

@@ -4,6 +4,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
+#include "tenure/kernels/cpu/gemm/packed_gemm.h"
 #include "tenure/kernels/cpu/move/cast.h"
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/parallel.h"
@@ -11,53 +12,41 @@
 namespace tenure::kernels {
 namespace {
 
-/// Up to this many multiplications the library's call costs more than it saves; up to the second
-/// where the matrices fill our tiles.
-constexpr std::int64_t kLibraryAbove = 64 * 64 * 64;
-constexpr std::int64_t kLibraryAboveFull = 128 * 128 * 128;
-#ifdef TENURE_OPENMP
-constexpr bool kUseLibrary = true;
-#else
-constexpr bool kUseLibrary = false;  // its threads are OpenMP's
-#endif
+/// Up to this many multiplications packing costs more than it saves; up to the second where the
+/// matrices fill the tiles of small_gemm, or each element of a meets only a few of b.
+constexpr std::int64_t kPackAbove = 64 * 64 * 64;
+constexpr std::int64_t kPackAboveFull = 128 * 128 * 128;
 
 double work_of(const Gemm& g) {
   return static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
 }
 
-/// Whether the library's call costs more than it saves.
+/// Whether packing costs more than it saves.
 bool is_small(const Gemm& g) {
   constexpr std::int64_t kTiny = 64;
+  constexpr std::int64_t kNarrow = 16;
   constexpr std::int64_t kTileRows = 8;
   constexpr std::int64_t kTileColumns = 32;
   if (g.m <= kTiny && g.n <= kTiny && g.k <= kTiny) return true;
-  if (std::max({g.m, g.n, g.k}) > kLibraryAbove) return false;  // The product might overflow.
+  if (std::max({g.m, g.n, g.k}) > kPackAbove) return false;  // The product might overflow.
   const std::int64_t work = g.m * g.n * g.k;
-  if (work <= kLibraryAbove) return true;
-  return work <= kLibraryAboveFull && g.b_column == 1 && g.m % kTileRows == 0 &&
-         g.n % kTileColumns == 0;
+  if (work <= kPackAbove) return true;
+  if (work > kPackAboveFull || g.b_column != 1) return false;
+  return g.n <= kNarrow || (g.m % kTileRows == 0 && g.n % kTileColumns == 0);
 }
 
-/// A row or a column that exists once may have any stride; the library wants one that fits.
+/// A row or a column that exists once may have any stride; 1 tells the most.
 void tidy_strides(std::int64_t rows, std::int64_t columns, std::int64_t& row,
                   std::int64_t& column) {
   if (columns == 1) column = 1;
   if (rows == 1) row = std::max(columns, std::int64_t{1});
 }
 
-/// The products of a call: one after the other, or the leading dimensions of `a` taken as rows.
-struct Plan {
-  Gemm gemm;
-  Shape batch;
-  Strides a;
-  Strides b;
-  Strides c;
-  std::int64_t size = 1;  // how many products
-};
-
-Plan make_plan(const View& a, const View& b, const View& out) {
+/// The products of a call: as many as the batch has, or one where the leading dimensions of `a` are
+/// taken as rows.
+GemmBatch make_plan(const View& a, const View& b, const View& out) {
   const int rank = out.shape.size();
-  Plan plan;
+  GemmBatch plan;
   Gemm& g = plan.gemm;
   g.m = out.shape[rank - 2];
   g.n = out.shape[rank - 1];
@@ -107,23 +96,15 @@ Plan make_plan(const View& a, const View& b, const View& out) {
   return plan;
 }
 
-bool library_takes(std::int64_t rows, std::int64_t columns, std::int64_t row, std::int64_t column) {
-  return (column == 1 && row >= columns) || (row == 1 && column >= rows);
-}
-
 /// How the work is done, and what it needs.
 struct Route {
-  Plan plan;
-  bool library = false;
-  bool copy_a = false;  // to contiguous float32
-  bool copy_b = false;
-  bool convert_out = false;
+  GemmBatch plan;
+  bool packed = false;
+  bool narrow = false;  // computed in contiguous float32
   std::size_t a_bytes = 0;
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;
-
-  /// Without the library's own, which come last.
-  std::size_t bytes() const { return a_bytes + b_bytes + out_bytes; }
+  std::size_t packed_bytes = 0;
 };
 
 std::size_t aligned(std::size_t bytes) { return round_up(bytes, 64); }
@@ -137,27 +118,20 @@ bool is_native(DType dtype) { return dtype == DType::float32 || dtype == DType::
 
 Route choose_route(const View& a, const View& b, const View& out) {
   Route route;
-  const bool narrow = is_floating(a.dtype) && !is_native(a.dtype);
-  const DType compute = narrow ? DType::float32 : a.dtype;
-  View ca = a;
-  View cb = b;
-  ca.dtype = cb.dtype = compute;
-  route.copy_a = route.copy_b = route.convert_out = narrow;
-  if (narrow) {
-    ca = contiguous_like(a, compute, nullptr);
-    cb = contiguous_like(b, compute, nullptr);
+  route.narrow = is_floating(a.dtype) && !is_native(a.dtype);
+  const DType compute = route.narrow ? DType::float32 : a.dtype;
+  if (route.narrow) {
+    route.plan =
+        make_plan(contiguous_like(a, compute, nullptr), contiguous_like(b, compute, nullptr), out);
+    route.a_bytes = aligned(static_cast<std::size_t>(a.count()) * 4);
+    route.b_bytes = aligned(static_cast<std::size_t>(b.count()) * 4);
+    route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
+  } else {
+    route.plan = make_plan(a, b, out);
   }
-  route.plan = make_plan(ca, cb, out);
   const Gemm& g = route.plan.gemm;
-  route.library = kUseLibrary && compute == DType::float32 && !is_small(g) && !gemv_takes(g);
-  if (route.library && !library_takes(g.m, g.k, g.a_row, g.a_column)) route.copy_a = true;
-  if (route.library && !library_takes(g.k, g.n, g.b_row, g.b_column)) route.copy_b = true;
-  if (route.copy_a) ca = contiguous_like(a, compute, nullptr);
-  if (route.copy_b) cb = contiguous_like(b, compute, nullptr);
-  if (route.copy_a || route.copy_b) route.plan = make_plan(ca, cb, out);
-  if (route.copy_a) route.a_bytes = aligned(static_cast<std::size_t>(a.count()) * 4);
-  if (route.copy_b) route.b_bytes = aligned(static_cast<std::size_t>(b.count()) * 4);
-  if (route.convert_out) route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
+  route.packed = is_native(compute) && !is_small(g) && !gemv_takes(g);
+  if (route.packed) route.packed_bytes = packed_gemm_workspace(compute, route.plan);
   return route;
 }
 
@@ -178,13 +152,7 @@ void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
   }
 }
 
-void run_one(const Route& route, DType dtype, const std::byte* a, const std::byte* b, std::byte* c,
-             std::span<std::byte> workspace) {
-  const Gemm& g = route.plan.gemm;
-  if (route.library) {
-    return library_gemm(g, reinterpret_cast<const float*>(a), reinterpret_cast<const float*>(b),
-                        reinterpret_cast<float*>(c), workspace);
-  }
+void run_one(const Gemm& g, DType dtype, const std::byte* a, const std::byte* b, std::byte* c) {
   if (is_native(dtype)) return plain_gemm(dtype, g, a, b, c);
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -210,7 +178,7 @@ void plain_gemm(DType dtype, const Gemm& g, const void* a, const void* b, void* 
 std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
   if (out.count() == 0) return 0;
   const Route route = choose_route(a, b, out);
-  return route.bytes() + (route.library ? aligned(library_gemm_workspace(route.plan.gemm)) : 0);
+  return route.a_bytes + route.b_bytes + route.out_bytes + route.packed_bytes;
 }
 
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
@@ -221,36 +189,30 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   std::byte* const room_a = take(route.a_bytes);
   std::byte* const room_b = take(route.b_bytes);
   std::byte* const room_out = take(route.out_bytes);
-  const View ca = route.copy_a ? copy_dense(a, DType::float32, room_a) : a;
-  const View cb = route.copy_b ? copy_dense(b, DType::float32, room_b) : b;
-  const View cc = route.convert_out ? contiguous_like(out, DType::float32, room_out) : out;
+  const View ca = route.narrow ? copy_dense(a, DType::float32, room_a) : a;
+  const View cb = route.narrow ? copy_dense(b, DType::float32, room_b) : b;
+  const View cc = route.narrow ? contiguous_like(out, DType::float32, room_out) : out;
 
-  const Plan& plan = route.plan;
-  const auto size = static_cast<std::int64_t>(size_of(cc.dtype));
-  const auto run = [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::int64_t rest = i;
-      std::int64_t at_a = 0;
-      std::int64_t at_b = 0;
-      std::int64_t at_c = 0;
-      for (int axis = plan.batch.size() - 1; axis >= 0; --axis) {
-        const std::int64_t index = rest % plan.batch[axis];
-        rest /= plan.batch[axis];
-        at_a += index * plan.a[axis];
-        at_b += index * plan.b[axis];
-        at_c += index * plan.c[axis];
-      }
-      run_one(route, cc.dtype, ca.as<std::byte>() + at_a * size, cb.as<std::byte>() + at_b * size,
-              cc.as<std::byte>() + at_c * size, workspace.subspan(route.bytes()));
-    }
-  };
-  if (route.library || plan.size == 1) {
-    run(0, plan.size);
+  const GemmBatch& plan = route.plan;
+  if (route.packed) {
+    packed_gemm(cc.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes});
   } else {
-    const double each = std::max(1.0, work_of(plan.gemm));
-    parallel_for(plan.size, static_cast<std::int64_t>(std::max(1.0, 2e5 / each)), run);
+    const auto size = static_cast<std::int64_t>(size_of(cc.dtype));
+    const auto run = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        run_one(plan.gemm, cc.dtype, ca.as<std::byte>() + plan.at(i, plan.a) * size,
+                cb.as<std::byte>() + plan.at(i, plan.b) * size,
+                cc.as<std::byte>() + plan.at(i, plan.c) * size);
+      }
+    };
+    if (plan.size == 1) {
+      run(0, 1);
+    } else {
+      const double each = std::max(1.0, work_of(plan.gemm));
+      parallel_for(plan.size, static_cast<std::int64_t>(std::max(1.0, 2e5 / each)), run);
+    }
   }
-  if (route.convert_out) {
+  if (route.narrow) {
     cast_elements(DType::float32, cc.data, out.dtype, out.data,
                   static_cast<std::size_t>(out.count()));
   }

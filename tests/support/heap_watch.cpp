@@ -1,6 +1,9 @@
-#include "bench/heap.h"
+#include "tests/support/heap_watch.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,19 +18,23 @@ void* __libc_memalign(std::size_t alignment, std::size_t bytes);  // NOLINT
 void __libc_free(void* block);                                    // NOLINT
 }
 
-namespace tenure::bench {
+namespace tenure::testing_support {
 namespace {
 
 std::atomic<bool> is_counting{false};
 std::atomic<std::int64_t> live_bytes{0};
 std::atomic<std::int64_t> most_bytes{0};
 
-void* counted(void* block) {
-  if (block == nullptr || !is_counting.load(std::memory_order_relaxed)) return block;
-  const auto bytes = static_cast<std::int64_t>(malloc_usable_size(block));
+void count(std::int64_t bytes) {
   const std::int64_t now = live_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::int64_t most = most_bytes.load(std::memory_order_relaxed);
   while (now > most && !most_bytes.compare_exchange_weak(most, now, std::memory_order_relaxed)) {
+  }
+}
+
+void* counted(void* block) {
+  if (block != nullptr && is_counting.load(std::memory_order_relaxed)) {
+    count(static_cast<std::int64_t>(malloc_usable_size(block)));
   }
   return block;
 }
@@ -49,25 +56,25 @@ HeapWatch::~HeapWatch() { is_counting = false; }
 std::int64_t HeapWatch::peak() const { return most_bytes; }
 void HeapWatch::reset_peak() { most_bytes = live_bytes.load(); }
 
-}  // namespace tenure::bench
+}  // namespace tenure::testing_support
 
 extern "C" {
 
-void* malloc(std::size_t bytes) { return tenure::bench::counted(__libc_malloc(bytes)); }
+void* malloc(std::size_t bytes) { return tenure::testing_support::counted(__libc_malloc(bytes)); }
 void* calloc(std::size_t count, std::size_t bytes) {
-  return tenure::bench::counted(__libc_calloc(count, bytes));
+  return tenure::testing_support::counted(__libc_calloc(count, bytes));
 }
 void* realloc(void* block, std::size_t bytes) {
-  tenure::bench::uncount(block);
+  tenure::testing_support::uncount(block);
   void* const moved = __libc_realloc(block, bytes);
   if (moved == nullptr && bytes != 0) {
-    tenure::bench::counted(block);
+    tenure::testing_support::counted(block);
     return nullptr;
   }
-  return tenure::bench::counted(moved);
+  return tenure::testing_support::counted(moved);
 }
 void* memalign(std::size_t alignment, std::size_t bytes) {
-  return tenure::bench::counted(__libc_memalign(alignment, bytes));
+  return tenure::testing_support::counted(__libc_memalign(alignment, bytes));
 }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return memalign(alignment, bytes); }
 int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
@@ -77,7 +84,24 @@ int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
   return 0;
 }
 void free(void* block) {
-  tenure::bench::uncount(block);
+  tenure::testing_support::uncount(block);
   __libc_free(block);
+}
+
+// glibc's malloc() maps by a name of its own, so that nothing counts twice.
+void* mmap(void* at, std::size_t bytes, int access, int flags, int file, off_t offset) noexcept {
+  void* const mapped =
+      reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, access, flags, file, offset));
+  if (mapped != MAP_FAILED && tenure::testing_support::is_counting) {
+    tenure::testing_support::count(static_cast<std::int64_t>(bytes));
+  }
+  return mapped;
+}
+int munmap(void* at, std::size_t bytes) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_munmap, at, bytes));
+  if (result == 0 && tenure::testing_support::is_counting) {
+    tenure::testing_support::live_bytes -= static_cast<std::int64_t>(bytes);
+  }
+  return result;
 }
 }

@@ -1,0 +1,398 @@
+#include "tenure/kernels/cpu/gemm/packed_gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/gemm/packed_gemm.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tenure/kernels/cpu/gemm/pack-inl.h"
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
+#include "tenure/kernels/parallel.h"
+
+#undef TENURE_UNROLL_SOME
+#ifdef __clang__
+#define TENURE_UNROLL_SOME _Pragma("unroll 4")
+#else
+#define TENURE_UNROLL_SOME _Pragma("GCC unroll 4")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using pack::HWY_NAMESPACE::Lines;
+using pack::HWY_NAMESPACE::pack_lines;
+using tiles::HWY_NAMESPACE::Columns;
+using tiles::HWY_NAMESPACE::Sums;
+
+/// Rows of a tile beside two vectors of columns: as many as registers hold.
+constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
+constexpr int kTileWidth = 2;
+
+/// Panels as a tile reads them: term k of line i at [k * step + i].
+template <class T>
+struct Panels {
+  std::int64_t depth;
+  const T* a;
+  std::int64_t a_step;
+  const T* b;
+  std::int64_t b_step;
+};
+
+/// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
+template <class T, int rows, int width>
+HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, std::int64_t columns,
+                                bool add) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V sums[rows][width];
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) sums[r][v] = hn::Zero(d);
+    __builtin_prefetch(c + r * c_row);
+  }
+  const T* HWY_RESTRICT a = p.a;
+  const T* HWY_RESTRICT b = p.b;
+  const std::int64_t a_step = p.a_step;
+  const std::int64_t b_step = p.b_step;
+  TENURE_UNROLL_SOME
+  for (std::int64_t k = p.depth; k > 0; --k, a += a_step, b += b_step) {
+    V column[width];
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const V x = hn::Set(d, a[r]);
+      TENURE_UNROLL
+      for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
+    }
+  }
+  if (columns == width * lanes) {
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      TENURE_UNROLL
+      for (int v = 0; v < width; ++v) {
+        T* const to = c + r * c_row + v * lanes;
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
+      }
+    }
+    return;
+  }
+  const Columns<T, width> some(columns);
+  Sums<T, rows, width> done;
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) done.set(sums[r][v], r, v);
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < width; ++v) {
+      T* const to = c + r * c_row;
+      const V sum = done.get(r, v);
+      some.store(add ? hn::Add(some.load(to, v), sum) : sum, to, v);
+    }
+  }
+}
+
+template <class T>
+using MultiplyTile = void (*)(const Panels<T>&, T*, std::int64_t, std::int64_t, bool);
+template <class T, int width, int... rows>
+constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
+    std::integer_sequence<int, rows...>) {
+  return {multiply_tile<T, rows + 1, width>...};
+}
+/// By rows less one.
+template <class T, int width>
+constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
+
+/// Lines cut into panels: rows into such of nearly the same height, columns into full ones and the
+/// rest.
+struct Cut {
+  bool rows = true;
+  std::int64_t lines = 0;
+  std::int64_t lanes = 1;
+  std::int64_t panels = 0;
+
+  Cut(bool of_rows, std::int64_t size, std::int64_t vector)
+      : rows(of_rows), lines(size), lanes(vector) {
+    const std::int64_t high = rows ? kTileRows : kTileWidth * lanes;
+    panels = (lines + high - 1) / high;
+  }
+  std::int64_t first(std::int64_t panel) const {
+    return rows ? lines * panel / panels : std::min(lines, panel * kTileWidth * lanes);
+  }
+  std::int64_t count(std::int64_t panel) const { return first(panel + 1) - first(panel); }
+  /// Elements of a packed term.
+  std::int64_t width(std::int64_t panel) const {
+    const std::int64_t n = count(panel);
+    if (rows) return n;
+    return n <= lanes ? lanes : kTileWidth * lanes;
+  }
+};
+
+template <class T>
+class PackedGemm {
+ public:
+  PackedGemm(const GemmBatch& batch, const T* a, const T* b, T* c, T* room)
+      : batch_(batch),
+        g_(batch.gemm),
+        stay_(g_, batch.size, sizeof(T)),
+        a_(a),
+        b_(b),
+        c_(c),
+        room_(room) {}
+
+  void run() const {
+    const std::int64_t lines = stay_.rows ? g_.m : g_.n;
+    for (std::int64_t product = 0; product < batch_.size; product += stay_.products) {
+      for (std::int64_t line = 0; line < lines; line += stay_.lines) {
+        for (std::int64_t k = 0; k < g_.k; k += stay_.depth) {
+          run_part({.product = product,
+                    .products = std::min(stay_.products, batch_.size - product),
+                    .line = line,
+                    .staying = Cut(stay_.rows, std::min(stay_.lines, lines - line), lanes()),
+                    .passing = Cut(!stay_.rows, stay_.rows ? g_.n : g_.m, lanes()),
+                    .k = k,
+                    .depth = std::min(stay_.depth, g_.k - k)});
+        }
+      }
+    }
+  }
+
+ private:
+  /// What is packed at a time.
+  struct Part {
+    std::int64_t product, products;
+    std::int64_t line;
+    Cut staying, passing;
+    std::int64_t k, depth;
+  };
+
+  /// Staying panels [begin, end) of a product, and what passes by.
+  struct Block {
+    std::int64_t product;
+    std::int64_t begin, end;
+    Lines<T> lines;
+    T* c;
+  };
+
+  /// A panel of one of the matrices.
+  struct Side {
+    const Cut& cut;
+    std::int64_t panel;
+    std::int64_t line;  ///< of the cut's first
+    const T* data;
+    std::int64_t step;
+  };
+
+  static std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())); }
+
+  Lines<T> lines_of(bool rows, std::int64_t product) const {
+    if (rows) return {a_ + batch_.at(product, batch_.a), g_.a_row, g_.a_column};
+    return {b_ + batch_.at(product, batch_.b), g_.b_column, g_.b_row};
+  }
+
+  /// Where a staying panel of kGemmDepth terms lies.
+  T* staying_panel(const Part& part, std::int64_t product, std::int64_t panel,
+                   std::int64_t k) const {
+    const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
+    const std::int64_t padded = part.staying.rows ? part.staying.lines
+                                                  : part.staying.first(part.staying.panels - 1) +
+                                                        part.staying.width(part.staying.panels - 1);
+    return room_ + product * stay_.elements + padded * k + part.staying.first(panel) * depth;
+  }
+
+  void pack(const Lines<T>& lines, const Cut& cut, std::int64_t line, std::int64_t panel,
+            std::int64_t k, std::int64_t depth, T* to) const {
+    const Lines<T> from{lines.data + (line + cut.first(panel)) * lines.line + k * lines.term,
+                        lines.line, lines.term};
+    pack_lines(from, cut.count(panel), depth, to, cut.width(panel));
+  }
+
+  void run_part(const Part& part) const {
+    const Cut& staying = part.staying;
+    const std::int64_t per_line = part.depth * (staying.lines / staying.panels);
+    parallel_for(part.products * staying.panels,
+                 std::max<std::int64_t>(1, kPackShare / std::max<std::int64_t>(per_line, 1)),
+                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     pack_staying(part, i / staying.panels, i % staying.panels);
+                   }
+                 });
+    const std::int64_t blocks = blocks_of(part);
+    const std::int64_t tasks = part.products * blocks * part.passing.panels;
+    const double work = static_cast<double>(part.products * g_.m) * static_cast<double>(g_.n) *
+                        static_cast<double>(part.depth) / static_cast<double>(tasks);
+    parallel_for(tasks, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
+                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                   while (begin < end) {
+                     const std::int64_t first = begin % part.passing.panels;
+                     const std::int64_t last = std::min(part.passing.panels, first + (end - begin));
+                     run_block(part, begin / part.passing.panels, blocks, first, last);
+                     begin += last - first;
+                   }
+                 });
+  }
+
+  void pack_staying(const Part& part, std::int64_t product, std::int64_t panel) const {
+    const Lines<T> lines = lines_of(stay_.rows, part.product + product);
+    for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
+      pack(lines, part.staying, part.line, panel, part.k + k, std::min(kGemmDepth, part.depth - k),
+           staying_panel(part, product, panel, k));
+    }
+  }
+
+  /// Into how many blocks the staying panels are cut: such that a block stays in the second level
+  /// of the cache, and threads get equal shares.
+  std::int64_t blocks_of(const Part& part) const {
+    const std::int64_t threads = num_threads();
+    const std::int64_t panels = part.staying.panels;
+    const std::int64_t least = std::min(panels, (part.staying.lines + kBlock - 1) / kBlock);
+    std::int64_t best = least;
+    double best_time = 0;
+    for (std::int64_t blocks = least; blocks <= std::min(panels, least + 2 * threads); ++blocks) {
+      const std::int64_t tasks = part.products * blocks * part.passing.panels;
+      const auto turns = static_cast<double>((tasks + threads - 1) / threads);
+      const auto high = static_cast<double>((panels + blocks - 1) / blocks);
+      const double time = turns * (high + kPackTime);
+      if (blocks > least && time >= best_time) continue;
+      best = blocks;
+      best_time = time;
+    }
+    return best;
+  }
+
+  /// Passing panels [first, last) beside a block of the staying ones.
+  void run_block(const Part& part, std::int64_t index, std::int64_t blocks, std::int64_t first,
+                 std::int64_t last) const {
+    const std::int64_t product = index / blocks;
+    const std::int64_t panels = part.staying.panels;
+    const Block block{.product = product,
+                      .begin = panels * (index % blocks) / blocks,
+                      .end = panels * (index % blocks + 1) / blocks,
+                      .lines = lines_of(!stay_.rows, part.product + product),
+                      .c = c_ + batch_.at(part.product + product, batch_.c)};
+    const std::int64_t lines = part.staying.first(block.end) - part.staying.first(block.begin);
+    const bool all_near = lines * part.depth <= kBlock * kGemmDepth;
+    if (all_near && block.lines.line != 1) {  // Lines are read from end to end.
+      for (std::int64_t p = first; p < last; ++p) {
+        for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
+          pass(part, block, p, k, p + 1 < last);
+        }
+      }
+      return;
+    }
+    for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
+      for (std::int64_t p = first; p < last; ++p) pass(part, block, p, k, p + 1 < last);
+    }
+  }
+
+  /// Panel p of those that pass, from term k on. `more`: panel p + 1 is next.
+  HWY_NOINLINE void pass(const Part& part, const Block& block, std::int64_t p, std::int64_t k,
+                         bool more) const {
+    HWY_ALIGN T packed[kGemmDepth *
+                       std::max<std::int64_t>(kTileRows, kTileWidth * HWY_MAX_BYTES / sizeof(T))];
+    const Lines<T>& lines = block.lines;
+    const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
+    const std::int64_t tiles = block.end - block.begin;
+    const std::int64_t width = part.passing.width(p);
+    const T* const source =
+        lines.data + part.passing.first(p) * lines.line + (part.k + k) * lines.term;
+    const bool near = std::abs(lines.term) * depth * std::int64_t{sizeof(T)} <= kNear;
+    Side passing{.cut = part.passing, .panel = p, .line = 0, .data = packed, .step = width};
+    const T* ahead = nullptr;
+    if (lines.line == 1 && part.passing.count(p) == width && (near || tiles <= kFew)) {
+      passing.data = source;
+      passing.step = lines.term;
+    } else {
+      pack_lines(Lines<T>{source, lines.line, lines.term}, part.passing.count(p), depth, packed,
+                 width);
+      if (lines.line == 1 && more) ahead = source + width;
+    }
+    Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
+    const bool add = part.k + k > 0;
+    for (std::int64_t s = block.begin; s < block.end; ++s) {
+      if (ahead != nullptr) {  // The next panel comes nearer while this one is used.
+        for (std::int64_t i = 0; i < depth; i += tiles, ahead += lines.term) {
+          for (std::int64_t j = 0; j < width; j += kLine) __builtin_prefetch(ahead + j, 0, 2);
+        }
+      }
+      staying.panel = s;
+      staying.data = staying_panel(part, block.product, s, k);
+      staying.step = part.staying.width(s);
+      if (stay_.rows) {
+        multiply(depth, staying, passing, block.c, add);
+      } else {
+        multiply(depth, passing, staying, block.c, add);
+      }
+    }
+  }
+
+  void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, bool add) const {
+    const std::int64_t high = rows.cut.count(rows.panel);
+    T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
+                  columns.cut.first(columns.panel);
+    const Panels<T> panels{.depth = depth,
+                           .a = rows.data,
+                           .a_step = rows.step,
+                           .b = columns.data,
+                           .b_step = columns.step};
+    const bool wide = columns.cut.width(columns.panel) > lanes();
+    const auto& tiles = wide ? kTiles<T, kTileWidth> : kTiles<T, 1>;
+    tiles[static_cast<std::size_t>(high - 1)](panels, to, g_.c_row,
+                                              columns.cut.count(columns.panel), add);
+  }
+
+  static constexpr double kShare = 2.5e5;              // products that are worth waking a thread
+  static constexpr std::int64_t kPackShare = 1 << 15;  // elements that are
+  static constexpr std::int64_t kBlock = 256;          // lines
+  static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
+  static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
+  static constexpr std::int64_t kLine = 64 / sizeof(T);
+  static constexpr double kPackTime = 0.5;  // of a passing panel, in tiles
+
+  const GemmBatch& batch_;
+  const Gemm& g_;
+  Residence stay_;
+  const T* a_;
+  const T* b_;
+  T* c_;
+  T* room_;
+};
+
+void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
+                 std::byte* room) {
+  if (dtype == DType::float32) {
+    PackedGemm<float>(batch, static_cast<const float*>(a), static_cast<const float*>(b),
+                      static_cast<float*>(c), reinterpret_cast<float*>(room))
+        .run();
+  } else {
+    PackedGemm<double>(batch, static_cast<const double*>(a), static_cast<const double*>(b),
+                       static_cast<double*>(c), reinterpret_cast<double*>(room))
+        .run();
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels {
+
+HWY_EXPORT(packed_gemm);
+
+void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
+                 std::span<std::byte> workspace) {
+  HWY_DYNAMIC_DISPATCH(packed_gemm)(dtype, batch, a, b, c, workspace.data());
+}
+
+}  // namespace tenure::kernels
+#endif

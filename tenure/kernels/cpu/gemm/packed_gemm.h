@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tenure/kernels/cpu/gemm/gemm.h"
+
+namespace tenure::kernels {
+
+// Note: how large products are computed
+//
+// One of the matrices stays: its lines (rows of a, or columns of b) are packed into the workspace,
+// up to kBytes at a time, by all threads together. The lines of the other one pass by: a thread
+// takes a panel of them, as many as a tile in registers is high or wide, packs it on its stack, and
+// multiplies it with every panel that stays. Panels are kDepth terms deep. So every element of the
+// result is the sum, in order, of sums of kDepth products, whatever the threads, the tile and the
+// way in which the matrices lie in memory; and the workspace follows from the sizes alone.
+
+inline constexpr std::int64_t kGemmDepth = 256;
+
+/// What of a batch of products is packed at a time. The same on every machine.
+struct Residence {
+  static constexpr std::size_t kBytes = std::size_t{1} << 20;
+
+  Residence(const Gemm& shape, std::int64_t products, std::size_t element);
+
+  bool rows = true;           ///< rows of a stay; otherwise columns of b do
+  std::int64_t products = 1;  ///< of the batch, at a time
+  std::int64_t lines = 0;     ///< of each product
+  std::int64_t depth = 0;     ///< terms of each line; a multiple of kGemmDepth unless all
+  std::int64_t elements = 0;  ///< of one product, with what fills up vectors
+
+  std::size_t bytes(std::size_t element) const {
+    return static_cast<std::size_t>(products * elements) * element;
+  }
+};
+
+/// Any number of products of float32 or float64. Any strides.
+void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
+                 std::span<std::byte> workspace);
+std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);
+
+}  // namespace tenure::kernels

@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include "tenure/base/units.h"
+#include "tenure/kernels/cpu/gemm/packed_gemm.h"
+
+namespace tenure::kernels {
+namespace {
+
+std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+}  // namespace
+
+Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element) {
+  const auto most = static_cast<std::int64_t>(kBytes / element);
+  // Columns fill up the widest vectors, two at a time; on every machine, that plans are the same.
+  const auto fill = static_cast<std::int64_t>(128 / element);
+  // Panels of b are wider than those of a, and so fewer pass by; unless b is small.
+  rows = shape.n > 4 * fill || shape.m <= shape.n;
+  const std::int64_t all = rows ? shape.m : shape.n;
+  const auto padded = [&](std::int64_t n) { return rows ? n : divide_up(n, fill) * fill; };
+  const std::int64_t most_lines = most / kGemmDepth;
+  lines = all <= most_lines
+              ? all
+              : std::min(all, divide_up(divide_up(all, divide_up(all, most_lines)), fill) * fill);
+  const std::int64_t deep = most / padded(lines) / kGemmDepth * kGemmDepth;
+  depth = std::min(shape.k, std::max(deep, kGemmDepth));
+  elements = padded(lines) * depth;
+  if (lines == all && depth == shape.k) {
+    products = std::clamp<std::int64_t>(most / elements, 1, batch);
+  }
+}
+
+std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch) {
+  const std::size_t element = size_of(dtype);
+  return round_up(Residence(batch.gemm, batch.size, element).bytes(element), 64);
+}
+
+}  // namespace tenure::kernels
