@@ -29,7 +29,7 @@ void add_product(std::vector<Case>& cases, const Product& p) {
                           .ours = repeat([a = normal({p.m, p.k}), b = normal({p.k, p.n})] {
                             use(matmul(a, b));
                           }),
-                          .peers = {{"oneDNN", onednn_matmul(p.m, p.n, p.k), 0, p.over_onednn},
+                          .peers = {{"oneDNN", onednn_matmul({p.m, p.n, p.k}), 0, p.over_onednn},
                                     {"libtorch", torch_call("matmul", {{p.m, p.k}, {p.k, p.n}}), 0,
                                      p.over_torch},
                                     fma_peak(small ? 1 : options.threads)}},

@@ -13,17 +13,25 @@ namespace {
 using dnnl::memory;
 
 struct Product {
-  Product(std::int64_t m, std::int64_t n, std::int64_t k)
-      : a(make({m, k})), b(make({k, n})), c(make({m, n})) {
+  explicit Product(const ProductShape& p)
+      : a(make(p.batch, p.m, p.k, p.turned_a)),
+        b(make(p.batch, p.k, p.n, p.turned_b)),
+        c(make(p.batch, p.m, p.n, false)) {
     const dnnl::matmul::desc description(a.get_desc(), b.get_desc(), c.get_desc());
     primitive = dnnl::matmul(dnnl::matmul::primitive_desc(description, engine));
     arguments = {{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, c}};
   }
 
-  memory make(const memory::dims& shape) const {
-    memory made({shape, memory::data_type::f32, memory::format_tag::ab}, engine);
+  memory make(std::int64_t batch, std::int64_t rows, std::int64_t columns, bool turned) const {
+    memory::dims shape{rows, columns};
+    memory::dims strides{turned ? 1 : columns, turned ? rows : 1};
+    if (batch > 1) {
+      shape.insert(shape.begin(), batch);
+      strides.insert(strides.begin(), rows * columns);
+    }
+    memory made({shape, memory::data_type::f32, strides}, engine);
     auto* const elements = static_cast<float*>(made.get_data_handle());
-    for (std::int64_t i = 0; i < shape[0] * shape[1]; ++i) {
+    for (std::int64_t i = 0; i < batch * rows * columns; ++i) {
       elements[i] = static_cast<float>(i % 7) - 3;
     }
     return made;
@@ -38,8 +46,8 @@ struct Product {
 
 }  // namespace
 
-Work onednn_matmul(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return [product = std::make_shared<Product>(m, n, k)](std::int64_t calls) {
+Work onednn_matmul(const ProductShape& shape) {
+  return [product = std::make_shared<Product>(shape)](std::int64_t calls) {
     for (std::int64_t i = 0; i < calls; ++i) {
       product->primitive.execute(product->stream, product->arguments);
     }

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "tenure/check/cases.h"
+#include "tenure/memory/region.h"
 #include "tenure/tenure.h"
 #include "tests/support/heap_watch.h"
 
@@ -43,6 +44,22 @@ TEST_P(HeapOfOp, TakesDataFromThePoolAlone) {
     EXPECT_LE(taken_beside_the_pool([&] { check::run(c, inputs); }), kRecords)
         << check::describe(c);
   }
+}
+
+TEST_P(HeapOfOp, TakesTheSameOnAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const check::Case& c : check::cases_of(*GetParam())) {
+    const std::vector<Tensor> inputs = check::make_all(c);
+    const auto taken = [&](int threads) {
+      set_num_threads(threads);
+      const MemoryRegion region;
+      check::run(c, inputs);
+      return region.peak_bytes();
+    };
+    const std::int64_t alone = taken(1);
+    for (const int threads : {2, 5, 16}) EXPECT_EQ(taken(threads), alone) << check::describe(c);
+  }
+  set_num_threads(before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, HeapOfOp, testing::ValuesIn(ops::all_ops()),

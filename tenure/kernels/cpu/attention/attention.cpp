@@ -10,6 +10,7 @@
 #include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/kernels/cpu/move/transpose.h"
 #include "tenure/kernels/parallel.h"
+#include "tenure/kernels/slots.h"
 
 namespace tenure::kernels {
 namespace {
@@ -25,8 +26,8 @@ class Scores {
  public:
   Scores(const Attention& how, const View& q, const View& k)
       : how_(how), q_(q, 1), k_(k, 1), keys_(k_.rows()), queries_(q_.rows()) {
-    const std::int64_t lanes = loops_.lanes;
-    padded_keys_ = (keys_ + lanes - 1) / lanes * lanes;
+    constexpr auto kLanes = static_cast<std::int64_t>(64 / sizeof(T));  // of the widest vectors
+    padded_keys_ = (keys_ + kLanes - 1) / kLanes * kLanes;
     const std::int64_t row_bytes =
         std::max<std::int64_t>(padded_keys_, 1) * static_cast<std::int64_t>(sizeof(T));
     rows_ = std::clamp(kScoreBytes / row_bytes / kMinRows * kMinRows, kMinRows,
@@ -312,8 +313,8 @@ std::size_t bytes_of_thread(const Pass& pass) {
 
 template <class Pass>
 std::size_t workspace_of(const Pass& pass) {
-  const std::int64_t threads = std::min<std::int64_t>(num_threads(), pass.heads());
-  return static_cast<std::size_t>(threads) * bytes_of_thread(pass);
+  const std::size_t bytes = bytes_of_thread(pass);
+  return static_cast<std::size_t>(slots_for(pass.heads(), bytes)) * bytes;
 }
 
 /// Threads take head after head, each with its part of the workspace.

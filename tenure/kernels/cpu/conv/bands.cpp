@@ -7,8 +7,10 @@
 namespace tenure::kernels::conv {
 namespace {
 
-/// A band's source stays in the second level of the cache with the weights beside it.
+/// A band's source stays in the second level of the cache with the weights beside it. Copies are
+/// smaller: each thread has one.
 constexpr std::int64_t kBandBytes = 256 << 10;
+constexpr std::int64_t kCopyBytes = 128 << 10;
 
 }  // namespace
 
@@ -18,7 +20,8 @@ Bands::Bands(const Grid& grid, std::size_t element, std::int64_t least) {
   width = x.reach(x.count);
   const std::int64_t row =
       grid.axes[0].taps * width * grid.in_channels * static_cast<std::int64_t>(element);
-  const std::int64_t fit = std::max<std::int64_t>(1, kBandBytes / std::max<std::int64_t>(row, 1));
+  const std::int64_t most = grid.is_inside() ? kBandBytes : kCopyBytes;
+  const std::int64_t fit = std::max<std::int64_t>(1, most / std::max<std::int64_t>(row, 1));
   const std::int64_t room = fit - (y.taps - 1) * y.apart - 1;
   rows = std::clamp<std::int64_t>(room < 0 ? 1 : room / y.step + 1, 1,
                                   std::max<std::int64_t>(y.count, 1));

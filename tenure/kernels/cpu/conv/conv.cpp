@@ -7,6 +7,7 @@
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/conv/grid.h"
 #include "tenure/kernels/parallel.h"
+#include "tenure/kernels/slots.h"
 
 namespace tenure::kernels {
 namespace {
@@ -84,18 +85,39 @@ std::array<std::int64_t, 3> kernel_of(const Convolution& c) {
   return {c.axes[0].kernel, c.axes[1].kernel, c.axes[2].kernel};
 }
 
+/// Columns with those that fill up the last panel, of `width` vectors of `lanes` elements. As
+/// TileShape has it.
+std::int64_t padded(std::int64_t columns, std::int64_t lanes, std::int64_t width) {
+  const std::int64_t full = columns / (width * lanes) * (width * lanes);
+  const std::int64_t vectors = (columns - full + lanes - 1) / lanes;
+  return full + (vectors <= 2 ? vectors : width) * lanes;
+}
+
+/// What the instruction set packs that packs the most: plans are the same on every machine.
 std::size_t packed_bytes(const Grid& grid, DType dtype) {
-  return round_up(static_cast<std::size_t>(conv::packed_elements(grid, dtype)) * size_of(dtype),
-                  64);
+  const auto element = static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t n = grid.out_group();
+  const std::int64_t columns = std::max(
+      {padded(n, 16 / element, 2), padded(n, 32 / element, 2), padded(n, 64 / element, 4)});
+  return round_up(static_cast<std::size_t>(grid.groups * columns * grid.depth() * element), 64);
 }
 
 std::size_t band_bytes(const Grid& grid, DType dtype, std::int64_t slots) {
   return Bands(grid, size_of(dtype), slots).bytes * static_cast<std::size_t>(slots);
 }
 
+/// Room for the bands of up to kMaxSlots threads.
+std::size_t most_band_bytes(const Grid& grid, DType dtype) {
+  std::size_t most = 0;
+  for (std::int64_t slots = 1; slots <= kMaxSlots; ++slots) {
+    most = std::max(most, band_bytes(grid, dtype, slots));
+  }
+  return most;
+}
+
 /// How many threads the workspace was made for.
 std::int64_t slots_for(const Grid& grid, DType dtype, std::size_t workspace, bool shared_bands) {
-  std::int64_t slots = num_threads();
+  std::int64_t slots = std::min<std::int64_t>(num_threads(), kMaxSlots);
   while (slots > 1 && band_bytes(grid, dtype, shared_bands ? slots : 1) *
                               (shared_bands ? 1u : static_cast<std::size_t>(slots)) >
                           workspace) {
@@ -109,7 +131,7 @@ std::int64_t slots_for(const Grid& grid, DType dtype, std::size_t workspace, boo
 std::size_t convolve_workspace(const Convolution& c, DType dtype) {
   const Grid grid = forward_grid(c);
   if (is_empty(grid)) return 0;
-  return packed_bytes(grid, dtype) + band_bytes(grid, dtype, num_threads());
+  return packed_bytes(grid, dtype) + most_band_bytes(grid, dtype);
 }
 
 void convolve(const Convolution& c, DType dtype, const void* x, const void* weights,
@@ -133,7 +155,7 @@ std::size_t convolve_input_gradient_workspace(const Convolution& c, DType dtype)
   for (std::int64_t r = 0; r < residues(c); ++r) {
     const Grid grid = backward_grid(c, r);
     if (is_empty(grid) || grid.taps() == 0) continue;
-    bytes = std::max(bytes, packed_bytes(grid, dtype) + band_bytes(grid, dtype, num_threads()));
+    bytes = std::max(bytes, packed_bytes(grid, dtype) + most_band_bytes(grid, dtype));
   }
   return bytes;
 }
@@ -165,7 +187,7 @@ void convolve_input_gradient(const Convolution& c, DType dtype, const void* dy, 
 std::size_t convolve_weight_gradient_workspace(const Convolution& c, DType dtype) {
   const Grid grid = forward_grid(c);
   if (is_empty(grid)) return 0;
-  return band_bytes(grid, dtype, 1) * static_cast<std::size_t>(num_threads());
+  return band_bytes(grid, dtype, 1) * static_cast<std::size_t>(kMaxSlots);
 }
 
 void convolve_weight_gradient(const Convolution& c, DType dtype, const void* x, const void* dy,

@@ -89,12 +89,11 @@ struct Weights {
   std::array<std::int64_t, 3> kernel{1, 1, 1};
 };
 
-/// Computes a grid. `packed` has room for packed_elements, `room` for the bands of each of `slots`
-/// threads.
+/// Computes a grid. `packed` has room for the padded weights, `room` for the bands of each of
+/// `slots` threads.
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
               const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots);
-std::int64_t packed_elements(const Grid& grid, DType dtype);
 
 /// dweights[tap, source channel, target channel] of a grid whose target is dy, and dbias.
 void run_weight_gradient(const Grid& grid, DType dtype, const void* source, const void* dy,

@@ -273,13 +273,6 @@ void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& 
   }
 }
 
-std::int64_t packed_elements(const Grid& grid, DType dtype) {
-  const std::int64_t columns = dtype == DType::float32
-                                   ? TileShape<float>::padded_group(grid.out_group())
-                                   : TileShape<double>::padded_group(grid.out_group());
-  return grid.groups * columns * grid.depth();
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::kernels::conv
 HWY_AFTER_NAMESPACE();
@@ -288,17 +281,12 @@ HWY_AFTER_NAMESPACE();
 namespace tenure::kernels::conv {
 
 HWY_EXPORT(run_grid);
-HWY_EXPORT(packed_elements);
 
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
               const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots) {
   HWY_DYNAMIC_DISPATCH(run_grid)
   (grid, dtype, source, weights, bias, relu, target, packed, room, slots);
-}
-
-std::int64_t packed_elements(const Grid& grid, DType dtype) {
-  return HWY_DYNAMIC_DISPATCH(packed_elements)(grid, dtype);
 }
 
 }  // namespace tenure::kernels::conv

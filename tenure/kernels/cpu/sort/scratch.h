@@ -7,16 +7,17 @@
 
 #include "tenure/base/error.h"
 #include "tenure/kernels/parallel.h"
+#include "tenure/kernels/slots.h"
 
 namespace tenure::kernels::sorting {
 
 /// Items in scratch memory need no more alignment than this.
 inline constexpr std::size_t kAlignment = 16;
 
-/// The memory that `rows` rows need if each is worked on in `bytes` bytes and as many at a time as
-/// there are threads. The kernel takes what it is given: the size decides the parallelism.
+/// The memory that `rows` rows need if each is worked on in `bytes` bytes and several at a time.
+/// The kernel takes what it is given: the size decides the parallelism.
 inline std::size_t scratch_bytes(std::int64_t rows, std::size_t bytes) {
-  const std::int64_t slots = std::min<std::int64_t>(rows, num_threads());
+  const std::int64_t slots = slots_for(rows, bytes);
   const std::size_t slot = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   return slots == 0 ? 0 : static_cast<std::size_t>(slots) * slot + kAlignment;
 }

@@ -1,0 +1,93 @@
+// Products of matrices beside oneDNN's, on one thread and on more: for machines without libtorch,
+// and for the instruction sets that TENURE_MAX_ISA or the processor allow.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bench/contest.h"
+#include "bench/peer_onednn.h"
+#include "tenure/tenure.h"
+
+namespace tenure::bench {
+namespace {
+
+const std::vector<ProductShape> kProducts = {
+    {.m = 128, .n = 128, .k = 128},
+    {.m = 256, .n = 256, .k = 256},
+    {.m = 512, .n = 512, .k = 512},
+    {.m = 512, .n = 512, .k = 512, .turned_a = true},
+    {.m = 512, .n = 512, .k = 512, .turned_b = true},
+    {.m = 768, .n = 768, .k = 768},
+    {.m = 1024, .n = 1024, .k = 1024},
+    {.m = 1024, .n = 1024, .k = 1024, .turned_a = true},
+    {.m = 1024, .n = 1024, .k = 1024, .turned_b = true},
+    {.m = 2048, .n = 2048, .k = 2048},
+    {.m = 32, .n = 4096, .k = 1024},
+    {.m = 4096, .n = 32, .k = 1024},
+    {.m = 128, .n = 512, .k = 784},
+    {.m = 128, .n = 784, .k = 512, .turned_b = true},
+    {.m = 784, .n = 512, .k = 128, .turned_a = true},
+    {.m = 20000, .n = 10, .k = 784},
+    {.m = 333, .n = 77, .k = 555},
+    {.m = 128, .n = 128, .k = 64, .turned_b = true, .batch = 48},
+    {.m = 200, .n = 200, .k = 200, .batch = 16},
+};
+
+std::string name_of(const ProductShape& p) {
+  return fmt::format("{}{}x{}{} * {}x{}{}", p.batch > 1 ? fmt::format("{} of ", p.batch) : "", p.m,
+                     p.k, p.turned_a ? "^T" : "", p.k, p.n, p.turned_b ? "^T" : "");
+}
+
+Work own(const ProductShape& p) {
+  const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool turned) {
+    Shape shape = turned ? Shape{columns, rows} : Shape{rows, columns};
+    if (p.batch > 1) shape.insert(0, p.batch);
+    const Tensor made = normal(shape);
+    return turned ? transpose(made) : made;
+  };
+  return repeat(
+      [a = matrix(p.m, p.k, p.turned_a), b = matrix(p.k, p.n, p.turned_b)] { use(matmul(a, b)); });
+}
+
+void compare(const ProductShape& p, int threads, int rounds) {
+  set_num_threads(threads);
+  omp_set_num_threads(threads);
+  const double flops = 2.0 * static_cast<double>(p.batch * p.m) * static_cast<double>(p.n) *
+                       static_cast<double>(p.k);
+  const std::vector<Figure> figures = run({.name = name_of(p),
+                                           .unit = kFlops,
+                                           .amount = flops,
+                                           .ours = own(p),
+                                           .peers = {{"oneDNN", onednn_matmul(p)}}},
+                                          {.rounds = rounds, .threads = threads});
+  fmt::print("{:34} {:3} {:9.1f} {:9.1f} {:6.2f}\n", figures[0].name, threads, figures[0].value,
+             figures[0].peer_value, figures[0].ratio);
+  std::fflush(stdout);
+}
+
+int number(const char* text, int otherwise) {
+  int value = otherwise;
+  std::from_chars(text, text + std::strlen(text), value);
+  return value;
+}
+
+}  // namespace
+}  // namespace tenure::bench
+
+/// [most threads] [rounds]
+int main(int argc, char** argv) {
+  using namespace tenure::bench;
+  const int most = argc > 1 ? number(argv[1], 1) : tenure::num_threads();
+  const int rounds = argc > 2 ? number(argv[2], 31) : 31;
+  fmt::print("{}\n{:34} {:>3} {:>9} {:>9} {:>6}\n", onednn_description(), "GFLOP/s", "thr",
+             "Tenure", "oneDNN", "ratio");
+  for (const ProductShape& product : kProducts) {
+    for (int threads = 1; threads <= most; threads = threads == most ? most + 1 : most) {
+      compare(product, threads, rounds);
+    }
+  }
+}
