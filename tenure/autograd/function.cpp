@@ -7,7 +7,6 @@
 #include "tenure/graph/body.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure::autograd {
@@ -111,11 +110,7 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
   std::vector<Tensor> results;
   {
     const ops::Untaped untaped;
-    std::vector<Tensor> inputs;
-    for (const Tensor& tensor : call.tensors) {
-      inputs.push_back(contiguous(Operand(tensor, core.site())));
-    }
-    results = forward->run(inputs, core.options().name, core.site());
+    results = forward->run(call.tensors, core.options().name, core.site());
   }
   std::vector<Tensor> outputs(results.begin(),
                               results.begin() + static_cast<std::ptrdiff_t>(joint->outputs));

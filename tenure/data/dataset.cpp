@@ -40,8 +40,8 @@ std::optional<Batch> Pass::next() {
 
 Position Pass::position() const { return state_->position; }
 
-Dataset::Dataset(std::shared_ptr<const Source> source) : source_(std::move(source)) {
-  if (source_ == nullptr) throw ValueError("a dataset needs a source, and this one is null");
+Dataset::Dataset(std::shared_ptr<const Source> source) : source_(source) {
+  if (source == nullptr) throw ValueError("a dataset needs a source, and this one is null");
 }
 
 Dataset Dataset::with(std::shared_ptr<const Source> source) const {
@@ -59,26 +59,26 @@ Batch Dataset::at(std::int64_t place, std::int64_t epoch) const {
 }
 
 Dataset Dataset::shuffle(std::uint64_t seed, bool every_epoch) const {
-  return with(shuffled(source_, seed, every_epoch));
+  return with(shuffled(source_.shared(), seed, every_epoch));
 }
 
 Dataset Dataset::map(std::function<Batch(Batch)> f) const {
-  return with(mapped(source_, std::move(f)));
+  return with(mapped(source_.shared(), std::move(f)));
 }
 
 Dataset Dataset::map(std::function<Batch(Batch, Generator&)> f, std::uint64_t seed) const {
-  return with(mapped(source_, std::move(f), seed));
+  return with(mapped(source_.shared(), std::move(f), seed));
 }
 
 Dataset Dataset::batch(std::int64_t n, bool drop_last) const {
-  return with(batched(source_, n, drop_last));
+  return with(batched(source_.shared(), n, drop_last));
 }
 
-Dataset Dataset::take(std::int64_t n) const { return with(part_of(source_, 0, n)); }
+Dataset Dataset::take(std::int64_t n) const { return with(part_of(source_.shared(), 0, n)); }
 
-Dataset Dataset::skip(std::int64_t n) const { return with(part_of(source_, n, size())); }
+Dataset Dataset::skip(std::int64_t n) const { return with(part_of(source_.shared(), n, size())); }
 
-Dataset Dataset::repeat(std::int64_t n) const { return with(repeated(source_, n)); }
+Dataset Dataset::repeat(std::int64_t n) const { return with(repeated(source_.shared(), n)); }
 
 Dataset Dataset::prefetch(std::int64_t n) const {
   if (n < 0) throw ValueError(fmt::format("prefetch: {} elements is negative", n));
@@ -92,7 +92,7 @@ Pass Dataset::epoch(std::int64_t epoch, std::int64_t first) const {
     throw ValueError(fmt::format("a pass cannot begin at element {} of epoch {}", first, epoch));
   }
   auto state = std::make_shared<Pass::State>();
-  state->source = source_;
+  state->source = source_.shared();
   state->position = {.epoch = epoch, .next = first};
   state->ahead = ahead_;
   return Pass(std::move(state));

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "tenure/base/handle.h"
 #include "tenure/ops/random_ops.h"
 
 namespace tenure::data {
@@ -62,7 +63,7 @@ class Pass {
   friend class Dataset;
   struct State;
   explicit Pass(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;
+  Handle<State, "pass"> state_;
 };
 
 /// Frees an element before it makes the next.
@@ -135,7 +136,7 @@ class Dataset {
  private:
   Dataset with(std::shared_ptr<const Source> source) const;
 
-  std::shared_ptr<const Source> source_;
+  Handle<const Source, "dataset"> source_;
   std::int64_t ahead_ = 0;
 };
 

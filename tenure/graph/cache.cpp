@@ -10,6 +10,11 @@ void append(Signature& signature, const ops::Spec& spec) {
   signature.insert(signature.end(), spec.shape.begin(), spec.shape.end());
 }
 
+void append(Signature& signature, const Strides& strides) {
+  signature.push_back(strides.size());
+  signature.insert(signature.end(), strides.begin(), strides.end());
+}
+
 std::shared_ptr<const Executable> ProgramCache::find(const Signature& signature) {
   const auto found = entries_.find(signature);
   if (found == entries_.end()) return nullptr;

@@ -14,6 +14,7 @@ namespace tenure::graph {
 using Signature = std::vector<std::int64_t>;
 
 void append(Signature& signature, const ops::Spec& spec);
+void append(Signature& signature, const Strides& strides);
 
 /// Compiled programs, the least recently used ones dropped when they pass a limit in bytes. A
 /// program that is running stays until it is done.

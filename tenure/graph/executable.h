@@ -36,9 +36,8 @@ class Executable {
   const Plan& plan() const { return plan_; }
   /// Bytes that it holds, with its bodies.
   std::int64_t bytes() const;
-  /// The inputs have the types and shapes of the plan; donated ones can be taken over (see
-  /// pending.h). Allocates the arena and the outputs, and copies of inputs that are not contiguous,
-  /// nothing else. Throws OutOfMemory,
+  /// The inputs have the types, shapes and strides of the plan; donated ones can be taken over (see
+  /// pending.h). Allocates the arena and the outputs, nothing else. Throws OutOfMemory,
   /// DisposedError for an input or a constant, and what kernels throw; then it has changed nothing.
   /// Variables that it assigns to are its own while it runs: others wait. `name` is for reports.
   std::vector<Tensor> run(std::span<const Tensor> inputs, std::string_view name, Site site) const;

@@ -18,7 +18,6 @@
 #include "tenure/kernels/cpu/reduce/finite.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/random_ops.h"
-#include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
@@ -300,10 +299,6 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     const Source& source = low.sources[i];
     if (source.variable != nullptr && !source.is_assigned) held[i] = source.variable->value();
   }
-  SmallArray<Tensor, 8> straight(inputs.size());  // in place of inputs that are not contiguous
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].body("run", site).contiguous) straight[i] = contiguous(Operand(inputs[i], site));
-  }
   SmallArray<Tensor, 4> ended(low.assignments.size());
   SmallArray<std::unique_lock<std::mutex>, 4> locks(assigned_.size());
   for (std::size_t i = 0; i < assigned_.size(); ++i) {
@@ -319,9 +314,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     taken.take(tensor.body("run", site), "run", site);
     bases[base++] = static_cast<std::byte*>(taken.data());
   };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    pin(straight[i].defined() ? straight[i] : inputs[i]);
-  }
+  for (const Tensor& input : inputs) pin(input);
   for (std::size_t i = 0; i < low.sources.size(); ++i) {
     const Source& source = low.sources[i];
     pin(source.variable == nullptr ? source.constant

@@ -55,8 +55,15 @@ class FunctionCore::Impl {
       const auto fits = [](const ops::Spec& spec, const Tensor& tensor) {
         return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
       };
+      const auto lies_so = [](const Strides& strides, const Tensor& tensor) {
+        const TensorBody& body = tensor.body("function");
+        return body.contiguous || body.symbol() != nullptr ? strides.empty()
+                                                           : strides == body.strides;
+      };
       return std::equal(likeness.specs.begin(), likeness.specs.end(), call.tensors.begin(),
                         call.tensors.end(), fits) &&
+             std::equal(likeness.strides.begin(), likeness.strides.end(), call.tensors.begin(),
+                        lies_so) &&
              likeness.layout == call.layout && donated == gifts &&
              (variant == nullptr ? likeness.variant.empty() : likeness.variant == variant->key);
     }
@@ -71,7 +78,10 @@ class FunctionCore::Impl {
       if (latest_ != nullptr && latest_->serves(call, donated, variant)) return latest_;
     }
     Signature signature = begin_signature(call, variant);
-    for (const Tensor& tensor : call.tensors) append(signature, {tensor.dtype(), tensor.shape()});
+    for (const Tensor& tensor : call.tensors) {
+      append(signature, ops::Spec{tensor.dtype(), tensor.shape()});
+      append(signature, given_strides(tensor));
+    }
     signature.insert(signature.end(), donated.begin(), donated.end());
     {
       const std::lock_guard lock(mutex_);
@@ -184,7 +194,7 @@ class FunctionCore::Impl {
       entry.traced = find_traced(key_of(specs));
     }
     if (entry.traced != nullptr) {
-      entry.info.reason = "other sizes or donations; compiled again, not traced";
+      entry.info.reason = "other sizes, strides or donations; compiled again, not traced";
       return;
     }
     entry.info.reason = explain_trace(call, variant, ++traces_);
@@ -202,14 +212,15 @@ class FunctionCore::Impl {
   std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
                                     const Trace& trace, const TraceVariant* variant) {
     auto entry = std::make_shared<Entry>(site_);
-    entry->likeness = {.specs = specs_of(call), .layout = call.layout};
+    entry->likeness = {.specs = specs_of(call), .strides = strides_of(call), .layout = call.layout};
     if (variant != nullptr) entry->likeness.variant = variant->key;
     entry->donated = donated;
     trace_for(*entry, call, trace, variant);
-    entry->executable = entry->traced->compiled(entry->likeness.specs, donated, site_,
-                                                {.budget = options_.budget,
-                                                 .recompute = options_.recompute,
-                                                 .check_numbers = options_.check_numbers});
+    entry->executable =
+        entry->traced->compiled(entry->likeness.specs, entry->likeness.strides, donated, site_,
+                                {.budget = options_.budget,
+                                 .recompute = options_.recompute,
+                                 .check_numbers = options_.check_numbers});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);
     entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/base/handle.h"
 #include "tenure/graph/donate.h"
 #include "tenure/graph/plan.h"
 #include "tenure/tensor/tensor.h"
@@ -193,9 +194,11 @@ class Function {
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) const {
     using Result = Outcome<Arguments...>;
+    // A tensor may be in several arguments: all are looked at before any is taken.
     graph::FunctionCore::Call call;
+    (collect<Arguments>(call, arguments), ...);
+    (for_each_given<Arguments>(arguments, [](Tensor& tensor) { tensor = Tensor(); }), ...);
     try {
-      (collect(call, std::forward<Arguments>(arguments)), ...);
       graph::FunctionCore::Result made = core_->call(call, trace_of(arguments...));
       Result result = *static_cast<const Result*>(made.frame.get());
       std::size_t i = 0;
@@ -203,7 +206,7 @@ class Function {
       return result;
     } catch (...) {
       [[maybe_unused]] std::size_t i = 0;  // there may be no arguments
-      (give_back(call, i, std::forward<Arguments>(arguments)), ...);
+      (give_back<Arguments>(call, i, arguments), ...);
       throw;
     }
   }
@@ -247,18 +250,24 @@ class Function {
 
   using Call = graph::FunctionCore::Call;
 
+  /// Notes handles of all tensors. Given ones stay where they are for now.
   template <class Argument>
-  static void collect(Call& call, Argument&& argument) {
+  static void collect(Call& call, const std::remove_reference_t<Argument>& argument) {
     graph::CallLayout(call).add(bare(argument));
+    constexpr Call::Gift gift = is_donation<Argument> ? Call::Gift::donated
+                                : is_moved<Argument>  ? Call::Gift::moved
+                                                      : Call::Gift::none;
+    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, gift); });
+  }
+  /// Calls `f(tensor)` for those that end with the call.
+  template <class Argument, class Visit>
+  static void for_each_given(std::remove_reference_t<Argument>& argument, const Visit& f) {
     if constexpr (is_donation<Argument>) {
       static_assert(!std::is_const_v<std::remove_reference_t<decltype(argument.argument)>>,
                     "what is donated ends with the call, and this is const");
-      for_each_tensor(argument.argument,
-                      [&](Tensor& t) { add(call, std::move(t), Call::Gift::donated); });
+      for_each_tensor(argument.argument, f);
     } else if constexpr (is_moved<Argument>) {
-      for_each_tensor(argument, [&](Tensor& t) { add(call, std::move(t), Call::Gift::moved); });
-    } else {
-      for_each_tensor(argument, [&](const Tensor& t) { add(call, t, Call::Gift::none); });
+      for_each_tensor(argument, f);
     }
   }
   template <class Argument>
@@ -273,16 +282,12 @@ class Function {
     if (gift != Call::Gift::none || !call.gifts.empty()) call.gifts.push_back(gift);
   }
 
-  /// Undoes collect() as far as it came.
+  /// Puts what was given back to where it was.
   template <class Argument>
-  static void give_back(Call& call, std::size_t& i, Argument&& argument) {
-    const auto next = [&](Tensor& tensor) {
-      if (i < call.tensors.size()) tensor = std::move(call.tensors[i++]);
-    };
-    if constexpr (is_donation<Argument>) {
-      for_each_tensor(argument.argument, next);
-    } else if constexpr (is_moved<Argument>) {
-      for_each_tensor(argument, next);
+  static void give_back(Call& call, std::size_t& i, std::remove_reference_t<Argument>& argument) {
+    if constexpr (is_donation<Argument> || is_moved<Argument>) {
+      for_each_given<Argument>(argument,
+                               [&](Tensor& tensor) { tensor = std::move(call.tensors[i++]); });
     } else {
       for_each_tensor(argument, [&](const Tensor&) { ++i; });
     }
@@ -317,7 +322,7 @@ class Function {
   }
 
   F f_;
-  std::shared_ptr<graph::FunctionCore> core_;
+  Handle<graph::FunctionCore, "function"> core_;
 };
 
 /// Makes a compiled version of a callable over tensors. The first call with tensors of certain

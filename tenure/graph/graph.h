@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/base/handle.h"
 #include "tenure/base/site.h"
 #include "tenure/graph/variable.h"
 #include "tenure/tensor/symbol.h"
@@ -61,10 +62,10 @@ class Graph {
   std::string to_dot() const;
 
   /// For the layers below.
-  const std::shared_ptr<graph::GraphState>& state() const { return state_; }
+  const std::shared_ptr<graph::GraphState>& state() const { return state_.shared(); }
 
  private:
-  std::shared_ptr<graph::GraphState> state_;
+  Handle<graph::GraphState, "graph"> state_;
 };
 
 }  // namespace tenure

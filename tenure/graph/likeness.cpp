@@ -8,9 +8,9 @@ std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& don
   std::string text;
   for (std::size_t i = 0; i < call.tensors.size(); ++i) {
     const Tensor& tensor = call.tensors[i];
-    text +=
-        fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
-                    to_string(tensor.shape()), !donated.empty() && donated[i] ? " donated" : "");
+    text += fmt::format("{}{}{}{}{}", text.empty() ? "" : ", ", name_of(tensor.dtype()),
+                        to_string(tensor.shape()), given_strides(tensor).empty() ? "" : " strided",
+                        !donated.empty() && donated[i] ? " donated" : "");
   }
   for (const double number : call.numbers) {
     text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
@@ -22,6 +22,12 @@ std::vector<ops::Spec> specs_of(const FunctionCore::Call& call) {
   std::vector<ops::Spec> specs;
   for (const Tensor& tensor : call.tensors) specs.push_back({tensor.dtype(), tensor.shape()});
   return specs;
+}
+
+std::vector<Strides> strides_of(const FunctionCore::Call& call) {
+  std::vector<Strides> strides;
+  for (const Tensor& tensor : call.tensors) strides.push_back(given_strides(tensor));
+  return strides;
 }
 
 std::string difference(const FunctionCore::Call& call, const TraceVariant* variant,

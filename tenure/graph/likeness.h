@@ -12,6 +12,7 @@ namespace tenure::graph {
 /// What of a call tells whether a trace serves it.
 struct Likeness {
   std::vector<ops::Spec> specs{};
+  std::vector<Strides> strides{};  ///< of what is not contiguous
   std::vector<std::int64_t> layout{};
   Signature variant{};
 };
@@ -20,6 +21,8 @@ struct Likeness {
 std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated);
 
 std::vector<ops::Spec> specs_of(const FunctionCore::Call& call);
+/// Empty where a tensor is contiguous.
+std::vector<Strides> strides_of(const FunctionCore::Call& call);
 
 /// What is new in a call, compared with the one before it. The variant may be null.
 std::string difference(const FunctionCore::Call& call, const TraceVariant* variant,

@@ -83,7 +83,9 @@ class Lowering {
                                    .index = static_cast<int>(i),
                                    .bytes = bytes_of(spec),
                                    .is_home = !request().donated.empty() && request().donated[i]});
-    layouts_[static_cast<std::size_t>(value.node)] = {contiguous_in(buffer, spec)};
+    Layout layout = contiguous_in(buffer, spec);
+    if (!request().strides[i].empty()) layout.strides = request().strides[i];
+    layouts_[static_cast<std::size_t>(value.node)] = {layout};
   }
 
   void add_node(std::int32_t i) {

@@ -51,6 +51,7 @@ class Session::Impl {
       call.given.push_back(given_of(*call.graph, feed, call.given, site));
       call.signature.push_back(call.given.back().value.node);
       graph::append(call.signature, call.given.back().spec);
+      graph::append(call.signature, call.given.back().strides);
     }
     return call;
   }
@@ -160,7 +161,9 @@ class Session::Impl {
       }
     }
     check_fit(wanted, feed.tensor());
-    return {.value = value, .spec = {feed.tensor().dtype(), feed.tensor().shape()}};
+    return {.value = value,
+            .spec = {feed.tensor().dtype(), feed.tensor().shape()},
+            .strides = graph::given_strides(feed.tensor())};
   }
 
   struct Spec {
@@ -202,46 +205,51 @@ Session::Session(const Graph& graph, Options options, Site /*site*/)
 
 Session::~Session() = default;
 
-namespace {
-
 /// The values of feeds, taken where they are given; those go back unless they were used.
-class Values {
+class Session::Values {
  public:
-  Values(std::span<const Feed> feeds, bool feeds_end) : feeds_(feeds), feeds_end_(feeds_end) {
-    for (const Feed& feed : feeds) {
-      tensors.push_back(feed.donor != nullptr ? std::move(*feed.donor)
-                        : feeds_end           ? std::move(feed.value)
-                                              : feed.value);
-      gifts.push_back(feed.donor != nullptr ? Gift::donated : feeds_end ? Gift::moved : Gift::none);
-    }
-  }
+  Values(std::span<const Feed> feeds, Feeds kind) : feeds_(feeds), kind_(kind) {}
   ~Values() {
     if (are_used_) return;
-    for (std::size_t i = 0; i < feeds_.size(); ++i) {
-      if (feeds_[i].donor != nullptr) {
-        *feeds_[i].donor = std::move(tensors[i]);
-      } else if (feeds_end_) {
-        feeds_[i].value = std::move(tensors[i]);
-      }
-    }
+    for (std::size_t i = 0; i < feeds_.size(); ++i) put_back(feeds_[i], i);
   }
   Values(const Values&) = delete;
   Values& operator=(const Values&) = delete;
+
+  void take() {
+    tensors.reserve(feeds_.size());
+    gifts.reserve(feeds_.size());
+    for (const Feed& feed : feeds_) {
+      const bool ends = feed.donor == nullptr && kind_ != Feeds::kept;
+      tensors.push_back(feed.donor != nullptr ? std::move(*feed.donor)
+                        : ends                ? std::move(feed.value)
+                                              : feed.value);
+      gifts.push_back(feed.donor != nullptr ? Gift::donated : ends ? Gift::moved : Gift::none);
+    }
+  }
   void mark_used() { are_used_ = true; }
 
   std::vector<Tensor> tensors;
   std::vector<Gift> gifts;
 
  private:
+  void put_back(const Feed& feed, std::size_t i) {
+    if (i < gifts.size() && gifts[i] != Gift::none) {
+      (feed.donor != nullptr ? *feed.donor : feed.value) = std::move(tensors[i]);
+    }
+    Tensor* const origin = kind_ == Feeds::written ? feed.origin_.tensor : nullptr;
+    // One that was moved twice is where it was moved first.
+    if (origin != nullptr && feed.value.defined()) *origin = std::move(feed.value);
+  }
+
   std::span<const Feed> feeds_;
-  bool feeds_end_;
+  Feeds kind_;
   bool are_used_ = false;
 };
 
-}  // namespace
-
 std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
-                                      std::span<const Feed> feeds, bool feeds_end, Site site) {
+                                      std::span<const Feed> feeds, Feeds kind, Site site) {
+  Values values(feeds, kind);
   Impl::Call call = impl_->check(fetches, feeds, site);
   for (const Feed& feed : feeds) {
     const Tensor& tensor = feed.tensor();
@@ -250,7 +258,7 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
                         site);
     }
   }
-  Values values(feeds, feeds_end);
+  values.take();
   const std::string& name = call.graph->name();
   const graph::Donations donations(values.tensors, values.gifts, {"graph", name, "feed"});
   const auto executable = impl_->executable_for(call, donations.accepted(), site);
@@ -260,9 +268,8 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
   return results;
 }
 
-Tensor Session::run_one(const Tensor& fetch, std::span<const Feed> feeds, bool feeds_end,
-                        Site site) {
-  return std::move(run_with({fetch}, feeds, feeds_end, site).front());
+Tensor Session::run_one(const Tensor& fetch, std::span<const Feed> feeds, Feeds kind, Site site) {
+  return std::move(run_with({fetch}, feeds, kind, site).front());
 }
 
 Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {

@@ -16,9 +16,14 @@ namespace tenure {
 
 /// What a run is given for a placeholder, by its symbol or its name.
 struct Feed {
-  Feed(Tensor symbol, Tensor value) : symbol(std::move(symbol)), value(std::move(value)) {}
-  Feed(std::string name, Tensor value) : name(std::move(name)), value(std::move(value)) {}
-  Feed(const char* name, Tensor value) : name(name), value(std::move(value)) {}
+  Feed(Tensor symbol, const Tensor& value) : symbol(std::move(symbol)), value(value) {}
+  Feed(std::string name, const Tensor& value) : name(std::move(name)), value(value) {}
+  Feed(const char* name, const Tensor& value) : name(name), value(value) {}
+  Feed(Tensor symbol, Tensor&& value)
+      : symbol(std::move(symbol)), value(std::move(value)), origin_(&value) {}
+  Feed(std::string name, Tensor&& value)
+      : name(std::move(name)), value(std::move(value)), origin_(&value) {}
+  Feed(const char* name, Tensor&& value) : name(name), value(std::move(value)), origin_(&value) {}
   /// The tensor must be there until the run; see donate().
   Feed(Tensor symbol, Donation<Tensor> value) : symbol(std::move(symbol)), donor(&value.argument) {}
   Feed(std::string name, Donation<Tensor> value) : name(std::move(name)), donor(&value.argument) {}
@@ -30,6 +35,22 @@ struct Feed {
   Tensor* donor = nullptr;  ///< of what is donated, in place of the value
 
   const Tensor& tensor() const { return donor == nullptr ? value : *donor; }
+
+ private:
+  friend class Session;
+  /// Where the value was moved from. It is known to be there within the call that the feed was
+  /// written in alone, so no copy has it.
+  struct Origin {
+    Origin(Tensor* tensor) : tensor(tensor) {}  // NOLINT(google-explicit-constructor)
+    Origin(const Origin& /*other*/) {}
+    Origin& operator=(const Origin& /*other*/) {
+      tensor = nullptr;
+      return *this;
+    }
+    ~Origin() = default;
+    Tensor* tensor = nullptr;
+  };
+  Origin origin_ = nullptr;
 };
 
 /// Runs a graph. Nothing is allocated before run(); what it compiled is kept for the next run with
@@ -57,29 +78,30 @@ class Session {
   /// given by donate(), which are then as before.
   std::vector<Tensor> run(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds = {},
                           Site site = Site::current()) {
-    return run_with(fetches, feeds, false, site);
+    return run_with(fetches, feeds, Feeds::kept, site);
   }
   Tensor run(const Tensor& fetch, const std::vector<Feed>& feeds = {},
              Site site = Site::current()) {
-    return run_one(fetch, feeds, false, site);
+    return run_one(fetch, feeds, Feeds::kept, site);
   }
   /// Feeds that end with the call: it may compute in the memory of values that nobody else holds,
-  /// as those that were moved into the list. If it throws, what the list has ends with the list.
+  /// as those that were moved into the list. If it throws, they are where they were moved from.
   ///
   ///     state = session.run(next, {{x, std::move(state)}});
-  std::vector<Tensor> run(const std::vector<Tensor>& fetches, std::initializer_list<Feed> feeds,
+  std::vector<Tensor> run(const std::vector<Tensor>& fetches, std::initializer_list<Feed>&& feeds,
                           Site site = Site::current()) {
-    return run_with(fetches, feeds, true, site);
+    return run_with(fetches, feeds, Feeds::written, site);
   }
-  Tensor run(const Tensor& fetch, std::initializer_list<Feed> feeds, Site site = Site::current()) {
-    return run_one(fetch, feeds, true, site);
+  Tensor run(const Tensor& fetch, std::initializer_list<Feed>&& feeds,
+             Site site = Site::current()) {
+    return run_one(fetch, feeds, Feeds::written, site);
   }
   std::vector<Tensor> run(const std::vector<Tensor>& fetches, std::vector<Feed>&& feeds,
                           Site site = Site::current()) {
-    return run_with(fetches, feeds, true, site);
+    return run_with(fetches, feeds, Feeds::moved, site);
   }
   Tensor run(const Tensor& fetch, std::vector<Feed>&& feeds, Site site = Site::current()) {
-    return run_one(fetch, feeds, true, site);
+    return run_one(fetch, feeds, Feeds::moved, site);
   }
 
   /// What run() would take. The feeds' values may be symbolic: only their shapes count, and whether
@@ -96,10 +118,17 @@ class Session {
   std::int64_t bytes() const;
 
  private:
+  /// What becomes of the values of a list.
+  enum class Feeds {
+    kept,    ///< they stay in it
+    moved,   ///< they end with the call, and stay in it if that throws
+    written  ///< the same, and go back to where they were moved from
+  };
   std::vector<Tensor> run_with(const std::vector<Tensor>& fetches, std::span<const Feed> feeds,
-                               bool feeds_end, Site site);
-  Tensor run_one(const Tensor& fetch, std::span<const Feed> feeds, bool feeds_end, Site site);
+                               Feeds kind, Site site);
+  Tensor run_one(const Tensor& fetch, std::span<const Feed> feeds, Feeds kind, Site site);
 
+  class Values;
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -63,11 +63,12 @@ std::vector<ops::Spec> Traced::specs() const {
 }
 
 std::shared_ptr<const Executable> Traced::compiled(std::span<const ops::Spec> specs,
+                                                   std::span<const Strides> strides,
                                                    std::vector<bool> donated, Site site,
                                                    const Terms& terms) const {
   std::vector<Given> given;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    given.push_back({.value = inputs[i], .spec = specs[i]});
+    given.push_back({.value = inputs[i], .spec = specs[i], .strides = strides[i]});
   }
   Terms all = terms;
   all.draws_all = true;

@@ -28,8 +28,10 @@ struct Traced {
   virtual std::size_t bytes() const;
   /// Types and shapes that it was traced for; dimensions may be unknown.
   std::vector<ops::Spec> specs() const;
-  /// For tensors of these types and shapes, some of which the run may compute in (empty: none).
+  /// For tensors of these types, shapes and strides (see Given), some of which the run may compute
+  /// in (empty: none).
   std::shared_ptr<const Executable> compiled(std::span<const ops::Spec> specs,
+                                             std::span<const Strides> strides,
                                              std::vector<bool> donated, Site site,
                                              const Terms& terms = {}) const;
 };

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kBufferAlignment = 64;
 /// Memory that units read and write.
 struct Buffer {
   enum class Kind : std::uint8_t {
-    input,      ///< what a run is given, contiguous
+    input,      ///< what a run is given
     source,     ///< a constant or a variable
     number,     ///< one number, kept with the program, repeated for small loops
     temporary,  ///< in the arena

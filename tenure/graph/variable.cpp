@@ -170,7 +170,7 @@ Site Variable::created() const { return state_->created; }
 
 Tensor Variable::value(Site site) const {
   if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
-    return trace->read_variable(state_, site);
+    return trace->read_variable(state(), site);
   }
   Tensor value = state_->value();
   if (value.is_disposed()) throw_disposed(value.body("value()", site), "value()", site);
@@ -188,9 +188,9 @@ void Variable::assign(const Operand& value) const {
   }
   if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
     if (trace->is_graph()) {
-      trace->update_variable(state_, nullptr, value.tensor(), value.site());
+      trace->update_variable(state(), nullptr, value.tensor(), value.site());
     } else {
-      trace->assign_variable(state_, value.tensor(), value.site());
+      trace->assign_variable(state(), value.tensor(), value.site());
     }
     return value.consume();
   }
@@ -216,7 +216,7 @@ void Variable::update(const ops::OpRecord& op, const Operand& value) const {
   if (trace != nullptr && trace->is_graph()) {
     const Tensor term =
         value.is_scalar() ? full({}, value.scalar(), state_->dtype, value.site()) : value.tensor();
-    return trace->update_variable(state_, &op, term, value.site());
+    return trace->update_variable(state(), &op, term, value.site());
   }
   if (trace == nullptr && state_->update(op, value)) return;
   assign(Operand(ops::call(op, Operand(this->value(value.site()), value.site()), value),

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/base/handle.h"
 #include "tenure/ops/operand.h"
 
 namespace tenure {
@@ -51,12 +52,12 @@ class Variable {
   void dispose(Site site = Site::current()) const;
   bool is_disposed() const;
 
-  const std::shared_ptr<graph::VariableState>& state() const { return state_; }
+  const std::shared_ptr<graph::VariableState>& state() const { return state_.shared(); }
 
  private:
   void update(const ops::OpRecord& op, const Operand& value) const;
 
-  std::shared_ptr<graph::VariableState> state_;
+  Handle<graph::VariableState, "variable"> state_;
 };
 
 /// Owns variables by name, and frees them together. Any thread may use it.

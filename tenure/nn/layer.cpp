@@ -131,12 +131,11 @@ Variable Layer::add_buffer(const std::string& name, const Initial& initial, Site
 void Layer::add(const std::string& name, const Layer& part) {
   state_->require_free(name);
   bool is_above = false;
-  part.state_->walk([&](const std::string&, const State& below) {
-    is_above = is_above || &below == state_.get();
-  });
+  part.state_->walk(
+      [&](const std::string&, const State& below) { is_above = is_above || &below == &*state_; });
   if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
   if (part.state_->name.empty()) part.state_->name = name;
-  state_->parts.push_back({name, part.state_});
+  state_->parts.push_back({name, part.state_.shared()});
 }
 
 std::vector<NamedVariable> Layer::parameters() const {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/base/handle.h"
 #include "tenure/graph/variable.h"
 #include "tenure/tensor/tensor.h"
 
@@ -116,7 +117,7 @@ class Layer {
   Tensor read(const Variable& parameter, Site site = call_site()) const;
 
  private:
-  std::shared_ptr<State> state_;
+  Handle<State, "layer"> state_;
 };
 
 }  // namespace tenure::nn

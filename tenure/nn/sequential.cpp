@@ -1,5 +1,6 @@
 #include "tenure/nn/sequential.h"
 
+#include "tenure/base/error.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -26,6 +27,14 @@ Lambda Softmax(Site site) {
 }
 Lambda Flatten(Site site) {
   return {"Flatten", [](Tensor x, Site at) { return flatten({std::move(x), at}, 1); }, site};
+}
+
+const Layer& Sequential::operator[](std::size_t i) const {
+  if (i >= layers_.size()) {
+    throw IndexError("Sequential", "there is no such layer", static_cast<std::int64_t>(i),
+                     static_cast<std::int64_t>(layers_.size()));
+  }
+  return *layers_[i];
 }
 
 Tensor Sequential::forward(Tensor x) const {

@@ -60,7 +60,8 @@ class Sequential : public Layer {
   }
 
   std::size_t size() const { return layers_.size(); }
-  const Layer& operator[](std::size_t i) const { return *layers_[i]; }
+  /// Throws IndexError.
+  const Layer& operator[](std::size_t i) const;
 
  protected:
   Tensor forward(Tensor x) const override;

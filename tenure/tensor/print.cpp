@@ -98,6 +98,9 @@ std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "empty tensor handle";
   TensorBody& body = *tensor.body_or_null();
   const std::string head = fmt::format("{}{}", name_of(body.dtype), to_string(body.shape));
+  if (const Symbol* const symbol = body.symbol()) {
+    return fmt::format("{}, {}", head, symbol->describe());
+  }
   Pin pin;
   if (!pin.try_take(body)) {
     return fmt::format("{} disposed at {}", head, to_string(body.disposed()));

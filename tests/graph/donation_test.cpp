@@ -107,6 +107,34 @@ TEST(Donation, AFailedCallLosesNothing) {
   EXPECT_EQ(both[1].to_vector<float>().size(), 3u);
 }
 
+TEST(Donation, OneTensorInSeveralArguments) {
+  const auto sum_of = function([](const Tensor& a, const Tensor& b) { return a + b; });
+  Tensor x = ones({4});
+  EXPECT_THROW(static_cast<void>(sum_of(donate(x), donate(x))), DonationError);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 1, 1, 1}));
+  EXPECT_THROW(static_cast<void>(sum_of(donate(x), x)), DonationError);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 1, 1, 1}));
+  // Moved, it is read twice and ends, as in eager calls.
+  EXPECT_EQ(sum_of(std::move(x), std::move(x)).to_vector<float>()[3], 2);
+  EXPECT_FALSE(x.defined());
+  x = ones({4});
+  EXPECT_EQ(sum_of(std::move(x), x).to_vector<float>()[3], 2);
+  EXPECT_FALSE(x.defined());
+  x = ones({4});
+  EXPECT_EQ(sum_of(x, std::move(x)).to_vector<float>()[3], 2);
+  EXPECT_FALSE(x.defined());
+  x = ones({4});
+  const Tensor other = ones({3});
+  const auto three =
+      function([](const Tensor& a, const Tensor& b, const Tensor& c) { return a + b + c; });
+  EXPECT_THROW(static_cast<void>(three(std::move(x), std::move(x), other)), ShapeError);
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 1, 1, 1}));
+  std::vector<Tensor> list{x, x};
+  const auto all = function([](const std::vector<Tensor>& v) { return v[0] * v[1]; });
+  EXPECT_EQ(all(std::move(list)).to_vector<float>()[0], 1);
+  EXPECT_EQ(x.to_vector<float>()[0], 1) << "a handle of the caller's stays";
+}
+
 class DonatedFeed : public testing::Test {
  protected:
   Graph graph_{"g"};
@@ -144,6 +172,34 @@ TEST_F(DonatedFeed, AListThatStaysKeepsItsValues) {
   const Tensor x = graph_.placeholder("other", DType::float32, {1});
   EXPECT_THROW(static_cast<void>(session_.run(x, std::move(given))), GraphError);
   EXPECT_EQ(given[0].value.to_vector<float>()[0], 1);
+}
+
+TEST_F(DonatedFeed, WhatAListWasGivenIsBackWhenTheRunThrows) {
+  const Tensor i = graph_.placeholder("i", DType::int64, {1});
+  const Tensor taken = take(y_, i, 0);
+  Tensor x = ones({1000});
+  const void* const memory = data_of(x);
+  const auto is_back = [&] { return x.defined() && data_of(x) == memory; };
+  EXPECT_THROW(static_cast<void>(session_.run(taken, {{x_, std::move(x)}})), GraphError);
+  EXPECT_TRUE(is_back());
+  EXPECT_THROW(static_cast<void>(session_.run(
+                   taken, {{x_, std::move(x)}, {"i", tensor(std::vector<std::int64_t>{5000})}})),
+               IndexError);
+  EXPECT_TRUE(is_back());
+  EXPECT_THROW(static_cast<void>(session_.run({taken, y_}, {{"x", std::move(x)}, {"z", x}})),
+               EmptyTensorError);
+  EXPECT_TRUE(is_back());
+  EXPECT_THROW(static_cast<void>(session_.run(taken, {{x_, std::move(x)}, {"i", std::move(x)}})),
+               EmptyTensorError);
+  EXPECT_TRUE(is_back());
+  // A list that was made before knows no more where its values came from.
+  std::vector<Feed> feeds;
+  feeds.emplace_back(x_, std::move(x));
+  feeds.emplace_back("i", tensor(std::vector<std::int64_t>{5000}));
+  x = zeros({2});
+  EXPECT_THROW(static_cast<void>(session_.run(taken, std::move(feeds))), IndexError);
+  EXPECT_EQ(x.size(), 2);
+  EXPECT_EQ(data_of(feeds[0].value), memory);
 }
 
 TEST_F(DonatedFeed, DonatesOrSaysWhyNot) {

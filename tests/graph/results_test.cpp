@@ -210,16 +210,18 @@ struct NoException {
 };
 
 CustomOp throwing(const char* name, void (*run)(const ops::Kernel&)) {
-  return define_op({.name = name,
-                    .signature = "f(x)",
-                    .doc = "throws",
-                    .memory = ops::allocates(),
-                    .dtypes = ops::kFloatTypes,
-                    .infer =
-                        [](const ops::Kernel& k) {
-                          return ops::Specs{{k.in[0].dtype, k.in[0].shape}};
-                        },
-                    .run = run});
+  return define_op(
+      {.name = name,
+       .signature = "f(x)",
+       .doc = "throws",
+       .memory = ops::allocates(),
+       .dtypes = ops::kFloatTypes,
+       .infer =
+           [](const ops::Kernel& k) {
+             return ops::Specs{{k.in[0].dtype, k.in[0].shape}};
+           },
+       .run = run,
+       .samples = [] { return std::vector<ops::Sample>{{.inputs = {{.shape = {2}}}}}; }});
 }
 
 TEST(Failures, OfACustomOpKeepTheirType) {

@@ -31,6 +31,7 @@ class Simplifier {
     }
     for (const Value fetch : request.fetches) result.fetches.push_back(renamed(fetch));
     result.returned = request.returned;
+    result.strides = request.strides;
     result.donated = request.donated;
     result.draws = request.draws;
     result.terms = request.terms;

@@ -35,6 +35,7 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
     const Value value = builder.input(node.name, g.spec, node.site);
     renamed[static_cast<std::size_t>(g.value.node)] = {value};
     request.inputs.push_back(value);
+    request.strides.push_back(g.strides);
   }
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
     if (!needed[i] || !renamed[i].empty()) continue;
@@ -83,10 +84,17 @@ Request specialize(const Program& program, std::span<const Value> fetches,
   return request;
 }
 
+Strides given_strides(const Tensor& tensor) {
+  const TensorBody& body = tensor.body("run");
+  return body.contiguous || body.symbol() != nullptr ? Strides() : body.strides;
+}
+
 Request without_dead_code(const Request& request) {
   std::vector<Given> given;
-  for (const Value input : request.inputs) {
-    given.push_back({.value = input, .spec = request.program.spec(input)});
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    given.push_back({.value = request.inputs[i],
+                     .spec = request.program.spec(request.inputs[i]),
+                     .strides = request.strides[i]});
   }
   Request result = needed_part(request.program, request.fetches, given, {});
   result.returned = request.returned;

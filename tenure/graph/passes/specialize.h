@@ -13,8 +13,13 @@ namespace tenure::graph {
 /// What a run gives for an input.
 struct Given {
   Value value;
-  ops::Spec spec;  ///< all dimensions known
+  ops::Spec spec;     ///< all dimensions known
+  Strides strides{};  ///< of what is not contiguous; empty: it is
 };
+
+/// The strides of a tensor that a run is given; empty if it is contiguous, or a symbol that stands
+/// for one.
+Strides given_strides(const Tensor& tensor);
 
 /// What a run must keep to, besides being right.
 struct Terms {
@@ -34,8 +39,9 @@ struct Terms {
 /// A program and what is wanted of it.
 struct Request {
   Program program;
-  std::vector<Value> inputs;   ///< in the order of what is given
-  std::vector<Value> fetches;  ///< in the order in which they were asked for
+  std::vector<Value> inputs;       ///< in the order of what is given
+  std::vector<Strides> strides{};  ///< per input; empty: contiguous
+  std::vector<Value> fetches;      ///< in the order in which they were asked for
   std::size_t returned = 0;  ///< of them, from the first: the others are made to be assigned alone
   std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
   /// What a run takes off the generator: for each random op, in the order of the program.
