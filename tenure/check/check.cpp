@@ -18,6 +18,8 @@ std::span<const NamedCheck> all_checks() {
                                         {"streaming", check_streaming},
                                         {"numbers", check_scalars},
                                         {"memory effect", check_memory},
+                                        {"bounds", check_bounds},
+                                        {"heap", check_heap},
                                         {"errors", check_errors},
                                         {"failed allocations", check_faults},
                                         {"modes", check_modes},

@@ -29,11 +29,17 @@ void check_streaming(const ops::OpRecord& op);
 void check_scalars(const ops::OpRecord& op);
 /// It allocates, shares and overwrites what its memory effect says, and nothing else.
 void check_memory(const ops::OpRecord& op);
+/// A kernel writes all of its outputs, its workspace, and nothing beside them; what was in their
+/// memory before does not matter.
+void check_bounds(const ops::OpRecord& op);
+/// Calls leave nothing on the heap of the process, where that can be seen (glibc).
+void check_heap(const ops::OpRecord& op);
 /// Wrong inputs give the typed errors in the op's name.
 void check_errors(const ops::OpRecord& op);
 /// When an allocation fails, whichever it is, nothing is lost and nothing leaks.
 void check_faults(const ops::OpRecord& op);
-/// Gradients and gradients of gradients are what finite differences in float64 give.
+/// Gradients and gradients of gradients are what finite differences in float64 give; gradients of
+/// an op that does not take float64 are what differences of its reference give.
 void check_gradient(const ops::OpRecord& op);
 /// A tape saves what the gradient rule declares, and the rule reads all of it.
 void check_saved(const ops::OpRecord& op);

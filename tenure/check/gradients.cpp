@@ -1,6 +1,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 
 #include "tenure/autograd/tape.h"
@@ -20,22 +21,36 @@ namespace {
 
 using ops::OpRecord;
 
-/// Cases in float64 alone, with something to differentiate by and into.
-std::vector<Case> differentiable_cases(const OpRecord& op) {
-  std::vector<Case> cases;
-  for (const Case& c : cases_of(op)) {
-    bool has_double = false;
-    bool has_other_float = false;
-    for (const Input& input : c.inputs) {
-      has_double |= input.dtype == DType::float64;
-      has_other_float |= is_floating(input.dtype) && input.dtype != DType::float64;
-    }
-    if (!has_double || has_other_float) continue;
-    const std::vector<Tensor> outputs = run(c, make_all(c));
-    const auto is_double = [](const Tensor& output) { return output.dtype() == DType::float64; };
-    if (std::any_of(outputs.begin(), outputs.end(), is_double)) cases.push_back(c);
+/// The element type of all floats that go in; nullopt: there are none, or several.
+std::optional<DType> float_type(const Case& c) {
+  std::optional<DType> type;
+  for (const Input& input : c.inputs) {
+    if (!is_floating(input.dtype)) continue;
+    if (type && *type != input.dtype) return std::nullopt;
+    type = input.dtype;
   }
-  return cases;
+  return type;
+}
+
+/// What results in the type are held to, relative to their size.
+double precision_of(DType type) {
+  return type == DType::float64 ? 1e-12 : type == DType::float32 ? 1e-4 : 0.1;
+}
+
+/// Cases with something to differentiate by and into: in float64, or in another type if the op does
+/// not take that.
+std::vector<Case> differentiable_cases(const OpRecord& op) {
+  std::vector<Case> doubles;
+  std::vector<Case> others;
+  for (const Case& c : cases_of(op)) {
+    const std::optional<DType> type = float_type(c);
+    if (!type || (*type != DType::float64 && !doubles.empty())) continue;
+    const std::vector<Tensor> outputs = run(c, make_all(c));
+    const auto is_such = [&](const Tensor& output) { return output.dtype() == *type; };
+    if (std::none_of(outputs.begin(), outputs.end(), is_such)) continue;
+    (*type == DType::float64 ? doubles : others).push_back(c);
+  }
+  return doubles.empty() ? others : doubles;
 }
 
 /// Numbers around 1, for weights and directions.
@@ -56,7 +71,7 @@ Scalarized scalarized(const Case& c, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Tensor total = zeros({}, DType::float64);
     for (const Tensor& output : run(c, inputs)) {
-      if (output.dtype() != DType::float64) continue;
+      if (output.dtype() != *float_type(c)) continue;
       total = total + sum(output * weights(output.shape(), random));
     }
     return total;
@@ -66,7 +81,7 @@ Scalarized scalarized(const Case& c, std::uint64_t seed) {
 std::vector<Tensor> float_inputs(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> floats;
   for (const Tensor& input : inputs) {
-    if (input.dtype() == DType::float64) floats.push_back(input);
+    if (is_floating(input.dtype())) floats.push_back(input);
   }
   return floats;
 }
@@ -104,6 +119,54 @@ void expect_slopes(const Scalarized& f, const std::vector<Tensor>& inputs, const
     EXPECT_NEAR(got, expected, 2e-5 * scale + 1e-8 * (1 + size))
         << order << " derivative by input " << i;
   }
+}
+
+/// The weighted sum of the reference's float outputs, as scalarized() weighs them.
+long double reference_sum(const Case& c, const std::vector<Tensor>& outputs, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<ops::Reference> expected = expected_of(c);
+  long double total = 0;
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (outputs[o].dtype() != *float_type(c)) continue;
+    const auto weight = weights(outputs[o].shape(), random).to_vector<double>();
+    for (std::size_t k = 0; k < weight.size(); ++k) total += weight[k] * expected[o].values[k];
+  }
+  return total;
+}
+
+/// The same as expect_slopes(), of an op whose own results are too coarse for differences.
+void expect_slopes_of_reference(const Case& c, const std::vector<Tensor>& inputs) {
+  constexpr std::uint64_t kSeed = 1;
+  constexpr long double kStep = 1e-5L;
+  const std::vector<Tensor> gradients = gradients_of(scalarized(c, kSeed), inputs);
+  const std::vector<Tensor> outputs = run(c, inputs);
+  std::mt19937_64 random(7);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!is_floating(inputs[i].dtype())) continue;
+    const Tensor& gradient = gradients[at++];
+    ASSERT_EQ(gradient.shape(), inputs[i].shape());
+    ASSERT_EQ(gradient.dtype(), inputs[i].dtype());
+    const Tensor direction = weights(inputs[i].shape(), random);
+    const auto steps = direction.to_vector<double>();
+    const auto at_step = [&](int n) {
+      Case moved = c;
+      for (std::size_t k = 0; k < steps.size(); ++k) {
+        moved.inputs[i].values[k] += n * kStep * steps[k];
+      }
+      return reference_sum(moved, outputs, kSeed);
+    };
+    const auto expected = static_cast<double>(
+        (8 * (at_step(1) - at_step(-1)) - (at_step(2) - at_step(-2))) / (12 * kStep));
+    const double got = sum(gradient * direction).item<double>();
+    const double scale = 1 + sum(abs(cast(gradient, DType::float64))).item<double>();
+    EXPECT_NEAR(got, expected, precision_of(inputs[i].dtype()) * scale)
+        << "first derivative by input " << i << ", against the reference";
+  }
+}
+
+bool has_reference(const OpRecord& op) {
+  return op.elementwise != nullptr ? op.elementwise->reference != nullptr : op.reference != nullptr;
 }
 
 /// The bits that the needs of wanted inputs have.
@@ -163,7 +226,8 @@ bool misses(const Case& c, const ops::GradientRule::Needs& needs, bool is_output
 void check_gradient(const OpRecord& op) {
   const std::vector<Case> cases = differentiable_cases(op);
   if (cases.empty()) return;
-  EXPECT_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent)
+  const bool is_double = *float_type(cases[0]) == DType::float64;
+  EXPECT_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent || !is_double)
       << op.name << " takes floats and gives floats, but states no gradient";
   if (op.gradient == nullptr && op.expand == nullptr) return;
   const bool stops = op.gradient != nullptr && op.gradient->run == nullptr && op.view != nullptr;
@@ -171,6 +235,10 @@ void check_gradient(const OpRecord& op) {
   for (const Case& c : cases) {
     SCOPED_TRACE(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
+    if (!is_double) {
+      if (has_reference(op)) expect_slopes_of_reference(c, inputs);
+      continue;
+    }
     const Scalarized f = scalarized(c, 1);
     expect_slopes(f, inputs, "first");
     // The weighted sum of the gradients, as a function of the inputs.
@@ -230,7 +298,8 @@ void check_gradient_modes(const OpRecord& op) {
       ASSERT_EQ(a.size(), b.size());
       for (std::size_t k = 0; k < a.size(); ++k) {
         if (std::isnan(a[k]) && std::isnan(b[k])) continue;
-        ASSERT_NEAR(a[k], b[k], 1e-12 * (1 + std::abs(b[k]))) << "gradient " << i;
+        ASSERT_NEAR(a[k], b[k], precision_of(*float_type(c)) * (1 + std::abs(b[k])))
+            << "gradient " << i;
       }
     }
   }

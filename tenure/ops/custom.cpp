@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -44,14 +45,36 @@ void require_complete(const ops::OpRecord& op) {
           "declares a workspace and does not say how large, or the other way round");
   require(op.memory.kind == ops::MemoryEffect::Kind::allocates || op.view != nullptr, op,
           "declares a view and has no view rule");
+  require(op.samples != nullptr && !op.samples().empty(), op,
+          "has no samples, which say how many operands a call has, and what check_op() calls it "
+          "with");
   require(op.draws == nullptr, op,
           "draws random numbers; take them as an operand, from uniform() or normal()");
 }
 
+/// The fewest that a sample has: a kernel reads as many without asking.
+std::size_t least_operands(const ops::OpRecord& op) {
+  if (op.elementwise != nullptr) return static_cast<std::size_t>(op.elementwise->arity);
+  if (op.samples == nullptr) return 0;
+  const std::vector<ops::Sample> samples = op.samples();
+  const auto fewer = [](const ops::Sample& a, const ops::Sample& b) {
+    return a.inputs.size() < b.inputs.size();
+  };
+  const auto least = std::min_element(samples.begin(), samples.end(), fewer);
+  return least == samples.end() ? 0 : least->inputs.size();
+}
+
 }  // namespace
+
+CustomOp::CustomOp(const ops::OpRecord& record)
+    : record_(&record), least_operands_(least_operands(record)) {}
 
 std::vector<Tensor> CustomOp::call(std::span<const Operand> operands,
                                    const ops::Attributes& attributes, Site site) const {
+  if (operands.size() < least_operands_) {
+    throw ValueError(fmt::format("{} takes at least {} operands, and was given {}", record_->name,
+                                 least_operands_, operands.size()));
+  }
   return ops::run_many_now(*record_, operands, attributes,
                            operands.empty() ? site : operands[0].site());
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace tenure {
 /// under a tape if its record has a gradient.
 class CustomOp {
  public:
-  explicit CustomOp(const ops::OpRecord& record) : record_(&record) {}
+  explicit CustomOp(const ops::OpRecord& record);
 
   /// The first result of a call without attributes. Throws what infer and run throw.
   template <class... Rest>
@@ -21,7 +22,7 @@ class CustomOp {
     const std::array operands{first, operand(rest, first.site())...};
     return std::move(call(operands).front());
   }
-  /// All results.
+  /// All results. Throws ValueError for fewer operands than any of its samples has.
   std::vector<Tensor> call(std::span<const Operand> operands,
                            const ops::Attributes& attributes = ops::kNoAttributes,
                            Site site = Site::current()) const;
@@ -36,6 +37,7 @@ class CustomOp {
   }
 
   const ops::OpRecord* record_;
+  std::size_t least_operands_;  // of its samples
 };
 
 /// Makes an op of a record (see ops/record.h), whose texts are copied. It lasts as long as the

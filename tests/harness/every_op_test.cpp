@@ -16,6 +16,8 @@ TEST_P(EveryOp, TakesSpecialValues) { expect(check_special_values, *GetParam());
 TEST_P(EveryOp, StreamsWhatItStores) { expect(check_streaming, *GetParam()); }
 TEST_P(EveryOp, TakesNumbers) { expect(check_scalars, *GetParam()); }
 TEST_P(EveryOp, KeepsToItsMemoryEffect) { expect(check_memory, *GetParam()); }
+TEST_P(EveryOp, WritesWhatIsItsOwn) { expect(check_bounds, *GetParam()); }
+TEST_P(EveryOp, LeavesNothingOnTheHeap) { expect(check_heap, *GetParam()); }
 TEST_P(EveryOp, RejectsWrongInputs) { expect(check_errors, *GetParam()); }
 TEST_P(EveryOp, SurvivesFailedAllocations) { expect(check_faults, *GetParam()); }
 TEST_P(EveryOp, DoesTheSameInEveryMode) { expect(check_modes, *GetParam()); }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "tenure/check/check.h"
 #include "tenure/check/checks.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/define.h"
+#include "tenure/ops/gradient.h"
+#include "tenure/ops/operators.h"
 #include "tests/harness/passes.h"
 #include "tests/support/update_op.h"
 
@@ -146,6 +149,105 @@ TEST(Harness, NoticesWrongMemoryEffects) {
   OpRecord promises_workspace = ops::record<Twice>();
   promises_workspace.memory.workspace = true;
   EXPECT_FALSE(passes(check_record, promises_workspace));
+}
+
+struct WritesPastItsOutput : Twice {
+  static constexpr auto memory = ops::allocates();
+  static void run(const Kernel& k) {
+    Twice::run(k);
+    k.out[0].as<float>()[k.out[0].count()] = 1;
+  }
+};
+
+struct WritesBeforeItsOutput : Twice {
+  static constexpr auto memory = ops::allocates();
+  static void run(const Kernel& k) {
+    Twice::run(k);
+    k.out[0].as<float>()[-1] = 1;
+  }
+};
+
+struct WritesPastItsWorkspace : Twice {
+  static constexpr auto memory = ops::allocates().with_workspace();
+  static std::size_t workspace(const Kernel&) { return 12; }
+  static void run(const Kernel& k) {
+    std::fill_n(k.workspace.data(), 13, std::byte{1});
+    Twice::run(k);
+  }
+};
+
+struct SkipsAnElement : Twice {
+  static constexpr auto memory = ops::allocates();
+  static void run(const Kernel& k) {
+    const float last = k.out[0].as<float>()[k.out[0].count() - 1];
+    Twice::run(k);
+    k.out[0].as<float>()[k.out[0].count() - 1] = last;
+  }
+};
+
+struct Leaks : Twice {
+  static inline std::vector<std::byte*> leaked{};  // so that it is none to sanitizers
+  static void run(const Kernel& k) {
+    leaked.push_back(new std::byte[100]);
+    Twice::run(k);
+  }
+};
+
+TEST(Harness, NoticesWritesBesideWhatIsGiven) {
+  EXPECT_TRUE(passes(check_bounds, ops::record<Twice>()));
+  EXPECT_FALSE(passes(check_bounds, ops::record<WritesPastItsOutput>()));
+  EXPECT_FALSE(passes(check_bounds, ops::record<WritesBeforeItsOutput>()));
+  EXPECT_FALSE(passes(check_bounds, ops::record<WritesPastItsWorkspace>()));
+  EXPECT_FALSE(passes(check_bounds, ops::record<SkipsAnElement>()));
+}
+
+TEST(Harness, NoticesLeaksOnTheHeap) {
+  EXPECT_TRUE(passes(check_heap, ops::record<Twice>()));
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_FALSE(passes(check_heap, ops::record<Leaks>()));
+  for (std::byte* const memory : Leaks::leaked) delete[] memory;
+  Leaks::leaked.clear();
+#endif
+}
+
+void gradient_of_twice(ops::Backward& b) {
+  if (b.wants(0)) b.results[0] = b.gradients[0] * 2;
+}
+void wrong_gradient(ops::Backward& b) {
+  if (b.wants(0)) b.results[0] = b.gradients[0] * 2.01;
+}
+
+struct Differentiable : Twice {
+  static constexpr ops::GradientRule gradient{.run = gradient_of_twice};
+};
+struct WronglyDifferentiated : Twice {
+  static constexpr ops::GradientRule gradient{.run = wrong_gradient};
+};
+
+TEST(Harness, NoticesWrongGradientsInAnyType) {
+  EXPECT_TRUE(passes(check_gradient, ops::record<Differentiable>()));
+  EXPECT_TRUE(passes(check_gradient_modes, ops::record<Differentiable>()));
+  EXPECT_FALSE(passes(check_gradient, ops::record<WronglyDifferentiated>()));
+}
+
+TEST(CustomOp, TooFewOperandsAreAnError) {
+  OpRecord sum_of_two = ops::record<Twice>();
+  sum_of_two.name = "sum_of_two";
+  sum_of_two.samples = [] {
+    return std::vector<Sample>{{.inputs = {{.shape = {3}}, {.shape = {3}}}}};
+  };
+  sum_of_two.infer = [](const Kernel& k) { return Specs{{k.in[1].dtype, k.in[1].shape}}; };
+  sum_of_two.run = [](const Kernel& k) {
+    std::fill_n(k.out[0].as<float>(), k.in[1].count(), 1.0F);
+  };
+  const CustomOp op = define_op(sum_of_two);
+  const Tensor x = ones({3});
+  EXPECT_EQ(op(x, x).to_vector<float>()[0], 1);
+  EXPECT_THROW(op(x), ValueError);
+  EXPECT_THROW(op.call({}), ValueError);
+  sum_of_two.name = "without_samples";
+  sum_of_two.samples = nullptr;
+  EXPECT_THROW(define_op(sum_of_two), ValueError);
 }
 
 TEST(Harness, NoticesIncompleteRecords) {
