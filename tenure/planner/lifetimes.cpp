@@ -41,15 +41,23 @@ Lifetimes lifetimes_of(const Dag& dag, const std::vector<int>& schedule) {
     if (dag.nodes[v].output) buffers[at(latest[v])].upper = end + 1;
   }
 
-  int groups = 0;
+  // Of each group: the first of a chain is the largest.
+  std::vector<std::int64_t> sizes;
   for (int t = 0; t < end; ++t) {
     const Node& node = dag.nodes[at(schedule[at(t)])];
     for (std::size_t i = 0; i < std::min<std::size_t>(reads[at(t)].size(), 32); ++i) {
       Buffer& input = buffers[at(reads[at(t)][i])];
       const bool last_read = input.upper == t + 1;
       if ((node.overwrites >> i & 1) == 0 || !last_read || input.size < node.bytes) continue;
-      if (input.group < 0) input.group = groups++;
-      buffers[at(t)].group = input.group;
+      if (input.group < 0) {
+        input.group = static_cast<int>(sizes.size());
+        sizes.push_back(input.size);
+      }
+      Buffer& own = buffers[at(t)];
+      own.group = input.group;
+      // Once the input is gone, others may have what it had more.
+      if (own.size < sizes[at(own.group)] && own.upper > t + 1)
+        own.gaps.push_back({.lower = t + 1, .upper = own.upper, .bottom = 0, .top = own.size});
       break;
     }
   }

@@ -8,6 +8,14 @@
 
 namespace tenure::planner {
 
+/// A while in which only a part of a buffer, or nothing of it, is needed.
+struct Gap {
+  std::int64_t lower = 0;   ///< from here
+  std::int64_t upper = 0;   ///< to just before here
+  std::int64_t bottom = 0;  ///< the part, from the buffer's beginning
+  std::int64_t top = 0;     ///< to just before here; nothing is needed where both are equal
+};
+
 /// Memory that a program needs for a while.
 struct Buffer {
   std::int64_t size = 0;
@@ -19,6 +27,9 @@ struct Buffer {
   /// has the size of the largest and is held from the first beginning to the last end, and all of
   /// them begin where it begins. -1: none.
   int group = -1;
+  /// What others may use meanwhile. They lie in the buffer's lifetime, and no two at the same time;
+  /// those of a group's buffers are gaps of the group's memory.
+  std::vector<Gap> gaps{};
 };
 
 /// A buffer is named by its index.
@@ -31,6 +42,7 @@ struct OffsetOptions {
   double deadline = std::numeric_limits<double>::infinity();  ///< in seconds from the call
   std::int64_t steps = 4'000'000;  ///< of search; about a microsecond each
   std::uint64_t seed = 0;
+  int threads = 0;            ///< 0: as many as the machine has; the plan does not depend on it
   std::int64_t capacity = 0;  ///< a height that is good enough; 0: only the least is
 };
 
@@ -49,11 +61,13 @@ struct OffsetPlan {
 };
 
 /// Gives every buffer an offset such that no two overlap in memory while both are alive, and looks
-/// for the least height. It counts in multiples of the least alignment: where sizes are none, up to
-/// that many bytes of the topmost buffer may be missed, and the bound says so. Throws ValueError,
-/// which names the buffer, for negative sizes, sizes whose sum overflows, lifetimes that end before
-/// they begin, alignments that are no power of two, and given offsets that are negative, misaligned
-/// or in each other's way.
+/// for the least height. It is never above best fit by size, by area and by lifetime, as far as
+/// there are steps for them, n^2 / 4096 each. It counts in multiples of the least alignment: where
+/// sizes are none, up to that many bytes of the topmost buffer may be missed, and the bound says
+/// so. Throws ValueError, which names the buffer, for negative sizes, sizes whose sum overflows,
+/// lifetimes that end before they begin, alignments that are no power of two, gaps outside of the
+/// buffer or in each other's way, and given offsets that are negative, misaligned or in each
+/// other's way.
 OffsetPlan solve(const OffsetProblem& problem, const OffsetOptions& options = {});
 
 /// The first thing that is wrong with a plan, or nothing. It walks through time with all that is

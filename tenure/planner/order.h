@@ -12,7 +12,8 @@ namespace tenure::planner {
 
 // While a node runs, these are live: the results that it or a later node reads or that are outputs,
 // its own result and its workspace. A node that overwrites an input, being its last reader, needs
-// no memory for its result; what the input had more is free again afterwards.
+// no memory for its result; what the input had more is free again afterwards. The peak is the most
+// that is live at a time: what an arena needs at least, and more where buffers leave holes.
 
 struct OrderOptions {
   double deadline = std::numeric_limits<double>::infinity();  ///< in seconds from the call

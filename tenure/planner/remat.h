@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -14,7 +15,13 @@
 // its inputs; a result is freed after its last read before its node is computed again, an output's
 // last one never. While a step runs, these are live: what it or a later step reads before it is
 // made again, its own result and its workspace. A step that overwrites an input, being its last
-// reader, needs no memory for its result.
+// reader, needs no memory for its result; what the input had more is free again afterwards. The
+// peak is the most that is live at a time. An arena may need more, for gaps between buffers:
+// arrange.h gives schedules whose arena is within a budget.
+//
+// Plans are monotone. With equal options, in whatever calls and processes: what a budget is
+// granted, every larger one is granted, at no higher cost. With a deadline, which may end a search
+// anywhere, only the first holds.
 //
 // The order of the first computations is free, within the inputs. That is a relaxation of Checkmate
 // and others, who compute new nodes in the given order only: an optimum here may lie below theirs.
@@ -24,18 +31,25 @@ namespace tenure::planner {
 struct RematOptions {
   double deadline = std::numeric_limits<double>::infinity();  ///< in seconds from the call
   /// Stop after this many changes looked at; a second has some millions for a program of a few
-  /// hundred nodes. Without a deadline the plan depends on this, the seed and the problem alone.
-  std::int64_t steps = 50'000'000;
+  /// hundred nodes. What is usual finds a good plan within a second; ten times as many may make it
+  /// a little cheaper. Without a deadline the plan depends on this, the seed and the problem alone.
+  std::int64_t steps = 2'000'000;
   std::uint64_t seed = 0;
   /// The order to begin with. Without one it is that of the nodes' indices, where that is
-  /// topological.
+  /// topological. The search begins with better orders, too.
   std::vector<int> given{};
+  /// Is told now and then how much of the search is done, from 0 to 1.
+  std::function<void(double)> progress{};
 };
 
 struct RematPlan {
   std::vector<int> steps;       ///< the nodes, in the order in which they are computed
   std::int64_t added_cost = 0;  ///< of the second and later computations
   std::int64_t peak = 0;        ///< most bytes live at a time, with the resident ones
+  std::int64_t cost_bound = 0;  ///< no schedule within the budget adds less
+
+  /// The added cost is proven to be the least.
+  bool optimal() const { return added_cost == cost_bound; }
 };
 
 /// No schedule within a budget is known.
@@ -55,22 +69,35 @@ class BudgetError : public ValueError {
   std::int64_t bound_;
 };
 
-/// A schedule within the budget at low added cost: never above evicting greedily by size, distance
-/// or price, nor above checkpoints at equal distances. Throws ValueError for what check() refuses
-/// and for a given order that is none, and BudgetError.
+/// A schedule of a peak within the budget at low added cost; none where the best order does
+/// without. It is proven to be the cheapest for programs of up to 10 nodes, and where a bound is
+/// met. Throws ValueError for what check() refuses and for a given order that is none, and
+/// BudgetError exactly for budgets below least_budget().plan.peak; whether a budget is refused
+/// depends on the program, the seed and the given order alone.
 RematPlan rematerialize(const Dag& dag, std::int64_t budget, const RematOptions& options = {});
 
-/// A plan for each budget. With a higher budget the added cost is never higher and the peak never
-/// lower: each plan is the best of all that were found. The options hold for each budget.
+/// A plan for each budget, the same as one by one, in the time of the largest. A deadline is
+/// shared.
 std::vector<RematPlan> rematerialize(const Dag& dag, const std::vector<std::int64_t>& budgets,
                                      const RematOptions& options = {});
+
+/// A budget, and the plan for budgets from it up to the next rung's.
+struct Rung {
+  std::int64_t budget = 0;
+  RematPlan plan;
+};
+
+/// All plans that there are for any budget, without a deadline: rematerialize() gives one that
+/// costs as much as that of the last rung whose budget is not above its own, and throws below the
+/// first.
+std::vector<Rung> ladder(const Dag& dag, const RematOptions& options = {});
 
 struct LeastBudget {
   std::int64_t bound = 0;  ///< no schedule has a lower peak
   RematPlan plan;          ///< of the lowest peak known; rematerialize() accepts that as a budget
 };
 
-/// The least memory that the program can run in.
+/// The least memory that the program can run in. It is proven for programs of up to 10 nodes.
 LeastBudget least_budget(const Dag& dag, const RematOptions& options = {});
 
 /// What is wrong with a plan, if it is to stay within the budget; nothing if all is well. It is

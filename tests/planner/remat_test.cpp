@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "tenure/planner/formats.h"
+#include "tenure/planner/order.h"
+#include "tests/planner/order_dags.h"
 #include "tests/planner/programs.h"
 
 namespace tenure::planner {
@@ -117,7 +119,7 @@ void expect_agreement(const Dag& dag, const char* kind, int trial) {
   const std::int64_t least = brute.least_peak();
   const LeastBudget found = least_budget(dag, quick(100'000));
   EXPECT_EQ(found.plan.peak, least) << kind << " " << trial;
-  EXPECT_LE(found.bound, least);
+  EXPECT_EQ(found.bound, least);
   EXPECT_EQ(validate(dag, found.plan, least), std::nullopt);
   const std::int64_t plain = plain_peak(dag);
   for (std::int64_t budget = least; budget <= plain;
@@ -126,6 +128,7 @@ void expect_agreement(const Dag& dag, const char* kind, int trial) {
     EXPECT_EQ(validate(dag, plan, budget), std::nullopt);
     EXPECT_EQ(plan.added_cost, brute.least_cost(budget) - total_cost(dag))
         << kind << " " << trial << " at " << budget;
+    EXPECT_TRUE(plan.optimal());
   }
   if (least > 0) {
     EXPECT_THROW(rematerialize(dag, least - 1, quick(100'000)), BudgetError);
@@ -168,6 +171,100 @@ TEST(Remat, PlansOfTrainingStepsAreValidAndMonotone) {
       }
     }
   }
+}
+
+/// What holds for budgets a <= b that are planned apart from each other.
+void expect_monotone(const Dag& dag, int budgets, const RematOptions& options) {
+  const std::int64_t plain = plain_peak(dag);
+  const std::int64_t least = least_budget(dag, options).plan.peak;
+  const std::vector<Rung> rungs = ladder(dag, options);
+  EXPECT_EQ(rungs.front().plan.peak, least);
+  std::int64_t cost = kNever;
+  for (int i = 0; i <= budgets; ++i) {
+    const std::int64_t budget = least + (plain - least) * i / budgets;
+    const RematPlan plan = rematerialize(dag, budget, options);
+    EXPECT_EQ(validate(dag, plan, budget), std::nullopt);
+    EXPECT_LE(plan.added_cost, cost) << "at " << budget;
+    EXPECT_LE(plan.cost_bound, plan.added_cost);
+    cost = plan.added_cost;
+    const auto above = std::find_if(rungs.begin(), rungs.end(),
+                                    [&](const Rung& rung) { return rung.budget > budget; });
+    ASSERT_NE(above, rungs.begin());
+    EXPECT_EQ(plan.added_cost, (above - 1)->plan.added_cost);
+    EXPECT_LE((above - 1)->plan.peak, budget);
+  }
+  if (least > 0) {
+    EXPECT_THROW(rematerialize(dag, least - 1, options), BudgetError);
+  }
+}
+
+TEST(Remat, NeverCostsMoreWithALargerBudget) {
+  std::mt19937_64 random(4);
+  for (const int nodes : {14, 30, 60, 250}) {
+    for (int trial = 0; trial < (nodes > 100 ? 1 : 3); ++trial) {
+      Dag dag = layered_dag(nodes, random);
+      for (Node& node : dag.nodes) node.cost = static_cast<std::int64_t>(random() % 100);
+      expect_monotone(dag, 12, quick(20'000));
+    }
+  }
+  std::mt19937 small(5);
+  for (int trial = 0; trial < 60; ++trial)
+    expect_monotone(random_program(4 + trial % 14, small, trial % 2 == 0), 5, quick(2'000));
+}
+
+TEST(Remat, BoundsAreBounds) {
+  // Dearer plans of a weaker search must respect the bound too.
+  for (const Dag& dag : {chain(6), residual(3), unet(2), inception(1), transformer(1)}) {
+    for (const int percent : {45, 60, 75, 90}) {
+      const std::int64_t budget = plain_peak(dag) * percent / 100;
+      if (least_budget(dag).plan.peak > budget) continue;
+      const RematPlan weak = rematerialize(dag, budget, quick(0));
+      const RematPlan good = rematerialize(dag, budget, quick(200'000));
+      EXPECT_EQ(weak.cost_bound == weak.added_cost, weak.optimal());
+      EXPECT_LE(weak.cost_bound, good.added_cost);
+    }
+  }
+}
+
+TEST(Remat, NeverRefusesWhatASmallerBudgetWasGranted) {
+  std::mt19937_64 random(9);
+  Dag dag = layered_dag(120, random);
+  for (Node& node : dag.nodes) node.cost = 1 + static_cast<std::int64_t>(random() % 100);
+  const std::int64_t least = least_budget(dag).plan.peak;
+  RematOptions hasty;
+  hasty.deadline = 0;  // spent before it begins
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t budget = least + (plain_peak(dag) - least) * i / 3;
+    EXPECT_EQ(validate(dag, rematerialize(dag, budget, hasty), budget), std::nullopt);
+  }
+}
+
+TEST(Remat, CostsNothingWhereAnOrderDoes) {
+  std::mt19937_64 random(6);
+  for (const int nodes : {30, 120, 250}) {
+    Dag dag = layered_dag(nodes, random);
+    for (Node& node : dag.nodes) node.cost = 1;
+    const OrderPlan plan = order(dag);
+    const RematPlan found = rematerialize(dag, plan.peak, quick(1'000));
+    EXPECT_EQ(found.added_cost, 0);
+    EXPECT_TRUE(found.optimal());
+    RematOptions given = quick(0);
+    given.given = plan.order;
+    EXPECT_EQ(rematerialize(dag, plan.peak, given).added_cost, 0);
+  }
+}
+
+TEST(Remat, TellsHowFarItIs) {
+  double last = 0;
+  RematOptions options = quick(20'000);
+  options.progress = [&](double share) {
+    EXPECT_GE(share, last);
+    EXPECT_LE(share, 1);
+    last = share;
+  };
+  const Dag dag = residual(6);
+  rematerialize(dag, plain_peak(dag) / 2, options);
+  EXPECT_GT(last, 0);
 }
 
 TEST(Remat, DependsOnSeedAndStepsAlone) {
@@ -265,6 +362,10 @@ TEST(Remat, RefusesBadInput) {
   EXPECT_THROW(rematerialize(dag, 1'000'000, options), ValueError);
   dag.nodes[0].cost = std::int64_t{1} << 55;
   EXPECT_THROW(rematerialize(dag, 1'000'000), ValueError);
+  EXPECT_THROW(rematerialize(chain(2), 1'000'000, quick(-1)), ValueError);
+  RematOptions no_number;
+  no_number.deadline = std::nan("");
+  EXPECT_THROW(rematerialize(chain(2), 1'000'000, no_number), ValueError);
 }
 
 TEST(Remat, PlansNothingAndNextToNothing) {

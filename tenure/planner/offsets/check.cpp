@@ -27,6 +27,16 @@ void check(std::size_t index, const Buffer& buffer) {
     refuse(index, "has alignment " + text(buffer.alignment) + "; give a power of two");
   if (buffer.group < -1)
     refuse(index, "has group " + text(buffer.group) + "; give -1 for none, or 0 and above");
+  for (const Gap& gap : buffer.gaps) {
+    if (gap.lower < buffer.lower || gap.upper > buffer.upper || gap.upper < gap.lower) {
+      refuse(index, "has a gap in [" + text(gap.lower) + ", " + text(gap.upper) +
+                        "), which is no part of its lifetime");
+    }
+    if (gap.bottom < 0 || gap.top < gap.bottom) {
+      refuse(index, "has a gap that leaves [" + text(gap.bottom) + ", " + text(gap.top) +
+                        "), which is no part of it");
+    }
+  }
   if (!buffer.offset) return;
   if (*buffer.offset < 0) refuse(index, "has a negative offset: " + text(*buffer.offset));
   if (*buffer.offset % buffer.alignment != 0) {
@@ -62,25 +72,39 @@ void check_fixed(const OffsetProblem& problem, const Prepared& prepared) {
       int section;
       bool begins;
       std::size_t block;
+      Units bottom;
+      Units top;
     };
     std::vector<Event> events;
     for (std::size_t i = 0; i < part.blocks.size(); ++i) {
       const Block& block = part.blocks[i];
       if (block.fixed == kAnywhere) continue;
-      events.push_back({block.begin, true, i});
-      events.push_back({block.end, false, i});
+      const auto add = [&](const Solid& solid) {
+        events.push_back(
+            {solid.begin, true, i, block.fixed + solid.bottom, block.fixed + solid.top});
+        events.push_back(
+            {solid.end, false, i, block.fixed + solid.bottom, block.fixed + solid.top});
+      };
+      if (part.shapes.empty()) {
+        add({block.begin, block.end, 0, block.size});
+      } else {
+        for (const Solid& solid : part.shapes[i]) add(solid);
+      }
     }
     std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
       return a.section != b.section ? a.section < b.section : a.begins < b.begins;
     });
-    std::map<Units, std::size_t> alive;  // by offset; they do not overlap
+    struct Held {
+      Units top;
+      std::size_t block;
+    };
+    std::map<Units, Held> alive;  // by offset; they do not overlap
     for (const Event& event : events) {
-      const Block& block = part.blocks[event.block];
       if (!event.begins) {
-        alive.erase(block.fixed);
+        alive.erase(event.bottom);
         continue;
       }
-      const auto above = alive.lower_bound(block.fixed);
+      const auto above = alive.lower_bound(event.bottom);
       const auto refuse_with = [&](std::size_t other) {
         const auto name = [&](std::size_t i) {
           return buffer_of[static_cast<std::size_t>(part.ids[i])];
@@ -89,14 +113,12 @@ void check_fixed(const OffsetProblem& problem, const Prepared& prepared) {
                "must lie where buffer " + std::to_string(std::min(name(event.block), name(other))) +
                    " must lie at the same time");
       };
-      if (above != alive.end() && above->first < block.fixed + block.size)
-        refuse_with(above->second);
+      if (above != alive.end() && above->first < event.top) refuse_with(above->second.block);
       if (above != alive.begin()) {
         const auto below = std::prev(above);
-        if (below->first + part.blocks[below->second].size > block.fixed)
-          refuse_with(below->second);
+        if (below->second.top > event.bottom) refuse_with(below->second.block);
       }
-      alive.emplace(block.fixed, event.block);
+      alive.emplace(event.bottom, Held{event.top, event.block});
     }
   }
 }

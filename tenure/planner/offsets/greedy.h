@@ -13,8 +13,12 @@ inline constexpr Order kOrders[] = {Order::size, Order::area, Order::length, Ord
 
 std::vector<int> ordered(const Instance& instance, Order order);
 
-/// Places each block into the lowest hole that takes it, or with `best` the tightest; fixed blocks
-/// are the first. Takes n^2 steps; an empty result where `expired` cut it short.
+/// Puts the fixed blocks first and leaves the others as they are.
+void fixed_first(const Instance& instance, std::vector<int>& order);
+
+/// Places each block into the lowest hole that takes it, or with `best` the tightest, blocks with
+/// gaps always the lowest; fixed blocks are the first. Takes n^2 steps; an empty result where
+/// `expired` cut it short.
 std::vector<Units> fit(const Instance& instance, const std::vector<int>& order, bool best,
                        const std::function<bool()>& expired);
 

@@ -34,10 +34,20 @@ struct Block {
   }
 };
 
+/// What a block with gaps needs in some of its sections, from its offset.
+struct Solid {
+  int begin = 0;
+  int end = 0;
+  Units bottom = 0;
+  Units top = 0;
+};
+
 /// A part of a problem that no buffer connects to another part. Blocks are in order of `begin`.
 struct Instance {
   std::vector<Block> blocks;
   std::vector<int> ids;  ///< of each block, among all blocks of the problem
+  /// Of each block, if any has gaps; then a block is the hull of these.
+  std::vector<std::vector<Solid>> shapes;
   int sections = 0;
   Units bound = 0;  ///< the largest sum of sizes in a section, or the highest fixed end
 };
@@ -61,6 +71,9 @@ Prepared prepare(const OffsetProblem& problem);
 
 /// Throws ValueError where two blocks with given offsets overlap, naming a buffer of each.
 void check_fixed(const OffsetProblem& problem, const Prepared& prepared);
+
+/// The same instance with all gaps filled: what is legal for it is legal.
+Instance without_gaps(const Instance& instance);
 
 /// The offsets' height, in units.
 Units height_of(const Instance& instance, const std::vector<Units>& offsets);

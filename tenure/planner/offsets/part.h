@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "tenure/planner/offsets/instance.h"
@@ -12,6 +13,9 @@ namespace tenure::planner::packing {
 class Budget {
  public:
   Budget(double seconds, std::int64_t steps);
+  /// A part of another one that may also be stopped.
+  Budget(std::int64_t steps, std::function<bool()> expired)
+      : steps_left_(steps), expired_(std::move(expired)) {}
 
   std::int64_t steps_left() const { return steps_left_; }
   void take(std::int64_t steps) { steps_left_ -= steps; }
@@ -36,8 +40,8 @@ struct Packing {
 Packing place_greedily(const Instance& instance, Units goal, const Budget& budget);
 
 /// Lowers `packing` until it is not above `goal`, is proven to be the best, or nothing is left of
-/// the budget.
-void improve(const Instance& instance, Units goal, std::uint64_t seed, Budget& budget,
+/// the budget. The result does not depend on the number of threads, which is at least 1.
+void improve(const Instance& instance, Units goal, std::uint64_t seed, int threads, Budget& budget,
              Packing& packing);
 
 }  // namespace tenure::planner::packing

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "tenure/base/error.h"
 #include "tenure/planner/offsets.h"
@@ -22,6 +23,10 @@ void check(const OffsetOptions& options) {
   if (options.steps < 0) {
     throw ValueError("planner: " + std::to_string(options.steps) +
                      " steps; give 0 for quick placements alone");
+  }
+  if (options.threads < 0) {
+    throw ValueError("planner: " + std::to_string(options.threads) +
+                     " threads; give 0 for as many as the machine has");
   }
   if (options.capacity < 0) {
     throw ValueError("planner: the capacity is negative: " + std::to_string(options.capacity));
@@ -44,8 +49,11 @@ std::vector<Packing> solve_parts(const Prepared& prepared, const OffsetOptions& 
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return packings[a].height > packings[b].height;
   });
+  const int threads = options.threads > 0
+                          ? options.threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   for (const std::size_t i : order) {
-    improve(prepared.parts[i], goal, options.seed, budget, packings[i]);
+    improve(prepared.parts[i], goal, options.seed, threads, budget, packings[i]);
     goal = std::max(goal, packings[i].height);
   }
   return packings;

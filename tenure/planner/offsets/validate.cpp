@@ -37,20 +37,43 @@ std::optional<std::string> look_at(std::size_t i, const Buffer& buffer, std::int
   return std::nullopt;
 }
 
+/// Adds what is held between gaps, and what they leave.
+void hold(const Held& whole, std::vector<Gap> gaps, std::vector<Held>& held) {
+  std::sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.lower < b.lower; });
+  std::int64_t now = whole.lower;
+  const auto add = [&](std::int64_t upper, std::int64_t bottom, std::int64_t top) {
+    Held part = whole;
+    part.lower = now;
+    part.upper = upper;
+    part.offset += bottom;
+    part.size = top - bottom;
+    if (!gaps.empty()) part.alignment = 1;  // what a gap leaves may begin anywhere
+    if (part.lower < part.upper && part.size > 0) held.push_back(part);
+    now = upper;
+  };
+  for (const Gap& gap : gaps) {
+    add(gap.lower, 0, whole.size);
+    add(gap.upper, gap.bottom, gap.top);
+  }
+  add(whole.upper, 0, whole.size);
+}
+
 /// The memory held alive, and the first pair of buffers that disagree about their group's offset.
 std::optional<std::string> collect(const OffsetProblem& problem, const OffsetPlan& plan,
                                    std::vector<Held>& held) {
   std::map<int, std::size_t> first_of_group;
   std::map<int, std::int64_t> alignments;
   std::map<int, Held> groups;
+  std::map<int, std::vector<Gap>> gaps;
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
     const Buffer& buffer = problem.buffers[i];
     const bool is_alive = buffer.lower < buffer.upper;
     const Held own{i, plan.offsets[i], buffer.size, buffer.lower, buffer.upper, buffer.alignment};
     if (buffer.group < 0) {
-      if (is_alive && buffer.size > 0) held.push_back(own);
+      if (is_alive && buffer.size > 0) hold(own, buffer.gaps, held);
       continue;
     }
+    gaps[buffer.group].insert(gaps[buffer.group].end(), buffer.gaps.begin(), buffer.gaps.end());
     const std::size_t first = first_of_group.try_emplace(buffer.group, i).first->second;
     if (plan.offsets[first] != plan.offsets[i])
       return name(first) + " and " + name(i) + " are of one group and lie at different offsets";
@@ -63,7 +86,7 @@ std::optional<std::string> collect(const OffsetProblem& problem, const OffsetPla
   }
   for (auto& [group, memory] : groups) {
     memory.alignment = alignments[group];
-    if (memory.size > 0) held.push_back(memory);
+    if (memory.size > 0) hold(memory, gaps[group], held);
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -8,20 +9,25 @@ namespace tenure::planner::remat {
 /// What a search may still spend: moves, and time. With moves alone it is deterministic.
 class Effort {
  public:
-  Effort(double seconds, std::int64_t moves) : seconds_(seconds), moves_(moves) {}
+  Effort(double seconds, std::int64_t moves) : seconds_(seconds), moves_(moves), left_(moves) {}
 
-  void spend(std::int64_t moves) { moves_ -= moves; }
-  bool is_spent() const {
-    const std::chrono::duration<double> elapsed = Clock::now() - start_;
-    return moves_ <= 0 || elapsed.count() >= seconds_;
+  void spend(std::int64_t moves) { left_ -= moves; }
+  bool is_spent() const { return left_ <= 0 || elapsed() >= seconds_; }
+  /// How much of it is gone, from 0 to 1.
+  double share() const {
+    const double done = 1 - static_cast<double>(left_) / static_cast<double>(moves_);
+    return std::min(1.0, std::max(done, elapsed() / seconds_));
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
   Clock::time_point start_ = Clock::now();
   double seconds_;
   std::int64_t moves_;
+  std::int64_t left_;
 };
 
 }  // namespace tenure::planner::remat

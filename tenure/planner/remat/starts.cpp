@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "tenure/planner/remat/word.h"
+
 namespace tenure::planner::remat {
 namespace {
 
@@ -121,7 +123,8 @@ class EvictingRun {
       if (candidate == candidates_.begin()) return false;
       --candidate;
       const int node = candidate->second;
-      if (!problem_.pure[node] && now_ < needed_until_[node]) continue;
+      // While the last one that wants it is at work, its other inputs may still want it too.
+      if (!problem_.pure[node] && now_ <= needed_until_[node]) continue;
       live_[node] = false;
       used_ -= problem_.bytes[node];
       candidate = candidates_.erase(candidate);
@@ -165,24 +168,6 @@ std::vector<EvictionRule> eviction_rules(const Problem& problem) {
     if (stride > 1) all.push_back({EvictionRule::By::segment, stride});
   }
   return all;
-}
-
-void remove_unread(const Problem& problem, std::vector<int>& word) {
-  std::vector<int> times(problem.end + 1, 0);
-  for (int node : word) ++times[node];
-  std::vector<char> read(problem.end + 1, false);
-  std::size_t kept = word.size();
-  for (std::size_t i = word.size(); i-- > 0;) {
-    const int node = word[i];
-    if (!read[node] && times[node] > 1) {
-      --times[node];
-      continue;
-    }
-    read[node] = false;
-    for (int input : problem.inputs(node)) read[input] = true;
-    word[--kept] = node;
-  }
-  word.erase(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(kept));
 }
 
 std::int64_t lower_bound(const Problem& problem) {

@@ -31,9 +31,6 @@ std::vector<int> run_with_eviction(const Problem& problem, const std::vector<int
 /// The rules worth trying for a program of this size.
 std::vector<EvictionRule> eviction_rules(const Problem& problem);
 
-/// Takes out steps whose result is not read, if the node is computed elsewhere too.
-void remove_unread(const Problem& problem, std::vector<int>& word);
-
 /// No word has a lower peak: the most that one step needs.
 std::int64_t lower_bound(const Problem& problem);
 

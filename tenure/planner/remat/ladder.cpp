@@ -1,0 +1,458 @@
+#include "tenure/planner/remat/ladder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <utility>
+
+#include "tenure/planner/order.h"
+#include "tenure/planner/remat/exact.h"
+#include "tenure/planner/remat/starts.h"
+#include "tenure/planner/remat/word.h"
+
+namespace tenure::planner::remat {
+namespace {
+
+using Word = std::vector<int>;
+
+constexpr int kRungsOfBlock = 4;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+Word topological_order(const Problem& problem) {
+  std::vector<int> waits_for(problem.end, 0);
+  std::vector<std::vector<int>> readers(problem.end);
+  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+  for (int node = 0; node < problem.end; ++node) {
+    for (int input : problem.inputs(node)) readers[input].push_back(node);
+    waits_for[node] = static_cast<int>(problem.inputs(node).size());
+    if (waits_for[node] == 0) ready.push(node);
+  }
+  Word order;
+  while (!ready.empty()) {
+    const int node = ready.top();
+    ready.pop();
+    order.push_back(node);
+    for (int reader : readers[node])
+      if (--waits_for[reader] == 0) ready.push(reader);
+  }
+  return order;
+}
+
+/// The given order with the end appended, or one of our own.
+Word base_word(const Problem& problem, const std::vector<int>& given) {
+  Word word = given.empty() ? topological_order(problem) : given;
+  std::vector<char> done(problem.end, false);
+  for (int node : word) {
+    if (node < 0 || node >= problem.end || done[node])
+      throw ValueError(fmt::format("the given order names {} twice, or it is no node", node));
+    for (int input : problem.inputs(node))
+      if (!done[input])
+        throw ValueError(
+            fmt::format("the given order has node {} before its input {}", node, input));
+    done[node] = true;
+  }
+  if (static_cast<int>(word.size()) != problem.end)
+    throw ValueError(fmt::format("the given order has {} nodes of {}", word.size(), problem.end));
+  word.push_back(problem.end);
+  return word;
+}
+
+}  // namespace
+
+Ladder::Ladder(const Dag& dag, const RematOptions& options)
+    : dag_(dag),
+      options_(options),
+      problem_(dag),
+      in_bytes_(dag, Problem::Unit::byte),
+      cost_bound_(in_bytes_),
+      orders_{base_word(problem_, options.given)},
+      bound_(lower_bound(in_bytes_)) {
+  // Another order may need nothing computed twice.
+  constexpr std::int64_t kSteps = 1'000'000;
+  constexpr double kShareOfTime = 0.1;
+  OrderPlan plan = order(
+      dag, {.deadline = kShareOfTime * options.deadline, .steps = kSteps, .given = options.given});
+  order_bound_ = plan.lower_bound;
+  plan.order.push_back(problem_.end);
+  if (plan.order != orders_[0]) orders_.push_back(std::move(plan.order));
+  plain_peak_ = std::numeric_limits<std::int64_t>::max();
+  for (const Word& word : orders_) {
+    const std::int64_t peak = measure(in_bytes_, word).peak;
+    plain_peak_ = std::min(plain_peak_, peak);
+    keep(word, peak);
+  }
+}
+
+void Ladder::keep(const Word& word, std::int64_t from) {
+  if (word.empty()) return;
+  const Measure measured = measure(in_bytes_, word);
+  Rung rung{std::max(from, measured.peak), {}};
+  rung.plan.added_cost = measured.cost - problem_.base_cost;
+  rung.plan.peak = measured.peak;
+  const auto later = std::find_if(rungs_.begin(), rungs_.end(),
+                                  [&](const Rung& other) { return other.budget > rung.budget; });
+  if (later != rungs_.begin()) {
+    const Rung& before = *(later - 1);
+    const auto value = [](const RematPlan& plan) { return std::pair(plan.added_cost, plan.peak); };
+    if (before.plan.added_cost < rung.plan.added_cost ||
+        (before.plan.added_cost == rung.plan.added_cost &&
+         (before.budget < rung.budget || value(before.plan) <= value(rung.plan))))
+      return;
+  }
+  rung.plan.steps.assign(word.begin(), word.end() - 1);
+  const auto first = std::find_if(rungs_.begin(), rungs_.end(),
+                                  [&](const Rung& other) { return other.budget >= rung.budget; });
+  const auto last = std::find_if(first, rungs_.end(), [&](const Rung& other) {
+    return other.plan.added_cost < rung.plan.added_cost;
+  });
+  rungs_.insert(rungs_.erase(first, last), std::move(rung));
+}
+
+const RematPlan* Ladder::known(std::int64_t budget) const {
+  const auto later = std::find_if(rungs_.begin(), rungs_.end(),
+                                  [&](const Rung& rung) { return rung.budget > budget; });
+  return later == rungs_.begin() ? nullptr : &(later - 1)->plan;
+}
+
+bool Ladder::is_exact() const { return problem_.end <= kMostExact; }
+
+RematPlan Ladder::bounded(RematPlan plan, std::int64_t budget) const {
+  plan.cost_bound = std::min(plan.added_cost, cost_bound_.at(budget));
+  // Here, what is known to be the answer is known to be the cheapest.
+  if (is_exact() && plan.added_cost == known(budget)->added_cost) plan.cost_bound = plan.added_cost;
+  return plan;
+}
+
+bool Ladder::is_proven(const Word& word, std::int64_t budget) const {
+  return measure(in_bytes_, word).cost - problem_.base_cost <= cost_bound_.at(budget);
+}
+
+Word Ladder::word_of(const RematPlan& plan) const {
+  Word word = plan.steps;
+  word.push_back(problem_.end);
+  return word;
+}
+
+std::int64_t Ladder::moves_per_round() const {
+  constexpr std::int64_t kLeast = 2'000;
+  // Each move may touch the whole word, so large programs get fewer.
+  const std::int64_t affordable = 150'000'000 / (problem_.end + 1);
+  return std::clamp<std::int64_t>(std::int64_t{1'000} * problem_.end, kLeast,
+                                  std::clamp<std::int64_t>(affordable, kLeast, 200'000));
+}
+
+/// The first rung of a block gets half of the block's share. A move of a short word takes less
+/// time.
+std::int64_t Ladder::moves_per_rung() const {
+  constexpr double kUsual = 400;
+  const double shorter = std::clamp(kUsual / (problem_.end + 1), 0.2, 1.5);
+  const double share =
+      static_cast<double>(options_.steps) / static_cast<double>(2 * blocks_.size());
+  // What is usual is more than small programs need.
+  const double enough = static_cast<double>(2 * moves_per_round()) *
+                        std::max(1.0, static_cast<double>(options_.steps) / RematOptions{}.steps);
+  return static_cast<std::int64_t>(std::min(share * shorter, enough));
+}
+
+void Ladder::tell(double share) const {
+  if (options_.progress) options_.progress(share);
+}
+
+Word Ladder::best_eviction(std::int64_t budget) const {
+  Word best;
+  Measure best_measure;
+  for (const Word& order : orders_) {
+    for (const EvictionRule& rule : eviction_rules(problem_)) {
+      Word word = run_with_eviction(problem_, order, problem_.scaled(budget), rule,
+                                    kLongestWord / 4 * (problem_.end + 1));
+      if (word.empty()) continue;
+      const Measure measured = measure(in_bytes_, word);
+      if (!best.empty() && measured.cost >= best_measure.cost) continue;
+      best = std::move(word);
+      best_measure = measured;
+    }
+  }
+  return best;
+}
+
+// The least budget ------------------------------------------------------------------------------
+
+const RematPlan& Ladder::least() {
+  if (!has_least_) find_least();
+  has_least_ = true;
+  return least_;
+}
+
+/// A word within the budget, whatever it costs, or none.
+Word Ladder::lean_word(std::int64_t budget, const Word& start) const {
+  const std::int64_t scaled = problem_.scaled(budget);
+  for (const Word& order : orders_) {
+    for (const EvictionRule& rule : eviction_rules(problem_)) {
+      Word word =
+          run_with_eviction(problem_, order, scaled, rule, kLongestWord / 4 * (problem_.end + 1));
+      if (!word.empty()) return word;
+    }
+  }
+  const std::int64_t moves =
+      std::clamp<std::int64_t>(std::int64_t{20'000'000} / (problem_.end + 1), 200, 50'000);
+  Effort effort(kForever, moves);
+  Annealer annealer(problem_, scaled, options_.seed);
+  annealer.walk(start, {.hot = 0.5, .cold = 0.05, .excess_price = 100}, moves, effort);
+  return annealer.best();
+}
+
+void Ladder::find_least() {
+  Word leanest = word_of(rungs_.front().plan);
+  if (is_exact()) {
+    leanest = leanest_word(in_bytes_);
+    bound_ = measure(in_bytes_, leanest).peak;
+  }
+  // Bisection that ends after so many trials, whatever the deadline: whether a budget is refused
+  // must not depend on the clock.
+  constexpr int kTrials = 24;
+  constexpr std::int64_t kPrecision = 1'024;
+  std::int64_t low = bound_;
+  std::int64_t high = measure(in_bytes_, leanest).peak;
+  for (int trial = 0; trial < kTrials && low < high - high / kPrecision; ++trial) {
+    const std::int64_t middle = trial == 0 ? low : low + (high - low) / 2;
+    Word word = lean_word(middle, leanest);
+    if (word.empty()) {
+      low = middle + 1;
+      continue;
+    }
+    high = measure(in_bytes_, word).peak;
+    leanest = std::move(word);
+  }
+  keep(leanest, 0);
+  least_ = rungs_.front().plan;
+}
+
+// The rungs -------------------------------------------------------------------------------------
+
+void Ladder::set_blocks() {
+  if (!blocks_.empty() || least().peak >= plain_peak_) return;
+  constexpr int kMostBlocks = 10;
+  constexpr int kAffordable = 64'000;
+  const int blocks = std::clamp(kAffordable / (problem_.end + 1), 2, kMostBlocks);
+  const std::int64_t low = least_.peak;
+  const auto budget_at = [&](int rung) {
+    // Closer where costs rise faster.
+    const double share = std::pow(static_cast<double>(rung) / (blocks * kRungsOfBlock), 1.5);
+    return low + static_cast<std::int64_t>(share * static_cast<double>(plain_peak_ - low));
+  };
+  for (int i = 0; i < blocks; ++i) {
+    Block block;
+    for (int k = 0; k < kRungsOfBlock; ++k) {
+      const std::int64_t budget = budget_at(i * kRungsOfBlock + k);
+      if (block.budgets.empty() || budget > block.budgets.back()) block.budgets.push_back(budget);
+    }
+    block.end = i + 1 < blocks ? budget_at((i + 1) * kRungsOfBlock) : plain_peak_;
+    if (block.end > block.budgets.front()) blocks_.push_back(std::move(block));
+  }
+}
+
+std::vector<std::int64_t> Ladder::block_ends() {
+  if (is_exact()) climb_all();
+  set_blocks();
+  std::vector<std::int64_t> ends;
+  for (const Block& block : blocks_) ends.push_back(block.end);
+  if (ends.empty()) ends.push_back(plain_peak_);
+  return ends;
+}
+
+bool Ladder::search_below(std::int64_t budget, std::int64_t cost) {
+  if (cost <= cost_bound_.at(budget) || is_exact()) return false;
+  if (budget >= order_bound_ && budget < plain_peak_ && !has_searched_orders_) {
+    search_orders();
+    return true;
+  }
+  set_blocks();
+  for (std::size_t i = blocks_.size(); i-- > 0;) {
+    Block& block = blocks_[i];
+    if (block.budgets.front() > budget) continue;
+    // What is found here has a peak of at most this.
+    if (cost <= cost_bound_.at(std::min(budget, block.end))) return false;
+    const auto wanted = static_cast<std::size_t>(
+        std::upper_bound(block.budgets.begin(), block.budgets.end(), budget) -
+        block.budgets.begin());
+    if (block.done >= wanted) continue;
+    while (block.done < wanted) {
+      search_rung(block, options_.seed + i * kRungsOfBlock + block.done);
+      ++block.done;
+    }
+    return true;
+  }
+  return false;
+}
+
+void Ladder::climb(std::int64_t budget) {
+  if (fits_plainly(budget)) return;
+  if (is_exact()) return keep(cheapest_word(in_bytes_, budget), 0);
+  for (double share = 0.5; search_below(budget, known(budget)->added_cost);
+       share = 1 - (1 - share) / 2)
+    tell(share);
+}
+
+void Ladder::climb_all() {
+  least();
+  if (!is_exact()) {
+    while (search_below(plain_peak_ - 1, std::numeric_limits<std::int64_t>::max())) {
+    }
+    return;
+  }
+  for (std::int64_t budget = plain_peak_ - 1;;) {
+    const Word word = cheapest_word(in_bytes_, budget);
+    if (word.empty()) return;
+    keep(word, 0);
+    budget = measure(in_bytes_, word).peak - 1;
+  }
+}
+
+/// Where an order alone may do, it is worth the whole search for one.
+void Ladder::search_orders() {
+  if (has_searched_orders_) return;
+  has_searched_orders_ = true;
+  Word word = order(dag_, {.deadline = 0.3 * options_.deadline, .given = options_.given}).order;
+  word.push_back(problem_.end);
+  keep(word, 0);
+}
+
+void Ladder::search_rung(Block& block, std::uint64_t seed) {
+  const std::int64_t budget = block.budgets[block.done];
+  const bool is_last = block.done + 1 == block.budgets.size();
+  const std::int64_t until = is_last ? block.end : block.budgets[block.done + 1];
+  const std::int64_t moves = moves_per_rung();
+  if (block.done == 0) {
+    block.word = best_eviction(budget);
+    if (block.word.empty()) block.word = word_of(least_);
+  }
+  if (!is_proven(block.word, budget)) {
+    if (block.done > 0) {
+      block.word = anneal_briefly(budget, block.word, moves / 3, seed);
+    } else if (moves <= 4 * moves_per_round()) {
+      block.word = anneal_briefly(budget, block.word, moves, seed);
+    } else {
+      Effort effort(kForever, moves);
+      block.word = anneal(budget, block.word, seed, effort);
+    }
+  }
+  keep(block.word, budget);
+  peel(block.word, budget, until);
+}
+
+void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
+  constexpr std::size_t kMostWork = 40'000'000;
+  std::size_t work = 0;
+  for (Measure now = measure(in_bytes_, word); now.cost > problem_.base_cost;) {
+    Word best;
+    Measure best_measure;
+    double best_price = 0;
+    std::vector<char> seen(problem_.end + 1, false);
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      const bool repeats = seen[word[i]];
+      seen[word[i]] = true;
+      if (!repeats) continue;
+      Word shorter = word;
+      shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
+      remove_unread(problem_, shorter);
+      const Measure measured = measure(in_bytes_, shorter);
+      work += word.size();
+      if (measured.peak > limit || measured.cost >= now.cost) continue;
+      const double price =
+          static_cast<double>(std::max<std::int64_t>(0, measured.peak - std::max(from, now.peak))) /
+          static_cast<double>(now.cost - measured.cost);
+      if (!best.empty() && price >= best_price) continue;
+      best = std::move(shorter);
+      best_measure = measured;
+      best_price = price;
+    }
+    if (best.empty() || work > kMostWork) return;
+    word = std::move(best);
+    now = best_measure;
+    keep(word, from);
+  }
+}
+
+// Search ----------------------------------------------------------------------------------------
+
+void Ladder::focus(std::int64_t budget, Effort& effort) {
+  if (is_exact()) return climb(budget);
+  if (budget >= order_bound_) search_orders();
+  keep(best_eviction(budget), 0);
+  peel(word_of(*known(budget)), 0, budget);
+  const Word start = word_of(*known(budget));
+  if (!is_proven(start, budget)) keep(anneal(budget, start, options_.seed, effort), 0);
+}
+
+/// A walk that begins hot, and some that do not.
+Word Ladder::anneal_briefly(std::int64_t budget, const Word& start, std::int64_t moves,
+                            std::uint64_t seed) const {
+  Effort effort(kForever, moves);
+  Random random(seed);
+  Annealer annealer(problem_, problem_.scaled(budget), random.next());
+  annealer.walk(start, {.hot = 0.5, .cold = 0.01, .excess_price = 0.5}, moves / 2, effort);
+  refine(annealer, start, moves / 8, std::numeric_limits<int>::max(), random, effort);
+  return annealer.best().empty() ? start : annealer.best();
+}
+
+Word Ladder::anneal(std::int64_t budget, const Word& start, std::uint64_t seed, Effort& effort) {
+  // Several contenders begin anew; the best returns to its best word again and again, a little
+  // hotter than that word likes, until that helps no more. Then all begins again: there are valleys
+  // that only luck leads to. A budget that is a little off leads to others, from which the way back
+  // is short.
+  constexpr int kFruitlessAtFirst = 2;
+  constexpr int kFruitless = 16;
+  constexpr double kFarthest = 0.015;
+  Random random(seed);
+  const std::int64_t scaled = problem_.scaled(budget);
+  const std::int64_t moves = moves_per_round();
+  const Word& given = orders_.front();
+  const Word& ordered = orders_.back();
+  Word best = start;
+  while (!effort.is_spent() && !is_proven(best, budget)) {
+    std::optional<Annealer> leader;
+    for (const Word* word : {&start, &given, &given, &ordered, &given}) {
+      if (effort.is_spent()) break;
+      const double off = leader ? kFarthest * (random.unit() - 0.25) : 0;
+      Annealer scout(problem_,
+                     scaled + static_cast<std::int64_t>(off * static_cast<double>(scaled)),
+                     random.next());
+      scout.walk(*word, {.hot = 1, .cold = 0.01, .excess_price = 0.5}, 2 * moves, effort);
+      refine(scout, *word, moves, kFruitlessAtFirst, random, effort);
+      Annealer contender(problem_, scaled, random.next());
+      refine(contender, scout.best().empty() ? *word : scout.best(), moves, kFruitlessAtFirst,
+             random, effort);
+      if (!leader || contender.best_cost() < leader->best_cost())
+        leader.emplace(std::move(contender));
+    }
+    if (!leader) break;
+    refine(*leader, start, moves, kFruitless, random, effort);
+    if (!leader->best().empty() && leader->best_cost() < measure(problem_, best).cost)
+      best = leader->best();
+    tell(effort.share());
+  }
+  return best;
+}
+
+void Ladder::refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
+                    Random& random, Effort& effort) const {
+  for (int fruitless = 0; fruitless < patience && !effort.is_spent();) {
+    const std::int64_t before = annealer.best_cost();
+    const Word from = annealer.best().empty() ? start : annealer.best();
+    constexpr int kPercentRebuilds[] = {1, 4, 16};
+    constexpr int kShorter[] = {1, 1, 2};
+    const int kind = random.below(3);
+    const Cooling cooling{.hot = 0.02 * std::pow(25.0, random.unit()),
+                          .cold = 0.01,
+                          .percent_rebuilds = kPercentRebuilds[kind]};
+    annealer.walk(from, cooling, moves / kShorter[kind], effort);
+    fruitless = annealer.best_cost() < before ? 0 : fruitless + 1;
+  }
+}
+
+}  // namespace tenure::planner::remat

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tenure/planner/remat.h"
+#include "tenure/planner/remat/anneal.h"
+#include "tenure/planner/remat/bound.h"
+#include "tenure/planner/remat/problem.h"
+
+namespace tenure::planner::remat {
+
+// Note [The ladder]
+//
+// A search for one budget is lucky or not, so that a larger budget searched on its own may end with
+// a dearer plan. Therefore no budget is searched on its own. The program alone says at which
+// budgets there are searches, the rungs, from the least budget that is known to do up to the peak
+// of the best order, where nothing is computed again:
+//
+//   least                                                         peak of the best order
+//   |..|...|....|.....|......|.......|........|.........|
+//   block 0     block 1      b                block 2
+//
+// Some neighbouring rungs are a block. The first is searched from nothing, each of the others from
+// what the one before has found; and from rung to rung plans are made cheaper, one repetition after
+// the other, as the room grows. What comes out depends on the rung, the program and the options.
+// The answer for a budget is the cheapest plan of all rungs up to it that fits. So whatever is
+// found for a smaller budget is found for a larger one too: the cost never rises with the budget,
+// in whatever process and order they are asked for. Blocks that a bound proves to hold nothing
+// cheaper than what is known are not searched; they would change nothing.
+
+/// The plans of a program for all budgets.
+class Ladder {
+ public:
+  Ladder(const Dag& dag, const RematOptions& options);
+
+  /// No schedule has a lower peak.
+  std::int64_t bound() const { return bound_; }
+  /// The plan of lowest peak; what it takes to find it does not depend on the options.
+  const RematPlan& least();
+  /// Whether an order does without computing anything again.
+  bool fits_plainly(std::int64_t budget) const { return plain_peak_ <= budget; }
+  /// Searches the highest of the rungs up to `budget` that were not searched yet, with those of its
+  /// block below it. False if there is none that may hold a plan cheaper than `cost`. least() must
+  /// have been called.
+  bool search_below(std::int64_t budget, std::int64_t cost);
+  /// Searches all rungs up to the budget that may make its plan cheaper.
+  void climb(std::int64_t budget);
+  void climb_all();
+  /// Whether the program is so small that every answer is proven; then there are no rungs to
+  /// search.
+  bool is_exact() const;
+  /// Where blocks of rungs end: those of lower rungs first, the last where a plain order does.
+  std::vector<std::int64_t> block_ends();
+  /// Searches for this budget alone, until the effort is spent.
+  void focus(std::int64_t budget, Effort& effort);
+
+  /// The plans in the order of the budgets from which on they are the answer.
+  const std::vector<Rung>& rungs() const { return rungs_; }
+  /// The answer for a budget, which must not be below least().peak.
+  RematPlan answer(std::int64_t budget) const { return bounded(*known(budget), budget); }
+  /// The plan with what is known about cheaper ones within the budget.
+  RematPlan bounded(RematPlan plan, std::int64_t budget) const;
+
+ private:
+  using Word = std::vector<int>;
+
+  struct Block {
+    std::vector<std::int64_t> budgets;  // of its rungs
+    std::int64_t end = 0;               // where the next block begins
+    std::size_t done = 0;               // rungs that were searched
+    Word word;                          // the best of the last one
+  };
+
+  /// Keeps a word as a plan for budgets from `from` on, if it is of use.
+  void keep(const Word& word, std::int64_t from);
+  const RematPlan* known(std::int64_t budget) const;
+  void find_least();
+  Word lean_word(std::int64_t budget, const Word& start) const;
+  void set_blocks();
+  void search_rung(Block& block, std::uint64_t seed);
+  void search_orders();
+  /// The cheapest of some quick words; empty if none is within the budget.
+  Word best_eviction(std::int64_t budget) const;
+  /// Makes a word cheaper as far as `limit` bytes allow, one repetition after the other.
+  void peel(Word word, std::int64_t from, std::int64_t limit);
+  /// The cheapest word that some moves lead to from `start`, which is within the budget.
+  Word anneal(std::int64_t budget, const Word& start, std::uint64_t seed, Effort& effort);
+  Word anneal_briefly(std::int64_t budget, const Word& start, std::int64_t moves,
+                      std::uint64_t seed) const;
+  /// Returns to the annealer's best word until that helped no more `patience` times in a row.
+  void refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
+              Random& random, Effort& effort) const;
+  Word word_of(const RematPlan& plan) const;
+  std::int64_t moves_per_round() const;
+  std::int64_t moves_per_rung() const;
+  bool is_proven(const Word& word, std::int64_t budget) const;
+  void tell(double share) const;
+
+  const Dag& dag_;
+  const RematOptions& options_;
+  Problem problem_;
+  Problem in_bytes_;
+  CostBound cost_bound_;
+  std::vector<Word> orders_;  // to begin with: the given one, and a better one
+  std::int64_t order_bound_ = 0;
+  std::int64_t plain_peak_ = 0;  // of the best order
+  std::int64_t bound_;
+  bool has_least_ = false;
+  bool has_searched_orders_ = false;
+  RematPlan least_;
+  std::vector<Block> blocks_;
+  std::vector<Rung> rungs_;  // budgets rise, added costs fall
+};
+
+}  // namespace tenure::planner::remat

@@ -1,0 +1,133 @@
+#include "tenure/planner/arrange.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <string>
+
+#include "tests/planner/order_dags.h"
+#include "tests/planner/programs.h"
+
+namespace tenure::planner {
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+RematOptions quick(std::int64_t steps) {
+  RematOptions options;
+  options.steps = steps;
+  return options;
+}
+
+/// The contract: a budget is held by the arena, or refused with one that is; what is granted and
+/// what it costs never gets worse with a larger one.
+void expect_contract(const Dag& dag, const RematOptions& options, const std::string& name) {
+  std::int64_t least = 0;
+  std::int64_t bound = 0;
+  try {
+    arrange(dag, dag.resident - 1, options);
+    FAIL();
+  } catch (const BudgetError& error) {
+    least = error.least();
+    bound = error.bound();
+  }
+  EXPECT_LE(bound, least);
+  const Arrangement tight = arrange(dag, least, options);
+  EXPECT_EQ(validate(dag, tight, least), std::nullopt) << name;
+  const std::int64_t plain = std::max(least, plain_peak(dag));
+  std::int64_t cost = tight.schedule.added_cost;
+  for (int i = 1; i <= 6; ++i) {
+    const std::int64_t budget = least + (plain - least) * i / 6;
+    const Arrangement found = arrange(dag, budget, options);
+    EXPECT_EQ(validate(dag, found, budget), std::nullopt) << name;
+    EXPECT_LE(found.schedule.added_cost, cost) << name << " at " << budget;
+    cost = found.schedule.added_cost;
+  }
+  for (std::int64_t budget = least - 1; budget >= std::max(bound, least - 3); --budget) {
+    try {
+      arrange(dag, budget, options);
+      ADD_FAILURE() << name << ": " << budget << " is granted, below " << least;
+    } catch (const BudgetError& error) {
+      EXPECT_EQ(error.least(), least) << name;
+      EXPECT_EQ(error.bound(), bound) << name;
+    }
+  }
+}
+
+TEST(Arrange, HoldsTheBudgetWithItsArena) {
+  // Node 1 overwrites the beginning of node 0, whose rest is free for node 2.
+  Dag dag;
+  dag.nodes.resize(4);
+  dag.nodes[0].bytes = 40;
+  dag.nodes[1] = {.bytes = 1, .inputs = {0}, .overwrites = 1};
+  dag.nodes[2].bytes = 30;
+  dag.nodes[3] = {.bytes = 1, .inputs = {1, 2}, .output = true};
+  const Arrangement found = arrange(dag, 40);
+  EXPECT_EQ(validate(dag, found, 40), std::nullopt);
+  EXPECT_EQ(found.size, 40);
+  EXPECT_THROW(arrange(dag, 39), BudgetError);
+}
+
+TEST(Arrange, KeepsItsContractOnRandomPrograms) {
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 150; ++trial) {
+    const Dag dag = random_program(3 + trial % 14, random, trial % 4 == 0);
+    expect_contract(dag, quick(2'000), "program " + std::to_string(trial));
+  }
+}
+
+TEST(Arrange, KeepsItsContractOnProgramsThatOverwrite) {
+  std::mt19937_64 random(12);
+  for (int trial = 0; trial < 25; ++trial) {
+    Dag dag = layered_dag(10 + trial, random);
+    for (Node& node : dag.nodes) {
+      node.cost = static_cast<std::int64_t>(random() % 50);
+      node.overwrites = ~0U;
+    }
+    expect_contract(dag, quick(2'000), "layered " + std::to_string(trial));
+  }
+}
+
+TEST(Arrange, KeepsItsContractOnTrainingSteps) {
+  for (const Dag& dag : {chain(5), residual(3), unet(2)})
+    expect_contract(dag, quick(4'000), "training step");
+}
+
+TEST(Arrange, NeverRefusesWhatASmallerBudgetWasGranted) {
+  std::mt19937_64 random(13);
+  Dag dag = layered_dag(60, random);
+  for (Node& node : dag.nodes) node.cost = 1 + static_cast<std::int64_t>(random() % 50);
+  RematOptions hasty = quick(2'000);
+  std::int64_t least = kNever;
+  try {
+    arrange(dag, 0, hasty);
+  } catch (const BudgetError& error) {
+    least = error.least();
+  }
+  hasty.deadline = 0;
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t budget = least + (plain_peak(dag) - least) * i / 3;
+    EXPECT_EQ(validate(dag, arrange(dag, budget, hasty), budget), std::nullopt);
+  }
+}
+
+TEST(ArrangeValidate, RejectsWhatDoesNotHold) {
+  const Dag dag = residual(3);
+  const std::int64_t budget = plain_peak(dag) * 8 / 10;
+  const Arrangement good = arrange(dag, budget, quick(10'000));
+  ASSERT_EQ(validate(dag, good, budget), std::nullopt);
+  EXPECT_NE(validate(dag, good, good.size - 1), std::nullopt);
+  Arrangement wrong = good;
+  --wrong.size;
+  EXPECT_NE(validate(dag, wrong, budget), std::nullopt);
+  wrong = good;
+  wrong.offsets.offsets[1] = wrong.offsets.offsets[0];
+  EXPECT_NE(validate(dag, wrong, budget), std::nullopt);
+  wrong = good;
+  wrong.schedule.steps.pop_back();
+  EXPECT_NE(validate(dag, wrong, budget), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tenure::planner
