@@ -1,45 +1,78 @@
 #include "cli/plan.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 
 #include "cli/bytes.h"
 #include "cli/commands.h"
 #include "tenure/base/error.h"
+#include "tenure/base/text.h"
+#include "tenure/base/units.h"
+#include "tenure/planner/formats.h"
 
 namespace tenure::cli {
 namespace {
 
-std::string read_file(const std::string& path) {
+/// Files are held in memory as a whole; no program has one as large.
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+std::string read_stream(std::istream& stream, const std::string& name) {
+  constexpr std::size_t kPiece = 1 << 20;
   std::string text;
-  if (path == "-") {
-    text.assign(std::istreambuf_iterator<char>(std::cin), {});
-    return text;
+  while (stream) {
+    const std::size_t before = text.size();
+    if (before > kMostBytes) {
+      throw std::runtime_error(
+          fmt::format("cannot plan {}: it has more than {}", name, format_bytes(kMostBytes)));
+    }
+    text.resize(before + kPiece);
+    stream.read(text.data() + before, kPiece);
+    text.resize(before + static_cast<std::size_t>(stream.gcount()));
+  }
+  return text;
+}
+
+std::string read_file(const std::string& path) {
+  if (path == "-") return read_stream(std::cin, "standard input");
+  const std::string name = plain(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw std::runtime_error(
+        fmt::format("cannot read {}: it is a folder; name a file in it", name));
   }
   std::ifstream file(path, std::ios::binary);
-  if (file) text.assign(std::istreambuf_iterator<char>(file), {});
-  if (!file) {
-    throw std::runtime_error(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  std::string text;
+  if (file) text = read_stream(file, name);
+  if (!file.is_open() || file.bad()) {
+    throw std::runtime_error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
   }
   return text;
 }
 
 void plan(const PlanOptions& options) {
   const std::string text = read_file(options.file);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool is_json = first != std::string::npos && (text[first] == '{' || text[first] == '[');
+  std::string_view begin = text;
+  if (begin.starts_with(planner::kByteOrderMark))
+    begin.remove_prefix(planner::kByteOrderMark.size());
+  const std::size_t first = begin.find_first_not_of(" \t\r\n");
+  const bool is_json =
+      first != std::string_view::npos && (begin[first] == '{' || begin[first] == '[');
   PlanOptions named = options;
-  if (named.file == "-") named.file = "standard input";
+  named.file = named.file == "-" ? "standard input" : plain(named.file);
   if (is_json) return plan_program(text, named);
   if (options.budget) {
     throw UsageError(
@@ -49,22 +82,47 @@ void plan(const PlanOptions& options) {
   plan_buffers(text, named);
 }
 
+double parse_seconds(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || !(value > 0) || std::isinf(value)) {
+    throw UsageError(
+        fmt::format("--deadline is \"{}\"; it must be a number of seconds above 0", excerpt(text)));
+  }
+  return value;
+}
+
+template <class Number>
+Number parse_number(const std::string& text, const char* option, Number least) {
+  Number value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < least) {
+    throw UsageError(fmt::format("{} is \"{}\"; it must be a whole number from {} to {}", option,
+                                 excerpt(text), least, std::numeric_limits<Number>::max()));
+  }
+  return value;
+}
+
 constexpr const char* kHelp = R"(FILE holds lifetimes or a program; "-" is standard input.
 
 Lifetimes are CSV. Each buffer gets an offset such that no two that are alive at once overlap, and
 the whole is as low as can be:
   id,lower,upper,size         alive from lower to just before upper (or to `end`, inclusive);
-  0,0,3,1024                  more columns: alignment, offset (where it must lie)
-  1,2,5,4096
+  0,0,3,1024                  more columns: alignment, offset (where it must lie), gaps (whiles
+  1,2,5,4096                  without it, 3-7, or with a part of it, 3-7@0:64, between spaces)
 
 A program is JSON, its nodes in execution order. It gets the order of least peak, and an arena:
   {"nodes": [{"id": 0, "bytes": 4096, "inputs": []},
              {"id": 1, "bytes": 64, "inputs": [0], "cost": 5}]}
 More members of a node: workspace, overwrites (inputs), pure, output; beside nodes: fixed_bytes.
-With --budget, nodes are computed again instead of kept, at the least added cost.
+With --budget, nodes are computed again instead of kept, at low added cost, so that the arena fits.
+A larger budget never costs more.
 
 Every plan is checked by a validator before it is printed. Without --deadline a search stops after a
-fixed amount of work, so that equal files get equal plans. Exit status: 0; 1 if it does not fit or
+fixed amount of work, so that equal files get equal plans; --effort 10 lets it work ten times as
+long. Exit status: 0; 1 if it does not fit or
 the file is wrong; 2 for wrong options.
 
 Examples:
@@ -100,7 +158,21 @@ void expect_fits(const PlanOptions& options, std::int64_t height, std::int64_t b
       bytes_text(height - capacity), bytes_text(capacity),
       bound > capacity
           ? fmt::format("nothing below {} is possible", bytes_text(bound))
-          : "whether it can fit is open: give it more time with --deadline or another --seed"));
+          : "whether it can fit is open: let it search more with --effort or another --seed"));
+}
+
+Progress::Progress() : shows_(isatty(STDERR_FILENO) != 0) {}
+
+Progress::~Progress() {
+  if (shown_ >= 0) fmt::print(stderr, "\r{:40}\r", "");
+}
+
+void Progress::show(double share) {
+  const int percent = static_cast<int>(100 * share);
+  if (!shows_ || percent == shown_) return;
+  shown_ = percent;
+  fmt::print(stderr, "\r  searching: {} %", percent);
+  std::fflush(stderr);
 }
 
 Stopwatch::Stopwatch() : start_(std::chrono::steady_clock::now().time_since_epoch().count()) {}
@@ -117,6 +189,9 @@ void add_plan(CLI::App& app) {
   struct Texts {
     std::string capacity;
     std::string budget;
+    std::string deadline;
+    std::string seed;
+    std::string effort;
   };
   const auto options = std::make_shared<PlanOptions>();
   const auto texts = std::make_shared<Texts>();
@@ -125,16 +200,21 @@ void add_plan(CLI::App& app) {
       ->type_name("BYTES");
   command->add_option("--budget", texts->budget, "Compute again instead of keeping, to fit")
       ->type_name("BYTES");
-  command->add_option("--deadline", options->deadline, "Let each search go on for so long")
-      ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--seed", options->seed, "Search differently")->type_name("NUMBER");
+  command->add_option("--deadline", texts->deadline, "Let all searches together take so long")
+      ->type_name("SECONDS");
+  command->add_option("--effort", texts->effort, "Search so many times as much as usual")
+      ->type_name("NUMBER");
+  command->add_option("--seed", texts->seed, "Search differently")->type_name("NUMBER");
   command->add_option("--svg", options->svg, "Draw the packing")->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON, with all offsets and orders");
   command->footer(kHelp);
   command->callback([options, texts] {
     if (!texts->capacity.empty()) options->capacity = parse_bytes(texts->capacity, "--capacity");
     if (!texts->budget.empty()) options->budget = parse_bytes(texts->budget, "--budget");
+    if (!texts->deadline.empty()) options->deadline = parse_seconds(texts->deadline);
+    if (!texts->seed.empty()) options->seed = parse_number<std::uint64_t>(texts->seed, "--seed", 0);
+    if (!texts->effort.empty())
+      options->effort = parse_number<std::int32_t>(texts->effort, "--effort", 1);
     plan(*options);
   });
 }

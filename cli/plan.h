@@ -17,15 +17,18 @@ struct PlanOptions {
   std::optional<std::int64_t> budget;
   double deadline = std::numeric_limits<double>::infinity();
   std::uint64_t seed = 0;
+  std::int64_t effort = 1;  ///< times what is usual
   std::string svg;
   bool json = false;
 
-  /// For the options of a solver: where there is a deadline, it alone ends a search.
+  /// For the options of a solver, which may take `share` of the time. Where there is a deadline, it
+  /// alone ends a search.
   template <class Options>
-  Options search() const {
+  Options search(double share) const {
     Options options;
-    options.deadline = deadline;
+    options.deadline = share * deadline;
     options.seed = seed;
+    options.steps *= effort;
     if (deadline < std::numeric_limits<double>::infinity()) {
       options.steps = std::numeric_limits<std::int64_t>::max() / 2;
     }
@@ -48,6 +51,21 @@ void expect_valid(bool valid, const std::string& problem);
 
 /// Throws std::runtime_error if there is a capacity and the height is above it.
 void expect_fits(const PlanOptions& options, std::int64_t height, std::int64_t bound);
+
+/// Shows on a terminal how far a search is, and wipes that away in the end.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(double share);
+
+ private:
+  bool shows_;
+  int shown_ = -1;
+};
 
 /// Seconds since its making.
 class Stopwatch {

@@ -53,7 +53,7 @@ void print_text(const PlanOptions& options, const BufferTable& table, const Offs
 void plan_buffers(const std::string& text, const PlanOptions& options) {
   const BufferTable table = planner::read_buffers(text, options.file);
   const Stopwatch watch;
-  auto search = options.search<planner::OffsetOptions>();
+  auto search = options.search<planner::OffsetOptions>(1);
   search.capacity = options.capacity.value_or(0);
   const OffsetPlan plan = solve(table.problem, search);
   const double seconds = watch.seconds();
@@ -61,7 +61,10 @@ void plan_buffers(const std::string& text, const PlanOptions& options) {
   expect_valid(!problem, problem.value_or(""));
 
   if (!options.svg.empty()) {
-    Drawing drawing{options.file, {}, plan.height, options.capacity.value_or(0)};
+    Drawing drawing{.title = options.file,
+                    .boxes = {},
+                    .height = plan.height,
+                    .capacity = options.capacity.value_or(0)};
     for (std::size_t i = 0; i < table.ids.size(); ++i) {
       const planner::Buffer& buffer = table.problem.buffers[i];
       drawing.boxes.push_back(

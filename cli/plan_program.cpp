@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -8,6 +9,8 @@
 #include "cli/bytes.h"
 #include "cli/plan.h"
 #include "tenure/base/error.h"
+#include "tenure/base/text.h"
+#include "tenure/planner/arrange.h"
 #include "tenure/planner/formats.h"
 #include "tenure/planner/lifetimes.h"
 #include "tenure/planner/order.h"
@@ -21,23 +24,16 @@ using Json = nlohmann::ordered_json;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-struct Arena {
-  planner::Lifetimes lifetimes;
-  planner::OffsetPlan plan;
-  double seconds = 0;
-};
-
 struct Results {
   std::optional<std::int64_t> given_peak;  ///< none if the file's order cannot run
   planner::OrderPlan order;
   double order_seconds = 0;
-  std::optional<planner::RematPlan> remat;
-  double remat_seconds = 0;
-  Arena arena;  ///< of the order, or of the schedule with recomputation
+  /// Of the order, or within the budget, perhaps with nodes that are computed again.
+  planner::Arrangement arena;
+  double seconds = 0;
 
-  std::int64_t height(const Dag& dag) const { return dag.resident + arena.plan.height; }
-  std::int64_t bound(const Dag& dag) const { return dag.resident + arena.plan.lower_bound; }
-  const std::vector<int>& schedule() const { return remat ? remat->steps : order.order; }
+  std::int64_t bound(const Dag& dag) const { return dag.resident + arena.offsets.lower_bound; }
+  const std::vector<int>& schedule() const { return arena.schedule.steps; }
 };
 
 std::optional<std::int64_t> peak_as_given(const Dag& dag) {
@@ -50,38 +46,56 @@ std::optional<std::int64_t> peak_as_given(const Dag& dag) {
   }
 }
 
+/// The arena of a schedule, looked for until its height is proven or the effort is spent.
+void place(const Dag& dag, const PlanOptions& options, double share, planner::Arrangement& arena) {
+  arena.lifetimes = planner::lifetimes_of(dag, arena.schedule.steps);
+  auto search = options.search<planner::OffsetOptions>(share);
+  search.capacity = std::max<std::int64_t>(0, options.capacity.value_or(0) - dag.resident);
+  arena.offsets = solve(arena.lifetimes.problem, search);
+  arena.size = dag.resident + arena.offsets.height;
+}
+
 Results solve_program(const Dag& dag, const PlanOptions& options) {
+  // Of the time, if there is a deadline.
+  constexpr double kOrder = 0.2;
+  constexpr double kRest = 0.75;
   Results results;
   results.given_peak = peak_as_given(dag);
-  {
-    const Stopwatch watch;
-    results.order = planner::order(dag, options.search<planner::OrderOptions>());
-    results.order_seconds = watch.seconds();
-    const auto problem = validate(dag, results.order);
-    expect_valid(!problem, problem.value_or(""));
-  }
-  if (options.budget) {
-    const Stopwatch watch;
-    results.remat = rematerialize(dag, *options.budget, options.search<planner::RematOptions>());
-    results.remat_seconds = watch.seconds();
-    const auto problem = validate(dag, *results.remat, *options.budget);
-    expect_valid(!problem, problem.value_or(""));
-  }
+  const Stopwatch order_watch;
+  results.order = planner::order(dag, options.search<planner::OrderOptions>(kOrder));
+  results.order_seconds = order_watch.seconds();
+  const auto wrong_order = validate(dag, results.order);
+  expect_valid(!wrong_order, wrong_order.value_or(""));
+
   const Stopwatch watch;
-  results.arena.lifetimes = planner::lifetimes_of(dag, results.schedule());
-  auto search = options.search<planner::OffsetOptions>();
-  search.capacity = std::max<std::int64_t>(0, options.capacity.value_or(0) - dag.resident);
-  results.arena.plan = solve(results.arena.lifetimes.problem, search);
-  results.arena.seconds = watch.seconds();
-  const auto problem = validate(results.arena.lifetimes.problem, results.arena.plan);
+  planner::Arrangement& arena = results.arena;
+  if (options.budget) {
+    Progress progress;
+    auto search = options.search<planner::RematOptions>(kRest);
+    search.given = results.order.order;
+    search.progress = [&](double share) { progress.show(share); };
+    arena = planner::arrange(dag, *options.budget, search);
+  } else {
+    arena.schedule.steps = results.order.order;
+    arena.schedule.peak = results.order.peak;
+    place(dag, options, kRest, arena);
+  }
+  results.seconds = watch.seconds();
+  const auto problem =
+      validate(dag, arena, options.budget.value_or(std::numeric_limits<std::int64_t>::max()));
   expect_valid(!problem, problem.value_or(""));
   return results;
 }
 
-double added_percent(const Dag& dag, const planner::RematPlan& plan) {
+double added_percent(const Dag& dag, std::int64_t added) {
   double cost = 0;
   for (const planner::Node& node : dag.nodes) cost += static_cast<double>(node.cost);
-  return cost == 0 ? 0 : 100 * static_cast<double>(plan.added_cost) / cost;
+  return cost == 0 ? 0 : 100 * static_cast<double>(added) / cost;
+}
+
+/// For people.
+std::string title_of(const PlanOptions& options, const planner::Program& program) {
+  return program.name.empty() ? options.file : excerpt(program.name);
 }
 
 void print_json(const PlanOptions& options, const planner::Program& program,
@@ -107,31 +121,34 @@ void print_json(const PlanOptions& options, const planner::Program& program,
                   {"valid", true},
                   {"seconds", results.order_seconds},
                   {"steps", ids(order.order)}}}};
-  if (results.remat) {
+  const planner::Arrangement& arena = results.arena;
+  const planner::RematPlan& plan = arena.schedule;
+  if (options.budget) {
     document["rematerialization"] = {{"budget", *options.budget},
-                                     {"peak", results.remat->peak},
-                                     {"added_cost", results.remat->added_cost},
-                                     {"added_percent", added_percent(dag, *results.remat)},
+                                     {"peak", plan.peak},
+                                     {"added_cost", plan.added_cost},
+                                     {"added_percent", added_percent(dag, plan.added_cost)},
+                                     {"cost_bound", plan.cost_bound},
+                                     {"optimal", plan.optimal()},
                                      {"valid", true},
-                                     {"seconds", results.remat_seconds},
-                                     {"steps", ids(results.remat->steps)}};
+                                     {"seconds", results.seconds},
+                                     {"steps", ids(plan.steps)}};
   }
-  const Arena& arena = results.arena;
   Json offsets = Json::array();
   for (std::size_t i = 0; i < arena.lifetimes.step.size(); ++i) {
     offsets.push_back({{"step", arena.lifetimes.step[i]},
                        {"bytes", arena.lifetimes.problem.buffers[i].size},
-                       {"offset", arena.plan.offsets[i]}});
+                       {"offset", arena.offsets.offsets[i]}});
   }
-  document["arena"] = {{"height", results.height(dag)},
+  document["arena"] = {{"height", arena.size},
                        {"lower_bound", results.bound(dag)},
-                       {"gap_percent", gap_percent(results.height(dag), results.bound(dag))},
-                       {"optimal", arena.plan.optimal()},
+                       {"gap_percent", gap_percent(arena.size, results.bound(dag))},
+                       {"optimal", arena.offsets.optimal()},
                        {"valid", true},
-                       {"seconds", arena.seconds}};
+                       {"seconds", results.seconds}};
   if (options.capacity) {
     document["arena"]["capacity"] = *options.capacity;
-    document["arena"]["fits"] = results.height(dag) <= *options.capacity;
+    document["arena"]["fits"] = arena.size <= *options.capacity;
   }
   document["arena"]["offsets"] = std::move(offsets);
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -140,8 +157,8 @@ void print_json(const PlanOptions& options, const planner::Program& program,
 void print_text(const PlanOptions& options, const planner::Program& program,
                 const Results& results) {
   const Dag& dag = program.dag;
-  fmt::print("{}: {} nodes, {} always there\n", program.name.empty() ? options.file : program.name,
-             dag.nodes.size(), bytes_text(dag.resident));
+  fmt::print("{}: {} nodes, {} always there\n", title_of(options, program), dag.nodes.size(),
+             bytes_text(dag.resident));
   fmt::print("  as given     peak {}\n", results.given_peak
                                              ? bytes_text(*results.given_peak)
                                              : "unknown: some nodes come before their inputs");
@@ -149,30 +166,36 @@ void print_text(const PlanOptions& options, const planner::Program& program,
   fmt::print("  best order   peak {}, checked\n", bytes_text(order.peak));
   fmt::print("               gap {}; {:.3f} s\n", gap_text(order.peak, order.lower_bound),
              results.order_seconds);
-  if (results.remat) {
-    const std::size_t again = results.remat->steps.size() - dag.nodes.size();
-    fmt::print("  in budget    peak {} of {}, checked\n", bytes_text(results.remat->peak),
+  const planner::Arrangement& arena = results.arena;
+  const planner::RematPlan& plan = arena.schedule;
+  if (options.budget) {
+    const std::size_t again = plan.steps.size() - dag.nodes.size();
+    fmt::print("  in budget    peak {} of {}, checked\n", bytes_text(plan.peak),
                bytes_text(*options.budget));
-    fmt::print("               {:.2f} % added cost, {} computed again; {:.3f} s\n",
-               added_percent(dag, *results.remat),
-               again == 1 ? "1 node" : fmt::format("{} nodes", again), results.remat_seconds);
+    fmt::print(
+        "               {:.2f} % added cost, {} computed again; {}\n",
+        added_percent(dag, plan.added_cost), again == 1 ? "1 node" : fmt::format("{} nodes", again),
+        plan.optimal()
+            ? "proven to be the least"
+            : fmt::format("no less than {:.2f} % can do", added_percent(dag, plan.cost_bound)));
   }
-  fmt::print("  arena        {}, checked\n", bytes_text(results.height(dag)));
-  fmt::print("               gap {}; {:.3f} s\n", gap_text(results.height(dag), results.bound(dag)),
-             results.arena.seconds);
+  fmt::print("  arena        {}, checked\n", bytes_text(arena.size));
+  fmt::print("               gap {}; {:.3f} s\n", gap_text(arena.size, results.bound(dag)),
+             results.seconds);
   if (options.capacity) {
     fmt::print("  capacity     {}: {}\n", bytes_text(*options.capacity),
-               results.height(dag) <= *options.capacity ? "it fits" : "it does not fit");
+               arena.size <= *options.capacity ? "it fits" : "it does not fit");
   }
 }
 
 void draw(const PlanOptions& options, const planner::Program& program, const Results& results) {
-  const Arena& arena = results.arena;
+  const planner::Arrangement& arena = results.arena;
   const std::int64_t resident = program.dag.resident;
-  Drawing drawing{program.name.empty() ? options.file : program.name,
-                  {},
-                  results.height(program.dag),
-                  options.capacity.value_or(0)};
+  Drawing drawing{.title = title_of(options, program),
+                  .boxes = {},
+                  .height = arena.size,
+                  .capacity = options.capacity.value_or(0),
+                  .budget = options.budget.value_or(0)};
   const auto steps = static_cast<std::int64_t>(results.schedule().size());
   drawing.boxes.push_back({"always there", 0, steps, 0, resident});
   for (std::size_t i = 0; i < arena.lifetimes.step.size(); ++i) {
@@ -182,7 +205,7 @@ void draw(const PlanOptions& options, const planner::Program& program, const Res
     drawing.boxes.push_back(
         {fmt::format("{}{}{}{}", program.ids[at(v)], program.ops[at(v)].empty() ? "" : " ",
                      program.ops[at(v)], is_workspace ? ", workspace" : ""),
-         buffer.lower, buffer.upper, resident + arena.plan.offsets[i], buffer.size});
+         buffer.lower, buffer.upper, resident + arena.offsets.offsets[i], buffer.size});
   }
   write_svg(drawing, options.svg);
 }
@@ -194,7 +217,7 @@ void plan_program(const std::string& text, const PlanOptions& options) {
   const Results results = solve_program(program.dag, options);
   if (!options.svg.empty()) draw(options, program, results);
   options.json ? print_json(options, program, results) : print_text(options, program, results);
-  expect_fits(options, results.height(program.dag), results.bound(program.dag));
+  expect_fits(options, results.arena.size, results.bound(program.dag));
 }
 
 }  // namespace tenure::cli

@@ -19,10 +19,12 @@ struct Drawing {
   std::string title;
   std::vector<Box> boxes;
   std::int64_t height = 0;
-  std::int64_t capacity = 0;  ///< a line across, where it is above 0
+  std::int64_t capacity = 0;  ///< a line across with its name, where it is above 0
+  std::int64_t budget = 0;    ///< the same
 };
 
-/// The drawing as SVG: time across, offset up; a box tells its facts when pointed at. Throws
+/// The drawing as SVG: time across, offset up; boxes that are large enough have their labels, and
+/// all tell their facts when pointed at. Throws
 /// std::runtime_error if the file cannot be written.
 void write_svg(const Drawing& drawing, const std::string& path);
 

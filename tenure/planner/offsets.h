@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "tenure/base/error.h"
 
 namespace tenure::planner {
 
@@ -60,11 +63,24 @@ struct OffsetPlan {
   bool optimal() const { return height == lower_bound; }
 };
 
+/// What is wrong with one buffer of a problem.
+class BufferError : public ValueError {
+ public:
+  BufferError(std::size_t buffer, const std::string& problem);
+  std::size_t buffer() const { return buffer_; }
+
+ private:
+  std::size_t buffer_;
+};
+
+/// Throws BufferError for what solve() refuses in a problem.
+void check(const OffsetProblem& problem);
+
 /// Gives every buffer an offset such that no two overlap in memory while both are alive, and looks
 /// for the least height. It is never above best fit by size, by area and by lifetime, as far as
 /// there are steps for them, n^2 / 4096 each. It counts in multiples of the least alignment: where
 /// sizes are none, up to that many bytes of the topmost buffer may be missed, and the bound says
-/// so. Throws ValueError, which names the buffer, for negative sizes, sizes whose sum overflows,
+/// so. Throws BufferError for negative sizes, sizes whose sum overflows,
 /// lifetimes that end before they begin, alignments that are no power of two, gaps outside of the
 /// buffer or in each other's way, and given offsets that are negative, misaligned or in each
 /// other's way.

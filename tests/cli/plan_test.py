@@ -134,6 +134,73 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(result.stdout, "")
         self.assertIn("200", result.stderr)
 
+    def test_budget_is_held_by_the_arena(self):
+        program = {"nodes": [
+            {"id": 0, "bytes": 40, "inputs": []},
+            {"id": 1, "bytes": 1, "inputs": [0], "overwrites": [0]},
+            {"id": 2, "bytes": 30, "inputs": []},
+            {"id": 3, "bytes": 1, "inputs": [1, 2], "output": True},
+        ]}
+        result = self.run_plan(program, "--budget", "40", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["arena"]["height"], 40)
+        refused = self.run_plan(program, "--budget", "39")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("the least budget known to suffice is 40", refused.stderr)
+
+    def test_budget_of_the_best_order_costs_nothing(self):
+        result = self.run_plan(PROGRAM, "--budget", "1220")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("0.00 % added cost, 0 nodes computed again; proven to be the least", result.stdout)
+
+    def test_deadline_is_for_all_searches_together(self):
+        nodes = [{"id": i, "bytes": 1 + i * 37 % 100, "cost": 1 + i * 13 % 50,
+                  "inputs": [j for j in (i - 1, i - 7, i - 31) if j >= 0]} for i in range(300)]
+        document = json.loads(self.run_plan({"nodes": nodes}, "--json").stdout)
+        budget = str(document["order"]["peak"] * 9 // 10)
+        result = self.run_plan({"nodes": nodes}, "--budget", budget, "--deadline", "0.5", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLessEqual(json.loads(result.stdout)["arena"]["height"], int(budget))
+
+    def test_gaps(self):
+        text = "id,lower,upper,size,gaps\na,0,6,8,1-3 4-6@0:2\nb,1,3,8,\nc,4,5,6,\n"
+        document = json.loads(self.run_plan(text, "--json").stdout)
+        self.assertEqual(document["height"], 8)
+        self.assertTrue(document["optimal"])
+
+    def test_byte_order_marks(self):
+        for content in [LIFETIMES, json.dumps(PROGRAM)]:
+            result = self.run_plan("\ufeff" + content)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_names_do_not_reach_the_terminal_as_codes(self):
+        program = dict(PROGRAM, name="\x1b[31mred\x07")
+        for content, arguments in [(program, []), ("id,lower,upper,size\n\x1b[2J,0,1,\x1b[2J\n", []),
+                                   ({"nodes": [{"id": "\x1b[2J"}]}, [])]:
+            result = self.run_plan(content, *arguments)
+            self.assertNotIn("\x1b", result.stdout + result.stderr)
+        path = self.folder / "\x1b[31m.csv"
+        path.write_text(LIFETIMES)
+        result = subprocess.run([COMMAND, "plan", str(path)], capture_output=True, text=True)
+        self.assertNotIn("\x1b", result.stdout + result.stderr)
+
+    def test_input_is_bounded(self):
+        result = subprocess.run([COMMAND, "plan", "/dev/zero"], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("more than 256.00 MiB", result.stderr)
+
+    def test_folder_is_no_file(self):
+        result = subprocess.run([COMMAND, "plan", str(self.folder)], capture_output=True, text=True)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("it is a folder", result.stderr)
+
+    def test_svg_has_labels_and_lines(self):
+        path = self.folder / "packing.svg"
+        self.assertEqual(self.run_plan(KEEPS, "--budget", "250", "--capacity", "400", "--svg", str(path)).returncode, 0)
+        texts = [element.text for element in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+        for text in ["budget", "capacity", "a", "c", "250 B", "400 B"]:
+            self.assertIn(text, texts)
+
     def test_svg_escapes_names(self):
         path = self.folder / "packing.svg"
         self.assertEqual(self.run_plan(LIFETIMES, "--svg", str(path)).returncode, 0)
@@ -160,11 +227,13 @@ class PlanTest(unittest.TestCase):
 
     def test_usage_errors(self):
         for arguments in [["--budget", "1GiB"], ["--capacity", "much"], ["--capacity", "-1"], ["--deadline", "0"],
-                          ["--seed", "x"], ["--nonsense"]]:
+                          ["--deadline", "-1"], ["--deadline", "nan"], ["--deadline", "1s"], ["--seed", "x"],
+                          ["--seed=-1"], ["--effort", "0"], ["--effort=-2"], ["--nonsense"]]:
             result = self.run_plan(LIFETIMES, *arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertEqual(result.stdout, "")
             self.assertNotEqual(result.stderr, "")
+            self.assertLess(len(result.stderr), 300)
         result = subprocess.run([COMMAND, "plan"], capture_output=True, text=True)
         self.assertEqual(result.returncode, 2)
         missing = subprocess.run([COMMAND, "plan", str(self.folder / "none.csv")], capture_output=True, text=True)

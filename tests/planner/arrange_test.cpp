@@ -71,7 +71,7 @@ TEST(Arrange, HoldsTheBudgetWithItsArena) {
 
 TEST(Arrange, KeepsItsContractOnRandomPrograms) {
   std::mt19937 random(11);
-  for (int trial = 0; trial < 150; ++trial) {
+  for (int trial = 0; trial < 60; ++trial) {
     const Dag dag = random_program(3 + trial % 14, random, trial % 4 == 0);
     expect_contract(dag, quick(2'000), "program " + std::to_string(trial));
   }
@@ -79,7 +79,7 @@ TEST(Arrange, KeepsItsContractOnRandomPrograms) {
 
 TEST(Arrange, KeepsItsContractOnProgramsThatOverwrite) {
   std::mt19937_64 random(12);
-  for (int trial = 0; trial < 25; ++trial) {
+  for (int trial = 0; trial < 6; ++trial) {
     Dag dag = layered_dag(10 + trial, random);
     for (Node& node : dag.nodes) {
       node.cost = static_cast<std::int64_t>(random() % 50);

@@ -56,6 +56,62 @@ TEST(Csv, ReadsColumnsInAnyOrder) {
   EXPECT_EQ(c.offset, 128);
 }
 
+TEST(Csv, ReadsGaps) {
+  const BufferTable table = read_buffers(
+      "id,lower,upper,size,gaps\n"
+      "a,-5,30,64,-4--2 7-9  12-15@0:8\n"
+      "b,0,4,8,\n",
+      "a.csv");
+  const std::vector<Gap>& gaps = table.problem.buffers[0].gaps;
+  ASSERT_EQ(gaps.size(), 3U);
+  EXPECT_EQ(gaps[0].lower, -4);
+  EXPECT_EQ(gaps[0].upper, -2);
+  EXPECT_EQ(gaps[1].upper, 9);
+  EXPECT_EQ(gaps[1].top, 0);
+  EXPECT_EQ(gaps[2].lower, 12);
+  EXPECT_EQ(gaps[2].top, 8);
+  EXPECT_TRUE(table.problem.buffers[1].gaps.empty());
+  const BufferTable inclusive = read_buffers("id,lower,end,size,gaps\na,0,9,8,3-5\n", "a");
+  EXPECT_EQ(inclusive.problem.buffers[0].gaps[0].upper, 6);
+  for (const char* const gap : {"3", "x-5", "3-", "3-5@2", "3-5@2:x", "-3"}) {
+    EXPECT_NE(csv_error(std::string("id,lower,upper,size,gaps\na,0,9,8,") + gap).find("a.csv:2: "),
+              std::string::npos)
+        << gap;
+  }
+}
+
+TEST(Csv, EveryErrorNamesItsLine) {
+  const auto error = [](const std::string& lines) {
+    return csv_error("id,lower,upper,size,alignment,offset,gaps\n" + lines);
+  };
+  EXPECT_EQ(error("a,0,4,8,8,4,\n"),
+            "a.csv:2: planner: buffer 0 must lie at 4, which is no multiple of its alignment 8");
+  EXPECT_EQ(error("a,0,4,8,,0,\n\nb,2,5,8,,4,\n"),
+            "a.csv:4: planner: buffer 1 must lie where buffer 0 must lie at the same time");
+  EXPECT_NE(error("a,0,4,9223372036854775807,,,\n").find("a.csv:2: "), std::string::npos);
+  EXPECT_NE(error("a,0,4,8,,,\nb,0,4,8,,,2-5\n").find("a.csv:3: "), std::string::npos);
+}
+
+TEST(Formats, ErrorsQuoteAnExcerpt) {
+  const std::string name(1'000'000, 'n');
+  EXPECT_LT(csv_error("id,lower,upper,size\na,0,1," + name).size(), 300U);
+  EXPECT_LT(csv_error("id,lower,upper,size\n" + name + ",0,1,1\n" + name + ",0,1,1").size(), 300U);
+  EXPECT_LT(nodes_error("{\"id\": \"" + name + "\"}").size(), 300U);
+  EXPECT_LT(nodes_error("{\"" + name + "\": 1, \"" + name + "\": 1}").size(), 300U);
+  EXPECT_EQ(csv_error("id,lower,upper,size\na,0,1,\x1b[31m").find('\x1b'), std::string::npos);
+}
+
+TEST(Json, TakesAByteOrderMark) {
+  EXPECT_EQ(read_program("\xef\xbb\xbf{\"nodes\": []}", "a.json").ids.size(), 0U);
+}
+
+TEST(Json, RefusesMembersThatComeTwice) {
+  EXPECT_EQ(nodes_error("{\"id\": 1, \"bytes\": 1, \"bytes\": 2, \"inputs\": []}"),
+            "a.json:2: the member \"bytes\" is there twice");
+  EXPECT_EQ(json_error("{\"nodes\": [],\n\"nodes\": []}"),
+            "a.json:2: the member \"nodes\" is there twice");
+}
+
 TEST(Csv, EndIsInclusive) {
   EXPECT_EQ(read_buffers("id,lower,end,size\n1,0,4,8\n", "a").problem.buffers[0].upper, 5);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "tenure/planner/offsets.h"
@@ -18,6 +19,25 @@ namespace {
 
 using test::Dice;
 
+/// What of a buffer, from its beginning, is needed at a time.
+std::pair<std::int64_t, std::int64_t> needed_at(const Buffer& buffer, std::int64_t time) {
+  for (const Gap& gap : buffer.gaps) {
+    if (gap.lower <= time && time < gap.upper) return {gap.bottom, gap.top};
+  }
+  return {0, buffer.size};
+}
+
+bool overlap(const Buffer& a, std::int64_t a_offset, const Buffer& b, std::int64_t b_offset) {
+  for (std::int64_t t = std::max(a.lower, b.lower); t < std::min(a.upper, b.upper); ++t) {
+    const auto [a_low, a_top] = needed_at(a, t);
+    const auto [b_low, b_top] = needed_at(b, t);
+    if (a_low < a_top && b_low < b_top && a_offset + a_low < b_offset + b_top &&
+        b_offset + b_low < a_offset + a_top)
+      return true;
+  }
+  return false;
+}
+
 /// Buffers 0 to i - 1 have offsets; is there one for each of the others?
 bool fits(const std::vector<Buffer>& buffers, std::vector<std::int64_t>& offsets, std::size_t i,
           std::int64_t height) {
@@ -27,10 +47,7 @@ bool fits(const std::vector<Buffer>& buffers, std::vector<std::int64_t>& offsets
     if (buffer.offset && offset != *buffer.offset) continue;
     const bool is_free = [&] {
       for (std::size_t j = 0; j < i; ++j) {
-        const Buffer& other = buffers[j];
-        if (buffer.lower < other.upper && other.lower < buffer.upper &&
-            offset < offsets[j] + other.size && offsets[j] < offset + buffer.size)
-          return false;
+        if (overlap(buffer, offset, buffers[j], offsets[j])) return false;
       }
       return true;
     }();
@@ -50,7 +67,9 @@ std::int64_t least_height(const OffsetProblem& problem) {
   for (const Buffer& at : buffers) {
     std::int64_t live = 0;
     for (const Buffer& buffer : buffers) {
-      if (buffer.lower <= at.lower && at.lower < buffer.upper) live += buffer.size;
+      if (at.lower < buffer.lower || at.lower >= buffer.upper) continue;
+      const auto [low, top] = needed_at(buffer, at.lower);
+      live += top - low;
     }
     height = std::max(height, live);
   }
@@ -172,6 +191,43 @@ TEST(OffsetsExact, GroupsAreTheirHulls) {
     ASSERT_EQ(validate(parts, plan), std::nullopt);
     ASSERT_EQ(plan.height, least_height(whole));
   }
+}
+
+TEST(OffsetsExact, GapsAreUsedAndNeverMisused) {
+  Dice dice(19);
+  int used = 0;
+  for (int round = 0; round < 600 && !HasFailure(); ++round) {
+    OffsetProblem problem = test::any_problem(dice, static_cast<int>(dice.roll(2, 6)), 6, 4);
+    OffsetProblem filled = problem;
+    for (Buffer& buffer : problem.buffers) {
+      std::int64_t now = buffer.lower;
+      while (now < buffer.upper && dice.chance(60)) {
+        Gap gap{.lower = dice.roll(now, buffer.upper - 1), .upper = 0};
+        gap.upper = dice.roll(gap.lower, buffer.upper);
+        if (dice.chance(60)) {
+          gap.bottom = dice.roll(0, buffer.size);
+          gap.top = dice.roll(gap.bottom, buffer.size);
+        }
+        buffer.gaps.push_back(gap);
+        now = gap.upper;
+      }
+    }
+    const OffsetPlan plan = solve(problem, {.steps = 20'000});
+    ASSERT_EQ(validate(problem, plan), std::nullopt);
+    for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        ASSERT_FALSE(
+            overlap(problem.buffers[i], plan.offsets[i], problem.buffers[j], plan.offsets[j]));
+      }
+    }
+    const std::int64_t least = least_height(problem);
+    ASSERT_GE(plan.height, least);
+    ASSERT_LE(plan.lower_bound, least);
+    const std::int64_t without = least_height(filled);
+    ASSERT_LE(plan.height, without);
+    used += plan.height < without ? 1 : 0;
+  }
+  EXPECT_GT(used, 50);
 }
 
 /// At every capacity, the search finds a packing where one exists, and knows where none does.

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 
@@ -55,6 +60,50 @@ TEST(OffsetsFamilies, TrainingStepsComeCloseToTheBound) {
     EXPECT_EQ(other.lower_bound, plan.lower_bound);
     EXPECT_LE(static_cast<double>(other.height), 1.005 * static_cast<double>(plan.lower_bound));
   }
+}
+
+/// The textbook: each buffer into the tightest hole between those that were placed before it.
+std::int64_t best_fit(const OffsetProblem& problem,
+                      const std::function<double(const Buffer&)>& key) {
+  std::vector<std::size_t> order(problem.buffers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return key(problem.buffers[a]) > key(problem.buffers[b]);
+  });
+  std::multimap<std::int64_t, std::size_t> placed;
+  std::int64_t height = 0;
+  for (const std::size_t i : order) {
+    const Buffer& buffer = problem.buffers[i];
+    std::int64_t level = 0;
+    std::int64_t found = -1;
+    std::int64_t waste = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [offset, j] : placed) {
+      const Buffer& other = problem.buffers[j];
+      if (other.upper <= buffer.lower || buffer.upper <= other.lower) continue;
+      if (offset - level >= buffer.size && offset - level - buffer.size < waste) {
+        found = level;
+        waste = offset - level - buffer.size;
+      }
+      level = std::max(level, offset + other.size);
+    }
+    if (found < 0) found = level;
+    placed.emplace(found, i);
+    height = std::max(height, found + buffer.size);
+  }
+  return height;
+}
+
+TEST(OffsetsFamilies, LargeProblemsAreNoHigherThanTheTextbooks) {
+  Dice dice(38);
+  OffsetProblem problem = test::any_problem(dice, 4'500, 20'000, 1'000'000);
+  const auto length = [](const Buffer& buffer) {
+    return static_cast<double>(buffer.upper - buffer.lower);
+  };
+  const auto size = [](const Buffer& buffer) { return static_cast<double>(buffer.size); };
+  const std::int64_t height = solve_and_validate(problem, {.steps = 100'000}).height;
+  EXPECT_LE(height, best_fit(problem, size));
+  EXPECT_LE(height, best_fit(problem, [&](const Buffer& b) { return size(b) * length(b); }));
+  EXPECT_LE(height, best_fit(problem, length));
 }
 
 TEST(OffsetsFamilies, LargeProblemsWithGivenOffsets) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "tenure/base/error.h"
 #include "tests/planner/offsets_instances.h"
@@ -156,6 +157,33 @@ TEST(Offsets, SameOptionsGiveTheSamePlan) {
   }
 }
 
+TEST(Offsets, ThePlanDoesNotDependOnTheNumberOfThreads) {
+  Dice dice(10);
+  for (int round = 0; round < 4; ++round) {
+    OffsetProblem problem = test::cut_rectangle(dice, 120 + 60 * round, 512);
+    problem.buffers.resize(problem.buffers.size() - 8);
+    const OffsetPlan one = solve_and_validate(problem, {.steps = 400'000, .threads = 1});
+    for (const int threads : {2, 3, 8}) {
+      const OffsetPlan other = solve_and_validate(problem, {.steps = 400'000, .threads = threads});
+      EXPECT_EQ(one.offsets, other.offsets);
+      EXPECT_EQ(one.lower_bound, other.lower_bound);
+      EXPECT_EQ(one.steps, other.steps);
+    }
+  }
+}
+
+TEST(Offsets, GapsOfAGroupAreItsMemorys) {
+  // 40 bytes, of which the second buffer keeps one: 30 fit beside it, 39 at most.
+  OffsetProblem problem{{
+      {.size = 40, .lower = 0, .upper = 2, .group = 0},
+      {.size = 1, .lower = 1, .upper = 5, .group = 0, .gaps = {{.lower = 2, .upper = 5, .top = 1}}},
+      {.size = 39, .lower = 2, .upper = 4},
+  }};
+  EXPECT_EQ(solve_and_validate(problem).height, 40);
+  problem.buffers[2].size = 40;
+  EXPECT_EQ(solve_and_validate(problem).height, 41);
+}
+
 TEST(Offsets, MoreStepsAreNeverWorse) {
   Dice dice(8);
   for (int round = 0; round < 10; ++round) {
@@ -200,6 +228,17 @@ TEST(Offsets, RefusesWhatMakesNoSense) {
                    "buffer 0 has alignment " + std::to_string(alignment));
   }
   expect_refused({{good, {.size = 8, .upper = 1, .group = -2}}}, "buffer 1 has group -2");
+  const auto with_gaps = [](std::vector<Gap> gaps) {
+    return OffsetProblem{{{.size = 8, .lower = 0, .upper = 4, .gaps = std::move(gaps)}}};
+  };
+  expect_refused(with_gaps({{.lower = 3, .upper = 5}}), "buffer 0 has a gap in [3, 5)");
+  expect_refused(with_gaps({{.lower = 3, .upper = 2}}), "buffer 0 has a gap in [3, 2)");
+  expect_refused(with_gaps({{.lower = 1, .upper = 3}, {.lower = 2, .upper = 4}}),
+                 "buffer 0 has two gaps at 2");
+  expect_refused(with_gaps({{.lower = 1, .upper = 3, .bottom = 0, .top = 9}}),
+                 "buffer 0 has a gap that leaves [0, 9) of 8");
+  expect_refused(with_gaps({{.lower = 1, .upper = 3, .bottom = 3, .top = 2}}),
+                 "buffer 0 has a gap that leaves [3, 2)");
 }
 
 TEST(Offsets, RefusesSizesThatOverflow) {
@@ -237,6 +276,7 @@ TEST(Offsets, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(solve({}, {.deadline = std::nan("")}), ValueError);
   EXPECT_THROW(solve({}, {.steps = -1}), ValueError);
   EXPECT_THROW(solve({}, {.capacity = -1}), ValueError);
+  EXPECT_THROW(solve({}, {.threads = -1}), ValueError);
 }
 
 }  // namespace

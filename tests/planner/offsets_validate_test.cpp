@@ -65,6 +65,22 @@ TEST(OffsetsValidate, GroupsHoldTheirMemoryFromFirstToLast) {
   EXPECT_EQ(validate(problem, {.offsets = {0, 0, 8}, .height = 9}), std::nullopt);
 }
 
+TEST(OffsetsValidate, GapsLeaveRoomForOthersButNotWhatTheyKeep) {
+  const OffsetProblem problem{{
+      {.size = 8,
+       .lower = 0,
+       .upper = 6,
+       .gaps = {{.lower = 1, .upper = 3}, {.lower = 4, .upper = 6, .bottom = 0, .top = 2}}},
+      {.size = 8, .lower = 1, .upper = 3},
+      {.size = 6, .lower = 4, .upper = 5},
+  }};
+  EXPECT_EQ(validate(problem, {.offsets = {0, 0, 2}, .height = 8}), std::nullopt);
+  expect_fault(problem, {.offsets = {0, 0, 1}, .height = 8}, "buffer 0 and buffer 2 overlap");
+  OffsetProblem longer = problem;
+  longer.buffers[1].upper = 4;
+  expect_fault(longer, {.offsets = {0, 0, 2}, .height = 8}, "buffer 0 and buffer 1 overlap");
+}
+
 TEST(OffsetsValidate, RejectsEveryBuffersMoveOntoAnother) {
   Dice dice(21);
   for (int round = 0; round < 200; ++round) {

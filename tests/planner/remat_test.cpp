@@ -200,15 +200,15 @@ void expect_monotone(const Dag& dag, int budgets, const RematOptions& options) {
 
 TEST(Remat, NeverCostsMoreWithALargerBudget) {
   std::mt19937_64 random(4);
-  for (const int nodes : {14, 30, 60, 250}) {
-    for (int trial = 0; trial < (nodes > 100 ? 1 : 3); ++trial) {
+  for (const int nodes : {14, 30, 60, 120}) {
+    for (int trial = 0; trial < (nodes > 50 ? 1 : 2); ++trial) {
       Dag dag = layered_dag(nodes, random);
       for (Node& node : dag.nodes) node.cost = static_cast<std::int64_t>(random() % 100);
-      expect_monotone(dag, 12, quick(20'000));
+      expect_monotone(dag, 6, quick(20'000));
     }
   }
   std::mt19937 small(5);
-  for (int trial = 0; trial < 60; ++trial)
+  for (int trial = 0; trial < 24; ++trial)
     expect_monotone(random_program(4 + trial % 14, small, trial % 2 == 0), 5, quick(2'000));
 }
 

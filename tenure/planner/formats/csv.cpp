@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -9,14 +10,25 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/text.h"
 #include "tenure/planner/formats.h"
 
 namespace tenure::planner {
 namespace {
 
-enum Column : std::size_t { kId, kLower, kUpper, kEnd, kSize, kAlignment, kOffset, kColumns };
-constexpr std::array<std::string_view, kColumns> kNames{"id",   "lower",     "upper", "end",
-                                                        "size", "alignment", "offset"};
+enum Column : std::size_t {
+  kId,
+  kLower,
+  kUpper,
+  kEnd,
+  kSize,
+  kAlignment,
+  kOffset,
+  kGaps,
+  kColumns
+};
+constexpr std::array<std::string_view, kColumns> kNames{"id",   "lower",     "upper",  "end",
+                                                        "size", "alignment", "offset", "gaps"};
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
@@ -47,14 +59,17 @@ class Table {
   int line() const { return line_; }
 
   std::int64_t integer(std::size_t i, std::string_view name) const {
-    const std::string_view text = fields_[i];
+    return integer(fields_[i], name);
+  }
+
+  std::int64_t integer(std::string_view text, std::string_view name) const {
     std::int64_t value = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error == std::errc::result_out_of_range) {
-      fail(fmt::format("{} is {}: more than 64 bits hold", name, text));
+      fail(fmt::format("{} is {}: more than 64 bits hold", name, excerpt(text)));
     }
     if (error != std::errc() || rest != text.data() + text.size()) {
-      fail(fmt::format("{} must be a whole number, and here is \"{}\"", name, text));
+      fail(fmt::format("{} must be a whole number, and here is \"{}\"", name, excerpt(text)));
     }
     return value;
   }
@@ -126,6 +141,46 @@ Places read_header(Table& table) {
   return places;
 }
 
+/// "3-7" or "3-7@0:64"; `more` is 1 where the end is inclusive.
+Gap read_gap(const Table& table, std::string_view text, std::int64_t more) {
+  const std::size_t mark = text.find('@');
+  const bool has_window = mark != std::string_view::npos;
+  const std::string_view time = text.substr(0, mark);
+  const std::string_view window = has_window ? text.substr(mark + 1) : "";
+  // A time may be negative: its sign is not the dash between two.
+  const std::size_t sign = time.starts_with('-') ? 1 : 0;
+  const std::string_view unsigned_time = time.substr(sign);
+  const std::size_t dash = unsigned_time.find('-');
+  const std::size_t colon = window.find(':');
+  if (dash == std::string_view::npos || (has_window && colon == std::string_view::npos)) {
+    table.fail(
+        fmt::format("a gap must be like 3-7 or 3-7@0:64, and here is \"{}\"", excerpt(text)));
+  }
+  Gap gap{.lower = table.integer(time.substr(0, sign + dash), "a gap's lower end"),
+          .upper = table.integer(unsigned_time.substr(dash + 1), "a gap's upper end")};
+  if (gap.upper > std::numeric_limits<std::int64_t>::max() - more) {
+    table.fail("a gap's upper end: what follows is more than 64 bits hold");
+  }
+  gap.upper += more;
+  if (has_window) {
+    gap.bottom = table.integer(window.substr(0, colon), "what a gap leaves");
+    gap.top = table.integer(window.substr(colon + 1), "what a gap leaves");
+  }
+  return gap;
+}
+
+std::vector<Gap> read_gaps(const Table& table, std::string_view text, std::int64_t more) {
+  std::vector<Gap> gaps;
+  for (;;) {
+    const std::size_t begin = text.find_first_not_of(" \t");
+    if (begin == std::string_view::npos) return gaps;
+    text.remove_prefix(begin);
+    const std::string_view one = text.substr(0, text.find_first_of(" \t"));
+    gaps.push_back(read_gap(table, one, more));
+    text.remove_prefix(one.size());
+  }
+}
+
 Buffer read_buffer(const Table& table, const Places& places) {
   const auto integer = [&](Column column) {
     return table.integer(*places[column], kNames[column]);
@@ -160,14 +215,14 @@ Buffer read_buffer(const Table& table, const Places& places) {
     if (*buffer.offset < 0)
       table.fail(fmt::format("offset is {}; it cannot be negative", *buffer.offset));
   }
+  if (has(kGaps)) buffer.gaps = read_gaps(table, table.field(*places[kGaps]), last == kEnd ? 1 : 0);
   return buffer;
 }
 
 }  // namespace
 
 BufferTable read_buffers(std::string_view text, const std::string& file) {
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (text.substr(0, 3) == kByteOrderMark) text.remove_prefix(3);
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   Table table(text, file);
   const Places places = read_header(table);
   const std::size_t columns = table.fields();
@@ -188,7 +243,12 @@ BufferTable read_buffers(std::string_view text, const std::string& file) {
     const auto [first, is_new] = seen.emplace(result.ids[i], lines[i]);
     if (is_new) continue;
     throw ValueError(fmt::format("{}:{}: id \"{}\" was given in line {} already", file, lines[i],
-                                 result.ids[i], first->second));
+                                 excerpt(result.ids[i]), first->second));
+  }
+  try {
+    check(result.problem);
+  } catch (const BufferError& error) {
+    throw ValueError(fmt::format("{}:{}: {}", file, lines[error.buffer()], error.what()));
   }
   return result;
 }

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "tenure/base/error.h"
 #include "tenure/base/json_reader.h"
+#include "tenure/base/text.h"
 #include "tenure/planner/cycle.h"
 #include "tenure/planner/formats.h"
 
@@ -41,11 +43,27 @@ std::int64_t read_amount(JsonReader& json, const char* what) {
   return amount;
 }
 
+/// Refuses a member that an object has already.
+class Members {
+ public:
+  explicit Members(JsonReader& json) : json_(json) {}
+  void add(const std::string& key) {
+    if (seen_.insert(key).second) return;
+    json_.fail(json_.line(), fmt::format("the member \"{}\" is there twice", excerpt(key)));
+  }
+
+ private:
+  JsonReader& json_;
+  std::set<std::string> seen_;
+};
+
 Entry read_entry(JsonReader& json) {
   Entry entry;
   entry.line = json.line();
   bool has_id = false;
+  Members members(json);
   json.read_object("a node", [&](const std::string& key) {
+    members.add(key);
     if (key == "id") {
       entry.id = json.read_name("id");
       has_id = true;
@@ -71,7 +89,8 @@ Entry read_entry(JsonReader& json) {
     }
   });
   if (!has_id) json.fail(entry.line, "a node has no `id`");
-  if (!entry.has_bytes) json.fail(entry.line, fmt::format("node {} has no `bytes`", entry.id));
+  if (!entry.has_bytes)
+    json.fail(entry.line, fmt::format("node {} has no `bytes`", excerpt(entry.id)));
   return entry;
 }
 
@@ -82,7 +101,7 @@ void link(const JsonReader& json, std::vector<Entry>& entries) {
     const int next = static_cast<int>(index.size());
     const auto [found, is_new] = index.emplace(entry.id, next);
     if (!is_new) {
-      json.fail(entry.line, fmt::format("id {} was given in line {} already", entry.id,
+      json.fail(entry.line, fmt::format("id {} was given in line {} already", excerpt(entry.id),
                                         entries[static_cast<std::size_t>(found->second)].line));
     }
   }
@@ -91,10 +110,12 @@ void link(const JsonReader& json, std::vector<Entry>& entries) {
     for (const auto& [id, line] : entry.inputs) {
       const auto found = index.find(id);
       if (found == index.end()) {
-        json.fail(line, fmt::format("node {} reads {}, and no node has that id", entry.id, id));
+        json.fail(line, fmt::format("node {} reads {}, and no node has that id", excerpt(entry.id),
+                                    excerpt(id)));
       }
       if (std::find(inputs.begin(), inputs.end(), found->second) != inputs.end()) {
-        json.fail(line, fmt::format("node {} names its input {} twice", entry.id, id));
+        json.fail(line,
+                  fmt::format("node {} names its input {} twice", excerpt(entry.id), excerpt(id)));
       }
       inputs.push_back(found->second);
     }
@@ -104,7 +125,7 @@ void link(const JsonReader& json, std::vector<Entry>& entries) {
       const auto place = found - entry.inputs.begin();
       if (found == entry.inputs.end() || place >= 32) {
         json.fail(line, fmt::format("node {} overwrites {}, which is none of its first 32 inputs",
-                                    entry.id, id));
+                                    excerpt(entry.id), excerpt(id)));
       }
       entry.node.overwrites |= std::uint32_t{1} << place;
     }
@@ -114,11 +135,14 @@ void link(const JsonReader& json, std::vector<Entry>& entries) {
 }  // namespace
 
 Program read_program(std::string_view text, const std::string& file) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   JsonReader json(text, file);
   Program program;
   std::vector<Entry> entries;
   bool has_nodes = false;
+  Members members(json);
   json.read_object("the file", [&](const std::string& key) {
+    members.add(key);
     if (key == "nodes") {
       json.read_array("nodes", [&] { entries.push_back(read_entry(json)); });
       has_nodes = true;
@@ -141,8 +165,11 @@ Program read_program(std::string_view text, const std::string& file) {
   if (const std::vector<int> cycle = find_cycle(program.dag); !cycle.empty()) {
     std::vector<std::string> ids;
     ids.reserve(cycle.size() + 1);
-    for (const int v : cycle) ids.push_back(program.ids[static_cast<std::size_t>(v)]);
-    ids.push_back(ids[0]);
+    constexpr std::size_t kNamed = 10;
+    for (std::size_t i = 0; i < std::min(cycle.size(), kNamed); ++i)
+      ids.push_back(excerpt(program.ids[static_cast<std::size_t>(cycle[i])]));
+    ids.push_back(cycle.size() > kNamed ? fmt::format("... (a cycle of {})", cycle.size())
+                                        : ids[0]);
     const int line = entries[static_cast<std::size_t>(cycle[0])].line;
     json.fail(line, fmt::format("nodes wait for each other: {}", fmt::join(ids, " -> ")));
   }

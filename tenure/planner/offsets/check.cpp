@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kLargest = std::int64_t{1} << 60;
 
 [[noreturn]] void refuse(std::size_t buffer, const std::string& problem) {
-  throw ValueError("planner: buffer " + std::to_string(buffer) + " " + problem);
+  throw BufferError(buffer, problem);
 }
 
 void check(std::size_t index, const Buffer& buffer) {

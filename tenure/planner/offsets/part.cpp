@@ -191,7 +191,7 @@ void improve_by_search(const Instance& instance, Units goal, std::uint64_t seed,
     while (static_cast<int>(lanes.size()) < count)
       lanes.push_back(std::make_unique<Lane>(instance, seed + lanes.size() * 1'000'003));
     std::atomic<int> winner{count};
-    const std::int64_t share = budget.steps_left() / count + 1;
+    const std::int64_t share = std::max<std::int64_t>(1, budget.steps_left() / count);
     run_on_threads(count, threads, [&](int i) {
       const auto stopped = [&, i] { return winner < i || budget.expired()(); };
       if (stopped()) return;

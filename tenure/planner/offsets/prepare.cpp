@@ -45,28 +45,27 @@ std::vector<Need> needs_of(const Piece& piece) {
   return needs;
 }
 
-/// Puts gaps in order. Throws ValueError where two meet or one leaves more than there is.
+/// Puts gaps in order. Throws BufferError where two meet or one leaves more than there is.
 void order_gaps(Piece& piece) {
   std::sort(piece.gaps.begin(), piece.gaps.end(),
             [](const Gap& a, const Gap& b) { return a.lower < b.lower; });
   for (std::size_t i = 0; i < piece.gaps.size(); ++i) {
-    const std::string name = "planner: buffer " + std::to_string(piece.buffer);
-    if (i > 0 && piece.gaps[i].lower < piece.gaps[i - 1].upper) {
-      throw ValueError(name + " has two gaps at " + std::to_string(piece.gaps[i].lower));
-    }
-    if (piece.gaps[i].top > piece.size) {
-      throw ValueError(name + " has a gap that leaves [" + std::to_string(piece.gaps[i].bottom) +
-                       ", " + std::to_string(piece.gaps[i].top) + ") of " +
-                       std::to_string(piece.size));
+    const Gap& gap = piece.gaps[i];
+    if (i > 0 && gap.lower < piece.gaps[i - 1].upper)
+      throw BufferError(piece.buffer, "has two gaps at " + std::to_string(gap.lower));
+    if (gap.top > piece.size) {
+      throw BufferError(piece.buffer, "has a gap that leaves [" + std::to_string(gap.bottom) +
+                                          ", " + std::to_string(gap.top) + ") of " +
+                                          std::to_string(piece.size));
     }
   }
 }
 
 void merge(Piece& piece, const Buffer& buffer, std::size_t index) {
   if (buffer.offset && piece.offset && *buffer.offset != *piece.offset) {
-    throw ValueError("planner: buffer " + std::to_string(index) + " must lie at " +
-                     std::to_string(*buffer.offset) + ", others of its group " +
-                     std::to_string(buffer.group) + " at " + std::to_string(*piece.offset));
+    throw BufferError(index, "must lie at " + std::to_string(*buffer.offset) +
+                                 ", others of its group " + std::to_string(buffer.group) + " at " +
+                                 std::to_string(*piece.offset));
   }
   if (buffer.offset) piece.offset = buffer.offset;
   piece.size = std::max(piece.size, buffer.size);
@@ -76,10 +75,9 @@ void merge(Piece& piece, const Buffer& buffer, std::size_t index) {
   if (!buffer.gaps.empty()) piece.buffer = index;
   piece.gaps.insert(piece.gaps.end(), buffer.gaps.begin(), buffer.gaps.end());
   if (piece.offset && *piece.offset % piece.alignment != 0) {
-    throw ValueError("planner: buffer " + std::to_string(index) + " needs alignment " +
-                     std::to_string(piece.alignment) + ", but its group " +
-                     std::to_string(buffer.group) + " must lie at " +
-                     std::to_string(*piece.offset));
+    throw BufferError(index, "needs alignment " + std::to_string(piece.alignment) +
+                                 ", but its group " + std::to_string(buffer.group) +
+                                 " must lie at " + std::to_string(*piece.offset));
   }
 }
 

@@ -61,6 +61,14 @@ std::vector<Packing> solve_parts(const Prepared& prepared, const OffsetOptions& 
 
 }  // namespace
 
+BufferError::BufferError(std::size_t buffer, const std::string& problem)
+    : ValueError("planner: buffer " + std::to_string(buffer) + " " + problem), buffer_(buffer) {}
+
+void check(const OffsetProblem& problem) {
+  packing::check(problem);
+  packing::check_fixed(problem, packing::prepare(problem));
+}
+
 OffsetPlan solve(const OffsetProblem& problem, const OffsetOptions& options) {
   check(options);
   packing::check(problem);
