@@ -112,21 +112,25 @@ constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
 template <class T, int width>
 constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
 
-/// Lines cut into panels: rows into such of nearly the same height, columns into full ones and the
-/// rest.
+/// Lines cut into panels: rows into such of nearly the same height, the higher ones first; columns
+/// into full ones and the rest. Asked about every tile, it does not divide.
 struct Cut {
   bool rows = true;
   std::int64_t lines = 0;
   std::int64_t lanes = 1;
   std::int64_t panels = 0;
+  std::int64_t high = 0;    ///< lines of most panels, but for...
+  std::int64_t higher = 0;  ///< so many first ones, which have one more
 
   Cut(bool of_rows, std::int64_t size, std::int64_t vector)
       : rows(of_rows), lines(size), lanes(vector) {
-    const std::int64_t high = rows ? kTileRows : kTileWidth * lanes;
-    panels = (lines + high - 1) / high;
+    const std::int64_t most = rows ? kTileRows : kTileWidth * lanes;
+    panels = (lines + most - 1) / most;
+    high = rows ? lines / panels : most;
+    higher = rows ? lines % panels : 0;
   }
   std::int64_t first(std::int64_t panel) const {
-    return rows ? lines * panel / panels : std::min(lines, panel * kTileWidth * lanes);
+    return std::min(lines, panel * high + std::min(panel, higher));
   }
   std::int64_t count(std::int64_t panel) const { return first(panel + 1) - first(panel); }
   /// Elements of a packed term.
