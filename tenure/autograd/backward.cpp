@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -6,6 +8,7 @@
 #include "tenure/base/small_array.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/tensor/introspect.h"
 
 namespace tenure::autograd {
 namespace {
@@ -23,6 +26,26 @@ void accumulate(Tensor& sum, Tensor more, Site site) {
   } else {
     sum = add(Operand(std::move(sum), site), Operand(std::move(more), site));
   }
+}
+
+[[noreturn]] void throw_written(const Node& node, std::size_t place, std::uint64_t write,
+                                Site asked) {
+  const Tensor& saved = node.saved_tensors[place];
+  std::string tensor = fmt::format("tensor {}", node.origins[place]);
+  std::string maker;
+  for (const Holder& holder : holders(saved, asked)) {
+    if (holder.tensor != node.origins[place]) continue;
+    if (!holder.name.empty()) tensor += fmt::format(" \"{}\"", holder.name);
+    maker = fmt::format(", made by {} at {},", holder.op, to_string(holder.site));
+  }
+  const Site writer = mem::site_of_write(write);
+  throw GradientError(
+      fmt::format("{} ({}{}){} was saved for the gradient of {} at {} and then written to, by "
+                  "mutable_span() at {}\n"
+                  "  write to it before the tape sees it, or to a clone()",
+                  tensor, name_of(saved.dtype()), to_string(saved.shape()), maker, node.title(),
+                  to_string(node.site), to_string(writer)),
+      asked);
 }
 
 }  // namespace
@@ -91,6 +114,44 @@ std::vector<bool> TapeState::reached_from(Value target) const {
   return reached;
 }
 
+std::vector<std::uint8_t> TapeState::flags_for(std::span<const Value> sources) const {
+  std::vector<std::uint8_t> flags(producers_.size(), 0);
+  for (const Value source : sources) {
+    if (source != kNoValue) flags[source] = kNeeded | kSought;
+  }
+  for (const Node* const node : nodes_) {
+    const auto is_needed = [&](Value value) {
+      return value != kNoValue && (flags[value] & kNeeded) != 0;
+    };
+    if (node->is_flat()) continue;
+    if (!std::any_of(node->input_values, node->input_values + node->inputs, is_needed)) continue;
+    for (std::size_t o = 0; o < node->outputs; ++o) flags[node->first_output + o] |= kNeeded;
+  }
+  return flags;
+}
+
+void TapeState::require_unwritten(Value target, std::span<const Value> sources, Site asked) const {
+  if (mem::latest_write() == first_write_) return;
+  const std::vector<bool> reached = reached_from(target);
+  const std::vector<std::uint8_t> flags = flags_for(sources);
+  for (const Node* const node : nodes_) {
+    if (mem::latest_write() == node->last_write) continue;
+    bool is_passed = false;
+    for (std::size_t o = 0; o < node->outputs; ++o) {
+      const Value output = node->first_output + static_cast<Value>(o);
+      is_passed |= reached[output] && (flags[output] & kNeeded) != 0;
+    }
+    for (std::size_t i = 0; is_passed && i < node->saved; ++i) {
+      const Tensor& saved = node->saved_tensors[i];
+      const mem::Storage* const storage =
+          saved.defined() ? saved.body_or_null()->storage() : nullptr;
+      if (storage != nullptr && storage->last_write() > node->last_write) {
+        throw_written(*node, i, storage->last_write(), asked);
+      }
+    }
+  }
+}
+
 std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
                                        std::span<const Tensor> seeds,
                                        std::span<const Value> sources, bool keep) {
@@ -103,20 +164,8 @@ std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
   };
   const Forgetting forgetting{keep ? nullptr : this};
   const mem::CategoryGuard category(mem::this_thread(), Category::gradient);
-  const std::size_t n = producers_.size();
-  std::vector<std::uint8_t> flags(n, 0);
-  for (const Value source : sources) {
-    if (source != kNoValue) flags[source] = kNeeded | kSought;
-  }
-  for (const Node* const node : nodes_) {
-    const auto is_needed = [&](Value value) {
-      return value != kNoValue && (flags[value] & kNeeded) != 0;
-    };
-    if (node->is_flat()) continue;
-    if (!std::any_of(node->input_values, node->input_values + node->inputs, is_needed)) continue;
-    for (std::size_t o = 0; o < node->outputs; ++o) flags[node->first_output + o] |= kNeeded;
-  }
-  std::vector<Tensor> gradients(n);
+  const std::vector<std::uint8_t> flags = flags_for(sources);
+  std::vector<Tensor> gradients(producers_.size());
   for (std::size_t t = 0; t < targets.size(); ++t) {
     if (targets[t] != kNoValue && seeds[t].defined()) {
       accumulate(gradients[targets[t]], seeds[t], site);

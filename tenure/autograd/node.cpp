@@ -58,6 +58,7 @@ Node& NodeArena::make(std::size_t inputs, std::size_t outputs, std::size_t extra
   node.inputs = static_cast<std::uint32_t>(inputs);
   node.outputs = static_cast<std::uint32_t>(outputs);
   node.saved = static_cast<std::uint32_t>(saved);
+  node.last_write = mem::latest_write();
   node.input_values = put<Value>(place, inputs);
   node.saved_tensors = put<Tensor>(place, saved);
   node.origins = put<std::uint64_t>(place, saved);

@@ -48,6 +48,8 @@ struct Node {
   std::uint64_t* origins = nullptr;  ///< the ids of the tensors that were saved
   ops::Spec* specs = nullptr;
   std::optional<Scalar>* numbers = nullptr;  ///< null: no input is a number
+  /// The last write to any storage before it saved: what comes later changes the gradients.
+  std::uint64_t last_write = 0;
 
   const char* name() const { return op == nullptr ? custom->name() : op->name; }
   std::string title() const { return op == nullptr ? custom->title() : op->name; }

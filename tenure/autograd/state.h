@@ -66,6 +66,9 @@ class TapeState final : public ops::Tape {
 
   /// Of each value, whether the way back from `target` may come by it.
   std::vector<bool> reached_from(Value target) const;
+  /// Throws GradientError if somebody wrote to data that the way back from `target` to `sources`
+  /// reads, after it was saved.
+  void require_unwritten(Value target, std::span<const Value> sources, Site asked) const;
   /// The way back from `targets`, whose gradients are `seeds`, to `sources`; an empty handle where
   /// none arrives. Unless `keep` is set, it releases what it has passed and forgets all, also when
   /// a rule throws.
@@ -111,6 +114,8 @@ class TapeState final : public ops::Tape {
   void commit(Node& node, std::span<const Tensor> outputs);
   Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
                    const ops::Attributes& attributes, Site site);
+  /// Of each value, what is known of it on the way back to `sources`.
+  std::vector<std::uint8_t> flags_for(std::span<const Value> sources) const;
   void run_rule(Node& node, std::span<Tensor> gradients, std::span<const std::uint8_t> flags,
                 bool keep);
 
@@ -127,6 +132,7 @@ class TapeState final : public ops::Tape {
   std::vector<Node*> nodes_;
   NodeArena arena_;
   std::vector<std::shared_ptr<const CustomRule>> rules_;
+  const std::uint64_t first_write_ = mem::latest_write();  // the last one before it was made
 };
 
 /// While it lives, no tape that this thread has now takes note; those made meanwhile do.

@@ -8,6 +8,7 @@
 #include "tenure/autograd/state.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/share.h"
@@ -28,14 +29,16 @@ std::string describe(const Tensor& tensor) {
 }
 
 std::string describe(const Variable& variable) {
-  return fmt::format("variable \"{}\"", variable.name());
+  return fmt::format("variable \"{}\"", variable.state()->path());
 }
 
 template <class T>
-void require_float(const T& what, const char* user) {
+void require_float(const T& what, const char* user, Site site) {
   if (is_floating(what.dtype())) return;
-  throw DTypeError(user, fmt::format("{} is {}; only floats have gradients", describe(what),
+  DTypeError error(user, fmt::format("{} is {}; only floats have gradients", describe(what),
                                      name_of(what.dtype())));
+  mem::name_call(error, user, site);
+  throw error;
 }
 
 void require_same(const Tensor& gradient, const Tensor& target) {
@@ -128,7 +131,7 @@ GradientTape::~GradientTape() { TapeState::end(state_); }
 
 void GradientTape::watch(const Tensor& tensor, Site site) {
   static_cast<void>(tensor.body("watch", site));
-  require_float(tensor, "watch");
+  require_float(tensor, "watch", site);
   state_->watch(tensor);
 }
 
@@ -136,14 +139,14 @@ void GradientTape::watch(const std::vector<Tensor>& tensors, Site site) {
   for (const Tensor& tensor : tensors) watch(tensor, site);
 }
 
-void GradientTape::watch(const Variable& variable) {
-  require_float(variable, "watch");
+void GradientTape::watch(const Variable& variable, Site site) {
+  require_float(variable, "watch", site);
   state_->watch_variable(variable.state()->number);
 }
 
 void GradientTape::require_usable(const Tensor& target, Site site) const {
   static_cast<void>(target.body("gradient", site));
-  require_float(target, "gradient");
+  require_float(target, "gradient", site);
   if (is_used_) {
     throw GradientError(
         fmt::format("the tape made at {} was used up by gradient() at {}; make it persistent to "
@@ -167,7 +170,7 @@ struct GradientTape::Sources {
 std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& sources,
                                           const GradientOptions& options, Site site) {
   const Tensor& given = options.output_gradient;
-  if (given.defined()) require_same(given, target);
+  if (given.defined()) mem::in_call("gradient", site, [&] { require_same(given, target); });
   require_usable(target, site);
   if (options.unconnected == Unconnected::error) require_connected(target, sources, site);
   const Value from = state_->find(target);
@@ -176,6 +179,7 @@ std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& s
       leaves_out ? state_->reached_from(from) : std::vector<bool>();  // before that is forgotten
   std::vector<Value> values;
   for (const Source& source : sources.list) values.push_back(source.value);
+  state_->require_unwritten(from, values, site);
   use_up(site);
   const Pause pause(state_);
   const Tensor seed = given.defined() ? given : ones_of(target, site);
@@ -200,10 +204,11 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconn
   if (has_unknown(target.shape()) || has_unknown(source.shape())) {
     throw GradientError("a jacobian has to know the shapes of target and source", site);
   }
+  const Value from = state_->find(target);
+  state_->require_unwritten(from, {&sources.list[0].value, 1}, site);
   use_up(site);
   const Pause pause(state_);
   const std::int64_t n = target.size();
-  const Value from = state_->find(target);
   const Tensor units = eye(n, n, 0, target.dtype(), site);
   std::vector<Tensor> rows;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -75,7 +75,7 @@ class GradientTape {
   /// From here on. Throws DTypeError unless its elements are floats.
   void watch(const Tensor& tensor, Site site = Site::current());
   void watch(const std::vector<Tensor>& tensors, Site site = Site::current());
-  void watch(const Variable& variable);
+  void watch(const Variable& variable, Site site = Site::current());
 
   /// The gradient of the target, or of the sum of its elements if it has several. A tape that is
   /// not persistent stops recording and releases what it holds on the way. Throws GradientError and

@@ -6,6 +6,7 @@
 
 #include "tenure/base/text.h"
 #include "tenure/base/units.h"
+#include "tenure/base/user_site.h"
 
 namespace tenure {
 namespace {
@@ -114,6 +115,7 @@ InternalError::InternalError(const std::string& problem, Site site)
     : Error(fmt::format("internal error at {}: {}; please report it", to_string(site), problem)) {}
 
 std::string to_string(Site site) {
+  if (site.line() != 0 && user_site(site).line() == 0) return "(standard library)";
   std::string_view file = site.file_name();
   if (const auto slash = file.rfind('/'); slash != std::string_view::npos) {
     file.remove_prefix(slash + 1);

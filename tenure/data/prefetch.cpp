@@ -12,8 +12,10 @@ namespace {
 /// others hold as well, such as the whole dataset, stays as it is.
 void set_category(const Batch& batch, Category category) {
   for (const Tensor& tensor : batch) {
-    if (!tensor.defined() || !tensor.is_sole_holder()) continue;
-    const Pin pin(*tensor.body_or_null(), "prefetch", Site::current());
+    TensorBody* const body = tensor.body_or_null();
+    Pin pin;
+    if (body == nullptr || !body->sole_handle() || !pin.try_take(*body)) continue;
+    if (pin.storage()->is_shared()) continue;
     pin.storage()->set_category(mem::this_thread(), category);
   }
 }

@@ -10,6 +10,7 @@
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
@@ -56,13 +57,23 @@ Tensor VariableState::prepared(Tensor value) const {
   return value;
 }
 
+std::string VariableState::path() const {
+  const std::lock_guard lock(mutex_);
+  return path_.empty() ? name : path_;
+}
+
+void VariableState::extend_path(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  if (path.ends_with("/" + (path_.empty() ? name : path_))) path_ = path;
+}
+
 Tensor VariableState::value() const {
   const std::lock_guard lock(mutex_);
   return value_;
 }
 
 void VariableState::require_fit(DType type, const Shape& dims) const {
-  const std::string user = fmt::format("variable \"{}\"", name);
+  const std::string user = fmt::format("variable \"{}\"", path());
   if (type != dtype) {
     throw DTypeError(user, fmt::format("holds {}, not {}", name_of(dtype), name_of(type)));
   }
@@ -182,7 +193,7 @@ Tensor Variable::value(Site site) const {
   return view;
 }
 
-void Variable::assign(const Operand& value) const {
+void Variable::assign(const Operand& value) const try {
   if (value.is_scalar()) {
     throw ShapeError("assign", "a number is no tensor; use full() for one of the right shape");
   }
@@ -199,6 +210,9 @@ void Variable::assign(const Operand& value) const {
   state_->require_fit(body.dtype, body.shape);
   if (!can_move_in(value) && state_->copy_in(value.tensor(), value.site())) return value.consume();
   state_->replace(owned(value), value.site());
+} catch (Error& error) {
+  mem::name_call(error, "assign", value.site());
+  throw;
 }
 
 void Variable::assign_add(const Operand& value) const {

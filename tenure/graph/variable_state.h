@@ -27,6 +27,11 @@ class VariableState {
   /// Of what it holds: that of the scope in which it was made, a parameter unless one was set.
   const Category category;
 
+  /// For messages: its name, behind the names of the layers that it is in.
+  std::string path() const;
+  /// Of a path that ends as its path does; others are of a second place, and change nothing.
+  void extend_path(const std::string& path);
+
   /// What it holds now.
   Tensor value() const;
   /// While it lives, nobody else reads or changes what the variable holds.
@@ -62,6 +67,7 @@ class VariableState {
   const mem::Counted counted_;
   mutable std::mutex mutex_;
   Tensor value_;
+  std::string path_;  // empty: the name
 };
 
 }  // namespace tenure::graph

@@ -1,5 +1,6 @@
 #include "tenure/memory/storage.h"
 
+#include <array>
 #include <memory>
 
 #include "tenure/memory/budget.h"
@@ -10,6 +11,37 @@
 #include "tenure/memory/recording.h"
 
 namespace tenure::mem {
+namespace {
+
+constinit std::atomic<std::uint64_t> writes{0};
+
+/// Where the last writes were noted, by number. Without a lock: a child of fork may need it.
+struct WriteSite {
+  std::atomic<std::uint64_t> number{0};
+  std::atomic<Site> site{};
+};
+std::array<WriteSite, 256> write_sites;
+
+WriteSite& entry_of(std::uint64_t number) { return write_sites[number % write_sites.size()]; }
+
+}  // namespace
+
+std::uint64_t latest_write() noexcept { return writes.load(std::memory_order_relaxed); }
+
+Site site_of_write(std::uint64_t number) noexcept {
+  const WriteSite& entry = entry_of(number);
+  const Site site = entry.site.load(std::memory_order_acquire);
+  return entry.number.load(std::memory_order_acquire) == number ? site : Site();
+}
+
+void Storage::note_write(Site site) noexcept {
+  const std::uint64_t number = writes.fetch_add(1, std::memory_order_relaxed) + 1;
+  WriteSite& entry = entry_of(number);
+  entry.number.store(0, std::memory_order_release);  // whoever reads it meanwhile finds none
+  entry.site.store(site, std::memory_order_release);
+  entry.number.store(number, std::memory_order_release);
+  last_write_.store(number, std::memory_order_relaxed);
+}
 
 Storage* Storage::try_allocate(ThreadContext& context, std::size_t bytes) noexcept {
   if (bytes <= kSmallLimit - sizeof(Storage)) {

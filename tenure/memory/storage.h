@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "tenure/base/site.h"
 #include "tenure/memory/asan.h"
 #include "tenure/memory/chunk_heap.h"
 #include "tenure/memory/kinds.h"
@@ -62,6 +63,11 @@ class alignas(kAlignment) Storage {
   /// Names the storage for good: no two of a process have the same.
   std::uint64_t serial() const noexcept { return serial_; }
 
+  /// Somebody may write to the data from here on, without asking again.
+  void note_write(Site site) noexcept;
+  /// When that was last noted, in the order of all such notes; 0: never.
+  std::uint64_t last_write() const noexcept { return last_write_.load(std::memory_order_relaxed); }
+
   /// Its end concerns nobody but its block and the ledger's counts.
   bool is_simple() const noexcept {
     return chunk_ == nullptr && budget_ == nullptr && deleter_ == nullptr;
@@ -105,7 +111,13 @@ class alignas(kAlignment) Storage {
   BudgetAccount* budget_ = nullptr;    // that was charged for it
   Deleter* deleter_ = nullptr;         // of foreign memory
   std::uint64_t serial_ = 0;
+  std::atomic<std::uint64_t> last_write_{0};
 };
 static_assert(sizeof(Storage) == kAlignment);
+
+/// The last write that was noted in this process.
+std::uint64_t latest_write() noexcept;
+/// Where write `number` was noted; unknown if many came after it.
+Site site_of_write(std::uint64_t number) noexcept;
 
 }  // namespace tenure::mem

@@ -13,7 +13,8 @@ namespace tenure {
 namespace {
 
 [[noreturn]] void throw_rank(std::size_t rank) {
-  throw ShapeError("shape", fmt::format("rank {} is above the limit of {}", rank, kMaxRank));
+  // No op: one that makes the shape adds its name and line.
+  throw ShapeError("Shape", fmt::format("rank {} is above the limit of {}", rank, kMaxRank));
 }
 
 }  // namespace

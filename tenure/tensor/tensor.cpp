@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "tenure/memory/call.h"
 #include "tenure/memory/name_path.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
@@ -126,7 +127,8 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
 
 std::int64_t Tensor::dim(int axis, Site site) const {
   const TensorBody& b = body("dim()", site);
-  return b.shape[normalize_axis(axis, b.shape.size(), "dim()")];
+  return mem::in_call("dim()", site,
+                      [&] { return b.shape[normalize_axis(axis, b.shape.size(), "dim()")]; });
 }
 
 Tensor& Tensor::set_name(const std::string& name, Site site) {
@@ -143,20 +145,22 @@ void Tensor::dispose(Site site) const { body("dispose()", site).dispose("dispose
 
 bool Tensor::is_sole_holder(Site site) const {
   TensorBody& b = body("is_sole_holder()", site);
-  if (!b.sole_handle()) return false;
   Pin pin;
-  return pin.try_take(b) && !pin.storage()->is_shared();
+  return pin.try_take(b) &&
+         can_take_over(b, *pin.storage(),
+                       static_cast<std::size_t>(count(b.shape)) * size_of(b.dtype));
 }
 
 template <Element T>
 T Tensor::item(Site site) const {
   TensorBody& b = body("item()", site);
-  if (count(b.shape) != 1) {
+  mem::in_call("item()", site, [&] {
+    if (count(b.shape) == 1) return;
     throw ShapeError(
         "item()",
         fmt::format("shape {} has {} elements, not one", to_string(b.shape), count(b.shape)),
         {b.shape.to_vector()});
-  }
+  });
   const Pin pin(b, "item()", site);
   T value;
   copy_elements(b, pin.data(), &value);
@@ -167,7 +171,7 @@ template <Element T>
 std::vector<T> Tensor::to_vector(Site site) const {
   TensorBody& b = body("to_vector()", site);
   const Pin pin(b, "to_vector()", site);
-  auto values = vector_of<T>(count(b.shape));
+  auto values = mem::in_call("to_vector()", site, [&] { return vector_of<T>(count(b.shape)); });
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no array to copy to
     std::size_t i = 0;
     visit_dtype(b.dtype, [&]<class From>(TypeTag<From>) {
@@ -181,19 +185,36 @@ std::vector<T> Tensor::to_vector(Site site) const {
   return values;
 }
 
-void* Tensor::contiguous_data(DType wanted, Site site) const {
-  TensorBody& b = body("span()", site);
+namespace {
+
+/// Throws unless the elements are of this type and lie one after the other.
+void require_span(const TensorBody& b, DType wanted, const char* user) {
   if (b.dtype != wanted) {
-    throw DTypeError("span()",
+    throw DTypeError(user,
                      fmt::format("the elements are {}, not {}", name_of(b.dtype), name_of(wanted)));
   }
-  if (!is_contiguous()) {
-    throw ShapeError("span()",
+  if (!b.contiguous && b.symbol() == nullptr) {
+    throw ShapeError(user,
                      "the elements do not lie one after the other; keep the result of contiguous() "
                      "in a variable",
                      {b.shape.to_vector()});
   }
+}
+
+}  // namespace
+
+void* Tensor::contiguous_data(DType wanted, Site site) const {
+  TensorBody& b = body("span()", site);
+  mem::in_call("span()", site, [&] { require_span(b, wanted, "span()"); });
   return Pin(b, "span()", site).data();
+}
+
+void* Tensor::writable_data(DType wanted, Site site) const {
+  TensorBody& b = body("mutable_span()", site);
+  mem::in_call("mutable_span()", site, [&] { require_span(b, wanted, "mutable_span()"); });
+  const Pin pin(b, "mutable_span()", site);
+  pin.storage()->note_write(site);
+  return pin.data();
 }
 
 #define TENURE_INSTANTIATE(T)             \

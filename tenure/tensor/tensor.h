@@ -132,7 +132,9 @@ class Tensor {
   bool is_symbolic(Site site = Site::current()) const {
     return body("is_symbolic()", site).symbol() != nullptr;
   }
-  /// True when this is the tensor's only handle and the tensor its storage's only holder.
+  /// Whether an op that this is moved into may compute in its memory: this is the tensor's only
+  /// handle, the tensor is all that there is in its storage and the only holder of it, and the
+  /// memory is Tenure's own. (A tape that saves what it is moved into holds it too, then.)
   bool is_sole_holder(Site site = Site::current()) const;
 
   // Data. Each throws DisposedError if it is gone.
@@ -152,11 +154,12 @@ class Tensor {
   }
   template <Element T>
   std::span<const T> span(Site site = Site::current()) const&& = delete;
-  /// The same, to write to. Every tensor that shares the storage sees what is written.
+  /// The same, to write to. Every tensor that shares the storage sees what is written. To take it
+  /// counts as a write, what is done with it later cannot be seen: a tape that saved the data
+  /// before refuses to compute gradients with it.
   template <Element T>
   std::span<T> mutable_span(Site site = Site::current()) const& {
-    return {static_cast<T*>(contiguous_data(dtype_of<T>(), site)),
-            static_cast<std::size_t>(size())};
+    return {static_cast<T*>(writable_data(dtype_of<T>(), site)), static_cast<std::size_t>(size())};
   }
   template <Element T>
   std::span<T> mutable_span(Site site = Site::current()) const&& = delete;
@@ -177,6 +180,7 @@ class Tensor {
 
  private:
   void* contiguous_data(DType wanted, Site site) const;
+  void* writable_data(DType wanted, Site site) const;
 
   TensorBody* body_ = nullptr;
 };

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "tenure/base/site.h"
+
+namespace tenure {
+
+/// The site, or an unknown one if it lies in a header of the standard library: what std::accumulate
+/// or std::make_unique calls is called on the user's behalf, and their lines say nothing to him.
+Site user_site(Site site) noexcept;
+
+}  // namespace tenure
