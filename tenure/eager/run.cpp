@@ -4,7 +4,7 @@
 #include "tenure/eager/elementwise.h"
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/scope.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/recorder.h"
 #include "tenure/ops/tape.h"
 #include "tenure/ops/types.h"
@@ -222,30 +222,47 @@ std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand
           std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
 }
 
+// Whatever a call throws names it; a call that succeeds does nothing for that.
+
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
-  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
-    return active_tape->run(op, operands, attributes, site);
-  return run_untaped(op, operands, attributes, site);
+  try {
+    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+      return active_tape->run(op, operands, attributes, site);
+    return run_untaped(op, operands, attributes, site);
+  } catch (Error& error) {
+    name_call(error, op.name, operands, site);
+    throw;
+  }
 }
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
-  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
-    return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
-  if (is_traced(op)) [[unlikely]]
+  try {
+    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+      return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
+    if (is_traced(op)) [[unlikely]]
+      return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
+    if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
+    if (op.direct != nullptr) {
+      if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);
+    }
     return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
-  if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
-  if (op.direct != nullptr) {
-    if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);
+  } catch (Error& error) {
+    name_call(error, op.name, std::array{a, b}, a.site());
+    throw;
   }
-  return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
 }
 
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
-  if (active_tape != nullptr && is_taped(op)) [[unlikely]]
-    return active_tape->run_many(op, operands, attributes, site);
-  return run_many_untaped(op, operands, attributes, site);
+  try {
+    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+      return active_tape->run_many(op, operands, attributes, site);
+    return run_many_untaped(op, operands, attributes, site);
+  } catch (Error& error) {
+    name_call(error, op.name, operands, site);
+    throw;
+  }
 }
 
 }  // namespace tenure::ops

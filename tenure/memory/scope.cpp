@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tenure/memory/observer.h"
+#include "tenure/memory/standing.h"
 
 namespace tenure::mem {
 
@@ -45,18 +46,34 @@ class ScopeEnd {
   }
 
   static void escape(const ScopeFrame& frame, Tenant& tenant) noexcept {
-    tenant.unlink();
-    if (frame.outer != nullptr) {
-      tenant.link(*frame.outer);
+    move(tenant, frame.outer);
+  }
+
+  static bool lists(const ScopeFrame& frame, const Tenant& tenant) noexcept {
+    return tenant.owner_ == &frame.context && tenant.scope_depth_ == frame.depth &&
+           is_tracked(tenant);
+  }
+
+  /// Hands a tensor over from the scope that lists it, if one does, to `frame`; nullptr: to none.
+  static void move(Tenant& tenant, ScopeFrame* frame) noexcept {
+    if (tenant.link_ != nullptr) tenant.unlink();
+    if (frame != nullptr) {
+      tenant.link(*frame);
     } else {
       tenant.tracking_.store(Tenant::Tracking::none, std::memory_order_release);
     }
   }
 
-  static bool lists(const ScopeFrame& frame, const Tenant& tenant) noexcept {
-    return tenant.owner_ == &frame.context && tenant.scope_depth_ == frame.depth &&
-           tenant.tracking_.load(std::memory_order_acquire) == Tenant::Tracking::tracked;
+  static bool is_kept(const Tenant& tenant) noexcept {
+    return tenant.kept_.load(std::memory_order_acquire);
   }
+  static bool is_tracked(const Tenant& tenant) noexcept {
+    return tenant.tracking_.load(std::memory_order_acquire) == Tenant::Tracking::tracked;
+  }
+  static bool is_of(const Tenant& tenant, const ThreadContext& context) noexcept {
+    return tenant.owner_ == &context;
+  }
+  static std::uint32_t depth_of(const Tenant& tenant) noexcept { return tenant.scope_depth_; }
 
  private:
   static void hand_over_late(const ScopeFrame& frame) noexcept {
@@ -68,6 +85,20 @@ class ScopeEnd {
     }
   }
 };
+
+Standing::Standing(const Tenant& tenant) noexcept
+    : kept_(ScopeEnd::is_kept(tenant)),
+      is_foreign_(ScopeEnd::is_tracked(tenant) && !ScopeEnd::is_of(tenant, this_thread())),
+      depth_(ScopeEnd::is_tracked(tenant) ? ScopeEnd::depth_of(tenant) : 0) {}
+
+void Standing::pass_to(Tenant& tenant) const noexcept {
+  ThreadContext& context = this_thread();
+  if (kept_) tenant.keep();
+  if (is_foreign_ || !ScopeEnd::is_of(tenant, context)) return;
+  ScopeFrame* frame = context.scope;
+  while (frame != nullptr && frame->depth != depth_) frame = frame->outer;
+  ScopeEnd::move(tenant, frame);
+}
 
 void leave_scopes(ThreadContext& context) noexcept {
   take_out_all(context.scope, ScopeEnd::take_out);

@@ -24,19 +24,19 @@ inline Tensor operator-(const Operand& x) { return neg(x); }
 inline Tensor operator~(const Operand& x) { return bitwise_not(x); }
 inline Tensor operator!(const Operand& x) { return logical_not(x); }
 
-/// `a = a + b`, in place when this handle is the data's only holder. Other handles and views keep
-/// the old value.
-inline Tensor& operator+=(Tensor& a, const Operand& b) {
-  return a = add(Operand(std::move(a), b.site()), b);
-}
-inline Tensor& operator-=(Tensor& a, const Operand& b) {
-  return a = sub(Operand(std::move(a), b.site()), b);
-}
-inline Tensor& operator*=(Tensor& a, const Operand& b) {
-  return a = mul(Operand(std::move(a), b.site()), b);
-}
-inline Tensor& operator/=(Tensor& a, const Operand& b) {
-  return a = div(Operand(std::move(a), b.site()), b);
-}
+// Compound assignment: `a = a + b`, in place when a move of `a` would be; other handles and views
+// keep the old value. `a` keeps its type and its shape, or DTypeError or ShapeError is thrown and
+// nothing has changed. It also stays in the scope that it is in, and kept if it was: a sum that was
+// made before a scope lives on when what it was summed up from ends.
+Tensor& operator+=(Tensor& a, const Operand& b);
+Tensor& operator-=(Tensor& a, const Operand& b);
+Tensor& operator*=(Tensor& a, const Operand& b);
+Tensor& operator/=(Tensor& a, const Operand& b);
+Tensor& operator%=(Tensor& a, const Operand& b);
+Tensor& operator&=(Tensor& a, const Operand& b);
+Tensor& operator|=(Tensor& a, const Operand& b);
+Tensor& operator^=(Tensor& a, const Operand& b);
+Tensor& operator<<=(Tensor& a, const Operand& b);
+Tensor& operator>>=(Tensor& a, const Operand& b);
 
 }  // namespace tenure

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenure/ops/creation.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/types.h"
 #include "tenure/tensor/pending.h"
 
@@ -90,71 +91,81 @@ Shape filled_shape(std::size_t n, DType dtype, const Shape& shape) {
 }  // namespace
 
 Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
-  const ListReader reader(values);
-  const DType type = dtype.value_or(reader.dtype());
-  PendingTensor pending(mem::this_thread(), type, reader.shape());
-  auto* to = static_cast<std::byte*>(pending.data());
-  reader.for_each(values, [&](const Scalar& number) {
-    ops::store_scalar(number, type, to, "tensor");
-    to += size_of(type);
+  return ops::in_call("tensor", site, [&] {
+    const ListReader reader(values);
+    const DType type = dtype.value_or(reader.dtype());
+    PendingTensor pending(mem::this_thread(), type, reader.shape());
+    auto* to = static_cast<std::byte*>(pending.data());
+    reader.for_each(values, [&](const Scalar& number) {
+      ops::store_scalar(number, type, to, "tensor");
+      to += size_of(type);
+    });
+    return pending.finish("tensor", site);
   });
-  return pending.finish("tensor", site);
 }
 
 Tensor ops::tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site) {
-  const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
-  PendingTensor pending(mem::this_thread(), DType::boolean, filled);
-  std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
-  return pending.finish("tensor", site);
+  return ops::in_call("tensor", site, [&] {
+    const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
+    PendingTensor pending(mem::this_thread(), DType::boolean, filled);
+    std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
+    return pending.finish("tensor", site);
+  });
 }
 
 Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const Shape& shape,
                         Site site) {
-  const Shape filled = filled_shape(n, dtype, shape);
-  PendingTensor pending(mem::this_thread(), dtype, filled);
-  if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
-  return pending.finish("tensor", site);
+  return ops::in_call("tensor", site, [&] {
+    const Shape filled = filled_shape(n, dtype, shape);
+    PendingTensor pending(mem::this_thread(), dtype, filled);
+    if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
+    return pending.finish("tensor", site);
+  });
 }
 
 Tensor empty(const Shape& shape, DType dtype, Site site) {
-  check_shape(shape, size_of(dtype), "empty");
-  return PendingTensor(mem::this_thread(), dtype, shape).finish("empty", site);
+  return ops::in_call("empty", site, [&] {
+    check_shape(shape, size_of(dtype), "empty");
+    return PendingTensor(mem::this_thread(), dtype, shape).finish("empty", site);
+  });
 }
 
 Tensor from_memory(void* data, const Shape& shape, DType dtype, std::size_t bytes,
                    std::function<void(void*)> deleter, Site site) {
-  const auto n = static_cast<std::size_t>(check_shape(shape, size_of(dtype), "from_memory"));
-  if (bytes != n * size_of(dtype)) {
-    throw ValueError(fmt::format("from_memory: {}{} has {} bytes, not {}", name_of(dtype),
-                                 to_string(shape), n * size_of(dtype), bytes));
-  }
-  if (data == nullptr && bytes != 0) throw ValueError("from_memory: the memory is null");
-  if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
-    throw ValueError(fmt::format("from_memory: the memory is not aligned to the {} bytes of {}",
-                                 size_of(dtype), name_of(dtype)));
-  }
-  if (dtype == DType::boolean) {
-    const auto* const first = static_cast<const std::uint8_t*>(data);
-    const auto* const odd = std::find_if(first, first + n, [](std::uint8_t b) { return b > 1; });
-    if (odd != first + n) {
-      throw ValueError(fmt::format("from_memory: byte {} is {}; elements of bool are 0 or 1",
-                                   odd - first, *odd));
+  return ops::in_call("from_memory", site, [&] {
+    const auto n = static_cast<std::size_t>(check_shape(shape, size_of(dtype), "from_memory"));
+    if (bytes != n * size_of(dtype)) {
+      throw ValueError(fmt::format("from_memory: {}{} has {} bytes, not {}", name_of(dtype),
+                                   to_string(shape), n * size_of(dtype), bytes));
     }
-  }
-  if (!deleter) deleter = [](void*) {};
-  mem::ThreadContext& context = mem::this_thread();
-  // Adoption comes last of all that can fail, so that every error leaves the memory with the
-  // caller.
-  void* const slot = mem::allocate_tenant(context);
-  mem::Storage* storage = nullptr;
-  try {
-    storage = mem::Storage::adopt(context, data, bytes, std::move(deleter));
-  } catch (...) {
-    mem::free_tenant(context, slot);
-    throw;
-  }
-  return Tensor::adopt(new (slot) TensorBody(
-      {.context = context, .storage = storage, .op = "from_memory", .site = site}, dtype, shape));
+    if (data == nullptr && bytes != 0) throw ValueError("from_memory: the memory is null");
+    if (reinterpret_cast<std::uintptr_t>(data) % size_of(dtype) != 0) {
+      throw ValueError(fmt::format("from_memory: the memory is not aligned to the {} bytes of {}",
+                                   size_of(dtype), name_of(dtype)));
+    }
+    if (dtype == DType::boolean) {
+      const auto* const first = static_cast<const std::uint8_t*>(data);
+      const auto* const odd = std::find_if(first, first + n, [](std::uint8_t b) { return b > 1; });
+      if (odd != first + n) {
+        throw ValueError(fmt::format("from_memory: byte {} is {}; elements of bool are 0 or 1",
+                                     odd - first, *odd));
+      }
+    }
+    if (!deleter) deleter = [](void*) {};
+    mem::ThreadContext& context = mem::this_thread();
+    // Adoption comes last of all that can fail, so that every error leaves the memory with the
+    // caller.
+    void* const slot = mem::allocate_tenant(context);
+    mem::Storage* storage = nullptr;
+    try {
+      storage = mem::Storage::adopt(context, data, bytes, std::move(deleter));
+    } catch (...) {
+      mem::free_tenant(context, slot);
+      throw;
+    }
+    return Tensor::adopt(new (slot) TensorBody(
+        {.context = context, .storage = storage, .op = "from_memory", .site = site}, dtype, shape));
+  });
 }
 
 }  // namespace tenure

@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {
@@ -55,28 +55,29 @@ Tensor as_put_values(const Tensor& given, const IndexPlan& plan, const char* op,
 
 Tensor put(const OpRecord& op, const Operand& x, const IndexList& indices, const Operand& values,
            bool add) {
-  const ActingFor acting(op.name);
-  const TensorBody& body = body_of(x, op.name);
-  IndexPlan plan(body.shape, indices.items(), op.name, x.site());
-  const Tensor converted_values = converted(values, body.dtype, op.name);
-  Tensor result;
-  if (plan.mask && !add && converted_values.rank() == 0) {
-    const Operand mask(*plan.mask, x.site());
-    result = where(mask, Operand(converted_values, x.site()), x);
-  } else {
-    plan.resolve_mask(x.site());
-    const Tensor placed = as_put_values(converted_values, plan, op.name, x.site());
-    std::vector<Operand> operands{x, Operand(placed, x.site())};
-    for (const Tensor& tensor : plan.tensors) operands.emplace_back(tensor, x.site());
-    Axes axes;  // of the region, which has no new axes
-    for (const std::int64_t axis : plan.axes) {
-      axes.push_back(axis - std::count_if(plan.new_axes.begin(), plan.new_axes.end(),
-                                          [&](std::int64_t other) { return other < axis; }));
+  return in_name_of(op.name, x.site(), [&] {
+    const TensorBody& body = body_of(x, op.name);
+    IndexPlan plan(body.shape, indices.items(), op.name, x.site());
+    const Tensor converted_values = converted(values, body.dtype, op.name);
+    Tensor result;
+    if (plan.mask && !add && converted_values.rank() == 0) {
+      const Operand mask(*plan.mask, x.site());
+      result = where(mask, Operand(converted_values, x.site()), x);
+    } else {
+      plan.resolve_mask(x.site());
+      const Tensor placed = as_put_values(converted_values, plan, op.name, x.site());
+      std::vector<Operand> operands{x, Operand(placed, x.site())};
+      for (const Tensor& tensor : plan.tensors) operands.emplace_back(tensor, x.site());
+      Axes axes;  // of the region, which has no new axes
+      for (const std::int64_t axis : plan.axes) {
+        axes.push_back(axis - std::count_if(plan.new_axes.begin(), plan.new_axes.end(),
+                                            [&](std::int64_t other) { return other < axis; }));
+      }
+      result = call(op, operands, Attributes(plan.starts, plan.counts, plan.steps, axes));
     }
-    result = call(op, operands, Attributes(plan.starts, plan.counts, plan.steps, axes));
-  }
-  values.consume();
-  return result;
+    values.consume();
+    return result;
+  });
 }
 
 Tensor gather_indexed(const Tensor& x, const IndexPlan& plan, Site site) {
@@ -101,17 +102,18 @@ Tensor gather_indexed(const Tensor& x, const IndexPlan& plan, Site site) {
 namespace tenure {
 
 Tensor index(const Operand& x, const IndexList& indices) {
-  const ops::ActingFor acting("index");
-  const TensorBody& body = ops::body_of(x, "index");
-  const ops::IndexPlan plan(body.shape, indices.items(), "index", x.site());
-  Tensor view = x.tensor();
-  if (!plan.is_whole || plan.axes.empty()) {
-    view = ops::call(ops::index_view_op(), {Operand(view, x.site())},
-                     ops::Attributes(plan.starts, plan.counts, plan.steps, plan.new_axes));
-  }
-  if (!plan.axes.empty()) view = ops::gather_indexed(view, plan, x.site());
-  x.consume();
-  return view;
+  return ops::in_name_of("index", x.site(), [&] {
+    const TensorBody& body = ops::body_of(x, "index");
+    const ops::IndexPlan plan(body.shape, indices.items(), "index", x.site());
+    Tensor view = x.tensor();
+    if (!plan.is_whole || plan.axes.empty()) {
+      view = ops::call(ops::index_view_op(), {Operand(view, x.site())},
+                       ops::Attributes(plan.starts, plan.counts, plan.steps, plan.new_axes));
+    }
+    if (!plan.axes.empty()) view = ops::gather_indexed(view, plan, x.site());
+    x.consume();
+    return view;
+  });
 }
 
 Tensor index_update(const Operand& x, const IndexList& indices, const Operand& values) {

@@ -6,6 +6,7 @@
 #include "tenure/ops/gradient.h"
 #include "tenure/ops/linalg/einsum.h"
 #include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/types.h"
@@ -211,7 +212,9 @@ namespace tenure {
 Tensor matmul(const Operand& a, const Operand& b) {
   const auto& op = ops::record<ops::Matmul>();
   if (a.is_scalar() || b.is_scalar()) {
-    throw ShapeError(op.name, "a number has no product with a matrix; use mul");
+    ops::in_call(op.name, a.site(), [&] {
+      throw ShapeError(op.name, "a number has no product with a matrix; use mul");
+    });
   }
   const DType a_type = a.tensor().body(op.name, a.site()).dtype;
   const DType b_type = b.tensor().body(op.name, b.site()).dtype;

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tenure/ops/conv_ops.h"
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/nn/conv.h"
 #include "tenure/ops/nn/layout.h"
 
@@ -40,82 +40,85 @@ Tensor weights_last(const Operand& weights, int axes) {
 
 Tensor run_conv(const Named& op, const Operand& x, const Operand& weights, const Operand* bias,
                 const ConvOptions& options) {
-  const ActingFor acting(op.name);
-  const Shape& shape = shape_of(x, op.name);
-  const Shape& kernel = shape_of(weights, op.name);
-  require_rank(op, "images", shape);
-  require_rank(op, "weights", kernel);
-  const bool first = options.channels == Channels::first;
-  ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
-                  .low = {},
-                  .high = {},
-                  .dilation = options.dilation.of(op.axes, op.name, "dilation"),
-                  .groups = options.groups};
-  if (options.padding.is_same()) {
-    for (int i = 0; i < op.axes; ++i) {
-      const std::int64_t in = shape[first ? 2 + i : 1 + i];
-      const std::int64_t size = kernel[first ? 2 + i : i];
-      const std::int64_t stride = std::max<std::int64_t>(a.stride[i], 1);
-      const std::int64_t out = (in + stride - 1) / stride;
-      const std::int64_t total =
-          std::max<std::int64_t>(0, (out - 1) * stride + (size - 1) * a.dilation[i] + 1 - in);
-      a.low.push_back(total / 2);
-      a.high.push_back(total - total / 2);
+  return in_name_of(op.name, x.site(), [&] {
+    const Shape& shape = shape_of(x, op.name);
+    const Shape& kernel = shape_of(weights, op.name);
+    require_rank(op, "images", shape);
+    require_rank(op, "weights", kernel);
+    const bool first = options.channels == Channels::first;
+    ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
+                    .low = {},
+                    .high = {},
+                    .dilation = options.dilation.of(op.axes, op.name, "dilation"),
+                    .groups = options.groups};
+    if (options.padding.is_same()) {
+      for (int i = 0; i < op.axes; ++i) {
+        const std::int64_t in = shape[first ? 2 + i : 1 + i];
+        const std::int64_t size = kernel[first ? 2 + i : i];
+        const std::int64_t stride = std::max<std::int64_t>(a.stride[i], 1);
+        const std::int64_t out = (in + stride - 1) / stride;
+        const std::int64_t total =
+            std::max<std::int64_t>(0, (out - 1) * stride + (size - 1) * a.dilation[i] + 1 - in);
+        a.low.push_back(total / 2);
+        a.high.push_back(total - total / 2);
+      }
+    } else {
+      a.low = a.high = options.padding.sizes().of(op.axes, op.name, "padding");
     }
-  } else {
-    a.low = a.high = options.padding.sizes().of(op.axes, op.name, "padding");
-  }
-  const Attributes attributes(a.stride, a.low, a.high, a.dilation, a.groups);
-  const OpRecord& record = conv_record(options.relu);
-  const auto run = [&](const Operand& images, const Operand& w) {
-    return bias == nullptr ? call(record, {images, w}, attributes)
-                           : call(record, {images, w, *bias}, attributes);
-  };
-  if (!first) return run(x, weights);
-  Tensor y = run({channels_last(x), x.site()}, {weights_last(weights, op.axes), weights.site()});
-  x.consume();
-  weights.consume();
-  return channels_first({std::move(y), x.site()});
+    const Attributes attributes(a.stride, a.low, a.high, a.dilation, a.groups);
+    const OpRecord& record = conv_record(options.relu);
+    const auto run = [&](const Operand& images, const Operand& w) {
+      return bias == nullptr ? call(record, {images, w}, attributes)
+                             : call(record, {images, w, *bias}, attributes);
+    };
+    if (!first) return run(x, weights);
+    Tensor y = run({channels_last(x), x.site()}, {weights_last(weights, op.axes), weights.site()});
+    x.consume();
+    weights.consume();
+    return channels_first({std::move(y), x.site()});
+  });
 }
 
 Tensor run_transpose(const Named& op, const Operand& x, const Operand& weights,
                      const ConvTransposeOptions& options) {
-  const ActingFor acting(op.name);
-  const Shape& shape = shape_of(x, op.name);
-  const Shape& kernel = shape_of(weights, op.name);
-  require_rank(op, "images", shape);
-  require_rank(op, "weights", kernel);
-  const bool first = options.channels == Channels::first;
-  const Dims padding = options.padding.of(op.axes, op.name, "padding");
-  const Dims extra = options.output_padding.of(op.axes, op.name, "output padding");
-  const ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
-                        .low = padding,
-                        .high = padding,
-                        .dilation = options.dilation.of(op.axes, op.name, "dilation"),
-                        .groups = options.groups};
-  Dims spatial;
-  for (int i = 0; i < op.axes; ++i) {
-    if (extra[i] < 0 || extra[i] >= std::max(a.stride[i], a.dilation[i])) {
-      throw ValueError(fmt::format("{}: an output padding of {} is not below the stride {}",
-                                   op.name, extra[i], a.stride[i]));
+  return in_name_of(op.name, x.site(), [&] {
+    const Shape& shape = shape_of(x, op.name);
+    const Shape& kernel = shape_of(weights, op.name);
+    require_rank(op, "images", shape);
+    require_rank(op, "weights", kernel);
+    const bool first = options.channels == Channels::first;
+    const Dims padding = options.padding.of(op.axes, op.name, "padding");
+    const Dims extra = options.output_padding.of(op.axes, op.name, "output padding");
+    const ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
+                          .low = padding,
+                          .high = padding,
+                          .dilation = options.dilation.of(op.axes, op.name, "dilation"),
+                          .groups = options.groups};
+    Dims spatial;
+    for (int i = 0; i < op.axes; ++i) {
+      if (extra[i] < 0 || extra[i] >= std::max(a.stride[i], a.dilation[i])) {
+        throw ValueError(fmt::format("{}: an output padding of {} is not below the stride {}",
+                                     op.name, extra[i], a.stride[i]));
+      }
+      const std::int64_t in = shape[first ? 2 + i : 1 + i];
+      const std::int64_t size = kernel[first ? 2 + i : i];
+      const std::int64_t out =
+          (in - 1) * a.stride[i] - 2 * padding[i] + a.dilation[i] * (size - 1) + extra[i] + 1;
+      if (out < 0 || in < 1) {
+        throw ShapeError(
+            op.name,
+            fmt::format("along spatial axis {} the result would have {} positions", i, out),
+            {shape.to_vector(), kernel.to_vector()});
+      }
+      spatial.push_back(out);
     }
-    const std::int64_t in = shape[first ? 2 + i : 1 + i];
-    const std::int64_t size = kernel[first ? 2 + i : i];
-    const std::int64_t out =
-        (in - 1) * a.stride[i] - 2 * padding[i] + a.dilation[i] * (size - 1) + extra[i] + 1;
-    if (out < 0 || in < 1) {
-      throw ShapeError(
-          op.name, fmt::format("along spatial axis {} the result would have {} positions", i, out),
-          {shape.to_vector(), kernel.to_vector()});
-    }
-    spatial.push_back(out);
-  }
-  if (!first) return input_gradient(x, weights, a, spatial);
-  Tensor y = input_gradient({channels_last(x), x.site()},
-                            {weights_last(weights, op.axes), weights.site()}, a, spatial);
-  x.consume();
-  weights.consume();
-  return channels_first({std::move(y), x.site()});
+    if (!first) return input_gradient(x, weights, a, spatial);
+    Tensor y = input_gradient({channels_last(x), x.site()},
+                              {weights_last(weights, op.axes), weights.site()}, a, spatial);
+    x.consume();
+    weights.consume();
+    return channels_first({std::move(y), x.site()});
+  });
 }
 
 }  // namespace

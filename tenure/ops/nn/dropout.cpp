@@ -12,6 +12,7 @@
 #include "tenure/ops/gradient.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/layer_ops.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/recorder.h"
@@ -145,15 +146,16 @@ std::vector<const OpRecord*> dropout_ops() { return {&record<RandomKey>(), &reco
 namespace tenure {
 
 Tensor dropout(const Operand& x, double p) {
-  const auto& op = ops::record<ops::Dropout>();
-  if (x.is_scalar()) throw ShapeError(op.name, "a number has no elements to drop");
-  const Tensor key = ops::draw_key(x.tensor().body(op.name, x.site()), x.site());
-  return ops::call(op, {x, Operand(key, x.site())}, ops::Attributes(p));
+  return ops::in_call("dropout", x.site(), [&] {
+    const auto& op = ops::record<ops::Dropout>();
+    if (x.is_scalar()) throw ShapeError(op.name, "a number has no elements to drop");
+    const Tensor key = ops::draw_key(x.tensor().body(op.name, x.site()), x.site());
+    return ops::call(op, {x, Operand(key, x.site())}, ops::Attributes(p));
+  });
 }
 
 Tensor embedding(const Operand& indices, const Operand& table) {
-  const ops::ActingFor acting("embedding");
-  return take(table, indices, 0);
+  return ops::in_name_of("embedding", table.site(), [&] { return take(table, indices, 0); });
 }
 
 }  // namespace tenure

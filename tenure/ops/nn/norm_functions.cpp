@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/norm.h"
 #include "tenure/ops/norm_ops.h"
@@ -9,7 +9,6 @@
 namespace tenure {
 namespace {
 
-using ops::ActingFor;
 using ops::Attributes;
 
 const Shape& shape_of(const Operand& x, const char* op) {
@@ -36,7 +35,8 @@ Tensor layer_norm(const Operand& x, const LayerNormOptions& options) {
 
 Tensor layer_norm(const Operand& x, const Operand& weight, const Operand& bias,
                   const LayerNormOptions& options) {
-  const int dims = shape_of(weight, "layer_norm").size();
+  const int dims =
+      ops::in_call("layer_norm", x.site(), [&] { return shape_of(weight, "layer_norm").size(); });
   return ops::call(ops::layer_norm_record(), {x, weight, bias},
                    attributes_of(dims, options.epsilon));
 }
@@ -46,65 +46,70 @@ Tensor rms_norm(const Operand& x, const LayerNormOptions& options) {
 }
 
 Tensor rms_norm(const Operand& x, const Operand& weight, const LayerNormOptions& options) {
-  const int dims = shape_of(weight, "rms_norm").size();
+  const int dims =
+      ops::in_call("rms_norm", x.site(), [&] { return shape_of(weight, "rms_norm").size(); });
   return ops::call(ops::rms_norm_record(), {x, weight}, attributes_of(dims, options.epsilon));
 }
 
 BatchNorm batch_norm(const Operand& x, const Operand& weight, const Operand& bias,
                      const BatchNormOptions& options) {
-  const ActingFor acting("batch_norm");
-  const bool first = options.channels == Channels::first;
-  if (first && shape_of(x, "batch_norm").size() < 2) {
-    throw ShapeError("batch_norm", "images have a batch and channels");
-  }
-  const Tensor last = first ? ops::channels_last(x) : Tensor();
-  const std::array operands{first ? Operand(last, x.site()) : x, weight, bias};
-  std::vector<Tensor> results =
-      ops::run_many_now(ops::batch_norm_record(), operands, Attributes(options.epsilon), x.site());
-  x.consume();
-  Tensor y = first ? ops::channels_first({std::move(results[0]), x.site()}) : std::move(results[0]);
-  return {std::move(y), std::move(results[1]), std::move(results[2])};
+  return ops::in_name_of("batch_norm", x.site(), [&] {
+    const bool first = options.channels == Channels::first;
+    if (first && shape_of(x, "batch_norm").size() < 2) {
+      throw ShapeError("batch_norm", "images have a batch and channels");
+    }
+    const Tensor last = first ? ops::channels_last(x) : Tensor();
+    const std::array operands{first ? Operand(last, x.site()) : x, weight, bias};
+    std::vector<Tensor> results = ops::run_many_now(ops::batch_norm_record(), operands,
+                                                    Attributes(options.epsilon), x.site());
+    x.consume();
+    Tensor y =
+        first ? ops::channels_first({std::move(results[0]), x.site()}) : std::move(results[0]);
+    return BatchNorm{std::move(y), std::move(results[1]), std::move(results[2])};
+  });
 }
 
 Tensor batch_norm_with(const Operand& x, const Operand& mean, const Operand& variance,
                        const Operand& weight, const Operand& bias,
                        const BatchNormOptions& options) {
-  const ActingFor acting("batch_norm_with");
-  const int rank = shape_of(x, "batch_norm_with").size();
-  const Site site = x.site();
-  const auto channel = [&](const Operand& v) { return by_channel(v, rank, options.channels); };
-  Tensor scale = rsqrt({add({channel(variance), site}, {options.epsilon, site}), site});
-  scale = mul({std::move(scale), site}, {channel(weight), site});
-  Tensor y = sub(x, {channel(mean), site});
-  y = mul({std::move(y), site}, {std::move(scale), site});
-  return add({std::move(y), site}, {channel(bias), site});
+  return ops::in_name_of("batch_norm_with", x.site(), [&] {
+    const int rank = shape_of(x, "batch_norm_with").size();
+    const Site site = x.site();
+    const auto channel = [&](const Operand& v) { return by_channel(v, rank, options.channels); };
+    Tensor scale = rsqrt({add({channel(variance), site}, {options.epsilon, site}), site});
+    scale = mul({std::move(scale), site}, {channel(weight), site});
+    Tensor y = sub(x, {channel(mean), site});
+    y = mul({std::move(y), site}, {std::move(scale), site});
+    return add({std::move(y), site}, {channel(bias), site});
+  });
 }
 
 Tensor group_norm(const Operand& x, std::int64_t groups, const Operand& weight, const Operand& bias,
                   const BatchNormOptions& options) {
-  const ActingFor acting("group_norm");
-  const Site site = x.site();
-  const Shape& shape = shape_of(x, "group_norm");
-  const int rank = shape.size();
-  const bool first = options.channels == Channels::first;
-  if (rank < 2) throw ShapeError("group_norm", "images have a batch and channels");
-  const std::int64_t channels = shape[first ? 1 : rank - 1];
-  if (groups < 1 || channels % groups != 0) {
-    throw ShapeError("group_norm",
-                     fmt::format("{} groups do not divide {} channels", groups, channels),
-                     {shape.to_vector()});
-  }
-  // Each group of an image becomes a row.
-  const Tensor images = first ? x.tensor() : ops::channels_first({x.tensor(), site});
-  const std::int64_t columns = count(shape) == 0 ? 0 : count(shape) / (shape[0] * groups);
-  Tensor rows = reshape({images, site}, {shape[0] * groups, columns});
-  rows = layer_norm({std::move(rows), site}, {.dims = 1, .epsilon = options.epsilon});
-  Tensor y = reshape({std::move(rows), site}, images.shape());
-  if (!first) y = ops::channels_last({y, site});
-  y = mul({std::move(y), site}, {by_channel(weight, rank, options.channels), site});
-  y = add({std::move(y), site}, {by_channel(bias, rank, options.channels), site});
-  x.consume();
-  return y;
+  return ops::in_name_of("group_norm", x.site(), [&] {
+    const Site site = x.site();
+    const Shape& shape = shape_of(x, "group_norm");
+    const int rank = shape.size();
+    const bool first = options.channels == Channels::first;
+    if (rank < 2) throw ShapeError("group_norm", "images have a batch and channels");
+    const std::int64_t channels = shape[first ? 1 : rank - 1];
+    if (groups < 1 || channels % groups != 0) {
+      throw ShapeError("group_norm",
+                       fmt::format("{} groups do not divide {} channels", groups, channels),
+                       {shape.to_vector()});
+    }
+    // Each group of an image becomes a row.
+    const Tensor images = first ? x.tensor() : ops::channels_first({x.tensor(), site});
+    const std::int64_t columns = count(shape) == 0 ? 0 : count(shape) / (shape[0] * groups);
+    Tensor rows = reshape({images, site}, {shape[0] * groups, columns});
+    rows = layer_norm({std::move(rows), site}, {.dims = 1, .epsilon = options.epsilon});
+    Tensor y = reshape({std::move(rows), site}, images.shape());
+    if (!first) y = ops::channels_last({y, site});
+    y = mul({std::move(y), site}, {by_channel(weight, rank, options.channels), site});
+    y = add({std::move(y), site}, {by_channel(bias, rank, options.channels), site});
+    x.consume();
+    return y;
+  });
 }
 
 }  // namespace tenure

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/pool.h"
 #include "tenure/ops/nn/pool_shape.h"
@@ -23,7 +23,6 @@ Tensor run_record(Pool pool, const Operand& x, const PoolArguments& a, bool coun
 
 Tensor run_pool(const char* op, int axes, Pool pool, const Operand& x, const PoolArguments& a,
                 bool count_padding, Channels channels) {
-  const ActingFor acting(op);
   if (x.is_scalar()) throw ShapeError(op, "a number is not an image");
   const Shape& shape = x.tensor().body(op, x.site()).shape;
   if (shape.size() != axes + 2) {
@@ -39,30 +38,34 @@ Tensor run_pool(const char* op, int axes, Pool pool, const Operand& x, const Poo
 
 Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const SpatialSizes& kernel,
                  const PoolOptions& options) {
-  const Dims sizes = kernel.of(axes, op, "kernel");
-  for (const std::int64_t size : sizes) {
-    if (size < 1) throw ValueError(fmt::format("{}: a kernel of {}", op, to_string(sizes)));
-  }
-  const Dims padding = options.padding.of(axes, op, "padding");
-  return run_pool(op, axes, pool, x,
-                  {.kernel = sizes,
-                   .stride = options.stride ? options.stride->of(axes, op, "stride") : sizes,
-                   .low = padding,
-                   .high = padding,
-                   .dilation = options.dilation.of(axes, op, "dilation")},
-                  options.count_padding, options.channels);
+  return in_name_of(op, x.site(), [&] {
+    const Dims sizes = kernel.of(axes, op, "kernel");
+    for (const std::int64_t size : sizes) {
+      if (size < 1) throw ValueError(fmt::format("{}: a kernel of {}", op, to_string(sizes)));
+    }
+    const Dims padding = options.padding.of(axes, op, "padding");
+    return run_pool(op, axes, pool, x,
+                    {.kernel = sizes,
+                     .stride = options.stride ? options.stride->of(axes, op, "stride") : sizes,
+                     .low = padding,
+                     .high = padding,
+                     .dilation = options.dilation.of(axes, op, "dilation")},
+                    options.count_padding, options.channels);
+  });
 }
 
 Tensor run_adaptive(const char* op, int axes, Pool pool, const Operand& x,
                     const SpatialSizes& sizes, Channels channels) {
-  const Dims zeros = Dims::filled(axes, 0);
-  return run_pool(op, axes, pool, x,
-                  {.kernel = zeros,
-                   .stride = sizes.of(axes, op, "size"),
-                   .low = zeros,
-                   .high = zeros,
-                   .dilation = Dims::filled(axes, 1)},
-                  false, channels);
+  return in_name_of(op, x.site(), [&] {
+    const Dims zeros = Dims::filled(axes, 0);
+    return run_pool(op, axes, pool, x,
+                    {.kernel = zeros,
+                     .stride = sizes.of(axes, op, "size"),
+                     .low = zeros,
+                     .high = zeros,
+                     .dilation = Dims::filled(axes, 1)},
+                    false, channels);
+  });
 }
 
 }  // namespace

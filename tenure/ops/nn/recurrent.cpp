@@ -1,4 +1,5 @@
 #include "tenure/ops/nn/recurrent.h"
+#include "tenure/ops/named.h"
 
 #include <fmt/format.h>
 
@@ -116,43 +117,48 @@ namespace tenure {
 
 LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
                 const Operand& bias, const LstmState& initial) {
-  const Site site = x.site();
-  const ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
-  const Tensor weights = hidden_weights.tensor();
-  LstmState state{steps.initial(initial.h), steps.initial(initial.c)};
-  std::vector<Tensor> sequence;
-  for (std::int64_t t = 0; t < steps.length(); ++t) {
-    state = lstm_cell({steps.product(t), site},
-                      {matmul({std::as_const(state.h), site}, {weights, site}), site},
-                      {std::as_const(state.c), site});
-    sequence.push_back(state.h);
-  }
-  LstmResult result{stack(OperandList(sequence, site), 1), state};
-  for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) operand->consume();
-  return result;
+  return ops::in_call("lstm", x.site(), [&] {
+    const Site site = x.site();
+    const ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
+    const Tensor weights = hidden_weights.tensor();
+    LstmState state{steps.initial(initial.h), steps.initial(initial.c)};
+    std::vector<Tensor> sequence;
+    for (std::int64_t t = 0; t < steps.length(); ++t) {
+      state = lstm_cell({steps.product(t), site},
+                        {matmul({std::as_const(state.h), site}, {weights, site}), site},
+                        {std::as_const(state.c), site});
+      sequence.push_back(state.h);
+    }
+    LstmResult result{stack(OperandList(sequence, site), 1), state};
+    for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) operand->consume();
+    return result;
+  });
 }
 
 GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
               const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial) {
-  const Site site = x.site();
-  const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
-  const Tensor weights = hidden_weights.tensor();
-  if (hidden_bias.is_scalar()) throw ShapeError("gru", "takes tensors, not numbers");
-  const Tensor recurrent_bias = hidden_bias.tensor();
-  Tensor state = steps.initial(initial);
-  std::vector<Tensor> sequence;
-  for (std::int64_t t = 0; t < steps.length(); ++t) {
-    Tensor product = matmul({std::as_const(state), site}, {weights, site});
-    state = gru_cell({steps.product(t), site},
-                     {add({std::move(product), site}, {recurrent_bias, site}), site},
-                     {std::as_const(state), site});
-    sequence.push_back(state);
-  }
-  GruResult result{stack(OperandList(sequence, site), 1), state};
-  for (const Operand* operand : {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias}) {
-    operand->consume();
-  }
-  return result;
+  return ops::in_call("gru", x.site(), [&] {
+    const Site site = x.site();
+    const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
+    const Tensor weights = hidden_weights.tensor();
+    if (hidden_bias.is_scalar()) throw ShapeError("gru", "takes tensors, not numbers");
+    const Tensor recurrent_bias = hidden_bias.tensor();
+    Tensor state = steps.initial(initial);
+    std::vector<Tensor> sequence;
+    for (std::int64_t t = 0; t < steps.length(); ++t) {
+      Tensor product = matmul({std::as_const(state), site}, {weights, site});
+      state = gru_cell({steps.product(t), site},
+                       {add({std::move(product), site}, {recurrent_bias, site}), site},
+                       {std::as_const(state), site});
+      sequence.push_back(state);
+    }
+    GruResult result{stack(OperandList(sequence, site), 1), state};
+    for (const Operand* operand :
+         {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias}) {
+      operand->consume();
+    }
+    return result;
+  });
 }
 
 }  // namespace tenure

@@ -7,6 +7,7 @@
 #include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape_ops.h"
@@ -184,12 +185,13 @@ Tensor concat(const OperandList& tensors, int axis) {
 }
 
 Tensor stack(const OperandList& tensors, int axis) {
-  for (const Operand& operand : tensors.operands()) {
-    if (operand.is_scalar()) {
+  if (tensors.operands().empty()) throw ValueError("stack: no tensors");
+  ops::in_call("stack", tensors.operands()[0].site(), [&] {
+    for (const Operand& operand : tensors.operands()) {
+      if (!operand.is_scalar()) continue;
       throw ValueError("stack: numbers have no axis to stack along; use tensor({...})");
     }
-  }
-  if (tensors.operands().empty()) throw ValueError("stack: no tensors");
+  });
   return call(record<ops::Stack>(), tensors.operands(), Attributes(std::int64_t{axis}));
 }
 

@@ -6,6 +6,7 @@
 
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/slice_range.h"
@@ -249,37 +250,41 @@ Shape shape_to_split(const Operand& x) {
 }  // namespace
 
 std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis) {
-  const Shape shape = shape_to_split(x);
-  const int along = normalize_axis(axis, shape.size(), "split");
-  std::int64_t sum = 0;
-  for (const std::int64_t size : sizes) {
-    if (size < 0 || size > shape[along] - sum) sum = -1;
-    if (sum < 0) break;
-    sum += size;
-  }
-  if (sum != shape[along]) {
-    throw ShapeError("split", fmt::format("the sizes do not add up to {}", shape[along]),
-                     {shape.to_vector()});
-  }
-  std::vector<Tensor> pieces;
-  std::int64_t start = 0;
-  for (const std::int64_t size : sizes) {
-    pieces.push_back(call(record<ops::Split>(), Operand(x.tensor(), x.site()),
-                          Attributes(std::int64_t{along}, start, size)));
-    start += size;
-  }
-  x.consume();
-  return pieces;
+  return ops::in_call("split", x.site(), [&] {
+    const Shape shape = shape_to_split(x);
+    const int along = normalize_axis(axis, shape.size(), "split");
+    std::int64_t sum = 0;
+    for (const std::int64_t size : sizes) {
+      if (size < 0 || size > shape[along] - sum) sum = -1;
+      if (sum < 0) break;
+      sum += size;
+    }
+    if (sum != shape[along]) {
+      throw ShapeError("split", fmt::format("the sizes do not add up to {}", shape[along]),
+                       {shape.to_vector()});
+    }
+    std::vector<Tensor> pieces;
+    std::int64_t start = 0;
+    for (const std::int64_t size : sizes) {
+      pieces.push_back(call(record<ops::Split>(), Operand(x.tensor(), x.site()),
+                            Attributes(std::int64_t{along}, start, size)));
+      start += size;
+    }
+    x.consume();
+    return pieces;
+  });
 }
 
 std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
-  const Shape shape = shape_to_split(x);
-  const int along = normalize_axis(axis, shape.size(), "split");
-  if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
-  // Of nothing there is one empty piece.
-  if (shape[along] % size != 0 || shape[along] == 0) sizes.push_back(shape[along] % size);
-  return split(x, sizes, axis);
+  return ops::in_call("split", x.site(), [&] {
+    const Shape shape = shape_to_split(x);
+    const int along = normalize_axis(axis, shape.size(), "split");
+    if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
+    // Of nothing there is one empty piece.
+    if (shape[along] % size != 0 || shape[along] == 0) sizes.push_back(shape[along] % size);
+    return split(x, sizes, axis);
+  });
 }
 
 }  // namespace tenure
