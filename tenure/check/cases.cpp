@@ -144,13 +144,15 @@ std::vector<Reference> expected_of(const Case& c) {
   return c.op->reference(in, c.attributes);
 }
 
-std::vector<Tensor> run(const Case& c, std::span<const Operand> operands) {
-  if (c.op->outputs > 1) {
-    return ops::run_many_now(*c.op, operands, c.attributes, Site::current());
-  }
+std::vector<Tensor> run(const Case& c, std::span<const Operand> operands, Site site) {
+  if (c.op->outputs > 1) return ops::run_many_now(*c.op, operands, c.attributes, site);
   std::vector<Tensor> outputs;
-  outputs.push_back(ops::run_now(*c.op, operands, c.attributes, Site::current()));
+  outputs.push_back(ops::run_now(*c.op, operands, c.attributes, site));
   return outputs;
+}
+
+std::vector<Tensor> run(const Case& c, std::span<const Operand> operands) {
+  return run(c, operands, Site::current());
 }
 
 std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs) {

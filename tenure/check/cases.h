@@ -35,6 +35,7 @@ std::vector<ops::Reference> expected_of(const Case& c);
 
 /// Runs the op.
 std::vector<Tensor> run(const Case& c, std::span<const Operand> operands);
+std::vector<Tensor> run(const Case& c, std::span<const Operand> operands, Site site);
 /// Runs it with tensors that it only reads.
 std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs);
 

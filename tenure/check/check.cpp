@@ -21,6 +21,7 @@ std::span<const NamedCheck> all_checks() {
                                         {"bounds", check_bounds},
                                         {"heap", check_heap},
                                         {"errors", check_errors},
+                                        {"lines of errors", check_error_sites},
                                         {"failed allocations", check_faults},
                                         {"modes", check_modes},
                                         {"gradient", check_gradient},

@@ -36,6 +36,9 @@ void check_bounds(const ops::OpRecord& op);
 void check_heap(const ops::OpRecord& op);
 /// Wrong inputs give the typed errors in the op's name.
 void check_errors(const ops::OpRecord& op);
+/// Whatever wrong inputs throw names the op and the line of the call: eagerly, in a graph, and in a
+/// function, also where only a run finds them.
+void check_error_sites(const ops::OpRecord& op);
 /// When an allocation fails, whichever it is, nothing is lost and nothing leaks.
 void check_faults(const ops::OpRecord& op);
 /// Gradients and gradients of gradients are what finite differences in float64 give; gradients of

@@ -8,6 +8,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/control_ops.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
@@ -73,7 +74,7 @@ bool holds(const char* op, const Tensor& predicate, Site site) {
 }  // namespace
 
 Tensors run_cond(const Operand& predicate, const FlatFunction& then, const FlatFunction& otherwise,
-                 const Tensors& operands) {
+                 const Tensors& operands) try {
   const Site site = predicate.site();
   if (predicate.is_scalar()) return (predicate.scalar().floating != 0 ? then : otherwise)(operands);
   Tensors all{predicate.tensor()};
@@ -87,10 +88,13 @@ Tensors run_cond(const Operand& predicate, const FlatFunction& then, const FlatF
                 {trace_body(state, "then branch", specs, then, site),
                  trace_body(state, "else branch", specs, otherwise, site)},
                 {}, site);
+} catch (Error& error) {
+  mem::name_call(error, "cond", predicate.site());
+  throw;
 }
 
 Tensors run_while(const FlatFunction& condition, const FlatFunction& body, Tensors state,
-                  std::int64_t max_iterations, Site site) {
+                  std::int64_t max_iterations, Site site) try {
   if (max_iterations < 0) throw ValueError("while_loop: the most iterations are negative");
   if (state.empty()) throw ValueError("while_loop: the state has no tensors");
   const std::vector<Spec> specs = specs_of(state);
@@ -113,9 +117,12 @@ Tensors run_while(const FlatFunction& condition, const FlatFunction& body, Tenso
     require_same("while_loop", specs, "the state", specs_of(next), "what the body gives");
     state = std::move(next);
   }
+} catch (Error& error) {
+  mem::name_call(error, "while_loop", site);
+  throw;
 }
 
-Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Site site) {
+Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Site site) try {
   Tensors all = carry;
   all.insert(all.end(), xs.begin(), xs.end());
   std::vector<Spec> elements;
@@ -156,6 +163,9 @@ Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Sit
     results.push_back(zeros(shape, spec.dtype, site));
   }
   return results;
+} catch (Error& error) {
+  mem::name_call(error, "scan", site);
+  throw;
 }
 
 }  // namespace tenure::graph

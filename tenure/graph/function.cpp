@@ -15,6 +15,7 @@
 #include "tenure/graph/likeness.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/traced.h"
+#include "tenure/memory/call.h"
 #include "tenure/memory/population.h"
 #include "tenure/ops/tape.h"
 
@@ -269,7 +270,7 @@ FunctionCore::FunctionCore(FunctionOptions options, Site site)
 
 FunctionCore::~FunctionCore() = default;
 
-FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
+FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) try {
   // A trace takes in also what has no symbols: it may read variables, or draw random numbers.
   bool is_inline = ops::current_trace() != nullptr;
   for (const Tensor& tensor : call.tensors) {
@@ -286,12 +287,18 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) {
   entry->calls.fetch_add(1, std::memory_order_relaxed);
   return {.tensors = entry->executable->run(call.tensors, impl_->options().name, impl_->site()),
           .frame = entry->traced->frame};
+} catch (Error& error) {
+  mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
+  throw;
 }
 
-Plan FunctionCore::plan(const Call& call, const Trace& trace) {
+Plan FunctionCore::plan(const Call& call, const Trace& trace) try {
   std::vector<bool> donated;
   for (const Call::Gift gift : call.gifts) donated.push_back(gift != Call::Gift::none);
   return impl_->entry_for(call, donated, trace)->executable->plan();
+} catch (Error& error) {
+  mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
+  throw;
 }
 
 std::vector<TraceInfo> FunctionCore::traces() const { return impl_->traces(); }
@@ -352,9 +359,12 @@ class SpecSymbol final : public Symbol {
 
 }  // namespace
 
-Tensor spec_tensor(DType dtype, const Shape& shape, Site site) {
+Tensor spec_tensor(DType dtype, const Shape& shape, Site site) try {
   check_shape(shape, size_of(dtype), "spec");
   return make_symbolic(std::make_unique<SpecSymbol>(), dtype, shape, "spec", site);
+} catch (Error& error) {
+  mem::name_call(error, "spec", site);
+  throw;
 }
 
 }  // namespace tenure::graph

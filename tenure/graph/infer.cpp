@@ -150,10 +150,10 @@ std::string describe(const Node& node) {
       text = "constant";
       break;
     case Node::Kind::variable:
-      text = fmt::format("variable \"{}\"", node.variable->name);
+      text = fmt::format("variable \"{}\"", node.variable->path());
       break;
     case Node::Kind::assign:
-      text = fmt::format("assignment to variable \"{}\"", node.variable->name);
+      text = fmt::format("assignment to variable \"{}\"", node.variable->path());
       break;
     case Node::Kind::call:
       text = node.op->name;

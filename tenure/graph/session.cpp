@@ -12,6 +12,7 @@
 #include "tenure/graph/compile.h"
 #include "tenure/graph/donation.h"
 #include "tenure/graph/state.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 
@@ -248,7 +249,7 @@ class Session::Values {
 };
 
 std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
-                                      std::span<const Feed> feeds, Feeds kind, Site site) {
+                                      std::span<const Feed> feeds, Feeds kind, Site site) try {
   Values values(feeds, kind);
   Impl::Call call = impl_->check(fetches, feeds, site);
   for (const Feed& feed : feeds) {
@@ -266,18 +267,25 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
   std::vector<Tensor> results = executable->run(values.tensors, name, site);
   values.mark_used();
   return results;
+} catch (Error& error) {
+  mem::name_call(error, "run", site);
+  throw;
 }
 
 Tensor Session::run_one(const Tensor& fetch, std::span<const Feed> feeds, Feeds kind, Site site) {
   return std::move(run_with({fetch}, feeds, kind, site).front());
 }
 
-Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds, Site site) {
+Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
+                   Site site) try {
   Impl::Call call = impl_->check(fetches, feeds, site);
   std::vector<bool> donated(feeds.size());
   for (std::size_t i = 0; i < feeds.size(); ++i) donated[i] = feeds[i].donor != nullptr;
   if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
   return impl_->executable_for(call, donated, site)->plan();
+} catch (Error& error) {
+  mem::name_call(error, "plan", site);
+  throw;
 }
 
 void Session::close(Site site) { impl_->close(site); }

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tenure/graph/variable_state.h"
+#include "tenure/memory/call.h"
 #include "tenure/memory/scope.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/ops/recorder.h"
@@ -103,17 +105,20 @@ Tensor Layer::operator()(Tensor x, Site site) const {
   if (!state_->name.empty()) name.emplace(state_->name);
   const CallFrame call(site);
   const ops::GraphScope scope(x, "forward", site);
-  if (current_watcher == nullptr) return forward(std::move(x));
-  Watcher& watcher = *current_watcher;
-  watcher.enter(*this);
-  try {
-    Tensor output = forward(std::move(x));
-    watcher.leave(&output);
-    return output;
-  } catch (...) {
-    watcher.leave(nullptr);
-    throw;
-  }
+  // What it throws itself; ops have named their own calls, and the path of the layer with them.
+  return mem::in_call(kind(), site, [&] {
+    if (current_watcher == nullptr) return forward(std::move(x));
+    Watcher& watcher = *current_watcher;
+    watcher.enter(*this);
+    try {
+      Tensor output = forward(std::move(x));
+      watcher.leave(&output);
+      return output;
+    } catch (...) {
+      watcher.leave(nullptr);
+      throw;
+    }
+  });
 }
 
 const std::string& Layer::kind() const { return state_->kind; }
@@ -136,6 +141,13 @@ void Layer::add(const std::string& name, const Layer& part) {
   if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
   if (part.state_->name.empty()) part.state_->name = name;
   state_->parts.push_back({name, part.state_.shared()});
+  part.state_->walk([&](const std::string& path, const State& below) {
+    for (const auto* list : {&below.parameters, &below.buffers}) {
+      for (const NamedVariable& own : *list) {
+        own.variable.state()->extend_path(State::join(State::join(name, path), own.name));
+      }
+    }
+  });
 }
 
 std::vector<NamedVariable> Layer::parameters() const {

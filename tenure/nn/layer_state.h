@@ -34,7 +34,8 @@ class Layer::State {
   void require_free(const std::string& wanted) const;
 
   static std::string join(const std::string& path, const std::string& name) {
-    return path.empty() ? name : path + '/' + name;
+    if (path.empty() || name.empty()) return path.empty() ? name : path;
+    return path + '/' + name;
   }
 };
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
+#include "tenure/memory/call.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -18,6 +21,15 @@ Variable scalar_variable(const char* name, const Scalar& value, DType dtype, Sit
   return Variable({full({}, value, dtype, site), site}, name, false);
 }
 
+/// The number with the fewest digits that rounds to `value`: 0.1, not 0.10000000149.
+double shortest_double(float value) {
+  std::array<char, 32> digits;
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  double number = 0;
+  std::from_chars(digits.data(), written.ptr, number);
+  return number;
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
@@ -27,6 +39,20 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
       parameters_(std::move(parameters)),
       rate_(scalar_variable("learning_rate", rate, DType::float32, site)),
       steps_(scalar_variable("steps", 0, DType::int64, site)) {
+  mem::in_call(kind_, site, [&] { require_parameters(); });
+  const CategoryScope category(Category::optimizer);
+  for (const NamedVariable& parameter : parameters_) {
+    updated_.push_back(parameter.variable);
+    if (size_of(parameter.variable.dtype()) != 2) continue;
+    const std::string path = fmt::format("{}/master/{}", kind_, parameter.name);
+    Tensor master = cast({parameter.variable.value(site), site}, DType::float32);
+    updated_.back() = Variable({std::move(master), site}, path, false);
+    slots_.push_back({path, updated_.back()});
+  }
+  set_learning_rate(rate, site);
+}
+
+void Optimizer::require_parameters() const {
   if (parameters_.empty()) {
     throw ValueError(
         fmt::format("{}: there is no parameter to change; are all layers frozen?", kind_));
@@ -41,19 +67,9 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
       throw ValueError(fmt::format("{}: parameter {} is given twice", kind_, parameter.name));
     }
   }
-  const CategoryScope category(Category::optimizer);
-  for (const NamedVariable& parameter : parameters_) {
-    updated_.push_back(parameter.variable);
-    if (size_of(parameter.variable.dtype()) != 2) continue;
-    const std::string path = fmt::format("{}/master/{}", kind_, parameter.name);
-    Tensor master = cast({parameter.variable.value(site), site}, DType::float32);
-    updated_.back() = Variable({std::move(master), site}, path, false);
-    slots_.push_back({path, updated_.back()});
-  }
-  set_learning_rate(rate, site);
 }
 
-void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
+void Optimizer::require_gradients(const std::vector<Tensor>& gradients, Site site) const {
   if (gradients.size() != parameters_.size()) {
     throw ValueError(fmt::format("{}: {} gradients for {} parameters", kind_, gradients.size(),
                                  parameters_.size()));
@@ -75,6 +91,10 @@ void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
           {gradients[i].shape().to_vector(), parameter(i).shape().to_vector()});
     }
   }
+}
+
+void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
+  mem::in_call(kind_, site, [&] { require_gradients(gradients, site); });
   const CategoryScope category(Category::optimizer);
   const Step step{.rate = rate_.value(site),
                   .number = add({steps_.value(site), site}, {1, site}),
@@ -95,14 +115,19 @@ std::vector<Variable> Optimizer::variables() const {
   return variables;
 }
 
-double Optimizer::learning_rate() const { return rate_.value().item<float>(); }
+double Optimizer::learning_rate() const {
+  const auto rounded = rate_.value().item<float>();
+  return static_cast<float>(given_rate_) == rounded ? given_rate_ : shortest_double(rounded);
+}
 
 void Optimizer::set_learning_rate(double rate, Site site) {
-  if (!std::isfinite(rate) || rate < 0) {
+  mem::in_call(kind_, site, [&] {
+    if (std::isfinite(rate) && rate >= 0) return;
     throw ValueError(
         fmt::format("{}: a learning rate of {}; it is finite and not negative", kind_, rate));
-  }
+  });
   rate_.assign({full({}, rate, DType::float32, site), site});
+  given_rate_ = rate;
 }
 
 std::int64_t Optimizer::steps() const { return steps_.value().item<std::int64_t>(); }

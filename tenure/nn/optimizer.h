@@ -31,6 +31,7 @@ class Optimizer {
   /// parameters(), as GradientTape::gradient() takes them.
   std::vector<Variable> variables() const;
 
+  /// As it was set; once something else has changed the variable in state(), what that holds.
   double learning_rate() const;
   void set_learning_rate(double rate, Site site = Site::current());
   /// Steps that were applied.
@@ -62,12 +63,16 @@ class Optimizer {
   const Variable& parameter(std::size_t i) const { return updated_[i]; }
 
  private:
+  void require_parameters() const;
+  void require_gradients(const std::vector<Tensor>& gradients, Site site) const;
+
   std::string kind_;
   Site site_;
   std::vector<NamedVariable> parameters_;
   std::vector<Variable> updated_;
   std::vector<NamedVariable> slots_;  // masters among them
-  Variable rate_;
+  double given_rate_ = 0;
+  Variable rate_;  // the same, rounded
   Variable steps_;
 };
 

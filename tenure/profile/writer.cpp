@@ -5,6 +5,7 @@
 #include <new>
 #include <set>
 
+#include "tenure/base/user_site.h"
 #include "tenure/memory/census.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/name_path.h"
@@ -178,8 +179,10 @@ std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
                      buffer.origins.size()];
   if (known.number == 0 || known.op != op || known.line != line || known.path != number ||
       known.file != site.file_name()) [[unlikely]] {
+    const Site place = user_site(site);
     known = {op, site.file_name(), number, line,
-             session_->tables.origin(view_of(op), view_of(site.file_name()), line, text_of(path))};
+             session_->tables.origin(view_of(op), view_of(place.file_name()), place.line(),
+                                     text_of(path))};
   }
   return known.number;
 }
@@ -191,8 +194,10 @@ std::uint32_t Writer::origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
   ThreadBuffer::KnownRun& known = buffer.runs[mix(run.id, number) % buffer.runs.size()];
   if (known.number == 0 || known.plan != run.id || known.file != file ||
       known.line != run.site.line() || known.path != number) {
-    known = {run.id, file, number, run.site.line(),
-             session_->tables.origin(run.name, view_of(file), run.site.line(), text_of(path))};
+    const Site place = user_site(run.site);
+    known = {
+        run.id, file, number, run.site.line(),
+        session_->tables.origin(run.name, view_of(place.file_name()), place.line(), text_of(path))};
   }
   return known.number;
 }
@@ -358,9 +363,9 @@ void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Sit
   renew_census(context);
   write(context, [&](ThreadBuffer& buffer) {
     if (buffer.chunk.has_room(8 * 8)) write_pool(buffer, now());
-    return Event{
-        .kind = EventKind::step,
-        .third = session_->tables.origin(name, view_of(site.file_name()), site.line(), "")};
+    return Event{.kind = EventKind::step,
+                 .third = session_->tables.origin(name, view_of(user_site(site).file_name()),
+                                                  user_site(site).line(), "")};
   });
 }
 

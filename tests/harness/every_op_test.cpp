@@ -19,6 +19,7 @@ TEST_P(EveryOp, KeepsToItsMemoryEffect) { expect(check_memory, *GetParam()); }
 TEST_P(EveryOp, WritesWhatIsItsOwn) { expect(check_bounds, *GetParam()); }
 TEST_P(EveryOp, LeavesNothingOnTheHeap) { expect(check_heap, *GetParam()); }
 TEST_P(EveryOp, RejectsWrongInputs) { expect(check_errors, *GetParam()); }
+TEST_P(EveryOp, NamesTheLineOfWrongCalls) { expect(check_error_sites, *GetParam()); }
 TEST_P(EveryOp, SurvivesFailedAllocations) { expect(check_faults, *GetParam()); }
 TEST_P(EveryOp, DoesTheSameInEveryMode) { expect(check_modes, *GetParam()); }
 TEST_P(EveryOp, HasTheGradientOfDifferences) { expect(check_gradient, *GetParam()); }
