@@ -7,6 +7,7 @@
 #include "tenure/graph/body.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/ops/creation.h"
+#include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure::autograd {
@@ -71,13 +72,26 @@ class FunctionRule final : public CustomRule {
   std::vector<ops::Spec> outputs_;
 };
 
+/// Of ops that ran one by one: what is somebody else's tensor or a view becomes a tensor of the
+/// caller's, as all results of functions are.
+void make_own(Tensor& result, Site site) {
+  const TensorBody& body = result.body("function", site);
+  if (body.symbol() != nullptr) return;
+  if (body.sole_handle() && body.kind() != HolderKind::view) return;
+  result = clone(Operand(result, site));
+}
+
 }  // namespace
 
 std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const FunctionCore::Call& call,
                                                const FunctionCore::Trace& trace) {
   auto& tape = static_cast<TapeState&>(*ops::active_tape);
   // Of a gradient of a gradient, what was saved has gradients too: it takes the ops one by one.
-  if (tape.next() != nullptr) return core.call_inline(call, trace);
+  if (tape.next() != nullptr) {
+    FunctionCore::Result result = core.call_inline(call, trace);
+    for (Tensor& tensor : result.tensors) make_own(tensor, core.site());
+    return result;
+  }
   std::vector<bool> watched;
   graph::Signature key{mark_of(kTaped)};
   for (const Tensor& tensor : call.tensors) {

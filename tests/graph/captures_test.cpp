@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tenure/tenure.h"
 #include "tests/support/random_program.h"
 #include "tests/support/share.h"
@@ -106,6 +108,22 @@ TEST(Captures, InBranchesAndLoops) {
   EXPECT_EQ(before[0], 80);
   w.mutable_span<float>()[0] = 3;
   EXPECT_EQ(f(x).to_vector<float>()[0], (10.f + 5.f) * 13.f);
+}
+
+TEST(Captures, OfWhatIsAppliedToAGraphAreItsConstants) {
+  const Tensor w = full({2}, 2.0);
+  const auto f = function([&](const Tensor& x) { return x + square(w) + dropout(w, 0.5); });
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {2});
+  const Tensor y = f(x);
+  EXPECT_EQ(graph.bytes(), 8);
+  w.mutable_span<float>()[0] = 9;
+  Session session(graph);
+  std::set<float> seen;
+  for (int i = 0; i < 64; ++i) {
+    seen.insert(session.run(y, {{x, zeros({2})}}).to_vector<float>()[0]);
+  }
+  EXPECT_EQ(seen, (std::set<float>{4, 8})) << "of 2 squared, with and without what was dropped";
 }
 
 /// Random programs whose inputs are all captured: they follow what is written to them.

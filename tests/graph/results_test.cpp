@@ -58,6 +58,26 @@ TEST(Results, AreTensorsOfTheirOwn) {
   expect_apart(a, b);
 }
 
+TEST(Results, UnderNestedTapesToo) {
+  const Tensor x = ones({4});
+  const auto twice = function([](const Tensor& t) {
+    const Tensor y = tanh(t);
+    return std::vector<Tensor>{y, y, t, reshape(t, {2, 2})};
+  });
+  GradientTape outer({.persistent = true});
+  outer.watch(x);
+  GradientTape inner({.persistent = true});
+  inner.watch(x);
+  const std::vector<Tensor> results = twice(x);
+  std::set<const void*> places{data_of(x)};
+  for (const Tensor& result : results) EXPECT_TRUE(places.insert(data_of(result)).second);
+  for (const Tensor& result : results) {
+    const float slope = inner.gradient(sum(result), x).to_vector<float>()[0];
+    EXPECT_EQ(slope, outer.gradient(sum(result), x).to_vector<float>()[0]);
+    EXPECT_NE(slope, 0);
+  }
+}
+
 TEST(Results, AreNoArgumentsCapturesOrVariables) {
   const Tensor captured = ones({4});
   const Variable v(ones({4}), "v");
