@@ -176,7 +176,7 @@ const std::vector<Demo>& demos() {
   return list;
 }
 
-struct Options {
+struct DemoOptions {
   std::vector<std::string> names;
   bool json = false;
 };
@@ -228,7 +228,7 @@ void print(const Demo& demo, const Outcome& outcome, const Terminal& terminal) {
   fmt::print("\n  {}\n\n", demo.answer);
 }
 
-void run_demos(const Options& options) {
+void run_demos(const DemoOptions& options) {
   const Terminal terminal;
   Json list = Json::array();
   bool all_well = true;
@@ -259,7 +259,7 @@ void run_demos(const Options& options) {
 void add_demo(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("demo", "Answers the questions users bring, live and measured");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DemoOptions>();
   std::string names;
   for (const Demo& demo : demos()) names += fmt::format("  {:<12} {}\n", demo.name, demo.question);
   command->add_option("NAME", options->names, "Only these; all unless given");

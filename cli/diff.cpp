@@ -11,7 +11,7 @@
 namespace tenure::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string before;
   std::string after;
   std::string by = "line";
@@ -19,7 +19,7 @@ struct Options {
   bool json = false;
 };
 
-void print_json_of(const Options& options, const profile::Difference& d) {
+void print_json_of(const DiffOptions& options, const profile::Difference& d) {
   Json changes = Json::array();
   for (const profile::Change& change : d.changes) {
     changes.push_back({{"name", change.name},
@@ -34,7 +34,7 @@ void print_json_of(const Options& options, const profile::Difference& d) {
               {"changes", std::move(changes)}});
 }
 
-void print_text(const Options& options, const profile::Difference& d) {
+void print_text(const DiffOptions& options, const profile::Difference& d) {
   const Terminal terminal;
   const auto line = [&](const char* what, std::int64_t before, std::int64_t after) {
     fmt::print("  {:<12}{:>12} -> {:>12}  {}\n", what, size_text(before), size_text(after),
@@ -61,7 +61,7 @@ void print_text(const Options& options, const profile::Difference& d) {
 
 void add_diff(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("diff", "Compares two recordings");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<DiffOptions>();
   command->add_option("BEFORE", options->before, "A recording")->required();
   command->add_option("AFTER", options->after, "Another one")->required();
   command->add_option("--by", options->by, "Compare by op, line, scope or category")

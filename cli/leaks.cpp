@@ -13,7 +13,7 @@ namespace {
 
 using profile::History;
 
-struct Options {
+struct LeaksOptions {
   std::string file;
   std::size_t rows = 10;
   bool json = false;
@@ -87,7 +87,7 @@ void print_text(const History& history, const std::vector<profile::Loop>& loops,
   }
 }
 
-void leaks(const Options& options) {
+void leaks(const LeaksOptions& options) {
   const auto loaded = load(options.file);
   const std::vector<profile::Loop> loops = growth(loaded->history);
   if (options.json) {
@@ -110,7 +110,7 @@ void leaks(const Options& options) {
 void add_leaks(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("leaks", "Does a recorded loop grow, and which lines make it grow?");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LeaksOptions>();
   command->add_option("FILE", options->file, "A recording")->required();
   command->add_option("-n,--rows", options->rows, "Lines of each table")->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");

@@ -19,7 +19,7 @@ namespace {
 using ops::MemoryEffect;
 using ops::OpRecord;
 
-struct Options {
+struct OpsOptions {
   std::vector<std::string> names;
   bool json = false;
   bool markdown = false;
@@ -59,7 +59,7 @@ std::string saved_text(const OpRecord& op) {
 }
 
 /// The named ops in the order of the list, or all. Throws UsageError for a name that is none.
-std::vector<const OpRecord*> chosen(const std::vector<std::string>& names) {
+std::vector<const OpRecord*> chosen_ops(const std::vector<std::string>& names) {
   if (names.empty()) return ops::all_ops();
   for (const std::string& name : names) {
     if (ops::find_op(name) != nullptr) continue;
@@ -118,7 +118,7 @@ void for_each_by_family(const std::vector<const OpRecord*>& list, const F& f) {
   }
 }
 
-std::string escaped(std::string_view text) {
+std::string escaped_cell(std::string_view text) {
   std::string result;
   for (const char c : text) {
     if (c == '|') result += '\\';
@@ -137,8 +137,9 @@ void print_markdown(const std::vector<const OpRecord*>& list) {
           first ? "" : "\n", op.family);
     }
     first = false;
-    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", escaped(op.signature), escaped(op.doc),
-               to_string(op.memory), ops::describe_saved(op), types_text(op), bound_text(op));
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", escaped_cell(op.signature),
+               escaped_cell(op.doc), to_string(op.memory), ops::describe_saved(op), types_text(op),
+               bound_text(op));
   });
 }
 
@@ -171,8 +172,8 @@ void print_table(const std::vector<const OpRecord*>& list) {
   });
 }
 
-void print(const Options& options) {
-  const std::vector<const OpRecord*> list = chosen(options.names);
+void print(const OpsOptions& options) {
+  const std::vector<const OpRecord*> list = chosen_ops(options.names);
   if (options.json) return print_json(list);
   if (options.markdown) return print_markdown(list);
   print_table(list);
@@ -183,7 +184,7 @@ void print(const Options& options) {
 void add_ops(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("ops", "Lists operations: what each computes and what it does to memory");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<OpsOptions>();
   command->add_option("NAME", options->names, "Only these ops");
   CLI::Option* const json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--markdown", options->markdown, "Print Markdown tables")->excludes(json);

@@ -8,6 +8,7 @@
 
 #include "cli/bytes.h"
 #include "cli/plan.h"
+#include "cli/recording.h"
 #include "tenure/base/error.h"
 #include "tenure/base/text.h"
 #include "tenure/planner/arrange.h"
@@ -20,7 +21,6 @@ namespace tenure::cli {
 namespace {
 
 using planner::Dag;
-using Json = nlohmann::ordered_json;
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ProfileOptions {
   std::string output;
   std::string capacity;
   std::vector<std::string> command;
@@ -98,7 +98,7 @@ int run(std::vector<std::string> command, const std::string& pattern, const std:
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void profile(const Options& options) {
+void profile(const ProfileOptions& options) {
   const std::string output = options.output.empty()
                                  ? fs::path(options.command[0]).filename().string() + ".tenure"
                                  : options.output;
@@ -154,7 +154,7 @@ void profile(const Options& options) {
 void add_profile(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("profile", "Runs a program, records its memory and sums it up");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ProfileOptions>();
   command->add_option("-o,--output", options->output, "The recording (default: PROGRAM.tenure)")
       ->type_name("FILE");
   command->add_option("--capacity", options->capacity, "Keep the newest events within this size")

@@ -14,7 +14,7 @@
 namespace tenure::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string file;
   std::string output;
   std::string format = "chrome";
@@ -29,7 +29,7 @@ std::string beside(const std::string& file, const std::string& ending) {
 }
 
 /// Where the result goes: as told, or beside the recording, which it must not replace.
-std::string output_of(const Options& options, const std::string& ending) {
+std::string output_of(const ReportOptions& options, const std::string& ending) {
   std::string output = options.output.empty() ? beside(options.file, ending) : options.output;
   std::error_code not_there;
   if (output != "-" && std::filesystem::equivalent(output, options.file, not_there)) {
@@ -38,7 +38,7 @@ std::string output_of(const Options& options, const std::string& ending) {
   return output;
 }
 
-void tell(const Options& options, std::size_t bytes) {
+void tell(const ReportOptions& options, std::size_t bytes) {
   if (options.output == "-") return;
   if (options.json) {
     print_json({{"file", options.file}, {"output", options.output}, {"bytes", bytes}});
@@ -47,7 +47,7 @@ void tell(const Options& options, std::size_t bytes) {
   }
 }
 
-void report(Options options) {
+void report(ReportOptions options) {
   const auto loaded = load(options.file);
   options.output = output_of(options, ".html");
   const std::string page = report_page(loaded->history, report_template());
@@ -55,7 +55,7 @@ void report(Options options) {
   tell(options, page.size());
 }
 
-void export_file(Options options) {
+void export_file(ReportOptions options) {
   const auto loaded = load(options.file, options.format == "chrome");
   const profile::History& history = loaded->history;
   std::string ending = "." + options.format;
@@ -82,7 +82,7 @@ void export_file(Options options) {
 void add_report(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("report", "Makes a page of a recording, to look at in a browser");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   command->add_option("FILE", options->file, "A recording")->required();
   command->add_option("-o,--output", options->output, "The page; - for standard output")
       ->type_name("FILE");
@@ -100,7 +100,7 @@ Examples:
 void add_export(CLI::App& app) {
   CLI::App* const command =
       app.add_subcommand("export", "Writes a recording in the formats of other tools");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReportOptions>();
   command->add_option("FILE", options->file, "A recording")->required();
   command
       ->add_option("--format", options->format,

@@ -18,7 +18,7 @@ namespace {
 
 using profile::History;
 
-struct Options {
+struct TopOptions {
   std::string file;
   std::string by = "line";
   std::size_t rows = 10;
@@ -202,7 +202,7 @@ Json endings_json(const History& history, const std::vector<profile::Ending>& en
   return list;
 }
 
-Json document(const History& history, const Options& options) {
+Json document(const History& history, const TopOptions& options) {
   using profile::GroupBy;
   Json result = summary_json(history);
   const std::int64_t at = peak(history).time_ns;
@@ -279,7 +279,7 @@ Json document(const History& history, const Options& options) {
   return result;
 }
 
-void top(const Options& options) {
+void top(const TopOptions& options) {
   const auto loaded = load(options.file);
   const History& history = loaded->history;
   if (options.json) return print_json(document(history, options));
@@ -312,7 +312,7 @@ void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
 
 void add_top(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("top", "What made the peak of a recording, and why");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TopOptions>();
   command->add_option("FILE", options->file, "A recording")->required();
   command->add_option("--by", options->by, "Group the peak by op, line, scope or category")
       ->check(CLI::IsMember({"op", "line", "scope", "category"}))

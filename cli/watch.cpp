@@ -18,7 +18,7 @@
 namespace tenure::cli {
 namespace {
 
-struct Options {
+struct WatchOptions {
   long pid = 0;
   double interval = 1;
   int count = 0;
@@ -57,7 +57,7 @@ void draw(const Terminal& terminal, const Json& now, const Json& before) {
   }
 }
 
-void watch(const Options& options) {
+void watch(const WatchOptions& options) {
   profile::WatchClient client(options.pid);
   const Terminal terminal;
   const bool is_screen = isatty(STDOUT_FILENO) != 0 && !options.json;
@@ -92,7 +92,7 @@ void watch(const Options& options) {
 
 void add_watch(CLI::App& app) {
   CLI::App* const command = app.add_subcommand("watch", "Shows what a running program holds, live");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<WatchOptions>();
   command->add_option("PID", options->pid, "The number of the process")
       ->required()
       ->check(CLI::PositiveNumber);

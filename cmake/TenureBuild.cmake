@@ -45,5 +45,7 @@ target_compile_options(tenure_flags INTERFACE
   -Wall -Wextra -Wpedantic
   # GCC 12 sees overlaps in string concatenations that cannot happen (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # A source that is compiled with others looks like a header, whose types must not be private.
+  $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage>
   $<$<BOOL:${TENURE_WERROR}>:-Werror>
   $<$<NOT:$<BOOL:${TENURE_OPENMP}>>:-Wno-unknown-pragmas>)

@@ -23,12 +23,33 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND TENURE_SANITIZE)
     <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
 endif()
 
-# tenure_folder(NAME [DEPENDS folder...])
+# tenure_unite(SOURCE...)
+#
+# With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
+# they include, and what they make of templates, is compiled once. Not those that are compiled for
+# several instruction sets.
+function(tenure_unite)
+  foreach(source ${ARGN})
+    file(STRINGS "${source}" is_simd REGEX "^#include <hwy/foreach_target.h>" LIMIT_COUNT 1)
+    if(is_simd)
+      continue()
+    endif()
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    math(EXPR group "${united_${folder}}+0")
+    math(EXPR united_${folder} "${group}+1")
+    math(EXPR group "${group}/10")
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${folder}_${group})
+  endforeach()
+endfunction()
+
+# tenure_folder(NAME [DEPENDS folder...] [ALONE regex])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
 # tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes.
+# ALONE are sources that have names of their own in common with others, and are not united.
 function(tenure_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "DEPENDS")
   list(TRANSFORM arg_DEPENDS PREPEND tenure_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
 
@@ -39,7 +60,13 @@ function(tenure_folder name)
     return()
   endif()
 
+  set(united ${sources})
+  if(arg_ALONE)
+    list(FILTER united EXCLUDE REGEX "${arg_ALONE}")
+  endif()
+  tenure_unite(${united})
   add_library(tenure_${name} OBJECT ${sources})
+  set_target_properties(tenure_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
   if(name MATCHES "^(kernels|ops)$")
@@ -57,7 +84,7 @@ function(tenure_folder name)
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     if(TENURE_SANITIZE)
       # Sanitized SIMD code is slow to compile: one instruction set, the most common one.
-      target_compile_options(tenure_${name} PRIVATE -march=x86-64-v3)
+      target_compile_options(tenure_${name} PRIVATE -march=x86-64-v3 -ffp-contract=off)
       target_compile_definitions(tenure_${name} PRIVATE
         HWY_DISABLE_PCLMUL_AES HWY_COMPILE_ONLY_STATIC)
     else()

@@ -99,7 +99,7 @@ std::string watch_snapshot() {
     if (++n > kLargest) break;
     largest += fmt::format(R"({}{{"op":{},"place":{},"tensors":{},"bytes":{}}})",
                            largest.empty() ? "" : ",", json_string(group.op),
-                           json_string(to_string(group.site)), group.tensors, group.bytes);
+                           json_string(tenure::to_string(group.site)), group.tensors, group.bytes);
   }
   return fmt::format(
       R"({{"pid":{},"tensors":{},"storages":{},"bytes":{},"peak":{},"allocations":{},"frees":{},)"
