@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
+#include "tenure/kernels/instruction_set.h"
 #include "tenure/memory/fence.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/watch.h"
@@ -58,13 +59,11 @@ Finding cores() {
 }
 
 Finding instructions() {
-#if defined(__x86_64__)
-  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
-  const bool avx2 = __builtin_cpu_supports("avx2") != 0;
-  return {"SIMD", avx512 ? "AVX-512" : avx2 ? "AVX2" : "SSE4"};
-#else
-  return {"SIMD", "that of the compiler's target"};
-#endif
+  const InstructionSet used = instruction_set();
+  const InstructionSet native = native_instruction_set();
+  if (used == native) return {"SIMD", std::string(name_of(used))};
+  return {"SIMD",
+          fmt::format("{}, by TENURE_MAX_ISA; the CPU has {}", name_of(used), name_of(native))};
 }
 
 Finding gpu() {

@@ -25,7 +25,7 @@ endif()
 
 # tenure_unite(SOURCE...)
 #
-# With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
+# With CMAKE_UNITY_BUILD, ten sources of one folder are compiled as one: what
 # they include, and what they make of templates, is compiled once. Not those that are compiled for
 # several instruction sets.
 function(tenure_unite)
@@ -43,7 +43,7 @@ function(tenure_unite)
   endforeach()
 endfunction()
 
-# tenure_folder(NAME [DEPENDS folder...] [ALONE regex])
+# tenure_folder(NAME [ALONE regex] [DEPENDS folder...])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
 # tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes.

@@ -33,7 +33,7 @@ MAX_LINES = 800
 SOURCES = {".h", ".cpp", ".cu"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-FOLDER = re.compile(r"tenure_folder\(\s*(\w+)\s*(?:DEPENDS([^)]*))?\)")
+FOLDER = re.compile(r'tenure_folder\(\s*(\w+)(?:\s+ALONE\s+"[^"]*")?\s*(?:DEPENDS([^)]*))?\)')
 STANDARD = re.compile(r"[a-z_]+|sanitizer/\w+\.h")  # The latter come with the compiler.
 
 

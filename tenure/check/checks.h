@@ -50,12 +50,15 @@ void check_saved(const ops::OpRecord& op);
 void check_modes(const ops::OpRecord& op);
 /// A traced function gives the gradients that eager calls give.
 void check_gradient_modes(const ops::OpRecord& op);
+/// It gives the same bits on any number of threads, also where there is work for several. Tenure's
+/// own ops promise it; a user's may compute with whatever library it likes.
+void check_threads(const ops::OpRecord& op);
 
 struct NamedCheck {
   const char* name;  ///< of what is promised
   void (*run)(const ops::OpRecord& op);
 };
-/// All of the above.
+/// All of the above but the last.
 std::span<const NamedCheck> all_checks();
 
 }  // namespace tenure::check

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "tenure/kernels/instruction_set.h"
 #include "tenure/kernels/thread_limit.h"
 
 #ifdef TENURE_OPENMP
@@ -47,6 +48,9 @@ class ThreadSetting {
   static ThreadSetting setting() { return {}; }
 };
 #endif
+
+/// Whatever has kernels has the bound of their instruction set linked.
+[[maybe_unused, gnu::used]] constexpr auto kLinked = &kernels::limit_instruction_set;
 
 constinit thread_local int thread_limit = std::numeric_limits<int>::max();
 

@@ -2,6 +2,7 @@ import base64
 import gzip
 import json
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -409,6 +410,26 @@ class TeachingTest(unittest.TestCase):
             broken = run("doctor", XDG_RUNTIME_DIR=folder)
             self.assertEqual(broken.returncode, 1)
             self.assertIn("not safe", broken.stdout)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "names of another architecture's sets")
+    def test_doctor_says_which_instruction_set_is_used(self):
+        def used(**environment):
+            result = run("doctor", "--json", **environment)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return json.loads(result.stdout)["SIMD"]["value"], result.stderr
+
+        native = used(TENURE_MAX_ISA="native")
+        self.assertIn(native[0], ["SSE4", "AVX2", "AVX-512"])
+        self.assertEqual(used(TENURE_MAX_ISA="avx512"), native)
+        self.assertTrue(used(TENURE_MAX_ISA="sse4")[0].startswith("SSE4"))
+        if native[0] != "SSE4":
+            self.assertEqual(
+                used(TENURE_MAX_ISA="sse4"), (f"SSE4, by TENURE_MAX_ISA; the CPU has {native[0]}", "")
+            )
+        value, said = used(TENURE_MAX_ISA="AVX3\033[31m")
+        self.assertEqual(value, native[0])
+        self.assertEqual(said.count("TENURE_MAX_ISA is ignored"), 1)
+        self.assertNotIn("\033", said)
 
     def test_doctor_follows_no_link(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -2,7 +2,6 @@
 
 #include "tenure/check/checks.h"
 #include "tests/harness/passes.h"
-#include "tests/support/instruction_set.h"
 
 namespace tenure::check {
 namespace {
@@ -24,6 +23,7 @@ TEST_P(EveryOp, SurvivesFailedAllocations) { expect(check_faults, *GetParam()); 
 TEST_P(EveryOp, DoesTheSameInEveryMode) { expect(check_modes, *GetParam()); }
 TEST_P(EveryOp, HasTheGradientOfDifferences) { expect(check_gradient, *GetParam()); }
 TEST_P(EveryOp, SavesWhatItsGradientReads) { expect(check_saved, *GetParam()); }
+TEST_P(EveryOp, GivesTheSameBitsOnAnyNumberOfThreads) { expect(check_threads, *GetParam()); }
 TEST_P(EveryOp, HasTheSameGradientInATrace) { expect(check_gradient_modes, *GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Ops, EveryOp, testing::ValuesIn(ops::all_ops()),

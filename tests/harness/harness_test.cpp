@@ -6,6 +6,7 @@
 
 #include "tenure/check/check.h"
 #include "tenure/check/checks.h"
+#include "tenure/kernels/parallel.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/gradient.h"
@@ -248,6 +249,31 @@ TEST(CustomOp, TooFewOperandsAreAnError) {
   sum_of_two.name = "without_samples";
   sum_of_two.samples = nullptr;
   EXPECT_THROW(define_op(sum_of_two), ValueError);
+}
+
+/// x times its sum, which it takes in as many parts as there are threads.
+struct SumsByThreads : Twice {
+  static constexpr auto memory = ops::allocates();
+  static void run(const Kernel& k) {
+    const auto* const in = k.in[0].as<const float>();
+    const std::int64_t n = k.in[0].count();
+    float sum = 0;
+    for (int part = 0; part < num_threads(); ++part) {
+      float own = 0;
+      for (std::int64_t i = part; i < n; i += num_threads()) own += in[i];
+      sum += own;
+    }
+    for (std::int64_t i = 0; i < n; ++i) k.out[0].as<float>()[i] = in[i] * sum;
+  }
+};
+
+TEST(Harness, NoticesResultsThatDependOnThreads) {
+  EXPECT_TRUE(passes(check_threads, ops::record<Twice>()));
+  const int before = num_threads();
+  set_num_threads(2);
+  const bool has_threads = num_threads() == 2;
+  set_num_threads(before);
+  EXPECT_EQ(passes(check_threads, ops::record<SumsByThreads>()), !has_threads);
 }
 
 TEST(Harness, NoticesIncompleteRecords) {

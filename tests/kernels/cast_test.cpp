@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "tenure/check/numbers.h"
-#include "tests/support/instruction_set.h"
 
 namespace tenure::kernels {
 namespace {

@@ -1,9 +1,13 @@
 #include "tenure/kernels/cpu/random/random.h"
 
+#include <hwy/targets.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "tenure/base/error.h"
+#include "tenure/kernels/cpu/random/dropout.h"
 #include "tests/kernels/random_views.h"
 
 namespace tenure::kernels::test {
@@ -187,31 +191,68 @@ TEST(Permutation, IsOneAndIsUniform) {
   }
 }
 
+struct Fill {
+  DType dtype;
+  void (*run)(const View&, PhiloxStream);
+  bool wide = dtype == float64 || dtype == int32;  // a 64-bit word for each element
+};
+/// The last is a permutation, whose elements depend on how many there are.
+constexpr Fill kFills[] = {
+    {float32, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1.1); }},
+    {float64, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1.1); }},
+    {bfloat16, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1.1); }},
+    {float32, [](const View& v, PhiloxStream s) { normal(v, s, 0.3, 1.7); }},
+    {float64, [](const View& v, PhiloxStream s) { normal(v, s, 0.3, 1.7); }},
+    {float16, [](const View& v, PhiloxStream s) { normal(v, s, 0.3, 1.7); }},
+    {int8, [](const View& v, PhiloxStream s) { bernoulli(v, s, 0.5); }},
+    {int32, [](const View& v, PhiloxStream s) { randint(v, s, 0, 1000); }},
+    {float32,
+     [](const View& v, PhiloxStream s) {
+       std::fill_n(v.as<float>(), v.count(), 1.1F);
+       dropout(v.dtype, v.count(), v.data, s, 0.3, v.data);
+     }},
+    {float64,
+     [](const View& v, PhiloxStream s) {
+       std::fill_n(v.as<double>(), v.count(), 1.1);
+       dropout(v.dtype, v.count(), v.data, s, 0.3, v.data);
+     },
+     false},
+    {int64, [](const View& v, PhiloxStream s) { permutation(v, s); }}};
+
+#ifdef __x86_64__
+TEST(RandomFills, SameBitsOnEveryInstructionSet) {
+  const auto bytes_of = [](const Fill& fill) {
+    const Owned out = make_dense(fill.dtype, {100003});
+    fill.run(out, kStream);
+    return out.bytes();
+  };
+  std::vector<decltype(bytes_of(kFills[0]))> expected;
+  for (const Fill& fill : kFills) expected.push_back(bytes_of(fill));
+  for (const std::int64_t target : {HWY_SSE4, HWY_AVX2, HWY_AVX3}) {
+    if ((hwy::SupportedTargets() & target) == 0) continue;
+    hwy::GetChosenTarget().Update(target);
+    for (std::size_t i = 0; i < std::size(kFills); ++i) {
+      EXPECT_EQ(bytes_of(kFills[i]), expected[i]) << hwy::TargetName(target) << ", fill " << i;
+    }
+  }
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+#endif
+
 TEST(RandomFills, ElementsDependOnTheirPlaceAlone) {
-  const auto fills = std::vector<std::pair<DType, void (*)(const View&, PhiloxStream)>>{
-      {float32, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1); }},
-      {float64, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1); }},
-      {bfloat16, [](const View& v, PhiloxStream s) { uniform(v, s, -1, 1); }},
-      {float32, [](const View& v, PhiloxStream s) { normal(v, s, 0, 1); }},
-      {float64, [](const View& v, PhiloxStream s) { normal(v, s, 0, 1); }},
-      {float16, [](const View& v, PhiloxStream s) { normal(v, s, 0, 1); }},
-      {int8, [](const View& v, PhiloxStream s) { bernoulli(v, s, 0.5); }},
-      {int32, [](const View& v, PhiloxStream s) { randint(v, s, 0, 1000); }},
-      {int64, [](const View& v, PhiloxStream s) { permutation(v, s); }}};
-  for (const auto& [dtype, fill] : fills) {
+  for (const auto& [dtype, fill, wide] : kFills) {
     const Owned whole = make_dense(dtype, {100003});
     fill(whole, kStream);
-    if (fill == fills.back().second) continue;
+    if (fill == std::end(kFills)[-1].run) continue;
     // A shorter fill, and one that starts at a later counter, agree with the long one.
     const Owned part = make_dense(dtype, {1237});
     fill(part, kStream);
     const std::size_t bytes = 1237 * size_of(dtype);
     EXPECT_EQ(std::memcmp(part.data, whole.data, bytes), 0);
-    const bool wide = dtype == float64 || dtype == int32;
     fill(part, {kStream.seed, kStream.offset + (wide ? 500 : 250)});
     EXPECT_EQ(std::memcmp(part.data, whole.as<std::byte>() + 1000 * size_of(dtype), bytes), 0);
   }
-  for (const auto& [dtype, fill] : fills) {
+  for (const auto& [dtype, fill, wide] : kFills) {
     expect_same_on_threads([dtype = dtype, fill = fill] {
       const Owned out = make_dense(dtype, {100003});
       fill(out, kStream);

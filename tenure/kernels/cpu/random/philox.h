@@ -41,8 +41,8 @@ constexpr std::array<std::uint32_t, 4> block(std::array<std::uint32_t, 4> x,
 /// the counter stands in the lower half of Philox' 128 bits.
 void words(std::uint64_t seed, std::uint64_t first, std::int64_t counters, std::uint32_t* out);
 
-/// Writes n normal numbers, four to a counter for float and two for double. SIMD targets agree to
-/// a few units in the last place.
+/// Writes n normal numbers, four to a counter for float and two for double: the same bits on every
+/// SIMD target.
 void normals(std::uint64_t seed, std::uint64_t first, std::int64_t n, float mean, float deviation,
              float* out);
 void normals(std::uint64_t seed, std::uint64_t first, std::int64_t n, double mean, double deviation,

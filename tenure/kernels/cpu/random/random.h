@@ -5,8 +5,8 @@
 #include "tenure/kernels/cpu/random/philox.h"
 #include "tenure/kernels/view.h"
 
-// Random fills of contiguous outputs. All but normal use integer arithmetic and operations that
-// round alike everywhere: every SIMD target and every number of threads makes the same numbers.
+// Random fills of contiguous outputs. They use integer arithmetic and operations that round alike
+// everywhere: every SIMD target and every number of threads makes the same bits.
 // Parameters out of their domain throw ValueError, types DTypeError, before anything is written.
 namespace tenure::kernels {
 
@@ -27,7 +27,6 @@ constexpr std::uint64_t uniform_counters(DType dtype, std::int64_t n) {
 }
 
 /// Normal, by Box and Muller, within 6.5 deviations of the mean, 8.5 for float64. Floating types.
-/// SIMD targets agree to a few units in the last place only.
 void normal(const View& out, PhiloxStream stream, double mean, double deviation);
 constexpr std::uint64_t normal_counters(DType dtype, std::int64_t n) {
   return uniform_counters(dtype, n);

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "tenure/check/cases.h"
+#include "tenure/kernels/instruction_set.h"
+#include "tests/support/scratch.h"
+
+// What instruction sets do not change, over all ops. A process has one set from its beginning on,
+// so this program runs itself with each of the others.
+
+namespace tenure::check {
+namespace {
+
+/// Random numbers, and what is rounded once or not at all.
+bool is_promised(const ops::OpRecord& op, DType result) {
+  if (op.draws != nullptr || !is_floating(result)) return true;
+  return op.tolerance_ulp <= 0.5 && !op.tolerance_of_largest;
+}
+
+std::uint64_t hash_of(const Tensor& tensor) {
+  return visit_dtype(tensor.dtype(), [&]<class T>(TypeTag<T>) {
+    std::uint64_t hash = 1469598103934665603u;
+    for (const T value : tensor.to_vector<T>()) {
+      std::uint64_t bits = 0;
+      const auto wide = static_cast<double>(value);
+      if (!std::isnan(wide)) std::memcpy(&bits, &value, sizeof value);
+      hash = (hash ^ bits) * 1099511628211u;
+    }
+    return hash;
+  });
+}
+
+/// By call; all that this program's instruction set makes of the samples and is promised.
+std::map<std::string, std::uint64_t> all_bits() {
+  std::map<std::string, std::uint64_t> bits;
+  for (const ops::OpRecord* const op : ops::all_ops()) {
+    for (const Case& c : cases_of(*op)) {
+      const std::vector<Tensor> outputs = run(c, make_all(c));
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        if (!is_promised(*op, outputs[i].dtype())) continue;
+        bits[describe(c) + ", output " + std::to_string(i)] = hash_of(outputs[i]);
+      }
+    }
+  }
+  return bits;
+}
+
+TEST(InstructionSets, WriteTheirBits) {
+  const char* const file = std::getenv("TENURE_TEST_BITS");
+  if (file == nullptr) GTEST_SKIP() << "the next test runs this one";
+  std::ofstream out(file);
+  for (const auto& [call, hash] : all_bits()) out << hash << ' ' << call << '\n';
+  ASSERT_TRUE(out.flush());
+}
+
+TEST(InstructionSets, GiveTheBitsThatArePromised) {
+  const std::map<std::string, std::uint64_t> expected = all_bits();
+  const test::Scratch scratch;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const auto& [set, name] :
+       {std::pair(InstructionSet::sse4, "sse4"), std::pair(InstructionSet::avx2, "avx2")}) {
+    if (set >= instruction_set()) continue;
+    const std::string file = scratch / name;
+    const std::string command = std::string("TENURE_MAX_ISA=") + name + " TENURE_TEST_BITS='" +
+                                file + "' '" + program +
+                                "' --gtest_filter=InstructionSets.WriteTheirBits >/dev/null";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    std::ifstream in(file);
+    std::size_t lines = 0;
+    std::uint64_t hash = 0;
+    for (std::string call; in >> hash && in.ignore() && std::getline(in, call); ++lines) {
+      EXPECT_EQ(hash, expected.at(call)) << name << ": " << call;
+    }
+    EXPECT_EQ(lines, expected.size());
+  }
+}
+
+}  // namespace
+}  // namespace tenure::check
