@@ -4,14 +4,15 @@
 #include <new>
 #include <utility>
 
+#include "tenure/base/per_thread.h"
+
 namespace tenure::autograd {
 namespace {
 
 constexpr std::size_t kSpare = 4;
 
 std::vector<std::unique_ptr<std::byte[]>>& spare_blocks() {
-  thread_local std::vector<std::unique_ptr<std::byte[]>> blocks;
-  return blocks;
+  return PerThread<std::vector<std::unique_ptr<std::byte[]>>>::get();
 }
 
 constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenure/base/per_thread.h"
 #include "tenure/base/small_array.h"
 #include "tenure/graph/state.h"
 #include "tenure/ops/dispatch.h"
@@ -17,11 +18,15 @@ using ops::OpRecord;
 
 /// The tapes of this thread, the innermost last.
 std::vector<std::shared_ptr<TapeState>>& chain() {
-  thread_local std::vector<std::shared_ptr<TapeState>> tapes;
-  return tapes;
+  return PerThread<std::vector<std::shared_ptr<TapeState>>>::get();
 }
 
 }  // namespace
+
+mem::Population& TapeState::population() {
+  static auto* const values = new mem::Population("tape value");
+  return *values;
+}
 
 bool TapeState::sees_graph() const {
   const auto* const graph = dynamic_cast<const graph::GraphState*>(ops::current_trace());
@@ -100,7 +105,7 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
   producers_.resize(producers_.size() + node.outputs, index);
   for (std::size_t o = 0; o < n; ++o) {
     if (is_floating(outputs[o].dtype())) {
-      values_.insert(key_of(outputs[o]), node.first_output + static_cast<Value>(o));
+      set_value(key_of(outputs[o]), node.first_output + static_cast<Value>(o));
     }
   }
 }
@@ -198,11 +203,11 @@ void TapeState::read_variable(std::uint64_t variable, bool trainable, const Tens
   if ((!sees_calls() && !is_of_trace) || !is_floating(value.dtype())) return;
   if (trainable && watches_variables) watch_variable(variable);
   const Value known = variables_.find(variable);
-  if (known != kNoValue) values_.insert(key_of(value), known);
+  if (known != kNoValue) set_value(key_of(value), known);
 }
 
 void TapeState::watch(const Tensor& tensor) {
-  if (find(tensor) == kNoValue) values_.insert(key_of(tensor), add_value(kSource));
+  if (find(tensor) == kNoValue) set_value(key_of(tensor), add_value(kSource));
 }
 
 void TapeState::watch_variable(std::uint64_t variable) {
@@ -211,7 +216,7 @@ void TapeState::watch_variable(std::uint64_t variable) {
 
 void TapeState::alias(std::uint64_t key, std::uint64_t same) {
   const Value value = values_.find(key);
-  if (value != kNoValue) values_.insert(same, value);
+  if (value != kNoValue) set_value(same, value);
 }
 
 void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<const Tensor> inputs,
@@ -246,6 +251,7 @@ void TapeState::forget() {
   nodes_.clear();
   producers_.clear();
   values_.clear();
+  counted_.set(0);
   variables_.clear();
   rules_.clear();
   arena_.clear();

@@ -9,6 +9,7 @@
 
 #include "tenure/autograd/node.h"
 #include "tenure/autograd/value_table.h"
+#include "tenure/memory/population.h"
 #include "tenure/ops/recorder.h"
 #include "tenure/ops/tape.h"
 
@@ -38,7 +39,8 @@ class TapeState final : public ops::Tape {
       : persistent(persistent),
         watches_variables(watches_variables),
         site(site),
-        trace_(ops::current_trace()) {}
+        trace_(ops::current_trace()),
+        counted_(population(), site) {}
   ~TapeState() override { forget(); }
 
   const bool persistent;
@@ -104,6 +106,11 @@ class TapeState final : public ops::Tape {
   }
   /// A graph that is written into is no trace of its own.
   bool sees_graph() const;
+  static mem::Population& population();
+  void set_value(std::uint64_t key, Value value) {
+    values_.insert(key, value);
+    counted_.set(values_.size());
+  }
   Value add_value(std::uint32_t node) {
     producers_.push_back(node);
     return static_cast<Value>(producers_.size() - 1);
@@ -126,6 +133,7 @@ class TapeState final : public ops::Tape {
   int pauses_ = 0;
   TapeState* next_ = nullptr;
 
+  mem::Crowd counted_;                    // the values that follow
   ValueTable values_;                     // by tensor
   ValueTable variables_;                  // by number
   std::vector<std::uint32_t> producers_;  // of each value, the node or kSource

@@ -26,6 +26,7 @@ class ValueTable {
     if (size_ * 2 >= entries_.size()) grow();
     put(id, value);
   }
+  std::size_t size() const { return size_; }
   void clear() {
     if (size_ == 0) return;
     for (Entry& entry : entries_) entry = {};

@@ -192,7 +192,7 @@ class OutOfMemory : public Error {
   Facts facts_;
 };
 
-/// A loop guarded by LeakGuard holds more after an iteration than it did after the warm-up.
+/// A loop guarded by LeakGuard holds more and more.
 class LeakError : public Error {
  public:
   struct Growth {

@@ -23,7 +23,7 @@ std::optional<Batch> Pass::next() {
   if (state.ahead == 0) {
     element = state.source->at(state.position.epoch, state.position.next);
   } else {
-    if (state.prefetch == nullptr) {
+    if (state.prefetch == nullptr || !state.prefetch->has_thread()) {
       state.prefetch = std::make_unique<Prefetch>(state.source, state.position, state.ahead);
     }
     try {

@@ -26,8 +26,20 @@ class Prefetch {
   /// The next element; none at the end. Throws what making it threw, after all elements before it;
   /// then this is over.
   std::optional<Batch> next();
+  /// A child of fork does not have the parent's thread: there it can only end.
+  bool has_thread() const;
 
  private:
+  /// What the thread and whoever takes the elements share.
+  struct Queue {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Batch> made{};
+    std::exception_ptr problem{};
+    bool is_over = false;  // no element comes any more
+    bool stop = false;
+    std::thread thread{};
+  };
   void work();
   bool wait_for_room();
 
@@ -35,14 +47,8 @@ class Prefetch {
   const Position from_;
   const std::int64_t ahead_;
   const Budget::Current budget_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Batch> made_;
-  std::exception_ptr problem_;
-  bool is_over_ = false;  // no element comes any more
-  bool stop_ = false;
-  std::thread thread_;
+  const std::uint32_t generation_;  // of the process that has the thread
+  std::unique_ptr<Queue> queue_;
 };
 
 }  // namespace tenure::data

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/state.h"
 
@@ -75,7 +76,7 @@ class Bodies final : public ops::Opaque {
  private:
   std::vector<Body> bodies_;
   std::vector<std::size_t> captures_;  // how many, of each
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   mutable std::map<Signature, std::weak_ptr<const BodyPrograms>> programs_;
   mutable std::shared_ptr<const BodyPrograms> recent_;  // that no program keeps
 };

@@ -300,7 +300,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     if (source.variable != nullptr && !source.is_assigned) held[i] = source.variable->value();
   }
   SmallArray<Tensor, 4> ended(low.assignments.size());
-  SmallArray<std::unique_lock<std::mutex>, 4> locks(assigned_.size());
+  SmallArray<std::unique_lock<ObjectMutex>, 4> locks(assigned_.size());
   for (std::size_t i = 0; i < assigned_.size(); ++i) {
     locks[i] = assigned_[i]->lock();
     assigned_[i]->require_data("run", site);

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "tenure/base/error.h"
+#include "tenure/base/object_mutex.h"
 #include "tenure/base/units.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/donation.h"
@@ -22,9 +24,10 @@
 namespace tenure::graph {
 namespace {
 
-mem::Population& traces_of_process() {
-  static auto* const traces = new mem::Population("trace");
-  return *traces;
+/// Those that hold traces. A function's traces have a bound, its cache's; functions have none.
+mem::Population& functions_of_process() {
+  static auto* const functions = new mem::Population("function");
+  return *functions;
 }
 
 }  // namespace
@@ -41,8 +44,6 @@ class FunctionCore::Impl {
 
   /// A trace compiled for tensors of certain types and shapes, some of them donated.
   struct Entry {
-    explicit Entry(Site site) : counted(traces_of_process(), site) {}
-    const mem::Counted counted;
     std::shared_ptr<const Traced> traced;
     std::shared_ptr<const Executable> executable;
     Likeness likeness;
@@ -94,6 +95,7 @@ class FunctionCore::Impl {
     }
     std::shared_ptr<Entry> entry = make_entry(call, donated, trace, variant);
     const std::lock_guard lock(mutex_);
+    if (!counted_) counted_.emplace(functions_of_process(), site_);
     cache_.insert(signature, entry->executable, entry->info.bytes);
     entries_[signature] = entry;
     latest_ = entry;
@@ -126,6 +128,7 @@ class FunctionCore::Impl {
     cache_.clear();
     newest_.clear();
     latest_.reset();
+    counted_.reset();
   }
 
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
@@ -212,7 +215,7 @@ class FunctionCore::Impl {
 
   std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
                                     const Trace& trace, const TraceVariant* variant) {
-    auto entry = std::make_shared<Entry>(site_);
+    auto entry = std::make_shared<Entry>();
     entry->likeness = {.specs = specs_of(call), .strides = strides_of(call), .layout = call.layout};
     if (variant != nullptr) entry->likeness.variant = variant->key;
     entry->donated = donated;
@@ -240,9 +243,10 @@ class FunctionCore::Impl {
       }
     }
     if (options_.warn_after > 0 && traces > options_.warn_after) {
-      const std::string text =
-          fmt::format("tenure: function \"{}\" ({}) has been traced {} times, now because: {}",
-                      options_.name, tenure::to_string(site_), traces, reason);
+      const std::string text = fmt::format(
+          "tenure: function \"{}\" ({}) has been traced {} times, now because: {}; if "
+          "only the first size changes, name the tensors in .batched",
+          options_.name, tenure::to_string(site_), traces, reason);
       if (options_.warn) {
         options_.warn(text);
       } else {
@@ -254,7 +258,8 @@ class FunctionCore::Impl {
 
   FunctionOptions options_;
   Site site_;
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
+  std::optional<mem::Counted> counted_;  // while it has traces
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::map<Signature, std::weak_ptr<const Traced>>

@@ -28,6 +28,7 @@ class GraphState;
 /// longer be used.
 class Graph {
  public:
+  using KeepsItsTensors = void;  ///< no scope disposes them; see tree.h
   explicit Graph(std::string name = "graph", Site site = Site::current());
 
   const std::string& name() const;

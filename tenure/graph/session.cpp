@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tenure/base/error.h"
+#include "tenure/base/object_mutex.h"
 #include "tenure/graph/cache.h"
 #include "tenure/graph/compile.h"
 #include "tenure/graph/donation.h"
@@ -192,7 +193,7 @@ class Session::Impl {
     }
   }
 
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   std::shared_ptr<GraphState> state_;  // null when closed
   graph::ProgramCache cache_;
   std::string title_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/graph/builder.h"
 #include "tenure/graph/updates.h"
 #include "tenure/ops/recorder.h"
@@ -108,7 +109,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   std::string name_;
   Site site_;
   std::shared_ptr<GraphState> outer_;  // of a body
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   Builder builder_;
   std::vector<Capture> captures_;
   std::map<std::string, Value> inputs_;

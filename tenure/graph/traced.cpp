@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/per_thread.h"
 #include "tenure/graph/body.h"
 #include "tenure/graph/compile.h"
 #include "tenure/graph/state.h"
@@ -13,19 +14,28 @@
 namespace tenure::graph {
 namespace {
 
-thread_local std::vector<const void*> being_traced;
+/// The functions that this thread is tracing.
+std::vector<const void*>& being_traced() { return PerThread<std::vector<const void*>>::get(); }
+
+/// What a trace alone holds counts as its cache's, which has a bound.
+void take_over_constants(const Program& program) {
+  for (const Node& node : program.nodes) {
+    TensorBody* const body = node.kind == Node::Kind::constant ? node.data.body_or_null() : nullptr;
+    if (body != nullptr && body->sole_handle()) body->set_kind(HolderKind::cache);
+  }
+}
 
 }  // namespace
 
 TracingOnce::TracingOnce(const void* function, const std::string& name, Site site) {
-  if (std::find(being_traced.begin(), being_traced.end(), function) != being_traced.end()) {
+  if (std::find(being_traced().begin(), being_traced().end(), function) != being_traced().end()) {
     throw GraphError(fmt::format("function \"{}\" calls itself; a trace has no end then", name),
                      site);
   }
-  being_traced.push_back(function);
+  being_traced().push_back(function);
 }
 
-TracingOnce::~TracingOnce() { being_traced.pop_back(); }
+TracingOnce::~TracingOnce() { being_traced().pop_back(); }
 
 Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec> specs,
                   const void* function, const std::string& name, Site site) {
@@ -51,6 +61,7 @@ Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec
   traced.fetches.insert(traced.fetches.end(), assignments.begin(), assignments.end());
   traced.frame = std::move(result.frame);
   traced.program = state->take();  // without its graph, symbols that got away are of no use
+  take_over_constants(traced.program);
   return traced;
 }
 

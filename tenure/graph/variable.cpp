@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/per_thread.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/kernels/cpu/move/copy.h"
@@ -241,7 +242,12 @@ void Variable::dispose(Site site) const { state_->dispose(site); }
 
 bool Variable::is_disposed() const { return state_->value().is_disposed(); }
 
-Container::~Container() { clear(); }
+Container::~Container() {
+  try {
+    clear();
+  } catch (const ForkError&) {  // a thread of the parent's was at it: its variables stay
+  }
+}
 
 std::vector<Variable> Container::variables() const {
   const std::lock_guard lock(mutex_);
@@ -284,8 +290,7 @@ struct VariableScope::State {
 
   /// Of this thread; some of them may have ended.
   static std::vector<std::shared_ptr<State>>& all() {
-    thread_local std::vector<std::shared_ptr<State>> scopes;
-    return scopes;
+    return PerThread<std::vector<std::shared_ptr<State>>>::get();
   }
 };
 

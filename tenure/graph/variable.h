@@ -4,11 +4,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "tenure/base/handle.h"
+#include "tenure/base/object_mutex.h"
 #include "tenure/ops/operand.h"
 
 namespace tenure {
@@ -29,6 +29,7 @@ struct OpRecord;
 /// `Graph::updates` has what was assigned by what is applied to its symbols.
 class Variable {
  public:
+  using KeepsItsTensors = void;  ///< no scope disposes them; see tree.h
   /// Holds a copy of `initial`, or the tensor itself if it was moved in.
   explicit Variable(const Operand& initial, std::string name = "variable", bool trainable = true);
 
@@ -81,7 +82,7 @@ class Container {
   friend class VariableScope;
   friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
   std::string name_;
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   std::map<std::string, Variable> variables_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/memory/population.h"
 #include "tenure/ops/operand.h"
 #include "tenure/ops/record.h"
@@ -35,7 +36,7 @@ class VariableState {
   /// What it holds now.
   Tensor value() const;
   /// While it lives, nobody else reads or changes what the variable holds.
-  std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
+  std::unique_lock<ObjectMutex> lock() const { return std::unique_lock(mutex_); }
   /// For whoever has the lock. The handle is the variable's own: to copy it keeps the data from
   /// being computed in.
   Tensor& locked_value() { return value_; }
@@ -65,7 +66,7 @@ class VariableState {
   Tensor prepared(Tensor value) const;
 
   const mem::Counted counted_;
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   Tensor value_;
   std::string path_;  // empty: the name
 };

@@ -5,31 +5,25 @@
 #include <limits>
 #include <utility>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/kernels/thread_limit.h"
 
 #ifdef TENURE_OPENMP
 #include <omp.h>
-#include <pthread.h>
 #endif
 
 namespace tenure {
 namespace {
 
 #ifdef TENURE_OPENMP
-/// libgomp would wait for threads that the child does not have.
 class ThreadSetting {
  public:
-  ThreadSetting() : threads_(omp_get_max_threads()) {
-    pthread_atfork(nullptr, nullptr, [] {
-      setting().is_forked_ = true;
-      setting().threads_ = 1;
-    });
+  /// In a child of fork, libgomp would wait for threads that only the parent has.
+  int get() const {
+    return fork_generation() > 0 ? 1 : threads_.load(std::memory_order_relaxed);
   }
-  int get() const { return threads_.load(std::memory_order_relaxed); }
-  void set(int threads) {
-    if (!is_forked_) threads_.store(threads, std::memory_order_relaxed);
-  }
+  void set(int threads) { threads_.store(threads, std::memory_order_relaxed); }
 
   static ThreadSetting& setting() {
     static ThreadSetting instance;
@@ -37,8 +31,7 @@ class ThreadSetting {
   }
 
  private:
-  std::atomic<int> threads_;
-  std::atomic<bool> is_forked_ = false;
+  std::atomic<int> threads_{omp_get_max_threads()};
 };
 #else
 class ThreadSetting {

@@ -4,12 +4,15 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/memory/fork.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 
 namespace tenure::mem {
 namespace {
+
+constinit std::mutex setting_mutex;
 
 /// The account above all others, once a process budget was set; it stays from then on.
 std::atomic<BudgetAccount*> process_account{nullptr};
@@ -46,6 +49,8 @@ void leave(BudgetFrame* frame) noexcept {
 }
 
 }  // namespace
+
+std::mutex& budget_mutex() noexcept { return setting_mutex; }
 
 void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budget, take_out); }
 
@@ -169,8 +174,7 @@ Budget::Enter::~Enter() {
 }
 
 void set_process_budget(std::size_t limit) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(mem::budget_mutex());
   if (mem::BudgetAccount* account = mem::process_account.load(std::memory_order_acquire)) {
     account->set_limit(limit);
     return;

@@ -43,6 +43,9 @@ class ChunkHeap {
   };
   Stats stats() const noexcept;
 
+  /// Held while nothing may change, as at a fork.
+  std::mutex& mutex() noexcept { return mutex_; }
+
  private:
   struct BySize {
     using is_transparent = void;

@@ -22,10 +22,11 @@ struct Seen {
   std::int64_t bytes;
 };
 
-std::vector<Seen> look_around(const BudgetAccount* within) {
+std::vector<Seen> look_around(const BudgetAccount* within, Caches caches) {
   std::vector<Seen> seen;
   const Census census;
   census.for_each([&](const Tenant& tenant) {
+    if (caches == Caches::left_out && tenant.kind() == HolderKind::cache) return;
     const Storage* const storage = tenant.storage();
     if (within != nullptr &&
         (storage == nullptr || !BudgetAccount::counts_in(storage->budget(), *within))) {
@@ -40,8 +41,8 @@ std::vector<Seen> look_around(const BudgetAccount* within) {
 
 }  // namespace
 
-std::vector<HolderGroup> holder_groups(const BudgetAccount* within) {
-  const std::vector<Seen> seen = look_around(within);
+std::vector<HolderGroup> holder_groups(const BudgetAccount* within, Caches caches) {
+  const std::vector<Seen> seen = look_around(within, caches);
   std::unordered_map<const Storage*, std::uint64_t> oldest;
   for (const Seen& s : seen) {
     auto [it, added] = oldest.try_emplace(s.storage, s.id);

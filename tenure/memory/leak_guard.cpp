@@ -14,9 +14,64 @@
 namespace tenure {
 namespace {
 
+constexpr int kRises = 16;
+/// The first levels; those of populations follow.
+enum Level : std::size_t { kTensors, kRecords, kBytes };
+
 bool same_place(const HolderGroup& a, const HolderGroup& b) {
   return a.op == b.op && a.site.line() == b.site.line() &&
          std::string_view(a.site.file_name()) == b.site.file_name();
+}
+
+/// The groups that have more now than before.
+std::vector<LeakError::Growth> growth_of(const std::vector<HolderGroup>& before,
+                                         const std::vector<HolderGroup>& now) {
+  std::vector<LeakError::Growth> growing;
+  for (const HolderGroup& group : now) {
+    LeakError::Growth growth{.group = group};
+    const auto old = std::find_if(before.begin(), before.end(), [&](const HolderGroup& other) {
+      return same_place(other, group);
+    });
+    if (old != before.end()) {
+      growth.tensors_before = old->tensors;
+      growth.bytes_before = old->bytes;
+      growth.disposed_before = old->disposed;
+    }
+    if (group.tensors > growth.tensors_before || group.bytes > growth.bytes_before ||
+        group.disposed > growth.disposed_before) {
+      growing.push_back(std::move(growth));
+    }
+  }
+  return growing;
+}
+
+HolderGroup sum_of(const std::vector<HolderGroup>& groups) {
+  HolderGroup all;
+  for (const HolderGroup& group : groups) {
+    all.tensors += group.tensors;
+    all.bytes += group.bytes;
+    all.disposed += group.disposed;
+  }
+  return all;
+}
+
+/// Whether a level has grown by what counts: caches that have a bound may be what grew.
+bool is_leak(std::size_t level, const mem::Snapshot& before, const mem::Snapshot& now) {
+  const HolderGroup old = sum_of(before.tensors);
+  const HolderGroup held = sum_of(now.tensors);
+  const auto is_most = [](std::int64_t growth, std::int64_t of) { return 2 * growth > of; };
+  const std::int64_t tensors = now.counts.tensors - before.counts.tensors;
+  switch (level) {
+    case kTensors:
+      return is_most(held.tensors - old.tensors, tensors);
+    case kRecords:
+      return is_most(held.tensors + held.disposed - old.tensors - old.disposed,
+                     tensors + now.counts.disposed - before.counts.disposed);
+    case kBytes:
+      return is_most(held.bytes - old.bytes, now.counts.bytes - before.counts.bytes);
+    default:
+      return true;
+  }
 }
 
 }  // namespace
@@ -28,62 +83,73 @@ LeakGuard::LeakGuard(std::string name, Options options)
   if (options_.warm_up < 0 || options_.patience < 1 || options_.slack_bytes < 0) {
     throw ValueError("LeakGuard: warm_up and slack_bytes must be at least 0, patience at least 1");
   }
-  if (options_.warm_up == 0) set_baseline(mem::counts(), mem::Population::total());
+  if (options_.warm_up > 0) return;
+  read_levels();
+  restart();
 }
 
-void LeakGuard::set_baseline(const mem::Counts& counts, std::int64_t things) {
-  baseline_ = counts;
-  baseline_things_ = things;
-  baseline_groups_ = mem::holder_groups();
-  baseline_populations_ = mem::Population::groups();
-  above_ = 0;
+void LeakGuard::read_levels() {
+  counts_ = mem::counts();
+  levels_ = {counts_.tensors, counts_.tensors + counts_.disposed, counts_.bytes};
+  mem::Population::count(things_);
+  levels_.insert(levels_.end(), things_.begin(), things_.end());
+}
+
+std::shared_ptr<const mem::Snapshot> LeakGuard::look() {
+  if (present_ == nullptr) {
+    present_ = std::make_shared<const mem::Snapshot>(
+        mem::Snapshot{.iteration = iterations_,
+                      .counts = counts_,
+                      .tensors = mem::holder_groups(nullptr, mem::Caches::left_out),
+                      .things = mem::Population::groups()});
+  }
+  return present_;
+}
+
+void LeakGuard::restart() {
+  const int rises = std::min(kRises, options_.patience);
+  trends_.assign(levels_.size(), mem::Trend(rises, options_.patience / rises));
+  for (std::size_t i = 0; i < trends_.size(); ++i) {
+    trends_[i].restart(levels_[i], [this] { return look(); });
+  }
+  present_.reset();
 }
 
 void LeakGuard::mark() {
   ++iterations_;
   mark_step(name_);
-  const mem::Counts now = mem::counts();
-  const std::int64_t things = mem::Population::total();
-  if (iterations_ <= options_.warm_up) {
-    if (iterations_ == options_.warm_up) set_baseline(now, things);
-    return;
+  if (iterations_ < options_.warm_up) return;
+  read_levels();
+  if (iterations_ == options_.warm_up) return restart();
+  const auto look_now = [this] { return look(); };
+  while (trends_.size() < levels_.size()) {  // the first of its kind
+    trends_.push_back(trends_.front());
+    trends_.back().restart(0, look_now);
   }
-  const bool grown = now.tensors > baseline_.tensors ||
-                     now.bytes > baseline_.bytes + options_.slack_bytes ||
-                     now.tensors + now.disposed > baseline_.tensors + baseline_.disposed ||
-                     things > baseline_things_;
-  above_ = grown ? above_ + 1 : 0;
-  if (above_ < options_.patience) return;
-  const LeakError error = explain(now);
-  set_baseline(now, things);
-  if (!options_.report) throw LeakError(error);
-  options_.report(error);
+  for (std::size_t i = 0; i < trends_.size(); ++i) {
+    const std::int64_t slack = i == kBytes ? options_.slack_bytes : 0;
+    const auto before = trends_[i].add(levels_[i], slack, look_now);
+    if (before == nullptr) continue;
+    const auto now = look();
+    if (is_leak(i, *before, *now)) {
+      restart();
+      return complain(*before, *now);
+    }
+    trends_[i].restart(levels_[i], look_now);
+  }
+  present_.reset();
 }
 
-LeakError LeakGuard::explain(const mem::Counts& now) const {
-  std::vector<LeakError::Growth> growing;
-  for (const HolderGroup& group : mem::holder_groups()) {
-    const auto before =
-        std::find_if(baseline_groups_.begin(), baseline_groups_.end(),
-                     [&](const HolderGroup& old) { return same_place(old, group); });
-    LeakError::Growth growth{.group = group};
-    if (before != baseline_groups_.end()) {
-      growth.tensors_before = before->tensors;
-      growth.bytes_before = before->bytes;
-      growth.disposed_before = before->disposed;
-    }
-    if (group.tensors > growth.tensors_before || group.bytes > growth.bytes_before ||
-        group.disposed > growth.disposed_before) {
-      growing.push_back(std::move(growth));
-    }
-  }
+void LeakGuard::complain(const mem::Snapshot& before, const mem::Snapshot& now) {
+  std::vector<LeakError::Growth> growing = growth_of(before.tensors, now.tensors);
   std::string text = fmt::format(
-      "\"{}\" leaks: after iteration {} it holds {} tensors and {}, after the warm-up {} and {}",
-      name_, iterations_, now.tensors, format_bytes(now.bytes), baseline_.tensors,
-      format_bytes(baseline_.bytes));
-  if (now.disposed > baseline_.disposed) {
-    text += fmt::format("; handles of {} disposed tensors remain, after the warm-up of {}",
-                        now.disposed, baseline_.disposed);
+      "\"{}\" leaks: after iteration {} it holds {} tensors and {}, after iteration {} it held {} "
+      "and {}",
+      name_, now.iteration, now.counts.tensors, format_bytes(now.counts.bytes), before.iteration,
+      before.counts.tensors, format_bytes(before.counts.bytes));
+  if (now.counts.disposed > before.counts.disposed) {
+    text += fmt::format("; handles of {} disposed tensors remain, then of {}", now.counts.disposed,
+                        before.counts.disposed);
   }
   for (const LeakError::Growth& growth : growing) {
     text += fmt::format("\n  {} at {}: {} -> {} tensors, {} -> {}", growth.group.op,
@@ -93,17 +159,14 @@ LeakError LeakGuard::explain(const mem::Counts& now) const {
       text += fmt::format(", {} -> {} disposed", growth.disposed_before, growth.group.disposed);
     }
   }
-  for (const HolderGroup& group : mem::Population::groups()) {
-    LeakError::Growth growth{.group = group};
-    for (const HolderGroup& old : baseline_populations_) {
-      if (same_place(old, group)) growth.tensors_before = old.tensors;
-    }
-    if (group.tensors <= growth.tensors_before) continue;
-    text += fmt::format("\n  {}s made at {}: {} -> {}", group.op, to_string(group.site),
-                        growth.tensors_before, group.tensors);
+  for (LeakError::Growth& growth : growth_of(before.things, now.things)) {
+    text += fmt::format("\n  {}s made at {}: {} -> {}", growth.group.op,
+                        to_string(growth.group.site), growth.tensors_before, growth.group.tensors);
     growing.push_back(std::move(growth));
   }
-  return LeakError(text, std::move(growing));
+  const LeakError error(text, std::move(growing));
+  if (!options_.report) throw LeakError(error);
+  options_.report(error);
 }
 
 }  // namespace tenure

@@ -2,34 +2,39 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tenure/base/error.h"
 #include "tenure/base/site.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/trend.h"
 
 namespace tenure {
 
-/// Proves that a loop holds no more after an iteration than it did after the warm-up:
+/// Proves that a loop does not hold more and more:
 ///
 ///     LeakGuard guard;
 ///     while (serving) { handle(request); guard.mark(); }
 ///
-/// Disposed tensors whose handles pile up count too: each still has its record. So do nodes of
-/// graphs, traces of functions and variables; a group of these has their number for tensors. A mark
-/// costs a few counter reads; only a suspicion takes a census. Counts are the process's, so other
-/// threads' growth shows too.
+/// A leak is growth that goes on: the least that the loop holds within a window of marks rises from
+/// window to window (trend.h has the rule). What fills up and stays, or is emptied from time to
+/// time, or varies in size, is none; a leak that begins late or is slow is found too. Tensors count
+/// and their bytes, disposed tensors whose handles pile up (each still has its record), nodes of
+/// graphs, functions, variables and values of tapes; a group of these has their number for tensors.
+/// What programs keep in caches that have a bound does not count. A mark costs a few counter reads;
+/// only a suspicion takes a census. Counts are the process's, so other threads' growth shows too.
 class LeakGuard {
  public:
   struct Options {
-    /// Iterations that may still grow; the level after them is the baseline.
+    /// Iterations that may still grow; the level after them is the first.
     int warm_up = 3;
-    /// The level must lie above the baseline for this many marks in a row.
-    int patience = 3;
+    /// Growth must go on for this many marks: a window has a sixteenth of them, at least one.
+    int patience = 32;
     /// Growth in live bytes that is no leak.
     std::int64_t slack_bytes = 0;
-    /// Called instead of throwing LeakError; the higher level is then the new baseline.
+    /// Called instead of throwing LeakError; the higher level is then the first.
     std::function<void(const LeakError&)> report{};
   };
 
@@ -42,17 +47,21 @@ class LeakGuard {
   std::int64_t iterations() const { return iterations_; }
 
  private:
-  void set_baseline(const mem::Counts& counts, std::int64_t things);
-  LeakError explain(const mem::Counts& now) const;
+  /// What is watched now, in a fixed order: tensors, tensors with those disposed, bytes, and each
+  /// population.
+  void read_levels();
+  void restart();
+  std::shared_ptr<const mem::Snapshot> look();
+  void complain(const mem::Snapshot& before, const mem::Snapshot& now);
 
   std::string name_;
   Options options_;
   std::int64_t iterations_ = 0;
-  int above_ = 0;
-  mem::Counts baseline_;
-  std::int64_t baseline_things_ = 0;
-  std::vector<HolderGroup> baseline_groups_;
-  std::vector<HolderGroup> baseline_populations_;
+  mem::Counts counts_{};
+  std::vector<std::int64_t> levels_;
+  std::vector<std::int64_t> things_;
+  std::vector<mem::Trend> trends_;
+  std::shared_ptr<const mem::Snapshot> present_;  // while a mark looks
 };
 
 }  // namespace tenure

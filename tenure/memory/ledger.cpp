@@ -7,6 +7,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
+#include "tenure/memory/fork.h"
 #include "tenure/memory/pool.h"
 #include "tenure/memory/thread_context.h"
 
@@ -219,6 +220,8 @@ void Tally::moved(Category from, Category to, std::int64_t bytes) noexcept {
     change_level(to, bytes);
   }
 }
+
+std::mutex& ledger_mutex() noexcept { return Ledger::instance().mutex; }
 
 void Tally::settle() noexcept {
   Ledger& ledger = Ledger::instance();

@@ -179,6 +179,16 @@ void flush_thread_cache(ThreadContext& context) noexcept {
   }
 }
 
+void lock_pool() noexcept {
+  for (int i = 0; i < kBins; ++i) shared_bins()[i].mutex.lock();
+  heap().mutex().lock();
+}
+
+void unlock_pool() noexcept {
+  heap().mutex().unlock();
+  for (int i = kBins; i > 0; --i) shared_bins()[i - 1].mutex.unlock();
+}
+
 void for_each_block(int bin, const std::function<void(void*)>& visit) {
   SharedBin& shared = shared_bins()[bin];
   const std::lock_guard lock(shared.mutex);

@@ -98,6 +98,9 @@ void for_each_block(int bin, const std::function<void(void*)>& visit);
 std::size_t slab_bytes(int bin) noexcept;
 
 ChunkHeap& heap();
+/// All its locks, for a fork.
+void lock_pool() noexcept;
+void unlock_pool() noexcept;
 void flush_thread_cache(ThreadContext& context) noexcept;
 
 struct PoolStats {

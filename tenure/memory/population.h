@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,9 +13,11 @@
 
 namespace tenure::mem {
 
+class Crowd;
+
 /// Counts things that take memory without being tensors, by the source line that made them: nodes
-/// of graphs, traces of functions, variables. A LeakGuard watches all populations. Any thread may
-/// count.
+/// of graphs, functions, variables, values of tapes. A LeakGuard watches all populations. Any
+/// thread may count.
 class Population {
  public:
   /// `kind` has static storage duration: "graph node". It is never destroyed before the process
@@ -27,22 +29,28 @@ class Population {
   void add(Site site);
   void remove(Site site) noexcept;
 
-  /// Of all populations.
-  static std::int64_t total() noexcept { return all_.load(std::memory_order_relaxed); }
+  /// How many there are of each population, in the order in which these were made.
+  static void count(std::vector<std::int64_t>& numbers);
   /// All populations, a group for each kind and line; `tensors` is the number of things.
   static std::vector<HolderGroup> groups();
 
+  /// All their locks, for a fork.
+  static void lock_all() noexcept;
+  static void unlock_all() noexcept;
+
  private:
-  using Place = std::pair<std::string, std::uint32_t>;  // file and line
+  friend class Crowd;
+  using Place = std::pair<std::string_view, std::uint32_t>;  // file and line
   struct Count {
     Site site;
     std::int64_t number = 0;
   };
 
-  static std::atomic<std::int64_t> all_;
   const char* kind_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // of all below
+  std::int64_t singles_ = 0;
   std::map<Place, Count> counts_;
+  Crowd* crowds_ = nullptr;
 };
 
 /// Counts as one of a population while it lives.
@@ -58,6 +66,27 @@ class Counted {
  private:
   Population& population_;
   Site site_;
+};
+
+/// Counts as so many of a population while it lives. To say how many costs one store.
+class Crowd {
+ public:
+  Crowd(Population& population, Site site) noexcept;
+  ~Crowd();
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+
+  void set(std::size_t number) noexcept {
+    number_.store(static_cast<std::int64_t>(number), std::memory_order_relaxed);
+  }
+
+ private:
+  friend class Population;
+  Population& population_;
+  const Site site_;
+  std::atomic<std::int64_t> number_{0};
+  Crowd* next_ = nullptr;
+  Crowd** link_ = nullptr;  // what points to this one
 };
 
 }  // namespace tenure::mem

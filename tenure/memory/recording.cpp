@@ -7,8 +7,10 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/fork.h"
 #include "tenure/memory/out_of_memory.h"
 
 namespace tenure {
@@ -17,9 +19,10 @@ namespace {
 struct Ring {
   std::vector<MemoryEvent> events;  // its size is the capacity
   std::uint64_t written = 0;
+  const mem::ThreadContext* maker = nullptr;
 };
 
-std::mutex ring_mutex;
+constinit std::mutex events_mutex;
 Ring* ring = nullptr;
 
 /// The latest event of a kind on a storage by the same thread, among the last few.
@@ -70,24 +73,26 @@ Recording::Recording(std::size_t capacity) {
   std::unique_ptr<Ring> fresh;
   try {
     fresh = std::make_unique<Ring>(Ring{.events = std::vector<MemoryEvent>(capacity)});
+    fresh->maker = &mem::this_thread();
   } catch (const std::bad_alloc&) {
     mem::throw_out_of_memory(OutOfMemory::Cause::system, capacity * sizeof(MemoryEvent), nullptr);
   }
-  const std::lock_guard lock(ring_mutex);
+  const std::lock_guard lock(events_mutex);
   if (ring != nullptr) throw ValueError("Recording: another one is on");
   ring = fresh.release();
   mem::process_attention.fetch_or(mem::kAttendRecording, std::memory_order_relaxed);
 }
 
 Recording::~Recording() {
-  const std::lock_guard lock(ring_mutex);
+  const std::lock_guard lock(events_mutex);
   mem::process_attention.fetch_and(~mem::kAttendRecording, std::memory_order_relaxed);
   delete ring;
   ring = nullptr;
 }
 
 std::vector<MemoryEvent> Recording::events() const {
-  const std::lock_guard lock(ring_mutex);
+  const std::lock_guard lock(events_mutex);
+  if (ring == nullptr) return {};  // in a child of fork
   const std::size_t capacity = ring->events.size();
   if (ring->written <= capacity) {
     return {ring->events.begin(),
@@ -101,7 +106,8 @@ std::vector<MemoryEvent> Recording::events() const {
 }
 
 std::uint64_t Recording::dropped() const {
-  const std::lock_guard lock(ring_mutex);
+  const std::lock_guard lock(events_mutex);
+  if (ring == nullptr) return 0;
   return ring->written - std::min<std::uint64_t>(ring->written, ring->events.size());
 }
 
@@ -109,10 +115,18 @@ std::uint64_t Recording::dropped() const {
 
 namespace tenure::mem {
 
+std::mutex& ring_mutex() noexcept { return events_mutex; }
+
+void drop_recording_of_others() noexcept {
+  if (ring == nullptr || ring->maker == current_context) return;
+  process_attention.fetch_and(~kAttendRecording, std::memory_order_relaxed);
+  delete std::exchange(ring, nullptr);
+}
+
 void record(const ThreadContext& context, MemoryEvent event) noexcept {
   if ((process_attention.load(std::memory_order_relaxed) & kAttendRecording) == 0) return;
   event.thread = context.number;
-  const std::lock_guard lock(ring_mutex);
+  const std::lock_guard lock(events_mutex);
   if (ring == nullptr) return;
   event.time_ns = nanoseconds_since_start();
   tell_of_storage(event);

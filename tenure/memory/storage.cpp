@@ -103,7 +103,7 @@ Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, D
   auto* const storage = new (block) Storage(0);
   storage->data_ = data;
   storage->bytes_ = bytes;
-  storage->category_ = context.category;
+  storage->category_.store(context.category, std::memory_order_relaxed);
   storage->deleter_ = owned.release();
   storage->serial_ = context.serials.next();
   context.tally.adopted(static_cast<std::int64_t>(bytes));
@@ -114,7 +114,7 @@ void Storage::destroy() noexcept {
   ThreadContext& context = this_thread();
   if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
     settle_accounts(context);
-  if (!is_foreign()) context.tally.freed(category_, static_cast<std::int64_t>(bytes_));
+  if (!is_foreign()) context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
   ChunkHeap::Chunk* const chunk = chunk_;
   BudgetAccount* const account = budget_;
   {

@@ -46,12 +46,12 @@ class alignas(kAlignment) Storage {
   void* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
-  Category category() const noexcept { return category_; }
+  Category category() const noexcept { return category_.load(std::memory_order_relaxed); }
   /// For whoever has the only reference. Memory of the user's is in no category.
   void set_category(ThreadContext& context, Category category) noexcept {
-    if (is_foreign() || category == category_) return;
-    context.tally.moved(category_, category, static_cast<std::int64_t>(bytes_));
-    category_ = category;
+    if (is_foreign() || category == this->category()) return;
+    context.tally.moved(this->category(), category, static_cast<std::int64_t>(bytes_));
+    category_.store(category, std::memory_order_relaxed);
     if (needs_attention(context)) [[unlikely]]
       announce_category(context);
   }
@@ -92,7 +92,7 @@ class alignas(kAlignment) Storage {
   /// Enters it in the ledger.
   Storage* begin(ThreadContext& context, std::size_t bytes) noexcept {
     bytes_ = bytes;
-    category_ = context.category;
+    category_.store(context.category, std::memory_order_relaxed);
     serial_ = context.serials.next();
     context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
     return this;
@@ -102,7 +102,7 @@ class alignas(kAlignment) Storage {
   void settle_accounts(ThreadContext& context) noexcept;
 
   std::atomic<std::uint32_t> references_{1};
-  Category category_ = Category::activation;
+  std::atomic<Category> category_{Category::activation};  // a census may read while it changes
   Device device_{};
   std::uint8_t bin_ = 0;  // of the block that begins with this header
   std::size_t bytes_ = 0;

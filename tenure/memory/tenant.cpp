@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tenure/memory/fault.h"
+#include "tenure/memory/fork.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/recording.h"
@@ -12,9 +13,11 @@
 namespace tenure::mem {
 namespace {
 
-std::mutex name_mutex;
+constinit std::mutex names_mutex;
 
 }  // namespace
+
+std::mutex& name_mutex() noexcept { return names_mutex; }
 
 const bool Tenant::plain_pins = has_asymmetric_fence();
 
@@ -210,7 +213,7 @@ void receive_mail(ThreadContext& context) noexcept {
 }
 
 std::string Tenant::name() const {
-  const std::lock_guard lock(name_mutex);
+  const std::lock_guard lock(names_mutex);
   const std::string* const name = name_.load(std::memory_order_acquire);
   return name == nullptr ? std::string() : *name;
 }
@@ -218,7 +221,7 @@ std::string Tenant::name() const {
 void Tenant::set_name(const std::string& name) {
   auto* const fresh = new std::string(name);
   {
-    const std::lock_guard lock(name_mutex);
+    const std::lock_guard lock(names_mutex);
     delete name_.exchange(fresh, std::memory_order_acq_rel);
   }
   ThreadContext& context = this_thread();

@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "tenure/memory/fork.h"
 #include "tenure/memory/frame.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/pool.h"
@@ -12,9 +13,9 @@
 namespace tenure::mem {
 namespace {
 
-std::mutex registry_mutex;
+constinit std::mutex contexts_mutex;
 std::atomic<ThreadContext*> registry{nullptr};
-std::uint32_t next_number = 0;  // guarded by registry_mutex
+std::uint32_t next_number = 0;  // guarded by contexts_mutex
 
 void detach(void* /*key_value*/) {
   ThreadContext* const context = current_context;
@@ -26,7 +27,7 @@ void detach(void* /*key_value*/) {
   context->tally.settle();
   flush_thread_cache(*context);
   current_context = nullptr;
-  const std::lock_guard lock(registry_mutex);
+  const std::lock_guard lock(contexts_mutex);
   context->in_use = false;
 }
 
@@ -40,7 +41,12 @@ pthread_key_t detach_key() {
   return key;
 }
 
+// Before anybody can have a thread that allocates.
+[[maybe_unused]] const bool is_prepared_for_forks = prepare_for_forks();
+
 }  // namespace
+
+std::mutex& registry_mutex() noexcept { return contexts_mutex; }
 
 constinit thread_local ThreadContext* current_context = nullptr;
 std::atomic<std::uint32_t> process_attention{0};
@@ -50,7 +56,7 @@ ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_
 ThreadContext& attach_thread() {
   bool is_first = false;
   {
-    const std::lock_guard lock(registry_mutex);
+    const std::lock_guard lock(contexts_mutex);
     for (ThreadContext* c = registry.load(std::memory_order_relaxed); c != nullptr; c = c->next) {
       if (!c->in_use) {
         c->in_use = true;

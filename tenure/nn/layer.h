@@ -40,6 +40,7 @@ std::int64_t bytes_of(const std::vector<NamedVariable>& variables);
 /// A layer is a handle, as a tensor is: copies are the same layer, with the same parameters.
 class Layer {
  public:
+  using KeepsItsTensors = void;  ///< no scope disposes variables; see tree.h
   virtual ~Layer() = default;
 
   /// Applies it. What is made inside bears the layer's name in reports, and what Tenure's own

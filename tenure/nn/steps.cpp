@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <functional>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "tenure/autograd/tape.h"
@@ -21,6 +24,15 @@
 namespace tenure::nn {
 namespace {
 
+/// Says once that there are many traces: each size of a batch is a plan of its own, of which the
+/// function keeps as many as its cache takes.
+std::function<void(const std::string&)> warn_once() {
+  return [is_told = false](const std::string& text) mutable {
+    if (std::exchange(is_told, true)) return;
+    std::fputs((text + " or pad the batches to a few sizes\n").c_str(), stderr);
+  };
+}
+
 /// The budget is what the model, the optimizer and `kept` bytes leave of the trainer's.
 template <class F>
 Function<F> compiled(const StepParts& parts, const char* name, std::int64_t kept, F f) {
@@ -29,7 +41,7 @@ Function<F> compiled(const StepParts& parts, const char* name, std::int64_t kept
     *budget -= bytes_of(parts.model.variables()) + bytes_of(parts.optimizer.state()) + kept;
   }
   return function(std::move(f), {.name = name,
-                                 .warn_after = 0,
+                                 .warn = warn_once(),
                                  .budget = budget,
                                  .recompute = parts.options.recompute,
                                  .check_numbers = parts.options.check_numbers});

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tenure/base/error.h"
+#include "tenure/base/object_mutex.h"
 #include "tenure/ops/dispatch.h"
 
 namespace tenure {
@@ -21,7 +22,7 @@ struct Entry {
 };
 
 struct Registry {
-  std::mutex mutex;
+  ObjectMutex mutex;
   std::deque<Entry> entries;
 };
 

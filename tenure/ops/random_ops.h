@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/ops/operand.h"
 
 namespace tenure {
@@ -33,7 +33,7 @@ class Generator {
   bool give_back(State begin, std::uint64_t counters);
 
  private:
-  mutable std::mutex mutex_;
+  mutable ObjectMutex mutex_;
   State state_;
 };
 

@@ -71,8 +71,8 @@ Profile::Profile(const std::string& name, ProfileOptions options) {
     is_on_ = false;
     return;
   }
-  profile::forget_in_children();
   mem::this_thread();
+  profile::forget_in_children();
   profile::Writer::instance().begin(file, options.capacity);
 }
 

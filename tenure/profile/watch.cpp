@@ -233,7 +233,12 @@ class Watch::Server {
       }
       if (files[1].revents == 0) continue;
       const int client = above_standard(accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC));
-      if (client < 0) continue;
+      if (client < 0) {
+        // Without a descriptor for it the client stays where it is, and poll() would return at
+        // once: look again when some may have been given back.
+        poll(files.data(), 1, kPause);
+        continue;
+      }
       profile::set_patience(client);
       if (count < files.size() && profile::is_peer_this_user(client)) {
         files[count++] = {client, POLLIN, 0};
@@ -256,6 +261,7 @@ class Watch::Server {
   }
 
   static constexpr std::size_t kMostClients = 16;
+  static constexpr int kPause = 100;  // milliseconds
   static inline std::atomic<bool> is_on{false};
   std::string path_;
   int listening_ = -1;

@@ -77,6 +77,7 @@ void Writer::after_fork(bool is_child) noexcept {
   if (!is_child) return;
   mem::install(nullptr);
   recording_.store(0, std::memory_order_seq_cst);
+  for (ThreadBuffer* const buffer : buffers_) buffer->forget_thread();
   if (session_ != nullptr) session_->file.forget();
   static_cast<void>(session_.release());  // its locks may have been held by other threads
 }

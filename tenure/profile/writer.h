@@ -63,6 +63,9 @@ class ThreadBuffer {
   std::array<KnownRun, 16> runs{};
   std::array<KnownLayout, 64> layouts{};
 
+  /// In a child of fork: its thread may have held the lock, and is not here.
+  void forget_thread() noexcept { busy_.clear(std::memory_order_relaxed); }
+
  private:
   std::atomic_flag busy_{};
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <tuple>
@@ -15,11 +16,14 @@ namespace tenure {
 
 // Note: trees of tensors
 //
-// Results and arguments may be tensors, containers and arrays of trees, what an optional, a
-// variant, a unique_ptr or a shared_ptr holds, or plain structs whose members are trees (aggregates
-// of up to eight members). Anything else is a leaf without tensors. A type of another kind joins by
-// a function `visit_tree(T&, f)` in its own namespace that calls f on each of its members; structs
-// with more members, with arrays as members or with base classes must have one.
+// Results and arguments may be tensors, containers, queues and arrays of trees, what an optional, a
+// variant, a unique_ptr or a shared_ptr holds or a reference_wrapper refers to, or plain structs
+// whose members are trees (aggregates of up to 24 members). Numbers, texts and whatever else can be
+// copied byte by byte are leaves. A type of another kind joins by a function `visit_tree(T&, f)` in
+// its own namespace that calls f on each of its members; structs with more members, with arrays as
+// members or with base classes must have one. Where tensors are looked for, a class of which nobody
+// can tell whether it holds any (std::any, std::function, one with private members) is refused
+// until it has one, empty if it holds none.
 
 namespace tree {
 
@@ -33,8 +37,10 @@ constexpr bool takes(std::index_sequence<I...>) {
   return requires { T{(static_cast<void>(I), AnyMember{})...}; };
 }
 
-/// How many members an aggregate has, 0 to 8.
-template <class T, std::size_t N = 8>
+inline constexpr std::size_t kMaxMembers = 24;
+
+/// How many members an aggregate has.
+template <class T, std::size_t N = kMaxMembers>
 constexpr std::size_t member_count() {
   if constexpr (N == 0) {
     return 0;
@@ -85,8 +91,8 @@ constexpr bool has_array_member(std::index_sequence<I...>) {
 template <class T, class F>
 void visit_members(T& value, const F& f) {
   using Plain = std::remove_cv_t<T>;
-  static_assert(!takes<Plain>(std::make_index_sequence<9>{}),
-                "this struct has more than eight members: give it a visit_tree()");
+  static_assert(!takes<Plain>(std::make_index_sequence<kMaxMembers + 1>{}),
+                "this struct has more than 24 members: give it a visit_tree()");
   static_assert(!has_base<Plain>(), "this struct has a base class: give it a visit_tree()");
   constexpr std::size_t n = member_count<Plain>();
   static_assert(!has_array_member<Plain, n>(std::make_index_sequence<n>{}),
@@ -116,6 +122,54 @@ void visit_members(T& value, const F& f) {
   } else if constexpr (n == 8) {
     auto& [a, b, c, d, e, g, h, i] = value;
     each(a, b, c, d, e, g, h, i);
+  } else if constexpr (n == 9) {
+    auto& [a, b, c, d, e, g, h, i, j] = value;
+    each(a, b, c, d, e, g, h, i, j);
+  } else if constexpr (n == 10) {
+    auto& [a, b, c, d, e, g, h, i, j, k] = value;
+    each(a, b, c, d, e, g, h, i, j, k);
+  } else if constexpr (n == 11) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l);
+  } else if constexpr (n == 12) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m);
+  } else if constexpr (n == 13) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o);
+  } else if constexpr (n == 14) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p);
+  } else if constexpr (n == 15) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q);
+  } else if constexpr (n == 16) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r);
+  } else if constexpr (n == 17) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s);
+  } else if constexpr (n == 18) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t);
+  } else if constexpr (n == 19) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u);
+  } else if constexpr (n == 20) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v);
+  } else if constexpr (n == 21) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w);
+  } else if constexpr (n == 22) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x);
+  } else if constexpr (n == 23) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y);
+  } else if constexpr (n == 24) {
+    auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, z] = value;
+    each(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, z);
   }
 }
 
@@ -144,6 +198,57 @@ inline constexpr bool is_owner<std::unique_ptr<T, D>> = !std::is_array_v<T>;
 template <class T>
 inline constexpr bool is_owner<std::shared_ptr<T>> = !std::is_array_v<T> && !std::is_void_v<T>;
 
+template <class T>
+inline constexpr bool is_reference = false;
+template <class T>
+inline constexpr bool is_reference<std::reference_wrapper<T>> = true;
+
+/// std::queue, std::stack, std::priority_queue.
+template <class T>
+concept Adaptor = !Range<T> && requires(T & t) {
+  typename T::container_type;
+  t.pop();
+  t.size();
+};
+/// Its container, which is protected and not private so that derived classes may.
+template <class T>
+struct Adapted : T {
+  static auto& of(T& adaptor) { return adaptor.*(&Adapted::c); }
+  static const auto& of(const T& adaptor) { return adaptor.*(&Adapted::c); }
+};
+
+template <class T>
+using Element = std::remove_cvref_t<decltype(*std::declval<T&>().begin())>;
+/// A range of numbers, of bits, or of things like itself, as a path is.
+template <class T>
+constexpr bool is_plain_range() {
+  if constexpr (requires { typename std::remove_cv_t<T>::value_type; }) {
+    using Value = typename std::remove_cv_t<T>::value_type;
+    return std::is_arithmetic_v<Value> || std::is_same_v<Value, std::remove_cv_t<T>>;
+  } else {
+    return std::is_arithmetic_v<Element<T>> || std::is_same_v<Element<T>, std::remove_cv_t<T>>;
+  }
+}
+
+/// A class whose tensors no scope disposes: variables, and what consists of them.
+template <class T>
+concept KeepsItsTensors = requires {
+  typename T::KeepsItsTensors;
+};
+
+/// Whether a leaf may hold tensors that nobody sees.
+template <class T>
+constexpr bool is_opaque() {
+  if constexpr (!std::is_class_v<T> || std::is_trivially_copyable_v<T> || std::is_empty_v<T> ||
+                KeepsItsTensors<T>) {
+    return false;
+  } else if constexpr (Range<T>) {
+    return !is_plain_range<T>();
+  } else {
+    return true;
+  }
+}
+
 }  // namespace tree
 
 /// Calls `f(leaf)` on every part of a tree that has no parts itself, in order: tensors, numbers,
@@ -170,8 +275,12 @@ void for_each_leaf(T& value, const F& f) {
     for (auto& member : value) below(member);
   } else if constexpr (tree::TupleLike<T>) {
     std::apply([&](auto&... members) { (below(members), ...); }, value);
+  } else if constexpr (tree::is_reference<Plain>) {
+    below(value.get());
+  } else if constexpr (tree::Adaptor<Plain>) {
+    below(tree::Adapted<Plain>::of(value));
   } else if constexpr (tree::Range<T>) {
-    if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(*value.begin())>>) {
+    if constexpr (tree::is_plain_range<T>()) {
       f(value);
     } else {
       enter(static_cast<std::size_t>(std::distance(value.begin(), value.end())));
@@ -194,7 +303,14 @@ void for_each_leaf(T& value, const F& f) {
 template <class T, class F>
 void for_each_tensor(T& value, const F& f) {
   for_each_leaf(value, [&f](auto& leaf) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(leaf)>, Tensor>) f(leaf);
+    using Leaf = std::remove_cvref_t<decltype(leaf)>;
+    if constexpr (std::is_same_v<Leaf, Tensor>) {
+      f(leaf);
+    } else {
+      static_assert(!tree::is_opaque<Leaf>(),
+                    "nobody can tell whether this class holds tensors: return or pass the tensors "
+                    "themselves, or give it a visit_tree(), an empty one if it holds none");
+    }
   });
 }
 

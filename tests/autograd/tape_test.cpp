@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <string>
 #include <thread>
 
 #include "tenure/tenure.h"
@@ -322,13 +324,35 @@ TEST(GradientTape, MayEndInAnyOrderAndOnAnotherThread) {
 TEST(GradientTape, IsFlatInALoop) {
   const Variable w(ones({16, 16}), "w");
   LeakGuard guard;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 100; ++i) {
     GradientTape tape;
     const Tensor y = sum(tanh(matmul(w.value(), w.value())));
     const Tensor dw = tape.gradient(y, w);
     w.assign_sub(dw * 0.01);
     guard.mark();
   }
+}
+
+TEST(GradientTape, OneThatLivesAroundALoopGrows) {
+  const Variable w(ones({4}), "w");
+  const Tensor x = ones({4});
+  const auto found_in = [](const std::function<void()>& iteration) {
+    LeakGuard guard;
+    for (int i = 0; i < 100; ++i) {
+      iteration();
+      try {
+        guard.mark();
+      } catch (const LeakError& error) {
+        return std::string(error.what());
+      }
+    }
+    return std::string("none");
+  };
+  const GradientTape around({.persistent = true});
+  const std::string nodes = found_in([&] { static_cast<void>(w.value() + x); });
+  EXPECT_NE(nodes.find("tape values made at tape_test.cpp"), std::string::npos) << nodes;
+  const std::string reads = found_in([&] { static_cast<void>(w.value()); });
+  EXPECT_NE(reads.find("tape values made at tape_test.cpp"), std::string::npos) << reads;
 }
 
 TEST(GradientTape, OneGradientOfTwoSourcesIsKnownToOuterTapes) {

@@ -350,7 +350,7 @@ TEST(Session, ManyRunsHoldNothing) {
 std::string leak_in(const std::function<void(int)>& iteration) {
   LeakGuard guard("loop");
   try {
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 60; ++i) {
       iteration(i);
       guard.mark();
     }
@@ -360,18 +360,30 @@ std::string leak_in(const std::function<void(int)>& iteration) {
   return "none";
 }
 
-TEST(LeakGuardOnGraphs, NamesNodesTracesAndVariables) {
+TEST(LeakGuardOnGraphs, NamesNodesFunctionsAndVariables) {
   Graph graph("g");
   const Tensor x = graph.placeholder("x", float32, {2});
   EXPECT_EQ(leak_in([&](int) { static_cast<void>(x * 2 + 1); }), "none");
   const std::string nodes = leak_in([&](int i) { static_cast<void>(x * i); });
   EXPECT_NE(nodes.find("graph nodes made at errors_test.cpp"), std::string::npos) << nodes;
-  const auto f = function([](const Tensor& t) { return t + 1; }, {.warn_after = 0});
-  const std::string traces = leak_in([&](int i) { static_cast<void>(f(ones({1 + i}))); });
-  EXPECT_NE(traces.find("traces made at errors_test.cpp"), std::string::npos) << traces;
+  const auto make = [] { return function([](const Tensor& t) { return t + 1; }); };
+  std::vector<decltype(make())> functions;
+  const std::string many = leak_in([&](int) {
+    functions.push_back(make());
+    static_cast<void>(functions.back()(ones({1})));
+  });
+  EXPECT_NE(many.find("functions made at errors_test.cpp"), std::string::npos) << many;
   std::vector<Variable> kept;
   const std::string variables = leak_in([&](int) { kept.push_back(Variable(ones({1}), "v")); });
   EXPECT_NE(variables.find("variables made at errors_test.cpp"), std::string::npos) << variables;
+}
+
+/// Traces have a bound, that of the function's cache, with all that they hold.
+TEST(LeakGuardOnGraphs, TracesOfAFunctionAreNoLeak) {
+  const auto f = function([](const Tensor& t) { return t * tensor({2.f}) + exp(ones(t.shape())); },
+                          {.warn_after = 0});
+  EXPECT_EQ(leak_in([&](int i) { static_cast<void>(f(ones({1 + i}))); }), "none");
+  EXPECT_EQ(f.traces().size(), 60u);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <thread>
 
@@ -367,6 +370,23 @@ TEST(Watch, AForkedChildLeavesItToItsParent) {
   EXPECT_EQ(status, 0);
   profile::WatchClient client(getpid());
   EXPECT_FALSE(client.snapshot().empty()) << "the child took the socket away";
+}
+
+TEST(Watch, WaitsForADescriptorWithoutWork) {
+  const Watch watch;
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int free = dup(0);
+  close(free);
+  const rlimit one_more{.rlim_cur = static_cast<rlim_t>(free) + 1, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  profile::WatchClient client(getpid());  // has the last one: nothing is left for the other side
+  const std::clock_t start = std::clock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  const std::clock_t used = std::clock() - start;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_LT(used, CLOCKS_PER_SEC / 10) << "of four tenths of a second";
+  EXPECT_FALSE(client.snapshot().empty()) << "it is served as soon as there is one";
 }
 
 TEST(Watch, SaysWhyItCannot) {

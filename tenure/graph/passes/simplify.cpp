@@ -126,6 +126,7 @@ class Simplifier {
     }
     std::vector<Value> values;
     for (Tensor& tensor : ops::run_many_now(*node.op, operands, node.attribute_list(), node.site)) {
+      tensor.body_or_null()->set_kind(HolderKind::cache);
       values.push_back(builder_.fixed_constant(keep(std::move(tensor)), node.site));
     }
     return values;

@@ -6,11 +6,13 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/base/object_mutex.h"
+
 namespace tenure::ops {
 
 const char* Family::signature(const char* name, int arity) {
   static auto& texts = *new std::deque<std::string>;  // records keep pointers for good
-  static std::mutex mutex;
+  static constinit ObjectMutex mutex;
   const std::lock_guard lock(mutex);
   constexpr const char* arguments[] = {"x", "a, b", "a, b, c"};
   return texts.emplace_back(fmt::format("{}({})", name, arguments[arity - 1])).c_str();

@@ -1,5 +1,7 @@
 #include "tenure/ops/random_ops.h"
 
+#include <mutex>
+
 namespace tenure {
 
 Generator::State Generator::state() const {
