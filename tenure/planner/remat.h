@@ -36,7 +36,8 @@ struct RematOptions {
   std::int64_t steps = 2'000'000;
   std::uint64_t seed = 0;
   /// The order to begin with. Without one it is that of the nodes' indices, where that is
-  /// topological. The search begins with better orders, too.
+  /// topological. The search begins with better orders, too: up to 300 nodes with what order()
+  /// finds in 3,000,000 steps, above with what it finds quickly.
   std::vector<int> given{};
   /// Is told now and then how much of the search is done, from 0 to 1.
   std::function<void(double)> progress{};

@@ -79,7 +79,12 @@ Ladder::Ladder(const Dag& dag, const RematOptions& options)
       dag, {.deadline = kShareOfTime * options.deadline, .steps = kSteps, .given = options.given});
   order_bound_ = plan.lower_bound;
   plan.order.push_back(problem_.end);
-  if (plan.order != orders_[0]) orders_.push_back(std::move(plan.order));
+  // Each order costs as much time again, of which long programs take enough.
+  constexpr int kLong = 20'000;
+  if (problem_.end > kLong && plan.peak < measure(in_bytes_, orders_[0]).peak)
+    orders_[0] = std::move(plan.order);
+  else if (problem_.end <= kLong && plan.order != orders_[0])
+    orders_.push_back(std::move(plan.order));
   plain_peak_ = std::numeric_limits<std::int64_t>::max();
   for (const Word& word : orders_) {
     const std::int64_t peak = measure(in_bytes_, word).peak;
@@ -214,11 +219,11 @@ void Ladder::find_least() {
   }
   // Bisection that ends after so many trials, whatever the deadline: whether a budget is refused
   // must not depend on the clock.
-  constexpr int kTrials = 24;
+  const int trials = std::clamp(100'000 / (problem_.end + 1), 2, 24);
   constexpr std::int64_t kPrecision = 1'024;
   std::int64_t low = bound_;
   std::int64_t high = measure(in_bytes_, leanest).peak;
-  for (int trial = 0; trial < kTrials && low < high - high / kPrecision; ++trial) {
+  for (int trial = 0; trial < trials && low < high - high / kPrecision; ++trial) {
     const std::int64_t middle = trial == 0 ? low : low + (high - low) / 2;
     Word word = lean_word(middle, leanest);
     if (word.empty()) {
@@ -238,7 +243,7 @@ void Ladder::set_blocks() {
   if (!blocks_.empty() || least().peak >= plain_peak_) return;
   constexpr int kMostBlocks = 10;
   constexpr int kAffordable = 64'000;
-  const int blocks = std::clamp(kAffordable / (problem_.end + 1), 2, kMostBlocks);
+  const int blocks = std::clamp(kAffordable / (problem_.end + 1), 1, kMostBlocks);
   const std::int64_t low = least_.peak;
   const auto budget_at = [&](int rung) {
     // Closer where costs rise faster.
@@ -317,7 +322,12 @@ void Ladder::climb_all() {
 void Ladder::search_orders() {
   if (has_searched_orders_) return;
   has_searched_orders_ = true;
-  Word word = order(dag_, {.deadline = 0.3 * options_.deadline, .given = options_.given}).order;
+  constexpr int kMostNodes = 300;  // above, it takes seconds
+  if (problem_.end > kMostNodes) return;
+  constexpr std::int64_t kSteps = 3'000'000;
+  Word word =
+      order(dag_, {.deadline = 0.3 * options_.deadline, .steps = kSteps, .given = options_.given})
+          .order;
   word.push_back(problem_.end);
   keep(word, 0);
 }
@@ -327,10 +337,10 @@ void Ladder::search_rung(Block& block, std::uint64_t seed) {
   const bool is_last = block.done + 1 == block.budgets.size();
   const std::int64_t until = is_last ? block.end : block.budgets[block.done + 1];
   const std::int64_t moves = moves_per_rung();
-  if (block.done == 0) {
-    block.word = best_eviction(budget);
-    if (block.word.empty()) block.word = word_of(least_);
-  }
+  if (block.done == 0) block.word = word_of(least_);
+  Word quick = best_eviction(budget);
+  if (!quick.empty() && measure(in_bytes_, quick).cost < measure(in_bytes_, block.word).cost)
+    block.word = std::move(quick);
   if (!is_proven(block.word, budget)) {
     if (block.done > 0) {
       block.word = anneal_briefly(budget, block.word, moves / 3, seed);
@@ -346,9 +356,12 @@ void Ladder::search_rung(Block& block, std::uint64_t seed) {
 }
 
 void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
-  constexpr std::size_t kMostWork = 40'000'000;
+  constexpr std::size_t kMostWork = 1'000'000;  // steps of all words that are looked at
   std::size_t work = 0;
   for (Measure now = measure(in_bytes_, word); now.cost > problem_.base_cost;) {
+    // Each repetition is tried.
+    work += (word.size() - static_cast<std::size_t>(problem_.end)) * word.size();
+    if (work > kMostWork) return;
     Word best;
     Measure best_measure;
     double best_price = 0;
@@ -361,7 +374,6 @@ void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
       shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
       remove_unread(problem_, shorter);
       const Measure measured = measure(in_bytes_, shorter);
-      work += word.size();
       if (measured.peak > limit || measured.cost >= now.cost) continue;
       const double price =
           static_cast<double>(std::max<std::int64_t>(0, measured.peak - std::max(from, now.peak))) /
@@ -371,7 +383,7 @@ void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
       best_measure = measured;
       best_price = price;
     }
-    if (best.empty() || work > kMostWork) return;
+    if (best.empty()) return;
     word = std::move(best);
     now = best_measure;
     keep(word, from);
@@ -396,7 +408,8 @@ Word Ladder::anneal_briefly(std::int64_t budget, const Word& start, std::int64_t
   Random random(seed);
   Annealer annealer(problem_, problem_.scaled(budget), random.next());
   annealer.walk(start, {.hot = 0.5, .cold = 0.01, .excess_price = 0.5}, moves / 2, effort);
-  refine(annealer, start, moves / 8, std::numeric_limits<int>::max(), random, effort);
+  const std::int64_t round = std::max<std::int64_t>(1, moves / 8);
+  refine(annealer, start, round, std::numeric_limits<int>::max(), random, effort);
   return annealer.best().empty() ? start : annealer.best();
 }
 
@@ -450,7 +463,7 @@ void Ladder::refine(Annealer& annealer, const Word& start, std::int64_t moves, i
     const Cooling cooling{.hot = 0.02 * std::pow(25.0, random.unit()),
                           .cold = 0.01,
                           .percent_rebuilds = kPercentRebuilds[kind]};
-    annealer.walk(from, cooling, moves / kShorter[kind], effort);
+    annealer.walk(from, cooling, std::max<std::int64_t>(1, moves / kShorter[kind]), effort);
     fruitless = annealer.best_cost() < before ? 0 : fruitless + 1;
   }
 }
