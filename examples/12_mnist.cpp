@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -57,26 +58,26 @@ int main(int argc, char** argv) try {
   const nn::Summary summary = nn::summarize(plain, images, labels);
   std::cout << summary << '\n';
 
-  // The same step within a budget: some of it is computed twice. Below the least that is known to
-  // do, the least is taken.
+  // The same step within a budget: some of it is computed twice. A budget that cannot be held is
+  // refused with one that can; whatever happens, the network is trained.
   const std::int64_t computation = summary.training->plan.peak;
   const std::int64_t resident = summary.training->peak() - computation;
-  std::int64_t budget = resident + computation * percent / 100;
-  const auto make_trainer = [&] {
-    return std::make_unique<nn::Trainer>(
+  std::optional<std::int64_t> budget = resident + computation * percent / 100;
+  std::unique_ptr<nn::Trainer> trainer;
+  nn::StepPlan plan;
+  for (int attempt = 0; trainer == nullptr; ++attempt) {
+    auto candidate = std::make_unique<nn::Trainer>(
         network, loss, adam, nn::TrainerOptions{.metrics = {nn::accuracy()}, .budget = budget});
-  };
-  std::unique_ptr<nn::Trainer> trainer = make_trainer();
-  try {
-    trainer->plan(images, labels);
-  } catch (const planner::BudgetError& error) {
-    std::cout << format_bytes(budget) << " are too few: " << error.what() << '\n';
-    budget += error.least() - error.budget();
-    trainer = make_trainer();
+    try {
+      plan = candidate->plan(images, labels);
+      trainer = std::move(candidate);
+    } catch (const planner::BudgetError& error) {
+      std::cout << error.what() << '\n';
+      budget = attempt == 0 ? std::optional(error.least()) : std::nullopt;
+    }
   }
-  const nn::StepPlan plan = trainer->plan(images, labels);
-  std::cout << "budget " << format_bytes(budget) << ": the step takes " << format_bytes(plan.peak())
-            << ", and " << 100 * plan.plan.recomputed
+  std::cout << (budget ? "budget " + format_bytes(*budget) : "no budget") << ": the step takes "
+            << format_bytes(plan.peak()) << ", and " << 100 * plan.plan.recomputed
             << " % more time for what is computed twice\n";
 
   const std::int64_t steps = training.size() * epochs;

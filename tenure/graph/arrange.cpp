@@ -5,17 +5,15 @@
 #include <optional>
 #include <utility>
 
+#include "tenure/graph/bound.h"
+#include "tenure/graph/ladder.h"
 #include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/workspaces.h"
+#include "tenure/kernels/parallel.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::graph {
 namespace {
-
-/// How often the budget of the search is lowered by what gaps between buffers took.
-constexpr int kAttempts = 6;
-/// Effort of one search for a budget that must be held, and of one of several for a low peak.
-constexpr std::int64_t kSearch = 4'000'000;
-constexpr std::int64_t kShortSearch = 500'000;
 
 std::int64_t input_bytes(const Lowered& lowered) {
   std::int64_t bytes = 0;
@@ -25,64 +23,73 @@ std::int64_t input_bytes(const Lowered& lowered) {
   return bytes;
 }
 
-/// A program that computes units again to stay near `aim`.
-Arranged repeated(const Lowered& lowered, std::int64_t aim, std::int64_t search) {
-  Rematerialized made = rematerialize(lowered, aim, search);
-  Placement placement = place_in_order(*made.lowered);
-  return {.lowered = std::move(made.lowered),
-          .placement = std::move(placement),
-          .recomputed = made.added_cost / made.base_cost};
+double share_of(const Rung& rung, const Ladder& ladder) {
+  return static_cast<double>(rung.repetitions) /
+         static_cast<double>(std::max<std::int64_t>(ladder.cost, 1));
+}
+
+/// The program as a rung has it, with wider workspaces as far as a peak of `most` bytes goes.
+Arranged arranged_by(const Lowered& lowered, const Rung& rung, std::int64_t most) {
+  Arranged made{.lowered = repeat_units(lowered, rung.word), .placement = rung.placement};
+  const std::int64_t outputs = rung.peak - rung.placement.arena;
+  widen_workspaces(*made.lowered, made.placement, num_threads(), most - outputs);
+  return made;
+}
+
+Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t constants) {
+  const std::int64_t budget = *lowered->request.terms.budget;
+  const std::int64_t before = input_bytes(*lowered) + constants;
+  const std::int64_t allowed = budget - before;
+  Placement plain = place(*lowered);
+  const std::int64_t wide = peak_of(*lowered, plain);
+  if (wide <= allowed) return {.lowered = std::move(lowered), .placement = std::move(plain)};
+  narrow_workspaces(*lowered);
+  const Rung narrow = plain_rung(*lowered);
+  if (narrow.peak <= allowed) return arranged_by(*lowered, narrow, allowed);
+  const auto ladder = ladder_of(*lowered, lowered->request.terms.effort);
+  const std::vector<Rung>& rungs = ladder->rungs;
+  const auto above = std::find_if(rungs.begin(), rungs.end(),
+                                  [&](const Rung& rung) { return rung.peak > allowed; });
+  if (above == rungs.begin()) {
+    throw planner::BudgetError(budget, std::min(above->peak, wide) + before,
+                               least_conceivable(*lowered) + before);
+  }
+  const Rung& rung = *(above - 1);
+  Arranged made = arranged_by(*lowered, rung, allowed);
+  made.recomputed = share_of(rung, *ladder);
+  return made;
+}
+
+Arranged arrange_cheaply(std::unique_ptr<Lowered> lowered) {
+  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max() / 2;
+  const double share = lowered->request.terms.recompute;
+  Placement plain = place(*lowered);
+  std::int64_t least = peak_of(*lowered, plain);
+  const std::vector<Workspace> wide = narrow_workspaces(*lowered);
+  const auto ladder = ladder_of(*lowered, lowered->request.terms.effort);
+  std::optional<Arranged> best;
+  for (const Rung& rung : ladder->rungs) {
+    if (rung.peak >= least || share_of(rung, *ladder) > share) continue;
+    Arranged made = arranged_by(*lowered, rung, kAny);
+    const std::int64_t peak = peak_of(*made.lowered, made.placement);
+    if (peak >= least) continue;
+    least = peak;
+    made.recomputed = share_of(rung, *ladder);
+    best = std::move(made);
+  }
+  if (best) return std::move(*best);
+  restore_workspaces(*lowered, wide);
+  return {.lowered = std::move(lowered), .placement = std::move(plain)};
 }
 
 }  // namespace
 
-Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t budget,
-                        std::int64_t constants) {
-  const std::int64_t before = input_bytes(*lowered) + constants;
-  const std::int64_t allowed = budget - before;
-  Placement plain = place(*lowered);
-  if (peak_of(*lowered, plain) <= allowed) {
-    return {.lowered = std::move(lowered), .placement = std::move(plain)};
-  }
-  std::int64_t aim = allowed;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    try {
-      Arranged made = repeated(*lowered, aim, kSearch);
-      const std::int64_t peak = peak_of(*made.lowered, made.placement);
-      if (peak <= allowed) return made;
-      least = std::min(least, peak);
-      aim -= peak - allowed;
-    } catch (const planner::BudgetError& error) {
-      throw planner::BudgetError(budget, std::min(least, error.least() + allowed - aim) + before,
-                                 error.bound() + before);
-    }
-  }
-  throw planner::BudgetError(budget, least + before, before);
-}
-
-Arranged arrange_cheaply(std::unique_ptr<Lowered> lowered, double share) {
-  Placement plain = place(*lowered);
-  std::int64_t below = peak_of(*lowered, plain);  // a peak that can be had
-  std::int64_t above = 0;                         // one that costs too much
-  std::optional<Arranged> best;
-  for (int attempt = 0; attempt < kAttempts && below - above > below / 32; ++attempt) {
-    const std::int64_t aim = above + (below - above) / 2;
-    try {
-      Arranged made = repeated(*lowered, aim, kShortSearch);
-      const std::int64_t peak = peak_of(*made.lowered, made.placement);
-      if (made.recomputed > share || peak >= below) {
-        above = aim;
-      } else {
-        below = peak;
-        best = std::move(made);
-      }
-    } catch (const planner::BudgetError& error) {
-      above = std::max(aim, std::min(error.bound(), below));
-    }
-  }
-  if (best) return std::move(*best);
-  return {.lowered = std::move(lowered), .placement = std::move(plain)};
+Arranged arrange(std::unique_ptr<Lowered> lowered, std::int64_t constants) {
+  const Terms& terms = lowered->request.terms;
+  if (terms.budget) return arrange_within(std::move(lowered), constants);
+  if (terms.recompute > 0) return arrange_cheaply(std::move(lowered));
+  Placement placement = place(*lowered);
+  return {.lowered = std::move(lowered), .placement = std::move(placement)};
 }
 
 }  // namespace tenure::graph

@@ -100,11 +100,7 @@ void Executable::decide_fates(const Placement& placement) {
 }
 
 Placement Executable::arrange() {
-  const Terms terms = lowered_->request.terms;
-  if (!terms.budget && terms.recompute == 0) return place(*lowered_);
-  Arranged arranged = terms.budget
-                          ? arrange_within(std::move(lowered_), *terms.budget, plan_.constants)
-                          : arrange_cheaply(std::move(lowered_), terms.recompute);
+  Arranged arranged = graph::arrange(std::move(lowered_), plan_.constants);
   lowered_ = std::move(arranged.lowered);
   plan_.recomputed = arranged.recomputed;
   return std::move(arranged.placement);

@@ -16,6 +16,7 @@
 #include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/reduce/finite.h"
+#include "tenure/kernels/thread_limit.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/tensor/pending.h"
@@ -204,6 +205,7 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
+  const ThreadLimit limit(unit.threads);
   const auto run = [&](const ops::Attributes& attributes) {
     op.run({.op = op.name,
             .in = inputs,

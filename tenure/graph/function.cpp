@@ -40,6 +40,10 @@ class FunctionCore::Impl {
       throw ValueError(fmt::format("function \"{}\": {} is no share of time to compute again",
                                    options_.name, options_.recompute));
     }
+    if (options_.effort < 1) {
+      throw ValueError(fmt::format("function \"{}\": an effort of {}; it is at least 1",
+                                   options_.name, options_.effort));
+    }
   }
 
   /// A trace compiled for tensors of certain types and shapes, some of them donated.
@@ -224,6 +228,7 @@ class FunctionCore::Impl {
         entry->traced->compiled(entry->likeness.specs, entry->likeness.strides, donated, site_,
                                 {.budget = options_.budget,
                                  .recompute = options_.recompute,
+                                 .effort = options_.effort,
                                  .check_numbers = options_.check_numbers});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);

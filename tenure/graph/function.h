@@ -35,12 +35,16 @@ struct FunctionOptions {
   std::function<void(const std::string&)> warn{};
   /// The most bytes that a call may take, its arguments and Plan::constants among them. It computes
   /// parts of itself twice where that is the price, and throws planner::BudgetError, before it
-  /// runs, where no way is known.
+  /// runs, where no way is known. Every budget from the error's least() on is held, on whatever
+  /// number of threads; a larger one never has more computed twice; none below bound() can be held.
   std::optional<std::int64_t> budget{};
   /// Without a budget: the share of its time that a call may spend on computing parts of itself
-  /// twice, where that lowers its peak. An estimate; looking for it takes a few seconds for a
-  /// program of hundreds of ops.
+  /// twice, where that lowers its peak. An estimate.
   double recompute = 0;
+  /// How long to look for what is best computed twice: with 1 about a second for a program of
+  /// hundreds of ops, with n up to twice n times as long. It counts steps of the search, not
+  /// seconds, so that a program has the same plan everywhere; more of it never gives a worse one.
+  int effort = 1;
   /// Ends a run at the first result that is not finite: NumberError names its op and line. Slower,
   /// for nothing is fused.
   bool check_numbers = false;

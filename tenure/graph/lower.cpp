@@ -7,6 +7,8 @@
 #include "tenure/graph/passes/fuse.h"
 #include "tenure/graph/passes/layout.h"
 #include "tenure/graph/unit.h"
+#include "tenure/kernels/parallel.h"
+#include "tenure/kernels/thread_limit.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::graph {
@@ -19,6 +21,27 @@ kernels::View view_of(const Layout& layout) {
 std::int64_t bytes_of(const ops::Spec& spec) {
   return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
 }
+
+/// A unit of one kernel as that sees it, without data.
+class KernelViews {
+ public:
+  explicit KernelViews(const Unit& unit) : node_(*unit.node) {
+    for (const Layout& layout : unit.in) in_.push_back(view_of(layout));
+    for (const Layout& layout : unit.out) out_.push_back(view_of(layout));
+  }
+  ops::Kernel kernel() const {
+    return {.op = node_.op->name,
+            .in = in_,
+            .out = out_,
+            .attributes = node_.attribute_list(),
+            .workspace = {}};
+  }
+
+ private:
+  const Node& node_;
+  std::vector<kernels::View> in_;
+  std::vector<kernels::View> out_;
+};
 
 class Lowering {
  public:
@@ -203,21 +226,18 @@ class Lowering {
           overwritable(unit, node.op->memory.reuses_for(o, node.outputs.size()), node.outputs[o]));
     }
     unit.may_fail = node.op->may_fail;
-    std::vector<kernels::View> in;
-    std::vector<kernels::View> out;
-    for (const Layout& l : unit.in) in.push_back(view_of(l));
-    for (const ops::Spec& spec : node.outputs) out.push_back(view_of(contiguous_in(-1, spec)));
-    const ops::Kernel kernel{.op = node.op->name,
-                             .in = in,
-                             .out = out,
-                             .attributes = node.attribute_list(),
-                             .workspace = {}};
-    if (node.op->workspace != nullptr) unit.workspace = node.op->workspace(kernel);
-    if (node.op->index_bounds != nullptr) {
-      unit.bounds = node.op->index_bounds(kernel);
-      unit.may_fail = !unit.bounds.empty();
-    }
     add_unit(i, std::move(unit));
+    Unit& made = lowered_->units.back();
+    if (node.op->workspace != nullptr) {
+      const int threads = num_threads();
+      made.workspace = workspace_on(made, threads);
+      if (made.workspace != workspace_on(made, 1)) made.threads = threads;
+    }
+    if (node.op->index_bounds != nullptr) {
+      const KernelViews views(made);
+      made.bounds = node.op->index_bounds(views.kernel());
+      made.may_fail = !made.bounds.empty();
+    }
   }
 
   /// A kernel and the loop that follows its result; false if that loop cannot be.
@@ -376,6 +396,12 @@ class Lowering {
 bool is_whole(const Layout& layout, const Buffer& buffer) {
   return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
          bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
+}
+
+std::size_t workspace_on(const Unit& unit, int threads) {
+  if (unit.nodes != 1 || unit.node->op->workspace == nullptr) return 0;
+  const ThreadLimit limit(threads);
+  return unit.node->op->workspace(KernelViews(unit).kernel());
 }
 
 std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }

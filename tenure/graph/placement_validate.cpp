@@ -86,6 +86,9 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
     }
     const Place& scratch = placement.workspaces[static_cast<std::size_t>(u)];
     if (unit.workspace != 0) {
+      if (scratch.offset + static_cast<std::int64_t>(unit.workspace) > placement.arena) {
+        return fmt::format("the workspace of unit {} ends above the arena", u);
+      }
       memory.write(scratch, static_cast<std::int64_t>(unit.workspace), -1);
       if (auto problem = lost(unit.in)) return problem;
     }

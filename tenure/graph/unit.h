@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +14,9 @@ namespace tenure::graph {
 
 /// Where buffers may begin, in bytes.
 inline constexpr std::int64_t kBufferAlignment = 64;
+
+/// Of a kernel whose workspace does not depend on the number of threads.
+inline constexpr int kAnyThreads = std::numeric_limits<int>::max();
 
 /// Memory that units read and write.
 struct Buffer {
@@ -69,6 +73,7 @@ struct Unit {
   Layout made{};           ///< what that loop makes, in no buffer
   kernels::Fused after{};  ///< with steps if a loop follows; its first input is the kernel's result
   std::size_t workspace = 0;
+  int threads = kAnyThreads;  ///< that the workspace is for: its kernel uses no more
   /// Per result, bit i: may be computed in the memory of in[i].
   std::vector<std::uint32_t> overwrites{};
   int origin = -1;                        ///< of a copy: the unit of the program that it repeats
@@ -94,6 +99,9 @@ struct Lowered {
 inline bool is_loop(const Unit& unit) {
   return unit.nodes != 0 && unit.node->op->elementwise != nullptr;
 }
+
+/// The workspace that a unit wants on so many threads, or on num_threads() where those are fewer.
+std::size_t workspace_on(const Unit& unit, int threads);
 
 /// Fuses, resolves views, and says which buffers there are.
 std::unique_ptr<Lowered> lower(Request request);

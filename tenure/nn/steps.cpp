@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <functional>
+#include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +24,7 @@
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/planner/remat.h"
 
 namespace tenure::nn {
 namespace {
@@ -33,17 +38,23 @@ std::function<void(const std::string&)> warn_once() {
   };
 }
 
-/// The budget is what the model, the optimizer and `kept` bytes leave of the trainer's.
-template <class F>
-Function<F> compiled(const StepParts& parts, const char* name, std::int64_t kept, F f) {
+/// What the model, the optimizer and `kept` bytes leave of the trainer's budget.
+std::optional<std::int64_t> budget_beside(const StepParts& parts, std::int64_t kept) {
   std::optional<std::int64_t> budget = parts.options.budget;
   if (budget) {
     *budget -= bytes_of(parts.model.variables()) + bytes_of(parts.optimizer.state()) + kept;
   }
+  return budget;
+}
+
+template <class F>
+Function<F> compiled(const StepParts& parts, const char* name, std::optional<std::int64_t> budget,
+                     F f) {
   return function(std::move(f), {.name = name,
                                  .warn = warn_once(),
                                  .budget = budget,
                                  .recompute = parts.options.recompute,
+                                 .effort = parts.options.effort,
                                  .check_numbers = parts.options.check_numbers});
 }
 
@@ -112,7 +123,7 @@ class WholeStep final : public Steps {
   explicit WholeStep(const StepParts& parts)
       : model_(parts.model),
         step_(compiled(
-            parts, "training step", 0,
+            parts, "training step", budget_beside(parts, 0),
             std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
               Pass pass = forward_and_back(parts, x, target);
               parts.optimizer.apply(clipped(parts, std::move(pass.gradients)), parts.site);
@@ -141,27 +152,19 @@ class CollectedStep final : public Steps {
         collected_(scalar("collected", 0)),
         good_steps_(scalar("good_steps", 0)),
         sums_(make_sums(parts)),
-        is_used_(sums_.size(), false),
-        collect_(
-            compiled(parts, "gradients", bytes_of(state()),
-                     std::function([this](const Tensor& x, const Tensor& target,
-                                          const std::string&) { return collect(x, target); }))),
-        is_finite_(function(std::function([this] { return are_finite(); }))),
-        update_(
-            compiled(parts, "update", bytes_of(state()), std::function([this](const std::string&) {
-                       update();
-                       return std::vector<Tensor>();
-                     }))) {}
+        is_used_(sums_.size(), false) {}
 
   Scores run(const Tensor& x, const Tensor& target) override {
-    const Scores scores = scores_of(collect_(x, target, parts_.model.modes()));
+    const std::string modes = parts_.model.modes();
+    const Functions& functions = functions_for(x, target);
+    const Scores scores = scores_of(functions.collect(x, target, modes));
     const double collected = number(collected_) + 1;
     if (collected < parts_.options.accumulate) {
       set(collected_, collected);
       return scores;
     }
-    if (!parts_.options.loss_scale || is_finite_().item<bool>()) {
-      update_(update_key());
+    if (!parts_.options.loss_scale || functions.is_finite(x, target, modes)[0].item<bool>()) {
+      functions.update(x, target, update_key());
       grow_scale();
     } else {
       for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
@@ -173,14 +176,24 @@ class CollectedStep final : public Steps {
   }
 
   Plan plan(const Tensor& x, const Tensor& target) const override {
-    Plan largest = collect_.plan(x, target, parts_.model.modes());
-    const auto compare = [&largest](Plan other) {
-      const std::int64_t constants = largest.constants + other.constants;
-      if (other.peak > largest.peak) largest = std::move(other);
-      largest.constants = constants;  // of all, between their runs
-    };
-    compare(update_.plan(update_key()));
-    if (parts_.options.loss_scale) compare(is_finite_.plan());
+    Plan largest;
+    std::optional<planner::BudgetError> refusal;  // of the trainer's budget, with what all need
+    const Functions& functions = functions_for(x, target);
+    for (const BatchFunction* const part : functions.all(parts_)) {
+      try {
+        Plan other = part->plan(x, target, key_for(functions, *part));
+        const std::int64_t constants = largest.constants + other.constants;
+        if (largest.steps.empty() || other.peak > largest.peak) largest = std::move(other);
+        largest.constants = constants;  // of all, between their runs
+      } catch (const planner::BudgetError& error) {
+        const std::int64_t kept = *parts_.options.budget - error.budget();
+        const std::int64_t least = error.least() + kept;
+        const std::int64_t bound = error.bound() + kept;
+        refusal.emplace(*parts_.options.budget, refusal ? std::max(least, refusal->least()) : least,
+                        refusal ? std::max(bound, refusal->bound()) : bound);
+      }
+    }
+    if (refusal) throw planner::BudgetError(*refusal);
     return largest;
   }
 
@@ -192,6 +205,74 @@ class CollectedStep final : public Steps {
   }
 
  private:
+  /// All of them get the batch: it is there while they run, and their budgets know it.
+  struct Functions {
+    BatchFunction collect;
+    BatchFunction update;
+    BatchFunction is_finite;
+
+    std::vector<const BatchFunction*> all(const StepParts& parts) const {
+      if (!parts.options.loss_scale) return {&collect, &update};
+      return {&collect, &update, &is_finite};
+    }
+  };
+  using Budgets = std::array<std::optional<std::int64_t>, 3>;
+
+  std::unique_ptr<const Functions> make_functions(const Budgets& budgets) const {
+    return std::make_unique<const Functions>(Functions{
+        compiled(parts_, "gradients", budgets[0],
+                 std::function([this](const Tensor& x, const Tensor& target, const std::string&) {
+                   return collect(x, target);
+                 })),
+        compiled(parts_, "update", budgets[1],
+                 std::function([this](const Tensor&, const Tensor&, const std::string&) {
+                   update();
+                   return std::vector<Tensor>();
+                 })),
+        compiled(parts_, "are gradients finite", budgets[2],
+                 std::function([this](const Tensor&, const Tensor&, const std::string&) {
+                   return std::vector<Tensor>{are_finite()};
+                 }))});
+  }
+
+  const Functions& functions_for(const Tensor& x, const Tensor& target) const {
+    const Budgets budgets = parts_.options.budget ? budgets_for(x, target) : Budgets();
+    std::unique_ptr<const Functions>& functions = functions_[budgets];
+    if (functions == nullptr) functions = make_functions(budgets);
+    return *functions;
+  }
+
+  /// Each leaves room for the constants that the others hold between their runs. Those do not
+  /// depend on budgets.
+  const Budgets& budgets_for(const Tensor& x, const Tensor& target) const {
+    const std::string modes = parts_.model.modes();
+    std::vector<std::int64_t> batch;
+    for (const Tensor* const tensor : {&x, &target}) {
+      batch.push_back(static_cast<std::int64_t>(tensor->dtype()));
+      batch.push_back(tensor->rank());
+      batch.insert(batch.end(), tensor->shape().begin(), tensor->shape().end());
+    }
+    const auto [known, is_new] = budgets_.try_emplace({std::move(batch), modes});
+    if (!is_new) return known->second;
+    try {
+      const auto plain = make_functions({});
+      std::array<std::int64_t, 3> constants{};
+      const std::vector<const BatchFunction*> all = plain->all(parts_);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        constants[i] = all[i]->plan(x, target, key_for(*plain, *all[i])).constants;
+      }
+      const std::int64_t kept =
+          std::accumulate(constants.begin(), constants.end(), bytes_of(state()));
+      for (std::size_t i = 0; i < constants.size(); ++i) {
+        known->second[i] = budget_beside(parts_, kept - constants[i]);
+      }
+    } catch (...) {
+      budgets_.erase(known);
+      throw;
+    }
+    return known->second;
+  }
+
   static Variable scalar(const char* name, double value) {
     return Variable(full({}, value), name, false);
   }
@@ -215,6 +296,10 @@ class CollectedStep final : public Steps {
     std::string key = parts_.model.modes();
     for (const bool is_used : is_used_) key += is_used ? '+' : '-';
     return key;
+  }
+
+  std::string key_for(const Functions& functions, const BatchFunction& part) const {
+    return &part == &functions.update ? update_key() : parts_.model.modes();
   }
 
   // These are traced.
@@ -260,9 +345,8 @@ class CollectedStep final : public Steps {
   Variable good_steps_;  // since the scale last changed
   std::vector<Variable> sums_;
   mutable std::vector<bool> is_used_;  // of each sum, whether the loss of any trace depends on it
-  BatchFunction collect_;
-  Function<std::function<Tensor()>> is_finite_;
-  Function<std::function<std::vector<Tensor>(const std::string& modes)>> update_;
+  mutable std::map<Budgets, std::unique_ptr<const Functions>> functions_;
+  mutable std::map<std::pair<std::vector<std::int64_t>, std::string>, Budgets> budgets_;
 };
 
 }  // namespace

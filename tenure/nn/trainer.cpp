@@ -11,12 +11,25 @@
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
+#include "tenure/planner/remat.h"
 
 namespace tenure::nn {
 namespace {
 
 std::int64_t tensor_bytes(const Tensor& tensor) {
   return count(tensor.shape()) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+}
+
+/// The plan of a step. A refusal speaks of the trainer's budget, not of what is left of it for the
+/// step.
+Plan plan_of(const Steps& steps, const std::optional<std::int64_t>& budget, const Tensor& x,
+             const Tensor& target) {
+  try {
+    return steps.plan(x, target);
+  } catch (const planner::BudgetError& error) {
+    const std::int64_t kept = budget.value_or(error.budget()) - error.budget();
+    throw planner::BudgetError(error.budget() + kept, error.least() + kept, error.bound() + kept);
+  }
 }
 
 }  // namespace
@@ -62,7 +75,7 @@ Scores Trainer::step(const Tensor& x, const Tensor& target) {
   std::optional<Budget> guard;
   if (options_.budget) {
     // Compiled before: what that takes is no part of the step.
-    static_cast<void>(compiled_->steps->plan(x, target));
+    static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, target));
     const std::int64_t left =
         *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
     guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
@@ -82,7 +95,7 @@ Tensor Trainer::predict(const Tensor& x) const {
 
 StepPlan Trainer::plan(const Tensor& x, const Tensor& target) const {
   set_training(true);
-  return {.plan = compiled_->steps->plan(x, target),
+  return {.plan = plan_of(*compiled_->steps, options_.budget, x, target),
           .parameters = bytes_of(model_.variables()),
           .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
           .batch = tensor_bytes(x) + tensor_bytes(target)};

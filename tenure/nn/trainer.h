@@ -26,11 +26,14 @@ struct TrainerOptions {
   std::vector<Metric> metrics{};
   /// The most bytes that may live while a step runs: parameters, the optimizer's state, the batch
   /// and all that the step computes. Parts of the step are computed twice where that is the price;
-  /// an allocation past it would throw OutOfMemory.
+  /// an allocation past it would throw OutOfMemory. What cannot be held is refused before the first
+  /// step, with a budget that can: see plan().
   std::optional<std::int64_t> budget{};
   /// Without a budget: the share of its time that a step may spend on computing parts of itself
   /// twice, where that lowers its peak. Activations and norms cost next to nothing.
   double recompute = 0;
+  /// How long to look for what is best computed twice; see FunctionOptions::effort.
+  int effort = 1;
   /// Gradients of so many batches make one step.
   int accumulate = 1;
   /// The longest that all gradients together may be.
@@ -76,8 +79,8 @@ class Trainer {
   Tensor predict(const Tensor& x) const;
 
   /// What a step on such a batch takes; specs do. Where gradients are collected, that of the
-  /// largest of its parts. Throws planner::BudgetError if the budget cannot be held; its text has
-  /// the least one that can.
+  /// largest of its parts. Throws planner::BudgetError if the budget cannot be held; its least() is
+  /// one that a trainer like this holds, as is every larger one.
   StepPlan plan(const Tensor& x, const Tensor& target) const;
 
   /// The model's, the optimizer's and its own, for checkpoints: "model/dense/kernel", ...

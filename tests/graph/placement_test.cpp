@@ -5,38 +5,14 @@
 #include <random>
 
 #include "tenure/graph/passes/rematerialize.h"
-#include "tenure/graph/passes/simplify.h"
-#include "tenure/graph/state.h"
 #include "tenure/planner/remat.h"
-#include "tests/support/random_program.h"
+#include "tests/support/lowered_program.h"
 
 namespace tenure::graph {
 namespace {
 
-/// With every other input donated, or none.
-std::unique_ptr<Lowered> lowered_program(std::uint64_t seed, bool donating) {
-  const test::RandomProgram program(seed);
-  const auto state = std::make_shared<GraphState>(GraphState::Kind::graph, "g", Site::current());
-  std::vector<Tensor> symbols;
-  std::vector<Given> given;
-  for (const Tensor& input : program.inputs()) {
-    symbols.push_back(state->input(std::to_string(symbols.size()), input.dtype(), input.shape(),
-                                   Site::current()));
-    given.push_back({.value = state->value_of(symbols.back(), "test", Site::current()),
-                     .spec = {input.dtype(), input.shape()}});
-  }
-  std::vector<Value> fetches;
-  for (const Tensor& fetch : program(symbols)) {
-    fetches.push_back(state->value_of(fetch, "test", Site::current()));
-  }
-  return state->read([&](const Program& p) {
-    Request request = specialize(p, fetches, given, Site::current());
-    for (std::size_t i = 0; i < given.size() && donating; ++i) {
-      request.donated.push_back((i + seed) % 2 == 0);
-    }
-    return lower(simplify(std::move(request)));
-  });
-}
+using test::deep_program;
+using test::lowered_program;
 
 TEST(Placement, EveryUnitFindsWhatWasWrittenForIt) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
@@ -78,38 +54,24 @@ TEST(Placement, ValidatorSeesWrongOnes) {
   EXPECT_GT(refused, mutated * 7 / 10);
 }
 
-/// A deep network, forward and back by hand: every activation lives long.
-std::unique_ptr<Lowered> deep_program(int layers) {
-  const auto state = std::make_shared<GraphState>(GraphState::Kind::graph, "g", Site::current());
-  const Tensor x = state->input("x", float32, {64, 64}, Site::current());
-  std::vector<Tensor> activations{x};
-  for (int i = 0; i < layers; ++i) activations.push_back(tanh(matmul(activations.back(), x)));
-  Tensor back = activations.back();
-  for (int i = layers; i-- > 0;) {
-    back = matmul(back * activations[static_cast<std::size_t>(i)], x);
-  }
-  const std::vector<Value> fetches{state->value_of(back, "test", Site::current())};
-  const std::vector<Given> given{
-      {.value = state->value_of(x, "test", Site::current()), .spec = {float32, {64, 64}}}};
-  return state->read([&](const Program& p) {
-    return lower(simplify(specialize(p, fetches, given, Site::current())));
-  });
+std::unique_ptr<Lowered> rematerialized(const Lowered& lowered, std::int64_t budget) {
+  constexpr std::int64_t kSearch = 100'000;
+  const planner::Dag dag = dag_of(lowered);
+  return repeat_units(lowered, planner::rematerialize(dag, budget, {.steps = kSearch}).steps);
 }
-
-constexpr std::int64_t kSearch = 100'000;
 
 TEST(Rematerialize, EveryCopyFindsWhatItReads) {
   int repeated = 0;
   const auto check = [&](const Lowered& lowered, double share) {
     const std::int64_t plain = peak_of(lowered, place(lowered));
     try {
-      const Rematerialized made = rematerialize(
-          lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)), kSearch);
-      const auto problem = validate(lowered, *made.lowered);
+      const auto made =
+          rematerialized(lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)));
+      const auto problem = validate(lowered, *made);
       ASSERT_FALSE(problem) << *problem;
-      const auto misplaced = validate(*made.lowered, place_in_order(*made.lowered));
+      const auto misplaced = validate(*made, place_in_order(*made));
       ASSERT_FALSE(misplaced) << *misplaced;
-      repeated += made.lowered->units.size() > lowered.units.size() ? 1 : 0;
+      repeated += made->units.size() > lowered.units.size() ? 1 : 0;
     } catch (const planner::BudgetError&) {
     }
   };
@@ -125,8 +87,8 @@ TEST(Rematerialize, ValidatorSeesWrongOnes) {
   const auto lowered = deep_program(6);
   const std::int64_t budget = peak_of(*lowered, place(*lowered)) * 6 / 10;
   const auto problem_of = [&](const auto& break_it) {
-    Rematerialized made = rematerialize(*lowered, budget, kSearch);
-    Lowered& broken = *made.lowered;
+    const auto made = rematerialized(*lowered, budget);
+    Lowered& broken = *made;
     EXPECT_GT(broken.units.size(), lowered->units.size());
     break_it(broken);
     return validate(*lowered, broken).value_or("none");

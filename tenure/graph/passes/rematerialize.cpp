@@ -7,7 +7,6 @@
 #include "tenure/base/units.h"
 #include "tenure/graph/body.h"
 #include "tenure/ops/cost.h"
-#include "tenure/planner/remat.h"
 
 namespace tenure::graph {
 namespace {
@@ -45,35 +44,86 @@ double cost_of(const Unit& unit) {
   return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
 }
 
-/// Whether a variable that the run has found gets this output: it is computed where that lies.
-bool has_home(const Lowered& lowered, const Buffer& output) {
+/// The buffer that holds what a variable held which gets this output: it can be computed there. -1:
+/// there is none.
+int home_of(const Lowered& lowered, const Buffer& output) {
   for (const Assignment& assignment : lowered.assignments) {
     if (assignment.output != output.index) continue;
-    for (const Buffer& buffer : lowered.buffers) {
+    for (std::size_t b = 0; b < lowered.buffers.size(); ++b) {
+      const Buffer& buffer = lowered.buffers[b];
       if (buffer.kind == Buffer::Kind::source && buffer.is_home && buffer.bytes == output.bytes &&
           lowered.sources[at(buffer.index)].variable == assignment.variable) {
-        return true;
+        return static_cast<int>(b);
       }
     }
   }
-  return false;
+  return -1;
 }
+
+/// Temporaries that end in the memory of an output: only a unit that may overwrite them reads them,
+/// and its result is the output, or such a temporary itself.
+std::vector<bool> become_outputs(const Lowered& lowered) {
+  std::vector<int> readers(lowered.buffers.size());
+  for (const Unit& unit : lowered.units) {
+    for (const Layout& in : unit.in) ++readers[at(in.buffer)];
+  }
+  std::vector<bool> become(lowered.buffers.size());
+  for (auto unit = lowered.units.rbegin(); unit != lowered.units.rend(); ++unit) {
+    for (std::size_t o = 0; o < unit->out.size(); ++o) {
+      const int out = unit->out[o].buffer;
+      if (lowered.buffers[at(out)].kind != Buffer::Kind::output && !become[at(out)]) continue;
+      for (std::size_t i = 0; i < unit->in.size() && i < 32; ++i) {
+        const int in = unit->in[i].buffer;
+        if ((unit->overwrites[o] >> i & 1) == 0 || readers[at(in)] != 1 ||
+            lowered.buffers[at(in)].kind != Buffer::Kind::temporary) {
+          continue;
+        }
+        become[at(in)] = true;
+        break;
+      }
+    }
+  }
+  return become;
+}
+
+/// The step of a word after which nobody reads the buffer any more; -1: nobody does.
+int last_reader(const Lowered& lowered, const std::vector<int>& word, int buffer) {
+  for (std::size_t t = word.size(); t-- > 0;) {
+    const std::vector<Layout>& in = lowered.units[at(word[t])].in;
+    if (std::any_of(in.begin(), in.end(), [&](const Layout& l) { return l.buffer == buffer; })) {
+      return static_cast<int>(t);
+    }
+  }
+  return -1;
+}
+
+/// But for the buffer.
+bool reads_alike(const Layout& a, const Layout& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
+}
+
+}  // namespace
 
 planner::Dag dag_of(const Lowered& lowered) {
   planner::Dag dag;
+  const auto aligned = [](std::size_t bytes) {
+    return static_cast<std::int64_t>(round_up(bytes, kBufferAlignment));
+  };
+  const std::vector<bool> becomes_output = become_outputs(lowered);
   for (const Unit& unit : lowered.units) {
-    planner::Node node{.workspace = static_cast<std::int64_t>(unit.workspace),
+    planner::Node node{.workspace = aligned(unit.workspace),
                        .cost = static_cast<std::int64_t>(cost_of(unit))};
     // Random ops draw the same again; bodies with random ops inside do not.
     const Bodies* const bodies = bodies_in(*unit.node);
     node.pure = bodies == nullptr || !bodies->draw();
     for (const Layout& out : unit.out) {
       const Buffer& buffer = lowered.buffers[at(out.buffer)];
-      const bool is_output = buffer.kind == Buffer::Kind::output;
-      node.output |= is_output;
-      if (is_output && has_home(lowered, buffer)) continue;
-      node.bytes += static_cast<std::int64_t>(
-          round_up(static_cast<std::size_t>(buffer.bytes), kBufferAlignment));
+      if (buffer.kind == Buffer::Kind::output) {
+        node.output = true;
+        if (home_of(lowered, buffer) < 0) dag.resident += buffer.bytes;
+      } else if (!becomes_output[at(out.buffer)]) {
+        node.bytes += aligned(static_cast<std::size_t>(buffer.bytes));
+      }
     }
     for (std::size_t i = 0; i < unit.in.size(); ++i) {
       const int producer = lowered.buffers[at(unit.in[i].buffer)].unit;
@@ -91,13 +141,24 @@ planner::Dag dag_of(const Lowered& lowered) {
   return dag;
 }
 
-/// But for the buffer.
-bool reads_alike(const Layout& a, const Layout& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
+std::vector<int> with_late_updates(const Lowered& lowered, std::vector<int> word) {
+  for (const Buffer& output : lowered.buffers) {
+    if (output.kind != Buffer::Kind::output) continue;
+    const int home = home_of(lowered, output);
+    if (home < 0 || std::count(word.begin(), word.end(), output.unit) != 1) continue;
+    const auto update = std::find(word.begin(), word.end(), output.unit);
+    const auto last = word.begin() + last_reader(lowered, word, home);
+    const bool is_read = std::any_of(update, word.end(), [&](int u) {
+      const std::vector<Layout>& in = lowered.units[at(u)].in;
+      return std::any_of(in.begin(), in.end(), [&](const Layout& layout) {
+        return lowered.buffers[at(layout.buffer)].unit == output.unit;
+      });
+    });
+    if (update < last && !is_read) std::rotate(update, update + 1, last + 1);
+  }
+  return word;
 }
 
-/// The program as a word over its units says: the last of several computations of a unit writes its
-/// buffers, those before write buffers of their own.
 std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<int>& word) {
   auto made = std::make_unique<Lowered>(lowered);
   made->units.clear();
@@ -129,17 +190,6 @@ std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<
     }
     made->units.push_back(std::move(unit));
   }
-  return made;
-}
-
-}  // namespace
-
-Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::int64_t search) {
-  const planner::Dag dag = dag_of(lowered);
-  const planner::RematPlan plan = planner::rematerialize(dag, budget, {.steps = search});
-  Rematerialized made{.lowered = repeat_units(lowered, plan.steps),
-                      .added_cost = static_cast<double>(plan.added_cost)};
-  for (const planner::Node& node : dag.nodes) made.base_cost += static_cast<double>(node.cost);
   return made;
 }
 

@@ -1,27 +1,29 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tenure/graph/unit.h"
+#include "tenure/planner/dag.h"
 
 namespace tenure::graph {
 
-/// A program that computes some of its units more than once, to hold less at a time.
-struct Rematerialized {
-  std::unique_ptr<Lowered> lowered;  ///< in the order in which its units run
-  double base_cost = 0;              ///< of each unit once, in nanoseconds of a usual machine
-  double added_cost = 0;             ///< of the repetitions
-};
+/// A program as the planner sees it, a node for each unit. Costs are nanoseconds of a usual
+/// machine. The memory of outputs is there all the time; what variables get is taken to be computed
+/// in their own. Gaps between buffers are not in it: what a schedule takes in truth, its placement
+/// tells.
+planner::Dag dag_of(const Lowered& lowered);
 
-/// Rewrites a program so that its arena and its outputs take at most `budget` bytes, as far as live
-/// bytes tell: gaps between buffers are not in it. What variables get is taken to be computed in
-/// their own memory. `search` is the effort: a second has some millions. Throws
-/// planner::BudgetError.
-Rematerialized rematerialize(const Lowered& lowered, std::int64_t budget, std::int64_t search);
+/// The same word, but a variable's new value is computed after the last step that reads the old
+/// one, so that it can lie where that lies.
+std::vector<int> with_late_updates(const Lowered& lowered, std::vector<int> word);
+
+/// The program that computes its units as a word over them says, some of them more than once, to
+/// hold less at a time: the last computation of a unit writes its buffers, those before write
+/// buffers of their own.
+std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<int>& word);
 
 /// The first thing that is wrong with it, or nothing: every unit of the original is there, each
 /// copy does the same, and finds what it reads. It runs the program without its kernels.

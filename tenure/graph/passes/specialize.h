@@ -29,6 +29,7 @@ struct Terms {
   /// Without a budget: the share of its time that it may spend on computing parts twice to hold
   /// less at a time.
   double recompute = 0;
+  int effort = 1;  ///< how long to look for what to compute twice; see FunctionOptions
   /// A number that is not finite ends the run. Nothing is fused then, so that it has a name.
   bool check_numbers = false;
   /// The run stands for all of the program: random ops whose results nobody wants are not computed,
