@@ -204,7 +204,7 @@ Word Ladder::lean_word(std::int64_t budget, const Word& start) const {
     }
   }
   const std::int64_t moves =
-      std::clamp<std::int64_t>(std::int64_t{20'000'000} / (problem_.end + 1), 200, 50'000);
+      std::clamp<std::int64_t>(20'000'000 / static_cast<std::int64_t>(start.size()), 200, 50'000);
   Effort effort(kForever, moves);
   Annealer annealer(problem_, scaled, options_.seed);
   annealer.walk(start, {.hot = 0.5, .cold = 0.05, .excess_price = 100}, moves, effort);
