@@ -1,6 +1,7 @@
 #include "tenure/autograd/node.h"
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <utility>
 
@@ -9,11 +10,14 @@
 namespace tenure::autograd {
 namespace {
 
-constexpr std::size_t kSpare = 4;
+/// Blocks that a thread keeps. To put one back takes no memory: tapes end where there is none.
+struct SpareBlocks {
+  static constexpr std::size_t kMost = 4;
+  std::array<std::unique_ptr<std::byte[]>, kMost> blocks{};
+  std::size_t count = 0;
+};
 
-std::vector<std::unique_ptr<std::byte[]>>& spare_blocks() {
-  return PerThread<std::vector<std::unique_ptr<std::byte[]>>>::get();
-}
+SpareBlocks& spare_blocks() { return PerThread<SpareBlocks>::get(); }
 
 constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
 
@@ -32,13 +36,17 @@ T* put(std::byte*& place, std::size_t n) {
 std::byte* NodeArena::take(std::size_t bytes) {
   if (blocks_.empty() || blocks_.back().size - used_ < bytes) {
     const std::size_t size = std::max(bytes, kBlock);
-    auto& spare = spare_blocks();
-    if (size == kBlock && !spare.empty()) {
-      blocks_.push_back({.bytes = std::move(spare.back()), .size = size});
-      spare.pop_back();
-    } else {
-      blocks_.push_back({.bytes = std::make_unique_for_overwrite<std::byte[]>(size), .size = size});
+    SpareBlocks& spare = spare_blocks();
+    blocks_.emplace_back();  // first: what is taken must have its place
+    try {
+      blocks_.back().bytes = size == kBlock && spare.count > 0
+                                 ? std::move(spare.blocks[--spare.count])
+                                 : std::make_unique_for_overwrite<std::byte[]>(size);
+    } catch (...) {
+      blocks_.pop_back();
+      throw;
     }
+    blocks_.back().size = size;
     used_ = 0;
   }
   std::byte* const place = blocks_.back().bytes.get() + used_;
@@ -71,14 +79,15 @@ Node& NodeArena::make(std::size_t inputs, std::size_t outputs, std::size_t extra
 
 void NodeArena::end(Node& node) {
   std::destroy_n(node.saved_tensors, node.saved);
-  if (node.attributes != nullptr) std::destroy_at(node.attributes);
+  if (node.attributes != nullptr) std::destroy_at(std::exchange(node.attributes, nullptr));
   node.saved = 0;
 }
 
 void NodeArena::clear() {
-  auto& spare = spare_blocks();
+  SpareBlocks& spare = spare_blocks();
   for (Block& block : blocks_) {
-    if (block.size == kBlock && spare.size() < kSpare) spare.push_back(std::move(block.bytes));
+    if (block.size != kBlock || spare.count == SpareBlocks::kMost) continue;
+    spare.blocks[spare.count++] = std::move(block.bytes);
   }
   blocks_.clear();
   used_ = 0;

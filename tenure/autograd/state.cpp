@@ -100,9 +100,16 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
     node.saved_tensors[node.inputs + o] = hold(outputs[o], node.name(), node.site);
     node.origins[node.inputs + o] = key_of(outputs[o]);
   }
-  nodes_.push_back(&node);
+  // Room for all of it first, so that the tape knows the call or does not.
+  values_.make_room(n);
   node.first_output = static_cast<Value>(producers_.size());
   producers_.resize(producers_.size() + node.outputs, index);
+  try {
+    nodes_.push_back(&node);
+  } catch (...) {
+    producers_.resize(node.first_output);
+    throw;
+  }
   for (std::size_t o = 0; o < n; ++o) {
     if (is_floating(outputs[o].dtype())) {
       set_value(key_of(outputs[o]), node.first_output + static_cast<Value>(o));

@@ -23,10 +23,14 @@ class ValueTable {
   }
   /// Replaces what was there.
   void insert(std::uint64_t id, Value value) {
-    if (size_ * 2 >= entries_.size()) grow();
+    make_room(1);
     put(id, value);
   }
   std::size_t size() const { return size_; }
+  /// For so many more, which insert() then takes without fail.
+  void make_room(std::size_t more) {
+    while ((size_ + more) * 2 > entries_.size()) grow();
+  }
   void clear() {
     if (size_ == 0) return;
     for (Entry& entry : entries_) entry = {};

@@ -35,7 +35,8 @@ std::string out_of_memory_text(const OutOfMemory::Facts& f) {
       break;
     case OutOfMemory::Cause::system:
       text = fmt::format("the system has no {} left; Tenure holds {}",
-                         format_bytes(static_cast<std::int64_t>(f.requested)),
+                         f.requested == 0 ? std::string("memory")
+                                          : format_bytes(static_cast<std::int64_t>(f.requested)),
                          format_bytes(static_cast<std::int64_t>(f.used)));
       break;
     case OutOfMemory::Cause::injected:

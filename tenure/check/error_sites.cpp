@@ -2,6 +2,7 @@
 #include <functional>
 #include <string>
 
+#include "tenure/check/cases.h"
 #include "tenure/check/checks.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/graph/function.h"

@@ -280,23 +280,29 @@ FunctionCore::FunctionCore(FunctionOptions options, Site site)
 
 FunctionCore::~FunctionCore() = default;
 
-FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace) try {
+FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
+                                        const Prepare& prepare) try {
+  const auto prepared = [&prepare](Result result) {
+    if (prepare) prepare(result.frame.get());
+    return result;
+  };
   // A trace takes in also what has no symbols: it may read variables, or draw random numbers.
   bool is_inline = ops::current_trace() != nullptr;
   for (const Tensor& tensor : call.tensors) {
     is_inline |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
-  if (is_inline) return call_inline(call, trace);
+  if (is_inline) return prepared(call_inline(call, trace));
   if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
-    if (std::optional<Result> result = taped_call.load()(*this, call, trace)) return *result;
+    if (auto result = taped_call.load()(*this, call, trace)) return prepared(*std::move(result));
   }
   const Donations donations(call.tensors, call.gifts,
                             {"function", impl_->options().name, "tensor"});
   const auto entry = impl_->entry_for(call, donations.accepted(), trace);
   donations.require_use(entry->executable->plan());
+  Result result = prepared({.frame = entry->traced->frame});
+  result.tensors = entry->executable->run(call.tensors, impl_->options().name, impl_->site());
   entry->calls.fetch_add(1, std::memory_order_relaxed);
-  return {.tensors = entry->executable->run(call.tensors, impl_->options().name, impl_->site()),
-          .frame = entry->traced->frame};
+  return result;
 } catch (Error& error) {
   mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
   throw;

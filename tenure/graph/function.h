@@ -100,9 +100,13 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
   FunctionCore(const FunctionCore&) = delete;
   FunctionCore& operator=(const FunctionCore&) = delete;
 
+  /// Is given the result without its tensors before the run begins, to make room for it: when the
+  /// run has assigned to variables, nothing may fail any more.
+  using Prepare = std::function<void(const void* frame)>;
+
   /// With symbols among the tensors, or while something is traced, that takes it in. Throws
   /// DonationError, and what the callable and its ops throw; the tensors are then as before.
-  Result call(const Call& call, const Trace& trace);
+  Result call(const Call& call, const Trace& trace, const Prepare& prepare = {});
   /// Types and shapes count alone; the tensors may be symbolic.
   Plan plan(const Call& call, const Trace& trace);
   std::vector<TraceInfo> traces() const;
@@ -203,11 +207,13 @@ class Function {
     (collect<Arguments>(call, arguments), ...);
     (for_each_given<Arguments>(arguments, [](Tensor& tensor) { tensor = Tensor(); }), ...);
     try {
-      graph::FunctionCore::Result made = core_->call(call, trace_of(arguments...));
-      Result result = *static_cast<const Result*>(made.frame.get());
+      std::optional<Result> result;
+      graph::FunctionCore::Result made = core_->call(
+          call, trace_of(arguments...),
+          [&result](const void* frame) { result.emplace(*static_cast<const Result*>(frame)); });
       std::size_t i = 0;
-      for_each_tensor(result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
-      return result;
+      for_each_tensor(*result, [&](Tensor& tensor) { tensor = std::move(made.tensors[i++]); });
+      return *std::move(result);
     } catch (...) {
       [[maybe_unused]] std::size_t i = 0;  // there may be no arguments
       (give_back<Arguments>(call, i, arguments), ...);

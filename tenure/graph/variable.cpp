@@ -54,7 +54,10 @@ Tensor VariableState::prepared(Tensor value) const {
   Pin(body, "variable", body.created()).storage()->set_category(mem::this_thread(), category);
   body.keep();
   body.set_kind(HolderKind::variable);
-  value.set_name(name);
+  try {
+    value.set_name(name);
+  } catch (const OutOfMemory&) {  // what it holds must not be lost for want of a name
+  }
   return value;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/memory/asan.h"
+#include "tenure/memory/reserve.h"
 
 namespace tenure::mem {
 namespace {
@@ -26,6 +27,7 @@ void* map_aligned(std::size_t bytes) noexcept {
   if (skip > 0) munmap(begin, skip);
   munmap(begin + skip + bytes, kHugePage - skip);
   madvise(begin + skip, bytes, MADV_HUGEPAGE);
+  fill_reserve();
   return begin + skip;
 }
 

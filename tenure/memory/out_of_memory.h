@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
+#include <utility>
 
 #include "tenure/base/error.h"
 
@@ -11,5 +13,16 @@ class BudgetAccount;
 /// Throws an OutOfMemory that lists the largest live holders. `refusing` may be null.
 [[noreturn]] void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
                                       const BudgetAccount* refusing);
+
+/// What `f` gives. Where the standard library finds no memory for its containers and texts, that is
+/// an OutOfMemory too.
+template <class F>
+decltype(auto) or_out_of_memory(F&& f) {
+  try {
+    return std::forward<F>(f)();
+  } catch (const std::bad_alloc&) {
+    throw_out_of_memory(OutOfMemory::Cause::system, 0, nullptr);
+  }
+}
 
 }  // namespace tenure::mem

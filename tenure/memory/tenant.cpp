@@ -219,7 +219,7 @@ std::string Tenant::name() const {
 }
 
 void Tenant::set_name(const std::string& name) {
-  auto* const fresh = new std::string(name);
+  auto* const fresh = or_out_of_memory([&] { return new std::string(name); });
   {
     const std::lock_guard lock(names_mutex);
     delete name_.exchange(fresh, std::memory_order_acq_rel);

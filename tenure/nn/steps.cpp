@@ -122,6 +122,7 @@ class WholeStep final : public Steps {
  public:
   explicit WholeStep(const StepParts& parts)
       : model_(parts.model),
+        options_(parts.options),
         step_(compiled(
             parts, "training step", budget_beside(parts, 0),
             std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
@@ -131,7 +132,9 @@ class WholeStep final : public Steps {
             }))) {}
 
   Scores run(const Tensor& x, const Tensor& target) override {
-    return scores_of(step_(x, target, model_.modes()));
+    Scores scores = room_for_scores(options_);
+    read_scores(step_(x, target, model_.modes()), scores);
+    return scores;
   }
   Plan plan(const Tensor& x, const Tensor& target) const override {
     return step_.plan(x, target, model_.modes());
@@ -140,6 +143,7 @@ class WholeStep final : public Steps {
 
  private:
   const Layer& model_;
+  const TrainerOptions& options_;
   BatchFunction step_;
 };
 
@@ -157,7 +161,8 @@ class CollectedStep final : public Steps {
   Scores run(const Tensor& x, const Tensor& target) override {
     const std::string modes = parts_.model.modes();
     const Functions& functions = functions_for(x, target);
-    const Scores scores = scores_of(functions.collect(x, target, modes));
+    Scores scores = room_for_scores(parts_.options);
+    read_scores(functions.collect(x, target, modes), scores);
     const double collected = number(collected_) + 1;
     if (collected < parts_.options.accumulate) {
       set(collected_, collected);
@@ -371,12 +376,13 @@ std::unique_ptr<Steps> make_steps(const StepParts& parts) {
   return std::make_unique<CollectedStep>(parts);
 }
 
-Scores scores_of(const std::vector<Tensor>& numbers) {
-  Scores scores{.loss = numbers.front().item<float>()};
-  for (std::size_t i = 1; i < numbers.size(); ++i) {
-    scores.metrics.push_back(numbers[i].item<float>());
-  }
-  return scores;
+Scores room_for_scores(const TrainerOptions& options) {
+  return {.metrics = std::vector<double>(options.metrics.size())};
+}
+
+void read_scores(const std::vector<Tensor>& numbers, Scores& scores) {
+  scores.loss = numbers.front().item<float>();
+  for (std::size_t i = 1; i < numbers.size(); ++i) scores.metrics[i - 1] = numbers[i].item<float>();
 }
 
 }  // namespace tenure::nn

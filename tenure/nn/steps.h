@@ -37,7 +37,9 @@ struct StepParts {
 
 std::unique_ptr<Steps> make_steps(const StepParts& parts);
 
-/// Reads the loss and the metrics of a batch.
-Scores scores_of(const std::vector<Tensor>& numbers);
+/// Has room for a batch's loss and metrics: made before a step runs, so that nothing can fail when
+/// it has changed the parameters.
+Scores room_for_scores(const TrainerOptions& options);
+void read_scores(const std::vector<Tensor>& numbers, Scores& scores);
 
 }  // namespace tenure::nn

@@ -85,7 +85,9 @@ Scores Trainer::step(const Tensor& x, const Tensor& target) {
 
 Scores Trainer::score(const Tensor& x, const Tensor& target) const {
   set_training(false);
-  return scores_of(compiled_->score(x, target, model_.modes()));
+  Scores scores = room_for_scores(options_);
+  read_scores(compiled_->score(x, target, model_.modes()), scores);
+  return scores;
 }
 
 Tensor Trainer::predict(const Tensor& x) const {
