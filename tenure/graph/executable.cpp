@@ -77,6 +77,8 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, Belongings belongings)
     };
     for (const Layout& in : unit.in) step.in.push_back(first(in));
     for (const Layout& out : unit.out) step.out.push_back(first(out));
+    // Those of the step, and for a kernel with loops around it one more than its inputs.
+    most_views_ = std::max(most_views_, 2 * step.unit->in.size() + step.unit->out.size() + 1);
     steps_.push_back(std::move(step));
   }
   decide_fates(placement);

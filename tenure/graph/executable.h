@@ -62,10 +62,12 @@ class Executable {
     std::size_t count = 0;  ///< of elements of the result
     std::size_t draw = 0;   ///< of a random op: its place in Request::draws
   };
-  /// What a run has for its steps: a pointer per base, and a state per random op.
+  /// What a run has for its steps: a pointer per base, a state per random op, and room for the
+  /// views of one step, undefined until it writes them.
   struct Frame {
     std::span<std::byte* const> bases;
     std::span<const Generator::State> draws;
+    kernels::View* views;
   };
   /// What an output becomes besides itself.
   struct Fate {
@@ -87,7 +89,8 @@ class Executable {
   std::unique_ptr<Lowered> lowered_;
   Belongings belongings_;
   std::vector<Step> steps_;
-  std::vector<Fate> fates_;  ///< of each output
+  std::size_t most_views_ = 0;  ///< that a step has, of its own and of its kernel
+  std::vector<Fate> fates_;     ///< of each output
   /// Those that are assigned to, in the order in which they are locked.
   std::vector<VariableState*> assigned_;
   Plan plan_;

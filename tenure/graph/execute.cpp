@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -35,15 +36,17 @@ class ViewRoom {
  public:
   ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
   kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
-  void write(const Layout& layout, std::byte* data) {
-    write({.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
-  }
-  void write(const kernels::View& view) { new (bytes_) kernels::View(view); }
 
  private:
   static_assert(std::is_trivially_destructible_v<kernels::View>);
   alignas(kernels::View) std::byte bytes_[sizeof(kernels::View)];
 };
+
+void write(kernels::View* room, const kernels::View& view) { std::construct_at(room, view); }
+void write(kernels::View* room, const Layout& layout, std::byte* data) {
+  write(room,
+        {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
+}
 
 /// The memory of a run's temporaries.
 class Arena {
@@ -143,9 +146,9 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, const ops::Spec
   }
 }
 
-/// A kernel with the loops that have joined it.
-void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in,
-                      const kernels::View& out) {
+/// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
+void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in, const kernels::View& out,
+                      kernels::View* room) {
   const ops::OpRecord& op = *unit.node->op;
   const bool is_followed = !unit.after.steps.empty();
   const std::size_t before = unit.loop.in_types.size();
@@ -154,19 +157,17 @@ void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in,
   result.dtype = unit.node->outputs[0].dtype;
   result.shape = unit.node->outputs[0].shape;
   result.strides = contiguous_strides(result.shape);
-  SmallArray<ViewRoom, 8> own(1 + in.size());
-  kernels::View* const kernel_in = own.data()->get();
   std::size_t n = 0;
-  if (before > 0) own[n++].write(unit.made, nullptr);
+  if (before > 0) write(room + n++, unit.made, nullptr);
   for (const kernels::View& view : in.subspan(before, in.size() - before - (after - 1))) {
-    own[n++].write(view);
+    write(room + n++, view);
   }
-  kernels::View* const after_in = kernel_in + n;
+  kernels::View* const after_in = room + n;
   std::size_t m = n;
-  own[m++].write(result);
-  for (const kernels::View& view : in.last(after - 1)) own[m++].write(view);
+  write(room + m++, result);
+  for (const kernels::View& view : in.last(after - 1)) write(room + m++, view);
   op.fusing->run({.op = op.name,
-                  .in = {kernel_in, n},
+                  .in = {room, n},
                   .out = {&result, 1},
                   .attributes = unit.node->attribute_list(),
                   .workspace = {}},
@@ -181,14 +182,13 @@ void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in,
 
 void Executable::run_kernel(const Step& step, const Frame& frame) {
   const Unit& unit = *step.unit;
-  SmallArray<ViewRoom, 4> room(unit.in.size() + unit.out.size());
-  kernels::View* const in = room.data()->get();
+  kernels::View* const in = frame.views;
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
-    room[i].write(unit.in[i], at(frame.bases, step.in[i]));
+    write(in + i, unit.in[i], at(frame.bases, step.in[i]));
   }
   kernels::View* const out = in + unit.in.size();
   for (std::size_t i = 0; i < unit.out.size(); ++i) {
-    room[unit.in.size() + i].write(unit.out[i], at(frame.bases, step.out[i]));
+    write(out + i, unit.out[i], at(frame.bases, step.out[i]));
   }
   if (unit.nodes == 0) return kernels::copy(*in, *out);
   const ops::OpRecord& op = *unit.node->op;
@@ -200,7 +200,7 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
     return kernels::run_fused(unit.loop, inputs, *out);
   }
   if (!unit.loop.steps.empty() || !unit.after.steps.empty()) {
-    return run_fused_kernel(unit, inputs, *out);
+    return run_fused_kernel(unit, inputs, *out, out + unit.out.size());
   }
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()
@@ -263,7 +263,11 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   const std::vector<std::uint64_t>& counters = lowered_->request.draws;
   SmallArray<Generator::State, 4> states(counters.size());
   for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
-  const Frame frame{.bases = bases, .draws = {states.data(), states.size()}};
+  // Before the first step: later ones may have computed in what variables hold when one fails.
+  SmallArray<ViewRoom, 16> views(most_views_);
+  const Frame frame{.bases = bases,
+                    .draws = {states.data(), states.size()},
+                    .views = views.size() == 0 ? nullptr : views.data()->get()};
   for (const Step& step : steps_) {
     run_step_named(step, frame);
     if (lowered_->request.terms.check_numbers) check_numbers(step, frame);

@@ -31,7 +31,7 @@ int status_of(const F& f) {
   if (child == 0) {
     try {
       const Tensor first = ones({4});  // Tenure has begun
-      const rlimit limit{address_space() + (64 * MiB), RLIM_INFINITY};
+      const rlimit limit{address_space() + (256 * MiB), RLIM_INFINITY};
       setrlimit(RLIMIT_AS, &limit);
       f();
     } catch (const OutOfMemory& error) {
@@ -53,13 +53,13 @@ TEST(Exhaustion, IsATypedErrorWhateverTakesTheMemory) {
 #endif
   EXPECT_EQ(status_of([] {
               std::vector<Tensor> many;
-              many.reserve(10'000'000);
+              many.reserve(4'000'000);
               for (;;) many.push_back(ones({4}));
             }),
             kTyped);
   EXPECT_EQ(status_of([] {
               std::vector<Tensor> views;
-              views.reserve(10'000'000);
+              views.reserve(4'000'000);
               const Tensor x = ones({4, 4});
               for (;;) views.push_back(transpose(x));
             }),
@@ -71,7 +71,7 @@ TEST(Exhaustion, IsATypedErrorWhateverTakesTheMemory) {
             kTyped);
   EXPECT_EQ(status_of([] {
               std::vector<Tensor> named;
-              named.reserve(10'000'000);
+              named.reserve(4'000'000);
               for (;;) {
                 named.push_back(ones({4}));
                 named.back().set_name(std::string(1000, 'n'));

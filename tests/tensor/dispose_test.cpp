@@ -153,7 +153,7 @@ TEST(Dispose, EveryAccessorRefuses) {
   refuses("to_vector()", [&] { tensor.to_vector<double>(); });
   refuses("to_vector()", [&] { tensor.to_vector<bool>(); });
   refuses("span()", [&] { tensor.span<float>(); });
-  refuses("span()", [&] { tensor.mutable_span<float>(); });
+  refuses("mutable_span()", [&] { tensor.mutable_span<float>(); });
   EXPECT_EQ(to_string(tensor).rfind("float32[1] disposed at dispose_test.cpp:", 0), 0u);
   std::ostringstream out;
   out << tensor;
