@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <new>
 #include <optional>
 
 #include "tenure/eager/elementwise.h"
 #include "tenure/eager/inputs.h"
+#include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/named.h"
 #include "tenure/ops/recorder.h"
@@ -222,6 +224,20 @@ std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand
           std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
 }
 
+namespace {
+
+/// For lists and texts, which the standard library makes.
+[[noreturn]] void throw_no_memory(const char* op, std::span<const Operand> operands, Site site) {
+  try {
+    mem::throw_out_of_memory(OutOfMemory::Cause::system, 0, nullptr);
+  } catch (Error& error) {
+    name_call(error, op, operands, site);
+    throw;
+  }
+}
+
+}  // namespace
+
 // Whatever a call throws names it; a call that succeeds does nothing for that.
 
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
@@ -233,6 +249,8 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
   } catch (Error& error) {
     name_call(error, op.name, operands, site);
     throw;
+  } catch (const std::bad_alloc&) {
+    throw_no_memory(op.name, operands, site);
   }
 }
 
@@ -250,6 +268,8 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
   } catch (Error& error) {
     name_call(error, op.name, std::array{a, b}, a.site());
     throw;
+  } catch (const std::bad_alloc&) {
+    throw_no_memory(op.name, std::array{a, b}, a.site());
   }
 }
 
@@ -262,6 +282,8 @@ std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> op
   } catch (Error& error) {
     name_call(error, op.name, operands, site);
     throw;
+  } catch (const std::bad_alloc&) {
+    throw_no_memory(op.name, operands, site);
   }
 }
 

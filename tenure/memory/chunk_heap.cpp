@@ -1,9 +1,11 @@
 #include "tenure/memory/chunk_heap.h"
 
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -18,7 +20,16 @@ namespace {
 constexpr std::size_t kHugePage = 2 * MiB;
 constexpr std::size_t kSmallestSegment = 8 * MiB;
 
+/// What the machine has. Some systems promise more than that, and end the process that believes it.
+std::size_t memory_of_machine() noexcept {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return std::numeric_limits<std::size_t>::max();
+  return (static_cast<std::size_t>(info.totalram) + info.totalswap) * info.mem_unit;
+}
+
 void* map_aligned(std::size_t bytes) noexcept {
+  static const std::size_t most = memory_of_machine();
+  if (bytes > most) return nullptr;
   void* raw =
       mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return nullptr;
