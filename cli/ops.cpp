@@ -102,7 +102,7 @@ nlohmann::ordered_json to_json(const OpRecord& op) {
           {"tolerance_ulp", op.tolerance_ulp}};
 }
 
-void print_json(const std::vector<const OpRecord*>& list) {
+void print_ops_json(const std::vector<const OpRecord*>& list) {
   nlohmann::ordered_json document{{"version", TENURE_VERSION}, {"ops", nlohmann::json::array()}};
   for (const OpRecord* op : list) document["ops"].push_back(to_json(*op));
   fmt::print("{}\n", document.dump(2));
@@ -174,7 +174,7 @@ void print_table(const std::vector<const OpRecord*>& list) {
 
 void print(const OpsOptions& options) {
   const std::vector<const OpRecord*> list = chosen_ops(options.names);
-  if (options.json) return print_json(list);
+  if (options.json) return print_ops_json(list);
   if (options.markdown) return print_markdown(list);
   print_table(list);
 }

@@ -12,8 +12,8 @@ namespace {
 using planner::BufferTable;
 using planner::OffsetPlan;
 
-void print_json(const PlanOptions& options, const BufferTable& table, const OffsetPlan& plan,
-                double seconds) {
+void print_buffers_json(const PlanOptions& options, const BufferTable& table,
+                        const OffsetPlan& plan, double seconds) {
   nlohmann::ordered_json document{{"file", options.file},
                                   {"kind", "buffers"},
                                   {"buffers", table.ids.size()},
@@ -72,7 +72,7 @@ void plan_buffers(const std::string& text, const PlanOptions& options) {
     }
     write_svg(drawing, options.svg);
   }
-  options.json ? print_json(options, table, plan, seconds)
+  options.json ? print_buffers_json(options, table, plan, seconds)
                : print_text(options, table, plan, seconds);
   expect_fits(options, plan.height, plan.lower_bound);
 }

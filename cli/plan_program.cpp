@@ -98,8 +98,8 @@ std::string title_of(const PlanOptions& options, const planner::Program& program
   return program.name.empty() ? options.file : excerpt(program.name);
 }
 
-void print_json(const PlanOptions& options, const planner::Program& program,
-                const Results& results) {
+void print_program_json(const PlanOptions& options, const planner::Program& program,
+                        const Results& results) {
   const Dag& dag = program.dag;
   const auto ids = [&](const std::vector<int>& steps) {
     Json list = Json::array();
@@ -216,7 +216,8 @@ void plan_program(const std::string& text, const PlanOptions& options) {
   const planner::Program program = planner::read_program(text, options.file);
   const Results results = solve_program(program.dag, options);
   if (!options.svg.empty()) draw(options, program, results);
-  options.json ? print_json(options, program, results) : print_text(options, program, results);
+  options.json ? print_program_json(options, program, results)
+               : print_text(options, program, results);
   expect_fits(options, results.arena.size, results.bound(program.dag));
 }
 

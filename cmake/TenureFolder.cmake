@@ -25,7 +25,7 @@ endif()
 
 # tenure_unite(SOURCE...)
 #
-# With CMAKE_UNITY_BUILD, ten sources of one folder are compiled as one: what
+# With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
 # they include, and what they make of templates, is compiled once. Not those that are compiled for
 # several instruction sets.
 function(tenure_unite)
