@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -106,7 +108,7 @@ void check_graph(const Case& c, Site site) {
     Graph graph;
     std::vector<Tensor> symbols;
     for (const Input& input : c.inputs) {
-      const std::string name = "x" + std::to_string(symbols.size());
+      const std::string name = fmt::format("x{}", symbols.size());
       symbols.push_back(graph.placeholder(name, input.dtype, input.shape, site));
     }
     run(c, operands_at(symbols, site), site);
