@@ -14,6 +14,7 @@
 #include "tenure/planner/remat.h"
 #include "tenure/tenure.h"
 #include "tests/support/lowered_program.h"
+#include "tests/support/share.h"
 
 namespace tenure::graph {
 namespace {
@@ -163,17 +164,21 @@ TEST(Arrange, HoldsOrRefusesWithWhatSuffices) {
     }
     return found;
   };
-  const auto any = check(1500, [](std::uint64_t seed, const Terms& terms) {
-    return lowered_program(seed, seed % 3 == 0, terms);
-  });
-  EXPECT_GT(any.lowered, 20);
-  EXPECT_GT(any.exact, 400);  // the bound says something
-  const auto back = check(40, there_and_back);
-  EXPECT_GT(back.lowered, 15);  // there is something to compute again
+  const int programs = test::rounds(1500);
+  const auto any =
+      check(static_cast<std::uint64_t>(programs), [](std::uint64_t seed, const Terms& terms) {
+        return lowered_program(seed, seed % 3 == 0, terms);
+      });
+  EXPECT_GT(any.lowered, programs / 100);
+  EXPECT_GT(any.exact, programs / 4);  // the bound says something
+  const int ways = test::rounds(40);
+  const auto back = check(static_cast<std::uint64_t>(ways), there_and_back);
+  EXPECT_GT(back.lowered, ways / 3);  // there is something to compute again
 }
 
 TEST(Arrange, HoldsDeepProgramsToo) {
   for (const int layers : {3, 5, 9, 16}) {
+    if (test::kSanitized && layers > 9) continue;
     SCOPED_TRACE(layers);
     const Reach reach =
         check_promises([&](const Terms& terms) { return deep_program(layers, terms); });

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tenure/tenure.h"
+#include "tests/support/share.h"
 
 namespace tenure {
 namespace {
@@ -111,7 +112,7 @@ planner::BudgetError refusal(RandomTask& task, std::int64_t budget) {
 
 TEST(TrainingBudget, IsHeldOrRefusedWithOneThatIs) {
   int tighter = 0;
-  constexpr std::uint64_t kTasks = 20;
+  constexpr std::uint64_t kTasks = test::rounds(20);
   for (std::uint64_t number = 0; number < kTasks; ++number) {
     SCOPED_TRACE("task " + std::to_string(number));
     RandomTask task(number);
