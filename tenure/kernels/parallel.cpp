@@ -20,9 +20,7 @@ namespace {
 class ThreadSetting {
  public:
   /// In a child of fork, libgomp would wait for threads that only the parent has.
-  int get() const {
-    return fork_generation() > 0 ? 1 : threads_.load(std::memory_order_relaxed);
-  }
+  int get() const { return fork_generation() > 0 ? 1 : threads_.load(std::memory_order_relaxed); }
   void set(int threads) { threads_.store(threads, std::memory_order_relaxed); }
 
   static ThreadSetting& setting() {
