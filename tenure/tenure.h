@@ -65,6 +65,7 @@
 #include "tenure/ops/recurrent_ops.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 #include "tenure/ops/sort_ops.h"
 #include "tenure/planner/remat.h"
 #include "tenure/profile/profile.h"

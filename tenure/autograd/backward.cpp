@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tenure/autograd/error.h"
+#include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/base/small_array.h"
 #include "tenure/memory/scope.h"
@@ -52,7 +53,7 @@ void accumulate(Tensor& sum, Tensor more, Site site) {
 
 void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
                          std::span<const std::uint8_t> flags, bool keep) {
-  if (node.op != nullptr && node.op->gradient == nullptr) {
+  if (node.op != nullptr && node.op->gradient == nullptr && node.op->expand == nullptr) {
     throw GradientError(std::string(node.op->name) + " cannot be differentiated", node.site);
   }
   SmallArray<Tensor, 4> outputs(node.outputs);
@@ -89,6 +90,8 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
       .results = {results.data(), results.size()}};
   if (node.op == nullptr) {
     node.custom->run(backward);
+  } else if (waits_for_sizes(backward)) {
+    go_back_later(node, backward);
   } else {
     node.op->gradient->run(backward);
   }

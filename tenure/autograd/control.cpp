@@ -27,7 +27,7 @@ bool is_float(const Tensor& tensor) { return is_floating(tensor.dtype()); }
 
 const Bodies& bodies_of(const Backward& b) {
   const auto& bodies = static_cast<const Bodies&>(*b.attributes.opaque(0));
-  if (bodies.draw()) {
+  if (bodies.draws()) {
     throw GradientError(
         "a branch or a loop that draws random numbers cannot be differentiated as a node: the way "
         "back computes it again and would draw others; draw them before and pass them in",

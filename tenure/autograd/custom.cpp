@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenure/autograd/error.h"
+#include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/ops/dispatch.h"
 
@@ -28,11 +29,12 @@ class CustomCall final : public CustomRule {
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (!results[i].defined() || !b.wants(i)) continue;
-      if (results[i].shape() != b.specs[i].shape || results[i].dtype() != b.specs[i].dtype) {
+      if (!may_be_equal(results[i].shape(), b.specs[i].shape) ||
+          results[i].dtype() != b.specs[i].dtype) {
         throw GradientError(
             fmt::format("a custom gradient of input {} is {}{}, the input is {}{}", i,
                         name_of(results[i].dtype()), to_string(results[i].shape()),
-                        name_of(b.specs[i].dtype), to_string(b.specs[i].shape)),
+                        name_of(b.specs[i].dtype), to_string(Sizes(b.specs[i].shape))),
             b.site);
       }
       b.results[i] = std::move(results[i]);

@@ -43,7 +43,7 @@ struct JointTrace final : graph::Traced {
 };
 
 /// Traces `core`'s function on arguments like the call's, some of them watched. Dimensions of
-/// `specs` may be unknown; if a gradient rule has to know them, those of the call count.
+/// `specs` may be unknown; if a custom gradient reads them, those of the call count.
 std::shared_ptr<const JointTrace> make_joint_trace(const graph::FunctionCore& core,
                                                    const graph::FunctionCore::Call& call,
                                                    const graph::FunctionCore::Trace& trace,

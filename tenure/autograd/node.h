@@ -39,7 +39,8 @@ struct Node {
   std::uint32_t outputs = 0;
   std::uint32_t saved = 0;  ///< tensors: the inputs', the outputs', then a custom rule's own
   Value first_output = kNoValue;
-  /// Bit i: saved because the rule reads it. Of symbols, all are kept: they have no data.
+  /// Bit i: saved because the rule reads it. Of symbols, all are kept: they have no data. One whose
+  /// sizes are unknown, if it is not read, is kept as its outline.
   std::uint32_t needed_inputs = 0;
   std::uint32_t needed_outputs = 0;
 

@@ -35,13 +35,14 @@ SavedReport GradientTape::saved() const {
       if (!tensor.defined() || !is_needed(node, i)) continue;
       const TensorBody& body = *tensor.body_or_null();
       const bool is_symbol = body.symbol() != nullptr;
-      SavedTensor saved{.op = node.title(),
-                        .site = node.site,
-                        .role = role_of(node, i),
-                        .tensor = is_symbol ? body.id() : node.origins[i],
-                        .dtype = body.dtype,
-                        .shape = body.shape,
-                        .bytes = static_cast<std::int64_t>(tensor.nbytes())};
+      SavedTensor saved{
+          .op = node.title(),
+          .site = node.site,
+          .role = role_of(node, i),
+          .tensor = is_symbol ? body.id() : node.origins[i],
+          .dtype = body.dtype,
+          .shape = body.shape,
+          .bytes = body.shape.is_known() ? static_cast<std::int64_t>(tensor.nbytes()) : 0};
       saved.is_first =
           seen.emplace(is_symbol, is_symbol ? body.id() : body.storage_serial()).second;
       if (saved.is_first && !is_symbol) {

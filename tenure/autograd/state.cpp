@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenure/autograd/late.h"
 #include "tenure/base/per_thread.h"
 #include "tenure/base/small_array.h"
 #include "tenure/graph/state.h"
 #include "tenure/ops/dispatch.h"
+#include "tenure/ops/size_ops.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure::autograd {
@@ -67,6 +69,8 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
       needs.inputs |= op.gradient->needs_of(i).inputs;
       needs.outputs |= op.gradient->needs_of(i).outputs;
     }
+  } else if (op.expand != nullptr) {
+    needs.inputs = ~0u;  // its parts are noted when sizes are known
   }
   Node& node = arena_.make(operands.size(), outputs, 0, has_numbers, attributes);
   PendingNode pending(node);
@@ -85,6 +89,11 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
     node.specs[i].dtype = body.dtype;
     node.specs[i].shape = body.shape;
     if (!has_bit(needs.inputs, i) && body.symbol() == nullptr) continue;
+    if (!has_bit(needs.inputs, i) && is_outlined(operands[i].tensor())) {
+      const ops::Untaped untaped;  // sizes have no gradient
+      node.saved_tensors[i] = ops::outline(Operand(operands[i].tensor(), site));
+      continue;
+    }
     node.saved_tensors[i] = hold(operands[i].tensor(), op.name, site);
     node.origins[i] = key_of(operands[i].tensor());
   }

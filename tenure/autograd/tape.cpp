@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "tenure/autograd/function.h"
+#include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/graph/state.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure {
@@ -46,12 +48,28 @@ void require_same(const Tensor& gradient, const Tensor& target) {
     throw DTypeError("gradient", fmt::format("the output gradient is {}, the target {}",
                                              name_of(gradient.dtype()), name_of(target.dtype())));
   }
-  if (gradient.shape() != target.shape()) {
+  if (!autograd::may_be_equal(gradient.shape(), target.shape())) {
     throw ShapeError("gradient",
                      fmt::format("the output gradient has shape {}, the target {}",
                                  to_string(gradient.shape()), to_string(target.shape())),
                      {gradient.shape().to_vector(), target.shape().to_vector()});
   }
+}
+
+/// The given gradient of a target, which a run holds to shapes that are known only then.
+Tensor as_seed(const Tensor& given, const Tensor& target, Site site) {
+  require_same(given, target);
+  if (given.shape().is_known() && target.shape().is_known()) return given;
+  const auto held = [](const std::vector<Tensor>& known) {
+    const Shape shape = ops::outlined(known[1].shape());
+    if (known[0].shape() == shape) return std::vector{known[0]};
+    throw ShapeError("gradient",
+                     fmt::format("the output gradient has shape {}, the target {}",
+                                 to_string(known[0].shape()), to_string(shape)),
+                     {known[0].shape().to_vector(), shape.to_vector()});
+  };
+  const Tensor outline = ops::outline(Operand(target, site));
+  return std::move(ops::with_sizes("gradient", {given, outline}, held, site).front());
 }
 
 /// What gradients are asked by: a tensor or a variable.
@@ -64,13 +82,6 @@ struct Source {
   DType dtype() const { return tensor != nullptr ? tensor->dtype() : variable->dtype(); }
   const Shape& shape() const { return tensor != nullptr ? tensor->shape() : variable->shape(); }
 };
-
-bool has_unknown(const Shape& shape) {
-  for (const std::int64_t size : shape) {
-    if (size == kUnknown) return true;
-  }
-  return false;
-}
 
 /// A tensor of the caller's own with the gradient's elements, contiguous.
 Tensor handed_out(Tensor gradient, Site site) {
@@ -103,18 +114,8 @@ Tensor in_graph_of(const Tensor& target, Tensor gradient, Site site) {
 }
 
 Tensor zeros_of(const Source& source, Site site) {
-  if (has_unknown(source.shape())) {
-    return broadcast_like(Operand(zeros({}, source.dtype(), site), site),
-                          Operand(*source.tensor, site));
-  }
+  if (source.tensor != nullptr) return zeros_like(*source.tensor, std::nullopt, site);
   return zeros(source.shape(), source.dtype(), site);
-}
-
-Tensor ones_of(const Tensor& target, Site site) {
-  if (has_unknown(target.shape(site))) {
-    return broadcast_like(Operand(ones({}, target.dtype(), site), site), Operand(target, site));
-  }
-  return ones(target.shape(site), target.dtype(site), site);
 }
 
 }  // namespace
@@ -182,7 +183,8 @@ std::vector<Tensor> GradientTape::go_back(const Tensor& target, const Sources& s
   state_->require_unwritten(from, values, site);
   use_up(site);
   const Pause pause(state_);
-  const Tensor seed = given.defined() ? given : ones_of(target, site);
+  const Tensor seed =
+      given.defined() ? as_seed(given, target, site) : ones_like(target, std::nullopt, site);
   std::vector<Tensor> gradients =
       state_->go_back({&from, 1}, {&seed, 1}, values, state_->persistent);
   for (std::size_t i = 0; i < gradients.size(); ++i) {

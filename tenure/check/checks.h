@@ -48,6 +48,9 @@ void check_gradient(const ops::OpRecord& op);
 void check_saved(const ops::OpRecord& op);
 /// A function gives the same bits as a call that runs now, and takes what its plan says.
 void check_modes(const ops::OpRecord& op);
+/// Whichever sizes of its inputs are unknown when a graph is built: what is inferred holds in every
+/// run, and runs give what eager calls of their sizes give, gradients too, or throw where those do.
+void check_unknown_sizes(const ops::OpRecord& op);
 /// A traced function gives the gradients that eager calls give.
 void check_gradient_modes(const ops::OpRecord& op);
 /// It gives the same bits on any number of threads, also where there is work for several. Tenure's

@@ -148,9 +148,13 @@ std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands
 
 /// Wrong inputs are errors of the composite, not of the ops that it is written in.
 std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> operands,
-                                  const Attributes& attributes) {
+                                  const Attributes& attributes, Site site) {
   const ops::ActingFor acting(op.name);
-  const bool is_recorded = ops::recorder_of(op, operands) != nullptr;
+  const auto recorder = ops::recorder_of(op, operands);
+  const bool is_recorded = recorder != nullptr;
+  if (is_recorded && ops::has_unknown_size(operands)) {
+    return recorder->record(op, operands, attributes, site);
+  }
   if (!is_recorded) {
     const Inputs inputs(op, operands);
     ops::require_type(op, inputs.body(0).dtype);
@@ -170,8 +174,11 @@ std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> o
 namespace tenure::ops {
 namespace {
 
-/// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule.
-bool is_taped(const OpRecord& op) { return op.expand == nullptr || op.gradient != nullptr; }
+/// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule, or has
+/// no parts until its sizes are known.
+bool is_taped(const OpRecord& op, std::span<const Operand> operands) {
+  return op.expand == nullptr || op.gradient != nullptr || has_unknown_size(operands);
+}
 
 std::vector<Tensor> record(Recorder& recorder, const OpRecord& op,
                            std::span<const Operand> operands, const Attributes& attributes,
@@ -195,7 +202,7 @@ Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
                                 : eager::run_elementwise(op, operands);
   }
   if (op.expand != nullptr) {
-    return std::move(eager::run_composite(op, operands, attributes).front());
+    return std::move(eager::run_composite(op, operands, attributes, site).front());
   }
   if (op.direct != nullptr && operands.size() == 2) {
     std::optional<Tensor> result = eager::run_direct(op, operands[0], operands[1]);
@@ -214,7 +221,7 @@ std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand
   if (is_traced(op)) [[unlikely]]
     return record(*recorder_of(op, operands), op, operands, attributes, site);
   if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
-  if (op.expand != nullptr) return eager::run_composite(op, operands, attributes);
+  if (op.expand != nullptr) return eager::run_composite(op, operands, attributes, site);
   if (const auto recorder = recorder_of(op, operands)) {
     return record(*recorder, op, operands, attributes, site);
   }
@@ -243,7 +250,7 @@ namespace {
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   try {
-    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    if (active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
       return active_tape->run(op, operands, attributes, site);
     return run_untaped(op, operands, attributes, site);
   } catch (Error& error) {
@@ -256,7 +263,8 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
   try {
-    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    if (active_tape != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
+        [[unlikely]]
       return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
     if (is_traced(op)) [[unlikely]]
       return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
@@ -276,7 +284,7 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
   try {
-    if (active_tape != nullptr && is_taped(op)) [[unlikely]]
+    if (active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
       return active_tape->run_many(op, operands, attributes, site);
     return run_many_untaped(op, operands, attributes, site);
   } catch (Error& error) {

@@ -28,6 +28,14 @@ std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs)
   return given;
 }
 
+/// What only the op of a call knows; nullptr: nothing.
+const ops::Opaque* opaque_in(const Node& node) {
+  const ops::Attributes& attributes = node.attribute_list();
+  if (attributes.size() == 0) return nullptr;
+  const auto* const opaque = std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[0]);
+  return opaque == nullptr ? nullptr : opaque->get();
+}
+
 }  // namespace
 
 std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) const {
@@ -91,24 +99,19 @@ std::size_t Bodies::captures() const {
   return std::accumulate(captures_.begin(), captures_.end(), std::size_t{0});
 }
 
-bool Bodies::draw() const {
+bool Bodies::draws() const {
   const auto draws = [](const Node& node) {
     if (node.kind != Node::Kind::call) return false;
     if (node.op->draws != nullptr) return true;
-    const Bodies* const inner = bodies_in(node);
-    return inner != nullptr && inner->draw();
+    const auto* const opaque = opaque_in(node);
+    return opaque != nullptr && opaque->draws();
   };
   return std::any_of(bodies_.begin(), bodies_.end(), [&](const Body& body) {
     return std::any_of(body.program.nodes.begin(), body.program.nodes.end(), draws);
   });
 }
 
-const Bodies* bodies_in(const Node& node) {
-  const ops::Attributes& attributes = node.attribute_list();
-  if (attributes.size() == 0) return nullptr;
-  const auto* const opaque = std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[0]);
-  return opaque == nullptr ? nullptr : dynamic_cast<const Bodies*>(opaque->get());
-}
+const Bodies* bodies_in(const Node& node) { return dynamic_cast<const Bodies*>(opaque_in(node)); }
 
 std::size_t body_bytes(const Program& program) {
   std::size_t bytes = 0;

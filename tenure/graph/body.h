@@ -64,7 +64,7 @@ class Bodies final : public ops::Opaque {
   }
   std::size_t captures() const;
   /// Whether running them draws random numbers: to run them again gives something else.
-  bool draw() const;
+  bool draws() const override;
 
   /// Compiled for operands and captures of these types and shapes. They end with the programs that
   /// they are compiled for (see KeepBodies); without one, the last are kept for the next time.

@@ -33,7 +33,7 @@ std::size_t hash_of(const ops::Attribute& attribute) {
         } else if constexpr (std::is_same_v<T, Dims>) {
           return hash_of(value);
         } else if constexpr (std::is_same_v<T, std::shared_ptr<const ops::Opaque>>) {
-          return std::hash<const void*>()(value.get());
+          return value->hash();
         } else {
           return std::hash<T>()(value);
         }
@@ -42,26 +42,17 @@ std::size_t hash_of(const ops::Attribute& attribute) {
   return mix(hash, attribute.index());
 }
 
-/// Numbers of different kinds are different, and so are 0 and -0.
-bool same(const Scalar& a, const Scalar& b) {
-  return a.kind == b.kind && a.integer == b.integer &&
-         std::memcmp(&a.floating, &b.floating, sizeof(double)) == 0;
-}
-
-bool same(const ops::Attribute& a, const ops::Attribute& b) {
+bool same_attribute(const ops::Attribute& a, const ops::Attribute& b) {
   if (const auto* const x = std::get_if<double>(&a)) {
     const auto* const y = std::get_if<double>(&b);
     return y != nullptr && std::memcmp(x, y, sizeof(double)) == 0;
   }
-  return a == b;
-}
-
-bool same(const ops::Attributes& a, const ops::Attributes& b) {
-  if (a.size() != b.size()) return false;
-  for (int i = 0; i < a.size(); ++i) {
-    if (!same(a[i], b[i])) return false;
+  using OpaquePointer = std::shared_ptr<const ops::Opaque>;
+  if (const auto* const x = std::get_if<OpaquePointer>(&a)) {
+    const auto* const y = std::get_if<OpaquePointer>(&b);
+    return y != nullptr && (*x)->equals(**y);
   }
-  return true;
+  return a == b;
 }
 
 bool same_call(const Node& a, const Node& b) {
@@ -99,6 +90,19 @@ std::string_view bytes_of(const Tensor& tensor) {
 }
 
 }  // namespace
+
+bool same(const Scalar& a, const Scalar& b) {
+  return a.kind == b.kind && a.integer == b.integer &&
+         std::memcmp(&a.floating, &b.floating, sizeof(double)) == 0;
+}
+
+bool same(const ops::Attributes& a, const ops::Attributes& b) {
+  if (a.size() != b.size()) return false;
+  for (int i = 0; i < a.size(); ++i) {
+    if (!same_attribute(a[i], b[i])) return false;
+  }
+  return true;
+}
 
 Value Builder::append(Node node) {
   if (gate_) gate_(node);

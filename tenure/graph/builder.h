@@ -12,6 +12,11 @@
 
 namespace tenure::graph {
 
+/// Whether two numbers are one: those of different kinds are not, nor are 0 and -0.
+bool same(const Scalar& a, const Scalar& b);
+/// Whether two lists of attributes make one call of an op.
+bool same(const ops::Attributes& a, const ops::Attributes& b);
+
 /// Makes programs. Equal calls are one node, and so are equal constants: to build the same
 /// expression again adds nothing.
 class Builder {

@@ -25,7 +25,7 @@ struct FunctionOptions {
   std::string name = "function";
   /// Tensors, by their number among all arguments, whose first dimension is the size of a batch:
   /// one trace serves every size, and is compiled for each that comes. Inside the callable it is
-  /// kUnknown.
+  /// unknown: see ops/size_ops.h.
   std::vector<int> batched{};
   /// Bytes of traces to keep; the least recently used go first.
   std::int64_t cache_limit = 64 << 20;

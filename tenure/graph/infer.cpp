@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "tenure/base/error.h"
+#include "tenure/graph/composite.h"
+#include "tenure/graph/probe.h"
 #include "tenure/graph/program.h"
 #include "tenure/graph/variable_state.h"
 #include "tenure/tensor/symbol.h"
@@ -12,8 +14,31 @@ namespace {
 
 using ops::Spec;
 
+/// "[?, 3]"
+std::string text_of(const Shape& shape) { return to_string(Sizes(shape)); }
+
+/// The shape that two meet in, some of whose sizes are unknown: a run finds out whether they fit.
+Shape broadcast_unknown(const Shape& a, const Shape& b, const char* op) {
+  Shape result = a.size() >= b.size() ? a : b;
+  const Shape& shorter = a.size() >= b.size() ? b : a;
+  const int lead = result.size() - shorter.size();
+  for (int i = 0; i < shorter.size(); ++i) {
+    const std::int64_t d = shorter[i];
+    std::int64_t& r = result[lead + i];
+    if (d == r || d == 1) continue;
+    // A size of 1 gives way to the other, and to any other size than 1 an unknown one must.
+    if (r == 1 || r == kUnknown) {
+      r = d;
+    } else if (d != kUnknown) {
+      throw ShapeError(op, fmt::format("shapes {} and {} do not broadcast", text_of(a), text_of(b)),
+                       {a.to_vector(), b.to_vector()});
+    }
+  }
+  return result;
+}
+
 std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
-                                    std::span<const ArgumentSpec> arguments) {
+                                    std::span<const ArgumentSpec> arguments, bool unknown) {
   std::vector<ops::OperandType> types;
   Shape shape;
   for (const ArgumentSpec& argument : arguments) {
@@ -23,22 +48,27 @@ std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
       continue;
     }
     types.push_back({.dtype = argument.spec.dtype});
-    shape = broadcast(shape, argument.spec.shape, op.name);
+    shape = unknown ? broadcast_unknown(shape, argument.spec.shape, op.name)
+                    : broadcast(shape, argument.spec.shape, op.name);
   }
   const DType result = ops::elementwise_types(op, types).result;
-  check_shape(shape, size_of(result), op.name);
+  if (!unknown) check_shape(shape, size_of(result), op.name);
   return {{result, shape}};
 }
 
+std::vector<Spec> infer_composite(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
+                                  const ops::Attributes& attributes, Site site) {
+  std::vector<Spec> inputs;
+  for (const ArgumentSpec& argument : arguments) inputs.push_back(argument.spec);
+  if (!inputs.empty()) ops::require_type(op, inputs[0].dtype);
+  const Body body = write_out(op, inputs, attributes, site);
+  std::vector<Spec> specs;
+  for (const Value result : body.results) specs.push_back(body.program.spec(result));
+  return specs;
+}
+
 std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
-                                   const ops::Attributes& attributes, Site site) {
-  if (op.data_dependent) {
-    throw GraphError(
-        fmt::format("{}: the shape of its result depends on data, so it cannot be planned; call it "
-                    "outside the graph",
-                    op.name),
-        site);
-  }
+                                   const ops::Attributes& attributes) {
   std::vector<kernels::View> views;
   for (const ArgumentSpec& argument : arguments) {
     const Spec& spec = argument.spec;
@@ -54,58 +84,35 @@ std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const Argu
     if (const auto spec = op.view(kernel)) return {{views[0].dtype, spec->shape}};
   }
   const ops::Specs specs = op.infer(kernel);
-  for (const Spec& spec : specs) check_shape(spec.shape, size_of(spec.dtype), op.name);
-  return {specs.begin(), specs.end()};
-}
-
-std::vector<Spec> infer_known(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
-                              const ops::Attributes& attributes, Site site) {
-  return op.elementwise != nullptr ? infer_elementwise(op, arguments)
-                                   : infer_structured(op, arguments, attributes, site);
-}
-
-bool has_unknown(const Shape& shape) {
-  return std::find(shape.begin(), shape.end(), kUnknown) != shape.end();
-}
-
-std::vector<ArgumentSpec> with_unknown_as(std::span<const ArgumentSpec> arguments,
-                                          std::int64_t size) {
-  std::vector<ArgumentSpec> known(arguments.begin(), arguments.end());
-  for (ArgumentSpec& argument : known) {
-    std::replace(argument.spec.shape.begin(), argument.spec.shape.end(), kUnknown, size);
+  for (const Spec& spec : specs) {
+    if (!has_unknown(spec.shape)) check_shape(spec.shape, size_of(spec.dtype), op.name);
   }
-  return known;
+  return {specs.begin(), specs.end()};
 }
 
 }  // namespace
 
-// With unknown dimensions the rule is asked twice, for two sizes that nobody has. What differs
-// between the answers is unknown in the result. A run asks again with the real sizes.
 std::vector<Spec> infer_call(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
                              const ops::Attributes& attributes, Site site) {
+  if (op.data_dependent) {
+    throw GraphError(
+        fmt::format("{}: the shape of its result depends on data, so it cannot be planned; call it "
+                    "outside the graph",
+                    op.name),
+        site);
+  }
   const bool unknown = std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
     return has_unknown(argument.spec.shape);
   });
-  if (!unknown) return infer_known(op, arguments, attributes, site);
-  constexpr std::int64_t kSizes[] = {8191, 131071};
-  const auto ask = [&](std::int64_t size) {
-    try {
-      return infer_known(op, with_unknown_as(arguments, size), attributes, site);
-    } catch (Error& error) {
-      if (std::string(error.what()).find(std::to_string(size)) != std::string::npos) {
-        error.add_line(fmt::format("{} stands for a size that is known only in a run", size));
-      }
-      throw;
-    }
+  if (op.elementwise != nullptr) return infer_elementwise(op, arguments, unknown);
+  // A composite's rule, if it has one, takes sizes as they are.
+  const bool is_written_out = op.expand != nullptr && op.infer == nullptr;
+  const auto known = [&](std::span<const ArgumentSpec> given) {
+    return is_written_out ? infer_composite(op, given, attributes, site)
+                          : infer_structured(op, given, attributes);
   };
-  std::vector<Spec> specs = ask(kSizes[0]);
-  const std::vector<Spec> others = ask(kSizes[1]);
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    for (int d = 0; d < specs[i].shape.size(); ++d) {
-      if (specs[i].shape[d] != others[i].shape[d]) specs[i].shape[d] = kUnknown;
-    }
-  }
-  return specs;
+  if (!unknown || (op.expand != nullptr && op.infer != nullptr)) return known(arguments);
+  return probe(known, arguments, attributes, op, site);
 }
 
 std::vector<Spec> infer_call(const Program& program, const ops::OpRecord& op,
@@ -132,12 +139,7 @@ std::size_t program_bytes(const Program& program) {
 }
 
 std::string describe(const ops::Spec& spec) {
-  std::string sizes;
-  for (const std::int64_t d : spec.shape) {
-    sizes +=
-        fmt::format("{}{}", sizes.empty() ? "" : ", ", d == kUnknown ? "?" : std::to_string(d));
-  }
-  return fmt::format("{}[{}]", name_of(spec.dtype), sizes);
+  return fmt::format("{}{}", name_of(spec.dtype), text_of(spec.shape));
 }
 
 std::string describe(const Node& node) {

@@ -81,8 +81,11 @@ void VariableState::require_fit(DType type, const Shape& dims) const {
   if (type != dtype) {
     throw DTypeError(user, fmt::format("holds {}, not {}", name_of(dtype), name_of(type)));
   }
-  if (!(dims == shape)) {
-    throw ShapeError(user, fmt::format("has shape {}, not {}", to_string(shape), to_string(dims)),
+  bool fits = dims.size() == shape.size();
+  for (int d = 0; d < shape.size() && fits; ++d) fits = dims[d] == kUnknown || dims[d] == shape[d];
+  if (!fits) {
+    throw ShapeError(user,
+                     fmt::format("has shape {}, not {}", to_string(shape), to_string(Sizes(dims))),
                      {shape.to_vector(), dims.to_vector()});
   }
 }

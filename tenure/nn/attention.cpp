@@ -8,6 +8,7 @@
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/layer_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure::nn {
 
@@ -52,9 +53,12 @@ std::string MultiHeadAttention::describe() const {
 }
 
 Tensor MultiHeadAttention::split(Tensor x, Site site) const {
-  const Shape& shape = x.shape();
-  const Shape heads{shape[0], shape[1], heads_, shape[2] / heads_};
-  return transpose({reshape({std::move(x), site}, heads), site}, 1, 2);
+  const auto by_heads = [heads = heads_, site](const Tensor& known) {
+    const Shape& shape = known.shape();
+    return reshape({known, site}, {shape[0], shape[1], heads, shape[2] / heads});
+  };
+  Tensor parts = x.shape().is_known() ? by_heads(x) : with_sizes(x, by_heads, site);
+  return transpose({std::move(parts), site}, 1, 2);
 }
 
 Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory, Site site) const {
@@ -68,7 +72,7 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory, Site si
   Tensor mixed = attention({heads(query_, x), site}, {heads(key_, memory), site},
                            {heads(value_, memory), site}, {.causal = causal_});
   mixed = transpose({std::move(mixed), site}, 1, 2);
-  return out_(reshape({std::move(mixed), site}, x.shape()), site);
+  return out_(flatten({std::move(mixed), site}, 2, 3), site);
 }
 
 Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, x, call_site()); }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
@@ -12,13 +14,19 @@
 
 namespace tenure::ops {
 
-/// Something that only the op itself knows: the bodies of a loop. Two are equal if they are one.
+/// Something that only the op itself knows: the bodies of a loop.
 class Opaque {
  public:
   Opaque() = default;
   virtual ~Opaque() = default;
   Opaque(const Opaque&) = delete;
   Opaque& operator=(const Opaque&) = delete;
+
+  /// Whether calls with either are one call; then their hashes are equal.
+  virtual bool equals(const Opaque& other) const { return this == &other; }
+  virtual std::size_t hash() const { return std::hash<const void*>()(this); }
+  /// Whether it draws random numbers: to compute it again gives something else.
+  virtual bool draws() const { return false; }
 };
 
 using Attribute = std::variant<std::monostate, bool, std::int64_t, double, DType, Dims, std::string,

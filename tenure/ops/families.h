@@ -26,6 +26,7 @@ std::vector<const OpRecord*> gru_ops();
 
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();
+std::vector<const OpRecord*> size_ops();
 std::vector<const OpRecord*> copy_ops();
 std::vector<const OpRecord*> joining_ops();
 std::vector<const OpRecord*> linalg_ops();

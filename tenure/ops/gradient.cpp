@@ -18,10 +18,6 @@ std::size_t input_count(const OpRecord& op) {
   return count;
 }
 
-bool has_unknown(const Shape& shape) {
-  return std::find(shape.begin(), shape.end(), kUnknown) != shape.end();
-}
-
 void append_places(std::string& text, const char* what, std::uint32_t places, std::size_t count) {
   std::vector<std::size_t> list;
   for (std::size_t i = 0; i < std::min<std::size_t>(count, 32); ++i) {
@@ -48,21 +44,9 @@ std::string describe_saved(const OpRecord& op) {
   return text.empty() ? "nothing" : text;
 }
 
-const Shape& known_shape(const Backward& b, std::size_t i, const char* op) {
-  const Shape& shape = b.specs[i].shape;
-  if (has_unknown(shape)) {
-    throw GraphError(
-        fmt::format("the gradient of {} needs to know all dimensions of {}", op, to_string(shape)),
-        b.site);
-  }
-  return shape;
-}
-
 Tensor to_input(const Backward& b, std::size_t i, Tensor gradient) {
   const Spec& spec = b.specs[i];
-  if (has_unknown(spec.shape)) {
-    gradient = sum_like(b.at(std::move(gradient)), b.input(i));
-  } else if (gradient.shape() != spec.shape) {
+  if (gradient.shape() != spec.shape) {
     const Shape from = gradient.shape();
     const int lead = from.size() - spec.shape.size();
     Axes axes;
@@ -77,22 +61,17 @@ Tensor to_input(const Backward& b, std::size_t i, Tensor gradient) {
 }
 
 Tensor reshape_to_input(const Backward& b, std::size_t i, Tensor gradient) {
-  const Shape& shape = b.specs[i].shape;
-  return has_unknown(shape) ? reshape_like(b.at(std::move(gradient)), b.input(i))
-                            : reshape(b.at(std::move(gradient)), shape);
+  return reshape(b.at(std::move(gradient)), b.specs[i].shape);
 }
 
 Tensor broadcast_to_input(const Backward& b, std::size_t i, Tensor gradient) {
   const Shape& shape = b.specs[i].shape;
-  if (gradient.shape() == shape && !has_unknown(shape)) return gradient;
-  return has_unknown(shape) ? broadcast_like(b.at(std::move(gradient)), b.input(i))
-                            : broadcast_to(b.at(std::move(gradient)), shape);
+  return gradient.shape() == shape ? gradient : broadcast_to(b.at(std::move(gradient)), shape);
 }
 
 Tensor zeros_of_input(const Backward& b, std::size_t i) {
   const Spec& spec = b.specs[i];
-  if (!has_unknown(spec.shape)) return zeros(spec.shape, spec.dtype, b.site);
-  return broadcast_like(b.at(zeros({}, spec.dtype, b.site)), b.input(i));
+  return zeros(spec.shape, spec.dtype, b.site);
 }
 
 }  // namespace tenure::ops

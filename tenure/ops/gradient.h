@@ -19,7 +19,8 @@ namespace tenure::ops {
 // public ops, so it works in every mode: eager, under another tape (higher order), in graphs and in
 // traces. A rule reads only data that it declares: `needs[i]` names what the gradient of input i
 // reads, and a tape holds nothing else. Where a fused op does the work of several, add a record for
-// it, with a rule of its own.
+// it, with a rule of its own. All sizes are known when a rule runs: where a graph learns them from
+// its runs, the rule runs then.
 //
 //   static void gradient_of_tanh(Backward& b) {
 //     b.results[0] = tanh_gradient(b.take_gradient(), b.take_output());
@@ -111,7 +112,7 @@ constexpr GradientRule reads_output(void (*run)(Backward&)) {
 /// What a tape may have to hold for the op: "input 1, output 0", "nothing", ...
 std::string describe_saved(const OpRecord& op);
 
-// What rules share. Dimensions that are known only when a graph runs are taken from the input.
+// What rules share.
 
 /// Undoes broadcasting and conversion: sums to the shape of input i and casts to its type.
 Tensor to_input(const Backward& b, std::size_t i, Tensor gradient);
@@ -121,7 +122,5 @@ Tensor reshape_to_input(const Backward& b, std::size_t i, Tensor gradient);
 Tensor broadcast_to_input(const Backward& b, std::size_t i, Tensor gradient);
 /// Zeros like input i.
 Tensor zeros_of_input(const Backward& b, std::size_t i);
-/// Throws GraphError, in the name of `op`, if a dimension of input i is not known yet.
-const Shape& known_shape(const Backward& b, std::size_t i, const char* op);
 
 }  // namespace tenure::ops

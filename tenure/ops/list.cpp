@@ -23,8 +23,8 @@ const std::vector<const OpRecord*>& all_ops() {
           optimizer_ops(), pooling_ops(),    row_norm_ops(), batch_norm_ops(), dropout_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
-    for (const auto& family :
-         {cross_entropy_ops(), pointwise_loss_ops(), attention_ops(), lstm_ops(), gru_ops()}) {
+    for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops(), attention_ops(),
+                               lstm_ops(), gru_ops(), size_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     return list;

@@ -1,5 +1,6 @@
 #include "tenure/ops/recorder.h"
 
+#include <algorithm>
 #include <atomic>
 
 namespace tenure::ops {
@@ -19,6 +20,13 @@ std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operan
     }
   }
   return {std::shared_ptr<void>(), active_trace};  // whoever traces keeps it
+}
+
+bool has_unknown_size(std::span<const Operand> operands) {
+  return std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
+    const TensorBody* const body = operand.is_scalar() ? nullptr : operand.tensor().body_or_null();
+    return body != nullptr && !body->shape.is_known();
+  });
 }
 
 GraphScope::GraphScope(const Tensor& tensor, const char* user, Site site)

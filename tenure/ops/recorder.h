@@ -39,6 +39,10 @@ inline Recorder* current_trace() noexcept { return active_trace; }
 /// Null: the call runs now.
 std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operand> operands);
 
+/// Whether an operand has a size that is known only when its graph runs. A composite then is one
+/// node, which is written out in its ops when the sizes are known.
+bool has_unknown_size(std::span<const Operand> operands);
+
 /// While it lives, this thread's calls are recorded; with nullptr they run now.
 class TraceScope {
  public:

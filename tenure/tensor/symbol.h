@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -22,8 +21,5 @@ class Symbol : public mem::TenantPart {
   /// can be: its graph is gone, or its trace has ended.
   virtual std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const = 0;
 };
-
-/// A dimension of a symbolic tensor that is known only when it runs.
-inline constexpr std::int64_t kUnknown = -1;
 
 }  // namespace tenure

@@ -127,8 +127,11 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
 
 std::int64_t Tensor::dim(int axis, Site site) const {
   const TensorBody& b = body("dim()", site);
-  return mem::in_call("dim()", site,
-                      [&] { return b.shape[normalize_axis(axis, b.shape.size(), "dim()")]; });
+  return mem::in_call("dim()", site, [&] {
+    const int i = normalize_axis(axis, b.shape.size(), "dim()");
+    if (!b.shape.is_known(i)) throw_unknown_size("dim()", site);
+    return b.shape[i];
+  });
 }
 
 Tensor& Tensor::set_name(const std::string& name, Site site) {

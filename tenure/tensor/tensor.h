@@ -13,6 +13,7 @@
 #include "tenure/memory/tenant.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
+#include "tenure/tensor/sizes.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure {
@@ -57,7 +58,7 @@ class TensorBody final : public mem::Tenant {
   /// What it stands for, if it is symbolic.
   const Symbol* symbol() const noexcept { return static_cast<const Symbol*>(part()); }
 
-  Shape shape;
+  Sizes shape;
   Strides strides;      ///< in elements
   std::int64_t offset;  ///< of the first element, in elements from the storage's beginning
   DType dtype;
@@ -91,7 +92,8 @@ class Tensor {
   bool defined() const noexcept { return body_ != nullptr; }
 
   // Metadata: readable for good, also after dispose().
-  const Shape& shape(Site site = Site::current()) const { return body("shape()", site).shape; }
+  /// Of a symbol, sizes may be unknown until a graph runs; to read one of those throws GraphError.
+  const Sizes& shape(Site site = Site::current()) const { return body("shape()", site).shape; }
   const Strides& strides(Site site = Site::current()) const {
     return body("strides()", site).strides;
   }
@@ -100,14 +102,17 @@ class Tensor {
     return static_cast<void>(body("device()", site)), cpu;
   }
   int rank(Site site = Site::current()) const { return body("rank()", site).shape.size(); }
-  /// Number of elements.
-  std::int64_t size(Site site = Site::current()) const { return count(body("size()", site).shape); }
-  /// Size of dimension `axis`, which may be negative. Throws IndexError.
+  /// Number of elements. Throws GraphError if it is known only when a graph runs; see size(x).
+  std::int64_t size(Site site = Site::current()) const {
+    return known_count(body("size()", site), "size()", site);
+  }
+  /// Size of dimension `axis`, which may be negative. Throws IndexError, and GraphError if it is
+  /// known only when a graph runs; see dim(x, axis).
   std::int64_t dim(int axis, Site site = Site::current()) const;
-  /// Bytes of its elements; a view's are part of its storage's.
+  /// Bytes of its elements; a view's are part of its storage's. Throws as size() does.
   std::size_t nbytes(Site site = Site::current()) const {
     const TensorBody& b = body("nbytes()", site);
-    return static_cast<std::size_t>(count(b.shape)) * size_of(b.dtype);
+    return static_cast<std::size_t>(known_count(b, "nbytes()", site)) * size_of(b.dtype);
   }
   bool is_contiguous(Site site = Site::current()) const {
     return body("is_contiguous()", site).contiguous;
@@ -181,6 +186,12 @@ class Tensor {
  private:
   void* contiguous_data(DType wanted, Site site) const;
   void* writable_data(DType wanted, Site site) const;
+  std::int64_t known_count(const TensorBody& b, const char* user, Site site) const {
+    if (!b.shape.is_known()) [[unlikely]]
+      throw_unknown_size(user, site);
+    return count(b.shape);
+  }
+  [[noreturn]] void throw_unknown_size(const char* user, Site site) const;
 
   TensorBody* body_ = nullptr;
 };

@@ -66,8 +66,22 @@ TEST(TapedFunction, OneTraceServesBatchesOfEverySize) {
   EXPECT_EQ(f.traces().size(), 6u) << f.explain();  // three sizes, with their ways back
 }
 
+TEST(TapedFunction, OneTraceServesSlicesOfBatches) {
+  const auto model = [](const Tensor& x) { return square(slice(x, 0, 0, 3)) * var(x); };
+  int traced = 0;
+  const auto f = function([&](const Tensor& x) { return ++traced, model(x); }, {.batched = {0}});
+  for (const std::int64_t n : {2, 5, 2, 3}) {
+    expect_gradient_like(f, model, normal({n, 4}, 0, 1, DType::float64));
+  }
+  EXPECT_EQ(traced, 1);
+}
+
 TEST(TapedFunction, ABatchWhoseSizeTheGradientNeedsIsTracedForEach) {
-  const auto model = [](const Tensor& x) { return square(slice(x, 0, 0, 1)); };
+  const auto rows = custom_gradient([](Saves&, const Tensor& x) { return x * 2; },
+                                    [](const std::vector<Tensor>&, const Tensor& gradient) {
+                                      return gradient * static_cast<double>(gradient.dim(0));
+                                    });
+  const auto model = [&](const Tensor& x) { return rows(x); };
   int traced = 0;
   const auto f = function([&](const Tensor& x) { return ++traced, model(x); }, {.batched = {0}});
   for (const std::int64_t n : {2, 5, 2, 3}) {

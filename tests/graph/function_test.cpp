@@ -100,6 +100,17 @@ TEST(Function, OneTraceServesEveryBatch) {
     static_cast<void>(wrong(uniform({2, 5})));
     ADD_FAILURE();
   } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("[?, 5]"), std::string::npos) << error.what();
+  }
+  const auto product = function(
+      [&](const Tensor& x) {
+        return matmul(x, ones({4, 2}));
+      },
+      {.batched = {0}});
+  try {
+    static_cast<void>(product(uniform({2, 5})));
+    ADD_FAILURE();
+  } catch (const ShapeError& error) {
     EXPECT_NE(std::string(error.what()).find("8191 stands for a size"), std::string::npos);
   }
 }

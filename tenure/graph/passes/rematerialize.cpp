@@ -115,7 +115,7 @@ planner::Dag dag_of(const Lowered& lowered) {
                        .cost = static_cast<std::int64_t>(cost_of(unit))};
     // Random ops draw the same again; bodies with random ops inside do not.
     const Bodies* const bodies = bodies_in(*unit.node);
-    node.pure = bodies == nullptr || !bodies->draw();
+    node.pure = bodies == nullptr || !bodies->draws();
     for (const Layout& out : unit.out) {
       const Buffer& buffer = lowered.buffers[at(out.buffer)];
       if (buffer.kind == Buffer::Kind::output) {

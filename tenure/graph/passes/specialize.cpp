@@ -6,6 +6,8 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/builder.h"
+#include "tenure/graph/composite.h"
+#include "tenure/graph/variable_state.h"
 
 namespace tenure::graph {
 namespace {
@@ -23,9 +25,28 @@ std::vector<bool> needed_by(const Program& program, std::span<const Value> fetch
   return needed;
 }
 
-/// Keeps the numbers of random ops.
+/// A shape that was inferred before the sizes were known holds for all of them. A rule that has it
+/// otherwise is not to be trusted with what was built on it.
+void require_as_inferred(const Node& node, const Program& program, std::span<const Value> values) {
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    const ops::Spec& inferred = node.outputs[o];
+    const ops::Spec& found = program.spec(values[o]);
+    bool fits = inferred.shape.size() == found.shape.size() && inferred.dtype == found.dtype;
+    for (int d = 0; d < found.shape.size() && fits; ++d) {
+      fits = inferred.shape[d] == kUnknown || inferred.shape[d] == found.shape[d];
+    }
+    if (fits) continue;
+    throw GraphError(fmt::format("{} gives {} in this run, and {} was inferred for any; give its "
+                                 "inputs known sizes",
+                                 describe(node), describe(found), describe(inferred)),
+                     node.site);
+  }
+}
+
+/// Keeps the numbers of random ops. With `made`, it says where what each node has become begins.
 Request needed_part(const Program& program, std::span<const Value> fetches,
-                    std::span<const Given> given, Site site) {
+                    std::span<const Given> given, Site site,
+                    std::vector<std::size_t>* made = nullptr) {
   const std::vector<bool> needed = needed_by(program, fetches);
   std::vector<std::vector<Value>> renamed(program.nodes.size());
   Builder builder(Builder::Constants::by_identity);
@@ -38,6 +59,7 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
     request.strides.push_back(g.strides);
   }
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    if (made != nullptr) made->push_back(builder.program().nodes.size());
     if (!needed[i] || !renamed[i].empty()) continue;
     const Node& node = program.nodes[i];
     if (node.kind == Node::Kind::input) {
@@ -49,7 +71,14 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
       argument.value = renamed[static_cast<std::size_t>(argument.value.node)]
                               [static_cast<std::size_t>(argument.value.output)];
     }
-    renamed[i] = builder.copy(node, std::move(arguments));
+    const bool is_composite = node.kind == Node::Kind::call && node.op->expand != nullptr;
+    renamed[i] = is_composite ? write_out_into(builder, node, arguments)
+                              : builder.copy(node, std::move(arguments));
+    require_as_inferred(node, builder.program(), renamed[i]);
+    if (node.kind == Node::Kind::assign) {
+      const ops::Spec& assigned = builder.program().spec(renamed[i][0]);
+      node.variable->require_fit(assigned.dtype, assigned.shape);
+    }
   }
   for (const Value fetch : fetches) {
     request.fetches.push_back(
@@ -64,21 +93,24 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
 
 Request specialize(const Program& program, std::span<const Value> fetches,
                    std::span<const Given> given, Site site, const Terms& terms) {
-  Request request = needed_part(program, fetches, given, site);
-  // The random ops that are left are in the program's order.
-  const std::vector<bool> needed = needed_by(program, fetches);
-  auto left = request.program.nodes.begin();
+  std::vector<std::size_t> made;
+  Request request = needed_part(program, fetches, given, site, &made);
+  made.push_back(request.program.nodes.size());
   const auto draws = [](const Node& node) {
     return node.kind == Node::Kind::call && node.op->draws != nullptr;
   };
+  // In the program's order. A composite may have become several.
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
-    const Node& node = program.nodes[i];
-    if (!draws(node) || !(needed[i] || terms.draws_all)) continue;
-    if (needed[i]) {
-      left = std::find_if(left, request.program.nodes.end(), draws);
-      (left++)->draw = static_cast<std::int32_t>(request.draws.size());
+    for (std::size_t n = made[i]; n < made[i + 1]; ++n) {
+      Node& node = request.program.nodes[n];
+      if (!draws(node)) continue;
+      node.draw = static_cast<std::int32_t>(request.draws.size());
+      request.draws.push_back(node.op->draws(node.attribute_list()));
     }
-    request.draws.push_back(node.op->draws(node.attribute_list()));
+    const Node& node = program.nodes[i];
+    if (made[i] == made[i + 1] && draws(node) && terms.draws_all) {
+      request.draws.push_back(node.op->draws(node.attribute_list()));
+    }
   }
   request.terms = terms;
   return request;

@@ -9,6 +9,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/gradient.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/types.h"
 
@@ -83,6 +84,26 @@ struct Full : FillOp<Full> {
             {.attributes = Attributes(Dims{7}, std::int64_t{-3}, DType::int8)},
             {.attributes = Attributes(Dims{}, true, DType::float16)},
             {.attributes = Attributes(Dims{0}, std::int64_t{1} << 40, DType::int64)}};
+  }
+};
+
+struct FullLike : CreationOp {
+  static constexpr auto name = "full_like";
+  static constexpr auto signature = "full_like(x, value, dtype = that of x)";
+  static constexpr auto doc = "one value in the shape of x, whose elements are not read";
+  static constexpr const GradientRule& gradient = kZeroGradient;
+  static Specs infer(const Kernel& k) { return {{k.attributes.dtype(1), k.in[0].shape}}; }
+  static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
+    return {create(record<Full>(), Attributes(operands[0].tensor().shape(), a[0], a.dtype(1)),
+                   operands[0].site())};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(2.5, DType::float64)},
+            {.inputs = {{.shape = {}}}, .attributes = Attributes(std::int64_t{-3}, DType::int8)}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const Scalar value = to_scalar(a[0]);
+    return {make_reference(in[0].shape, [&](const Dims&) { return value.floating; })};
   }
 };
 
@@ -275,8 +296,8 @@ struct OneHot : CreationOp {
 }  // namespace
 
 std::vector<const OpRecord*> creation_ops() {
-  return {&record<Zeros>(),    &record<Ones>(), &record<Full>(),  &record<Arange>(),
-          &record<Linspace>(), &record<Eye>(),  &record<OneHot>()};
+  return {&record<Zeros>(),  &record<Ones>(),     &record<Full>(), &record<FullLike>(),
+          &record<Arange>(), &record<Linspace>(), &record<Eye>(),  &record<OneHot>()};
 }
 
 }  // namespace tenure::ops
@@ -284,6 +305,7 @@ std::vector<const OpRecord*> creation_ops() {
 namespace tenure {
 
 using ops::Attributes;
+using ops::call;
 using ops::create;
 using ops::record;
 using ops::to_attribute;
@@ -299,17 +321,30 @@ Tensor ones(const Shape& shape, DType dtype, Site site) {
   return create(record<ops::Ones>(), Attributes(shape, dtype), site);
 }
 
+namespace {
+
+/// Where sizes are unknown, a node that waits for them and does not read x.
+Tensor filled_later(const Tensor& x, const Scalar& value, DType dtype, Site site) {
+  return call(record<ops::FullLike>(), Operand(x, site), Attributes(to_attribute(value), dtype));
+}
+
+}  // namespace
+
 Tensor full_like(const Tensor& x, const Scalar& value, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("full_like", site);
-  return full(body.shape, value, dtype.value_or(body.dtype), site);
+  const DType type = dtype.value_or(body.dtype);
+  return body.shape.is_known() ? full(body.shape, value, type, site)
+                               : filled_later(x, value, type, site);
 }
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("zeros_like", site);
-  return zeros(body.shape, dtype.value_or(body.dtype), site);
+  const DType type = dtype.value_or(body.dtype);
+  return body.shape.is_known() ? zeros(body.shape, type, site) : filled_later(x, 0, type, site);
 }
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("ones_like", site);
-  return ones(body.shape, dtype.value_or(body.dtype), site);
+  const DType type = dtype.value_or(body.dtype);
+  return body.shape.is_known() ? ones(body.shape, type, site) : filled_later(x, 1, type, site);
 }
 
 Tensor arange(const Scalar& stop, std::optional<DType> dtype, Site site) {

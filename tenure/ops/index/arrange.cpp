@@ -63,6 +63,12 @@ struct Pad : ArrangeOp {
                          {x.to_vector()});
       }
     }
+    const auto empty = std::find(x.begin(), x.end(), 0);
+    const bool repeats = static_cast<PadMode>(a.integer(2)) != PadMode::constant;
+    if (repeats && empty != x.end() && count(shape) != 0) {
+      throw ValueError(fmt::format(
+          "pad: axis {} is empty, so it can only be extended by a constant", empty - x.begin()));
+    }
     return shape;
   }
   static Specs infer(const Kernel& k) {

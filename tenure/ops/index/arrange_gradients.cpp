@@ -56,7 +56,11 @@ void pad(Backward& b) {
     b.results[0] = tenure::pad(b.take_gradient(), widths);
     return;
   }
-  const Shape& shape = known_shape(b, 0, "pad");
+  const Shape& shape = b.specs[0].shape;
+  if (count(shape) == 0) {  // nor has the result elements
+    b.results[0] = zeros_of_input(b, 0);
+    return;
+  }
   Tensor gradient = std::move(b.gradients[0]);
   for (int axis = 0; axis < shape.size(); ++axis) {
     if (before[axis] == 0 && after[axis] == 0) continue;
@@ -75,7 +79,7 @@ void pad(Backward& b) {
 }
 
 void tile(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "tile");
+  const Shape& shape = b.specs[0].shape;
   const Dims& times = b.attributes.dims(0);
   Tensor gradient = std::move(b.gradients[0]);
   const int rank = gradient.rank();
@@ -91,7 +95,7 @@ void tile(Backward& b) {
 }
 
 void repeat(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "repeat");
+  const Shape& shape = b.specs[0].shape;
   const int axis = normalize_axis(b.attributes.integer(1), shape.size(), "repeat");
   b.results[0] =
       sum_of_parts(b, std::move(b.gradients[0]), axis, shape[axis], b.attributes.integer(0), 1);

@@ -56,9 +56,9 @@ namespace {
 
 /// Which updates are still there when all have been written.
 Tensor last_written(const Backward& b, int axis) {
-  const Tensor numbers = numbered(b, known_shape(b, 1, "scatter"));
-  Tensor written = tenure::scatter(b.at(zeros(known_shape(b, 0, "scatter"), DType::int64, b.site)),
-                                   axis, b.input(1), read(b, numbers), ScatterMode::assign);
+  const Tensor numbers = numbered(b, b.specs[1].shape);
+  Tensor written = tenure::scatter(b.at(zeros(b.specs[0].shape, DType::int64, b.site)), axis,
+                                   b.input(1), read(b, numbers), ScatterMode::assign);
   written = tenure::gather(b.at(std::move(written)), axis, b.input(1));
   return equal(b.at(std::move(written)), read(b, numbers));
 }
@@ -71,7 +71,7 @@ Tensor product_of_others(const Backward& b, int axis) {
     to = tenure::scatter(b.at(std::move(to)), axis, b.input(1), read(b, updates), mode);
     return tenure::gather(b.at(std::move(to)), axis, b.input(1));
   };
-  const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
+  const Tensor updates = cut(b, b.inputs[2], b.specs[1].shape);
   const Tensor was_zero = equal(b.input(0), 0);
   const Tensor is_zero = equal(read(b, updates), 0);
   const Tensor own_zero = cast(read(b, is_zero), dtype);
@@ -89,7 +89,7 @@ Tensor product_of_others(const Backward& b, int axis) {
 void scatter_extremum(Backward& b, int axis) {
   const DType dtype = b.specs[0].dtype;
   const Tensor kept = cast(b.at(equal(b.input(0), b.output())), dtype);
-  const Tensor updates = cut(b, b.inputs[2], known_shape(b, 1, "scatter"));
+  const Tensor updates = cut(b, b.inputs[2], b.specs[1].shape);
   Tensor there = tenure::gather(b.output(), axis, b.input(1));
   const Tensor came = cast(b.at(equal(read(b, updates), b.at(std::move(there)))), dtype);
   Tensor winners =
@@ -98,7 +98,7 @@ void scatter_extremum(Backward& b, int axis) {
   if (b.wants(0)) b.results[0] = mul(read(b, part), read(b, kept));
   if (b.wants(2)) {
     Tensor arrived = mul(b.at(tenure::gather(read(b, part), axis, b.input(1))), read(b, came));
-    b.results[2] = extended(b, std::move(arrived), known_shape(b, 2, "scatter"));
+    b.results[2] = extended(b, std::move(arrived), b.specs[2].shape);
   }
 }
 
@@ -122,7 +122,7 @@ void scatter(Backward& b) {
       const Tensor is_last = last_written(b, axis);
       arrived = where(read(b, is_last), b.at(std::move(arrived)), 0.0);
     }
-    b.results[2] = extended(b, std::move(arrived), known_shape(b, 2, "scatter"));
+    b.results[2] = extended(b, std::move(arrived), b.specs[2].shape);
   }
   if (!b.wants(0)) return;
   if (mode == ScatterMode::add) {
@@ -143,7 +143,7 @@ void mask_select(Backward& b) {
 }
 
 void index_view(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "index");
+  const Shape& shape = b.specs[0].shape;
   Tensor gradient = std::move(b.gradients[0]);
   const Dims& new_axes = b.attributes.dims(3);
   if (!new_axes.empty()) gradient = squeeze(b.at(std::move(gradient)), AxisList(new_axes));
@@ -153,7 +153,7 @@ void index_view(Backward& b) {
 }
 
 void index_gather(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "index");
+  const Shape& shape = b.specs[0].shape;
   Tensor zero = zeros_of_input(b, 0);
   std::vector<Operand> operands{b.at(std::move(zero)), b.take_gradient()};
   for (std::size_t i = 1; i < b.specs.size(); ++i) operands.push_back(b.input(i));
@@ -189,7 +189,7 @@ void index_update(Backward& b) {
     if (!b.attributes.dims(3).empty()) {
       // A place that was written to more than once holds what came last.
       const Tensor numbers = numbered(b, arrived.shape());
-      Tensor none = zeros(known_shape(b, 0, "index_update"), DType::int64, b.site);
+      Tensor none = zeros(b.specs[0].shape, DType::int64, b.site);
       const Tensor written = written_to_places(b, b.at(std::move(none)), read(b, numbers));
       const Tensor is_last = equal(b.at(at_places(b, written)), read(b, numbers));
       arrived = where(read(b, is_last), b.at(std::move(arrived)), 0.0);

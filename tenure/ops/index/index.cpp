@@ -6,7 +6,9 @@
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/named.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
 namespace {
@@ -53,10 +55,71 @@ Tensor as_put_values(const Tensor& given, const IndexPlan& plan, const char* op,
   return extra.empty() ? result : squeeze(Operand(result, site), extra);
 }
 
+/// What to index with when sizes are known: the tensors among the indices, and what sizes are
+/// compared with.
+struct Waiting {
+  explicit Waiting(std::span<const Index> indices) : items(indices.begin(), indices.end()) {
+    for (const Index& index : items) {
+      if (const auto* const tensor = std::get_if<Tensor>(&index.value())) {
+        tensors.push_back(*tensor);
+      } else if (const auto* const number = std::get_if<std::int64_t>(&index.value())) {
+        add(*number);
+      } else if (const auto* const slice = std::get_if<Slice>(&index.value())) {
+        add(slice->start);
+        add(slice->stop);
+      }
+    }
+  }
+  /// The indices with other tensors in the place of theirs.
+  std::vector<Index> with(std::span<const Tensor> others) const {
+    std::vector<Index> list;
+    std::size_t next = 0;
+    for (const Index& index : items) {
+      const bool is_tensor = std::holds_alternative<Tensor>(index.value());
+      list.push_back(is_tensor ? Index(others[next++]) : index);
+    }
+    return list;
+  }
+
+  std::vector<Index> items;
+  std::vector<Tensor> tensors;
+  Dims numbers;
+
+ private:
+  void add(std::optional<std::int64_t> number) {
+    if (number && numbers.size() < kMaxRank) numbers.push_back(*number);
+  }
+};
+
+/// Which indices mean what depends on sizes that are known only in a run.
+bool is_open(const Shape& shape, std::span<const Index> indices) {
+  return has_unknown(shape) || std::any_of(indices.begin(), indices.end(), [](const Index& index) {
+           const auto* const tensor = std::get_if<Tensor>(&index.value());
+           return tensor != nullptr && tensor->defined() && !tensor->shape().is_known();
+         });
+}
+
 Tensor put(const OpRecord& op, const Operand& x, const IndexList& indices, const Operand& values,
            bool add) {
   return in_name_of(op.name, x.site(), [&] {
     const TensorBody& body = body_of(x, op.name);
+    const bool waits = !values.is_scalar() && has_unknown_size(std::span(&values, 1));
+    if (waits || is_open(body.shape, indices.items())) {
+      const Waiting waiting(indices.items());
+      const Tensor given =
+          values.is_scalar() ? converted(values, body.dtype, op.name) : values.tensor();
+      std::vector<Tensor> tensors{x.tensor(), given};
+      tensors.insert(tensors.end(), waiting.tensors.begin(), waiting.tensors.end());
+      const auto later = [&op, waiting, add, site = x.site()](const std::vector<Tensor>& known) {
+        const std::vector<Index> list = waiting.with(std::span(known).subspan(2));
+        return std::vector{put(op, {known[0], site}, list, {known[1], site}, add)};
+      };
+      Tensor result = std::move(
+          with_sizes(op.name, tensors, later, x.site(), {.numbers = waiting.numbers}).front());
+      x.consume();
+      values.consume();
+      return result;
+    }
     IndexPlan plan(body.shape, indices.items(), op.name, x.site());
     const Tensor converted_values = converted(values, body.dtype, op.name);
     Tensor result;
@@ -104,6 +167,18 @@ namespace tenure {
 Tensor index(const Operand& x, const IndexList& indices) {
   return ops::in_name_of("index", x.site(), [&] {
     const TensorBody& body = ops::body_of(x, "index");
+    if (ops::is_open(body.shape, indices.items())) {
+      const ops::Waiting waiting(indices.items());
+      std::vector<Tensor> tensors{x.tensor()};
+      tensors.insert(tensors.end(), waiting.tensors.begin(), waiting.tensors.end());
+      const auto later = [waiting, site = x.site()](const std::vector<Tensor>& known) {
+        return std::vector{index({known[0], site}, waiting.with(std::span(known).subspan(1)))};
+      };
+      Tensor result = std::move(
+          ops::with_sizes("index", tensors, later, x.site(), {.numbers = waiting.numbers}).front());
+      x.consume();
+      return result;
+    }
     const ops::IndexPlan plan(body.shape, indices.items(), "index", x.site());
     Tensor view = x.tensor();
     if (!plan.is_whole || plan.axes.empty()) {

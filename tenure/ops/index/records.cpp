@@ -22,10 +22,23 @@ struct IndexingOp {
   static constexpr auto types = kAllTypes;
 };
 
+/// Throws IndexError unless start, start + step, ... are on an axis of n elements.
+void require_within(std::int64_t start, std::int64_t count, std::int64_t step, std::int64_t n,
+                    int axis) {
+  if (count == 0) return;
+  const std::int64_t last = count == kDropped ? start : start + (count - 1) * step;
+  for (const std::int64_t place : {start, last}) {
+    if (place >= 0 && place < n) continue;
+    throw IndexError("index", fmt::format("index {} is outside axis {} of size {}", place, axis, n),
+                     place, n);
+  }
+}
+
 /// The part of a tensor that the attributes starts, counts and steps describe.
 ViewSpec region(const Shape& shape, const Strides& strides, const Attributes& a) {
   ViewSpec spec;
   for (int i = 0; i < shape.size(); ++i) {
+    require_within(a.dims(0)[i], a.dims(1)[i], a.dims(2)[i], shape[i], i);
     spec.offset += a.dims(0)[i] * strides[i];
     if (a.dims(1)[i] == kDropped) continue;
     spec.shape.push_back(a.dims(1)[i]);

@@ -19,8 +19,8 @@ namespace {
 Tensor seen_keys(const Backward& b, const Tensor& mask) {
   Tensor seen;
   if (b.attributes.flag(0)) {
-    const Shape& q = known_shape(b, 0, "attention");
-    const Shape& k = known_shape(b, 1, "attention");
+    const Shape& q = b.specs[0].shape;
+    const Shape& k = b.specs[1].shape;
     const std::int64_t queries = q[q.size() - 2];
     const std::int64_t keys = k[k.size() - 2];
     const Tensor last = arange(keys - queries, keys, 1, DType::int64);

@@ -7,6 +7,7 @@
 #include "tenure/ops/named.h"
 #include "tenure/ops/nn/conv.h"
 #include "tenure/ops/nn/layout.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
 namespace {
@@ -29,6 +30,10 @@ void require_rank(const Named& op, const char* what, const Shape& shape) {
       {shape.to_vector()});
 }
 
+bool is_open(const Shape& images, const Shape& kernel) {
+  return has_unknown(images) || has_unknown(kernel);
+}
+
 /// Weights [outputs, channels, kernel...] as [kernel..., channels, outputs].
 Tensor weights_last(const Operand& weights, int axes) {
   Axes order;
@@ -45,6 +50,23 @@ Tensor run_conv(const Named& op, const Operand& x, const Operand& weights, const
     const Shape& kernel = shape_of(weights, op.name);
     require_rank(op, "images", shape);
     require_rank(op, "weights", kernel);
+    if (options.padding.is_same() && is_open(shape, kernel)) {
+      // How much padding there is depends on sizes.
+      std::vector<Tensor> tensors{x.tensor(), weights.tensor()};
+      if (bias != nullptr) {
+        shape_of(*bias, op.name);
+        tensors.push_back(bias->tensor());
+      }
+      const auto later = [op, options, site = x.site()](const std::vector<Tensor>& known) {
+        const Operand given_bias(known.back(), site);
+        return std::vector{run_conv(op, {known[0], site}, {known[1], site},
+                                    known.size() == 3 ? &given_bias : nullptr, options)};
+      };
+      Tensor y = std::move(with_sizes(op.name, tensors, later, x.site()).front());
+      x.consume();
+      weights.consume();
+      return y;
+    }
     const bool first = options.channels == Channels::first;
     ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
                     .low = {},
@@ -86,6 +108,16 @@ Tensor run_transpose(const Named& op, const Operand& x, const Operand& weights,
     const Shape& kernel = shape_of(weights, op.name);
     require_rank(op, "images", shape);
     require_rank(op, "weights", kernel);
+    if (is_open(shape, kernel)) {
+      const auto later = [op, options, site = x.site()](const std::vector<Tensor>& known) {
+        return std::vector{run_transpose(op, {known[0], site}, {known[1], site}, options)};
+      };
+      Tensor y =
+          std::move(with_sizes(op.name, {x.tensor(), weights.tensor()}, later, x.site()).front());
+      x.consume();
+      weights.consume();
+      return y;
+    }
     const bool first = options.channels == Channels::first;
     const Dims padding = options.padding.of(op.axes, op.name, "padding");
     const Dims extra = options.output_padding.of(op.axes, op.name, "output padding");

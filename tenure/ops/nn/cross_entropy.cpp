@@ -240,8 +240,7 @@ Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy)
   const bool averages = reduction_of(b.attributes) == Reduction::mean;
   if (is_floating(b.specs[1].dtype)) {
     if (!averages) return each;
-    return mul({each, b.site},
-               {scale_of(Reduction::mean, row_count(known_shape(b, 0, "cross_entropy"))), b.site});
+    return mul({each, b.site}, {scale_of(Reduction::mean, row_count(b.specs[0].shape)), b.site});
   }
   const Tensor counts = cast(
       expand_dims(not_equal({targets, b.site}, {b.attributes.integer(1), b.site}), -1), dy.dtype());

@@ -16,6 +16,7 @@
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/recorder.h"
+#include "tenure/ops/size_ops.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure::ops {
@@ -115,18 +116,23 @@ struct Dropout {
   static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {}}}, .run = run_gradient};
 };
 
-/// One for each element. A size that is known only when a graph runs counts as a million.
-std::int64_t words_for(Shape shape) {
-  std::replace(shape.begin(), shape.end(), kUnknown, std::int64_t{1} << 20);
-  return count(shape);
-}
-
-/// The next words of the default generator for `x`; in a trace or a graph, anew in every run.
-Tensor draw_key(const TensorBody& x, Site site) {
-  const Attributes attributes(words_for(x.shape), std::int64_t{0}, std::int64_t{0});
+/// The next words of the default generator, one for each element of `x`; in a trace or a graph,
+/// anew in every run.
+Tensor draw_key(const Tensor& x, Site site) {
+  const TensorBody& body = x.body("dropout", site);
+  if (!body.shape.is_known()) {
+    const auto later = [site](const std::vector<Tensor>& known) {
+      const Attributes attributes(count(outlined(known[0].shape())), std::int64_t{0},
+                                  std::int64_t{0});
+      return std::vector{create(record<RandomKey>(), attributes, site)};
+    };
+    return std::move(
+        with_sizes("dropout", {outline(Operand(x, site))}, later, site, {.draws = true}).front());
+  }
+  const Attributes attributes(count(body.shape), std::int64_t{0}, std::int64_t{0});
   if (current_trace() != nullptr) return create(record<RandomKey>(), attributes, site);
-  if (x.symbol() != nullptr) {
-    return x.symbol()
+  if (body.symbol() != nullptr) {
+    return body.symbol()
         ->recorder("dropout", site)
         ->record(record<RandomKey>(), {}, attributes, site)[0];
   }
@@ -149,7 +155,7 @@ Tensor dropout(const Operand& x, double p) {
   return ops::in_call("dropout", x.site(), [&] {
     const auto& op = ops::record<ops::Dropout>();
     if (x.is_scalar()) throw ShapeError(op.name, "a number has no elements to drop");
-    const Tensor key = ops::draw_key(x.tensor().body(op.name, x.site()), x.site());
+    const Tensor key = ops::draw_key(x.tensor(), x.site());
     return ops::call(op, {x, Operand(key, x.site())}, ops::Attributes(p));
   });
 }

@@ -5,6 +5,7 @@
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/norm.h"
 #include "tenure/ops/norm_ops.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure {
 namespace {
@@ -92,6 +93,20 @@ Tensor group_norm(const Operand& x, std::int64_t groups, const Operand& weight, 
     const int rank = shape.size();
     const bool first = options.channels == Channels::first;
     if (rank < 2) throw ShapeError("group_norm", "images have a batch and channels");
+    if (has_unknown(shape)) {
+      const auto later = [groups, options, site](const std::vector<Tensor>& known) {
+        return std::vector{
+            group_norm({known[0], site}, groups, {known[1], site}, {known[2], site}, options)};
+      };
+      shape_of(weight, "group_norm");
+      shape_of(bias, "group_norm");
+      Tensor y =
+          std::move(ops::with_sizes("group_norm", {x.tensor(), weight.tensor(), bias.tensor()},
+                                    later, site, {.numbers = {groups}})
+                        .front());
+      x.consume();
+      return y;
+    }
     const std::int64_t channels = shape[first ? 1 : rank - 1];
     if (groups < 1 || channels % groups != 0) {
       throw ShapeError("group_norm",

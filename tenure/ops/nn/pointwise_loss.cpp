@@ -165,9 +165,9 @@ template <class Loss>
 struct LossGradient;
 
 /// Gradients and second gradients see dy as it arrives: divided by the count for a mean.
-Tensor scaled_gradient(const Backward& b, const Tensor& dy, const char* loss) {
+Tensor scaled_gradient(const Backward& b, const Tensor& dy) {
   if (reduction_of(b.attributes) != Reduction::mean) return dy;
-  return mul({dy, b.site}, {scale_of(Reduction::mean, count(known_shape(b, 0, loss))), b.site});
+  return mul({dy, b.site}, {scale_of(Reduction::mean, count(b.specs[0].shape)), b.site});
 }
 
 template <class Loss>
@@ -205,7 +205,7 @@ struct LossOf : PointwiseLossOp<Loss> {
   static void run_gradient(Backward& b) {
     const Attributes& a = b.attributes;
     if (b.wants(1)) {
-      const Tensor dy = scaled_gradient(b, b.gradients[0], Loss::name);
+      const Tensor dy = scaled_gradient(b, b.gradients[0]);
       b.results[1] =
           mul({Loss::by_t(b.inputs[0], b.inputs[1], parameter_of(a)), b.site}, {dy, b.site});
     }
@@ -266,7 +266,7 @@ struct LossGradient : PointwiseLossOp<Loss> {
     const double p = parameter_of(b.attributes);
     const bool reduces = reduction_of(b.attributes) != Reduction::none;
     if (b.wants(0) || b.wants(1)) {
-      const Tensor dy = scaled_gradient(b, b.inputs[2], Loss::name);
+      const Tensor dy = scaled_gradient(b, b.inputs[2]);
       const Tensor weighted = mul({v, b.site}, {dy, b.site});
       if (b.wants(0)) b.results[0] = Loss::by_xx(x, t, weighted, p);
       if (b.wants(1)) b.results[1] = Loss::by_xt(x, t, weighted, p);

@@ -74,7 +74,7 @@ struct MaxPool : PoolOp {
   static Specs infer(const Kernel& k) {
     const Pooling p = pooling(k);
     const Shape shape = pooled_shape(p, k.in[0].shape.size() - 2);
-    return {{k.in[0].dtype, shape}, {place_type(p), shape}};
+    return {{k.in[0].dtype, shape}, {place_type(PoolArguments::of(k.attributes)), shape}};
   }
   static std::size_t workspace(const Kernel& k) {
     Staging staging(compute_type(k.in[0].dtype));
@@ -131,9 +131,10 @@ struct PlacesOp : PoolOp {
   static Specs infer(const Kernel& k) {
     const Pooling p = Op::pooling(k.op, k.in[0].shape, k.attributes);
     const int axes = k.in[0].shape.size() - 2;
-    if (k.in[1].shape != pooled_shape(p, axes) || k.in[1].dtype != place_type(p)) {
+    const DType places = place_type(PoolArguments::of(k.attributes));
+    if (k.in[1].shape != pooled_shape(p, axes) || k.in[1].dtype != places) {
       throw ShapeError(k.op, fmt::format("places of these windows are {} {}, not {} {}",
-                                         name_of(place_type(p)), to_string(pooled_shape(p, axes)),
+                                         name_of(places), to_string(pooled_shape(p, axes)),
                                          name_of(k.in[1].dtype), to_string(k.in[1].shape)));
     }
     return {{k.in[0].dtype, Op::result(p, k.in[0].shape, k.attributes)}};
@@ -162,7 +163,7 @@ struct PlacesOp : PoolOp {
       const Shape pooled = pooled_shape(p, s.x.size() - 2);
       return Sample{
           .inputs = {{.shape = Op::kFromWindows ? pooled : s.x},
-                     {.shape = pooled, .low = 0, .high = last, .dtype = place_type(p)}},
+                     {.shape = pooled, .low = 0, .high = last, .dtype = place_type(s.arguments)}},
           .attributes = Attributes(s.arguments.kernel, s.arguments.stride, s.arguments.low,
                                    s.arguments.high, s.arguments.dilation, spatial_of(s.x))};
     };

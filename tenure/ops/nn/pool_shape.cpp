@@ -78,4 +78,14 @@ Shape pooled_shape(const Pooling& p, int axes) {
   return shape;
 }
 
+DType place_type(const PoolArguments& arguments) {
+  constexpr std::int64_t kNarrow = 256;
+  std::int64_t places = 1;
+  for (const std::int64_t size : arguments.kernel) {
+    if (size == 0 || size > kNarrow) return DType::int32;
+    places *= size;
+  }
+  return places <= kNarrow ? DType::uint8 : DType::int32;
+}
+
 }  // namespace tenure::ops

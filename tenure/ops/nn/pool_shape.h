@@ -29,9 +29,8 @@ struct PoolArguments {
 /// Throws ShapeError or ValueError in the name of `op`.
 kernels::Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& arguments);
 Shape pooled_shape(const kernels::Pooling& p, int axes);
-/// What numbers the places of a window.
-inline DType place_type(const kernels::Pooling& p) {
-  return p.places() <= 256 ? DType::uint8 : DType::int32;
-}
+/// What numbers the places of a window. It does not depend on sizes, which a graph may not know:
+/// windows of adaptive pooling may be of any.
+DType place_type(const PoolArguments& arguments);
 
 }  // namespace tenure::ops

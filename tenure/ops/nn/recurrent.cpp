@@ -3,14 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <optional>
 
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/nn/types.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/recurrent_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure::ops {
@@ -63,23 +66,29 @@ Tensor given_or_zeros(const Backward& b, std::size_t o, std::size_t like_input) 
 
 namespace {
 
+void require_tensors(const char* op, std::initializer_list<const Operand*> operands) {
+  for (const Operand* const operand : operands) {
+    if (operand->is_scalar()) throw ShapeError(op, "takes tensors, not numbers");
+  }
+}
+
 /// A recurrent layer's products with the input, made for all steps at once.
 class Steps {
  public:
+  /// Whether there are as many steps, and states of such a size, as only a run knows.
+  static bool are_open(const Operand& x, const Operand& hidden_weights) {
+    return has_unknown_size(std::array{x, hidden_weights});
+  }
+
   Steps(const char* op, int gates, const Operand& x, const Operand& input_weights,
         const Operand& hidden_weights, const Operand& bias)
       : site_(x.site()) {
-    for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) {
-      if (operand->is_scalar()) throw ShapeError(op, "takes tensors, not numbers");
-    }
+    require_tensors(op, {&x, &input_weights, &hidden_weights, &bias});
     const Shape in = x.tensor().shape();
     const Shape weights = hidden_weights.tensor().shape();
-    if (in.size() != 3 || in[1] == kUnknown || in[0] == kUnknown) {
+    if (in.size() != 3) {
       throw ShapeError(
-          op,
-          fmt::format("sequences are [batch, time, inputs] with a known batch and time, "
-                      "not {}",
-                      to_string(in)),
+          op, fmt::format("sequences are [batch, time, inputs], not {}", to_string(Sizes(in))),
           {in.to_vector()});
     }
     if (weights.size() != 2 || weights[1] != gates * weights[0]) {
@@ -119,6 +128,27 @@ LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& h
                 const Operand& bias, const LstmState& initial) {
   return ops::in_call("lstm", x.site(), [&] {
     const Site site = x.site();
+    if (ops::Steps::are_open(x, hidden_weights)) {
+      ops::require_tensors("lstm", {&x, &input_weights, &hidden_weights, &bias});
+      std::vector<Tensor> tensors{x.tensor(), input_weights.tensor(), hidden_weights.tensor(),
+                                  bias.tensor()};
+      const auto add = [&tensors](const Tensor& given) {
+        if (given.defined()) tensors.push_back(given);
+        return given.defined();
+      };
+      const bool has_h = add(initial.h);
+      const bool has_c = add(initial.c);
+      const auto later = [site, has_h, has_c](const std::vector<Tensor>& known) {
+        const LstmState first{has_h ? known[4] : Tensor(), has_c ? known.back() : Tensor()};
+        const LstmResult result =
+            lstm({known[0], site}, {known[1], site}, {known[2], site}, {known[3], site}, first);
+        return std::vector{result.sequence, result.last.h, result.last.c};
+      };
+      const std::vector<Tensor> found = ops::with_sizes("lstm", tensors, later, site);
+      for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias})
+        operand->consume();
+      return LstmResult{found[0], {found[1], found[2]}};
+    }
     const ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
     const Tensor weights = hidden_weights.tensor();
     LstmState state{steps.initial(initial.h), steps.initial(initial.c)};
@@ -139,6 +169,24 @@ GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hid
               const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial) {
   return ops::in_call("gru", x.site(), [&] {
     const Site site = x.site();
+    if (ops::Steps::are_open(x, hidden_weights)) {
+      ops::require_tensors("gru", {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias});
+      std::vector<Tensor> tensors{x.tensor(), input_weights.tensor(), hidden_weights.tensor(),
+                                  input_bias.tensor(), hidden_bias.tensor()};
+      if (initial.defined()) tensors.push_back(initial);
+      const auto later = [site](const std::vector<Tensor>& known) {
+        const GruResult result =
+            gru({known[0], site}, {known[1], site}, {known[2], site}, {known[3], site},
+                {known[4], site}, known.size() == 6 ? known[5] : Tensor());
+        return std::vector{result.sequence, result.last};
+      };
+      const std::vector<Tensor> found = ops::with_sizes("gru", tensors, later, site);
+      for (const Operand* operand :
+           {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias}) {
+        operand->consume();
+      }
+      return GruResult{found[0], found[1]};
+    }
     const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
     const Tensor weights = hidden_weights.tensor();
     if (hidden_bias.is_scalar()) throw ShapeError("gru", "takes tensors, not numbers");

@@ -27,14 +27,7 @@ Tensor with_dims(const Backward& b, Tensor result, int attribute = 0) {
   return result;
 }
 
-bool has_unknown_elements(const Backward& b) {
-  const Axes axes = axes_of(b);
-  return std::any_of(axes.begin(), axes.end(), [&](std::int64_t axis) {
-    return b.specs[0].shape[static_cast<int>(axis)] == kUnknown;
-  });
-}
-
-/// How many elements go into each result; all of them are known.
+/// How many elements go into each result.
 double elements(const Backward& b) {
   const Shape& shape = b.specs[0].shape;
   double n = 1;
@@ -44,30 +37,11 @@ double elements(const Backward& b) {
   return n;
 }
 
-/// 16-bit floats do not hold large counts.
-DType count_type(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
-
-/// How many elements go into each of `results`, which have all dimensions, when the graph runs.
-Tensor elements_in_run(const Backward& b, const Tensor& results) {
-  Tensor one = ones({}, count_type(results.dtype()), b.site);
-  one = broadcast_like(b.at(std::move(one)), b.input(0));
-  return tenure::sum_like(b.at(std::move(one)), Operand(results, b.site));
-}
-
 /// `gradient`, with all dimensions, times `factor` over the number of elements that go into each
 /// result less `correction`, which is no less than 0.
 Tensor over_elements(const Backward& b, Tensor gradient, double factor, double correction) {
-  if (!has_unknown_elements(b)) {
-    const double n = elements(b) - correction;
-    return mul(b.at(std::move(gradient)), factor / std::max(n, 0.0));
-  }
-  const DType dtype = gradient.dtype();
-  Tensor n = elements_in_run(b, gradient);
-  if (correction != 0) {
-    n = maximum(b.at(sub(b.at(std::move(n)), correction)), 0.0);
-  }
-  gradient = div(b.at(mul(b.at(std::move(gradient)), factor)), b.at(std::move(n)));
-  return gradient.dtype() == dtype ? gradient : cast(b.at(std::move(gradient)), dtype);
+  const double n = elements(b) - correction;
+  return mul(b.at(std::move(gradient)), factor / std::max(n, 0.0));
 }
 
 int axis_along(const Backward& b) {
@@ -81,27 +55,8 @@ Tensor shared_by_equals(const Backward& b, const Tensor& is_equal, Tensor gradie
   return where(Operand(is_equal, b.site), b.at(std::move(part)), 0.0);
 }
 
-/// Whether an element is the first along the axis, for each place on it.
-Tensor is_first(const Backward& b, const Tensor& x, int axis) {
-  Tensor places = broadcast_like(b.at(ones({}, DType::int64, b.site)), Operand(x, b.site));
-  Axes others;
-  for (int i = 0; i < x.rank(); ++i) {
-    if (i != axis) others.push_back(i);
-  }
-  if (!others.empty()) {
-    places = minimum(b.at(tenure::sum(b.at(std::move(places)), others, true)), 1);
-  }
-  return equal(b.at(tenure::cumsum(b.at(std::move(places)), axis)), 1);
-}
-
 /// The product of all elements before each along an axis.
 Tensor products_before(const Backward& b, const Tensor& x, int axis) {
-  if (x.shape()[axis] == kUnknown) {
-    const Tensor first = is_first(b, x, axis);
-    const Tensor previous = roll(Operand(x, b.site), 1, axis);
-    Tensor shifted = where(Operand(first, b.site), 1.0, Operand(previous, b.site));
-    return tenure::cumprod(b.at(std::move(shifted)), axis);
-  }
   const std::int64_t n = x.shape()[axis];
   Tensor first = tenure::slice(Operand(x, b.site), axis, 0, 1);
   first = broadcast_like(b.at(ones({}, x.dtype(), b.site)), b.at(std::move(first)));

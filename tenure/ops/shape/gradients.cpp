@@ -55,7 +55,6 @@ void broadcast(Backward& b) {
 void slice(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "slice");
-  if (shape[axis] == kUnknown) known_shape(b, 0, "slice");
   const std::int64_t step = b.attributes.integer(3);
   const SliceRange range =
       slice_range(b.attributes.integer(1), b.attributes.integer(2), step, shape[axis], "slice");
@@ -64,10 +63,9 @@ void slice(Backward& b) {
     b.results[0] = placed(b, std::move(b.gradients[0]), axis, start, shape[axis]);
     return;
   }
-  const Shape& known = known_shape(b, 0, "slice");
-  Dims starts = Dims::filled(known.size(), 0);
-  Dims counts = known;
-  Dims steps = Dims::filled(known.size(), 1);
+  Dims starts = Dims::filled(shape.size(), 0);
+  Dims counts = shape;
+  Dims steps = Dims::filled(shape.size(), 1);
   starts[axis] = range.start;
   counts[axis] = range.count;
   steps[axis] = step;
@@ -78,21 +76,19 @@ void slice(Backward& b) {
 void split(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "split");
-  if (shape[axis] == kUnknown) known_shape(b, 0, "split");
   b.results[0] = placed(b, std::move(b.gradients[0]), axis, b.attributes.integer(1), shape[axis]);
 }
 
 void select(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "select");
-  if (shape[axis] == kUnknown) known_shape(b, 0, "select");
   const std::int64_t index = b.attributes.integer(1);
   b.results[0] = placed(b, expand_dims(b.take_gradient(), axis), axis,
                         index < 0 ? index + shape[axis] : index, shape[axis]);
 }
 
 void diagonal(Backward& b) {
-  const Shape& shape = known_shape(b, 0, "diagonal");
+  const Shape& shape = b.specs[0].shape;
   const int rank = shape.size();
   int rows = normalize_axis(b.attributes.integer(0), rank, "diagonal");
   int columns = normalize_axis(b.attributes.integer(1), rank, "diagonal");
@@ -118,7 +114,6 @@ void concat(Backward& b) {
   std::int64_t start = 0;
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     const std::int64_t size = b.specs[i].shape[axis];
-    if (size == kUnknown) known_shape(b, i, "concat");
     if (b.wants(i)) {
       Tensor piece = tenure::slice(b.gradient(), axis, start, start + size);
       if (piece.dtype() != b.specs[i].dtype) {

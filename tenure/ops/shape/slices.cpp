@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "tenure/ops/define.h"
@@ -12,6 +13,7 @@
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape/view_op.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
 namespace {
@@ -74,8 +76,12 @@ struct Split : ViewOp<Split> {
     const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
     const std::int64_t start = k.attributes.integer(1);
     const std::int64_t size = k.attributes.integer(2);
-    internal_check(start >= 0 && size >= 0 && start <= spec.shape[axis] - size,
-                   "a piece lies in its axis");
+    if (start < 0 || size < 0 || start > spec.shape[axis] - size) {
+      throw ShapeError(name,
+                       fmt::format("{} elements from {} on are not all on axis {} of shape {}",
+                                   size, start, axis, to_string(spec.shape)),
+                       {spec.shape.to_vector()});
+    }
     if (size > 0) spec.offset = start * spec.strides[axis];
     spec.shape[axis] = size;
     return spec;
@@ -253,6 +259,16 @@ std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& siz
   return ops::in_call("split", x.site(), [&] {
     const Shape shape = shape_to_split(x);
     const int along = normalize_axis(axis, shape.size(), "split");
+    if (shape[along] == kUnknown) {
+      const auto later = [sizes, along, site = x.site()](const std::vector<Tensor>& known) {
+        return split({known[0], site}, sizes, along);
+      };
+      const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+      std::vector<Tensor> pieces =
+          ops::with_sizes("split", {x.tensor()}, later, x.site(), {.numbers = {sum}});
+      x.consume();
+      return pieces;
+    }
     std::int64_t sum = 0;
     for (const std::int64_t size : sizes) {
       if (size < 0 || size > shape[along] - sum) sum = -1;
@@ -280,6 +296,13 @@ std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
     const Shape shape = shape_to_split(x);
     const int along = normalize_axis(axis, shape.size(), "split");
     if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
+    if (shape[along] == kUnknown) {
+      throw GraphError(
+          fmt::format("split: how many pieces of {} an axis has is known only when the graph runs; "
+                      "give the sizes of all pieces, or reshape() it to pieces of equal size",
+                      size),
+          x.site());
+    }
     std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
     // Of nothing there is one empty piece.
     if (shape[along] % size != 0 || shape[along] == 0) sizes.push_back(shape[along] % size);

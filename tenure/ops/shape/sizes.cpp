@@ -1,0 +1,176 @@
+#include <algorithm>
+
+#include "tenure/ops/creation.h"
+#include "tenure/ops/define.h"
+#include "tenure/ops/families.h"
+#include "tenure/ops/gradient.h"
+#include "tenure/ops/reference.h"
+#include "tenure/ops/size_ops.h"
+
+namespace tenure::ops {
+namespace {
+
+/// Sizes are numbers of the plan, not of the data: what is made of them does not hold x.
+struct SizeOp {
+  static constexpr auto family = "sizes";
+  static constexpr auto memory = allocates();
+  static constexpr auto types = kAllTypes;
+  static constexpr const GradientRule& gradient = kZeroGradient;
+};
+
+Tensor number(std::int64_t value, Site site) { return full({}, value, DType::int64, site); }
+
+std::vector<Reference> reference_number(std::int64_t value) {
+  return {{.shape = {}, .values = {static_cast<long double>(value)}}};
+}
+
+struct Size : SizeOp {
+  static constexpr auto name = "size";
+  static constexpr auto signature = "size(x)";
+  static constexpr auto doc = "how many elements there are; a symbol where that is unknown";
+  static Specs infer(const Kernel&) { return {{DType::int64, {}}}; }
+  static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
+    return {number(operands[0].tensor().size(), operands[0].site())};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}},
+            {.inputs = {{.shape = {}}}},
+            {.inputs = {{.shape = {0, 5}}}}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    return reference_number(count(in[0].shape));
+  }
+};
+
+struct Dim : SizeOp {
+  static constexpr auto name = "dim";
+  static constexpr auto signature = "dim(x, axis)";
+  static constexpr auto doc = "the size of a dimension; a symbol where that is unknown";
+  static Specs infer(const Kernel& k) {
+    normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
+    return {{DType::int64, {}}};
+  }
+  static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
+    const Tensor& x = operands[0].tensor();
+    const int axis = normalize_axis(a.integer(0), x.rank(), name);
+    return {number(x.dim(axis), operands[0].site())};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}, .attributes = Attributes(std::int64_t{1})},
+            {.inputs = {{.shape = {0, 5}}}, .attributes = Attributes(std::int64_t{-2})}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
+    const Shape& shape = in[0].shape;
+    return reference_number(shape[normalize_axis(a.integer(0), shape.size(), name)]);
+  }
+};
+
+struct Outline : SizeOp {
+  static constexpr auto name = "outline";
+  static constexpr auto signature = "outline(x)";
+  static constexpr auto doc = "nothing, behind a first axis of size 0 as large as x";
+  static Shape outline_of(const Shape& shape) {
+    if (shape.size() == kMaxRank) {
+      throw ShapeError(name, "no axis can be added to so many", {shape.to_vector()});
+    }
+    Shape behind = shape;
+    behind.insert(0, 0);
+    return behind;
+  }
+  static Specs infer(const Kernel& k) { return {{DType::boolean, outline_of(k.in[0].shape)}}; }
+  static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
+    const Shape shape = outline_of(operands[0].tensor().shape());
+    return {zeros(shape, DType::boolean, operands[0].site())};
+  }
+  static std::vector<Sample> samples() {
+    return {{.inputs = {{.shape = {3, 4}}}}, {.inputs = {{.shape = {}}}}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    return {{.shape = outline_of(in[0].shape), .values = {}}};
+  }
+};
+
+/// What a node of with_sizes() calls when sizes are known.
+struct Sized final : Opaque {
+  Sized(const char* op, SizedFunction f, bool is_random)
+      : op(op), f(std::move(f)), is_random(is_random) {}
+  bool draws() const override { return is_random; }
+
+  const char* op;
+  SizedFunction f;
+  bool is_random;
+};
+
+const OpRecord& with_sizes_record() {
+  static const OpRecord record = [] {
+    OpRecord made;
+    made.name = "with_sizes";
+    made.family = "sizes";
+    made.signature = "with_sizes(tensors, f)";
+    made.doc = "a function that reads sizes, called when they are known";
+    made.memory = allocates().with_workspace();
+    made.dtypes = kAllTypes;
+    made.outputs = 32;  // at most, for a tape: as many as the function gives
+    made.folds = false;
+    made.expand = [](std::span<const Operand> operands, const Attributes& attributes) {
+      const auto& sized = static_cast<const Sized&>(*attributes.opaque(0));
+      const ActingFor acting(sized.op);
+      std::vector<Tensor> tensors;
+      for (const Operand& operand : operands) tensors.push_back(operand.tensor());
+      return sized.f(tensors);
+    };
+    return made;
+  }();
+  return record;
+}
+
+/// A number has the sizes of a tensor without axes.
+template <class Op>
+Tensor size_of(const Operand& x, const Attributes& attributes) {
+  if (!x.is_scalar()) return call(record<Op>(), x, attributes);
+  const Tensor one = zeros({}, DType::boolean, x.site());
+  return call(record<Op>(), Operand(one, x.site()), attributes);
+}
+
+}  // namespace
+
+std::vector<const OpRecord*> size_ops() {
+  return {&record<Size>(), &record<Dim>(), &record<Outline>()};
+}
+
+std::vector<Tensor> with_sizes(const char* op, const std::vector<Tensor>& tensors, SizedFunction f,
+                               Site site, const SizedOptions& options) {
+  const auto is_open = [&](const Tensor& tensor) {
+    return !tensor.body(op, site).shape.is_known();
+  };
+  if (std::none_of(tensors.begin(), tensors.end(), is_open)) return f(tensors);
+  std::vector<Operand> operands;
+  for (const Tensor& tensor : tensors) operands.emplace_back(tensor, site);
+  const std::shared_ptr<const Opaque> sized =
+      std::make_shared<const Sized>(op, std::move(f), options.draws);
+  return run_many_now(with_sizes_record(), operands, Attributes(sized, options.numbers), site);
+}
+
+Tensor outline(const Operand& x) { return call(record<Outline>(), x); }
+
+Shape outlined(const Shape& outline) {
+  Shape shape = outline;
+  shape.erase(0);
+  return shape;
+}
+
+}  // namespace tenure::ops
+
+namespace tenure {
+
+Tensor size(const Operand& x) { return ops::size_of<ops::Size>(x, ops::kNoAttributes); }
+
+Tensor dim(const Operand& x, int axis) {
+  return ops::size_of<ops::Dim>(x, ops::Attributes(std::int64_t{axis}));
+}
+
+std::vector<Tensor> with_sizes(const std::vector<Tensor>& tensors, SizedFunction f, Site site) {
+  return ops::with_sizes("with_sizes", tensors, std::move(f), site);
+}
+
+}  // namespace tenure
