@@ -169,11 +169,11 @@ TEST(Arrange, HoldsOrRefusesWithWhatSuffices) {
       check(static_cast<std::uint64_t>(programs), [](std::uint64_t seed, const Terms& terms) {
         return lowered_program(seed, seed % 3 == 0, terms);
       });
-  EXPECT_GT(any.lowered, programs / 100);
+  EXPECT_GT(any.lowered, test::kSanitized ? 0 : 20);
   EXPECT_GT(any.exact, programs / 4);  // the bound says something
   const int ways = test::rounds(40);
   const auto back = check(static_cast<std::uint64_t>(ways), there_and_back);
-  EXPECT_GT(back.lowered, ways / 3);  // there is something to compute again
+  EXPECT_GT(back.lowered, test::kSanitized ? 0 : 15);  // there is something to compute again
 }
 
 TEST(Arrange, HoldsDeepProgramsToo) {
