@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/support/share.h"
 
 namespace tenure {
 namespace {
@@ -97,6 +98,7 @@ int compute() {
 }
 
 TEST(Fork, ChildrenOfABusyProcessCompute) {
+  if (test::kSanitized) GTEST_SKIP() << "a child may hang on the sanitizer's own locks";
   const auto shared = function([](const Tensor& x) { return tanh(x * 2); }, {.warn_after = 0});
   const Variable state(zeros({64}), "state");
   Busy busy;

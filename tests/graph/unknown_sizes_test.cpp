@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tenure/tenure.h"
+#include "tests/support/share.h"
 
 // Sizes that are known only when a graph runs. The harness holds every op to them; here are the
 // functions that are written in several ops, and what reads sizes.
@@ -485,7 +486,7 @@ Tensor random_program(const Tensor& x, std::uint64_t seed) {
 TEST(UnknownSizes, RandomProgramsAreLikeEagerOnes) {
   int compared = 0;
   int refused = 0;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(test::rounds(150)); ++seed) {
     SCOPED_TRACE(seed);
     const auto slope = [&](const Tensor& x) {
       GradientTape tape;
@@ -529,8 +530,8 @@ TEST(UnknownSizes, RandomProgramsAreLikeEagerOnes) {
       ++compared;
     }
   }
-  EXPECT_GT(compared, 200);
-  EXPECT_GT(refused, 10);
+  EXPECT_GT(compared, test::kSanitized ? 0 : 200);
+  EXPECT_GT(refused, test::kSanitized ? -1 : 10);
 }
 
 }  // namespace
