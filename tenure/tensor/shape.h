@@ -34,8 +34,13 @@ class Dims {
 
   int size() const { return rank_; }
   bool empty() const { return rank_ == 0; }
-  std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
-  std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  // By a span, which a build with library assertions holds to its size.
+  std::int64_t operator[](int i) const {
+    return std::span(values_.data(), rank_)[static_cast<std::size_t>(i)];
+  }
+  std::int64_t& operator[](int i) {
+    return std::span(values_.data(), rank_)[static_cast<std::size_t>(i)];
+  }
   const std::int64_t* begin() const { return values_.data(); }
   const std::int64_t* end() const { return values_.data() + rank_; }
   std::int64_t* begin() { return values_.data(); }

@@ -36,6 +36,11 @@ void require_within(std::int64_t start, std::int64_t count, std::int64_t step, s
 
 /// The part of a tensor that the attributes starts, counts and steps describe.
 ViewSpec region(const Shape& shape, const Strides& strides, const Attributes& a) {
+  for (int i = 0; i < 3; ++i) {
+    if (a.dims(i).size() == shape.size()) continue;
+    throw ShapeError("index", fmt::format("places on {} axes do not go with a tensor of {}",
+                                          a.dims(i).size(), to_string(shape)));
+  }
   ViewSpec spec;
   for (int i = 0; i < shape.size(); ++i) {
     require_within(a.dims(0)[i], a.dims(1)[i], a.dims(2)[i], shape[i], i);

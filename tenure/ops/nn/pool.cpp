@@ -125,6 +125,16 @@ struct MaxPool : PoolOp {
   static constexpr GradientRule gradient{.needs = {{{.outputs = 2}}}, .run = run_gradient};
 };
 
+/// The images that a gradient of windows goes back to.
+Shape image_of(const char* op, const Shape& dy, const Attributes& a) {
+  const Dims& spatial = a.dims(5);
+  if (dy.size() != spatial.size() + 2) {
+    throw ShapeError(op, fmt::format("windows of {} do not go with images of {} spatial axes",
+                                     to_string(dy), spatial.size()));
+  }
+  return with_spatial(dy, spatial, dy.back());
+}
+
 /// From windows to images or back, by the places of maxima.
 template <class Op>
 struct PlacesOp : PoolOp {
@@ -182,11 +192,10 @@ struct MaxPoolGradient : PlacesOp<MaxPoolGradient> {
   static constexpr bool kFromWindows = true;
 
   static Pooling pooling(const char* op, const Shape& dy, const Attributes& a) {
-    if (dy.size() < 3) throw ShapeError(op, "images have spatial axes", {dy.to_vector()});
-    return pooling_of(op, with_spatial(dy, a.dims(5), dy.back()), PoolArguments::of(a));
+    return pooling_of(op, image_of(op, dy, a), PoolArguments::of(a));
   }
   static Shape result(const Pooling&, const Shape& dy, const Attributes& a) {
-    return with_spatial(dy, a.dims(5), dy.back());
+    return image_of(name, dy, a);
   }
   static void compute(const Pooling& p, DType type, const void* dy, const View& places, void* dx) {
     kernels::max_pool_gradient(p, type, dy, places, dx);
@@ -300,12 +309,8 @@ struct AveragePoolGradient : AverageOp<AveragePoolGradient> {
       "average_pool_gradient(dy, kernel, stride, low, high, count_padding, spatial)";
   static constexpr auto doc = "spreads the elements of windows evenly over the windows of images";
 
-  static Shape image(const char* op, const Shape& dy, const Attributes& a) {
-    if (dy.size() < 3) throw ShapeError(op, "images have spatial axes", {dy.to_vector()});
-    return with_spatial(dy, a.dims(5), dy.back());
-  }
   static Pooling pooling(const char* op, const Shape& dy, const Attributes& a) {
-    return pooling_of(op, image(op, dy, a), PoolArguments::undilated(a));
+    return pooling_of(op, image_of(op, dy, a), PoolArguments::undilated(a));
   }
   static Specs infer(const Kernel& k) {
     const Shape& dy = k.in[0].shape;
@@ -314,14 +319,14 @@ struct AveragePoolGradient : AverageOp<AveragePoolGradient> {
       throw ShapeError(k.op, fmt::format("windows make {} of such images, not {}",
                                          to_string(pooled_shape(p, dy.size() - 2)), to_string(dy)));
     }
-    return {{k.in[0].dtype, image(k.op, dy, k.attributes)}};
+    return {{k.in[0].dtype, image_of(k.op, dy, k.attributes)}};
   }
   static void compute(const Pooling& p, DType type, PoolCount count, const void* dy, void* dx) {
     kernels::average_pool_gradient(p, type, count, dy, dx);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Pooling p = pooling(name, in[0].shape, a);
-    Reference dx = zeros_of(image(name, in[0].shape, a));
+    Reference dx = zeros_of(image_of(name, in[0].shape, a));
     for_each_place(p, a.flag(4),
                    [&](std::size_t x, std::size_t o, std::int64_t, std::int64_t counted) {
                      dx.values[x] += in[0].values[o] / counted;

@@ -62,6 +62,11 @@ Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& a) {
                                  to_string(x)),
                      {x.to_vector()});
   }
+  for (const Dims* sizes : {&a.kernel, &a.stride, &a.low, &a.high, &a.dilation}) {
+    if (sizes->size() == axes) continue;
+    throw ShapeError(op, fmt::format("windows along {} axes do not go with images of {}",
+                                     sizes->size(), to_string(x)));
+  }
   Pooling p{.batch = x[0], .channels = x.back()};
   for (int i = 0; i < axes; ++i) {
     p.axes[static_cast<std::size_t>(3 - axes + i)] = axis_of(op, x[1 + i], i, a);
