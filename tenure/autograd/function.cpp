@@ -43,9 +43,7 @@ class FunctionRule final : public CustomRule {
     }
     std::vector<Tensor> results = go_back(std::move(arguments));
     for (std::size_t i = 0; i < joint_->sources.size(); ++i) {
-      if (b.wants(joint_->sources[i]) && joint_->has_gradient[i]) {
-        b.results[joint_->sources[i]] = std::move(results[i]);
-      }
+      if (b.wants(i) && joint_->has_gradient[i]) b.results[i] = std::move(results[i]);
     }
   }
 
@@ -86,26 +84,34 @@ void make_own(Tensor& result, Site site) {
 std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const FunctionCore::Call& call,
                                                const FunctionCore::Trace& trace) {
   auto& tape = static_cast<TapeState&>(*ops::active_tape);
-  // Of a gradient of a gradient, what was saved has gradients too: it takes the ops one by one.
-  if (tape.next() != nullptr) {
+  const auto one_by_one = [&] {
     FunctionCore::Result result = core.call_inline(call, trace);
     for (Tensor& tensor : result.tensors) make_own(tensor, core.site());
     return result;
-  }
-  std::vector<bool> watched;
+  };
+  // Of a gradient of a gradient, what was saved has gradients too.
+  if (tape.next() != nullptr) return one_by_one();
   graph::Signature key{mark_of(kTaped)};
-  for (const Tensor& tensor : call.tensors) {
-    watched.push_back(tape.find(tensor) != kNoValue);
-    key.push_back(watched.back() ? 1 : 0);
+  for (const Tensor& tensor : call.tensors) key.push_back(tape.find(tensor) != kNoValue ? 1 : 0);
+  const auto compiled = [&] {
+    return core.compiled(call, {.key = key,
+                                .reason = "called under a gradient tape",
+                                .other = "the tape watches others of its arguments or captures",
+                                .trace = [&](std::span<const ops::Spec> specs) {
+                                  return make_joint_trace(core, call, trace, specs, tape);
+                                }});
+  };
+  graph::CompiledTrace found = compiled();
+  auto joint = std::static_pointer_cast<const JointTrace>(found.traced);
+  const std::vector<std::int64_t> captures = joint->known_captures(tape);
+  if (captures != joint->watched_captures) {
+    key.push_back(static_cast<std::int64_t>(captures.size()));
+    key.insert(key.end(), captures.begin(), captures.end());
+    found = compiled();
+    joint = std::static_pointer_cast<const JointTrace>(found.traced);
+    // What it captures may be another tensor each time.
+    if (joint->known_captures(tape) != joint->watched_captures) return one_by_one();
   }
-  const auto [traced, forward] =
-      core.compiled(call, {.key = std::move(key),
-                           .reason = "called under a gradient tape",
-                           .other = "the tape watches others of its arguments",
-                           .trace = [&](std::span<const ops::Spec> specs) {
-                             return make_joint_trace(core, call, trace, specs, watched);
-                           }});
-  const auto joint = std::static_pointer_cast<const JointTrace>(traced);
   // Without a way back it is as any other, but for gifts.
   if (joint->sources.empty() && !call.gifts.empty()) return std::nullopt;
   using Gift = FunctionCore::Call::Gift;
@@ -121,20 +127,23 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
     known.push_back(share(variable->value(), "variable", core.site(), HolderKind::view));
     tape.read_variable(variable->number, variable->trainable, known.back());
   }
+  for (std::size_t i = 0; i < joint->captures.size(); ++i) known.push_back(joint->capture(i));
   std::vector<Tensor> results;
   {
     const ops::Untaped untaped;
-    results = forward->run(call.tensors, core.options().name, core.site());
+    results = found.executable->run(call.tensors, core.options().name, core.site());
   }
   std::vector<Tensor> outputs(results.begin(),
                               results.begin() + static_cast<std::ptrdiff_t>(joint->outputs));
-  std::vector<Tensor> saved;
-  for (const JointTrace::Saved& value : joint->saved) {
-    saved.push_back(value.is_result ? results[value.index] : known[value.index]);
-  }
   if (!joint->sources.empty()) {
-    tape.note_custom(std::make_shared<FunctionRule>(core.shared_from_this(), joint, outputs), known,
-                     outputs, saved, core.site());
+    std::vector<Tensor> inputs;
+    for (const std::size_t source : joint->sources) inputs.push_back(known[source]);
+    std::vector<Tensor> saved;
+    for (const JointTrace::Saved& value : joint->saved) {
+      saved.push_back(value.is_result ? results[value.index] : known[value.index]);
+    }
+    tape.note_custom(std::make_shared<FunctionRule>(core.shared_from_this(), joint, outputs),
+                     inputs, outputs, saved, core.site());
   }
   return FunctionCore::Result{.tensors = std::move(outputs), .frame = joint->frame};
 }

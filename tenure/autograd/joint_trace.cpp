@@ -30,6 +30,7 @@ struct Precedes {
   }
 };
 using Values = std::map<graph::Value, graph::Value, Precedes>;
+using Places = std::map<graph::Value, std::size_t, Precedes>;  // among JointTrace::sources' numbers
 
 /// The second part of a joint program.
 struct Cut {
@@ -39,10 +40,12 @@ struct Cut {
 };
 
 /// Nodes from `first` on belong to the way back; `wanted` are values of it, or of the first part.
-Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Value> wanted) {
+/// `places` has what is known before the first part runs.
+Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Value> wanted,
+            const Places& places) {
   const auto is_made_again = [&](std::int32_t n) {
     const GraphNode& node = joint.nodes[static_cast<std::size_t>(n)];
-    if (node.kind == GraphNode::Kind::constant) return true;
+    if (node.kind == GraphNode::Kind::constant) return !places.contains({.node = n});
     if (node.kind != GraphNode::Kind::call) return false;
     return n >= first || node.op->memory.kind == ops::MemoryEffect::Kind::view;
   };
@@ -76,6 +79,16 @@ Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Val
   return cut;
 }
 
+/// Of each value, whether a target depends on it.
+std::vector<bool> reached_from(const TapeState& tape, std::span<const Value> targets) {
+  std::vector<bool> reached = tape.reached_from(kNoValue);
+  for (const Value target : targets) {
+    const std::vector<bool> more = tape.reached_from(target);
+    for (std::size_t i = 0; i < reached.size(); ++i) reached[i] = reached[i] || more[i];
+  }
+  return reached;
+}
+
 bool is_open(std::span<const ops::Spec> specs) {
   return std::any_of(specs.begin(), specs.end(), [](const ops::Spec& spec) {
     return std::find(spec.shape.begin(), spec.shape.end(), kUnknown) != spec.shape.end();
@@ -86,7 +99,8 @@ bool is_open(std::span<const ops::Spec> specs) {
 std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
                                             const FunctionCore::Trace& trace,
                                             std::span<const ops::Spec> specs,
-                                            const std::vector<bool>& watched) {
+                                            std::span<const Tensor> arguments,
+                                            const TapeState& outside) {
   const Site site = core.site();
   static constinit std::atomic<std::int64_t> numbers{0};
   auto joint = std::make_shared<JointTrace>();
@@ -102,6 +116,7 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
 
   const ops::TraceScope scope(state.get());
   const auto tape = std::make_shared<TapeState>(false, true, site);
+  tape->adopt_from(outside);
   FunctionCore::Result traced;
   {
     TapeState::begin(tape);
@@ -111,55 +126,66 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
     };
     const Ending ending{tape};
     for (std::size_t i = 0; i < symbols.size(); ++i) {
-      if (watched[i]) tape->watch(symbols[i]);
+      if (outside.find(arguments[i]) != kNoValue) tape->watch(symbols[i]);
     }
     traced = core.trace_into(*state, symbols, trace);
   }
   joint->frame = traced.frame;
 
-  // Sources: watched arguments, and the trainable variables that were read.
-  const auto first = state->read([](const Program& p) { return std::int32_t(p.nodes.size()); });
-  std::vector<Value> sources;
-  for (std::size_t i = 0; i < symbols.size(); ++i) {
-    if (!watched[i]) continue;
-    joint->sources.push_back(i);
-    sources.push_back(tape->find(symbols[i]));
-  }
-  std::map<graph::Value, std::size_t, Precedes> places;  // among arguments and variables
-  for (std::size_t i = 0; i < symbols.size(); ++i) places[joint->inputs[i]] = i;
-  state->read([&](const Program& program) {
-    for (std::int32_t n = 0; n < first; ++n) {
-      const GraphNode& node = program.nodes[static_cast<std::size_t>(n)];
-      if (node.kind != GraphNode::Kind::variable) continue;
-      const std::size_t place = symbols.size() + joint->variables.size();
-      joint->variables.push_back(node.variable);
-      places[{.node = n}] = place;
-      const Value value = tape->find_variable(node.variable->number);
-      if (value == kNoValue) continue;
-      joint->sources.push_back(place);
-      sources.push_back(value);
-    }
-  });
-
   std::vector<graph::Value>& fetches = joint->fetches;
   joint->outputs = traced.tensors.size();
+  for (const Tensor& output : traced.tensors) {
+    fetches.push_back(state->value_of(output, "function", site));
+  }
+  const auto first = state->read([](const Program& p) { return std::int32_t(p.nodes.size()); });
   std::vector<Value> targets;
   std::vector<Tensor> seeds;
   std::vector<graph::Value> seed_values;
   for (std::size_t o = 0; o < traced.tensors.size(); ++o) {
     const Tensor& output = traced.tensors[o];
-    fetches.push_back(state->value_of(output, "function", site));
-    const Value target = tape->find(output);
-    if (target == kNoValue || sources.empty()) continue;
+    const Value target = tape->find_or_adopt(output);
+    if (target == kNoValue) continue;
     joint->differentiable_outputs.push_back(o);
     targets.push_back(target);
     seeds.push_back(
         state->input(fmt::format("gradient {}", o), output.dtype(), output.shape(), site));
     seed_values.push_back(state->value_of(seeds.back(), "function", site));
   }
-  if (targets.empty()) {  // no tape has to know of such calls
-    joint->sources.clear();
-    sources.clear();
+
+  // Sources: watched arguments, trainable variables that were read, and what is captured and known
+  // outside, as far as results depend on them.
+  const std::vector<bool> reached = reached_from(*tape, targets);
+  std::vector<Value> sources;
+  Places places;
+  const auto add = [&](graph::Value at, Value value) {
+    const std::size_t place = places.size();
+    places[at] = place;
+    if (value == kNoValue || !reached[value]) return;
+    joint->sources.push_back(place);
+    sources.push_back(value);
+  };
+  for (std::size_t i = 0; i < symbols.size(); ++i) add(joint->inputs[i], tape->find(symbols[i]));
+  const auto for_each_of = [&](GraphNode::Kind kind, const auto& f) {
+    state->read([&](const Program& program) {
+      for (std::int32_t n = 0; n < first; ++n) {
+        const GraphNode& node = program.nodes[static_cast<std::size_t>(n)];
+        if (node.kind == kind) f(n, node);
+      }
+    });
+  };
+  for_each_of(GraphNode::Kind::variable, [&](std::int32_t n, const GraphNode& node) {
+    joint->variables.push_back(node.variable);
+    add({.node = n}, tape->find_variable(node.variable->number));
+  });
+  for_each_of(GraphNode::Kind::constant, [&](std::int32_t n, const GraphNode& node) {
+    joint->captures.push_back(n);
+    add({.node = n}, tape->find(node.data));
+  });
+  if (sources.empty()) {  // no tape has to know of such calls
+    joint->differentiable_outputs.clear();
+    targets.clear();
+    seeds.clear();
+    seed_values.clear();
   }
   std::vector<Tensor> gradients;
   try {
@@ -178,7 +204,8 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
   }
   const std::vector<graph::Value> assignments = state->assignments();
   joint->program = state->take();
-  Cut cut = cut_off(joint->program, first, wanted);
+  joint->watched_captures = joint->known_captures(outside);
+  Cut cut = cut_off(joint->program, first, wanted, places);
   auto back = std::make_shared<graph::Traced>();
   for (const graph::Value value : cut.saved) {
     back->inputs.push_back(cut.values.at(value));
@@ -205,13 +232,23 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
 
 }  // namespace
 
+std::vector<std::int64_t> JointTrace::known_captures(const TapeState& tape) const {
+  std::vector<std::int64_t> ids;
+  for (std::size_t i = 0; i < captures.size(); ++i) {
+    if (tape.find(capture(i)) != kNoValue) {
+      ids.push_back(static_cast<std::int64_t>(capture(i).id()));
+    }
+  }
+  return ids;
+}
+
 std::shared_ptr<const JointTrace> make_joint_trace(const FunctionCore& core,
                                                    const FunctionCore::Call& call,
                                                    const FunctionCore::Trace& trace,
                                                    std::span<const ops::Spec> specs,
-                                                   const std::vector<bool>& watched) {
-  if (auto joint = try_joint_trace(core, trace, specs, watched)) return joint;
-  return try_joint_trace(core, trace, graph::specs_of(call), watched);
+                                                   const TapeState& outside) {
+  if (auto joint = try_joint_trace(core, trace, specs, call.tensors, outside)) return joint;
+  return try_joint_trace(core, trace, graph::specs_of(call), call.tensors, outside);
 }
 
 }  // namespace tenure::autograd

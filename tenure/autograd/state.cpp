@@ -133,19 +133,25 @@ Tensor TapeState::run_below(const OpRecord& op, std::span<const Operand> operand
   return ops::run_untaped(op, operands, attributes, site);
 }
 
-namespace {
+Value TapeState::adopt(const Tensor& tensor) {
+  if (outside_->find(tensor) == kNoValue) return kNoValue;
+  adopted_.push_back(tensor);
+  watch(tensor);
+  return find(tensor);
+}
 
-/// The values of operands. False if the tape knows none of them.
-bool find_all(const ValueTable& table, std::span<const Operand> operands, std::span<Value> values) {
+bool TapeState::find_all(std::span<const Operand> operands, std::span<Value> values) {
   bool any = false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const TensorBody* const body =
         operands[i].is_scalar() ? nullptr : operands[i].tensor().body_or_null();
-    values[i] = body == nullptr ? kNoValue : table.find(key_of(operands[i].tensor()));
+    values[i] = body == nullptr ? kNoValue : find_or_adopt(operands[i].tensor());
     any |= values[i] != kNoValue;
   }
   return any;
 }
+
+namespace {
 
 /// A view without a gradient is stop_gradient: what follows is no concern of a tape. Other ops
 /// without one are flat: what they make depends on their inputs, at a slope of zero.
@@ -158,8 +164,7 @@ bool stops_gradients(const OpRecord& op) {
 Tensor TapeState::run(const OpRecord& op, std::span<const Operand> operands,
                       const Attributes& attributes, Site site) {
   SmallArray<Value, 4> values(operands.size());
-  if (!sees_calls() || stops_gradients(op) ||
-      !find_all(values_, operands, {values.data(), values.size()})) {
+  if (!sees_calls() || stops_gradients(op) || !find_all(operands, {values.data(), values.size()})) {
     return run_below(op, operands, attributes, site);
   }
   Node& node = prepare(op, operands, attributes, site, {values.data(), values.size()},
@@ -179,8 +184,7 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
     return ops::run_many_untaped(op, given, attributes, site);
   };
   SmallArray<Value, 4> values(operands.size());
-  if (!sees_calls() || stops_gradients(op) ||
-      !find_all(values_, operands, {values.data(), values.size()})) {
+  if (!sees_calls() || stops_gradients(op) || !find_all(operands, {values.data(), values.size()})) {
     return below(operands);
   }
   std::vector<Tensor> results;
@@ -241,7 +245,7 @@ void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<co
   if (next_ != nullptr) next_->note_custom(rule, inputs, outputs, saved, call_site);
   if (!sees_calls()) return;
   std::vector<Value> values;
-  for (const Tensor& input : inputs) values.push_back(find(input));
+  for (const Tensor& input : inputs) values.push_back(find_or_adopt(input));
   const auto is_known = [](Value value) { return value != kNoValue; };
   if (std::none_of(values.begin(), values.end(), is_known)) return;
   Node& node = arena_.make(inputs.size(), outputs.size(), saved.size(), false, ops::kNoAttributes);

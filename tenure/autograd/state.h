@@ -53,10 +53,20 @@ class TapeState final : public ops::Tape {
                                const ops::Attributes& attributes, Site site) override;
   void read_variable(std::uint64_t variable, bool trainable, const Tensor& value) override;
 
+  /// Of a tape on a trace: tensors with data that it meets and that `outside` knows become sources.
+  void adopt_from(const TapeState& outside) { outside_ = &outside; }
+  /// Those sources, in the order in which it met them.
+  const std::vector<Tensor>& adopted() const { return adopted_; }
+
   /// Makes it a source. Watching again changes nothing.
   void watch(const Tensor& tensor);
   void watch_variable(std::uint64_t variable);
   Value find(const Tensor& tensor) const { return values_.find(key_of(tensor)); }
+  /// The same, for what a call reads: see adopt_from().
+  Value find_or_adopt(const Tensor& tensor) {
+    const Value known = find(tensor);
+    return known == kNoValue && outside_ != nullptr ? adopt(tensor) : known;
+  }
   Value find_variable(std::uint64_t variable) const { return variables_.find(variable); }
   /// Knows `same` as what it knows `key` as, if it does.
   void alias(std::uint64_t key, std::uint64_t same);
@@ -104,6 +114,9 @@ class TapeState final : public ops::Tape {
   bool sees_calls() const {
     return is_recording() && (trace_ == ops::current_trace() || sees_graph());
   }
+  Value adopt(const Tensor& tensor);
+  /// The values of operands. False if the tape knows none of them.
+  bool find_all(std::span<const Operand> operands, std::span<Value> values);
   /// A graph that is written into is no trace of its own.
   bool sees_graph() const;
   static mem::Population& population();
@@ -132,6 +145,8 @@ class TapeState final : public ops::Tape {
   std::atomic<bool> ended_{false};
   int pauses_ = 0;
   TapeState* next_ = nullptr;
+  const TapeState* outside_ = nullptr;
+  std::vector<Tensor> adopted_;
 
   mem::Crowd counted_;                    // the values that follow
   ValueTable values_;                     // by tensor

@@ -49,7 +49,7 @@ TEST(TapedFunction, IsListedWithItsReason) {
   tape.watch(y);
   static_cast<void>(f(x, y));
   EXPECT_EQ(f.traces().back().reason,
-            "called under a gradient tape; the tape watches others of its arguments");
+            "called under a gradient tape; the tape watches others of its arguments or captures");
 }
 
 TEST(TapedFunction, OneTraceServesBatchesOfEverySize) {
@@ -109,6 +109,121 @@ TEST(TapedFunction, RulesThatReadSizesDoNotTakeUnknownOnesForNumbers) {
       expect_gradient_like(f, model, uniform({n, 3}, 1, 2, DType::float64));
     }
   }
+}
+
+/// What a function captures is to a tape what it is without the function.
+TEST(TapedFunction, CapturesHaveTheirGradients) {
+  const Tensor x = tensor({1.0, 2.0}, DType::float64);
+  const Tensor w = tensor({3.0, 4.0}, DType::float64);
+  const auto model = [&](const Tensor& at) { return at * w * w; };
+  const auto f = function(model);
+  const auto both = [&](const auto& g, bool watches, bool before) {
+    GradientTape tape;
+    tape.watch(x);
+    if (watches) tape.watch(w);
+    const Tensor y = before ? w * g(x) : g(x) + w;
+    return tape.gradient(y, {x, w}, {.unconnected = Unconnected::zero});
+  };
+  for (const bool watches : {false, true, false, true}) {
+    for (const bool before : {false, true}) {
+      const auto got = both(f, watches, before);
+      const auto expected = both(model, watches, before);
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(got[i].to_vector<double>(), expected[i].to_vector<double>()) << i;
+      }
+    }
+  }
+  // What is computed under the tape, in branches and returned as it is.
+  const auto slopes = [&](const auto& wrap) {
+    GradientTape tape;
+    tape.watch({x, w});
+    const Tensor h = x * w;
+    const auto g = wrap([&](const Tensor& at) {
+      const Tensor chosen = cond(
+          sum(at) > 0, [&](const Tensor& t) { return t * h; },
+          [&](const Tensor& t) { return t - w; }, at);
+      return std::pair(chosen, h);
+    });
+    const auto [a, b] = g(x);
+    return tape.gradient(sum(a) + sum(b * b), std::vector{x, w});
+  };
+  const auto got = slopes([](const auto& g) { return function(g); });
+  const auto expected = slopes([](const auto& g) { return g; });
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(got[i].to_vector<double>(), expected[i].to_vector<double>()) << i;
+  }
+}
+
+TEST(TapedFunction, CapturesThatAreAnotherTensorEachTimeHaveTheirGradients) {
+  Tensor w = ones({2}, DType::float64);
+  const Tensor x = tensor({1.0, 2.0}, DType::float64);
+  const auto f = function([&](const Tensor& at) { return at * w * w; }, {.warn_after = 0});
+  for (int i = 0; i < 4; ++i) {
+    GradientTape tape;
+    tape.watch(w);
+    const Tensor y = f(x);
+    const Tensor dw = tape.gradient(y, w);
+    EXPECT_EQ(dw.to_vector<double>(), (2 * x * w).to_vector<double>()) << i;
+    w = w * 2;
+  }
+}
+
+/// The way back reads what the way there has read.
+TEST(TapedFunction, HoldsWhatItCaptures) {
+  const Tensor x = tensor({1.0, 2.0});
+  Tensor w = tensor({3.0, 4.0});
+  const auto f = function([&](const Tensor& at) { return at * w * w; });
+  {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    w.mutable_span<float>()[0] = 100;
+    EXPECT_THROW(tape.gradient(y, x), GradientError);
+    w.mutable_span<float>()[0] = 3;
+  }
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  w.dispose();
+  EXPECT_EQ(tape.gradient(y, x).to_vector<float>(), (std::vector<float>{9, 16}));
+}
+
+TEST(TapedFunction, KnowsWhatItsResultsDependOn) {
+  const Variable unused(ones({2}), "unused");
+  const auto model = [&](const Tensor& a, const Tensor&, const Tensor& c) {
+    static_cast<void>(unused.value());
+    return std::pair(a * a, round(c));
+  };
+  const auto f = function(model);
+  const Tensor a = tensor({1.0, 2.0});
+  const Tensor b = tensor({1.0, 2.0});
+  const Tensor c = tensor({1.0, 2.0});
+  const auto ask = [&](const auto& g) {
+    GradientTape tape({.persistent = true});
+    tape.watch({a, b, c});
+    const auto [y, z] = g(a, b, c);
+    const Tensor total = sum(y) + sum(z);
+    EXPECT_THROW(tape.gradient(total, b), GradientError);
+    EXPECT_THROW(tape.gradient(total, unused), GradientError);
+    const auto found = tape.gradient(total, {a, b, c}, {.unconnected = Unconnected::none});
+    EXPECT_TRUE(found[0].defined());
+    EXPECT_FALSE(found[1].defined());
+    ASSERT_TRUE(found[2].defined());
+    EXPECT_EQ(found[2].to_vector<float>(), (std::vector<float>{0, 0}));
+  };
+  ask(model);
+  ask(f);
+}
+
+TEST(TapedFunction, MayReturnWhatItCaptures) {
+  const Tensor w = tensor({3.0, 4.0});
+  const auto f = function([&](const Tensor& x) { return std::pair(x * 2, w); });
+  const Tensor x = ones({2});
+  GradientTape tape;
+  tape.watch(x);
+  const auto [y, same] = f(x);
+  EXPECT_EQ(same.to_vector<float>(), (std::vector<float>{3, 4}));
+  EXPECT_EQ(tape.gradient(sum(y) + sum(same), x).to_vector<float>(), (std::vector<float>{2, 2}));
 }
 
 TEST(TapedFunction, CountsInTheLimitOfTheCache) {
