@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "tenure/graph/function.h"
@@ -62,6 +63,23 @@ TEST(Modes, AgreeOnRandomPrograms) {
     const std::vector<Tensor> got = f(std::move(gifts));
     ASSERT_EQ(region.peak_bytes(), giving.peak) << seed;
     expect_same(got, expected, "donated", seed);
+  }
+}
+
+/// A sum of one element is 0 for -0, so it changes something.
+TEST(Modes, SumsKeepTheirSigns) {
+  const auto f = [](const Tensor& x) {
+    return std::vector{sum_like(x, x), sum(x, AxisList{}, true), sum(expand_dims(x, 0), 0)};
+  };
+  const Tensor x = tensor({-0.0, 1.0, -2.0});
+  const auto got = function(f)(x);
+  const auto expected = f(x);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(std::signbit(got[i].to_vector<float>()[k]),
+                std::signbit(expected[i].to_vector<float>()[k]))
+          << i << ' ' << k;
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
+#include "tenure/ops/shape/like.h"
 
 namespace tenure::ops {
 namespace {
@@ -67,7 +68,9 @@ struct SumLike {
     return {{sum_type(k.in[0].dtype), k.in[1].shape}};
   }
   static bool is_identity(const Kernel& k) {
-    return k.in[0].shape == k.in[1].shape && sum_type(k.in[0].dtype) == k.in[0].dtype;
+    // A sum makes 0 of -0.
+    return k.in[0].shape == k.in[1].shape && sum_type(k.in[0].dtype) == k.in[0].dtype &&
+           !is_floating(k.in[0].dtype);
   }
   static bool takes_loop(const Kernel& k) {
     return kernels::reduce_takes_loop(kernels::Reduction::sum, k.in[0].dtype, k.in[0].shape,
@@ -272,7 +275,7 @@ Tensor sum(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Sum>(x, axes, keepdims);
 }
 Tensor sum_like(const Operand& x, const Operand& like) {
-  return ops::call(ops::record<ops::SumLike>(), {x, like});
+  return ops::call_like(ops::record<ops::SumLike>(), x, like);
 }
 Tensor prod(const Operand& x, const AxisList& axes, KeepDims keepdims) {
   return reduced<ops::Prod>(x, axes, keepdims);

@@ -9,6 +9,7 @@
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape/gradients.h"
+#include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/types.h"
 
@@ -288,7 +289,7 @@ Tensor reshape(const Operand& x, const Shape& shape) {
 }
 
 Tensor reshape_like(const Operand& x, const Operand& like) {
-  return call(record<ops::ReshapeLike>(), {x, like});
+  return ops::call_like(record<ops::ReshapeLike>(), x, like);
 }
 
 Tensor flatten(const Operand& x, int first, int last) {

@@ -6,6 +6,7 @@
 #include "tenure/ops/families.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape/gradients.h"
+#include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape/view_op.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -235,7 +236,7 @@ Tensor broadcast_to(const Operand& x, const Shape& shape) {
   return call(record<ops::BroadcastTo>(), x, Attributes(shape));
 }
 Tensor broadcast_like(const Operand& x, const Operand& like) {
-  return call(record<ops::BroadcastLike>(), {x, like});
+  return ops::call_like(record<ops::BroadcastLike>(), x, like);
 }
 Tensor stop_gradient(const Operand& x) { return call(record<ops::StopGradient>(), x); }
 
