@@ -28,15 +28,14 @@ std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs)
   return given;
 }
 
-/// What only the op of a call knows; nullptr: nothing.
+}  // namespace
+
 const ops::Opaque* opaque_in(const Node& node) {
   const ops::Attributes& attributes = node.attribute_list();
   if (attributes.size() == 0) return nullptr;
   const auto* const opaque = std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[0]);
   return opaque == nullptr ? nullptr : opaque->get();
 }
-
-}  // namespace
 
 std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) const {
   const Request request = specialize(program, results, given_for(*this, given), site);

@@ -93,6 +93,9 @@ class KeepBodies {
   std::vector<std::shared_ptr<const BodyPrograms>>* before_;
 };
 
+/// What only the op of a call knows; nullptr: nothing.
+const ops::Opaque* opaque_in(const Node& node);
+
 /// Those of a branch or a loop; nullptr for other nodes.
 const Bodies* bodies_in(const Node& node);
 

@@ -214,8 +214,8 @@ std::vector<Value> Builder::share_or_append(Node node) {
 }
 
 std::vector<Value> Builder::call(const ops::OpRecord& op, std::vector<Argument> arguments,
-                                 const ops::Attributes& attributes, Site site) {
-  std::vector<ops::Spec> outputs = infer_call(program_, op, arguments, attributes, site);
+                                 const ops::Attributes& attributes, std::vector<ops::Spec> outputs,
+                                 Site site) {
   return share_or_append({.op = &op,
                           .arguments = std::move(arguments),
                           .attributes = attributes.size() == 0

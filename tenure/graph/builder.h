@@ -45,9 +45,10 @@ class Builder {
   Value assign(const std::shared_ptr<VariableState>& variable, Value value, Site site);
   /// A constant that nobody else has, and that never changes.
   Value fixed_constant(Tensor tensor, Site site);
-  /// Throws what infer_call throws.
+  /// A call whose results are `outputs`: see infer_call.
   std::vector<Value> call(const ops::OpRecord& op, std::vector<Argument> arguments,
-                          const ops::Attributes& attributes, Site site);
+                          const ops::Attributes& attributes, std::vector<ops::Spec> outputs,
+                          Site site);
   /// A copy of a node of another program, with arguments of this one.
   std::vector<Value> copy(const Node& node, std::vector<Argument> arguments);
 

@@ -309,6 +309,9 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
 }
 
 Plan FunctionCore::plan(const Call& call, const Trace& trace) try {
+  for (const Tensor& tensor : call.tensors) {
+    static_cast<void>(tensor.body("plan", impl_->site()));
+  }
   std::vector<bool> donated;
   for (const Call::Gift gift : call.gifts) donated.push_back(gift != Call::Gift::none);
   return impl_->entry_for(call, donated, trace)->executable->plan();

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <exception>
 #include <limits>
+#include <new>
 #include <optional>
 #include <random>
 #include <string>
@@ -173,10 +175,13 @@ class Probe {
       specs = specs_for(sizes);
     } catch (const OutOfMemory&) {
       throw;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const DTypeError&) {
       if (!answer_) throw;  // whatever the sizes
       return false;
-    } catch (const Error&) {
+    } catch (
+        const std::exception&) {  // a function of the user's may refuse sizes by one of its own
       if (refusal_ == nullptr) refusal_ = std::current_exception();
       return false;
     }
@@ -288,8 +293,30 @@ class Probe {
   Site site_;
 };
 
+/// Sizes that the rule takes, each one of a few: all combinations, or if those are many, some.
+std::optional<Probe::Sizes> find_among(Probe& probe, std::span<const std::int64_t> candidates) {
+  constexpr std::size_t kTries = 4000;
+  std::size_t combinations = 1;
+  for (std::size_t slot = 0; slot < probe.unknown() && combinations <= kTries; ++slot) {
+    combinations *= candidates.size();
+  }
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < std::min(combinations, kTries); ++i) {
+    Probe::Sizes sizes;
+    std::size_t rest = i;
+    for (std::size_t slot = 0; slot < probe.unknown(); ++slot) {
+      const std::size_t choice = combinations <= kTries ? rest : random();
+      sizes.push_back(candidates[choice % candidates.size()]);
+      rest /= candidates.size();
+    }
+    if (probe.ask(sizes)) return sizes;
+  }
+  return std::nullopt;
+}
+
 /// Sizes that the rule takes, where it does not take equal ones everywhere.
-std::optional<Probe::Sizes> find_unequal(Probe& probe, std::span<const std::int64_t> candidates) {
+std::optional<Probe::Sizes> find_unequal(Probe& probe, std::span<const std::int64_t> candidates,
+                                         const InPlay& found) {
   for (std::size_t i = 0; i < probe.arguments(); ++i) {
     for (const bool from_right : {true, false}) {
       const Probe::Sizes sizes = probe.sizes_of(i, from_right);
@@ -318,16 +345,12 @@ std::optional<Probe::Sizes> find_unequal(Probe& probe, std::span<const std::int6
     }
     if (probe.unknown() == kTriedWhole) return std::nullopt;  // all pairs were among them
   }
-  constexpr int kTries = 4000;
-  std::mt19937_64 random(1);
-  for (int i = 0; i < kTries; ++i) {
-    Probe::Sizes sizes;
-    for (std::size_t slot = 0; slot < probe.unknown(); ++slot) {
-      sizes.push_back(candidates[random() % candidates.size()]);
-    }
-    if (probe.ask(sizes)) return sizes;
-  }
-  return std::nullopt;
+  // Most that have to fit something have to fit a size that is known.
+  Candidates few;
+  for (const std::int64_t size : found.sizes) few.add(size);
+  for (const std::int64_t size : {2, 1}) few.add(size);
+  if (auto sizes = find_among(probe, few.all())) return sizes;
+  return find_among(probe, candidates);
 }
 
 /// Whether a dimension can have but one size, for all that is known: that of something else. Where
@@ -352,7 +375,7 @@ void vary_each(Probe& probe, const Probe::Sizes& base, std::span<const std::int6
   }
 }
 
-/// Changes sizes of several dimensions alike: of any, if there are few.
+/// Changes sizes of several dimensions alike: of any several, if there are few.
 template <class IsAsked>
 void vary_groups(Probe& probe, const Probe::Sizes& base, std::span<const std::int64_t> candidates,
                  const IsAsked& is_asked) {
@@ -360,6 +383,7 @@ void vary_groups(Probe& probe, const Probe::Sizes& base, std::span<const std::in
   candidates = candidates.first(std::min(candidates.size(), kSmall.size()));
   const std::size_t n = std::min(probe.unknown(), kFew);
   for (std::size_t group = 1; group < std::size_t{1} << n; ++group) {
+    if (std::has_single_bit(group) && n == probe.unknown()) continue;  // vary_each() has
     Probe::Sizes sizes = base;
     for (const std::int64_t size : candidates) {
       if (probe.is_settled()) return;
@@ -438,11 +462,12 @@ std::vector<Spec> probe(const ShapeRule& rule, std::span<const ArgumentSpec> arg
     last = sizes;
   }
   if (probe.unknown() > 1) {
-    if (!first) first = find_unequal(probe, candidates);
+    if (!first) first = find_unequal(probe, candidates, found);
     if (first) vary_each(probe, *first, candidates, is_asked);
     if (last && !is_costly) vary_each(probe, *last, candidates, is_asked);
-    // One that is fixed has the size of something else, or others keep it so.
-    if (first && fixed(probe).size() > 1) vary_groups(probe, *first, candidates, is_asked);
+    // A size that each of several keeps, when it alone changes, they may change together: sizes
+    // that have to be equal, or broadcast.
+    if (first) vary_groups(probe, *first, candidates, is_asked);
     if (first) vary_pairs(probe, *first, fixed(probe), candidates, 8);
     if (first) vary_pairs(probe, *first, stuck(probe, found), candidates, 16);
   }

@@ -67,9 +67,10 @@ class Session::Impl {
       const std::lock_guard lock(mutex_);
       if (auto found = cache_.find(signature)) return found;
     }
-    auto executable = call.graph->read([&](const Program& program) {
-      return graph::compile(program, call.fetches, call.fetches.size(), call.given, donated, site);
-    });
+    // Of its own: what the user wrote may run when it is compiled, and use the graph.
+    const Program program = call.graph->read([](const Program& shared) { return shared; });
+    auto executable =
+        graph::compile(program, call.fetches, call.fetches.size(), call.given, donated, site);
     const std::lock_guard lock(mutex_);
     if (state_ != nullptr) cache_.insert(signature, executable, executable->bytes());
     return executable;

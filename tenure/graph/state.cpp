@@ -48,17 +48,18 @@ Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
   return pending.finish("scalar", site);
 }
 
-/// Throws what the call would throw, before it has added a constant.
-void require_inferable(const ops::OpRecord& op, std::span<const Operand> operands,
-                       std::span<const Tensor> tensors, const ops::Attributes& attributes,
-                       Site site) {
+/// What a call gives, or what it throws, before it has added a constant. Nothing is locked: what
+/// the user wrote may run to find out, and use the graph.
+std::vector<ops::Spec> results_of(const ops::OpRecord& op, std::span<const Operand> operands,
+                                  std::span<const Tensor> tensors,
+                                  const ops::Attributes& attributes, Site site) {
   std::vector<ArgumentSpec> specs;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const Tensor& tensor = tensors[i];
     specs.push_back(tensor.defined() ? ArgumentSpec{.spec = {tensor.dtype(), tensor.shape()}}
                                      : ArgumentSpec{.number = operands[i].scalar()});
   }
-  static_cast<void>(infer_call(op, specs, attributes, site));
+  return infer_call(op, specs, attributes, site);
 }
 
 mem::Population& graph_nodes() {
@@ -259,17 +260,14 @@ std::optional<Value> GraphState::find_input(const std::string& name) const {
 std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const Operand> operands,
                                        const ops::Attributes& attributes, Site site) {
   std::vector<Tensor> tensors;  // empty handles for numbers
-  bool adds_constants = false;
   for (const Operand& operand : operands) {
     const bool is_number = operand.is_scalar() && op.elementwise != nullptr;
     tensors.push_back(is_number             ? Tensor()
                       : operand.is_scalar() ? tensor_of(operand.scalar(), op.name, site)
                                             : operand.tensor());
-    if (is_number) continue;
-    require_usable(tensors.back(), op.name, operand.site());
-    adds_constants |= !tensors.back().is_symbolic();
+    if (!is_number) require_usable(tensors.back(), op.name, operand.site());
   }
-  if (adds_constants) require_inferable(op, operands, tensors, attributes, site);
+  std::vector<ops::Spec> outputs = results_of(op, operands, tensors, attributes, site);
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i].defined()) {
@@ -279,7 +277,8 @@ std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const 
     }
   }
   const std::lock_guard lock(mutex_);
-  const std::vector<Value> values = builder_.call(op, std::move(arguments), attributes, site);
+  const std::vector<Value> values =
+      builder_.call(op, std::move(arguments), attributes, std::move(outputs), site);
   std::vector<Tensor> symbols;
   for (const Value value : values) symbols.push_back(make_symbol(value, op.name, site));
   return symbols;

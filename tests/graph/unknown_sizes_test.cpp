@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <stdexcept>
 
 #include "tenure/tenure.h"
 #include "tests/support/share.h"
@@ -364,6 +365,138 @@ TEST(UnknownSizes, ShapesThatHoldForAllSizesAreKnown) {
   EXPECT_EQ(slice(x, 0, 0, 5).shape(), (Shape{u, 3}));
   EXPECT_EQ(matmul(x, ones({3, 4})).shape(), (Shape{u, 4}));
   EXPECT_EQ(size(x).shape(), Shape{});
+}
+
+/// Whatever sizes a call takes, what was inferred without some of them holds.
+TEST(UnknownSizes, WhatIsInferredHoldsForAllSizes) {
+  struct Call {
+    Function f;
+    std::vector<Shape> shapes;
+  };
+  std::mt19937_64 random(5);
+  const auto draw = [&] { return static_cast<std::int64_t>(1 + random() % 4); };
+  for (int round = 0; round < test::rounds(60); ++round) {
+    const std::int64_t a = draw(), b = draw(), c = draw(), d = draw(), e = draw();
+    const std::vector<Call> calls{
+        {[](const auto& x) { return std::vector{matmul(x[0], x[1])}; }, {{a, b, c}, {a, c, d}}},
+        {[](const auto& x) { return std::vector{matmul(x[0], x[1])}; }, {{a, b, c}, {1, c, d}}},
+        {[](const auto& x) { return std::vector{matmul(x[0], x[1])}; }, {{a, e, b, c}, {e, c, d}}},
+        {[](const auto& x) { return std::vector{concat(OperandList(x), 1)}; },
+         {{a, b, c}, {a, d, c}, {a, e, c}}},
+        {[](const auto& x) { return std::vector{stack(OperandList(x), 1)}; },
+         {{a, b, c}, {a, b, c}}},
+        {[](const auto& x) { return std::vector{einsum("bij,bjk->bik", OperandList(x))}; },
+         {{a, b, c}, {a, c, d}}},
+        {[](const auto& x) { return std::vector{einsum("...i,...i->...", OperandList(x))}; },
+         {{a, b, c}, {b, c}}},
+        {[](const auto& x) { return std::vector{attention(x[0], x[1], x[2])}; },
+         {{a, b, c}, {a, d, c}, {a, d, e}}},
+        {[](const auto& x) { return std::vector{sum_like(x[0], x[1])}; }, {{a, b, c}, {b, 1}}},
+        {[](const auto& x) { return std::vector{broadcast_like(x[0], x[1])}; },
+         {{b, 1}, {a, b, c}}},
+        {[](const auto& x) { return std::vector{mse_loss(x[0], x[1], Reduction::none)}; },
+         {{a, b}, {a, b}}},
+        {[](const auto& x) { return std::vector{layer_norm(x[0], x[1], x[2])}; },
+         {{a, b, c}, {c}, {c}}},
+        {[](const auto& x) { return std::vector{conv1d(x[0], x[1])}; }, {{a, b + 2, c}, {2, c, d}}},
+        {[](const auto& x) { return std::vector{where(x[0] > 0, x[1], x[2])}; },
+         {{a, 1, c}, {b, 1}, {c}}}};
+    const Call& call = calls[random() % calls.size()];
+    Graph graph;
+    std::vector<Tensor> symbols;
+    std::vector<Feed> feeds;
+    std::string text = std::to_string(round);
+    for (const Shape& shape : call.shapes) {
+      Shape open = shape;
+      for (std::int64_t& size : open) size = random() % 4 == 0 ? size : u;
+      text += " " + to_string(Sizes(open)) + " of " + to_string(shape);
+      symbols.push_back(graph.placeholder(text, DType::float64, open));
+      feeds.push_back({symbols.back(), normal(shape, 0, 1, DType::float64)});
+    }
+    SCOPED_TRACE(text);
+    std::vector<Tensor> inputs;
+    for (const Feed& feed : feeds) inputs.push_back(feed.value);
+    const Tensor expected = call.f(inputs)[0];
+    const Tensor inferred = call.f(symbols)[0];
+    for (int i = 0; i < expected.rank(); ++i) {
+      EXPECT_TRUE(!inferred.shape().is_known(i) || inferred.dim(i) == expected.dim(i));
+    }
+    EXPECT_EQ(Session(graph).run(inferred, feeds).to_vector<double>(),
+              expected.to_vector<double>());
+  }
+}
+
+/// No gradient, not even one of zero, goes back to what counts by its shape alone.
+TEST(UnknownSizes, ShapesToFollowHaveNoGradient) {
+  const std::vector<std::function<Tensor(const Tensor&, const Tensor&)>> functions{
+      [](const Tensor& x, const Tensor& like) { return sum_like(x, like); },
+      [](const Tensor& x, const Tensor& like) { return reshape_like(x, like); },
+      [](const Tensor& x, const Tensor& like) { return broadcast_like(x, like); }};
+  const auto slope = [](const auto& f, const Tensor& x) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor steep = sqrt(x * 0);  // whose slope at 0 is infinite
+    return tape.gradient(f(x * x, steep), x);
+  };
+  for (const auto& f : functions) {
+    Graph graph;
+    const Tensor x = graph.placeholder("x", DType::float64, {u});
+    const Tensor dx = slope(f, x);
+    const Tensor x0 = tensor({-1.0, 0.0, 2.0}, DType::float64);
+    const std::vector<double> expected{-2, 0, 4};
+    EXPECT_EQ(slope(f, x0).to_vector<double>(), expected);
+    EXPECT_EQ(Session(graph).run(dx, {{x, x0}}).to_vector<double>(), expected);
+  }
+}
+
+TEST(UnknownSizes, FunctionsThatWaitMayUseTheGraph) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {u});
+  const Tensor y = graph.placeholder("y", float32, {u});
+  EXPECT_THROW(with_sizes(x, [&](const Tensor& known) { return (y * 2) + known; }), SymbolError);
+  EXPECT_THROW(with_sizes(x, [&](const Tensor&) { return y * 2; }), SymbolError);
+  const Tensor z = with_sizes(x, [&](const Tensor& known) {
+    if (known.dim(0) == 1000) return known + y;  // no size that is tried
+    return known * static_cast<double>(graph.nodes() > 0);
+  });
+  Session session(graph);
+  EXPECT_EQ(session.run(z, {{x, ones({2})}}).to_vector<float>(), (std::vector<float>{1, 1}));
+  EXPECT_THROW(session.run(z, {{x, ones({1000})}}), SymbolError);
+}
+
+TEST(UnknownSizes, FunctionsThatWaitMayRefuseSizesByErrorsOfTheirOwn) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {u});
+  const auto at_least = [](std::int64_t n) {
+    return [n](const Tensor& known) {
+      if (known.dim(0) < n) throw std::invalid_argument("too few");
+      return known * 2;
+    };
+  };
+  const Tensor y = with_sizes(x, at_least(4));
+  Session session(graph);
+  EXPECT_EQ(session.run(y, {{x, ones({4})}}).shape(), Shape{4});
+  EXPECT_THROW(session.run(y, {{x, ones({3})}}), std::invalid_argument);
+  EXPECT_THROW(with_sizes(x, at_least(1'000'000)), std::invalid_argument);
+}
+
+TEST(UnknownSizes, WhatNobodyReadsDrawsAsManyAsAnEagerCall) {
+  const auto model = [](const Tensor& x) {
+    static_cast<void>(dropout(x, 0.5));
+    static_cast<void>(
+        with_sizes(x, [](const Tensor& known) { return uniform(known.shape()) + known; }));
+    return dropout(x, 0.5);
+  };
+  const auto f = function(model, {.batched = {0}});
+  for (const std::int64_t n : {5, 64}) {
+    const Tensor x = ones({n, 3});
+    seed(3);
+    const Tensor expected = model(x);
+    const Tensor next = uniform({2});
+    seed(3);
+    EXPECT_EQ(f(x).to_vector<float>(), expected.to_vector<float>());
+    EXPECT_EQ(uniform({2}).to_vector<float>(), next.to_vector<float>());
+  }
 }
 
 TEST(UnknownSizes, EqualCallsAreOneNode) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenure/base/error.h"
+#include "tenure/graph/body.h"
 #include "tenure/graph/builder.h"
 #include "tenure/graph/composite.h"
 #include "tenure/graph/variable_state.h"
@@ -43,11 +44,27 @@ void require_as_inferred(const Node& node, const Program& program, std::span<con
   }
 }
 
+/// Functions that wait for sizes: only the ops that they are written out in tell whether they draw
+/// random numbers, and how many.
+std::vector<Value> may_draw(const Program& program) {
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < program.nodes.size(); ++i) {
+    const Node& node = program.nodes[i];
+    const bool waits = node.kind == Node::Kind::call && node.op->expand != nullptr &&
+                       node.op->infer == nullptr && opaque_in(node) != nullptr;
+    if (waits) values.push_back({.node = static_cast<std::int32_t>(i)});
+  }
+  return values;
+}
+
 /// Keeps the numbers of random ops. With `made`, it says where what each node has become begins.
+/// What `also` needs is made with the rest.
 Request needed_part(const Program& program, std::span<const Value> fetches,
                     std::span<const Given> given, Site site,
-                    std::vector<std::size_t>* made = nullptr) {
-  const std::vector<bool> needed = needed_by(program, fetches);
+                    std::vector<std::size_t>* made = nullptr, std::span<const Value> also = {}) {
+  std::vector<Value> wanted(fetches.begin(), fetches.end());
+  wanted.insert(wanted.end(), also.begin(), also.end());
+  const std::vector<bool> needed = needed_by(program, wanted);
   std::vector<std::vector<Value>> renamed(program.nodes.size());
   Builder builder(Builder::Constants::by_identity);
   Request request;
@@ -94,7 +111,8 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
 Request specialize(const Program& program, std::span<const Value> fetches,
                    std::span<const Given> given, Site site, const Terms& terms) {
   std::vector<std::size_t> made;
-  Request request = needed_part(program, fetches, given, site, &made);
+  const std::vector<Value> drawing = terms.draws_all ? may_draw(program) : std::vector<Value>();
+  Request request = needed_part(program, fetches, given, site, &made, drawing);
   made.push_back(request.program.nodes.size());
   const auto draws = [](const Node& node) {
     return node.kind == Node::Kind::call && node.op->draws != nullptr;
