@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <utility>
 
 #include "tenure/data/prefetch.h"
@@ -24,7 +25,12 @@ std::optional<Batch> Pass::next() {
     element = state.source->at(state.position.epoch, state.position.next);
   } else {
     if (state.prefetch == nullptr || !state.prefetch->has_thread()) {
-      state.prefetch = std::make_unique<Prefetch>(state.source, state.position, state.ahead);
+      try {
+        state.prefetch = std::make_unique<Prefetch>(state.source, state.position, state.ahead);
+      } catch (const std::system_error&) {  // there is no thread: the pass goes on without
+        state.ahead = 0;
+        return next();
+      }
     }
     try {
       element = state.prefetch->next();

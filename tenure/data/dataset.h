@@ -121,7 +121,8 @@ class Dataset {
   /// Passes make their elements ahead, on a thread of their own, up to n of them, including the one
   /// in the making. They count in the budget of the thread that first asked for an element, are in
   /// the category cache until they are handed over, and their ops use one thread. The whole chain
-  /// runs there, also what is added after this.
+  /// runs there, also what is added after this. Where the system has no thread, they are made when
+  /// they are asked for.
   Dataset prefetch(std::int64_t n) const;
 
   /// One pass; `first` elements are left out.
