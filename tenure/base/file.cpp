@@ -69,6 +69,18 @@ void remove_abandoned(const std::string& path) {
   close(opened);
 }
 
+/// Gives a new file the owner, group and rights of the old one. Where the system does not let it
+/// have the group, that of the new file has no more rights than everybody: it may be another's.
+/// Rights that cannot be kept are no reason to keep the data from the disk.
+void take_rights(int descriptor, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  if (fchown(descriptor, old.st_uid, old.st_gid) != 0 &&
+      fchown(descriptor, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    mode &= ~070U | (mode & 07) << 3;
+  }
+  static_cast<void>(fchmod(descriptor, mode));
+}
+
 }  // namespace
 
 InputFile::InputFile(std::string path)
@@ -133,8 +145,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
     // Nobody may look into it who may not look into the old one.
     claim(exists ? 0600 : 0666);
   }
-  // Rights that cannot be kept are no reason to keep the data from the disk.
-  if (exists) static_cast<void>(fchmod(descriptor_, status.st_mode & 07777));
+  if (exists) take_rights(descriptor_, status);
 }
 
 void AtomicFile::claim(unsigned mode) {

@@ -47,7 +47,7 @@ class MappedFile {
 
 // Note: old or new, nothing between
 //
-// Bytes go to a new file beside the old one, which from its first moment has the old one's rights.
+// Bytes go to a new file beside the old one, which nobody may look into who may not look into that.
 // commit() has them on the disk (fsync), gives the new file the old one's name (rename, which the
 // system does at once or not at all), and has the name on the disk (fsync of the folder). A program
 // that ends anywhere before the rename leaves the old file.

@@ -187,6 +187,46 @@ mode_t rights_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
+TEST(AtomicFile, KeepsTheGroupOrGivesItsRightsToNobody) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give files away";
+  constexpr gid_t kGroup = 12345;
+  const Scratch scratch;
+  const std::string path = scratch.file("shared", "old");
+  ASSERT_EQ(chown(path.c_str(), 23456, kGroup), 0);
+  const auto replaced = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    replace(path, "new");
+    struct stat status {};
+    EXPECT_EQ(stat(path.c_str(), &status), 0);
+    return status;
+  };
+  const struct stat kept = replaced(0640);
+  EXPECT_EQ(kept.st_mode & 07777, 0640u);
+  EXPECT_EQ(kept.st_gid, kGroup);
+  EXPECT_EQ(kept.st_uid, 23456u);
+  EXPECT_EQ(replaced(06755).st_mode & 07777, 0755u);  // what was a program's is not the data's
+  EXPECT_EQ(chmod(path.c_str(), 0664), 0);
+  std::filesystem::permissions(std::filesystem::path(path).parent_path(),
+                               std::filesystem::perms::all);
+  const pid_t child = fork();
+  if (child == 0) {  // another user, who may write to the folder, but not give the group away
+    if (setgid(34567) != 0 || setuid(34567) != 0) _exit(1);
+    try {
+      replace(path, "newer");
+    } catch (const Error&) {
+      _exit(2);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  struct stat given {};
+  ASSERT_EQ(stat(path.c_str(), &given), 0);
+  EXPECT_EQ(given.st_gid, 34567u);
+  EXPECT_EQ(given.st_mode & 07777, 0644u);
+}
+
 TEST(AtomicFile, NobodyElseLooksIntoAPrivateFileAtAnyMoment) {
   const Scratch scratch;
   const std::string path = scratch.file("a", "old");
