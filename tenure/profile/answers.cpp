@@ -106,12 +106,12 @@ std::string group_of(const History& history, const StorageLife& storage, GroupBy
   const Origin& origin = history.recorded.origin(storage.origin);
   switch (by) {
     case GroupBy::op:
-      return origin.op.empty() ? "unknown" : origin.op;
+      return std::string(origin.op.empty() ? "unknown" : origin.op);
     case GroupBy::line:
       return origin.op.empty() ? std::string("unknown")
                                : fmt::format("{} at {}", origin.op, place_text(origin));
     case GroupBy::scope:
-      return origin.scope.empty() ? "(no scope)" : origin.scope;
+      return std::string(origin.scope.empty() ? "(no scope)" : origin.scope);
     case GroupBy::category:
       return std::string(name_of(storage.category));
   }

@@ -90,7 +90,7 @@ Loop grow(const History& history, std::string name, const std::vector<std::int64
 std::vector<Loop> growth(const History& history) {
   std::map<std::string, std::vector<std::int64_t>> loops;
   for (const StepMark& step : history.steps) {
-    loops[history.recorded.origin(step.origin).op].push_back(step.time_ns);
+    loops[std::string(history.recorded.origin(step.origin).op)].push_back(step.time_ns);
   }
   std::vector<Loop> result;
   for (auto& [name, marks] : loops) {

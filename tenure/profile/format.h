@@ -72,6 +72,9 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 64);
 inline constexpr std::size_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
 
+/// Longer names are cut, also by who reads them: any number of events may refer to one.
+inline constexpr std::size_t kLongestString = 4096;
+
 enum class EventKind : std::uint8_t {
   allocate = 1,  // storage; bytes; address. tag: category
   free,          // storage; bytes

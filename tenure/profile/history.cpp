@@ -155,7 +155,7 @@ void History::take_tensor(const Event& event) {
       // What a tape or a variable holds is no result of an op.
       const HolderKind kind = kind_of(event.tag);
       if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
-      OpCounts& counts = ops[recorded.origin(origin).op];
+      OpCounts& counts = ops[std::string(recorded.origin(origin).op)];
       ++counts.calls;
       if (kind == HolderKind::view) {
         ++counts.viewed;

@@ -85,7 +85,7 @@ std::string to_pprof(const History& history) {
     function.number(1, number);
     function.number(2, strings(name));
     function.number(3, strings(name));
-    if (place != nullptr) function.number(4, strings(place->file));
+    if (place != nullptr) function.number(4, strings(std::string(place->file)));
     profile.message(5, function);
     Message line;
     line.number(1, number);

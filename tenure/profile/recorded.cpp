@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
 
 namespace tenure::profile {
 namespace {
@@ -223,7 +224,8 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
   switch (head.kind) {
     case DefinitionKind::string:
       if (!make_room(strings_, head.number, input_->size())) break;
-      strings_[head.number].assign(reinterpret_cast<const char*>(payload), head.length);
+      strings_[head.number].assign(reinterpret_cast<const char*>(payload),
+                                   std::min<std::size_t>(head.length, kLongestString));
       return;
     case DefinitionKind::origin:
       if (head.length != 16 || !make_room(raw_origins_, head.number, input_->size())) break;
@@ -233,7 +235,7 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
       if (head.length < 8 || !make_room(layouts_, head.number, input_->size())) break;
       const auto dtype = read<std::uint32_t>(payload);
       const auto rank = read<std::uint32_t>(payload + 4);
-      if (dtype >= kDTypes || head.length != 8 + std::size_t{rank} * 8) break;
+      if (dtype >= kDTypes || rank > kMaxRank || head.length != 8 + std::size_t{rank} * 8) break;
       Layout& layout = layouts_[head.number];
       layout = {static_cast<int>(dtype), std::vector<std::int64_t>(rank)};
       if (rank != 0) std::memcpy(layout.shape.data(), payload + 8, std::size_t{rank} * 8);

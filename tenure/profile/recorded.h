@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenure/profile/format.h"
@@ -16,12 +17,13 @@
 
 namespace tenure::profile {
 
-/// Where something was made or done. Everything may be empty: then it is not known.
+/// Where something was made or done. Everything may be empty: then it is not known. The texts are
+/// the recording's, many origins have the same.
 struct Origin {
-  std::string op{};
-  std::string file{};
+  std::string_view op{};
+  std::string_view file{};
   std::uint32_t line = 0;
-  std::string scope{};
+  std::string_view scope{};
 };
 
 /// "train.cpp:12", without directories; "unknown" where there is no file.
@@ -37,7 +39,7 @@ std::string to_string(const Layout& layout);
 /// A compiled program and where its temporaries lie in the arena.
 struct RecordedPlan {
   struct Buffer {
-    std::string op{};
+    std::string_view op{};  ///< the recording's
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
     int first = 0;
@@ -68,6 +70,8 @@ class Recorded {
   /// Reads a file. What is damaged or cut off is left out and counted. Throws ProfileError if it is
   /// no recording, one of a newer version, or cannot be read.
   explicit Recorded(const std::string& path);
+  Recorded(Recorded&&) = default;
+  Recorded& operator=(Recorded&&) = default;
 
   std::string path{};
   std::string program{};

@@ -127,9 +127,9 @@ Place Report::place(std::uint32_t number) {
   const auto [found, is_new] = places_.try_emplace(number);
   if (is_new) {
     const Origin& origin = recorded_.origin(number);
-    found->second = {origin.op.empty() ? 0 : ops_(origin.op),
-                     origin.file.empty() ? 0 : sites_({origin.file, origin.line}),
-                     origin.scope.empty() ? 0 : scopes_(origin.scope)};
+    found->second = {origin.op.empty() ? 0 : ops_(std::string(origin.op)),
+                     origin.file.empty() ? 0 : sites_({std::string(origin.file), origin.line}),
+                     origin.scope.empty() ? 0 : scopes_(std::string(origin.scope))};
   }
   return found->second;
 }

@@ -8,8 +8,6 @@
 namespace tenure::profile {
 namespace {
 
-constexpr std::size_t kLongestString = 4096;
-
 template <class T>
 void append(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);

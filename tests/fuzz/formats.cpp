@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <stdexcept>
 
 #include "tenure/base/json_reader.h"
@@ -12,6 +15,7 @@
 #include "tenure/planner/formats.h"
 #include "tenure/profile/answers.h"
 #include "tenure/profile/exports.h"
+#include "tenure/profile/format.h"
 #include "tenure/profile/report.h"
 #include "tenure/tenure.h"
 
@@ -71,6 +75,40 @@ void read_recording(const std::string& path, std::string_view) {
   static_cast<void>(profile::to_csv(history));
 }
 
+/// A recording of chunks with these payloads, each after its kind in one byte and its length in
+/// two. Checksums, and chunks of 64 KiB, would keep changes of whole files from being read.
+std::string recording_of(std::string_view payloads) {
+  using namespace profile;
+  constexpr std::size_t kMostChunks = 8;
+  const auto bytes_of = [](const auto& head) { return std::as_bytes(std::span(&head, 1)); };
+  FileHeader file{};
+  std::memcpy(file.magic, kMagic, sizeof kMagic);
+  file.version = kVersion;
+  file.byte_order = kByteOrder;
+  file.chunk_bytes = kChunkBytes;
+  file.finished = 1;
+  file.head_check = checksum(bytes_of(file).first(offsetof(FileHeader, head_check)));
+  std::string all(reinterpret_cast<const char*>(&file), sizeof file);
+  for (std::size_t n = 1; n <= kMostChunks && payloads.size() >= 3; ++n) {
+    all.resize(n * kChunkBytes);
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(payloads[i]); };
+    const bool defines = byte(0) % 2 == 1;
+    const std::size_t length =
+        std::min<std::size_t>({byte(1) + 256U * byte(2), payloads.size() - 3, kPayloadBytes});
+    ChunkHeader head{};
+    head.magic = kChunkMagic;
+    head.kind = defines ? ChunkKind::definitions : ChunkKind::events;
+    head.thread = byte(0) / 2U;
+    head.sequence = n;
+    head.committed = static_cast<std::uint32_t>(length);
+    head.head_check = checksum(bytes_of(head).first(offsetof(ChunkHeader, head_check)));
+    all.append(reinterpret_cast<const char*>(&head), sizeof head);
+    all.append(payloads.substr(3, length));
+    payloads.remove_prefix(3 + length);
+  }
+  return all;
+}
+
 void read_buffers(const std::string&, std::string_view content) {
   const planner::BufferTable table = planner::read_buffers(content, "file");
   if (table.problem.buffers.size() > 32) return;
@@ -94,6 +132,8 @@ void read_json(const std::string&, std::string_view content) {
           "a text comes back as it was");
 }
 
+void read_payloads(const std::string& path, std::string_view content);
+
 constexpr Format kFormats[] = {
     {"npy", read_npy},
     {"npz", read_npz},
@@ -104,6 +144,7 @@ constexpr Format kFormats[] = {
     {"csv", read_csv},
     {"png", read_png},
     {"recording", read_recording},
+    {"payloads", read_payloads},
     {"buffers", read_buffers},
     {"program", read_program},
     {"json", read_json},
@@ -127,6 +168,11 @@ class MemoryFile {
  private:
   int file_;
 };
+
+void read_payloads(const std::string&, std::string_view content) {
+  const MemoryFile file(recording_of(content));
+  read_recording(file.path(), content);
+}
 
 }  // namespace
 

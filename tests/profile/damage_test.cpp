@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
 #include <random>
+#include <span>
 
 #include "tenure/profile/answers.h"
 #include "tenure/profile/exports.h"
+#include "tenure/profile/format.h"
 #include "tenure/profile/report.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
@@ -148,6 +151,55 @@ void mend(std::string& bytes) {
     if (head.committed <= room) {
       put(at + offsetof(profile::ChunkHeader, checksum), sum(at + sizeof head, head.committed));
     }
+  }
+}
+
+/// A chunk of definitions, unsealed, as the n-th of a file.
+std::string definitions(std::uint64_t n, const std::string& payload) {
+  profile::ChunkHeader head{};
+  head.magic = profile::kChunkMagic;
+  head.kind = profile::ChunkKind::definitions;
+  head.sequence = n;
+  head.committed = static_cast<std::uint32_t>(payload.size());
+  const auto bytes = std::as_bytes(std::span(&head, 1));
+  head.head_check = profile::checksum(bytes.first(offsetof(profile::ChunkHeader, head_check)));
+  std::string chunk(reinterpret_cast<const char*>(&head), sizeof head);
+  chunk += payload;
+  chunk.resize(profile::kChunkBytes);
+  return chunk;
+}
+
+std::string definition(profile::DefinitionKind kind, std::uint32_t number, std::string payload) {
+  const profile::DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()), 0};
+  payload.resize((payload.size() + 7) / 8 * 8);
+  return std::string(reinterpret_cast<const char*>(&head), sizeof head) + payload;
+}
+
+TEST(HostileRecordings, WhatManyReferToIsThereOnce) {
+  using profile::DefinitionKind;
+  const std::uint32_t numbers[] = {1, 1, 7, 1};  // op, file, line and scope
+  const std::string origin(reinterpret_cast<const char*>(numbers), sizeof numbers);
+  const std::string name = definition(DefinitionKind::string, 1, std::string(60'000, 'n'));
+  std::string many;
+  for (std::uint32_t i = 1; i <= 2000; ++i) many += definition(DefinitionKind::origin, i, origin);
+  const std::uint32_t rank[] = {static_cast<std::uint32_t>(DType::float32), 1000};
+  const std::string shape = definition(
+      DefinitionKind::layout, 1,
+      std::string(reinterpret_cast<const char*>(rank), sizeof rank) + std::string(8000, '\x7f'));
+  const ScratchFile file;
+  write(file.path(), sample().substr(0, profile::kChunkBytes) + definitions(1, name) +
+                         definitions(2, many) + definitions(3, shape));
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 1U);  // no tensor has so many dimensions
+  EXPECT_TRUE(recorded.layout(1).shape.empty());
+  ASSERT_EQ(recorded.origins(), 2001U);
+  const profile::Origin& first = recorded.origin(1);
+  EXPECT_EQ(first.scope.size(), profile::kLongestString);
+  for (std::uint32_t i = 1; i <= 2000; ++i) {
+    const profile::Origin& other = recorded.origin(i);
+    EXPECT_EQ(static_cast<const void*>(other.op.data()), first.scope.data());
+    EXPECT_EQ(static_cast<const void*>(other.file.data()), first.scope.data());
+    EXPECT_EQ(static_cast<const void*>(other.scope.data()), first.scope.data());
   }
 }
 

@@ -205,13 +205,13 @@ TEST(Profile, RunsHaveTheNameOfWhatRuns) {
   const History history(recorded);
   std::vector<std::string> names;
   for (const profile::PlanAnswer& answer : plans(history)) {
-    names.push_back(recorded.origin(answer.plan->origin).op);
+    names.emplace_back(recorded.origin(answer.plan->origin).op);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"predict", "scores"}));
   // The arenas are theirs.
   std::map<std::string, int> allocations;
   for (const profile::StorageLife& life : history.storages) {
-    ++allocations[recorded.origin(life.origin).op];
+    ++allocations[std::string(recorded.origin(life.origin).op)];
   }
   EXPECT_EQ(allocations["predict"], 2);
   EXPECT_EQ(allocations["scores"], 1);
