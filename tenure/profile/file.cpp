@@ -51,6 +51,7 @@ void Chunk::commit(std::uint32_t bytes) noexcept {
 
 RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
     : max_chunks_(at_most_the_limit(capacity) / kChunkBytes) {
+  const std::string program = seen_from(current_folder(), program_path());
   file_ = open_descriptor(path, O_RDWR | O_CREAT, 0600);
   if (file_ < 0) {
     throw ProfileError(
@@ -85,7 +86,7 @@ RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
                         .count();
   head.base_bytes = mem::counts().bytes;
   copy_text(head.library, TENURE_VERSION);
-  copy_text(head.program, seen_from(current_folder(), program_path()));
+  copy_text(head.program, program);
   head.head_check =
       checksum({reinterpret_cast<const std::byte*>(&head), offsetof(FileHeader, head_check)});
 }

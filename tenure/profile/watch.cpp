@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 #include "tenure/base/descriptor.h"
@@ -164,6 +165,26 @@ std::string WatchClient::snapshot() {
 
 }  // namespace profile
 
+namespace {
+
+/// While it lives, this thread, and those that it starts, get no signals.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all{};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
 class Watch::Server {
  public:
   Server() {
@@ -198,18 +219,27 @@ class Watch::Server {
     const sockaddr_un address = profile::address_of(path_);
     unlink(path_.c_str());  // of a process that had this number before
     listening_ = above_standard(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (listening_ < 0 || pipe2(wake_, O_CLOEXEC) != 0 ||
+    if (listening_ < 0 || !open_pipe() ||
         bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         chmod(path_.c_str(), 0600) != 0 || ::listen(listening_, 4) != 0) {
       throw ProfileError(fmt::format("Watch: {} cannot be made: {}", path_, std::strerror(errno)));
     }
-    // Signals are for the program's own threads.
-    sigset_t all{};
-    sigset_t before{};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { serve(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    try {
+      const NoSignals none;  // they are for the program's own threads
+      thread_ = std::thread([this] { serve(); });
+    } catch (const std::system_error& error) {
+      unlink(path_.c_str());
+      throw ProfileError(fmt::format("Watch: there is no thread for it: {}", error.what()));
+    } catch (...) {
+      unlink(path_.c_str());
+      throw;
+    }
+  }
+
+  bool open_pipe() {
+    if (pipe2(wake_, O_CLOEXEC) != 0) return false;
+    for (int& end : wake_) end = above_standard(end);
+    return wake_[0] >= 0 && wake_[1] >= 0;
   }
 
   void close_all() {

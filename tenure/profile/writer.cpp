@@ -52,14 +52,22 @@ void Writer::begin(const std::string& path, std::size_t capacity) {
   pool_sampled_.store(0, std::memory_order_relaxed);
   recording_.store(++recordings_, std::memory_order_release);
   mem::install(this);
-  mem::ThreadContext& context = mem::this_thread();
-  if (context.observed == nullptr) add_buffer(context);  // write() would wait for the lock
-  write_what_is_live(context);
+  try {
+    mem::ThreadContext& context = mem::this_thread();
+    if (context.observed == nullptr) add_buffer(context);  // write() would wait for the lock
+    write_what_is_live(context);
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 void Writer::end() noexcept {
   const std::lock_guard lock(mutex_);
-  if (recording_.load(std::memory_order_relaxed) == 0) return;
+  if (recording_.load(std::memory_order_relaxed) != 0) stop();
+}
+
+void Writer::stop() noexcept {
   mem::install(nullptr);
   recording_.store(0, std::memory_order_seq_cst);
   // Whoever comes now sees that it is over; whoever came before has the lock of its buffer.

@@ -127,7 +127,8 @@ class Writer final : public mem::Observer {
   };
 
   Writer() = default;
-  /// The caller has the lock.
+  // Of these two, the caller has the lock.
+  void stop() noexcept;
   void add_buffer(mem::ThreadContext& context);
   ThreadBuffer& buffer_of(mem::ThreadContext& context);
   /// Calls `act(buffer)` while a recording is on, which then does not end.

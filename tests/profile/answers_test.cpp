@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -370,6 +371,21 @@ TEST(Watch, AForkedChildLeavesItToItsParent) {
   EXPECT_EQ(status, 0);
   profile::WatchClient client(getpid());
   EXPECT_FALSE(client.snapshot().empty()) << "the child took the socket away";
+}
+
+TEST(Watch, TakesNoStandardDescriptor) {
+  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
+  const pid_t child = fork();
+  if (child == 0) {
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    const Watch watch;
+    const bool are_free = fcntl(STDIN_FILENO, F_GETFD) == -1 && fcntl(STDOUT_FILENO, F_GETFD) == -1;
+    _exit(are_free ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Watch, WaitsForADescriptorWithoutWork) {
