@@ -66,9 +66,11 @@ std::string VariableState::path() const {
   return path_.empty() ? name : path_;
 }
 
-void VariableState::extend_path(const std::string& path) {
+void VariableState::extend_path(std::string path) {
   const std::lock_guard lock(mutex_);
-  if (path.ends_with("/" + (path_.empty() ? name : path_))) path_ = path;
+  const std::string& now = path_.empty() ? name : path_;
+  const bool has_more = path.size() > now.size() && path[path.size() - now.size() - 1] == '/';
+  if (has_more && path.ends_with(now)) path_.swap(path);
 }
 
 Tensor VariableState::value() const {
@@ -269,17 +271,23 @@ const Variable* Container::find(const std::string& name) const {
 }
 
 std::int64_t Container::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return locked_bytes();
+}
+
+std::int64_t Container::locked_bytes() const {
   std::int64_t bytes = 0;
-  for (const Variable& variable : variables()) {
+  for (const auto& [name, variable] : variables_) {
     if (variable.is_disposed()) continue;
     bytes += count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));
   }
   return bytes;
 }
 
+// It takes no memory: a destructor calls it.
 std::int64_t Container::clear(Site site) {
-  const std::int64_t freed = bytes();
   const std::lock_guard lock(mutex_);
+  const std::int64_t freed = locked_bytes();
   for (const auto& [name, variable] : variables_) variable.dispose(site);
   variables_.clear();
   return freed;

@@ -81,6 +81,8 @@ class Container {
  private:
   friend class VariableScope;
   friend Variable get_variable(const std::string&, const std::function<Tensor()>&, bool, Site);
+  std::int64_t locked_bytes() const;
+
   std::string name_;
   mutable ObjectMutex mutex_;
   std::map<std::string, Variable> variables_;

@@ -31,7 +31,7 @@ class VariableState {
   /// For messages: its name, behind the names of the layers that it is in.
   std::string path() const;
   /// Of a path that ends as its path does; others are of a second place, and change nothing.
-  void extend_path(const std::string& path);
+  void extend_path(std::string path);
 
   /// What it holds now.
   Tensor value() const;

@@ -139,15 +139,20 @@ void Layer::add(const std::string& name, const Layer& part) {
   part.state_->walk(
       [&](const std::string&, const State& below) { is_above = is_above || &below == &*state_; });
   if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
-  if (part.state_->name.empty()) part.state_->name = name;
-  state_->parts.push_back({name, part.state_.shared()});
+  std::vector<std::pair<graph::VariableState*, std::string>> paths;
   part.state_->walk([&](const std::string& path, const State& below) {
     for (const auto* list : {&below.parameters, &below.buffers}) {
       for (const NamedVariable& own : *list) {
-        own.variable.state()->extend_path(State::join(State::join(name, path), own.name));
+        paths.emplace_back(own.variable.state().get(),
+                           State::join(State::join(name, path), own.name));
       }
     }
   });
+  std::string own_name = part.state_->name.empty() ? name : part.state_->name;
+  state_->parts.push_back({name, part.state_.shared()});
+  // From here on nothing can fail.
+  part.state_->name.swap(own_name);
+  for (auto& [variable, path] : paths) variable->extend_path(std::move(path));
 }
 
 std::vector<NamedVariable> Layer::parameters() const {

@@ -55,8 +55,13 @@ class Sequential : public Layer {
   }
   template <std::derived_from<Layer> Part>
   void push_back(const std::string& name, Part part) {
-    add(name, part);
     layers_.push_back(std::make_shared<const Part>(std::move(part)));
+    try {
+      add(name, *layers_.back());
+    } catch (...) {
+      layers_.pop_back();
+      throw;
+    }
   }
 
   std::size_t size() const { return layers_.size(); }
