@@ -5,13 +5,19 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <unordered_set>
 
+#include "tenure/base/object_mutex.h"
+#include "tenure/graph/function.h"
 #include "tenure/memory/call.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::nn {
 namespace {
@@ -32,13 +38,27 @@ double shortest_double(float value) {
 
 }  // namespace
 
+/// Steps as runs of functions, which assign all or nothing.
+struct Optimizer::Compiled {
+  /// Takes the gradients that there are; of each parameter, the text says whether it has one.
+  using Callable =
+      std::function<std::vector<Tensor>(const std::vector<Tensor>&, const std::string& present)>;
+
+  ObjectMutex mutex;
+  std::map<std::pair<std::string, std::uint_least32_t>, Function<Callable>>
+      by_line{};  // of the call
+};
+
+Optimizer::~Optimizer() = default;
+
 Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
                      Site site)
     : kind_(std::move(kind)),
       site_(site),
       parameters_(std::move(parameters)),
       rate_(scalar_variable("learning_rate", rate, DType::float32, site)),
-      steps_(scalar_variable("steps", 0, DType::int64, site)) {
+      steps_(scalar_variable("steps", 0, DType::int64, site)),
+      compiled_(std::make_unique<Compiled>()) {
   mem::in_call(kind_, site, [&] { require_parameters(); });
   const CategoryScope category(Category::optimizer);
   for (const NamedVariable& parameter : parameters_) {
@@ -76,8 +96,9 @@ void Optimizer::require_gradients(const std::vector<Tensor>& gradients, Site sit
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
-    if (gradients[i].is_disposed()) {
-      throw_disposed(gradients[i].body("apply"), "apply", site);
+    const TensorBody& body = gradients[i].body("apply", site);
+    if (body.symbol() != nullptr ? ops::current_trace() == nullptr : body.is_disposed()) {
+      throw_disposed(body, "apply", site);
     }
     if (!is_floating(gradients[i].dtype())) {
       throw DTypeError(kind_, fmt::format("the gradient of parameter {} is {}, not floating",
@@ -95,6 +116,34 @@ void Optimizer::require_gradients(const std::vector<Tensor>& gradients, Site sit
 
 void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
   mem::in_call(kind_, site, [&] { require_gradients(gradients, site); });
+  if (ops::current_trace() != nullptr) return update_all(std::move(gradients), site);
+  std::vector<Tensor> given;
+  std::string present;
+  for (Tensor& gradient : gradients) {
+    present += gradient.defined() ? '+' : '-';
+    if (gradient.defined()) given.push_back(std::move(gradient));
+  }
+  const auto update = [this, site](const std::vector<Tensor>& symbols, const std::string& which) {
+    std::vector<Tensor> all(which.size());
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      if (which[i] == '+') all[i] = symbols[next++];
+    }
+    update_all(std::move(all), site);
+    return std::vector<Tensor>();
+  };
+  const auto step = [&] {
+    const std::lock_guard lock(compiled_->mutex);
+    return compiled_->by_line
+        .try_emplace({site.file_name(), site.line()}, Compiled::Callable(update),
+                     FunctionOptions{.name = kind_, .warn_after = 0}, site)
+        .first->second;
+  }();
+  const ops::Untaped untaped;  // no gradient goes through what a variable is assigned
+  step(std::move(given), present);
+}
+
+void Optimizer::update_all(std::vector<Tensor> gradients, Site site) {
   const CategoryScope category(Category::optimizer);
   const Step step{.rate = rate_.value(site),
                   .number = add({steps_.value(site), site}, {1, site}),
@@ -122,9 +171,9 @@ double Optimizer::learning_rate() const {
 
 void Optimizer::set_learning_rate(double rate, Site site) {
   mem::in_call(kind_, site, [&] {
-    if (std::isfinite(rate) && rate >= 0) return;
+    if (rate >= 0 && std::isfinite(static_cast<float>(rate))) return;
     throw ValueError(
-        fmt::format("{}: a learning rate of {}; it is finite and not negative", kind_, rate));
+        fmt::format("{}: a learning rate of {}; it is not negative, and a float32", kind_, rate));
   });
   rate_.assign({full({}, rate, DType::float32, site), site});
   given_rate_ = rate;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,18 +14,20 @@ namespace tenure::nn {
 ///
 /// It has a state for each parameter, made at the beginning
 /// in the category optimizer, and changes both in place, one pass over memory for each parameter.
-/// Eagerly and in traced functions alike: there the rate and the count of steps are variables, so
-/// that one trace serves all steps.
+/// A step is a run of a traced function, in eager programs too, or part of the one that is being
+/// traced: the rate and the count of steps are variables, so that one trace serves all steps.
 class Optimizer {
  public:
-  virtual ~Optimizer() = default;
+  virtual ~Optimizer();
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// One step. The gradients are those of parameters(), in that order; they are used up. Where one
-  /// is an empty handle, the parameter and its state stay as they are. Throws ValueError if there
-  /// are more or fewer, ShapeError, DTypeError or DisposedError if one is no gradient of its
-  /// parameter; then nothing has changed. What it computes bears the line of the call.
+  /// One step, as a whole or not at all. The gradients are those of parameters(), in that order;
+  /// they are used up. Where one is an empty handle, the parameter and its state stay as they are.
+  /// Throws ValueError if there are more or fewer, ShapeError, DTypeError, DisposedError or
+  /// SymbolError if one is no gradient of its parameter, DisposedError if a parameter or its state
+  /// was disposed, and OutOfMemory; then nothing has changed. What it computes bears the line of
+  /// the call.
   void apply(std::vector<Tensor> gradients, Site site = Site::current());
 
   const std::vector<NamedVariable>& parameters() const { return parameters_; }
@@ -57,7 +60,7 @@ class Optimizer {
     Tensor number;  ///< int64: 1 in the first step
     Site site;      ///< of the call
   };
-  /// Changes parameter i and its slots.
+  /// Changes parameter i and its slots. It is traced: called once for many steps, on symbols.
   virtual void update(std::size_t i, Tensor gradient, const Step& step) = 0;
   /// What update() changes: the parameter, or its master.
   const Variable& parameter(std::size_t i) const { return updated_[i]; }
@@ -65,6 +68,7 @@ class Optimizer {
  private:
   void require_parameters() const;
   void require_gradients(const std::vector<Tensor>& gradients, Site site) const;
+  void update_all(std::vector<Tensor> gradients, Site site);
 
   std::string kind_;
   Site site_;
@@ -74,6 +78,8 @@ class Optimizer {
   double given_rate_ = 0;
   Variable rate_;  // the same, rounded
   Variable steps_;
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;  // steps of eager programs
 };
 
 }  // namespace tenure::nn

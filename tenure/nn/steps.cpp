@@ -15,6 +15,7 @@
 
 #include "tenure/autograd/tape.h"
 #include "tenure/graph/function.h"
+#include "tenure/graph/state.h"
 #include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
 #include "tenure/nn/layer_state.h"
@@ -29,15 +30,6 @@
 namespace tenure::nn {
 namespace {
 
-/// Says once that there are many traces: each size of a batch is a plan of its own, of which the
-/// function keeps as many as its cache takes.
-std::function<void(const std::string&)> warn_once() {
-  return [is_told = false](const std::string& text) mutable {
-    if (std::exchange(is_told, true)) return;
-    std::fputs((text + " or pad the batches to a few sizes\n").c_str(), stderr);
-  };
-}
-
 /// What the model, the optimizer and `kept` bytes leave of the trainer's budget.
 std::optional<std::int64_t> budget_beside(const StepParts& parts, std::int64_t kept) {
   std::optional<std::int64_t> budget = parts.options.budget;
@@ -50,12 +42,14 @@ std::optional<std::int64_t> budget_beside(const StepParts& parts, std::int64_t k
 template <class F>
 Function<F> compiled(const StepParts& parts, const char* name, std::optional<std::int64_t> budget,
                      F f) {
-  return function(std::move(f), {.name = name,
-                                 .warn = warn_once(),
-                                 .budget = budget,
-                                 .recompute = parts.options.recompute,
-                                 .effort = parts.options.effort,
-                                 .check_numbers = parts.options.check_numbers});
+  return function(std::move(f),
+                  {.name = name,
+                   .warn = warn_once(),
+                   .budget = budget,
+                   .recompute = parts.options.recompute,
+                   .effort = parts.options.effort,
+                   .check_numbers = parts.options.check_numbers},
+                  parts.site);
 }
 
 /// Of each parameter of the optimizer, whether a frozen layer keeps it as it is.
@@ -105,6 +99,7 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
   const CategoryScope category(Category::gradient);
   std::vector<Tensor> found =
       tape.gradient(loss, sources, {.unconnected = Unconnected::none}, parts.site);
+  require_use(found, parts.site);
   std::size_t next = 0;
   for (const bool is_frozen : frozen) {
     pass.gradients.push_back(is_frozen ? Tensor() : std::move(found[next++]));
@@ -147,7 +142,8 @@ class WholeStep final : public Steps {
   BatchFunction step_;
 };
 
-/// Gradients wait: for those of further batches, and for a look whether they are finite.
+/// Gradients wait: for those of further batches, and for a look whether they are finite. A batch is
+/// one run, so that it is done as a whole or not at all.
 class CollectedStep final : public Steps {
  public:
   explicit CollectedStep(const StepParts& parts)
@@ -159,24 +155,12 @@ class CollectedStep final : public Steps {
         is_used_(sums_.size(), false) {}
 
   Scores run(const Tensor& x, const Tensor& target) override {
-    const std::string modes = parts_.model.modes();
     const Functions& functions = functions_for(x, target);
     Scores scores = room_for_scores(parts_.options);
-    read_scores(functions.collect(x, target, modes), scores);
-    const double collected = number(collected_) + 1;
-    if (collected < parts_.options.accumulate) {
-      set(collected_, collected);
-      return scores;
-    }
-    if (!parts_.options.loss_scale || functions.is_finite(x, target, modes)[0].item<bool>()) {
-      functions.update(x, target, update_key());
-      grow_scale();
-    } else {
-      for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
-      set(scale_, number(scale_) / 2);
-      set(good_steps_, 0);
-    }
-    set(collected_, 0);
+    const bool is_last =
+        collected_.value().item<float>() + 1 >= static_cast<float>(parts_.options.accumulate);
+    const BatchFunction& part = is_last ? functions.step : functions.collect;
+    read_scores(part(x, target, key_for(functions, part)), scores);
     return scores;
   }
 
@@ -210,18 +194,16 @@ class CollectedStep final : public Steps {
   }
 
  private:
-  /// All of them get the batch: it is there while they run, and their budgets know it.
   struct Functions {
     BatchFunction collect;
-    BatchFunction update;
-    BatchFunction is_finite;
+    BatchFunction step;  ///< the same with the last batch, then the update
 
     std::vector<const BatchFunction*> all(const StepParts& parts) const {
-      if (!parts.options.loss_scale) return {&collect, &update};
-      return {&collect, &update, &is_finite};
+      if (parts.options.accumulate == 1) return {&step};
+      return {&collect, &step};
     }
   };
-  using Budgets = std::array<std::optional<std::int64_t>, 3>;
+  using Budgets = std::array<std::optional<std::int64_t>, 2>;  // of collect and of step
 
   std::unique_ptr<const Functions> make_functions(const Budgets& budgets) const {
     return std::make_unique<const Functions>(Functions{
@@ -229,14 +211,9 @@ class CollectedStep final : public Steps {
                  std::function([this](const Tensor& x, const Tensor& target, const std::string&) {
                    return collect(x, target);
                  })),
-        compiled(parts_, "update", budgets[1],
-                 std::function([this](const Tensor&, const Tensor&, const std::string&) {
-                   update();
-                   return std::vector<Tensor>();
-                 })),
-        compiled(parts_, "are gradients finite", budgets[2],
-                 std::function([this](const Tensor&, const Tensor&, const std::string&) {
-                   return std::vector<Tensor>{are_finite()};
+        compiled(parts_, "training step", budgets[1],
+                 std::function([this](const Tensor& x, const Tensor& target, const std::string&) {
+                   return step(x, target);
                  }))});
   }
 
@@ -247,8 +224,8 @@ class CollectedStep final : public Steps {
     return *functions;
   }
 
-  /// Each leaves room for the constants that the others hold between their runs. Those do not
-  /// depend on budgets.
+  /// Each leaves room for the constants that the other holds between its runs. Those do not depend
+  /// on budgets.
   const Budgets& budgets_for(const Tensor& x, const Tensor& target) const {
     const std::string modes = parts_.model.modes();
     std::vector<std::int64_t> batch;
@@ -261,10 +238,10 @@ class CollectedStep final : public Steps {
     if (!is_new) return known->second;
     try {
       const auto plain = make_functions({});
-      std::array<std::int64_t, 3> constants{};
-      const std::vector<const BatchFunction*> all = plain->all(parts_);
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        constants[i] = all[i]->plan(x, target, key_for(*plain, *all[i])).constants;
+      std::array<std::int64_t, 2> constants{};
+      for (const BatchFunction* const part : plain->all(parts_)) {
+        constants[part == &plain->collect ? 0 : 1] =
+            part->plan(x, target, key_for(*plain, *part)).constants;
       }
       const std::int64_t kept =
           std::accumulate(constants.begin(), constants.end(), bytes_of(state()));
@@ -281,8 +258,6 @@ class CollectedStep final : public Steps {
   static Variable scalar(const char* name, double value) {
     return Variable(full({}, value), name, false);
   }
-  static double number(const Variable& variable) { return variable.value().item<float>(); }
-  static void set(const Variable& variable, double value) { variable.assign(full({}, value)); }
 
   static std::vector<Variable> make_sums(const StepParts& parts) {
     const CategoryScope category(Category::gradient);
@@ -296,52 +271,91 @@ class CollectedStep final : public Steps {
     return sums;
   }
 
-  /// What a trace of update() holds for.
-  std::string update_key() const {
+  /// What a trace of the part holds for.
+  std::string key_for(const Functions& functions, const BatchFunction& part) const {
     std::string key = parts_.model.modes();
+    if (&part == &functions.collect) return key;
     for (const bool is_used : is_used_) key += is_used ? '+' : '-';
     return key;
   }
 
-  std::string key_for(const Functions& functions, const BatchFunction& part) const {
-    return &part == &functions.update ? update_key() : parts_.model.modes();
-  }
-
   // These are traced.
 
-  std::vector<Tensor> collect(const Tensor& x, const Tensor& target) const {
+  /// Adds a batch. Of the first one after a step, what the sums hold is of the last.
+  Pass add_batch(const Tensor& x, const Tensor& target) const {
     Pass pass = forward_and_back(parts_, x, target, &scale_);
+    const bool is_only = parts_.options.accumulate == 1;
+    const Tensor is_first = is_only ? Tensor() : collected_.value() == 0;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      if (!pass.gradients[i].defined()) continue;
-      is_used_[i] = true;
-      sums_[i].assign_add(cast(std::move(pass.gradients[i]), sums_[i].dtype()));
+      const Variable& sum = sums_[i];
+      const Tensor& own = pass.gradients[i];
+      if (is_only && !own.defined()) continue;
+      Tensor total = own.defined() ? cast(own, sum.dtype()) : Tensor();
+      if (!is_only) {
+        Tensor before = where(is_first, 0, sum.value());
+        total = own.defined() ? std::move(before) + std::move(total) : std::move(before);
+      }
+      sum.assign(std::move(total));
     }
+    return pass;
+  }
+
+  std::vector<Tensor> collect(const Tensor& x, const Tensor& target) const {
+    Pass pass = add_batch(x, target);
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      if (pass.gradients[i].defined()) is_used_[i] = true;
+    }
+    collected_.assign_add(1);
     return pass.numbers;
   }
-  Tensor are_finite() const {
-    Tensor finite = full({}, true, DType::boolean);
-    for (const Variable& sum : sums_) finite = logical_and(finite, all(isfinite(sum.value())));
-    return finite;
-  }
-  /// And begins anew.
-  void update() const {
+
+  std::vector<Tensor> step(const Tensor& x, const Tensor& target) const {
+    Pass pass = add_batch(x, target);
     const Tensor divisor = scale_.value() * parts_.options.accumulate;
     const std::vector<bool> frozen = frozen_parameters(parts_);
     std::vector<Tensor> gradients;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
-      const bool has_gradient = is_used_[i] && !frozen[i];
+      const bool has_gradient = (is_used_[i] || pass.gradients[i].defined()) && !frozen[i];
       gradients.push_back(has_gradient ? sums_[i].value() / divisor : Tensor());
     }
-    parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
-    for (const Variable& sum : sums_) sum.assign(zeros(sum.shape(), sum.dtype()));
+    pass.gradients.clear();
+    if (parts_.options.loss_scale) {
+      update_if_finite(std::move(gradients));
+    } else {
+      parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
+    }
+    collected_.assign(zeros({}));
+    return pass.numbers;
   }
 
-  void grow_scale() {
-    if (!parts_.options.loss_scale) return;
-    set(good_steps_, number(good_steps_) + 1);
-    if (number(good_steps_) < parts_.options.loss_scale->growth_interval) return;
-    set(scale_, number(scale_) * 2);
-    set(good_steps_, 0);
+  void update_if_finite(std::vector<Tensor> gradients) const {
+    Tensor finite = full({}, true, DType::boolean);
+    for (const Tensor& gradient : gradients) {
+      if (gradient.defined()) finite = logical_and(finite, all(isfinite(gradient)));
+    }
+    std::vector<NamedVariable> changed = parts_.optimizer.state();
+    const auto& parameters = parts_.optimizer.parameters();
+    changed.insert(changed.end(), parameters.begin(), parameters.end());
+    std::vector<Tensor> before;
+    for (const NamedVariable& own : changed) before.push_back(own.variable.value());
+    parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
+    for (std::size_t i = 0; i < changed.size(); ++i) {
+      const Variable& variable = changed[i].variable;
+      const Tensor after = variable.value();
+      if (graph::look_up(after)->value == graph::look_up(before[i])->value) continue;
+      variable.assign(where(finite, after, before[i]));
+    }
+    follow(finite);
+  }
+
+  /// Halves or doubles the scale.
+  void follow(const Tensor& finite) const {
+    const Tensor scale = scale_.value();
+    const Tensor good = good_steps_.value() + 1;
+    const Tensor grows = good >= parts_.options.loss_scale->growth_interval;
+    const Tensor more = where(grows, minimum(scale * 2, LossScale::kMost), scale);
+    scale_.assign(where(finite, more, maximum(scale / 2, LossScale::kLeast)));
+    good_steps_.assign(where(logical_and(finite, logical_not(grows)), good, 0));
   }
 
   StepParts parts_;
@@ -349,12 +363,19 @@ class CollectedStep final : public Steps {
   Variable collected_;   // batches since the last step
   Variable good_steps_;  // since the scale last changed
   std::vector<Variable> sums_;
-  mutable std::vector<bool> is_used_;  // of each sum, whether the loss of any trace depends on it
+  mutable std::vector<bool> is_used_;  // of each sum, whether a batch before the last may add to it
   mutable std::map<Budgets, std::unique_ptr<const Functions>> functions_;
   mutable std::map<std::pair<std::vector<std::int64_t>, std::string>, Budgets> budgets_;
 };
 
 }  // namespace
+
+std::function<void(const std::string&)> warn_once() {
+  return [is_told = false](const std::string& text) mutable {
+    if (std::exchange(is_told, true)) return;
+    std::fputs((text + " or pad the batches to a few sizes\n").c_str(), stderr);
+  };
+}
 
 Tensor StepParts::apply_model(const Tensor& x) const {
   const Layer::TrainerCall call;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "tenure/graph/function.h"
 #include "tenure/nn/trainer.h"
@@ -16,6 +18,10 @@ class Steps {
   /// What it keeps between batches, for checkpoints.
   virtual std::vector<NamedVariable> state() const = 0;
 };
+
+/// For FunctionOptions: says once that there are many traces. Each size of a batch is a plan of its
+/// own, of which a function keeps as many as its cache takes.
+std::function<void(const std::string&)> warn_once();
 
 /// Something over an input and a target. What it does depends on the modes of the model's layers
 /// too, so that they are an argument.
