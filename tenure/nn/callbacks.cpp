@@ -95,6 +95,18 @@ void CsvLog::set_state(const Checkpoint& state) {
   bytes_ = bytes;
 }
 
+namespace {
+
+/// A field of a CSV file, in quotes where it must be.
+std::string field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
+}  // namespace
+
 void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
   std::ofstream file(path_, std::ios::app);
   const auto write = [&](const std::string& line) {
@@ -106,7 +118,7 @@ void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
                                  epoch.training.loss);
   const auto add = [&](const char* prefix, const Scores& scores) {
     for (std::size_t i = 0; i < scores.metrics.size(); ++i) {
-      head += fmt::format(",{}{}", prefix, fit.trainer().options().metrics[i].name);
+      head += ',' + field(prefix + fit.trainer().options().metrics[i].name);
       line += fmt::format(",{:.9g}", scores.metrics[i]);
     }
   };

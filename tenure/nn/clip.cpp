@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tenure/base/error.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -30,6 +32,7 @@ Tensor global_norm(const std::vector<Tensor>& gradients) {
 
 std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double longest) {
   require_limit("clip_by_global_norm", longest);
+  if (std::isinf(longest)) return gradients;  // none is longer
   const Tensor factor = minimum(longest / maximum(global_norm(gradients), longest), 1.0);
   for (Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;

@@ -72,6 +72,9 @@ Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options)
     : trainer_(trainer), training_(std::move(training)), options_(std::move(options)) {
   require_positive("fit: epochs", {options_.epochs});
   if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
+  for (const auto& callback : options_.callbacks) {
+    if (callback == nullptr) throw ValueError("fit: a callback is null");
+  }
 }
 
 void Fit::stop(std::string reason) {
@@ -80,6 +83,7 @@ void Fit::stop(std::string reason) {
 
 History Fit::run() {
   reason_.clear();
+  not_finite_ = 0;
   const Interrupt interrupt;
   ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
                     metric_names(trainer_));
@@ -108,6 +112,14 @@ History Fit::run() {
   return history;
 }
 
+void Fit::require_finite(double loss) {
+  constexpr int kPatience = 32;  // where a step that overflows is left out
+  not_finite_ = std::isfinite(loss) ? 0 : not_finite_ + 1;
+  if (!options_.stop_at_nan || not_finite_ < (trainer_.options().loss_scale ? kPatience : 1))
+    return;
+  throw DivergedError(trainer_.optimizer().steps(), loss);
+}
+
 Epoch Fit::run_epoch(ProgressLine& line) {
   const auto started = std::chrono::steady_clock::now();
   const MemoryRegion region;
@@ -123,9 +135,7 @@ Epoch Fit::run_epoch(ProgressLine& line) {
     const double rows = rows_of(batch->front());
     const Scores scores = trainer_.step((*batch)[0], (*batch)[1]);
     batch.reset();
-    if (options_.stop_at_nan && !trainer_.options().loss_scale && !std::isfinite(scores.loss)) {
-      throw DivergedError(trainer_.optimizer().steps(), scores.loss);
-    }
+    require_finite(scores.loss);
     means_.add(scores, rows);
     position_.next += 1;
     line.update(position_.next, means_.get());

@@ -83,7 +83,7 @@ struct FitOptions {
   /// The rate of each step; unless set, the optimizer's stays.
   Schedule schedule{};
   /// Throws DivergedError after the first step whose loss is not finite. With a loss scale, which
-  /// passes by steps that overflow, it does not.
+  /// passes by steps that overflow, after 32 such steps in a row.
   bool stop_at_nan = true;
   /// Throws LeakError if a step leaves more behind than those before.
   bool leak_guard = true;
@@ -96,6 +96,8 @@ struct FitOptions {
 /// Ctrl-C ends it after the step that runs: callbacks are told, a second one ends the program.
 class Fit {
  public:
+  /// Throws ValueError for a dataset without batches, less than one epoch, and a callback that is
+  /// null.
   Fit(Trainer& trainer, data::Dataset training, FitOptions options = {});
 
   History run();
@@ -118,6 +120,7 @@ class Fit {
  private:
   Epoch run_epoch(ProgressLine& line);
   bool is_stopped() const { return !reason_.empty(); }
+  void require_finite(double loss);
 
   Trainer& trainer_;
   data::Dataset training_;
@@ -125,6 +128,7 @@ class Fit {
   data::Position position_{};
   MeanScores means_;
   std::string reason_;
+  int not_finite_ = 0;  // losses, one after the other
 };
 
 /// Trains for some epochs; see Fit.

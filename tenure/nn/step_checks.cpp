@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "tenure/graph/state.h"
@@ -33,7 +34,17 @@ std::vector<std::shared_ptr<VariableState>> variables_used(const graph::Program&
 
 }  // namespace
 
+void require_data(const Tensor& tensor, const char* user, Site site) {
+  const TensorBody& body = tensor.body(user, site);
+  if (body.symbol() != nullptr || body.is_disposed()) throw_disposed(body, user, site);
+}
+
 void require_number(const Tensor& tensor, const std::string& what, Site site) {
+  if (!tensor.defined()) {
+    throw ValueError(
+        fmt::format("Trainer: {} is an empty handle; it is one number\n  trainer made at {}", what,
+                    to_string(site)));
+  }
   if (tensor.rank() != 0) {
     throw ShapeError("Trainer",
                      fmt::format("{} has shape {}; it is one number: mean() or sum() it\n  trainer "
@@ -66,6 +77,15 @@ void require_own_parameters(const StepParts& parts, const Tensor& prediction) {
         "or freeze() it",
         parts.model.kind(), variable->name, to_string(variable->created)));
   }
+}
+
+void require_use(const std::vector<Tensor>& gradients, Site site) {
+  const auto has_gradient = [](const Tensor& gradient) { return gradient.defined(); };
+  if (gradients.empty() || std::any_of(gradients.begin(), gradients.end(), has_gradient)) return;
+  throw ValueError(fmt::format(
+      "Trainer: the loss depends on none of the optimizer's parameters, so that nothing "
+      "would be learned\n  trainer made at {}",
+      to_string(site)));
 }
 
 }  // namespace tenure::nn

@@ -8,6 +8,7 @@
 
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
+#include "tenure/memory/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
@@ -43,13 +44,7 @@ struct Trainer::Compiled {
 Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options,
                  Site site)
     : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
-  require_positive("Trainer: accumulate", {options_.accumulate});
-  if (const auto& scale = options_.loss_scale) {
-    require_positive("Trainer: growth_interval", {scale->growth_interval});
-    if (!(scale->initial > 0)) {
-      throw ValueError(fmt::format("Trainer: a loss scale of {}; it is positive", scale->initial));
-    }
-  }
+  mem::in_call("Trainer", site, [&] { require_options(); });
   const StepParts parts{model_, loss_, optimizer_, options_, site};
   compiled_ = std::make_unique<Compiled>(Compiled{
       .steps = make_steps(parts),
@@ -61,16 +56,37 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
             parts.add_metrics(prediction, target, numbers);
             return numbers;
           }),
-          {.name = "score"}),
+          {.name = "score", .warn = warn_once()}, site),
       .predict = function(std::function([parts](const Tensor& x, const std::string&) {
                             return parts.apply_model(x);
                           }),
-                          {.name = "predict"})});
+                          {.name = "predict", .warn = warn_once()}, site)});
 }
 
 Trainer::~Trainer() = default;
 
-Scores Trainer::step(const Tensor& x, const Tensor& target) {
+void Trainer::require_options() const {
+  require_positive("Trainer: accumulate", {options_.accumulate});
+  if (const auto& scale = options_.loss_scale) {
+    require_positive("Trainer: growth_interval", {scale->growth_interval});
+    if (!(scale->initial >= LossScale::kLeast && scale->initial <= LossScale::kMost)) {
+      throw ValueError(
+          fmt::format("Trainer: a loss scale of {}; it is positive, and no more than 2^100 or less "
+                      "than 2^-100",
+                      scale->initial));
+    }
+  }
+  if (!loss_) throw ValueError("Trainer: the loss is no function");
+  for (const Metric& metric : options_.metrics) {
+    if (!metric.value) {
+      throw ValueError(fmt::format("Trainer: the metric \"{}\" has no function", metric.name));
+    }
+  }
+}
+
+Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
+  require_data(x, "step", site);
+  require_data(target, "step", site);
   set_training(true);
   std::optional<Budget> guard;
   if (options_.budget) {
@@ -83,7 +99,9 @@ Scores Trainer::step(const Tensor& x, const Tensor& target) {
   return compiled_->steps->run(x, target);
 }
 
-Scores Trainer::score(const Tensor& x, const Tensor& target) const {
+Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {
+  require_data(x, "score", site);
+  require_data(target, "score", site);
   set_training(false);
   Scores scores = room_for_scores(options_);
   read_scores(compiled_->score(x, target, model_.modes()), scores);

@@ -16,8 +16,10 @@ namespace tenure::nn {
 
 /// For 16-bit floats, whose small gradients would be zero: the loss is multiplied by a number that
 /// the gradients are divided by. A step with gradients that are not finite is skipped and halves
-/// it; so many steps without one double it.
+/// it; so many steps without one double it. It stays between 2^-100 and 2^100.
 struct LossScale {
+  static constexpr double kLeast = 0x1p-100;
+  static constexpr double kMost = 0x1p100;
   double initial = 65536;
   int growth_interval = 2000;
 };
@@ -65,17 +67,19 @@ struct StepPlan {
 class Trainer {
  public:
   /// Model and optimizer must outlive it. What is neither the model's nor the loss's bears the line
-  /// where it is made.
+  /// where it is made. Throws ValueError for options out of their domain, and for a loss or a
+  /// metric without a function.
   Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options = {},
           Site site = Site::current());
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// One batch. With `accumulate`, every so many of them change the parameters.
-  Scores step(const Tensor& x, const Tensor& target);
+  /// One batch. With `accumulate`, every so many of them change the parameters. If it throws, they
+  /// and all that variables() has are as before.
+  Scores step(const Tensor& x, const Tensor& target, Site site = Site::current());
   /// The same without training.
-  Scores score(const Tensor& x, const Tensor& target) const;
+  Scores score(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
   Tensor predict(const Tensor& x) const;
 
   /// What a step on such a batch takes; specs do. Where gradients are collected, that of the
@@ -94,6 +98,7 @@ class Trainer {
 
  private:
   struct Compiled;
+  void require_options() const;
   /// Traces depend on it, so it is set before each call.
   void set_training(bool on) const;
 

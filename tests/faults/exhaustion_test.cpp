@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
 #include "tenure/tenure.h"
@@ -45,6 +47,44 @@ int status_of(const F& f) {
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/// Set in the program that is started again: a child of fork computes on one thread anyway.
+constexpr const char* kVariable = "TENURE_TEST_NO_THREADS";
+
+TEST(Exhaustion, Program) {
+  if (std::getenv(kVariable) == nullptr) GTEST_SKIP() << "runs as a child of the test below";
+  set_num_threads(1);
+  const Tensor a = ones({512, 512});
+  { const Tensor product = matmul(a, a); }  // the pool has the memory
+  const data::Dataset rows = data::from_tensors({arange(0, 12)}).batch(4).prefetch(2);
+  const rlimit limit{address_space() + (1 * MiB), RLIM_INFINITY};  // no stack of a thread
+  setrlimit(RLIMIT_AS, &limit);
+  set_num_threads(8);
+  const Tensor product = matmul(a, a);
+  EXPECT_EQ(product.span<float>()[7], 512);
+  std::int64_t batches = 0;
+  for (const data::Batch& batch : rows) batches += batch[0].dim(0) == 4 ? 1 : 0;
+  EXPECT_EQ(batches, 3);
+  EXPECT_THROW(Watch(), ProfileError);
+}
+
+TEST(Exhaustion, WithoutThreadsTheOneComputes) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "sanitizers take address space of their own";
+#endif
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    setenv(kVariable, "1", 1);
+    execl("/proc/self/exe", "exhaustion_test", "--gtest_filter=Exhaustion.Program",
+          "--gtest_brief=1", static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Exhaustion, IsATypedErrorWhateverTakesTheMemory) {

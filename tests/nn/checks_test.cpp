@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 
@@ -180,6 +181,118 @@ TEST(Checks, ALossThatIsNotFiniteEndsTraining) {
     EXPECT_FALSE(std::isfinite(error.loss()));
   }
   EXPECT_NO_THROW(nn::fit(trainer, batches, {.stop_at_nan = false, .progress = kQuiet}));
+}
+
+TEST(Checks, ALossThatStaysNotFiniteEndsTrainingWithALossScaleToo) {
+  const nn::Dense model(1, 1);
+  nn::Sgd sgd(model.trainable(), 0.1);
+  nn::Trainer trainer(model, mean_square, sgd, {.loss_scale = nn::LossScale{}});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto batches = [](double value, std::int64_t n) {
+    return data::from_tensors({full({n, 1}, value), zeros({n, 1})}).batch(1);
+  };
+  EXPECT_NO_THROW(nn::fit(trainer, batches(nan, 31), {.progress = kQuiet}));
+  EXPECT_THROW(nn::fit(trainer, batches(nan, 32), {.progress = kQuiet}), nn::DivergedError);
+}
+
+TEST(Checks, ALossScaleStaysANumber) {
+  const auto train = [](double input, double factor) {
+    const nn::Dense model(2, 1);
+    nn::Sgd sgd(model.trainable(), 0.01);
+    const auto loss = [factor](const Tensor& y, const Tensor& t) {
+      return mean_square(y, t) * factor;
+    };
+    nn::Trainer trainer(model, loss, sgd, {.loss_scale = nn::LossScale{.growth_interval = 1}});
+    for (int i = 0; i < 300; ++i) trainer.step(full({4, 2}, input), zeros({4, 1}));
+    const std::int64_t steps = sgd.steps();
+    trainer.step(ones({4, 2}), zeros({4, 1}));
+    EXPECT_EQ(sgd.steps(), steps + 1);
+    for (const float value : values_of(model)) EXPECT_TRUE(std::isfinite(value));
+  };
+  train(1, 1e-20);  // each step doubles it
+  train(std::numeric_limits<double>::infinity(), 1);
+}
+
+TEST(Checks, ALossThatUsesNoParameterIsRefused) {
+  for (const nn::TrainerOptions& options : ways(fine())) {
+    const nn::Dense model(3, 2);
+    nn::AdamW adam(model.trainable(), 0.1);
+    const auto loss = [](const Tensor&, const Tensor& target) { return mean(target); };
+    nn::Trainer trainer(model, loss, adam, options);
+    expect_throws<ValueError>(
+        [&] {
+          trainer.step(ones({4, 3}), zeros({4, 2}));
+        },
+        {"none of the optimizer's parameters", "checks_test.cpp"});
+    EXPECT_EQ(adam.steps(), 0);
+    model.freeze();  // nobody wants it to learn
+    trainer.step(ones({4, 3}), zeros({4, 2}));
+  }
+}
+
+TEST(Checks, WhatIsNoFunctionIsRefused) {
+  const nn::Dense model(3, 2);
+  nn::Sgd sgd(model.trainable(), 0.1);
+  EXPECT_THROW(nn::Trainer(model, nullptr, sgd), ValueError);
+  EXPECT_THROW(nn::Trainer(model, mean_square, sgd, {.metrics = {{"none", nullptr}}}), ValueError);
+  nn::Trainer trainer(model, mean_square, sgd);
+  const data::Dataset batches = data::from_tensors({ones({8, 3}), zeros({8, 2})}).batch(4);
+  EXPECT_THROW(nn::Fit(trainer, batches, {.callbacks = {nullptr}}), ValueError);
+  nn::Trainer empty(
+      model, [](const Tensor&, const Tensor&) { return Tensor(); }, sgd);
+  expect_throws<ValueError>(
+      [&] {
+        empty.step(ones({4, 3}), zeros({4, 2}));
+      },
+      {"the loss is an empty handle", "checks_test.cpp"});
+}
+
+TEST(Checks, AStepTakesDataAlone) {
+  for (const nn::TrainerOptions& options : ways(fine())) {
+    const nn::Dense model(3, 2);
+    nn::Sgd sgd(model.trainable(), 0.1);
+    nn::Trainer trainer(model, mean_square, sgd, options);
+    Graph graph("g");
+    const Tensor x = graph.placeholder("x", DType::float32, {4, 3});
+    const Tensor target = zeros({4, 2});
+    const std::int64_t nodes = graph.nodes();
+    expect_throws<SymbolError>([&] { trainer.step(x, target); }, {"step", "checks_test.cpp"});
+    expect_throws<SymbolError>([&] { trainer.score(x, target); }, {"score", "checks_test.cpp"});
+    EXPECT_THROW(trainer.step(spec({4, 3}), target), SymbolError);
+    EXPECT_THROW(trainer.step(ones({4, 3}), Tensor()), EmptyTensorError);
+    EXPECT_EQ(graph.nodes(), nodes);
+    EXPECT_TRUE(graph.updates().empty());
+    EXPECT_EQ(sgd.steps(), 0);
+  }
+}
+
+TEST(Checks, ErrorsOfAStepNameTheProgramsLines) {
+  const nn::Dense model(3, 2);
+  nn::Sgd sgd(model.trainable(), 0.1);
+  for (const nn::TrainerOptions& options : ways(fine())) {
+    nn::Trainer trainer(model, mean_square, sgd, options);
+    try {
+      trainer.step(ones({4, 3}), zeros({4, 7}));
+      FAIL();
+    } catch (const ShapeError& error) {
+      EXPECT_EQ(std::string(error.what()).find("steps.cpp"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Checks, NamesOfMetricsDoNotBreakTheLog) {
+  const test::Scratch scratch;
+  const nn::Dense model(3, 2);
+  nn::Sgd sgd(model.trainable(), 0.01);
+  const std::string name = "error, \"squared\"\nand averaged";
+  nn::Trainer trainer(model, mean_square, sgd, {.metrics = {{name, mean_square}}});
+  nn::fit(trainer, data::from_tensors({ones({8, 3}), zeros({8, 2})}).batch(4),
+          {.epochs = 2,
+           .callbacks = {std::make_shared<nn::CsvLog>(scratch / "log.csv")},
+           .progress = kQuiet});
+  const data::Table log = data::read_csv(scratch / "log.csv");
+  EXPECT_EQ(log.rows, 2);
+  EXPECT_EQ(log.columns.back().name, name);
 }
 
 TEST(Checks, TheLogHasEachEpochOnceHoweverOftenTrainingGoesOn) {

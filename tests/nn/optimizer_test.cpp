@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 
 #include "tenure/tenure.h"
@@ -129,6 +130,7 @@ TEST(Optimizer, RefusesOtherGradientsThanItsParameters) {
   EXPECT_THROW(sgd.apply({ones({3})}), ShapeError);
   EXPECT_THROW(nn::Sgd({}, 0.1), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, -1), ValueError);
+  EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, 1e300), ValueError);
   EXPECT_THROW(nn::Sgd({parameter(ones({2}))}, 0.1, {.momentum = -1}), ValueError);
   EXPECT_THROW(nn::Adam({parameter(ones({2}))}, 0.1, {.beta1 = 1}), ValueError);
   EXPECT_THROW(nn::Lion({parameter(ones({2}))}, 0.1, {.beta2 = std::nan("")}), ValueError);
@@ -146,6 +148,70 @@ TEST(Optimizer, RefusesOtherGradientsThanItsParameters) {
   EXPECT_EQ(b.variable.value().to_vector<float>(), (std::vector<float>{0.9f, 0.9f}));
   const nn::NamedVariable twice = parameter(ones({2}));
   EXPECT_THROW(nn::Sgd({twice, twice}, 0.1), ValueError);
+}
+
+/// All that a step changes.
+std::vector<double> everything(const nn::Optimizer& optimizer) {
+  std::vector<double> all;
+  std::vector<nn::NamedVariable> variables = optimizer.state();
+  variables.insert(variables.end(), optimizer.parameters().begin(), optimizer.parameters().end());
+  for (const nn::NamedVariable& own : variables) {
+    if (own.variable.is_disposed()) continue;
+    for (const double value : own.variable.value().to_vector<double>()) all.push_back(value);
+  }
+  return all;
+}
+
+TEST(Optimizer, AStepIsTakenAsAWholeOrNotAtAll) {
+  const auto refuses = [](const Tensor& second, int disposed, std::size_t budget = 1 * MiB) {
+    nn::Adam adam({parameter(ones({2}), "a"), parameter(ones({300}), "b")}, 0.1);
+    adam.apply({ones({2}), ones({300})});
+    if (disposed >= 0) adam.state()[static_cast<std::size_t>(disposed)].variable.dispose();
+    if (disposed == -2) adam.parameters()[1].variable.dispose();
+    const std::vector<double> before = everything(adam);
+    const Budget small("small", budget);
+    EXPECT_THROW(adam.apply({ones({2}), second}), Error);
+    EXPECT_EQ(everything(adam), before);
+  };
+  Graph graph("g");
+  refuses(graph.placeholder("g", DType::float32, {300}), -1);
+  refuses(spec({300}), -1);
+  refuses(ones({300}), -2);
+  for (int i = 0; i < 6; ++i) refuses(ones({300}), i);
+  refuses(ones({300}), -1, 0);
+}
+
+TEST(Optimizer, UpdatesInPlaceEagerly) {
+  const nn::NamedVariable w = parameter(ones({1 << 16}));
+  nn::Adam adam({w}, 0.1);
+  adam.apply({ones({1 << 16})});
+  Tensor gradient = ones({1 << 16});
+  const MemoryRegion region;
+  adam.apply({std::move(gradient)});
+  EXPECT_LE(region.peak_bytes(), 4096);
+}
+
+TEST(Optimizer, EagerStepsAreThoseOfATrace) {
+  for (const bool has_all : {true, false}) {
+    const auto after = [&](bool traced) {
+      nn::AdamW adam({parameter(ones({3}), "a"), parameter(ones({2}, DType::bfloat16), "b")}, 0.1);
+      const auto step = function([&](const Tensor& g) {
+        adam.apply({g * 1.0, has_all ? ones({2}, DType::bfloat16) * 1.0 : Tensor()});
+        return g;
+      });
+      for (int i = 1; i < 4; ++i) {
+        const Tensor g = full({3}, 0.25 * i);
+        if (traced) {
+          step(g);
+        } else {
+          const GradientTape outer;  // takes no note of it
+          adam.apply({clone(g), has_all ? ones({2}, DType::bfloat16) : Tensor()});
+        }
+      }
+      return everything(adam);
+    };
+    EXPECT_EQ(after(false), after(true));
+  }
 }
 
 TEST(Optimizer, StateIsOfItsCategoryAndEndsWithDispose) {
@@ -167,6 +233,8 @@ TEST(Clip, ShortensTogetherAndKeepsTheDirection) {
   EXPECT_EQ(nn::clip_by_global_norm({full({1}, 0.5)}, 1.0)[0].item<float>(), 0.5f);
   EXPECT_EQ(nn::clip_by_value({full({1}, -9.0)}, 2)[0].item<float>(), -2);
   EXPECT_THROW(nn::clip_by_value({}, 0), ValueError);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(nn::clip_by_global_norm({full({1}, 0.5)}, inf)[0].item<float>(), 0.5f);
 }
 
 TEST(Schedule, HasTheRatesOfItsName) {

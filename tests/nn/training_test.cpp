@@ -455,17 +455,30 @@ TEST(Fit, LossScaleSkipsStepsThatAreNotFinite) {
   const nn::Sequential model(nn::Dense(2, 8), nn::Tanh(), nn::Dense(8, 2));
   nn::Sgd sgd(model.trainable(), 0.1);
   const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(nn::Trainer(model, loss_of, sgd, {.loss_scale = nn::LossScale{.initial = inf}}),
+               ValueError);
   nn::Trainer trainer(model, loss_of, sgd,
-                      {.loss_scale = nn::LossScale{.initial = inf, .growth_interval = 2}});
+                      {.loss_scale = nn::LossScale{.initial = 1024, .growth_interval = 2}});
   const Tensor x = normal({8, 2});
   const Tensor target = randint(0, 2, {8});
-  trainer.step(x, target);
+  const auto scale = [&] {
+    for (const nn::NamedVariable& own : trainer.variables()) {
+      if (own.name == "trainer/scale") return own.variable.value().item<float>();
+    }
+    return 0.F;
+  };
+  trainer.step(full({8, 2}, inf), target);
   EXPECT_EQ(sgd.steps(), 0);
-
-  nn::Trainer sane(model, loss_of, sgd, {.loss_scale = nn::LossScale{.initial = 1024}});
-  nn::Trainer plain(model, loss_of, sgd);
-  sane.step(x, target);
+  EXPECT_EQ(scale(), 512);
+  trainer.step(x, target);
   EXPECT_EQ(sgd.steps(), 1);
+  EXPECT_EQ(scale(), 512);
+  trainer.step(x, target);
+  EXPECT_EQ(scale(), 1024);
+  trainer.step(full({8, 2}, inf), target);
+  trainer.step(x, target);
+  EXPECT_EQ(sgd.steps(), 3);
+  EXPECT_EQ(scale(), 512);
 }
 
 TEST(Fit, RefusesBatchesWithoutATarget) {
