@@ -189,6 +189,7 @@ std::shared_ptr<JointTrace> try_joint_trace(const FunctionCore& core,
   }
   std::vector<Tensor> gradients;
   try {
+    const ops::Untaped untaped;  // the tape around the call sees nothing of the trace
     gradients = tape->go_back(targets, seeds, sources, false);
   } catch (const std::exception&) {
     if (!is_open(specs)) throw;
@@ -247,8 +248,12 @@ std::shared_ptr<const JointTrace> make_joint_trace(const FunctionCore& core,
                                                    const FunctionCore::Trace& trace,
                                                    std::span<const ops::Spec> specs,
                                                    const TapeState& outside) {
-  if (auto joint = try_joint_trace(core, trace, specs, call.tensors, outside)) return joint;
-  return try_joint_trace(core, trace, graph::specs_of(call), call.tensors, outside);
+  auto joint = try_joint_trace(core, trace, specs, call.tensors, outside);
+  if (joint == nullptr) {
+    joint = try_joint_trace(core, trace, graph::specs_of(call), call.tensors, outside);
+  }
+  graph::take_over_constants(joint->program);
+  return joint;
 }
 
 }  // namespace tenure::autograd

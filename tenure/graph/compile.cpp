@@ -19,7 +19,10 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
   request.donated = std::move(donated);
   std::set<std::uint64_t> known;  // constants of others
   for (const Node& node : request.program.nodes) {
-    if (node.kind == Node::Kind::constant) known.insert(node.data.id());
+    if (node.kind != Node::Kind::constant) continue;
+    // What was made while it was traced is its own; see take_over_constants().
+    const bool is_own = !node.fixed && node.data.body("run").kind() == HolderKind::cache;
+    if (!is_own) known.insert(node.data.id());
   }
   Belongings belongings;
   const KeepBodies keep(belongings.bodies);

@@ -17,14 +17,6 @@ namespace {
 /// The functions that this thread is tracing.
 std::vector<const void*>& being_traced() { return PerThread<std::vector<const void*>>::get(); }
 
-/// What a trace alone holds counts as its cache's, which has a bound.
-void take_over_constants(const Program& program) {
-  for (const Node& node : program.nodes) {
-    TensorBody* const body = node.kind == Node::Kind::constant ? node.data.body_or_null() : nullptr;
-    if (body != nullptr && body->sole_handle()) body->set_kind(HolderKind::cache);
-  }
-}
-
 }  // namespace
 
 TracingOnce::TracingOnce(const void* function, const std::string& name, Site site) {
@@ -63,6 +55,13 @@ Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec
   traced.program = state->take();  // without its graph, symbols that got away are of no use
   take_over_constants(traced.program);
   return traced;
+}
+
+void take_over_constants(const Program& program) {
+  for (const Node& node : program.nodes) {
+    TensorBody* const body = node.kind == Node::Kind::constant ? node.data.body_or_null() : nullptr;
+    if (body != nullptr && body->sole_handle()) body->set_kind(HolderKind::cache);
+  }
 }
 
 std::size_t Traced::bytes() const { return program_bytes(program) + body_bytes(program); }

@@ -56,6 +56,10 @@ struct CompiledTrace {
 Traced trace_call(const FunctionCore::Trace& callable, std::span<const ops::Spec> specs,
                   const void* function, const std::string& name, Site site);
 
+/// What a trace alone holds counts as its cache's, which has a bound, and in the plans of what is
+/// compiled of it.
+void take_over_constants(const Program& program);
+
 /// Marks a function as being traced on this thread. Throws GraphError if it is already: it calls
 /// itself, and tracing would not end.
 class TracingOnce {

@@ -105,6 +105,22 @@ TEST(Corner, ProductsWithZerosAreExact) {
     const Tensor x = reshape(tensor(values), shape);
     EXPECT_EQ(gradient_of(running, x), by_differences(running, values, shape)) << round;
     EXPECT_EQ(gradient_of(scattered, x), by_differences(scattered, values, shape)) << round;
+    // And gradients of gradients, which are linear in each element too.
+    const Tensor again = cast(randint(-3, 4, shape), DType::float64);
+    const auto slopes_of = [&](const auto& f) {
+      return [&](const Tensor& at) {
+        GradientTape tape;
+        tape.watch(at);
+        const Tensor y = f(at);
+        return sum(tape.gradient(y, at) * again);
+      };
+    };
+    const auto whole = [&](const Tensor& at) { return sum(prod(at, axis)); };
+    const auto of_running = slopes_of(running);
+    const auto of_whole = slopes_of(whole);
+    EXPECT_EQ(gradient_of(of_running, x), by_differences(of_running, values, shape)) << round;
+    EXPECT_EQ(gradient_of(of_whole, x), by_differences(of_whole, values, shape)) << round;
+    EXPECT_EQ(gradient_of(function(of_running), x), by_differences(of_running, values, shape));
   }
 }
 

@@ -41,6 +41,23 @@ TEST(Captures, CountInTheBudget) {
   EXPECT_EQ(f(x).to_vector<float>(), model(x).to_vector<float>());
 }
 
+/// What is made of numbers inside stays with the trace, so it is part of what a call takes.
+TEST(Captures, WhatIsMadeInsideCountsInThePlanAndTheBudget) {
+  const std::vector<float> numbers(1 << 16, 1.f);
+  constexpr std::int64_t kBytes = 4 << 16;
+  const auto model = [&](const Tensor& x) { return x + tensor(numbers); };
+  const Tensor x = ones({1 << 16});
+  EXPECT_EQ(function(model).plan(x).constants, kBytes);
+  const auto tight = function(model, {.budget = 3 * kBytes - 1});
+  EXPECT_THROW(static_cast<void>(tight(x)), planner::BudgetError);
+  const auto enough = function(model, {.budget = 3 * kBytes});
+  EXPECT_EQ(enough(x).to_vector<float>()[0], 2);
+  GradientTape tape;
+  tape.watch(x);
+  EXPECT_THROW(static_cast<void>(tight(x)), planner::BudgetError);
+  EXPECT_EQ(tape.gradient(enough(x), x).to_vector<float>()[0], 1);
+}
+
 TEST(Captures, DrawAnewInEveryRun) {
   const Tensor w = ones({64});
   const auto f = function([&](const Tensor& x) { return x + dropout(w, 0.5); });

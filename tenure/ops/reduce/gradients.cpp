@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "tenure/ops/creation.h"
 #include "tenure/ops/derivatives.h"
@@ -10,6 +12,7 @@
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/tape.h"
 
 namespace tenure::ops::gradients {
 namespace {
@@ -183,10 +186,42 @@ void cumsum(Backward& b) {
   b.results[0] = reversed_cumsum(b, std::move(b.gradients[0]), axis_along(b));
 }
 
+namespace {
+
+/// What lies `by` further along an axis; zeros behind the end.
+Tensor moved_up(const Backward& b, const Tensor& x, int axis, std::int64_t by) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.rank()));
+  widths[static_cast<std::size_t>(axis)].second = by;
+  return tenure::pad(b.at(tenure::slice(Operand(x, b.site), axis, by)), widths);
+}
+
+/// The gradient of cumprod without a division: the products of those before each element, times
+/// s[i] = dy[i] + x[i + 1] s[i + 1]. That recurrence is unrolled by doubling: s[i] is
+/// sums[i] + factors[i] s[i + by].
+Tensor cumprod_gradient_of_products(const Backward& b, int axis) {
+  const Tensor& x = b.inputs[0];
+  Tensor sums = b.gradients[0];
+  Tensor factors = moved_up(b, x, axis, 1);
+  for (std::int64_t by = 1; by < x.shape()[axis]; by *= 2) {
+    Tensor more = mul(Operand(factors, b.site), b.at(moved_up(b, sums, axis, by)));
+    sums = add(b.at(std::move(sums)), b.at(std::move(more)));
+    Tensor further = moved_up(b, factors, axis, by);
+    factors = mul(b.at(std::move(factors)), b.at(std::move(further)));
+  }
+  return mul(b.at(products_before(b, x, axis)), b.at(std::move(sums)));
+}
+
+}  // namespace
+
 void cumprod(Backward& b) {
+  const int axis = axis_along(b);
+  // To go back once more, no slope may be lost in a division, and none at a zero in a choice.
+  if (active_tape != nullptr && b.specs[0].shape.size() > 0 && count(b.specs[0].shape) > 0) {
+    b.results[0] = cumprod_gradient_of_products(b, axis);
+    return;
+  }
   // The slope of y[k] by x[i] is y[k] / x[i] before the first zero along the axis, and 0 behind it.
   // At the first zero it is what y[k] would be if that were a one.
-  const int axis = axis_along(b);
   const Tensor is_zero = equal(b.input(0), 0);
   const Tensor zeros_so_far = tenure::cumsum(Operand(is_zero, b.site), axis);
   const Tensor is_first =
