@@ -31,6 +31,10 @@ double unit_of(std::string name) {
 }  // namespace
 
 std::int64_t parse_bytes(const std::string& text, const std::string& option) {
+  // What was printed in full can be given in full: not every number of bytes is a double.
+  std::int64_t whole = 0;
+  const auto [after, problem] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  if (problem == std::errc() && after == text.data() + text.size() && whole >= 0) return whole;
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);

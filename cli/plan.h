@@ -21,6 +21,8 @@ struct PlanOptions {
   std::string svg;
   bool json = false;
 
+  bool has_deadline() const { return deadline < std::numeric_limits<double>::infinity(); }
+
   /// For the options of a solver, which may take `share` of the time. Where there is a deadline, it
   /// alone ends a search.
   template <class Options>
@@ -29,7 +31,7 @@ struct PlanOptions {
     options.deadline = share * deadline;
     options.seed = seed;
     options.steps *= effort;
-    if (deadline < std::numeric_limits<double>::infinity()) {
+    if (has_deadline()) {
       options.steps = std::numeric_limits<std::int64_t>::max() / 2;
     }
     return options;

@@ -47,38 +47,66 @@ std::optional<std::int64_t> peak_as_given(const Dag& dag) {
 }
 
 /// The arena of a schedule, looked for until its height is proven or the effort is spent.
-void place(const Dag& dag, const PlanOptions& options, double share, planner::Arrangement& arena) {
+void place(const Dag& dag, const PlanOptions& options, double seconds,
+           planner::Arrangement& arena) {
   arena.lifetimes = planner::lifetimes_of(dag, arena.schedule.steps);
-  auto search = options.search<planner::OffsetOptions>(share);
+  auto search = options.search<planner::OffsetOptions>(1);
+  search.deadline = seconds;
   search.capacity = std::max<std::int64_t>(0, options.capacity.value_or(0) - dag.resident);
   arena.offsets = solve(arena.lifetimes.problem, search);
   arena.size = dag.resident + arena.offsets.height;
 }
 
+/// With a deadline, what was found of an order is a matter of time, and must not decide what is
+/// refused. So before something is refused it gets all that it gets without one.
+planner::Arrangement arrange_within(const Dag& dag, const PlanOptions& options,
+                                    const std::vector<int>& order, double seconds) {
+  Progress progress;
+  const auto show = [&](double share) { progress.show(share); };
+  auto search = options.search<planner::RematOptions>(1);
+  search.progress = show;
+  if (!options.has_deadline()) {
+    search.given = order;
+    return planner::arrange(dag, *options.budget, search);
+  }
+  search.hint = order;
+  search.deadline = seconds;
+  try {
+    return planner::arrange(dag, *options.budget, search);
+  } catch (const planner::BudgetError& refused) {
+    PlanOptions patient = options;
+    patient.deadline = std::numeric_limits<double>::infinity();
+    const auto best = planner::order(dag, patient.search<planner::OrderOptions>(1)).order;
+    try {
+      return arrange_within(dag, patient, best, patient.deadline);
+    } catch (const planner::BudgetError& again) {
+      throw planner::BudgetError(*options.budget, std::min(refused.least(), again.least()),
+                                 std::max(refused.bound(), again.bound()));
+    }
+  }
+}
+
 Results solve_program(const Dag& dag, const PlanOptions& options) {
   // Of the time, if there is a deadline.
   constexpr double kOrder = 0.2;
-  constexpr double kRest = 0.75;
+  constexpr double kAll = 0.97;  // the rest is for checks
   Results results;
-  results.given_peak = peak_as_given(dag);
   const Stopwatch order_watch;
+  results.given_peak = peak_as_given(dag);
   results.order = planner::order(dag, options.search<planner::OrderOptions>(kOrder));
   results.order_seconds = order_watch.seconds();
   const auto wrong_order = validate(dag, results.order);
   expect_valid(!wrong_order, wrong_order.value_or(""));
 
   const Stopwatch watch;
+  const double left = std::max(0.0, kAll * options.deadline - order_watch.seconds());
   planner::Arrangement& arena = results.arena;
   if (options.budget) {
-    Progress progress;
-    auto search = options.search<planner::RematOptions>(kRest);
-    search.given = results.order.order;
-    search.progress = [&](double share) { progress.show(share); };
-    arena = planner::arrange(dag, *options.budget, search);
+    arena = arrange_within(dag, options, results.order.order, left);
   } else {
     arena.schedule.steps = results.order.order;
     arena.schedule.peak = results.order.peak;
-    place(dag, options, kRest, arena);
+    place(dag, options, left, arena);
   }
   results.seconds = watch.seconds();
   const auto problem =

@@ -24,8 +24,14 @@ struct Arrangement {
 /// The cheapest known arrangement that takes at most `budget` bytes. Monotone as plans are: what a
 /// budget is granted, every larger one is granted, at no higher added cost. Throws what
 /// rematerialize() throws; the least() of the BudgetError is the size of an arrangement that
-/// exists, and every budget from there on is granted. With a deadline, which a search for offsets
-/// that must be found may exceed, only what is granted is monotone.
+/// exists, and every budget from there on is granted.
+///
+/// The order that was given in the options is among the arrangements, with an arena as low as
+/// solve() finds: its size is granted, at no added cost.
+///
+/// With a deadline, what is granted is the same, whatever the clock says: it is what is granted
+/// without one and with the usual number of steps, or fewer. Then the time is spent on making that
+/// cheaper. To refuse a budget takes as long as it takes.
 Arrangement arrange(const Dag& dag, std::int64_t budget, const RematOptions& options = {});
 
 /// The first thing that is wrong with an arrangement that is to stay within the budget, or nothing.

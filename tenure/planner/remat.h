@@ -39,6 +39,9 @@ struct RematOptions {
   /// topological. The search begins with better orders, too: up to 300 nodes with what order()
   /// finds in 3,000,000 steps, above with what it finds quickly.
   std::vector<int> given{};
+  /// Another order, of use with a deadline only: it may make plans cheaper, and has no say in what
+  /// is refused. So it may itself come from a search that ended with the time.
+  std::vector<int> hint{};
   /// Is told now and then how much of the search is done, from 0 to 1.
   std::function<void(double)> progress{};
 };

@@ -134,6 +134,34 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(result.stdout, "")
         self.assertIn("200", result.stderr)
 
+    def test_what_a_refusal_names_is_granted_with_a_deadline_too(self):
+        least = 200
+        for arguments in ([], ["--deadline", "0.01"], ["--deadline", "0.5"]):
+            refused = self.run_plan(KEEPS, "--budget", str(least - 1), *arguments)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(f"known to suffice is {least}", refused.stderr)
+            granted = self.run_plan(KEEPS, "--budget", str(least), *arguments)
+            self.assertEqual(granted.returncode, 0, granted.stderr)
+
+    def test_a_deadline_ends_a_search_that_finds_nothing(self):
+        nodes = [{"id": i, "bytes": 100 + i * 37 % 90, "cost": 1 + i % 7, "inputs": [i - 1] * (i > 0)}
+                 for i in range(30)]
+        nodes += [{"id": 30 + i, "bytes": 50, "cost": 3, "inputs": [29 + i, 29 - i][: 1 + (i > 0)]}
+                  for i in range(30)]
+        refused = self.run_plan({"nodes": nodes}, "--budget", "10", "--deadline", "0.05")
+        self.assertEqual(refused.returncode, 1)
+        least = refused.stderr.split("known to suffice is ")[1].split(",")[0]
+        granted = self.run_plan({"nodes": nodes}, "--budget", least, "--deadline", "0.05")
+        self.assertEqual(granted.returncode, 0, granted.stderr)
+
+    def test_sizes_are_read_to_the_last_byte(self):
+        bytes = 2**53 + 1
+        program = {"nodes": [{"id": 0, "bytes": bytes, "inputs": [], "output": True}]}
+        self.assertEqual(self.run_plan(program, "--budget", str(bytes)).returncode, 0)
+        refused = self.run_plan(program, "--budget", str(bytes - 1))
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"known to suffice is {bytes}", refused.stderr)
+
     def test_budget_is_held_by_the_arena(self):
         program = {"nodes": [
             {"id": 0, "bytes": 40, "inputs": []},

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 
+#include "tenure/planner/order.h"
 #include "tests/planner/order_dags.h"
 #include "tests/planner/programs.h"
 
@@ -94,22 +97,90 @@ TEST(Arrange, KeepsItsContractOnTrainingSteps) {
     expect_contract(dag, quick(4'000), "training step");
 }
 
-TEST(Arrange, NeverRefusesWhatASmallerBudgetWasGranted) {
-  std::mt19937_64 random(13);
-  Dag dag = layered_dag(60, random);
+/// Layers of nodes that cost something.
+Dag costly_layers(int size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Dag dag = layered_dag(size, random);
   for (Node& node : dag.nodes) node.cost = 1 + static_cast<std::int64_t>(random() % 50);
-  RematOptions hasty = quick(2'000);
-  std::int64_t least = kNever;
+  return dag;
+}
+
+std::int64_t least_of(const Dag& dag, const RematOptions& options) {
   try {
-    arrange(dag, 0, hasty);
+    arrange(dag, dag.resident - 1, options);
   } catch (const BudgetError& error) {
-    least = error.least();
+    return error.least();
   }
+  return kNever;
+}
+
+/// Orders matter for what these can do without.
+Dag costly_tangle(int size, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Dag dag = random_dag(size, 8, random);
+  for (Node& node : dag.nodes) node.cost = 1 + static_cast<std::int64_t>(random() % 50);
+  return dag;
+}
+
+TEST(Arrange, GrantsTheSameWhateverTheClockSays) {
+  const RematOptions patient = quick(2'000);
+  RematOptions hasty = patient;
   hasty.deadline = 0;
-  for (int i = 0; i < 4; ++i) {
-    const std::int64_t budget = least + (plain_peak(dag) - least) * i / 3;
-    EXPECT_EQ(validate(dag, arrange(dag, budget, hasty), budget), std::nullopt);
+  for (const Dag& dag : {costly_layers(24, 4), costly_tangle(24, 26), costly_tangle(28, 13)}) {
+    const std::int64_t least = least_of(dag, patient);
+    EXPECT_EQ(least_budget(dag, hasty).plan.peak, least_budget(dag, patient).plan.peak);
+    EXPECT_EQ(least_of(dag, hasty), least);
+    EXPECT_THROW(arrange(dag, least - 1, hasty), BudgetError);
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t budget = least + (std::max(least, plain_peak(dag)) - least) * i / 2;
+      EXPECT_EQ(validate(dag, arrange(dag, budget, hasty), budget), std::nullopt);
+    }
   }
+}
+
+TEST(Arrange, RefusesAlsoWhereTheClockAloneEndsASearch) {
+  const Dag dag = costly_layers(18, 4);
+  RematOptions endless = quick(kNever / 2);
+  endless.deadline = 0.01;
+  EXPECT_EQ(least_of(dag, endless), least_of(dag, RematOptions{}));
+}
+
+TEST(Arrange, AHintMakesPlansCheaperAndDecidesNothing) {
+  const Dag dag = costly_layers(60, 15);
+  const OrderPlan best = order(dag);
+  RematOptions hasty = quick(2'000);
+  hasty.deadline = 1e-4;
+  const std::int64_t least = least_of(dag, hasty);
+  hasty.hint = best.order;
+  EXPECT_EQ(least_of(dag, hasty), least);
+  const std::int64_t arena = solve(lifetimes_of(dag, best.order).problem, {.steps = 0}).height;
+  const std::int64_t budget = dag.resident + arena;
+  ASSERT_GE(budget, least);
+  EXPECT_EQ(arrange(dag, budget, hasty).schedule.added_cost, 0);
+  hasty.hint.pop_back();
+  EXPECT_THROW(arrange(dag, least, hasty), ValueError);
+}
+
+TEST(Arrange, GrantsWhatTheGivenOrderTakesWithoutABudget) {
+  for (const auto& [size, seed] : {std::pair(60, 2), {60, 3}, {100, 0}, {100, 4}}) {
+    const Dag dag = costly_layers(size, static_cast<std::uint64_t>(seed));
+    RematOptions options = quick(200'000);
+    options.given = order(dag, {.steps = 200'000}).order;
+    // As much as there is for the offsets of an order, where there are so many steps.
+    const OffsetPlan arena = solve(lifetimes_of(dag, options.given).problem, {.steps = 400'000});
+    const std::int64_t budget = dag.resident + arena.height;
+    const Arrangement found = arrange(dag, budget, options);
+    EXPECT_EQ(validate(dag, found, budget), std::nullopt);
+    EXPECT_EQ(found.schedule.added_cost, 0);
+    EXPECT_LE(least_of(dag, options), budget);
+  }
+}
+
+TEST(Arrange, RefusesOptionsThatMeanNothing) {
+  RematOptions options;
+  options.deadline = std::nan("");
+  EXPECT_THROW(arrange(chain(3), kNever, options), ValueError);
+  EXPECT_THROW(arrange(chain(3), kNever, quick(-1)), ValueError);
 }
 
 TEST(ArrangeValidate, RejectsWhatDoesNotHold) {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <utility>
 
+#include "tenure/planner/remat/effort.h"
 #include "tenure/planner/remat/ladder.h"
 
 namespace tenure::planner {
@@ -18,94 +18,164 @@ constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 /// What a schedule's arena takes. It does not depend on the budget, so that equal schedules fit
 /// equally: the search for offsets has no goal but the least height.
-Arrangement arranged(const Dag& dag, const RematPlan& schedule, std::uint64_t seed,
-                     std::int64_t steps) {
+Arrangement arranged(const Dag& dag, const RematPlan& schedule, const OffsetOptions& options) {
   Arrangement result{schedule, lifetimes_of(dag, schedule.steps), {}, 0};
-  result.offsets = solve(result.lifetimes.problem, {.steps = steps, .seed = seed});
+  result.offsets = solve(result.lifetimes.problem, options);
   result.size = dag.resident + result.offsets.height;
   return result;
+}
+
+/// What decides about budgets: nothing that has to do with time.
+RematOptions timeless(RematOptions options) {
+  if (std::isinf(options.deadline)) return options;
+  options.deadline = std::numeric_limits<double>::infinity();
+  options.steps = std::min(options.steps, RematOptions{}.steps);
+  return options;
 }
 
 class Search {
  public:
   Search(const Dag& dag, const RematOptions& options)
-      : dag_(dag), options_(options), ladder_(dag, options) {}
+      : dag_(dag),
+        has_deadline_(!std::isinf(options.deadline)),
+        // The arena of what it finds takes some time, too.
+        effort_(kShareOfSchedules * options.deadline, options.steps),
+        clock_(options.deadline, kNone),
+        options_(timeless(options)),
+        ladder_(dag, options_) {}
 
-  /// The cheapest of the known plans for budgets up to `budget` whose arena is within it.
+  Arrangement within(std::int64_t budget) {
+    if (!ladder_.fits_plainly(budget) && ladder_.least().peak > budget) refuse(budget);
+    if (ladder_.is_exact()) ladder_.climb_all();
+    std::optional<Arrangement> found = find_fit(budget);
+    while (!(found && has_deadline_) &&
+           ladder_.search_below(budget, found ? found->schedule.added_cost : kNone))
+      found = find_fit(budget);
+    if (!found) refuse(budget);
+    found->schedule = ladder_.bounded(found->schedule, budget);
+    if (has_deadline_ && !found->schedule.optimal()) improve(*found, budget);
+    return *found;
+  }
+
+ private:
+  static constexpr double kShareOfSchedules = 0.9;
+  static constexpr double kForever = std::numeric_limits<double>::infinity();
+  static constexpr int kMostLevels = 2;
+
+  struct Placed {
+    Arrangement arrangement;
+    int level = 0;  // of the search that it comes from
+  };
+
+  /// The cheapest of the known plans for budgets up to `budget` whose arena is within it. With a
+  /// deadline, the one of them that is known to be soonest: something cheaper is looked for later.
   std::optional<Arrangement> find_fit(std::int64_t budget) {
-    const std::vector<Rung>& rungs = ladder_.rungs();
-    for (std::size_t i = rungs.size(); i-- > 0;) {
-      if (rungs[i].budget > budget) continue;
-      Arrangement& found = arrangement_of(rungs[i].plan, budget);
+    std::optional<Arrangement> found;
+    for (int levels = has_deadline_ ? 0 : kMostLevels; !found && levels <= kMostLevels; ++levels)
+      found = find_fit(budget, levels);
+    return found;
+  }
+
+  std::optional<Arrangement> find_fit(std::int64_t budget, int levels) {
+    for (const Rung* rung : ladder_.candidates()) {
+      if (rung->budget > budget) continue;
+      const Arrangement& found = arrangement_of(rung->plan, budget, levels);
       if (found.size <= budget) return found;
     }
     return std::nullopt;
   }
 
-  Arrangement within(std::int64_t budget) {
-    if (!ladder_.fits_plainly(budget) && ladder_.least().peak > budget) refuse(budget);
-    if (!std::isinf(options_.deadline)) {
-      remat::Effort effort(options_.deadline, options_.steps);
-      ladder_.focus(budget, effort);
-      if (std::optional<Arrangement> found = find_fit(budget)) return *found;
+  /// Looks for something cheaper until the time is over. What is found by then gets its place.
+  void improve(Arrangement& best, std::int64_t budget) {
+    constexpr int kMostLate = 4;
+    ladder_.focus(budget, effort_);
+    int late = 0;
+    for (const Rung* rung : ladder_.candidates()) {
+      const RematPlan& plan = rung->plan;
+      if (rung->budget > budget) continue;
+      if (plan.added_cost >= best.schedule.added_cost) break;
+      const bool is_late = clock_.is_spent();
+      if (is_late && ++late > kMostLate) break;
+      const Arrangement& found =
+          arrangement_of(plan, budget, is_late ? 0 : kMostLevels, clock_.seconds_left());
+      if (found.size > budget) continue;
+      best = found;
+      break;
     }
-    if (ladder_.is_exact()) ladder_.climb_all();
-    std::optional<Arrangement> found = find_fit(budget);
-    while (ladder_.search_below(budget, found ? found->schedule.added_cost : kNone))
-      found = find_fit(budget);
-    if (!found) refuse(budget);
-    found->schedule = ladder_.bounded(found->schedule, budget);
-    return *found;
+    best.schedule = ladder_.bounded(best.schedule, budget);
   }
 
- private:
   /// Searches no longer than it takes to know whether the plan is within the budget.
-  Arrangement& arrangement_of(const RematPlan& plan, std::int64_t budget) {
-    constexpr std::int64_t kSteps = 100'000;
+  const Arrangement& arrangement_of(const RematPlan& plan, std::int64_t budget,
+                                    int levels = kMostLevels, double seconds = kForever) {
     auto found = arrangements_.find(plan.steps);
     if (found == arrangements_.end()) {
-      found = arrangements_.emplace(plan.steps, arranged(dag_, plan, options_.seed, 0)).first;
+      found = arrangements_.emplace(plan.steps, Placed{placed(plan, 0, seconds)}).first;
     }
-    Arrangement& result = found->second;
-    const bool may_be_lower =
-        !result.offsets.optimal() && !searched_.contains(&result) && result.size > budget;
-    if (may_be_lower && dag_.resident + result.offsets.lower_bound <= budget) {
-      result = arranged(dag_, plan, options_.seed, kSteps);
-      searched_.insert(&result);
+    Placed& known = found->second;
+    Arrangement& best = known.arrangement;
+    // An order that does without repetitions is worth the search that it gets without a budget.
+    const bool is_plain = plan.added_cost == 0 && steps_of(2) > steps_of(1);
+    const int most = std::min(levels, is_plain ? 2 : 1);
+    while (known.level < most && best.size > budget &&
+           dag_.resident + best.offsets.lower_bound <= budget) {
+      ++known.level;
+      Arrangement other = placed(plan, steps_of(known.level), seconds);
+      if (other.size < best.size) best = std::move(other);
     }
-    return result;
+    return best;
+  }
+
+  Arrangement placed(const RematPlan& plan, std::int64_t steps, double seconds) const {
+    return arranged(dag_, plan, {.deadline = seconds, .steps = steps, .seed = options_.seed});
+  }
+
+  std::int64_t steps_of(int level) const {
+    constexpr std::int64_t kLeast = 100'000;
+    const double share = static_cast<double>(options_.steps) / RematOptions{}.steps;
+    const double steps = static_cast<double>(level == 1 ? kLeast : OffsetOptions{}.steps) * share;
+    return std::max(kLeast, static_cast<std::int64_t>(std::min(steps, 1e18)));
   }
 
   /// The least budget that within() grants: that of a plan that is there from some budget on, and
   /// whose arena takes so much.
   [[noreturn]] void refuse(std::int64_t budget) {
     std::int64_t least = kNone;
-    for (const std::int64_t end : ladder_.block_ends()) {
-      while (ladder_.search_below(end - 1, kNone)) {
+    const auto search_and_look = [&](std::int64_t most) {
+      while (ladder_.search_below(most, kNone)) {
       }
-      for (const Rung& rung : ladder_.rungs()) {
-        if (rung.budget >= least) break;
-        least = std::min(least, std::max(rung.budget, arrangement_of(rung.plan, 0).size));
+      for (const Rung* rung : ladder_.candidates()) {
+        if (rung->budget >= least) continue;
+        least = std::min(least, std::max(rung->budget, arrangement_of(rung->plan, 0).size));
         // Only where it may become less is it worth a search.
-        const Arrangement& found = arrangement_of(rung.plan, least - 1);
-        least = std::min(least, std::max(rung.budget, found.size));
+        for (std::int64_t before = kNone; rung->budget < least && least < before;) {
+          before = least;
+          const Arrangement& found = arrangement_of(rung->plan, least - 1);
+          least = std::min(least, std::max(rung->budget, found.size));
+        }
       }
+    };
+    for (const std::int64_t end : ladder_.block_ends()) {
+      search_and_look(end - 1);
       if (least <= end) break;
     }
+    search_and_look(least - 1);
     throw BudgetError(budget, least, ladder_.bound());
   }
 
   const Dag& dag_;
-  const RematOptions& options_;
+  const bool has_deadline_;
+  remat::Effort effort_;
+  remat::Effort clock_;
+  const RematOptions options_;
   remat::Ladder ladder_;
-  std::map<std::vector<int>, Arrangement> arrangements_;
-  std::set<const Arrangement*> searched_;
+  std::map<std::vector<int>, Placed> arrangements_;
 };
 
 }  // namespace
 
 Arrangement arrange(const Dag& dag, std::int64_t budget, const RematOptions& options) {
-  check(dag);
+  remat::check(dag, options);
   return Search(dag, options).within(budget);
 }
 

@@ -13,6 +13,7 @@ class Effort {
 
   void spend(std::int64_t moves) { left_ -= moves; }
   bool is_spent() const { return left_ <= 0 || elapsed() >= seconds_; }
+  double seconds_left() const { return std::max(0.0, seconds_ - elapsed()); }
   /// How much of it is gone, from 0 to 1.
   double share() const {
     const double done = 1 - static_cast<double>(left_) / static_cast<double>(moves_);

@@ -62,6 +62,26 @@ Word base_word(const Problem& problem, const std::vector<int>& given) {
   return word;
 }
 
+/// Keeps a rung if it is of use among others, of which it may make some superfluous.
+void insert(std::vector<Rung>& rungs, const Rung& rung) {
+  const auto later = std::find_if(rungs.begin(), rungs.end(),
+                                  [&](const Rung& other) { return other.budget > rung.budget; });
+  if (later != rungs.begin()) {
+    const Rung& before = *(later - 1);
+    const auto value = [](const RematPlan& plan) { return std::pair(plan.added_cost, plan.peak); };
+    if (before.plan.added_cost < rung.plan.added_cost ||
+        (before.plan.added_cost == rung.plan.added_cost &&
+         (before.budget < rung.budget || value(before.plan) <= value(rung.plan))))
+      return;
+  }
+  const auto first = std::find_if(rungs.begin(), rungs.end(),
+                                  [&](const Rung& other) { return other.budget >= rung.budget; });
+  const auto last = std::find_if(first, rungs.end(), [&](const Rung& other) {
+    return other.plan.added_cost < rung.plan.added_cost;
+  });
+  rungs.insert(rungs.erase(first, last), rung);
+}
+
 }  // namespace
 
 Ladder::Ladder(const Dag& dag, const RematOptions& options)
@@ -72,13 +92,14 @@ Ladder::Ladder(const Dag& dag, const RematOptions& options)
       cost_bound_(in_bytes_),
       orders_{base_word(problem_, options.given)},
       bound_(lower_bound(in_bytes_)) {
-  // Another order may need nothing computed twice.
+  // Another order may need nothing computed twice. What is refused depends on it, so that it has no
+  // deadline.
   constexpr std::int64_t kSteps = 1'000'000;
-  constexpr double kShareOfTime = 0.1;
-  OrderPlan plan = order(
-      dag, {.deadline = kShareOfTime * options.deadline, .steps = kSteps, .given = options.given});
+  OrderPlan plan = order(dag, {.steps = kSteps, .given = options.given});
   order_bound_ = plan.lower_bound;
   plan.order.push_back(problem_.end);
+  start_with(orders_[0]);
+  if (plan.order != orders_[0]) start_with(plan.order);
   // Each order costs as much time again, of which long programs take enough.
   constexpr int kLong = 20'000;
   if (problem_.end > kLong && plan.peak < measure(in_bytes_, orders_[0]).peak)
@@ -93,35 +114,42 @@ Ladder::Ladder(const Dag& dag, const RematOptions& options)
   }
 }
 
-void Ladder::keep(const Word& word, std::int64_t from) {
-  if (word.empty()) return;
+Rung Ladder::rung_of(const Word& word, std::int64_t from) const {
   const Measure measured = measure(in_bytes_, word);
   Rung rung{std::max(from, measured.peak), {}};
   rung.plan.added_cost = measured.cost - problem_.base_cost;
   rung.plan.peak = measured.peak;
-  const auto later = std::find_if(rungs_.begin(), rungs_.end(),
-                                  [&](const Rung& other) { return other.budget > rung.budget; });
-  if (later != rungs_.begin()) {
-    const Rung& before = *(later - 1);
-    const auto value = [](const RematPlan& plan) { return std::pair(plan.added_cost, plan.peak); };
-    if (before.plan.added_cost < rung.plan.added_cost ||
-        (before.plan.added_cost == rung.plan.added_cost &&
-         (before.budget < rung.budget || value(before.plan) <= value(rung.plan))))
-      return;
-  }
   rung.plan.steps.assign(word.begin(), word.end() - 1);
-  const auto first = std::find_if(rungs_.begin(), rungs_.end(),
-                                  [&](const Rung& other) { return other.budget >= rung.budget; });
-  const auto last = std::find_if(first, rungs_.end(), [&](const Rung& other) {
-    return other.plan.added_cost < rung.plan.added_cost;
-  });
-  rungs_.insert(rungs_.erase(first, last), std::move(rung));
+  return rung;
+}
+
+void Ladder::start_with(const Word& word) { starts_.push_back(rung_of(word, 0)); }
+
+void Ladder::keep(const Word& word, std::int64_t from, Block* block) {
+  if (word.empty()) return;
+  const Rung rung = rung_of(word, from);
+  if (block != nullptr) insert(block->rungs, rung);
+  insert(rungs_, rung);
 }
 
 const RematPlan* Ladder::known(std::int64_t budget) const {
   const auto later = std::find_if(rungs_.begin(), rungs_.end(),
                                   [&](const Rung& rung) { return rung.budget > budget; });
   return later == rungs_.begin() ? nullptr : &(later - 1)->plan;
+}
+
+std::vector<const Rung*> Ladder::candidates() const {
+  std::vector<const Rung*> all;
+  const auto add = [&](const std::vector<Rung>& rungs) {
+    for (const Rung& rung : rungs) all.push_back(&rung);
+  };
+  add(rungs_);
+  add(starts_);
+  for (const Block& block : blocks_) add(block.rungs);
+  std::stable_sort(all.begin(), all.end(), [](const Rung* a, const Rung* b) {
+    return a->plan.added_cost < b->plan.added_cost;
+  });
+  return all;
 }
 
 bool Ladder::is_exact() const { return problem_.end <= kMostExact; }
@@ -234,6 +262,7 @@ void Ladder::find_least() {
     leanest = std::move(word);
   }
   keep(leanest, 0);
+  start_with(leanest);
   least_ = rungs_.front().plan;
 }
 
@@ -272,8 +301,8 @@ std::vector<std::int64_t> Ladder::block_ends() {
 
 bool Ladder::search_below(std::int64_t budget, std::int64_t cost) {
   if (cost <= cost_bound_.at(budget) || is_exact()) return false;
-  if (budget >= order_bound_ && budget < plain_peak_ && !has_searched_orders_) {
-    search_orders();
+  if (budget >= order_bound_ && !has_searched_orders_) {
+    search_orders(kForever);
     return true;
   }
   set_blocks();
@@ -319,17 +348,16 @@ void Ladder::climb_all() {
 }
 
 /// Where an order alone may do, it is worth the whole search for one.
-void Ladder::search_orders() {
+void Ladder::search_orders(double seconds) {
   if (has_searched_orders_) return;
   has_searched_orders_ = true;
   constexpr int kMostNodes = 300;  // above, it takes seconds
   if (problem_.end > kMostNodes) return;
   constexpr std::int64_t kSteps = 3'000'000;
-  Word word =
-      order(dag_, {.deadline = 0.3 * options_.deadline, .steps = kSteps, .given = options_.given})
-          .order;
+  Word word = order(dag_, {.deadline = seconds, .steps = kSteps, .given = options_.given}).order;
   word.push_back(problem_.end);
   keep(word, 0);
+  start_with(word);
 }
 
 void Ladder::search_rung(Block& block, std::uint64_t seed) {
@@ -351,11 +379,11 @@ void Ladder::search_rung(Block& block, std::uint64_t seed) {
       block.word = anneal(budget, block.word, seed, effort);
     }
   }
-  keep(block.word, budget);
-  peel(block.word, budget, until);
+  keep(block.word, budget, &block);
+  peel(block.word, budget, until, &block);
 }
 
-void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
+void Ladder::peel(Word word, std::int64_t from, std::int64_t limit, Block* block) {
   constexpr std::size_t kMostWork = 1'000'000;  // steps of all words that are looked at
   std::size_t work = 0;
   for (Measure now = measure(in_bytes_, word); now.cost > problem_.base_cost;) {
@@ -386,7 +414,7 @@ void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
     if (best.empty()) return;
     word = std::move(best);
     now = best_measure;
-    keep(word, from);
+    keep(word, from, block);
   }
 }
 
@@ -394,7 +422,10 @@ void Ladder::peel(Word word, std::int64_t from, std::int64_t limit) {
 
 void Ladder::focus(std::int64_t budget, Effort& effort) {
   if (is_exact()) return climb(budget);
-  if (budget >= order_bound_) search_orders();
+  if (!options_.hint.empty()) keep(base_word(problem_, options_.hint), 0);
+  constexpr double kShareOfTime = 0.3;
+  if (budget >= order_bound_ && !is_proven(word_of(*known(budget)), budget))
+    search_orders(kShareOfTime * effort.seconds_left());
   keep(best_eviction(budget), 0);
   peel(word_of(*known(budget)), 0, budget);
   const Word start = word_of(*known(budget));

@@ -28,6 +28,13 @@ namespace tenure::planner::remat {
 // found for a smaller budget is found for a larger one too: the cost never rises with the budget,
 // in whatever process and order they are asked for. Blocks that a bound proves to hold nothing
 // cheaper than what is known are not searched; they would change nothing.
+//
+// Where schedules are judged by more than their peak, as by the arena that they need, a plan may be
+// of use that another one beats. So there are candidates too: where the search began, and what each
+// block would keep if it were alone. That depends on nothing that was searched before.
+
+/// Throws ValueError for what check(dag) refuses, and for options that mean nothing.
+void check(const Dag& dag, const RematOptions& options);
 
 /// The plans of a program for all budgets.
 class Ladder {
@@ -57,6 +64,8 @@ class Ladder {
 
   /// The plans in the order of the budgets from which on they are the answer.
   const std::vector<Rung>& rungs() const { return rungs_; }
+  /// Those and others, the cheapest first. They hold until the next search.
+  std::vector<const Rung*> candidates() const;
   /// The answer for a budget, which must not be below least().peak.
   RematPlan answer(std::int64_t budget) const { return bounded(*known(budget), budget); }
   /// The plan with what is known about cheaper ones within the budget.
@@ -70,20 +79,24 @@ class Ladder {
     std::int64_t end = 0;               // where the next block begins
     std::size_t done = 0;               // rungs that were searched
     Word word;                          // the best of the last one
+    std::vector<Rung> rungs;            // the best of all
   };
 
-  /// Keeps a word as a plan for budgets from `from` on, if it is of use.
-  void keep(const Word& word, std::int64_t from);
+  Rung rung_of(const Word& word, std::int64_t from) const;
+  /// Keeps a word as a plan for budgets from `from` on, if it is of use: for all, and for the block
+  /// that has found it.
+  void keep(const Word& word, std::int64_t from, Block* block = nullptr);
+  void start_with(const Word& word);
   const RematPlan* known(std::int64_t budget) const;
   void find_least();
   Word lean_word(std::int64_t budget, const Word& start) const;
   void set_blocks();
   void search_rung(Block& block, std::uint64_t seed);
-  void search_orders();
+  void search_orders(double seconds);
   /// The cheapest of some quick words; empty if none is within the budget.
   Word best_eviction(std::int64_t budget) const;
   /// Makes a word cheaper as far as `limit` bytes allow, one repetition after the other.
-  void peel(Word word, std::int64_t from, std::int64_t limit);
+  void peel(Word word, std::int64_t from, std::int64_t limit, Block* block = nullptr);
   /// The cheapest word that some moves lead to from `start`, which is within the budget.
   Word anneal(std::int64_t budget, const Word& start, std::uint64_t seed, Effort& effort);
   Word anneal_briefly(std::int64_t budget, const Word& start, std::int64_t moves,
@@ -110,7 +123,8 @@ class Ladder {
   bool has_searched_orders_ = false;
   RematPlan least_;
   std::vector<Block> blocks_;
-  std::vector<Rung> rungs_;  // budgets rise, added costs fall
+  std::vector<Rung> rungs_;   // budgets rise, added costs fall
+  std::vector<Rung> starts_;  // orders, and the plan of lowest peak
 };
 
 }  // namespace tenure::planner::remat

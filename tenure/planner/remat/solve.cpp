@@ -16,15 +16,15 @@ BudgetError::BudgetError(std::int64_t budget, std::int64_t least, std::int64_t b
       least_(least),
       bound_(bound) {}
 
-namespace {
-
-void check(const Dag& dag, const RematOptions& options) {
-  check(dag);
+void remat::check(const Dag& dag, const RematOptions& options) {
+  planner::check(dag);
   if (std::isnan(options.deadline)) throw ValueError("planner: the deadline is not a number");
   if (options.steps < 0) {
     throw ValueError(fmt::format("planner: {} steps; give 0 for quick plans alone", options.steps));
   }
 }
+
+namespace {
 
 /// As far as a plain order does not do.
 void search(remat::Ladder& ladder, std::int64_t budget, const RematOptions& options,
@@ -40,7 +40,7 @@ void search(remat::Ladder& ladder, std::int64_t budget, const RematOptions& opti
 }  // namespace
 
 LeastBudget least_budget(const Dag& dag, const RematOptions& options) {
-  check(dag, options);
+  remat::check(dag, options);
   remat::Ladder ladder(dag, options);
   LeastBudget least;
   least.plan = ladder.least();
@@ -50,7 +50,7 @@ LeastBudget least_budget(const Dag& dag, const RematOptions& options) {
 
 std::vector<RematPlan> rematerialize(const Dag& dag, const std::vector<std::int64_t>& budgets,
                                      const RematOptions& options) {
-  check(dag, options);
+  remat::check(dag, options);
   remat::Effort effort(options.deadline, options.steps);
   remat::Ladder ladder(dag, options);
   // The smallest is the first to be refused.
@@ -67,7 +67,7 @@ RematPlan rematerialize(const Dag& dag, std::int64_t budget, const RematOptions&
 }
 
 std::vector<Rung> ladder(const Dag& dag, const RematOptions& options) {
-  check(dag, options);
+  remat::check(dag, options);
   remat::Ladder ladder(dag, options);
   ladder.climb_all();
   std::vector<Rung> rungs = ladder.rungs();
