@@ -115,7 +115,7 @@ View axes_first(const View& x, const Axes& axes) {
     result.shape.push_back(x.shape[axis]);
     result.strides.push_back(x.strides[axis]);
   };
-  for (const std::int64_t axis : axes) add(static_cast<int>(axis));
+  for (const std::int64_t axis : axes) add(normalize_axis(axis, x.shape.size(), "index"));
   for (int i = 0; i < x.shape.size(); ++i) {
     if (std::find(axes.begin(), axes.end(), i) == axes.end()) add(i);
   }
