@@ -281,20 +281,15 @@ class CollectedStep final : public Steps {
 
   // These are traced.
 
-  /// Adds a batch. Of the first one after a step, what the sums hold is of the last.
+  /// Adds a batch, in the memory of the sums. Of the first one after a step, what they hold is of
+  /// the step before.
   Pass add_batch(const Tensor& x, const Tensor& target) const {
     Pass pass = forward_and_back(parts_, x, target, &scale_);
-    const bool is_only = parts_.options.accumulate == 1;
-    const Tensor is_first = is_only ? Tensor() : collected_.value() == 0;
+    const Tensor is_first = collected_.value() == 0;
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const Variable& sum = sums_[i];
-      const Tensor& own = pass.gradients[i];
-      if (is_only && !own.defined()) continue;
-      Tensor total = own.defined() ? cast(own, sum.dtype()) : Tensor();
-      if (!is_only) {
-        Tensor before = where(is_first, 0, sum.value());
-        total = own.defined() ? std::move(before) + std::move(total) : std::move(before);
-      }
+      Tensor total = where(is_first, 0, sum.value());
+      if (pass.gradients[i].defined()) total = total + cast(pass.gradients[i], sum.dtype());
       sum.assign(std::move(total));
     }
     return pass;
@@ -312,15 +307,20 @@ class CollectedStep final : public Steps {
   std::vector<Tensor> step(const Tensor& x, const Tensor& target) const {
     Pass pass = add_batch(x, target);
     const Tensor divisor = scale_.value() * parts_.options.accumulate;
+    const Tensor factor = 1 / divisor;
     const std::vector<bool> frozen = frozen_parameters(parts_);
     std::vector<Tensor> gradients;
+    Tensor finite = full({}, true, DType::boolean);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const bool has_gradient = (is_used_[i] || pass.gradients[i].defined()) && !frozen[i];
-      gradients.push_back(has_gradient ? sums_[i].value() / divisor : Tensor());
+      const Tensor sum = sums_[i].value();
+      gradients.push_back(has_gradient ? sum / divisor : Tensor());
+      // Not of the quotient: gradients would all be kept until the last is looked at.
+      if (has_gradient) finite = logical_and(finite, all(isfinite(sum * factor)));
     }
     pass.gradients.clear();
     if (parts_.options.loss_scale) {
-      update_if_finite(std::move(gradients));
+      update_if(finite, std::move(gradients));
     } else {
       parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
     }
@@ -328,11 +328,8 @@ class CollectedStep final : public Steps {
     return pass.numbers;
   }
 
-  void update_if_finite(std::vector<Tensor> gradients) const {
-    Tensor finite = full({}, true, DType::boolean);
-    for (const Tensor& gradient : gradients) {
-      if (gradient.defined()) finite = logical_and(finite, all(isfinite(gradient)));
-    }
+  void update_if(const Tensor& finite, std::vector<Tensor> gradients) const {
+    const Tensor overflows = logical_not(finite);
     std::vector<NamedVariable> changed = parts_.optimizer.state();
     const auto& parameters = parts_.optimizer.parameters();
     changed.insert(changed.end(), parameters.begin(), parameters.end());
@@ -343,7 +340,7 @@ class CollectedStep final : public Steps {
       const Variable& variable = changed[i].variable;
       const Tensor after = variable.value();
       if (graph::look_up(after)->value == graph::look_up(before[i])->value) continue;
-      variable.assign(where(finite, after, before[i]));
+      variable.assign(where(overflows, before[i], after));  // in the memory of the first
     }
     follow(finite);
   }
