@@ -3,8 +3,10 @@
 
 #include <cstdio>
 #include <exception>
+#include <sstream>
 
 #include "cli/commands.h"
+#include "cli/terminal.h"
 #include "tenure/profile/profile.h"
 
 namespace {
@@ -52,17 +54,22 @@ int main(int argc, char** argv) {
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());
     return kYes;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kYes : kUsage;
+    std::ostringstream out;
+    std::ostringstream problem;
+    const int status = app.exit(error, out, problem);
+    fmt::print("{}", out.str());
+    fmt::print(stderr, "{}", plain_lines(problem.str()));
+    return status == 0 ? kYes : kUsage;
   } catch (const ExitWith& exit) {
     return exit.status;
   } catch (const UsageError& error) {
-    fmt::print(stderr, "tenure: {}\n", error.what());
+    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
     return kUsage;
   } catch (const tenure::ProfileError& error) {
-    fmt::print(stderr, "tenure: {}\n", error.what());
+    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
     return kUnanswered;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tenure: {}\n", error.what());
+    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
     return kFound;
   }
 }

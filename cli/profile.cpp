@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/top.h"
+#include "tenure/base/text.h"
 
 namespace tenure::cli {
 namespace {
@@ -81,7 +82,8 @@ int run(std::vector<std::string> command, const std::string& pattern, const std:
     setenv("TENURE_PROFILE", pattern.c_str(), 1);
     if (!capacity.empty()) setenv("TENURE_PROFILE_CAPACITY", capacity.c_str(), 1);
     execvp(arguments[0], arguments.data());
-    fmt::print(stderr, "tenure: {} cannot be run: {}\n", arguments[0], std::strerror(errno));
+    const char* const problem = std::strerror(errno);
+    fmt::print(stderr, "tenure: {} cannot be run: {}\n", plain(arguments[0]), problem);
     _exit(127);
   }
   // Signals are for the program; what it has written is then looked at. Those from the keyboard
@@ -121,7 +123,7 @@ void profile(const ProfileOptions& options) {
     fmt::print(stderr,
                "tenure: {} made no recording: it made no tensors, is not linked with Tenure, or "
                "the file could not be written\n",
-               options.command[0]);
+               plain(options.command[0]));
     throw ExitWith{status == 0 ? kUnanswered : status};
   }
   fs::rename(found[0], output);
@@ -139,8 +141,10 @@ void profile(const ProfileOptions& options) {
   } else {
     print_summary(loaded->history);
     print_peak(loaded->history, tenure::profile::GroupBy::line, 5);
-    for (const std::string& other : others) fmt::print("\nanother process recorded {}\n", other);
-    fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", output);
+    for (const std::string& other : others) {
+      fmt::print("\nanother process recorded {}\n", plain(other));
+    }
+    fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", plain(output));
   }
   if (status > 128) {
     fmt::print(stderr, "tenure: the program was ended by signal {} ({})\n", status - 128,

@@ -48,7 +48,7 @@ std::unique_ptr<Loaded> load(const std::string& path, bool with_spans) {
   std::string text = shortcomings(loaded->recorded);
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    fmt::print(stderr, "tenure: {}: {}\n", path, text.substr(0, end));
+    fmt::print(stderr, "tenure: {}: {}\n", plain(path), text.substr(0, end));
     text.erase(0, end + 1);
   }
   return loaded;
@@ -112,7 +112,7 @@ void print_summary(const History& history) {
 }
 
 void print_json(const Json& document) {
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print("{}\n", document.dump(2, ' ', true, Json::error_handler_t::replace));
 }
 
 /// A file that only this user can read; nullptr, with errno, if it cannot be written.

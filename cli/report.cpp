@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/resources.h"
+#include "tenure/base/text.h"
 #include "tenure/profile/exports.h"
 
 namespace tenure::cli {
@@ -43,7 +44,7 @@ void tell(const ReportOptions& options, std::size_t bytes) {
   if (options.json) {
     print_json({{"file", options.file}, {"output", options.output}, {"bytes", bytes}});
   } else {
-    fmt::print("{} ({})\n", options.output, size_text(static_cast<std::int64_t>(bytes)));
+    fmt::print("{} ({})\n", plain(options.output), size_text(static_cast<std::int64_t>(bytes)));
   }
 }
 

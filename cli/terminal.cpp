@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tenure/base/text.h"
+
 namespace tenure::cli {
 namespace {
 
@@ -44,6 +46,17 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+std::string plain_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    result += plain(text.substr(0, end));
+    if (end < text.size()) result += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
 }
 
 }  // namespace tenure::cli

@@ -25,4 +25,8 @@ class Terminal {
 /// `text` in lines of at most `width` characters, broken at spaces.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
+/// Lines of text for a terminal: in each, what would command it becomes '?'. Errors quote what the
+/// command was given, and names of files may be anybody's.
+std::string plain_lines(std::string_view text);
+
 }  // namespace tenure::cli

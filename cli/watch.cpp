@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <thread>
 
@@ -95,12 +96,12 @@ void add_watch(CLI::App& app) {
   const auto options = std::make_shared<WatchOptions>();
   command->add_option("PID", options->pid, "The number of the process")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1L, long{std::numeric_limits<pid_t>::max()}));
   command->add_option("-i,--interval", options->interval, "Seconds between two looks")
       ->check(CLI::Range(0.05, 3600.0))
       ->capture_default_str();
   command->add_option("-c,--count", options->count, "Stop after so many looks; 0: never")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print one line of JSON per look");
   command->footer(

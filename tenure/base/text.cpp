@@ -23,6 +23,11 @@ std::size_t character_length(std::string_view text) {
   return is_short || is_outside ? 0 : length;
 }
 
+/// Whether a character of so many bytes is one of C1, which are commands to some terminals too.
+bool is_second_control(std::string_view text, std::size_t length) {
+  return length == 2 && text[0] == '\xc2' && static_cast<unsigned char>(text[1]) < 0xa0;
+}
+
 }  // namespace
 
 std::size_t find_invalid_utf8(std::string_view text) {
@@ -48,6 +53,8 @@ std::string json_string(std::string_view text) {
       result += kEscaped[i];
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       result += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else if (is_second_control(text, length)) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1]));
     } else {
       result += text.substr(0, length);
     }
@@ -61,10 +68,7 @@ std::string plain(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const auto c = static_cast<unsigned char>(text[0]);
-    // C1 controls are commands to some terminals too.
-    const bool is_control =
-        c < 0x20 || c == 0x7f ||
-        (length == 2 && c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0);
+    const bool is_control = c < 0x20 || c == 0x7f || is_second_control(text, length);
     if (length == 0 || is_control) {
       result += '?';
     } else {

@@ -19,8 +19,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
+
+#include "tenure/base/environment.h"
 
 namespace tenure {
 namespace {
@@ -74,7 +75,7 @@ void limit_instruction_set() noexcept {
   static bool is_done = false;  // set before there are threads
   if (std::exchange(is_done, true)) return;
   native_targets = hwy::SupportedTargets();
-  const char* const wanted = std::getenv("TENURE_MAX_ISA");
+  const char* const wanted = environment("TENURE_MAX_ISA");
   if (wanted == nullptr || *wanted == '\0' || std::string_view(wanted) == "native") return;
   for (const Level& level : kLevels) {
     if (level.text != wanted) continue;

@@ -14,6 +14,9 @@ TEST(Text, PlainTextCommandsNoTerminal) {
   EXPECT_EQ(plain("\xc2\x9b"
                   "2J \xff"),
             "?2J ?");
+  EXPECT_EQ(json_string("\x1b\xc2\x9b"
+                        "2J"),
+            R"("\u001b\u009b2J")");
 }
 
 TEST(Text, ExcerptsAreShortAndCutNoCharacter) {
