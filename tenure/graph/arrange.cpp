@@ -39,7 +39,8 @@ Arranged arranged_by(const Lowered& lowered, const Rung& rung, std::int64_t most
 Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t constants) {
   const std::int64_t budget = *lowered->request.terms.budget;
   const std::int64_t before = input_bytes(*lowered) + constants;
-  const std::int64_t allowed = budget - before;
+  // Below nothing all budgets are the same.
+  const std::int64_t allowed = std::max<std::int64_t>(budget, -1) - before;
   Placement plain = place(*lowered);
   const std::int64_t wide = peak_of(*lowered, plain);
   if (wide <= allowed) return {.lowered = std::move(lowered), .placement = std::move(plain)};

@@ -45,6 +45,8 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
                  Site site)
     : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
   mem::in_call("Trainer", site, [&] { require_options(); });
+  // Parts of it are for this and that: less than nothing has none.
+  if (options_.budget) options_.budget = std::max<std::int64_t>(*options_.budget, 0);
   const StepParts parts{model_, loss_, optimizer_, options_, site};
   compiled_ = std::make_unique<Compiled>(Compiled{
       .steps = make_steps(parts),

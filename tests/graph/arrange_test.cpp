@@ -186,6 +186,36 @@ TEST(Arrange, HoldsDeepProgramsToo) {
   }
 }
 
+TEST(Arrange, PlansWhatNoMachineHolds) {
+  for (const std::int64_t size : {100'000, 1'000'000, 100'000'000}) {
+    SCOPED_TRACE(size);
+    const auto ops = [](const std::vector<Tensor>& in) {
+      const Tensor a = matmul(in[0], in[0]);
+      const Tensor b = matmul(a, in[0]);
+      const Tensor c = matmul(b, in[0]);
+      return std::vector<Tensor>{sum(matmul(c, b) * matmul(in[0], a))};
+    };
+    const Reach reach = check_promises([&](const Terms& terms) {
+      return lower_ops({{DType::float32, {size, size}}}, ops, {}, terms);
+    });
+    EXPECT_LT(reach.least, reach.plain);
+  }
+}
+
+TEST(Arrange, RefusesBudgetsBelowNothing) {
+  const Make make = [](const Terms& terms) { return deep_program(3, terms); };
+  const Outcome none = outcome_of(make, {.budget = 0});
+  for (const std::int64_t budget :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min() + 1,
+        std::int64_t{-1}}) {
+    const Outcome outcome = outcome_of(make, {.budget = budget});
+    EXPECT_FALSE(outcome.is_held);
+    EXPECT_EQ(outcome.least, none.least);
+    EXPECT_EQ(outcome.bound, none.bound);
+  }
+  EXPECT_TRUE(outcome_of(make, {.budget = std::numeric_limits<std::int64_t>::max()}).is_held);
+}
+
 TEST(Arrange, BoundIsExactForOneStep) {
   const Make twice = [](const Terms& terms) {
     return lower_ops(

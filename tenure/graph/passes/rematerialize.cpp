@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "tenure/base/units.h"
 #include "tenure/graph/body.h"
@@ -42,6 +43,20 @@ double cost_of(const Unit& unit) {
     cost.flops = unit.loop.cost * static_cast<double>(elements);
   }
   return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
+}
+
+/// Of each unit, in nanoseconds; in a coarser unit for programs that take days, which the planner
+/// could not add up.
+std::vector<std::int64_t> costs_of(const Lowered& lowered) {
+  constexpr double kMost = 1e15;
+  std::vector<double> costs;
+  for (const Unit& unit : lowered.units) costs.push_back(cost_of(unit));
+  const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
+  std::vector<std::int64_t> rounded;
+  for (const double cost : costs) {
+    rounded.push_back(static_cast<std::int64_t>(all > kMost ? cost / all * kMost : cost));
+  }
+  return rounded;
 }
 
 /// The buffer that holds what a variable held which gets this output: it can be computed there. -1:
@@ -110,9 +125,10 @@ planner::Dag dag_of(const Lowered& lowered) {
     return static_cast<std::int64_t>(round_up(bytes, kBufferAlignment));
   };
   const std::vector<bool> becomes_output = become_outputs(lowered);
+  const std::vector<std::int64_t> costs = costs_of(lowered);
   for (const Unit& unit : lowered.units) {
     planner::Node node{.workspace = aligned(unit.workspace),
-                       .cost = static_cast<std::int64_t>(cost_of(unit))};
+                       .cost = costs[at(static_cast<int>(dag.nodes.size()))]};
     // Random ops draw the same again; bodies with random ops inside do not.
     const Bodies* const bodies = bodies_in(*unit.node);
     node.pure = bodies == nullptr || !bodies->draws();
