@@ -89,7 +89,7 @@ planner::Arrangement arrange_within(const Dag& dag, const PlanOptions& options,
 Results solve_program(const Dag& dag, const PlanOptions& options) {
   // Of the time, if there is a deadline.
   constexpr double kOrder = 0.2;
-  constexpr double kAll = 0.97;  // the rest is for checks
+  constexpr double kAll = 0.99;  // the rest is for checks
   Results results;
   const Stopwatch order_watch;
   results.given_peak = peak_as_given(dag);

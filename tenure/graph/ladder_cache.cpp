@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/graph/passes/rematerialize.h"
 
 namespace tenure::graph {
@@ -115,7 +116,7 @@ class Cache {
                         [&](const Entry& entry) { return entry.key == key; });
   }
 
-  std::mutex mutex_;
+  ObjectMutex mutex_;         // a child of fork plans too
   std::list<Entry> entries_;  // most recently used first
   std::size_t bytes_ = 0;
 };

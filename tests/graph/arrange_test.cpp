@@ -1,14 +1,20 @@
 #include "tenure/graph/arrange.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "tenure/graph/bound.h"
+#include "tenure/graph/ladder.h"
 #include "tenure/graph/ladder_cache.h"
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/planner/remat.h"
@@ -326,6 +332,33 @@ TEST(Arrange, SearchesOncePerProgram) {
   }
   static_cast<void>(outcome_of(make, {.recompute = 0.3}));
   EXPECT_EQ(ladders_made(), before + 1);
+}
+
+TEST(Arrange, ChildrenOfForkPlanToo) {
+  if (test::kSanitized) GTEST_SKIP() << "a child may hang on the sanitizer's own locks";
+  std::vector<std::unique_ptr<Lowered>> programs;
+  for (const int layers : {3, 4, 5, 6}) programs.push_back(deep_program(layers));
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> planning;
+  for (int i = 0; i < 3; ++i) {
+    planning.emplace_back([&] {
+      for (std::size_t k = 0; !stop; ++k) ladder_of(*programs[k % programs.size()], 1);
+    });
+  }
+  int hung = 0;
+  for (int i = 0; i < 200 && hung == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      ladder_of(*programs.front(), 1);
+      _exit(0);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) ++hung;
+  }
+  stop = true;
+  for (std::thread& thread : planning) thread.join();
+  EXPECT_EQ(hung, 0);
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ TEST(Arrange, AHintMakesPlansCheaperAndDecidesNothing) {
 }
 
 TEST(Arrange, GrantsWhatTheGivenOrderTakesWithoutABudget) {
-  for (const auto& [size, seed] : {std::pair(60, 2), {60, 3}, {100, 0}, {100, 4}}) {
+  for (const auto& [size, seed] : {std::pair(100, 0), {100, 4}}) {
     const Dag dag = costly_layers(size, static_cast<std::uint64_t>(seed));
     RematOptions options = quick(200'000);
     options.given = order(dag, {.steps = 200'000}).order;

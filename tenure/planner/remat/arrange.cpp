@@ -58,7 +58,7 @@ class Search {
   }
 
  private:
-  static constexpr double kShareOfSchedules = 0.9;
+  static constexpr double kShareOfSchedules = 0.95;
   static constexpr double kForever = std::numeric_limits<double>::infinity();
   static constexpr int kMostLevels = 2;
 
