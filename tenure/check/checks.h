@@ -42,7 +42,8 @@ void check_error_sites(const ops::OpRecord& op);
 /// When an allocation fails, whichever it is, nothing is lost and nothing leaks.
 void check_faults(const ops::OpRecord& op);
 /// Gradients and gradients of gradients are what finite differences in float64 give; gradients of
-/// an op that does not take float64 are what differences of its reference give.
+/// an op that does not take float64 are what differences of its reference give. The gradient by an
+/// input is the same whichever others are asked for.
 void check_gradient(const ops::OpRecord& op);
 /// A tape saves what the gradient rule declares, and the rule reads all of it.
 void check_saved(const ops::OpRecord& op);
@@ -60,6 +61,8 @@ void check_threads(const ops::OpRecord& op);
 struct NamedCheck {
   const char* name;  ///< of what is promised
   void (*run)(const ops::OpRecord& op);
+  /// Of an op that fails it nothing else can be said: it has written into others' memory.
+  bool is_condition = false;
 };
 /// All of the above but the last.
 std::span<const NamedCheck> all_checks();

@@ -165,6 +165,27 @@ void expect_slopes_of_reference(const Case& c, const std::vector<Tensor>& inputs
   }
 }
 
+/// Of several inputs, each by itself: a rule then has what it declares for that one alone.
+void expect_alone(const Scalarized& f, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> sources = float_inputs(inputs);
+  if (sources.size() < 2) return;
+  const std::vector<Tensor> together = gradients_of(f, inputs);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    GradientTape tape;
+    tape.watch(sources[i]);
+    const Tensor alone = tape.gradient(f(inputs), sources[i], {.unconnected = Unconnected::zero});
+    const auto got = cast(alone, DType::float64).to_vector<double>();
+    const auto expected = cast(together[i], DType::float64).to_vector<double>();
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (std::isnan(got[k]) && std::isnan(expected[k])) continue;
+      ASSERT_NEAR(got[k], expected[k],
+                  precision_of(sources[i].dtype()) * (1 + std::abs(expected[k])))
+          << "first derivative by input " << i << ", asked for alone";
+    }
+  }
+}
+
 bool has_reference(const OpRecord& op) {
   return op.elementwise != nullptr ? op.elementwise->reference != nullptr : op.reference != nullptr;
 }
@@ -235,11 +256,12 @@ void check_gradient(const OpRecord& op) {
   for (const Case& c : cases) {
     SCOPED_TRACE(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
+    const Scalarized f = scalarized(c, 1);
+    expect_alone(f, inputs);
     if (!is_double) {
       if (has_reference(op)) expect_slopes_of_reference(c, inputs);
       continue;
     }
-    const Scalarized f = scalarized(c, 1);
     expect_slopes(f, inputs, "first");
     // The weighted sum of the gradients, as a function of the inputs.
     const Scalarized slope = [&](const std::vector<Tensor>& at) {

@@ -231,6 +231,59 @@ TEST(Harness, NoticesWrongGradientsInAnyType) {
   EXPECT_FALSE(passes(check_gradient, ops::record<WronglyDifferentiated>()));
 }
 
+void greedy_gradient(ops::Backward& b) {
+  b.results[0] = mul(b.gradient(), b.input(1));
+  b.results[1] = mul(b.gradient(), b.input(0));
+}
+void modest_gradient(ops::Backward& b) {
+  if (b.wants(0)) b.results[0] = mul(b.gradient(), b.input(1));
+  if (b.wants(1)) b.results[1] = mul(b.gradient(), b.input(0));
+}
+
+/// Its gradients read the other input, by which one of them is not asked for alone.
+TEST(Harness, NoticesGradientsThatReadWhatIsNotThere) {
+  static constexpr std::array<ops::GradientRule::Needs, 4> kNeeds{{{.inputs = 2}, {.inputs = 1}}};
+  static constexpr ops::GradientRule greedy{.needs = kNeeds, .run = greedy_gradient};
+  static constexpr ops::GradientRule modest{.needs = kNeeds, .run = modest_gradient};
+  OpRecord product = ops::record<Twice>();
+  product.name = "product";
+  product.memory = ops::allocates();
+  product.samples = [] {
+    return std::vector<Sample>{{.inputs = {{.shape = {3}}, {.shape = {3}}}}};
+  };
+  product.run = [](const Kernel& k) {
+    for (std::int64_t i = 0; i < k.in[0].count(); ++i) {
+      k.out[0].as<float>()[i] = k.in[0].as<const float>()[i] * k.in[1].as<const float>()[i];
+    }
+  };
+  product.reference = [](const std::vector<ops::Reference>& in, const ops::Attributes&) {
+    ops::Reference out = in[0];
+    for (std::size_t i = 0; i < out.values.size(); ++i) out.values[i] *= in[1].values[i];
+    return std::vector{out};
+  };
+  product.gradient = &modest;
+  EXPECT_TRUE(passes(check_gradient, product));
+  product.gradient = &greedy;
+  EXPECT_ANY_THROW(passes(check_gradient, product));
+}
+
+/// What writes beside its memory is not called for anything else: it may end the process.
+TEST(CustomOp, ThatWritesBesideItsMemoryIsCheckedForNothingElse) {
+  OpRecord record = ops::record<WritesPastItsOutput>();
+  record.name = "writes_past";
+  const OpReport report = check_op(define_op(record));
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.checks, 2);
+  EXPECT_NE(report.failures[0].find("bounds: "), std::string::npos) << report;
+}
+
+TEST(CustomOp, MayThrowAnything) {
+  OpRecord record = ops::record<Twice>();
+  record.name = "throws_a_number";
+  record.run = [](const Kernel&) { throw 5; };
+  EXPECT_FALSE(check_op(define_op(record)).ok());
+}
+
 TEST(CustomOp, TooFewOperandsAreAnError) {
   OpRecord sum_of_two = ops::record<Twice>();
   sum_of_two.name = "sum_of_two";

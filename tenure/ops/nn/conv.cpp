@@ -8,6 +8,7 @@
 #include "tenure/ops/families.h"
 #include "tenure/ops/gradient.h"
 #include "tenure/ops/nn/types.h"
+#include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/reference.h"
 
 namespace tenure::ops {
@@ -159,10 +160,15 @@ void ConvOp<relu>::run_gradient(Backward& b) {
     dy = where({std::move(positive), b.site}, {std::move(dy), b.site}, 0.0);
   }
   const bool wants_bias = b.wanted.size() == 3 && b.wants(2);
-  if (b.wants(1) || wants_bias) {
+  if (wants_bias && !b.wants(1)) {  // then x may not be there
+    Axes axes;
+    for (int axis = 0; axis + 1 < dy.rank(); ++axis) axes.push_back(axis);
+    b.results[2] = sum({std::as_const(dy), b.site}, axes);
+  }
+  if (b.wants(1)) {
     std::vector<Tensor> gradients =
         weight_gradient(b.input(0), {std::as_const(dy), b.site}, arguments, b.specs[1].shape);
-    if (b.wants(1)) b.results[1] = std::move(gradients[0]);
+    b.results[1] = std::move(gradients[0]);
     if (wants_bias) b.results[2] = std::move(gradients[1]);
   }
   if (b.wants(0)) {
