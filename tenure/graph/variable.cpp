@@ -353,7 +353,13 @@ Variable get_variable(const std::string& name, const std::function<Tensor()>& in
         fmt::format("there is no variable \"{}\" in container \"{}\"", path, container.name()),
         site);
   }
-  const Variable variable(Operand(initial(), site), path, trainable);
+  const auto made = [&] {
+    // Whatever is being traced: a run finds the variable with what it holds.
+    const ops::TraceScope now(nullptr);
+    const ops::Untaped untaped;
+    return Variable(Operand(initial(), site), path, trainable);
+  };
+  const Variable variable = made();
   const std::lock_guard lock(container.mutex_);
   const auto [place, is_new] = container.variables_.emplace(path, variable);
   return is_new ? variable : use_again(place->second);  // another thread, or initial(), made it

@@ -143,5 +143,24 @@ TEST(Variable, LeakGuardNamesTheLine) {
   }
 }
 
+/// A variable that a callable makes when it is first called is there before the function runs.
+TEST(Variable, MayBeMadeWhileSomethingIsTraced) {
+  Container model("model");
+  const auto f = function([&](const Tensor& x) {
+    const VariableScope scope("layer", model, VariableScope::Reuse::automatic);
+    const Variable w = get_variable("w", [] { return full({2}, 2.0) + 1; });
+    w.assign_add(ones({2}));
+    return x * w.value();
+  });
+  const Tensor x = ones({2});
+  EXPECT_EQ(f(x).to_vector<float>(), (std::vector<float>{4, 4}));
+  EXPECT_EQ(f(x).to_vector<float>(), (std::vector<float>{5, 5}));
+  ASSERT_EQ(model.variables().size(), 1u);
+  GradientTape tape;
+  static_cast<void>(f(ones({2})));
+  const Tensor y = f(x);
+  EXPECT_EQ(tape.gradient(y, model.variables()[0]).to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
 }  // namespace
 }  // namespace tenure
