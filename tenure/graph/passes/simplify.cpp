@@ -21,10 +21,12 @@ class Simplifier {
   Request run(const Request& request) && {
     renamed_.resize(program_.nodes.size());
     Request result;
-    for (const Value input : request.inputs) {
+    for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+      const Value input = request.inputs[i];
       const Node& node = program_[input];
       result.inputs.push_back(builder_.input(node.name, node.outputs[0], node.site));
       renamed_[static_cast<std::size_t>(input.node)] = {result.inputs.back()};
+      is_plain_.push_back(request.strides[i].empty());
     }
     for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
       if (renamed_[i].empty()) renamed_[i] = rename(program_.nodes[i]);
@@ -57,12 +59,44 @@ class Simplifier {
 
   const Node& made(Value value) const { return builder_.program()[value]; }
 
+  kernels::View plain_view(Value value) const {
+    const ops::Spec& spec = builder_.program().spec(value);
+    return {.dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)};
+  }
+
+  /// Whether its elements lie one behind the other, as those of results do: some ops, such as sums,
+  /// take elements in the order in which they lie.
+  bool is_plain(Value value) {
+    for (std::size_t n = is_plain_.size(); n < builder_.program().nodes.size(); ++n) {
+      is_plain_.push_back(lies_plainly(builder_.program().nodes[n]));
+    }
+    return is_plain_[static_cast<std::size_t>(value.node)];
+  }
+  bool lies_plainly(const Node& node) const {
+    const auto is_argument_plain = [&] {
+      return is_plain_[static_cast<std::size_t>(node.arguments[0].value.node)];
+    };
+    if (node.kind == Node::Kind::constant) return node.data.body("run").contiguous;
+    if (node.kind == Node::Kind::assign) return is_argument_plain();
+    if (node.kind != Node::Kind::call || node.op->view == nullptr) return true;
+    if (!is_argument_plain()) return false;
+    std::vector<kernels::View> views;
+    for (const Argument& argument : node.arguments) views.push_back(plain_view(argument.value));
+    const auto seen = node.op->view({.op = node.op->name,
+                                     .in = views,
+                                     .out = {},
+                                     .attributes = node.attribute_list(),
+                                     .workspace = {}});
+    return !seen || is_contiguous(seen->shape, seen->strides);
+  }
+
   /// The argument that the call gives back as it is.
-  std::optional<Value> unchanged(const Node& node, const std::vector<Argument>& arguments) const {
+  std::optional<Value> unchanged(const Node& node, const std::vector<Argument>& arguments) {
     const auto is_result = [&](const Argument& argument) {
       if (argument.number) return false;
       const ops::Spec& spec = builder_.program().spec(argument.value);
-      return spec.dtype == node.outputs[0].dtype && spec.shape == node.outputs[0].shape;
+      return spec.dtype == node.outputs[0].dtype && spec.shape == node.outputs[0].shape &&
+             (node.op->view != nullptr || is_plain(argument.value));
     };
     if (node.op->elementwise != nullptr) {
       const ops::ElementwiseRecord& e = *node.op->elementwise;
@@ -86,9 +120,7 @@ class Simplifier {
     std::vector<kernels::View> views;
     for (const Argument& argument : arguments) {
       if (argument.number) return std::nullopt;
-      const ops::Spec& spec = builder_.program().spec(argument.value);
-      views.push_back(
-          {.dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)});
+      views.push_back(plain_view(argument.value));
     }
     const bool identity = node.op->is_identity({.op = node.op->name,
                                                 .in = views,
@@ -135,6 +167,7 @@ class Simplifier {
   const Program& program_;
   Builder builder_{Builder::Constants::by_identity};
   std::vector<std::vector<Value>> renamed_;
+  std::vector<bool> is_plain_;  ///< of the nodes so far
 };
 
 }  // namespace
