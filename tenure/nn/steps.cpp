@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tenure/autograd/tape.h"
+#include "tenure/base/user_site.h"
 #include "tenure/graph/function.h"
 #include "tenure/graph/state.h"
 #include "tenure/memory/scope.h"
@@ -49,7 +50,7 @@ Function<F> compiled(const StepParts& parts, const char* name, std::optional<std
                    .recompute = parts.options.recompute,
                    .effort = parts.options.effort,
                    .check_numbers = parts.options.check_numbers},
-                  parts.site);
+                  parts.function_site());
 }
 
 /// Of each parameter of the optimizer, whether a frozen layer keeps it as it is.
@@ -377,6 +378,10 @@ std::function<void(const std::string&)> warn_once() {
 Tensor StepParts::apply_model(const Tensor& x) const {
   const Layer::TrainerCall call;
   return model(x, site);
+}
+
+Site StepParts::function_site() const {
+  return user_site(site).line() != 0 ? site : optimizer.state().front().variable.created();
 }
 
 void StepParts::add_metrics(const Tensor& prediction, const Tensor& target,

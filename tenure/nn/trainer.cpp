@@ -58,11 +58,11 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
             parts.add_metrics(prediction, target, numbers);
             return numbers;
           }),
-          {.name = "score", .warn = warn_once()}, site),
+          {.name = "score", .warn = warn_once()}, parts.function_site()),
       .predict = function(std::function([parts](const Tensor& x, const std::string&) {
                             return parts.apply_model(x);
                           }),
-                          {.name = "predict", .warn = warn_once()}, site)});
+                          {.name = "predict", .warn = warn_once()}, parts.function_site())});
 }
 
 Trainer::~Trainer() = default;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,19 @@ TEST(Site, OfOptimizersIsWhereTheyAreMadeAndApplied) {
   check(adagrad);
   nn::Lion lion(parameters);
   check(lion);
+}
+
+TEST(Site, OfWhatATrainerCompilesIsOfTheProgram) {
+  const nn::Dense model(4, 2);
+  nn::Adam adam(model.trainable());
+  const nn::Loss loss = [](const Tensor& y, const Tensor& target) { return mse_loss(y, target); };
+  const auto trainer =
+      std::make_unique<nn::Trainer>(model, loss, adam);  // in a line of the library
+  const Tensor y = trainer->predict(ones({3, 4}));
+  EXPECT_TRUE(is_here(y.created())) << y.created().file_name();
+  nn::Trainer plain(model, loss, adam);
+  EXPECT_EQ(plain.predict(ones({3, 4})).created().line(),
+            static_cast<std::uint_least32_t>(__LINE__ - 2));
 }
 
 TEST(Site, OfATrainingStepIsWhereLayersWereMade) {
