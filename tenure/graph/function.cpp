@@ -18,6 +18,7 @@
 #include "tenure/graph/state.h"
 #include "tenure/graph/traced.h"
 #include "tenure/memory/call.h"
+#include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/population.h"
 #include "tenure/ops/tape.h"
 
@@ -143,6 +144,15 @@ class FunctionCore::Impl {
 
   const FunctionOptions& options() const { return options_; }
   Site site() const { return site_; }
+  /// The standard library found no memory for what a call needs beside its data.
+  [[noreturn]] void throw_no_memory() const {
+    try {
+      mem::throw_out_of_memory(OutOfMemory::Cause::system, 0, nullptr);
+    } catch (Error& error) {
+      mem::name_call(error, fmt::format("function \"{}\"", options_.name), site_);
+      throw;
+    }
+  }
 
  private:
   /// What is traced: the call's types and shapes, but for the sizes that are left open.
@@ -306,6 +316,8 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
 } catch (Error& error) {
   mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
   throw;
+} catch (const std::bad_alloc&) {
+  impl_->throw_no_memory();
 }
 
 Plan FunctionCore::plan(const Call& call, const Trace& trace) try {
@@ -318,6 +330,8 @@ Plan FunctionCore::plan(const Call& call, const Trace& trace) try {
 } catch (Error& error) {
   mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
   throw;
+} catch (const std::bad_alloc&) {
+  impl_->throw_no_memory();
 }
 
 std::vector<TraceInfo> FunctionCore::traces() const { return impl_->traces(); }

@@ -14,6 +14,7 @@
 #include "tenure/graph/donation.h"
 #include "tenure/graph/state.h"
 #include "tenure/memory/call.h"
+#include "tenure/memory/out_of_memory.h"
 
 namespace tenure {
 
@@ -250,6 +251,13 @@ class Session::Values {
   bool are_used_ = false;
 };
 
+namespace {
+
+/// The standard library found no memory for what a call needs beside its data.
+void no_memory() { mem::throw_out_of_memory(OutOfMemory::Cause::system, 0, nullptr); }
+
+}  // namespace
+
 std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
                                       std::span<const Feed> feeds, Feeds kind, Site site) try {
   Values values(feeds, kind);
@@ -272,10 +280,14 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
 } catch (Error& error) {
   mem::name_call(error, "run", site);
   throw;
+} catch (const std::bad_alloc&) {
+  mem::in_call("run", site, no_memory);
+  throw;
 }
 
 Tensor Session::run_one(const Tensor& fetch, std::span<const Feed> feeds, Feeds kind, Site site) {
-  return std::move(run_with({fetch}, feeds, kind, site).front());
+  return mem::or_out_of_memory(
+      [&] { return std::move(run_with({fetch}, feeds, kind, site).front()); });
 }
 
 Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& feeds,
@@ -287,6 +299,9 @@ Plan Session::plan(const std::vector<Tensor>& fetches, const std::vector<Feed>& 
   return impl_->executable_for(call, donated, site)->plan();
 } catch (Error& error) {
   mem::name_call(error, "plan", site);
+  throw;
+} catch (const std::bad_alloc&) {
+  mem::in_call("plan", site, no_memory);
   throw;
 }
 

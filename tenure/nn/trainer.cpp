@@ -9,6 +9,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/call.h"
+#include "tenure/memory/out_of_memory.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
@@ -98,7 +99,7 @@ Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
         *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
     guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
   }
-  return compiled_->steps->run(x, target);
+  return mem::or_out_of_memory([&] { return compiled_->steps->run(x, target); });
 }
 
 Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {

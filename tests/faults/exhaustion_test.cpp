@@ -28,12 +28,12 @@ std::size_t address_space() {
 
 /// How a child ends that calls `f` with few more bytes than it has.
 template <class F>
-int status_of(const F& f) {
+int status_of(const F& f, std::size_t more = 256 * MiB) {
   const pid_t child = fork();
   if (child == 0) {
     try {
       const Tensor first = ones({4});  // Tenure has begun
-      const rlimit limit{address_space() + (256 * MiB), RLIM_INFINITY};
+      const rlimit limit{address_space() + more, RLIM_INFINITY};
       setrlimit(RLIMIT_AS, &limit);
       f();
     } catch (const OutOfMemory& error) {
@@ -117,6 +117,32 @@ TEST(Exhaustion, IsATypedErrorWhateverTakesTheMemory) {
                 named.back().set_name(std::string(1000, 'n'));
               }
             }),
+            kTyped);
+  EXPECT_EQ(status_of(
+                [] {
+                  Graph graph;
+                  const Tensor x = graph.placeholder("x", DType::float32, {4});
+                  const Tensor one = ones({4});
+                  Tensor y = x;
+                  for (int i = 0; i < 200; ++i) y = tanh(y * 2 + i);
+                  Session session(graph, {.cache_limit = std::int64_t{1} << 40});
+                  for (int i = 0;; ++i) static_cast<void>(session.run(y + i, {{x, one}}));
+                },
+                16 * MiB),
+            kTyped);
+  EXPECT_EQ(status_of(
+                [] {
+                  const auto f = function(
+                      [](const Tensor& x, int times) {
+                        Tensor y = x;
+                        for (int i = 0; i < times; ++i) y = tanh(y * 2 + i);
+                        return y;
+                      },
+                      {.cache_limit = std::int64_t{1} << 40, .warn_after = 0});
+                  const Tensor one = ones({4});
+                  for (int i = 100;; ++i) static_cast<void>(f(one, i));
+                },
+                16 * MiB),
             kTyped);
   EXPECT_EQ(status_of([] {
               GradientTape tape;
