@@ -186,37 +186,32 @@ double Stopwatch::seconds() const {
 void add_plan(CLI::App& app) {
   CLI::App* const command = app.add_subcommand(
       "plan", "Plans memory: offsets for lifetimes; order, arena and recomputation for a program");
-  struct Texts {
-    std::string capacity;
-    std::string budget;
-    std::string deadline;
-    std::string seed;
-    std::string effort;
-  };
   const auto options = std::make_shared<PlanOptions>();
-  const auto texts = std::make_shared<Texts>();
   command->add_option("FILE", options->file, "Lifetimes (CSV) or a program (JSON)")->required();
-  command->add_option("--capacity", texts->capacity, "Fail if it does not fit, e.g. 1MiB")
-      ->type_name("BYTES");
-  command->add_option("--budget", texts->budget, "Compute again instead of keeping, to fit")
-      ->type_name("BYTES");
-  command->add_option("--deadline", texts->deadline, "Let all searches together take so long")
-      ->type_name("SECONDS");
-  command->add_option("--effort", texts->effort, "Search so many times as much as usual")
-      ->type_name("NUMBER");
-  command->add_option("--seed", texts->seed, "Search differently")->type_name("NUMBER");
+  // What is given is read, also if it is nothing: an empty variable of a script is no "no budget".
+  const auto add = [&](const char* name, const char* help, const char* type, auto read) {
+    command
+        ->add_option_function<std::string>(
+            name, [options, read](const std::string& text) { read(*options, text); }, help)
+        ->type_name(type);
+  };
+  using Text = const std::string&;
+  add("--capacity", "Fail if it does not fit, e.g. 1MiB", "BYTES",
+      [](PlanOptions& to, Text text) { to.capacity = parse_bytes(text, "--capacity"); });
+  add("--budget", "Compute again instead of keeping, to fit", "BYTES",
+      [](PlanOptions& to, Text text) { to.budget = parse_bytes(text, "--budget"); });
+  add("--deadline", "Let all searches together take so long", "SECONDS",
+      [](PlanOptions& to, Text text) { to.deadline = parse_seconds(text); });
+  add("--effort", "Search so many times as much as usual", "NUMBER",
+      [](PlanOptions& to, Text text) {
+        to.effort = parse_number<std::int32_t>(text, "--effort", 1);
+      });
+  add("--seed", "Search differently", "NUMBER",
+      [](PlanOptions& to, Text text) { to.seed = parse_number<std::uint64_t>(text, "--seed", 0); });
   command->add_option("--svg", options->svg, "Draw the packing")->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON, with all offsets and orders");
   command->footer(kHelp);
-  command->callback([options, texts] {
-    if (!texts->capacity.empty()) options->capacity = parse_bytes(texts->capacity, "--capacity");
-    if (!texts->budget.empty()) options->budget = parse_bytes(texts->budget, "--budget");
-    if (!texts->deadline.empty()) options->deadline = parse_seconds(texts->deadline);
-    if (!texts->seed.empty()) options->seed = parse_number<std::uint64_t>(texts->seed, "--seed", 0);
-    if (!texts->effort.empty())
-      options->effort = parse_number<std::int32_t>(texts->effort, "--effort", 1);
-    plan(*options);
-  });
+  command->callback([options] { plan(*options); });
 }
 
 }  // namespace tenure::cli

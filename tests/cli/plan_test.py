@@ -154,6 +154,18 @@ class PlanTest(unittest.TestCase):
         granted = self.run_plan({"nodes": nodes}, "--budget", least, "--deadline", "0.05")
         self.assertEqual(granted.returncode, 0, granted.stderr)
 
+    def test_an_empty_option_is_not_the_lack_of_one(self):
+        for option in ("--budget", "--capacity", "--deadline", "--effort", "--seed"):
+            result = self.run_plan(KEEPS, option, "")
+            self.assertEqual(result.returncode, 2, option)
+            self.assertIn(f'{option} is ""', result.stderr)
+
+    def test_a_program_of_nothing(self):
+        self.assertEqual(self.run_plan({"nodes": []}, "--budget", "0").returncode, 0)
+        fixed = {"fixed_bytes": 7, "nodes": []}
+        self.assertEqual(self.run_plan(fixed, "--budget", "7").returncode, 0)
+        self.assertIn("known to suffice is 7", self.run_plan(fixed, "--budget", "6").stderr)
+
     def test_sizes_are_read_to_the_last_byte(self):
         bytes = 2**53 + 1
         program = {"nodes": [{"id": 0, "bytes": bytes, "inputs": [], "output": True}]}

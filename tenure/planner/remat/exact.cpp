@@ -31,7 +31,9 @@ class States {
     computed_.assign(states, -1);
   }
 
+  /// Empty if there is none within the budget.
   std::vector<int> word() {
+    if (problem_.resident > budget_) return {};
     reach(0, by_ == By::peak ? problem_.resident : 0, -1, -1);
     while (!queue_.empty()) {
       const auto [value, state] = queue_.top();
