@@ -144,8 +144,12 @@ class Search {
     const auto search_and_look = [&](std::int64_t most) {
       while (ladder_.search_below(most, kNone)) {
       }
-      for (const Rung* rung : ladder_.candidates()) {
-        if (rung->budget >= least) continue;
+      // The lowest first: what they take makes most of the others hopeless.
+      std::vector<const Rung*> all = ladder_.candidates();
+      std::stable_sort(all.begin(), all.end(),
+                       [](const Rung* a, const Rung* b) { return a->budget < b->budget; });
+      for (const Rung* rung : all) {
+        if (rung->budget >= least) break;
         least = std::min(least, std::max(rung->budget, arrangement_of(rung->plan, 0).size));
         // Only where it may become less is it worth a search.
         for (std::int64_t before = kNone; rung->budget < least && least < before;) {
