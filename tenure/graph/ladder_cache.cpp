@@ -75,9 +75,11 @@ std::size_t bytes_of(const Ladder& ladder) {
 
 std::atomic<std::int64_t> made{0};
 
+/// A child of fork has what its parent had, or nothing if another thread was changing it.
 class Cache {
  public:
   std::shared_ptr<const Ladder> find(const Key& key, std::size_t level) {
+    if (mutex_.is_abandoned()) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto entry = find_locked(key);
     if (entry == entries_.end() || entry->levels.size() <= level) return nullptr;
@@ -86,6 +88,7 @@ class Cache {
   }
 
   void insert(const Key& key, std::size_t level, std::shared_ptr<const Ladder> ladder) {
+    if (mutex_.is_abandoned()) return;
     const std::lock_guard lock(mutex_);
     auto entry = find_locked(key);
     if (entry == entries_.end()) {

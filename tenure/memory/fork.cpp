@@ -29,8 +29,19 @@ void before_fork() {
   Population::lock_all();
 }
 
+/// In a child: a thread that was about to make or end a tensor marks itself busy before it sees the
+/// census and waits, and the fork may come in between. It is not there to take the mark back.
+void forget_busy_threads() noexcept {
+  for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
+    c->busy.store(0, std::memory_order_relaxed);
+  }
+}
+
 void after_fork(bool is_child) {
-  if (is_child) drop_recording_of_others();
+  if (is_child) {
+    drop_recording_of_others();
+    forget_busy_threads();
+  }
   Population::unlock_all();
   for (std::mutex* const lock : leaf_locks()) lock->unlock();
   unlock_pool();

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "tenure/memory/thread_context.h"
 #include "tenure/tenure.h"
 #include "tests/support/share.h"
 
@@ -32,6 +34,43 @@ int in_child(const std::function<int()>& work) {
   if (child < 0 || waitpid(child, &status, 0) != child) return -2;
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   return WTERMSIG(status) == SIGALRM ? 124 : -1;
+}
+
+std::atomic<bool> marks_others_busy{false};
+
+/// Sets the marks of threads that are about to make a tensor.
+void mark_others(bool are_busy) {
+  if (!marks_others_busy) return;
+  for (mem::ThreadContext* c = mem::all_contexts(); c != nullptr; c = c->next) {
+    if (c != &mem::this_thread()) c->busy.store(are_busy ? 1 : 0);
+  }
+}
+
+/// Registered before the library's own, so that it comes last before a fork, when the library has
+/// stopped everybody: there a thread may still come as far as to its mark.
+[[gnu::constructor(101)]] void mark_at_forks() {
+  pthread_atfork([] { mark_others(true); }, [] { mark_others(false); }, nullptr);
+}
+
+TEST(Fork, AChildCountsTensorsWhereverTheOtherThreadsWere) {
+  std::atomic<bool> ends{false};
+  std::atomic<bool> is_there{false};
+  std::thread other([&] {
+    static_cast<void>(ones({2}));
+    is_there = true;
+    while (!ends) std::this_thread::yield();
+  });
+  while (!is_there) std::this_thread::yield();
+  const Tensor own = ones({2});  // this thread is known before the fork stops all
+  marks_others_busy = true;
+  const int outcome = in_child([&] {
+    alarm(5);
+    return live_tensors().empty() ? 1 : 0;
+  });
+  marks_others_busy = false;
+  ends = true;
+  other.join();
+  EXPECT_EQ(outcome, 0) << (outcome == 124 ? "the child hangs" : "");
 }
 
 TEST(Fork, AChildComputesOnOneThread) {
@@ -78,7 +117,7 @@ int compute() {
   const Tensor product = matmul(ones({128, 128}), ones({128, 128}));
   Tensor named = ones({3});
   named.set_name("child");
-  const auto own = function([](const Tensor& x) { return x + 1; });
+  const auto own = function([](const Tensor& x) { return x + 1; }, {.budget = 1 << 20});
   const Variable v(ones({8}), "child");
   v.assign_add(uniform({8}));
   GradientTape tape;
@@ -113,6 +152,11 @@ TEST(Fork, ChildrenOfABusyProcessCompute) {
     const Tensor x = graph.placeholder("x", float32, {2});
     static_cast<void>(Session(graph).run(x + i, {{x, ones({2})}}));
     state.assign_add(uniform({64}));
+  });
+  busy.add([](int i) {  // plans
+    const auto planned =
+        function([i](const Tensor& x) { return tanh(x) * (1 + i % 100); }, {.budget = 1 << 20});
+    static_cast<void>(planned.plan(ones({1 + i % 9})));
   });
   busy.add([](int i) {  // looks at everything
     static_cast<void>(live_tensors());
