@@ -94,8 +94,8 @@ Standing::Standing(const Tenant& tenant) noexcept
 void Standing::pass_to(Tenant& tenant) const noexcept {
   ThreadContext& context = this_thread();
   if (kept_) tenant.keep();
-  if (is_foreign_ || !ScopeEnd::is_of(tenant, context)) return;
-  ScopeFrame* frame = context.scope;
+  if (!ScopeEnd::is_of(tenant, context)) return;
+  ScopeFrame* frame = is_foreign_ ? nullptr : context.scope;
   while (frame != nullptr && frame->depth != depth_) frame = frame->outer;
   ScopeEnd::move(tenant, frame);
 }

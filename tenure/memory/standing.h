@@ -12,7 +12,7 @@ class Standing {
  public:
   explicit Standing(const Tenant& tenant) noexcept;
   /// `tenant`, which this thread has just made, stands there from now on. If the first belongs to a
-  /// scope of another thread, only its being kept is passed on.
+  /// scope of another thread, whose list only that one may touch, no scope ends the second.
   void pass_to(Tenant& tenant) const noexcept;
 
  private:

@@ -6,6 +6,7 @@
 
 #include "tenure/memory/standing.h"
 #include "tenure/ops/named.h"
+#include "tenure/ops/shape_ops.h"
 #include "tenure/ops/types.h"
 
 namespace tenure {
@@ -13,12 +14,21 @@ namespace {
 
 using ops::OpRecord;
 
-/// Whether broadcasting against `b` makes more of `a`. What is unknown yet is left to the run.
+/// Whether broadcasting against `b` makes more of `a`, as far as is known.
 bool grows(const Shape& a, const Shape& b) {
   const int lead = a.size() - b.size();
   if (lead < 0) return true;
   for (int i = 0; i < b.size(); ++i) {
     if (a[lead + i] == 1 && b[i] != 1 && b[i] != kUnknown) return true;
+  }
+  return false;
+}
+
+/// Whether it may do so in a run, where `a` has a size of 1 that is unknown yet.
+bool may_grow(const Shape& a, const Shape& b) {
+  const int lead = a.size() - b.size();
+  for (int i = 0; i < b.size(); ++i) {
+    if (a[lead + i] == kUnknown && b[i] != 1) return true;
   }
   return false;
 }
@@ -55,7 +65,16 @@ Tensor& update(Tensor& a, const OpRecord& op, const Operand& b) {
     throw;
   }
   const mem::Standing standing(body);
-  Tensor result = ops::call(op, Operand(std::move(a), site), b);
+  Tensor result;
+  if (body.symbol() != nullptr && !b.is_scalar() && b.tensor().body_or_null() != &body &&
+      may_grow(body.shape, b.tensor().body_or_null()->shape)) {
+    const Tensor fitted =
+        broadcast_like(Operand(std::as_const(b.tensor()), site), Operand(a, site));
+    result = ops::call(op, Operand(a, site), Operand(fitted, site));
+    b.consume();
+  } else {
+    result = ops::call(op, Operand(std::move(a), site), b);
+  }
   standing.pass_to(result.body(op.name, site));
   return a = std::move(result);
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,20 @@ TEST(Compound, StaysInItsScope) {
     expect_elements<float>(total, {2}, {4, 4});
   }
   EXPECT_TRUE(total.is_disposed()) << "it was made in the outer scope";
+}
+
+TEST(Compound, OutlivesTheScopesOfOtherThreadsThatAddToIt) {
+  const Scope around;  // of this thread, which alone may touch what is in it
+  Tensor total = zeros({2});
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&] {
+      const Scope scope;
+      tidy([&] { total += ones({2}); });
+      tidy([&] { total += ones({2}); });
+    }).join();
+    ASSERT_FALSE(total.is_disposed());
+  }
+  expect_elements<float>(total, {2}, {6, 6});
 }
 
 TEST(Compound, EndsWithTheScopeThatItWasMadeIn) {
@@ -124,6 +139,23 @@ TEST(Compound, KeepsTheShape) {
   Tensor rows = ones({2, 3});
   rows += x;
   expect_elements<float>(rows, {2, 3}, {2, 2, 2, 2, 2, 2});
+}
+
+TEST(Compound, KeepsAShapeThatOnlyARunKnows) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {kUnknown});
+  const Tensor y = graph.placeholder("y", float32, {kUnknown});
+  Tensor five = x;
+  five += ones({5});
+  Tensor sum = x * 2;
+  sum -= y;
+  sum *= x;
+  Session session(graph);
+  expect_elements<float>(session.run(five, {{x, zeros({5})}}), {5}, {1, 1, 1, 1, 1});
+  EXPECT_THROW(session.run(five, {{x, zeros({1})}}), ShapeError);
+  expect_elements<float>(session.run(sum, {{x, ones({2})}, {y, ones({2})}}), {2}, {1, 1});
+  expect_elements<float>(session.run(sum, {{x, ones({2})}, {y, ones({1})}}), {2}, {1, 1});
+  EXPECT_THROW(session.run(sum, {{x, ones({1})}, {y, ones({2})}}), ShapeError);
 }
 
 TEST(Compound, ARefusalNamesItsLine) {
