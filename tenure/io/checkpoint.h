@@ -33,6 +33,10 @@ class Fact {
  private:
   Value value_;
 };
+/// It holds no tensor; see tree.h.
+template <class F>
+void visit_tree(const Fact& /*fact*/, const F& /*f*/) {}
+
 using Facts = std::map<std::string, Fact>;
 
 /// All that a run needs to go on: tensors by name, and facts.

@@ -23,7 +23,7 @@ namespace tenure {
 // its own namespace that calls f on each of its members; structs with more members, with arrays as
 // members or with base classes must have one. Where tensors are looked for, a class of which nobody
 // can tell whether it holds any (std::any, std::function, one with private members) is refused
-// until it has one, empty if it holds none.
+// until it has one, empty if it holds none; so are pointers to tensors and iterators.
 
 namespace tree {
 
@@ -49,6 +49,12 @@ constexpr std::size_t member_count() {
   } else {
     return member_count<T, N - 1>();
   }
+}
+
+/// False where the members cannot be counted, as where one is a reference.
+template <class T>
+constexpr bool is_countable() {
+  return std::is_empty_v<T> || member_count<T>() > 0;
 }
 
 /// Only a base class of T.
@@ -95,6 +101,9 @@ void visit_members(T& value, const F& f) {
                 "this struct has more than 24 members: give it a visit_tree()");
   static_assert(!has_base<Plain>(), "this struct has a base class: give it a visit_tree()");
   constexpr std::size_t n = member_count<Plain>();
+  static_assert(is_countable<Plain>(),
+                "nobody can count the members of this struct, as where one is a reference: give it "
+                "a visit_tree()");
   static_assert(!has_array_member<Plain, n>(std::make_index_sequence<n>{}),
                 "this struct has an array as a member: use std::array, or give it a visit_tree()");
   const auto each = [&f](auto&... members) { (f(members), ...); };
@@ -177,6 +186,7 @@ template <class T>
 concept Range = requires(T& t) {
   t.begin();
   t.end();
+  std::distance(t.begin(), t.end());
 };
 template <class T>
 concept TupleLike = requires {
@@ -236,11 +246,28 @@ concept KeepsItsTensors = requires {
   typename T::KeepsItsTensors;
 };
 
+/// A pointer to a tensor or to a list of them, or an iterator: it may outlive what it points to, so
+/// that nobody should look there.
+template <class T>
+constexpr bool points_to_tensors() {
+  if constexpr (requires(T & t) { *t; }) {
+    using Target = std::remove_cvref_t<decltype(*std::declval<T&>())>;
+    if constexpr (std::is_same_v<Target, Tensor>) {
+      return true;
+    } else if constexpr (Range<Target>) {
+      return std::is_same_v<Element<Target>, Tensor>;
+    }
+  }
+  return false;
+}
+
 /// Whether a leaf may hold tensors that nobody sees.
 template <class T>
 constexpr bool is_opaque() {
-  if constexpr (!std::is_class_v<T> || std::is_trivially_copyable_v<T> || std::is_empty_v<T> ||
-                KeepsItsTensors<T>) {
+  if constexpr (points_to_tensors<T>()) {
+    return true;
+  } else if constexpr (!std::is_class_v<T> || std::is_trivially_copyable_v<T> ||
+                       std::is_empty_v<T> || KeepsItsTensors<T>) {
     return false;
   } else if constexpr (Range<T>) {
     return !is_plain_range<T>();

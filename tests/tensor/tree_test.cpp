@@ -274,6 +274,28 @@ struct Large {
   Tensor last;
 };
 
+struct WithReference {
+  Tensor& tensor;
+  int number;
+};
+struct WithPointer {
+  Tensor* tensor;
+};
+
+TEST(Tree, RefusesWhatOnlyPointsToTensors) {
+  using Tensors = std::vector<Tensor>;
+  EXPECT_TRUE(tree::is_opaque<Tensor*>());
+  EXPECT_TRUE(tree::is_opaque<const Tensor*>());
+  EXPECT_TRUE(tree::is_opaque<Tensors*>());
+  EXPECT_TRUE(tree::is_opaque<Tensors::iterator>());
+  EXPECT_TRUE(tree::is_opaque<std::list<Tensor>::const_iterator>());
+  EXPECT_FALSE(tree::is_opaque<const char*>());
+  EXPECT_FALSE(tree::is_opaque<void*>());
+  EXPECT_FALSE(tree::is_opaque<const std::string*>());
+  EXPECT_FALSE(tree::is_countable<WithReference>());  // it would count as one without members
+  EXPECT_TRUE(tree::is_countable<WithPointer>());
+}
+
 TEST(Tree, StructsOfManyMembersKeepAllOfThem) {
   const Large kept = tidy([] {
     const Tensor gone = room(1);
