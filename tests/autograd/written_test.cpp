@@ -105,6 +105,40 @@ TEST(Written, OfAFunctionTheArgumentsThatItSaved) {
   EXPECT_THROW(tape.gradient(y, x), GradientError);
 }
 
+TEST(Written, OfAFunctionTheCapturesThatTheWayBackReads) {
+  const Tensor x = ones({2});
+  const Tensor factor = tensor({3.0, 4.0});
+  const Tensor term = ones({2});
+  const auto f = function([&](const Tensor& t) { return sum(square(t * factor + term)); });
+  const auto taped = [&](const auto& between) {
+    GradientTape tape;
+    tape.watch(x);
+    const Tensor y = f(x);
+    between();
+    return tape.gradient(y, x);
+  };
+  expect_elements<float>(taped([] {}), {2}, {24, 40});
+  EXPECT_THROW(taped([&] { factor.mutable_span<float>()[0] = 100; }), GradientError);
+  expect_elements<float>(taped([] {}), {2}, {20200, 40});  // as it is now, in both directions
+  // Of the sum nothing is read on the way back.
+  expect_elements<float>(taped([&] { term.mutable_span<float>()[0] = 7; }), {2}, {20200, 40});
+  // What a tape holds keeps its data.
+  expect_elements<float>(taped([&] { factor.dispose(); }), {2}, {21400, 40});
+}
+
+TEST(Written, CapturesOfFunctionsAreHeldAsLongAsTheTapeNeedsThem) {
+  Tensor factor = tensor({3.0, 4.0});
+  const auto f = function([&](const Tensor& t) { return sum(t * factor); });
+  const Tensor x = ones({2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = f(x);
+  EXPECT_EQ(tape.saved().tensors.size(), 1u) << to_string(tape.saved());
+  const std::size_t before = holders(factor).size();
+  expect_elements<float>(tape.gradient(y, x), {2}, {3, 4});
+  EXPECT_EQ(holders(factor).size(), before - 1);
+}
+
 TEST(Written, AReadIsNoWrite) {
   const Tensor x = ones({2});
   GradientTape tape;
