@@ -11,7 +11,7 @@ namespace tenure {
 class GradientError : public Error {
  public:
   GradientError(const std::string& problem, Site site)
-      : Error(problem + "\n  at " + to_string(site)), site_(site) {}
+      : Error(problem + "\n  at " + to_string(site), Placed{}), site_(site) {}
 
   Site site() const { return site_; }
 

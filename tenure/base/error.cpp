@@ -73,10 +73,12 @@ IndexError::IndexError(std::string_view op, const std::string& problem, std::int
 EmptyTensorError::EmptyTensorError(std::string_view user, Site used)
     : Error(fmt::format("{} at {} got an empty handle: it was default-constructed, or its tensor "
                         "was moved away",
-                        user, to_string(used))),
+                        user, to_string(used)),
+            Placed{}),
       used_(used) {}
 
-DisposedError::DisposedError(Facts facts) : Error(disposed_text(facts)), facts_(std::move(facts)) {}
+DisposedError::DisposedError(Facts facts)
+    : Error(disposed_text(facts), Placed{}), facts_(std::move(facts)) {}
 
 OutOfMemory::OutOfMemory(Facts facts)
     : Error(out_of_memory_text(facts)), facts_(std::move(facts)) {}
@@ -84,19 +86,21 @@ OutOfMemory::OutOfMemory(Facts facts)
 SymbolError::SymbolError(std::string_view user, const std::string& symbol,
                          const std::string& problem, Site created, Site used)
     : Error(fmt::format("{}: {} {}\n  created at {}\n  used    at {}", user, symbol, problem,
-                        to_string(created), to_string(used))),
+                        to_string(created), to_string(used)),
+            Placed{}),
       symbol_(symbol),
       created_(created),
       used_(used) {}
 
 ClosedError::ClosedError(const std::string& what, Site closed, Site used)
     : Error(fmt::format("{} is closed\n  closed at {}\n  used   at {}", what, to_string(closed),
-                        to_string(used))),
+                        to_string(used)),
+            Placed{}),
       closed_(closed),
       used_(used) {}
 
 GraphError::GraphError(const std::string& problem, Site site)
-    : Error(fmt::format("{}\n  at {}", problem, to_string(site))), site_(site) {}
+    : Error(fmt::format("{}\n  at {}", problem, to_string(site)), Placed{}), site_(site) {}
 
 LeakError::LeakError(const std::string& text, std::vector<Growth> growing)
     : Error(text), growing_(std::move(growing)) {}

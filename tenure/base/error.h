@@ -19,11 +19,24 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& text) : std::runtime_error(text), text_(text) {}
 
   const char* what() const noexcept override { return text_.c_str(); }
-  /// Says where it happened, on a line of its own; whoever passes an error on may add that.
+  /// Adds a line; whoever passes an error on may say what he knows.
   void add_line(const std::string& line) { text_ += "\n  " + line; }
+  /// The same, with the line of the user's that it happened at.
+  void add_place(const std::string& line) {
+    add_line(line);
+    has_place_ = true;
+  }
+  /// Whether the text names a line of the user's; nobody further out adds another then.
+  bool has_place() const noexcept { return has_place_; }
+
+ protected:
+  struct Placed {};
+  /// The text names a line of the user's.
+  Error(const std::string& text, Placed /*mark*/) : Error(text) { has_place_ = true; }
 
  private:
   std::string text_;
+  bool has_place_ = false;
 };
 
 /// An argument is out of its domain: a negative size, a step of zero, a bad equation.

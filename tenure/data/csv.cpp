@@ -12,6 +12,7 @@
 #include "tenure/base/error.h"
 #include "tenure/data/csv_scanner.h"
 #include "tenure/io/elements.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {
@@ -142,7 +143,7 @@ const Column& Table::column(const std::string& name) const {
       fmt::format("the table has no column \"{}\" among its {}", name, columns.size()));
 }
 
-Table read_csv(const std::string& path, const CsvOptions& options, Site site) {
+Table read_csv(const std::string& path, const CsvOptions& options, Site site) try {
   const InputFile file(path);
   io::FilePart source(file, 0, file.size());
   const Tensor bytes = io::read_elements(
@@ -169,6 +170,9 @@ Table read_csv(const std::string& path, const CsvOptions& options, Site site) {
                  [&](Draft& draft, std::int64_t row) { draft.put(second, row); });
   for (Draft& draft : drafts) table.columns.push_back(std::move(draft.column));
   return table;
+} catch (Error& error) {
+  mem::name_call(error, "read_csv", site);
+  throw;
 }
 
 }  // namespace tenure::data

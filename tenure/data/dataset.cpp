@@ -7,13 +7,28 @@
 
 #include "tenure/data/prefetch.h"
 #include "tenure/data/sources.h"
+#include "tenure/memory/call.h"
+#include "tenure/memory/population.h"
 
 namespace tenure::data {
 
+namespace {
+
+mem::Population& passes() {
+  static auto* const one = new mem::Population("dataset walk");
+  return *one;
+}
+
+}  // namespace
+
 struct Pass::State {
-  SourcePointer source;
+  State(SourcePointer source, Position position, std::int64_t ahead, Site site)
+      : source(std::move(source)), position(position), ahead(ahead), counted(passes(), site) {}
+
+  const SourcePointer source;
   Position position;
-  std::int64_t ahead = 0;
+  std::int64_t ahead;
+  const mem::Counted counted;
   std::unique_ptr<Prefetch> prefetch;  // once the first element was asked for
 };
 
@@ -56,52 +71,74 @@ Dataset Dataset::with(std::shared_ptr<const Source> source) const {
   return dataset;
 }
 
-Batch Dataset::at(std::int64_t place, std::int64_t epoch) const {
-  if (place < 0 || place >= size()) {
-    throw IndexError("at()", fmt::format("there is no element {} among {}", place, size()), place,
-                     size());
-  }
-  return source_->at(epoch, place);
+Batch Dataset::at(std::int64_t place, std::int64_t epoch, Site site) const {
+  return mem::in_call("at()", site, [&] {
+    if (place < 0 || place >= size()) {
+      throw IndexError("at()", fmt::format("there is no element {} among {}", place, size()), place,
+                       size());
+    }
+    return source_->at(epoch, place);
+  });
 }
 
-Dataset Dataset::shuffle(std::uint64_t seed, bool every_epoch) const {
-  return with(shuffled(source_.shared(), seed, every_epoch));
+Dataset Dataset::shuffle(std::uint64_t seed, bool every_epoch, Site site) const {
+  return mem::in_call("shuffle", site,
+                      [&] { return with(shuffled(source_.shared(), seed, every_epoch, site)); });
 }
 
-Dataset Dataset::map(std::function<Batch(Batch)> f) const {
-  return with(mapped(source_.shared(), std::move(f)));
+Dataset Dataset::map(std::function<Batch(Batch)> f, Site site) const {
+  return mem::in_call("map", site, [&] {
+    if (f == nullptr) throw ValueError("map: there is no function");
+    const auto without_numbers = [f = std::move(f)](Batch element, Generator&) {
+      return f(std::move(element));
+    };
+    return with(mapped(source_.shared(), without_numbers, 0, site));
+  });
 }
 
-Dataset Dataset::map(std::function<Batch(Batch, Generator&)> f, std::uint64_t seed) const {
-  return with(mapped(source_.shared(), std::move(f), seed));
+Dataset Dataset::map(std::function<Batch(Batch, Generator&)> f, std::uint64_t seed,
+                     Site site) const {
+  return mem::in_call("map", site, [&] {
+    if (f == nullptr) throw ValueError("map: there is no function");
+    return with(mapped(source_.shared(), std::move(f), seed, site));
+  });
 }
 
-Dataset Dataset::batch(std::int64_t n, bool drop_last) const {
-  return with(batched(source_.shared(), n, drop_last));
+Dataset Dataset::batch(std::int64_t n, bool drop_last, Site site) const {
+  return mem::in_call("batch", site,
+                      [&] { return with(batched(source_.shared(), n, drop_last, site)); });
 }
 
-Dataset Dataset::take(std::int64_t n) const { return with(part_of(source_.shared(), 0, n)); }
-
-Dataset Dataset::skip(std::int64_t n) const { return with(part_of(source_.shared(), n, size())); }
-
-Dataset Dataset::repeat(std::int64_t n) const { return with(repeated(source_.shared(), n)); }
-
-Dataset Dataset::prefetch(std::int64_t n) const {
-  if (n < 0) throw ValueError(fmt::format("prefetch: {} elements is negative", n));
-  Dataset dataset = *this;
-  dataset.ahead_ = n;
-  return dataset;
+Dataset Dataset::take(std::int64_t n, Site site) const {
+  return mem::in_call("take", site, [&] { return with(part_of(source_.shared(), 0, n, site)); });
 }
 
-Pass Dataset::epoch(std::int64_t epoch, std::int64_t first) const {
-  if (epoch < 0 || first < 0) {
-    throw ValueError(fmt::format("a pass cannot begin at element {} of epoch {}", first, epoch));
-  }
-  auto state = std::make_shared<Pass::State>();
-  state->source = source_.shared();
-  state->position = {.epoch = epoch, .next = first};
-  state->ahead = ahead_;
-  return Pass(std::move(state));
+Dataset Dataset::skip(std::int64_t n, Site site) const {
+  return mem::in_call("skip", site,
+                      [&] { return with(part_of(source_.shared(), n, size(), site)); });
+}
+
+Dataset Dataset::repeat(std::int64_t n, Site site) const {
+  return mem::in_call("repeat", site, [&] { return with(repeated(source_.shared(), n, site)); });
+}
+
+Dataset Dataset::prefetch(std::int64_t n, Site site) const {
+  return mem::in_call("prefetch", site, [&] {
+    if (n < 0) throw ValueError(fmt::format("prefetch: {} elements is negative", n));
+    Dataset dataset = with(source_.shared());
+    dataset.ahead_ = n;
+    return dataset;
+  });
+}
+
+Pass Dataset::epoch(std::int64_t epoch, std::int64_t first, Site site) const {
+  return mem::in_call("epoch", site, [&] {
+    if (epoch < 0 || first < 0) {
+      throw ValueError(fmt::format("a pass cannot begin at element {} of epoch {}", first, epoch));
+    }
+    return Pass(
+        std::make_shared<Pass::State>(source_.shared(), Position{epoch, first}, ahead_, site));
+  });
 }
 
 }  // namespace tenure::data

@@ -29,12 +29,18 @@ using Batch = std::vector<Tensor>;
 /// Where elements come from. Several threads may read at once.
 class Source {
  public:
+  /// `site` is where it was made: the line that what it makes bears.
+  explicit Source(Site site = Site::current()) : site_(site) {}
   virtual ~Source() = default;
   virtual std::int64_t size() const = 0;
   /// The element at `place`, in [0, size()).
   virtual Batch at(std::int64_t epoch, std::int64_t place) const = 0;
   /// Several elements as one, each tensor stacked along a new first axis. `places` is not empty.
   virtual Batch rows(std::int64_t epoch, std::span<const std::int64_t> places) const;
+  Site site() const { return site_; }
+
+ private:
+  Site site_;
 };
 
 /// Enough to go on where a pass stood.
@@ -100,38 +106,43 @@ class Dataset {
 
   std::int64_t size() const { return source_->size(); }
   /// Throws IndexError outside of [0, size()).
-  Batch at(std::int64_t place, std::int64_t epoch = 0) const;
+  Batch at(std::int64_t place, std::int64_t epoch = 0, Site site = Site::current()) const;
 
   /// In an order that depends on the seed and on the epoch; with `every_epoch` false, on the seed
   /// alone, so that take() and skip() after it have the same elements in every epoch.
-  Dataset shuffle(std::uint64_t seed, bool every_epoch = true) const;
+  Dataset shuffle(std::uint64_t seed, bool every_epoch = true, Site site = Site::current()) const;
   /// `f(element)` for each element; it is called when the element is asked for.
-  Dataset map(std::function<Batch(Batch)> f) const;
+  Dataset map(std::function<Batch(Batch)> f, Site site = Site::current()) const;
   /// With random numbers that depend on the seed, the epoch and the place alone.
-  Dataset map(std::function<Batch(Batch, Generator&)> f, std::uint64_t seed) const;
+  Dataset map(std::function<Batch(Batch, Generator&)> f, std::uint64_t seed,
+              Site site = Site::current()) const;
   /// Every n elements as one, stacked along a new first axis; the last batch has what is left, or
   /// is dropped. Rows of tensors that stand one after the other are a view of them.
-  Dataset batch(std::int64_t n, bool drop_last = false) const;
+  Dataset batch(std::int64_t n, bool drop_last = false, Site site = Site::current()) const;
   /// The first n elements, or all.
-  Dataset take(std::int64_t n) const;
+  Dataset take(std::int64_t n, Site site = Site::current()) const;
   /// All but the first n elements.
-  Dataset skip(std::int64_t n) const;
+  Dataset skip(std::int64_t n, Site site = Site::current()) const;
   /// All elements n times, each time in an epoch of its own.
-  Dataset repeat(std::int64_t n) const;
+  Dataset repeat(std::int64_t n, Site site = Site::current()) const;
   /// Passes make their elements ahead, on a thread of their own, up to n of them, including the one
   /// in the making. They count in the budget of the thread that first asked for an element, are in
   /// the category cache until they are handed over, and their ops use one thread. The whole chain
   /// runs there, also what is added after this. Where the system has no thread, they are made when
   /// they are asked for.
-  Dataset prefetch(std::int64_t n) const;
+  Dataset prefetch(std::int64_t n, Site site = Site::current()) const;
 
   /// One pass; `first` elements are left out.
-  Pass epoch(std::int64_t epoch, std::int64_t first = 0) const;
+  Pass epoch(std::int64_t epoch, std::int64_t first = 0, Site site = Site::current()) const;
   /// The rest of a pass that stood there.
-  Pass resume(const Position& position) const { return epoch(position.epoch, position.next); }
+  Pass resume(const Position& position, Site site = Site::current()) const {
+    return epoch(position.epoch, position.next, site);
+  }
 
   // Epoch 0: `for (const Batch& batch : dataset)`.
-  Pass::Iterator begin() const { return Pass::Iterator(epoch(0)); }
+  Pass::Iterator begin(Site site = Site::current()) const {
+    return Pass::Iterator(epoch(0, 0, site));
+  }
   std::default_sentinel_t end() const { return {}; }
 
  private:
@@ -146,6 +157,7 @@ class Dataset {
 Dataset from_tensors(const std::vector<Tensor>& tensors, Site site = Site::current());
 
 /// n elements, each `f(place)`.
-Dataset from_function(std::int64_t n, std::function<Batch(std::int64_t)> f);
+Dataset from_function(std::int64_t n, std::function<Batch(std::int64_t)> f,
+                      Site site = Site::current());
 
 }  // namespace tenure::data

@@ -9,6 +9,7 @@
 #include "tenure/data/idx.h"
 #include "tenure/data/sources.h"
 #include "tenure/kernels/parallel.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {
@@ -191,7 +192,7 @@ void draw(std::int64_t label, Random& random, std::uint8_t* pixels) {
 
 }  // namespace
 
-Dataset digits(std::int64_t n, std::uint64_t seed, Site site) {
+Dataset digits(std::int64_t n, std::uint64_t seed, Site site) try {
   if (n < 0) throw ValueError(fmt::format("digits: {} images is negative", n));
   const Tensor images = empty({n, kSide, kSide}, DType::uint8, site);
   const Tensor labels = empty({n}, DType::int64, site);
@@ -206,6 +207,9 @@ Dataset digits(std::int64_t n, std::uint64_t seed, Site site) {
     }
   });
   return from_tensors({images, labels}, site);
+} catch (Error& error) {
+  mem::name_call(error, "digits", site);
+  throw;
 }
 
 }  // namespace tenure::data

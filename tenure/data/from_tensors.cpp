@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tenure/data/dataset.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -22,12 +23,15 @@ Tensor held(const Tensor& tensor, Site site) {
 
 class Tensors final : public Source {
  public:
-  Tensors(std::int64_t size, Batch tensors) : size_(size), tensors_(std::move(tensors)) {}
+  Tensors(std::int64_t size, Batch tensors, Site site)
+      : Source(site), size_(size), tensors_(std::move(tensors)) {}
 
   std::int64_t size() const override { return size_; }
   Batch at(std::int64_t, std::int64_t place) const override {
     Batch element;
-    for (const Tensor& tensor : tensors_) element.push_back(select(tensor, 0, place));
+    for (const Tensor& tensor : tensors_) {
+      element.push_back(select(Operand(tensor, site()), 0, place));
+    }
     return element;
   }
   Batch rows(std::int64_t epoch, std::span<const std::int64_t> places) const override;
@@ -45,19 +49,21 @@ Batch Tensors::rows(std::int64_t, std::span<const std::int64_t> places) const {
   Batch batch;
   if (are_neighbours) {
     for (const Tensor& tensor : tensors_) {
-      batch.push_back(slice(tensor, 0, places.front(), places.back() + 1));
+      batch.push_back(slice(Operand(tensor, site()), 0, places.front(), places.back() + 1));
     }
     return batch;
   }
-  const Tensor indices = tensor(places);
-  for (const Tensor& tensor : tensors_) batch.push_back(tenure::take(tensor, indices));
+  const Tensor indices = tensor(places, {-1}, site());
+  for (const Tensor& tensor : tensors_) {
+    batch.push_back(tenure::take(Operand(tensor, site()), Operand(indices, site())));
+  }
   return batch;
 }
 
 class Function final : public Source {
  public:
-  Function(std::int64_t size, std::function<Batch(std::int64_t)> f)
-      : size_(size), f_(std::move(f)) {}
+  Function(std::int64_t size, std::function<Batch(std::int64_t)> f, Site site)
+      : Source(site), size_(size), f_(std::move(f)) {}
 
   std::int64_t size() const override { return size_; }
   Batch at(std::int64_t, std::int64_t place) const override { return f_(place); }
@@ -69,7 +75,7 @@ class Function final : public Source {
 
 }  // namespace
 
-Dataset from_tensors(const std::vector<Tensor>& tensors, Site site) {
+Dataset from_tensors(const std::vector<Tensor>& tensors, Site site) try {
   if (tensors.empty()) throw ValueError("from_tensors: there is no tensor");
   ShapeError::Shapes shapes;
   Batch held_tensors;
@@ -83,17 +89,24 @@ Dataset from_tensors(const std::vector<Tensor>& tensors, Site site) {
   if (!fit) {
     std::string text;
     for (const auto& shape : shapes) {
-      text += (text.empty() ? "" : ", ") + to_string(Shape(shape));
+      text += (text.empty() ? "" : ", ") + to_string(Shape(std::span(shape)));
     }
     throw ShapeError("from_tensors", "the first axes of all tensors must have one size: " + text,
                      shapes);
   }
-  return Dataset(std::make_shared<Tensors>(shapes[0][0], std::move(held_tensors)));
+  return Dataset(std::make_shared<Tensors>(shapes[0][0], std::move(held_tensors), site));
+} catch (Error& error) {
+  mem::name_call(error, "from_tensors", site);
+  throw;
 }
 
-Dataset from_function(std::int64_t n, std::function<Batch(std::int64_t)> f) {
+Dataset from_function(std::int64_t n, std::function<Batch(std::int64_t)> f, Site site) try {
   if (n < 0) throw ValueError(fmt::format("from_function: {} elements is negative", n));
-  return Dataset(std::make_shared<Function>(n, std::move(f)));
+  if (f == nullptr) throw ValueError("from_function: there is no function");
+  return Dataset(std::make_shared<Function>(n, std::move(f), site));
+} catch (Error& error) {
+  mem::name_call(error, "from_function", site);
+  throw;
 }
 
 }  // namespace tenure::data

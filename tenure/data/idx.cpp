@@ -11,6 +11,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/io/elements.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::data {
@@ -106,19 +107,25 @@ Dataset read_half(const std::string& folder, const char* images_name, const char
     throw FormatError(labels_path, 8 + static_cast<std::uint64_t>(odd - values.begin()),
                       fmt::format("a label is {}, no digit", *odd));
   }
-  return from_tensors({images, cast(labels, DType::int64)}, origin.site);
+  return from_tensors({images, cast(Operand(labels, origin.site), DType::int64)}, origin.site);
 }
 
 }  // namespace
 
-Tensor read_idx(const std::string& path, Site site) {
+Tensor read_idx(const std::string& path, Site site) try {
   return read_as(path, {.op = "read_idx", .site = site});
+} catch (Error& error) {
+  mem::name_call(error, "read_idx", site);
+  throw;
 }
 
-Split mnist(const std::string& folder, Site site) {
+Split mnist(const std::string& folder, Site site) try {
   const io::Origin origin{.op = "mnist", .site = site};
   return {.train = read_half(folder, kMnistFiles[0], kMnistFiles[1], origin),
           .test = read_half(folder, kMnistFiles[2], kMnistFiles[3], origin)};
+} catch (Error& error) {
+  mem::name_call(error, "mnist", site);
+  throw;
 }
 
 bool has_mnist(const std::string& folder) {

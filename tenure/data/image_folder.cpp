@@ -6,6 +6,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/data/png.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {
@@ -36,7 +37,7 @@ bool is_png(const fs::path& path) {
 
 }  // namespace
 
-ImageFolder image_folder(const std::string& folder, const PngOptions& options, Site site) {
+ImageFolder image_folder(const std::string& folder, const PngOptions& options, Site site) try {
   std::vector<std::pair<std::string, std::int64_t>> files;
   std::vector<std::string> classes;
   for (const fs::path& entry : sorted_entries(folder)) {
@@ -59,7 +60,10 @@ ImageFolder image_folder(const std::string& folder, const PngOptions& options, S
     const auto& [path, label] = files[static_cast<std::size_t>(place)];
     return Batch{read_png(path, options, site), tensor(label, DType::int64, site)};
   };
-  return {.dataset = from_function(count, read), .classes = std::move(classes)};
+  return {.dataset = from_function(count, read, site), .classes = std::move(classes)};
+} catch (Error& error) {
+  mem::name_call(error, "image_folder", site);
+  throw;
 }
 
 }  // namespace tenure::data

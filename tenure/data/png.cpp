@@ -10,6 +10,7 @@
 #include "tenure/base/file.h"
 #include "tenure/io/elements.h"
 #include "tenure/io/library_memory.h"
+#include "tenure/memory/call.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::data {
@@ -162,7 +163,7 @@ bool write_pixels(const Structures& s, png_const_bytep pixels, png_uint_32 width
 
 }  // namespace
 
-Tensor read_png(const std::string& path, const PngOptions& options, Site site) {
+Tensor read_png(const std::string& path, const PngOptions& options, Site site) try {
   if (options.channels != 1 && options.channels != 3 && options.channels != 4) {
     throw ValueError(
         fmt::format("read_png: {} channels; 1, 3 and 4 are possible", options.channels));
@@ -187,9 +188,12 @@ Tensor read_png(const std::string& path, const PngOptions& options, Site site) {
     state.fail(path);
   }
   return pixels.finish("read_png", site);
+} catch (Error& error) {
+  mem::name_call(error, "read_png", site);
+  throw;
 }
 
-void write_png(const std::string& path, const Tensor& image, Site site) {
+void write_png(const std::string& path, const Tensor& image, Site site) try {
   const Shape shape = image.shape(site);
   const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
   if (image.dtype() != DType::uint8) {
@@ -215,6 +219,9 @@ void write_png(const std::string& path, const Tensor& image, Site site) {
     state.fail(path);
   }
   file.commit();
+} catch (Error& error) {
+  mem::name_call(error, "write_png", site);
+  throw;
 }
 
 }  // namespace tenure::data

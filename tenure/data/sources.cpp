@@ -13,8 +13,8 @@ namespace {
 
 class Shuffled final : public Source {
  public:
-  Shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch)
-      : source_(std::move(source)), seed_(seed), every_epoch_(every_epoch) {}
+  Shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch, Site site)
+      : Source(site), source_(std::move(source)), seed_(seed), every_epoch_(every_epoch) {}
 
   std::int64_t size() const override { return source_->size(); }
   Batch at(std::int64_t epoch, std::int64_t place) const override {
@@ -39,8 +39,9 @@ class Shuffled final : public Source {
 
 class Mapped final : public Source {
  public:
-  Mapped(SourcePointer source, std::function<Batch(Batch, Generator&)> f, std::uint64_t seed)
-      : source_(std::move(source)), f_(std::move(f)), seed_(seed) {}
+  Mapped(SourcePointer source, std::function<Batch(Batch, Generator&)> f, std::uint64_t seed,
+         Site site)
+      : Source(site), source_(std::move(source)), f_(std::move(f)), seed_(seed) {}
 
   std::int64_t size() const override { return source_->size(); }
   Batch at(std::int64_t epoch, std::int64_t place) const override {
@@ -57,8 +58,8 @@ class Mapped final : public Source {
 
 class Batched final : public Source {
  public:
-  Batched(SourcePointer source, std::int64_t n, bool drop_last)
-      : source_(std::move(source)), n_(n), drop_last_(drop_last) {}
+  Batched(SourcePointer source, std::int64_t n, bool drop_last, Site site)
+      : Source(site), source_(std::move(source)), n_(n), drop_last_(drop_last) {}
 
   std::int64_t size() const override {
     return source_->size() / n_ + (drop_last_ || source_->size() % n_ == 0 ? 0 : 1);
@@ -81,8 +82,8 @@ class Batched final : public Source {
 
 class Part final : public Source {
  public:
-  Part(SourcePointer source, std::int64_t first, std::int64_t count)
-      : source_(std::move(source)), first_(first), count_(count) {}
+  Part(SourcePointer source, std::int64_t first, std::int64_t count, Site site)
+      : Source(site), source_(std::move(source)), first_(first), count_(count) {}
 
   std::int64_t size() const override { return count_; }
   Batch at(std::int64_t epoch, std::int64_t place) const override {
@@ -102,7 +103,8 @@ class Part final : public Source {
 
 class Repeated final : public Source {
  public:
-  Repeated(SourcePointer source, std::int64_t times) : source_(std::move(source)), times_(times) {}
+  Repeated(SourcePointer source, std::int64_t times, Site site)
+      : Source(site), source_(std::move(source)), times_(times) {}
 
   std::int64_t size() const override { return source_->size() * times_; }
   Batch at(std::int64_t epoch, std::int64_t place) const override {
@@ -141,46 +143,42 @@ Batch Source::rows(std::int64_t epoch, std::span<const std::int64_t> places) con
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i].push_back(std::move(element[i]));
   }
   Batch batch;
-  for (std::vector<Tensor>& part : parts) batch.push_back(stack(std::move(part)));
+  for (std::vector<Tensor>& part : parts) {
+    batch.push_back(stack(OperandList(std::move(part), site_)));
+  }
   return batch;
 }
 
-SourcePointer shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch) {
-  return std::make_shared<Shuffled>(std::move(source), seed, every_epoch);
-}
-
-SourcePointer mapped(SourcePointer source, std::function<Batch(Batch)> f) {
-  return mapped(
-      std::move(source),
-      [f = std::move(f)](Batch element, Generator&) { return f(std::move(element)); }, 0);
+SourcePointer shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch, Site site) {
+  return std::make_shared<Shuffled>(std::move(source), seed, every_epoch, site);
 }
 
 SourcePointer mapped(SourcePointer source, std::function<Batch(Batch, Generator&)> f,
-                     std::uint64_t seed) {
-  return std::make_shared<Mapped>(std::move(source), std::move(f), seed);
+                     std::uint64_t seed, Site site) {
+  return std::make_shared<Mapped>(std::move(source), std::move(f), seed, site);
 }
 
-SourcePointer batched(SourcePointer source, std::int64_t n, bool drop_last) {
+SourcePointer batched(SourcePointer source, std::int64_t n, bool drop_last, Site site) {
   if (n < 1) throw ValueError(fmt::format("batch: {} elements make no batch", n));
-  return std::make_shared<Batched>(std::move(source), n, drop_last);
+  return std::make_shared<Batched>(std::move(source), n, drop_last, site);
 }
 
-SourcePointer part_of(SourcePointer source, std::int64_t first, std::int64_t count) {
+SourcePointer part_of(SourcePointer source, std::int64_t first, std::int64_t count, Site site) {
   if (first < 0 || count < 0) {
     throw ValueError(fmt::format("a number of elements is negative: {}", std::min(first, count)));
   }
   first = std::min(first, source->size());
   count = std::min(count, source->size() - first);
-  return std::make_shared<Part>(std::move(source), first, count);
+  return std::make_shared<Part>(std::move(source), first, count, site);
 }
 
-SourcePointer repeated(SourcePointer source, std::int64_t times) {
+SourcePointer repeated(SourcePointer source, std::int64_t times, Site site) {
   if (times < 0) throw ValueError(fmt::format("repeat: {} times is negative", times));
   if (times != 0 && source->size() > std::numeric_limits<std::int64_t>::max() / times) {
     throw ValueError(
         fmt::format("repeat: {} times {} elements cannot be counted", times, source->size()));
   }
-  return std::make_shared<Repeated>(std::move(source), times);
+  return std::make_shared<Repeated>(std::move(source), times, site);
 }
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {

@@ -13,14 +13,13 @@ namespace tenure::data {
 
 using SourcePointer = std::shared_ptr<const Source>;
 
-SourcePointer shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch);
-SourcePointer mapped(SourcePointer source, std::function<Batch(Batch)> f);
+SourcePointer shuffled(SourcePointer source, std::uint64_t seed, bool every_epoch, Site site);
 SourcePointer mapped(SourcePointer source, std::function<Batch(Batch, Generator&)> f,
-                     std::uint64_t seed);
-SourcePointer batched(SourcePointer source, std::int64_t n, bool drop_last);
+                     std::uint64_t seed, Site site);
+SourcePointer batched(SourcePointer source, std::int64_t n, bool drop_last, Site site);
 /// `count` elements from `first` on.
-SourcePointer part_of(SourcePointer source, std::int64_t first, std::int64_t count);
-SourcePointer repeated(SourcePointer source, std::int64_t times);
+SourcePointer part_of(SourcePointer source, std::int64_t first, std::int64_t count, Site site);
+SourcePointer repeated(SourcePointer source, std::int64_t times, Site site);
 
 /// A number that depends on both in no visible way.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b);

@@ -242,7 +242,7 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
   try {
     run_step(step, frame);
   } catch (Error& error) {
-    error.add_line("in " + graph::describe(*step.unit->node));
+    error.add_place("in " + graph::describe(*step.unit->node));
     throw;
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/graph/state.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
@@ -57,7 +58,7 @@ Graph::Graph(std::string name, Site site)
 const std::string& Graph::name() const { return state_->name(); }
 
 Tensor Graph::placeholder(const std::string& name, DType dtype, const Shape& shape, Site site) {
-  return state_->input(name, dtype, shape, site);
+  return mem::in_call("placeholder", site, [&] { return state_->input(name, dtype, shape, site); });
 }
 
 Tensor Graph::constant(const Tensor& tensor, Site site) { return state_->constant(tensor, site); }

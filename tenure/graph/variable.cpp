@@ -168,6 +168,7 @@ bool can_move_in(const Operand& value) {
 
 /// A contiguous tensor of the caller's own.
 Tensor owned(const Operand& value) {
+  if (!value.is_scalar()) static_cast<void>(value.tensor().body("variable", value.site()));
   if (value.is_scalar() || !can_move_in(value)) return clone(value);
   Tensor taken = value.tensor();
   value.consume();
@@ -234,7 +235,7 @@ void Variable::assign_sub(const Operand& value) const {
   update(op, value);
 }
 
-void Variable::update(const ops::OpRecord& op, const Operand& value) const {
+void Variable::update(const ops::OpRecord& op, const Operand& value) const try {
   auto* const trace = dynamic_cast<GraphState*>(ops::current_trace());
   if (trace != nullptr && trace->is_graph()) {
     const Tensor term =
@@ -244,6 +245,9 @@ void Variable::update(const ops::OpRecord& op, const Operand& value) const {
   if (trace == nullptr && state_->update(op, value)) return;
   assign(Operand(ops::call(op, Operand(this->value(value.site()), value.site()), value),
                  value.site()));
+} catch (Error& error) {
+  mem::name_call(error, op.name, value.site());
+  throw;
 }
 
 void Variable::dispose(Site site) const { state_->dispose(site); }

@@ -11,6 +11,7 @@
 #include "tenure/base/json_reader.h"
 #include "tenure/base/text.h"
 #include "tenure/io/safetensors.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
@@ -132,7 +133,7 @@ Generator::State Checkpoint::generator_state(const std::string& name) const {
 }
 
 void save_checkpoint(const std::string& path, const NamedTensors& tensors, const Facts& facts,
-                     Site site) {
+                     Site site) try {
   TextMetadata metadata{{kMark, kVersion}};
   for (const auto& [name, fact] : facts) {
     const std::string text =
@@ -142,10 +143,13 @@ void save_checkpoint(const std::string& path, const NamedTensors& tensors, const
     }
   }
   save_safetensors(path, tensors, metadata, site);
+} catch (Error& error) {
+  mem::name_call(error, "save_checkpoint", site);
+  throw;
 }
 
-Checkpoint load_checkpoint(const std::string& path, Site site) {
-  const SafetensorsFile file(path);
+Checkpoint load_checkpoint(const std::string& path, Site site) try {
+  const SafetensorsFile file(path, Site());
   const auto mark = file.metadata().find(kMark);
   if (mark == file.metadata().end()) {
     throw FormatError(path, 0, "this is no checkpoint; load_safetensors reads its tensors");
@@ -162,6 +166,9 @@ Checkpoint load_checkpoint(const std::string& path, Site site) {
     checkpoint.tensors.emplace(entry.name, file.tensor(entry.name, site));
   }
   return checkpoint;
+} catch (Error& error) {
+  mem::name_call(error, "load_checkpoint", site);
+  throw;
 }
 
 }  // namespace tenure

@@ -112,7 +112,7 @@ WrittenElements::WrittenElements(const Tensor& tensor, bool or_fortran, Origin o
       or_fortran && !body.contiguous && is_contiguous(reversed(body.shape), reversed(body.strides));
   tensor_ = body.contiguous || is_fortran_order_ || body.is_disposed() || body.symbol() != nullptr
                 ? tensor
-                : contiguous(tensor);
+                : contiguous(Operand(tensor, origin.site));
   pin_.take(tensor_.body(origin.op, origin.site), origin.op, origin.site);
   bytes_ = {static_cast<const std::byte*>(pin_.data()), tensor_.nbytes()};
 }

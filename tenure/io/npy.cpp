@@ -7,6 +7,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/io/npy_format.h"
+#include "tenure/memory/call.h"
 
 namespace tenure::io {
 namespace {
@@ -201,18 +202,24 @@ std::string npy_header(DType dtype, const Shape& shape, bool fortran_order) {
 
 namespace tenure {
 
-Tensor load_npy(const std::string& path, Site site) {
+Tensor load_npy(const std::string& path, Site site) try {
   const InputFile file(path);
   io::FilePart source(file, 0, file.size());
   return io::read_npy(source, {.op = "load_npy", .site = site});
+} catch (Error& error) {
+  mem::name_call(error, "load_npy", site);
+  throw;
 }
 
-void save_npy(const std::string& path, const Tensor& tensor, Site site) {
+void save_npy(const std::string& path, const Tensor& tensor, Site site) try {
   const io::WrittenElements elements(tensor, true, {.op = "save_npy", .site = site});
   AtomicFile file(path);
   file.write(io::npy_header(tensor.dtype(), tensor.shape(), elements.is_fortran_order()));
   file.write(elements.bytes());
   file.commit();
+} catch (Error& error) {
+  mem::name_call(error, "save_npy", site);
+  throw;
 }
 
 }  // namespace tenure

@@ -3,6 +3,7 @@
 #include "tenure/io/npy.h"
 #include "tenure/io/npy_format.h"
 #include "tenure/io/zip.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
@@ -11,7 +12,7 @@ constexpr std::string_view kSuffix = ".npy";
 
 }  // namespace
 
-NamedTensors load_npz(const std::string& path, Site site) {
+NamedTensors load_npz(const std::string& path, Site site) try {
   const InputFile file(path);
   NamedTensors tensors;
   for (const io::ZipEntry& entry : io::read_zip(file)) {
@@ -24,10 +25,13 @@ NamedTensors load_npz(const std::string& path, Site site) {
     }
   }
   return tensors;
+} catch (Error& error) {
+  mem::name_call(error, "load_npz", site);
+  throw;
 }
 
 void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOptions& options,
-              Site site) {
+              Site site) try {
   AtomicFile file(path);
   io::ZipWriter zip(file);
   for (const auto& [name, tensor] : tensors) {
@@ -39,6 +43,9 @@ void save_npz(const std::string& path, const NamedTensors& tensors, const NpzOpt
   }
   zip.finish();
   file.commit();
+} catch (Error& error) {
+  mem::name_call(error, "save_npz", site);
+  throw;
 }
 
 }  // namespace tenure

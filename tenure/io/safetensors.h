@@ -29,7 +29,8 @@ class SafetensorsFile {
     std::uint64_t end = 0;
   };
 
-  explicit SafetensorsFile(std::string path);
+  /// An unknown site leaves it to the caller to name the call in errors.
+  explicit SafetensorsFile(std::string path, Site site = Site::current());
 
   const std::string& path() const { return path_; }
   /// In the order of their bytes.

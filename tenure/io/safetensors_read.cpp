@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 
 #include "tenure/base/json_reader.h"
 #include "tenure/base/text.h"
 #include "tenure/io/elements.h"
 #include "tenure/io/safetensors.h"
 #include "tenure/io/safetensors_format.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
@@ -99,7 +101,8 @@ std::optional<std::uint64_t> expected_bytes(const Entry& entry, const std::strin
                    [&](const auto& candidate) { return candidate.name == entry.dtype; });
   if (type == std::end(io::kSafetensorsTypes)) return std::nullopt;
   try {
-    return static_cast<std::uint64_t>(check_shape(Shape(entry.shape), type->size, "shape")) *
+    return static_cast<std::uint64_t>(
+               check_shape(Shape(std::span(entry.shape)), type->size, "shape")) *
            type->size;
   } catch (const ShapeError& error) {
     throw FormatError(path, offset, fmt::format("\"{}\": {}", entry.name, error.what()));
@@ -140,7 +143,7 @@ void place_entries(std::vector<Entry>& entries, std::uint64_t begin, std::uint64
 
 }  // namespace
 
-SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
+SafetensorsFile::SafetensorsFile(std::string path, Site site) try : path_(std::move(path)) {
   const InputFile input(path_);
   std::uint64_t length = 0;
   input.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
@@ -163,9 +166,11 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
   entries_ = std::move(header.entries);
   metadata_ = std::move(header.metadata);
   for (std::size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
+} catch (Error& error) {
+  if (site.line() != 0) mem::name_call(error, "SafetensorsFile", site);
 }
 
-Tensor SafetensorsFile::tensor(const std::string& name, Site site) const {
+Tensor SafetensorsFile::tensor(const std::string& name, Site site) const try {
   const auto place = places_.find(name);
   if (place == places_.end()) {
     throw ValueError(
@@ -185,15 +190,21 @@ Tensor SafetensorsFile::tensor(const std::string& name, Site site) const {
                    fmt::format("\"{}\" of \"{}\" has elements of type {}, which "
                                "Tenure lacks",
                                name, path_, entry.dtype));
+} catch (Error& error) {
+  mem::name_call(error, "tensor", site);
+  throw;
 }
 
-NamedTensors load_safetensors(const std::string& path, Site site) {
-  const SafetensorsFile file(path);
+NamedTensors load_safetensors(const std::string& path, Site site) try {
+  const SafetensorsFile file(path, Site());
   NamedTensors tensors;
   for (const Entry& entry : file.entries()) {
     tensors.emplace(entry.name, file.tensor(entry.name, site));
   }
   return tensors;
+} catch (Error& error) {
+  mem::name_call(error, "load_safetensors", site);
+  throw;
 }
 
 }  // namespace tenure

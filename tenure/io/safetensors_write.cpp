@@ -7,6 +7,7 @@
 #include "tenure/io/elements.h"
 #include "tenure/io/safetensors.h"
 #include "tenure/io/safetensors_format.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
@@ -61,7 +62,7 @@ std::string header_of(const std::vector<NamedTensors::const_pointer>& tensors,
 }  // namespace
 
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
-                      const TextMetadata& metadata, Site site) {
+                      const TextMetadata& metadata, Site site) try {
   const io::Origin origin{.op = "save_safetensors", .site = site};
   std::vector<NamedTensors::const_pointer> order;
   for (const auto& named : tensors) {
@@ -84,6 +85,9 @@ void save_safetensors(const std::string& path, const NamedTensors& tensors,
     file.write(io::WrittenElements(named->second, false, origin).bytes());
   }
   file.commit();
+} catch (Error& error) {
+  mem::name_call(error, "save_safetensors", site);
+  throw;
 }
 
 }  // namespace tenure

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/attention_ops.h"
 #include "tenure/ops/elementwise.h"
@@ -13,9 +14,10 @@
 namespace tenure::nn {
 
 Dropout::Dropout(double p, Site site) : Layer("Dropout", site), p_(p) {
-  if (!(p >= 0 && p < 1)) {
+  mem::in_call(kind(), site, [&] {
+    if (p >= 0 && p < 1) return;
     throw ValueError(fmt::format("Dropout: a probability of {}; it is in [0, 1)", p));
-  }
+  });
 }
 
 std::string Dropout::describe() const { return fmt::format("{}", p_); }
@@ -36,11 +38,13 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
              site),
       out_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
            site) {
-  require_positive("MultiHeadAttention", {heads});
-  if (width % heads != 0) {
-    throw ValueError(fmt::format("MultiHeadAttention: a width of {} cannot be shared by {} heads",
-                                 width, heads));
-  }
+  mem::in_call(kind(), site, [&] {
+    require_positive("MultiHeadAttention", {heads});
+    if (width % heads != 0) {
+      throw ValueError(fmt::format("MultiHeadAttention: a width of {} cannot be shared by {} heads",
+                                   width, heads));
+    }
+  });
   add("query", query_);
   add("key", key_);
   add("value", value_);

@@ -124,21 +124,27 @@ Tensor Layer::operator()(Tensor x, Site site) const {
 const std::string& Layer::kind() const { return state_->kind; }
 
 Variable Layer::add_parameter(const std::string& name, const Initial& initial, Site site) {
-  state_->require_free(name);
-  return make_variable(state_->parameters, name, true, initial, site);
+  return mem::in_call(kind(), site, [&] {
+    state_->require_free(name);
+    return make_variable(state_->parameters, name, true, initial, site);
+  });
 }
 
 Variable Layer::add_buffer(const std::string& name, const Initial& initial, Site site) {
-  state_->require_free(name);
-  return make_variable(state_->buffers, name, false, initial, site);
+  return mem::in_call(kind(), site, [&] {
+    state_->require_free(name);
+    return make_variable(state_->buffers, name, false, initial, site);
+  });
 }
 
 void Layer::add(const std::string& name, const Layer& part) {
-  state_->require_free(name);
-  bool is_above = false;
-  part.state_->walk(
-      [&](const std::string&, const State& below) { is_above = is_above || &below == &*state_; });
-  if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
+  mem::in_call(kind(), created(), [&] {
+    state_->require_free(name);
+    bool is_above = false;
+    part.state_->walk(
+        [&](const std::string&, const State& below) { is_above = is_above || &below == &*state_; });
+    if (is_above) throw ValueError(fmt::format("{} cannot be a part of itself", kind()));
+  });
   std::vector<std::pair<graph::VariableState*, std::string>> paths;
   part.state_->walk([&](const std::string& path, const State& below) {
     for (const auto* list : {&below.parameters, &below.buffers}) {

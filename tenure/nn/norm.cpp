@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -115,11 +116,13 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNorm
       options_(options),
       scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype, site), site)),
       offset_(add_parameter("offset", filled("GroupNorm", channels, 0, dtype, site), site)) {
-  require_positive("GroupNorm", {groups});
-  if (channels % groups != 0) {
-    throw ValueError(
-        fmt::format("GroupNorm: {} channels cannot be shared by {} groups", channels, groups));
-  }
+  mem::in_call(kind(), site, [&] {
+    require_positive("GroupNorm", {groups});
+    if (channels % groups != 0) {
+      throw ValueError(
+          fmt::format("GroupNorm: {} channels cannot be shared by {} groups", channels, groups));
+    }
+  });
 }
 
 std::string GroupNorm::describe() const {

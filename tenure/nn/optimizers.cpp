@@ -1,4 +1,5 @@
 #include "tenure/nn/optimizers.h"
+#include "tenure/memory/call.h"
 
 #include <fmt/format.h>
 
@@ -9,11 +10,14 @@ namespace tenure::nn {
 namespace {
 
 /// Throws ValueError unless the option is in [0, limit).
-void require_option(const char* kind, const char* option, double value,
+void require_option(const char* kind, Site site, const char* option, double value,
                     double limit = std::numeric_limits<double>::infinity()) {
   if (value >= 0 && value < limit) return;
-  throw ValueError(fmt::format("{}: {} is {}; it is {}", kind, option, value,
-                               limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
+  mem::in_call(kind, site, [&] {
+    throw ValueError(
+        fmt::format("{}: {} is {}; it is {}", kind, option, value,
+                    limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
+  });
 }
 
 /// Gives a parameter and the one state that it has what `update(parameter, state, gradient, rate,
@@ -33,8 +37,8 @@ void update_both(const Update& update, const Variable& parameter, const Variable
 
 Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& options, Site site)
     : Optimizer("sgd", std::move(parameters), rate, site), options_(options) {
-  require_option("sgd", "momentum", options.momentum);
-  require_option("sgd", "weight_decay", options.weight_decay);
+  require_option("sgd", site, "momentum", options.momentum);
+  require_option("sgd", site, "weight_decay", options.weight_decay);
   if (options.momentum != 0) velocities_ = make_slots("velocity");
 }
 
@@ -59,10 +63,10 @@ Adam::Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,
       options_(options),
       means_(make_slots("mean")),
       squares_(make_slots("square")) {
-  require_option(kind, "beta1", options.beta1, 1);
-  require_option(kind, "beta2", options.beta2, 1);
-  require_option(kind, "epsilon", options.epsilon);
-  require_option(kind, "weight_decay", options.weight_decay);
+  require_option(kind, site, "beta1", options.beta1, 1);
+  require_option(kind, site, "beta2", options.beta2, 1);
+  require_option(kind, site, "epsilon", options.epsilon);
+  require_option(kind, site, "weight_decay", options.weight_decay);
 }
 
 void Adam::update(std::size_t i, Tensor gradient, const Step& step) {
@@ -91,9 +95,9 @@ Rmsprop::Rmsprop(std::vector<NamedVariable> parameters, double rate, const Rmspr
     : Optimizer("rmsprop", std::move(parameters), rate, site),
       options_(options),
       squares_(make_slots("square")) {
-  require_option("rmsprop", "alpha", options.alpha, 1);
-  require_option("rmsprop", "epsilon", options.epsilon);
-  require_option("rmsprop", "weight_decay", options.weight_decay);
+  require_option("rmsprop", site, "alpha", options.alpha, 1);
+  require_option("rmsprop", site, "epsilon", options.epsilon);
+  require_option("rmsprop", site, "weight_decay", options.weight_decay);
 }
 
 void Rmsprop::update(std::size_t i, Tensor gradient, const Step& step) {
@@ -105,8 +109,8 @@ Adagrad::Adagrad(std::vector<NamedVariable> parameters, double rate, const Adagr
     : Optimizer("adagrad", std::move(parameters), rate, site),
       options_(options),
       sums_(make_slots("sum")) {
-  require_option("adagrad", "epsilon", options.epsilon);
-  require_option("adagrad", "weight_decay", options.weight_decay);
+  require_option("adagrad", site, "epsilon", options.epsilon);
+  require_option("adagrad", site, "weight_decay", options.weight_decay);
 }
 
 void Adagrad::update(std::size_t i, Tensor gradient, const Step& step) {
@@ -118,9 +122,9 @@ Lion::Lion(std::vector<NamedVariable> parameters, double rate, const LionOptions
     : Optimizer("lion", std::move(parameters), rate, site),
       options_(options),
       means_(make_slots("mean")) {
-  require_option("lion", "beta1", options.beta1, 1);
-  require_option("lion", "beta2", options.beta2, 1);
-  require_option("lion", "weight_decay", options.weight_decay);
+  require_option("lion", site, "beta1", options.beta1, 1);
+  require_option("lion", site, "beta2", options.beta2, 1);
+  require_option("lion", site, "weight_decay", options.weight_decay);
 }
 
 void Lion::update(std::size_t i, Tensor gradient, const Step& step) {

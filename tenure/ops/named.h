@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "tenure/ops/dispatch.h"
 
@@ -20,6 +21,13 @@ decltype(auto) in_call(const char* op, Site site, const F& f) {
     name_call(error, op, {}, site);
     throw;
   }
+}
+
+/// Throws ValueError in the name of `op` if the list is empty.
+inline void require_some(const OperandList& tensors, const char* op) {
+  if (!tensors.operands().empty()) [[likely]]
+    return;
+  in_call(op, tensors.site(), [&] { throw ValueError(std::string(op) + ": no tensors"); });
 }
 
 /// The same; the ops that it calls go under its name.

@@ -75,19 +75,25 @@ class Operand {
 /// Several operands: `{a, b, std::move(c)}` or a vector of tensors.
 class OperandList {
  public:
-  OperandList(std::initializer_list<Operand> operands) : operands_(operands) {}   // NOLINT
-  OperandList(const std::vector<Tensor>& tensors, Site site = Site::current()) {  // NOLINT
+  OperandList(std::initializer_list<Operand> operands, Site site = Site::current())  // NOLINT
+      : operands_(operands), site_(site) {}
+  OperandList(const std::vector<Tensor>& tensors, Site site = Site::current())  // NOLINT
+      : site_(site) {
     operands_.reserve(tensors.size());
     for (const Tensor& tensor : tensors) operands_.emplace_back(tensor, site);
   }
-  OperandList(std::vector<Tensor>&& tensors, Site site = Site::current()) {  // NOLINT
+  OperandList(std::vector<Tensor>&& tensors, Site site = Site::current())  // NOLINT
+      : site_(site) {
     operands_.reserve(tensors.size());
     for (Tensor& tensor : tensors) operands_.emplace_back(std::move(tensor), site);
   }
   const std::vector<Operand>& operands() const { return operands_; }
+  /// Of the list itself; each operand has its own.
+  Site site() const { return site_; }
 
  private:
   std::vector<Operand> operands_;
+  Site site_;
 };
 
 }  // namespace tenure

@@ -8,21 +8,24 @@
 #include <ostream>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/call.h"
 
 namespace tenure {
 namespace {
 
-[[noreturn]] void throw_rank(std::size_t rank) {
-  // No op: one that makes the shape adds its name and line.
-  throw ShapeError("Shape", fmt::format("rank {} is above the limit of {}", rank, kMaxRank));
+/// Without a site, the op that makes the shape adds its name and line.
+[[noreturn]] void throw_rank(std::size_t rank, Site site = {}) {
+  ShapeError error("Shape", fmt::format("rank {} is above the limit of {}", rank, kMaxRank));
+  if (site.line() != 0) mem::name_call(error, "Shape", site);
+  throw error;
 }
 
 }  // namespace
 
-Dims::Dims(std::span<const std::int64_t> values) {
-  if (values.size() > kMaxRank) throw_rank(values.size());
-  std::copy(values.begin(), values.end(), values_.begin());
-  rank_ = static_cast<std::uint8_t>(values.size());
+Dims::Dims(const std::int64_t* values, std::size_t n, Site site) {
+  if (n > kMaxRank) throw_rank(n, site);
+  std::copy(values, values + n, values_.begin());
+  rank_ = static_cast<std::uint8_t>(n);
 }
 
 Dims Dims::filled(int rank, std::int64_t value) {

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tenure/base/site.h"
+
 namespace tenure {
 
 /// Tensors have at most this many dimensions: shapes and strides live inside the tensor's own
@@ -24,12 +26,14 @@ class Dims {
   // Neither defaulted nor constexpr: both let compilers clear all places first, and a shape is made
   // for every tensor.
   Dims() {}  // NOLINT(modernize-use-equals-default)
-  Dims(std::initializer_list<std::int64_t> values)
-      : Dims(std::span<const std::int64_t>(values.begin(), values.size())) {}
-  Dims(const std::vector<std::int64_t>& values)
-      : Dims(std::span<const std::int64_t>(values.data(), values.size())) {}
-  /// Throws ShapeError past kMaxRank.
-  explicit Dims(std::span<const std::int64_t> values);
+  /// Throws ShapeError past kMaxRank, in the name of the line that lists them.
+  Dims(std::initializer_list<std::int64_t> values, Site site = Site::current())
+      : Dims(values.begin(), values.size(), site) {}
+  Dims(const std::vector<std::int64_t>& values, Site site = Site::current())
+      : Dims(values.data(), values.size(), site) {}
+  /// For a call of which the error says more.
+  explicit Dims(std::span<const std::int64_t> values)
+      : Dims(values.data(), values.size(), Site()) {}
   static Dims filled(int rank, std::int64_t value);
 
   int size() const { return rank_; }
@@ -66,6 +70,7 @@ class Dims {
   }
 
  private:
+  Dims(const std::int64_t* values, std::size_t n, Site site);
   [[noreturn]] static void throw_too_long();
 
   // Undefined past rank_.
@@ -82,9 +87,11 @@ using Axes = Dims;
 class AxisList {
  public:
   AxisList() = default;
-  AxisList(std::initializer_list<std::int64_t> axes) : axes_(axes) {}  // NOLINT
-  AxisList(const Axes& axes) : axes_(axes) {}                          // NOLINT
-  AxisList(const std::vector<std::int64_t>& axes) : axes_(axes) {}     // NOLINT
+  AxisList(std::initializer_list<std::int64_t> axes, Site site = Site::current())  // NOLINT
+      : axes_(axes, site) {}
+  AxisList(const Axes& axes) : axes_(axes) {}                                   // NOLINT
+  AxisList(const std::vector<std::int64_t>& axes, Site site = Site::current())  // NOLINT
+      : axes_(axes, site) {}
   template <std::integral T>
   requires(!std::is_same_v<T, bool>) AxisList(T axis)  // NOLINT(google-explicit-constructor)
       : axes_{static_cast<std::int64_t>(axis)} {}

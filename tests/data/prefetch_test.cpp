@@ -11,6 +11,7 @@
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/ops/creation.h"
+#include "tenure/tensor/introspect.h"
 #include "tests/support/expect.h"
 
 namespace tenure::data {
@@ -137,6 +138,41 @@ TEST(Prefetch, IsSteady) {
     }
     guard.mark();
   }
+}
+
+TEST(Prefetch, PassesThatPileUpAreALeak) {
+  const Dataset dataset =
+      from_function(5, [](std::int64_t) { return Batch{zeros({4})}; }).prefetch(2);
+  std::vector<Pass> passes;
+  LeakGuard guard;
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 50; ++i) {
+          passes.push_back(dataset.epoch(0));
+          guard.mark();
+        }
+      },
+      LeakError);
+}
+
+// Elements change their category when they are handed over, while others look at them.
+TEST(Prefetch, AnybodyMayLookAtWhatWaits) {
+  std::atomic<bool> ends{false};
+  std::thread looker([&] {
+    while (!ends) {
+      for (const TensorInfo& info : live_tensors()) {
+        EXPECT_LT(static_cast<std::size_t>(info.category), kCategories);
+      }
+    }
+  });
+  std::atomic<std::int64_t> made{0};
+  std::int64_t i = 0;
+  for (const Batch& element : counted(300, made).prefetch(4)) {
+    EXPECT_EQ(element[0].to_vector<float>()[0], static_cast<float>(i++));
+  }
+  ends = true;
+  looker.join();
+  EXPECT_EQ(i, 300);
 }
 
 TEST(Prefetch, ManyPassesAtOnce) {

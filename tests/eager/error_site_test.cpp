@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenure/base/user_site.h"
+#include "tenure/memory/call.h"
 #include "tenure/tenure.h"
 
 // What a public call throws names the call and its line.
@@ -82,6 +83,62 @@ TEST(ErrorSite, OfTooManyDimensions) {
   const std::uint_least32_t here = __LINE__;
   expect_error<ShapeError>("expand_dims", here + 1, [&] { expand_dims(x, 0); });
   expect_error<ShapeError>("stack", here + 2, [&] { stack({x, x}); });
+}
+
+TEST(ErrorSite, OfAListOfTooManySizesIsTheList) {
+  const Tensor x = ones({2, 3});
+  const std::vector<std::int64_t> nine(9, 1);
+  const std::uint_least32_t here = __LINE__;
+  expect_error<ShapeError>("rank 9", here + 1, [&] { ones({1, 1, 1, 1, 1, 1, 1, 1, 1}); });
+  expect_error<ShapeError>("rank 9", here + 2, [&] { zeros(nine); });
+  expect_error<ShapeError>("rank 9", here + 3, [&] { reshape(x, {1, 1, 1, 1, 1, 1, 1, 1, 6}); });
+  expect_error<ShapeError>("rank 9", here + 4, [&] { sum(x, {0, 1, 2, 3, 4, 5, 6, 7, 8}); });
+  expect_error<ShapeError>("rank 9", here + 5, [&] { flip(x, nine); });
+  expect_error<ShapeError>("rank 10", here + 6, [&] { tile(x, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}); });
+}
+
+TEST(ErrorSite, OfAnEmptyListIsTheList) {
+  const std::vector<Tensor> none;
+  const std::uint_least32_t here = __LINE__;
+  expect_error<ValueError>("concat", here + 1, [&] { concat({}); });
+  expect_error<ValueError>("stack", here + 2, [&] { stack({}); });
+  expect_error<ValueError>("einsum", here + 3, [&] { einsum("ij->ji", {}); });
+  expect_error<ValueError>("concat", here + 4, [&] { concat(none); });
+  expect_error<ValueError>("stack", here + 5, [&] { stack(none); });
+}
+
+TEST(ErrorSite, OfRandomNumbers) {
+  const std::uint_least32_t here = __LINE__;
+  expect_error<ShapeError>("uniform", here + 1, [&] { uniform({-1}); });
+  expect_error<ShapeError>("normal", here + 2, [&] { normal({2, -1}); });
+  expect_error<ValueError>("permutation", here + 3, [&] { permutation(-1); });
+  expect_error<ValueError>("randint", here + 4, [&] { randint(5, 2, {3}); });
+}
+
+TEST(ErrorSite, OfVariablesFunctionsAndGuards) {
+  const Variable v(ones({2}), "v");
+  const auto f = function([](const Tensor& x) { return x + 1; });
+  const std::uint_least32_t made = __LINE__ - 1;
+  Graph graph;
+  const std::uint_least32_t here = __LINE__;
+  expect_error<ShapeError>("add", here + 1, [&] { v.assign_add(ones({3})); });
+  expect_error<ShapeError>("sub", here + 2, [&] { v.assign_sub(ones({3})); });
+  expect_error<EmptyTensorError>("variable", here + 3, [&] { Variable(Tensor(), "w"); });
+  expect_error<EmptyTensorError>("plan", made, [&] { f.plan(Tensor()); });
+  expect_error<ShapeError>("placeholder", here + 5, [&] { graph.placeholder("x", float32, {-5}); });
+  expect_error<ValueError>("LeakGuard", here + 6, [&] { LeakGuard("a", {.warm_up = -1}); });
+}
+
+TEST(ErrorSite, IsNotWhatTheTextOfAnErrorQuotes) {
+  ValueError error("they met\n  at noon, at the door at work.cpp:7");
+  EXPECT_FALSE(error.has_place());
+  error.add_line("and at night");
+  EXPECT_TRUE(mem::name_call(error, "meet", Site::current()));
+  const std::string line = "error_site_test.cpp:" + std::to_string(__LINE__ - 1);
+  EXPECT_NE(std::string(error.what()).find(line), std::string::npos) << error.what();
+  EXPECT_TRUE(error.has_place());
+  EXPECT_FALSE(mem::name_call(error, "further out", Site::current()));
+  EXPECT_TRUE(GraphError("it", Site::current()).has_place());
 }
 
 TEST(ErrorSite, OfMissingMemoryIsTheOpThatAskedForIt) {

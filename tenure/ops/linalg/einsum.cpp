@@ -5,6 +5,7 @@
 
 #include "tenure/ops/define.h"
 #include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
@@ -231,7 +232,7 @@ const OpRecord& einsum_record() { return record<Einsum>(); }
 namespace tenure {
 
 Tensor einsum(const std::string& equation, const OperandList& tensors) {
-  if (tensors.operands().empty()) throw ValueError("einsum: no tensors");
+  ops::require_some(tensors, "einsum");
   return ops::call(ops::einsum_record(), tensors.operands(), ops::Attributes(equation));
 }
 

@@ -5,6 +5,7 @@
 #include "tenure/kernels/cpu/random/random.h"
 #include "tenure/ops/define.h"
 #include "tenure/ops/families.h"
+#include "tenure/ops/named.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/recorder.h"
@@ -184,13 +185,13 @@ struct Permutation : RandomOp<Permutation> {
 /// Calls a random op with the next counters of the generator. In a trace every run draws anew.
 Tensor draw(const OpRecord& op, Generator* generator, Site site, const Attributes& attributes) {
   if (current_trace() != nullptr) {
-    if (generator != nullptr) {
+    if (generator == nullptr) return create(op, attributes, site);
+    in_call(op.name, site, [&] {
       throw ValueError(
           fmt::format("{}: in a trace random numbers come from the default generator", op.name));
-    }
-    return create(op, attributes, site);
+    });
   }
-  const std::uint64_t counters = op.draws(attributes);
+  const std::uint64_t counters = in_call(op.name, site, [&] { return op.draws(attributes); });
   const Generator::State begin =
       (generator == nullptr ? default_generator() : *generator).reserve(counters);
   return create(op,

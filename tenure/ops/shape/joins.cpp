@@ -180,12 +180,12 @@ using ops::call;
 using ops::record;
 
 Tensor concat(const OperandList& tensors, int axis) {
-  if (tensors.operands().empty()) throw ValueError("concat: no tensors");
+  ops::require_some(tensors, "concat");
   return call(record<ops::Concat>(), tensors.operands(), Attributes(std::int64_t{axis}));
 }
 
 Tensor stack(const OperandList& tensors, int axis) {
-  if (tensors.operands().empty()) throw ValueError("stack: no tensors");
+  ops::require_some(tensors, "stack");
   ops::in_call("stack", tensors.operands()[0].site(), [&] {
     for (const Operand& operand : tensors.operands()) {
       if (!operand.is_scalar()) continue;
