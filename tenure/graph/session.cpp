@@ -15,6 +15,7 @@
 #include "tenure/graph/state.h"
 #include "tenure/memory/call.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/population.h"
 
 namespace tenure {
 
@@ -29,8 +30,8 @@ using graph::Value;
 
 class Session::Impl {
  public:
-  Impl(std::shared_ptr<GraphState> state, Options options)
-      : state_(std::move(state)), cache_(options.cache_limit) {}
+  Impl(std::shared_ptr<GraphState> state, Options options, Site site)
+      : counted_(sessions(), site), state_(std::move(state)), cache_(options.cache_limit) {}
 
   /// A call's fetches and feeds, checked.
   struct Call {
@@ -195,6 +196,12 @@ class Session::Impl {
     }
   }
 
+  static mem::Population& sessions() {
+    static auto* const one = new mem::Population("session");
+    return *one;
+  }
+
+  const mem::Counted counted_;
   mutable ObjectMutex mutex_;
   std::shared_ptr<GraphState> state_;  // null when closed
   graph::ProgramCache cache_;
@@ -204,8 +211,8 @@ class Session::Impl {
 
 Session::Session(const Graph& graph, Site site) : Session(graph, Options{}, site) {}
 
-Session::Session(const Graph& graph, Options options, Site /*site*/)
-    : impl_(std::make_unique<Impl>(graph.state(), options)) {}
+Session::Session(const Graph& graph, Options options, Site site)
+    : impl_(std::make_unique<Impl>(graph.state(), options, site)) {}
 
 Session::~Session() = default;
 

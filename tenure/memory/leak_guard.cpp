@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenure/base/units.h"
+#include "tenure/memory/call.h"
 #include "tenure/memory/groups.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/population.h"
@@ -76,13 +77,14 @@ bool is_leak(std::size_t level, const mem::Snapshot& before, const mem::Snapshot
 
 }  // namespace
 
-LeakGuard::LeakGuard(std::string name) : LeakGuard(std::move(name), Options{}) {}
+LeakGuard::LeakGuard(std::string name, Site site) : LeakGuard(std::move(name), Options{}, site) {}
 
-LeakGuard::LeakGuard(std::string name, Options options)
+LeakGuard::LeakGuard(std::string name, Options options, Site site)
     : name_(std::move(name)), options_(std::move(options)) {
-  if (options_.warm_up < 0 || options_.patience < 1 || options_.slack_bytes < 0) {
+  mem::in_call("LeakGuard", site, [&] {
+    if (options_.warm_up >= 0 && options_.patience >= 1 && options_.slack_bytes >= 0) return;
     throw ValueError("LeakGuard: warm_up and slack_bytes must be at least 0, patience at least 1");
-  }
+  });
   if (options_.warm_up > 0) return;
   read_levels();
   restart();

@@ -22,7 +22,8 @@ namespace tenure {
 /// window to window (trend.h has the rule). What fills up and stays, or is emptied from time to
 /// time, or varies in size, is none; a leak that begins late or is slow is found too. Tensors count
 /// and their bytes, disposed tensors whose handles pile up (each still has its record), nodes of
-/// graphs, functions, variables and values of tapes; a group of these has their number for tensors.
+/// graphs, sessions, functions, variables, values of tapes and passes of datasets; a group of these
+/// has their number for tensors.
 /// What programs keep in caches that have a bound does not count. A mark costs a few counter reads;
 /// only a suspicion takes a census. Counts are the process's, so other threads' growth shows too.
 class LeakGuard {
@@ -38,8 +39,8 @@ class LeakGuard {
     std::function<void(const LeakError&)> report{};
   };
 
-  explicit LeakGuard(std::string name = "loop");
-  LeakGuard(std::string name, Options options);
+  explicit LeakGuard(std::string name = "loop", Site site = Site::current());
+  LeakGuard(std::string name, Options options, Site site = Site::current());
 
   /// Ends an iteration. Throws LeakError that names the growing source lines.
   void mark();

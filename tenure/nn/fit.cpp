@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "tenure/memory/call.h"
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/region.h"
@@ -68,33 +69,36 @@ Scores MeanScores::get() const {
   return means;
 }
 
-Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options)
-    : trainer_(trainer), training_(std::move(training)), options_(std::move(options)) {
-  require_positive("fit: epochs", {options_.epochs});
-  if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
-  for (const auto& callback : options_.callbacks) {
-    if (callback == nullptr) throw ValueError("fit: a callback is null");
-  }
+Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options, Site site)
+    : trainer_(trainer), training_(std::move(training)), options_(std::move(options)), site_(site) {
+  mem::in_call("fit", site, [&] {
+    require_positive("fit: epochs", {options_.epochs});
+    if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
+    for (const auto& callback : options_.callbacks) {
+      if (callback == nullptr) throw ValueError("fit: a callback is null");
+    }
+  });
 }
 
 void Fit::stop(std::string reason) {
   if (!is_stopped()) reason_ = reason.empty() ? "stopped" : std::move(reason);
 }
 
-History Fit::run() {
+History Fit::run() try {
   reason_.clear();
   not_finite_ = 0;
   const Interrupt interrupt;
   ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
                     metric_names(trainer_));
   History history;
+  LeakGuard guard("fit");
   const bool is_new = position_.epoch == 0 && position_.next == 0;
   for (const auto& callback : options_.callbacks) {
     if (is_new) callback->set_state({});
     callback->on_begin(*this);
   }
   while (position_.epoch < options_.epochs && !is_stopped()) {
-    Epoch epoch = run_epoch(line);
+    Epoch epoch = run_epoch(line, guard);
     if (is_stopped()) break;  // within the epoch
     history.epochs.push_back(std::move(epoch));
     position_ = {.epoch = position_.epoch + 1};
@@ -110,6 +114,9 @@ History Fit::run() {
   history.reason = reason_;
   for (const auto& callback : options_.callbacks) callback->on_end(*this, history);
   return history;
+} catch (Error& error) {
+  mem::name_call(error, "fit", site_);
+  throw;
 }
 
 void Fit::require_finite(double loss) {
@@ -120,20 +127,20 @@ void Fit::require_finite(double loss) {
   throw DivergedError(trainer_.optimizer().steps(), loss);
 }
 
-Epoch Fit::run_epoch(ProgressLine& line) {
+Epoch Fit::run_epoch(ProgressLine& line, LeakGuard& guard) {
   const auto started = std::chrono::steady_clock::now();
   const MemoryRegion region;
   const std::int64_t before = memory().bytes;
-  LeakGuard guard("fit");
   line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
-  data::Pass pass = training_.resume(position_);
+  data::Pass pass = training_.resume(position_, site_);
   while (std::optional<data::Batch> batch = pass.next()) {
     require_batch(*batch);
     if (options_.schedule) {
-      trainer_.optimizer().set_learning_rate(options_.schedule(trainer_.optimizer().steps()));
+      trainer_.optimizer().set_learning_rate(options_.schedule(trainer_.optimizer().steps()),
+                                             site_);
     }
     const double rows = rows_of(batch->front());
-    const Scores scores = trainer_.step((*batch)[0], (*batch)[1]);
+    const Scores scores = trainer_.step((*batch)[0], (*batch)[1], site_);
     batch.reset();
     require_finite(scores.loss);
     means_.add(scores, rows);
@@ -146,7 +153,7 @@ Epoch Fit::run_epoch(ProgressLine& line) {
   }
   Epoch epoch{.number = static_cast<int>(position_.epoch) + 1, .training = means_.get()};
   if (!is_stopped() && options_.validation) {
-    epoch.validation = evaluate(trainer_, *options_.validation);
+    epoch.validation = evaluate(trainer_, *options_.validation, site_);
   }
   epoch.peak = before + region.peak_bytes();
   epoch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -154,24 +161,32 @@ Epoch Fit::run_epoch(ProgressLine& line) {
   return epoch;
 }
 
-History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options) {
-  return Fit(trainer, training, options).run();
+History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options, Site site) {
+  return Fit(trainer, training, options, site).run();
 }
 
-Scores evaluate(const Trainer& trainer, const data::Dataset& batches) {
+Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   MeanScores means;
-  for (const data::Batch& batch : batches) {
+  for (const data::Batch& batch : batches.epoch(0, 0, site)) {
     require_batch(batch);
-    means.add(trainer.score(batch[0], batch[1]), rows_of(batch[0]));
+    means.add(trainer.score(batch[0], batch[1], site), rows_of(batch[0]));
   }
   return means.get();
+} catch (Error& error) {
+  mem::name_call(error, "evaluate", site);
+  throw;
 }
 
-Tensor predict(const Trainer& trainer, const data::Dataset& batches) {
+Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   std::vector<Tensor> parts;
-  for (const data::Batch& batch : batches) parts.push_back(trainer.predict(batch.at(0)));
+  for (const data::Batch& batch : batches.epoch(0, 0, site)) {
+    parts.push_back(trainer.predict(batch.at(0)));
+  }
   if (parts.empty()) throw ValueError("predict: the dataset has no batches");
-  return concat(std::move(parts), 0);
+  return concat(OperandList(std::move(parts), site), 0);
+} catch (Error& error) {
+  mem::name_call(error, "predict", site);
+  throw;
 }
 
 }  // namespace tenure::nn

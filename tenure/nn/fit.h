@@ -9,6 +9,7 @@
 
 #include "tenure/data/dataset.h"
 #include "tenure/io/checkpoint.h"
+#include "tenure/memory/leak_guard.h"
 #include "tenure/nn/progress.h"
 #include "tenure/nn/schedule.h"
 #include "tenure/nn/trainer.h"
@@ -85,7 +86,7 @@ struct FitOptions {
   /// Throws DivergedError after the first step whose loss is not finite. With a loss scale, which
   /// passes by steps that overflow, after 32 such steps in a row.
   bool stop_at_nan = true;
-  /// Throws LeakError if a step leaves more behind than those before.
+  /// Throws LeakError if steps leave more and more behind, over all epochs; see LeakGuard.
   bool leak_guard = true;
   Progress progress = Progress::automatic;
   std::ostream* out = nullptr;  ///< standard output unless set
@@ -98,7 +99,8 @@ class Fit {
  public:
   /// Throws ValueError for a dataset without batches, less than one epoch, and a callback that is
   /// null.
-  Fit(Trainer& trainer, data::Dataset training, FitOptions options = {});
+  Fit(Trainer& trainer, data::Dataset training, FitOptions options = {},
+      Site site = Site::current());
 
   History run();
 
@@ -108,17 +110,19 @@ class Fit {
   /// All that is needed to go on: model, optimizer, where the epoch stands, what it came to so far,
   /// the state of callbacks, and the default generator. Written as a whole or not at all. Throws
   /// FileError.
-  void save(const std::string& path) const;
+  void save(const std::string& path, Site site = Site::current()) const;
   /// Goes on as if it had never stopped: run() begins with the step after the last one before
   /// save(). Callbacks that the checkpoint does not know begin anew. Throws FileError, FormatError,
   /// and CheckpointError if it is that of another model or optimizer; then nothing has changed.
-  void load(const std::string& path);
+  void load(const std::string& path, Site site = Site::current());
 
   Trainer& trainer() const { return trainer_; }
   const FitOptions& options() const { return options_; }
+  /// Where it was made.
+  Site site() const { return site_; }
 
  private:
-  Epoch run_epoch(ProgressLine& line);
+  Epoch run_epoch(ProgressLine& line, LeakGuard& guard);
   bool is_stopped() const { return !reason_.empty(); }
   void require_finite(double loss);
 
@@ -129,13 +133,15 @@ class Fit {
   MeanScores means_;
   std::string reason_;
   int not_finite_ = 0;  // losses, one after the other
+  Site site_;
 };
 
 /// Trains for some epochs; see Fit.
-History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options = {});
+History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options = {},
+            Site site = Site::current());
 /// Means over a dataset of batches [x, target].
-Scores evaluate(const Trainer& trainer, const data::Dataset& batches);
+Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site = Site::current());
 /// Predictions for a dataset of batches whose first tensor is x, one after the other.
-Tensor predict(const Trainer& trainer, const data::Dataset& batches);
+Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site = Site::current());
 
 }  // namespace tenure::nn

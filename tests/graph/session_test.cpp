@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "tenure/graph/session.h"
 #include "tenure/tenure.h"
 
@@ -43,6 +47,33 @@ TEST(Graph, EqualExpressionsAreOneNode) {
   for (int i = 0; i < 100; ++i) static_cast<void>(relu(x * 2.f + tensor({1.f, 2.f, 3.f, 4.f})));
   EXPECT_EQ(g.nodes(), 5);
   EXPECT_EQ(g.bytes(), 16);
+}
+
+TEST(Session, ThoseThatPileUpAreALeak) {
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {2});
+  const Tensor y = x * 2;
+  std::vector<std::unique_ptr<Session>> sessions;
+  LeakGuard guard;
+  const auto step = [&] {
+    sessions.emplace_back(new Session(graph));
+    static_cast<void>(sessions.back()->run(y, {{x, ones({2})}}));
+    guard.mark();
+  };
+  try {
+    for (int i = 0; i < 100; ++i) step();
+    FAIL() << "no leak was found";
+  } catch (const LeakError& error) {
+    const std::string line = "session_test.cpp:" + std::to_string(__LINE__ - 8);
+    EXPECT_NE(std::string(error.what()).find("sessions made at " + line), std::string::npos)
+        << error.what();
+  }
+  LeakGuard steady;
+  for (int i = 0; i < 100; ++i) {
+    sessions.clear();
+    sessions.emplace_back(new Session(graph));
+    steady.mark();
+  }
 }
 
 }  // namespace

@@ -368,15 +368,27 @@ TEST(Fit, StopsEarlyAndWritesACsv) {
   std::filesystem::remove(path);
 }
 
+/// Keeps a tensor at every step.
+struct Hoard final : nn::Callback {
+  void on_step(nn::Fit&, const nn::Scores&) override { kept.push_back(ones({100})); }
+  std::vector<Tensor> kept;
+};
+
 TEST(Fit, CatchesACallbackThatKeepsTensors) {
   Setting setting;
-  struct Hoard final : nn::Callback {
-    void on_step(nn::Fit&, const nn::Scores&) override { kept.push_back(ones({100})); }
-    std::vector<Tensor> kept;
-  };
   EXPECT_THROW(nn::fit(setting.trainer, points(640).batch(16),
                        {.callbacks = {std::make_shared<Hoard>()}, .progress = kQuiet}),
                LeakError);
+}
+
+TEST(Fit, CatchesWhatStepsOfShortEpochsKeep) {
+  Setting setting;
+  const data::Dataset batches = points(64).batch(16);
+  EXPECT_THROW(
+      nn::fit(setting.trainer, batches,
+              {.epochs = 20, .callbacks = {std::make_shared<Hoard>()}, .progress = kQuiet}),
+      LeakError);
+  nn::fit(setting.trainer, batches, {.epochs = 40, .validation = batches, .progress = kQuiet});
 }
 
 TEST(Fit, BatchesOfVaryingLengthAreNoLeak) {
