@@ -43,29 +43,35 @@ Tensor seed(const Backward& b, std::size_t o) {
 
 /// The gradient of the weighted outputs by some tensors that a tape watched.
 Tensors gradients(GradientTape& tape, const Tensors& outputs, const Tensors& seeds,
-                  const Tensors& sources) {
+                  const Tensors& sources, Site site) {
   Tensor total;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (!is_float(outputs[o])) continue;
-    Tensor part = sum(outputs[o] * seeds[o]);
-    total = total.defined() ? total + cast(part, total.dtype()) : part;
+    Tensor part = sum({mul({outputs[o], site}, {seeds[o], site}), site});
+    if (total.defined()) {
+      part = cast({std::move(part), site}, total.dtype());
+      total = add({std::move(total), site}, {std::move(part), site});
+    } else {
+      total = std::move(part);
+    }
   }
   if (!total.defined() || sources.empty()) {
     Tensors zero;
-    for (const Tensor& source : sources) zero.push_back(zeros_like(source));
+    for (const Tensor& source : sources) zero.push_back(zeros_like(source, std::nullopt, site));
     return zero;
   }
-  return tape.gradient(total, sources, {.unconnected = Unconnected::zero});
+  return tape.gradient(total, sources, {.unconnected = Unconnected::zero}, site);
 }
 
 /// The gradients of a body's results by those of its inputs that `wanted` names.
 Tensors body_gradients(const Body& body, const Tensors& inputs, const Tensors& seeds,
-                       const std::vector<std::size_t>& wanted) {
-  GradientTape tape(GradientTape::Options{.watch_variables = false});
+                       const std::vector<std::size_t>& wanted, Site site) {
+  GradientTape tape(GradientTape::Options{.watch_variables = false}, site);
   Tensors sources;
   for (const std::size_t i : wanted) sources.push_back(inputs[i]);
-  tape.watch(sources);
-  return gradients(tape, replay(body.program, body.inputs, body.results, inputs), seeds, sources);
+  tape.watch(sources, site);
+  return gradients(tape, replay(body.program, body.inputs, body.results, inputs), seeds, sources,
+                   site);
 }
 
 std::vector<std::size_t> range(std::size_t begin, std::size_t end) {
@@ -102,14 +108,15 @@ void gradient_of_cond(Backward& b) {
         }
       }
       const Tensors seeds(tensors.begin() + static_cast<std::ptrdiff_t>(n), tensors.end());
-      const Tensors found = body_gradients(bodies[which], inputs, seeds, sources);
+      const Tensors found = body_gradients(bodies[which], inputs, seeds, sources, b.site);
       Tensors results;
       for (const std::size_t place : wanted) {
         Tensor result;
         for (std::size_t s = 0; s < sources.size(); ++s) {
           if (places[sources[s]] == place) result = found[s];
         }
-        results.push_back(result.defined() ? result : zeros_like(tensors[place]));
+        results.push_back(result.defined() ? result
+                                           : zeros_like(tensors[place], std::nullopt, b.site));
       }
       return results;
     };
@@ -190,8 +197,10 @@ void gradient_of_scan(Backward& b) {
     }
     const Tensors rest = part(states + carried + scanned, tensors.size());
     seeds.insert(seeds.end(), rest.begin(), rest.end());
-    Tensors found = body_gradients(body, with_captures(inputs), seeds, sources);
-    for (std::size_t c = float_carries; c < states; ++c) found[c] = found[c] + tensors[c];
+    Tensors found = body_gradients(body, with_captures(inputs), seeds, sources, b.site);
+    for (std::size_t c = float_carries; c < states; ++c) {
+      found[c] = add({found[c], b.site}, {tensors[c], b.site});
+    }
     return found;
   };
   const Tensors found = run_scan(step, start, backwards, b.site);
@@ -244,12 +253,12 @@ void gradient_of_while(Backward& b) {
   for (std::size_t o = 0; o < states; ++o) {
     seeds.push_back(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
   }
-  GradientTape tape(GradientTape::Options{.watch_variables = false});
-  tape.watch(sources);
+  GradientTape tape(GradientTape::Options{.watch_variables = false}, b.site);
+  tape.watch(sources, b.site);
   const Tensors outputs =
       run_scan(step, {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states)},
                {zeros({most}, DType::uint8, b.site)}, b.site);
-  const Tensors found = gradients(tape, outputs, seeds, sources);
+  const Tensors found = gradients(tape, outputs, seeds, sources, b.site);
   std::set<std::uint64_t> given;  // a symbol may be several inputs; its gradient is of all of them
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (given.insert(autograd::key_of(sources[i])).second) b.results[wanted[i]] = found[i];

@@ -70,10 +70,10 @@ void EarlyStopping::set_state(const Checkpoint& state) {
   worse_ = static_cast<int>(worse);
 }
 
-void SaveCheckpoint::after_epoch(Fit& fit, const Epoch&) { fit.save(path_); }
+void SaveCheckpoint::after_epoch(Fit& fit, const Epoch&) { fit.save(path_, fit.site()); }
 
 void SaveCheckpoint::on_end(Fit& fit, const History& history) {
-  if (history.was_interrupted) fit.save(path_);
+  if (history.was_interrupted) fit.save(path_, fit.site());
 }
 
 void CsvLog::on_begin(Fit&) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "tenure/memory/call.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -38,13 +39,14 @@ bool is_old_count(const Variable& variable, const Tensor& saved) {
 CheckpointError::CheckpointError(const std::string& path, std::vector<std::string> problems)
     : Error(text_of(path, problems)), path_(path), problems_(std::move(problems)) {}
 
-NamedTensors values_of(const std::vector<NamedVariable>& variables) {
+NamedTensors values_of(const std::vector<NamedVariable>& variables, Site site) {
   NamedTensors values;
-  for (const NamedVariable& own : variables) values.emplace(own.name, own.variable.value());
+  for (const NamedVariable& own : variables) values.emplace(own.name, own.variable.value(site));
   return values;
 }
 
-void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint) {
+void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint,
+                Site site) try {
   std::vector<std::string> problems;
   std::set<std::string> wanted;
   for (const auto& [name, variable] : variables) {
@@ -70,19 +72,22 @@ void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& c
   for (const NamedVariable& own : variables) {
     const Tensor& saved = checkpoint.tensor(own.name);
     const DType dtype = own.variable.dtype();
-    values.push_back(saved.dtype() == dtype ? clone(saved) : cast(saved, dtype));
+    values.push_back(saved.dtype() == dtype ? clone({saved, site}) : cast({saved, site}, dtype));
   }
   for (std::size_t i = 0; i < variables.size(); ++i) {
-    variables[i].variable.assign(std::move(values[i]));
+    variables[i].variable.assign({std::move(values[i]), site});
   }
+} catch (Error& error) {
+  mem::name_call(error, "assign_all", site);
+  throw;
 }
 
 void save_weights(const Layer& model, const std::string& path, Site site) {
-  save_checkpoint(path, values_of(model.variables()), {}, site);
+  save_checkpoint(path, values_of(model.variables(), site), {}, site);
 }
 
 void load_weights(const Layer& model, const std::string& path, Site site) {
-  assign_all(model.variables(), load_checkpoint(path, site));
+  assign_all(model.variables(), load_checkpoint(path, site), site);
 }
 
 }  // namespace tenure::nn

@@ -24,11 +24,12 @@ class CheckpointError : public Error {
 };
 
 /// What the variables hold, by name.
-NamedTensors values_of(const std::vector<NamedVariable>& variables);
+NamedTensors values_of(const std::vector<NamedVariable>& variables, Site site = Site::current());
 
 /// Gives variables what a checkpoint has under their names. Every name must be there, and no
 /// others. Throws CheckpointError; then nothing has changed.
-void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint);
+void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint,
+                Site site = Site::current());
 
 /// Parameters and buffers of a model as a safetensors file, and back.
 void save_weights(const Layer& model, const std::string& path, Site site = Site::current());

@@ -5,47 +5,52 @@
 #include <cmath>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
 namespace {
 
-void require_limit(const char* function, double limit) {
-  if (limit > 0) return;
-  throw ValueError(fmt::format("{}: a limit of {}; it is positive", function, limit));
+void require_limit(const char* function, double limit, Site site) {
+  mem::in_call(function, site, [&] {
+    if (limit > 0) return;
+    throw ValueError(fmt::format("{}: a limit of {}; it is positive", function, limit));
+  });
 }
 
 }  // namespace
 
-Tensor global_norm(const std::vector<Tensor>& gradients) {
-  Tensor squares = zeros({}, DType::float32);
+Tensor global_norm(const std::vector<Tensor>& gradients, Site site) {
+  Tensor squares = zeros({}, DType::float32, site);
   for (const Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;
-    squares = std::move(squares) + sum(square(cast(gradient, DType::float32)));
+    Tensor own = square({cast({gradient, site}, DType::float32), site});
+    squares = add({std::move(squares), site}, {sum({std::move(own), site}), site});
   }
-  return sqrt(std::move(squares));
+  return sqrt({std::move(squares), site});
 }
 
-std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double longest) {
-  require_limit("clip_by_global_norm", longest);
+std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double longest, Site site) {
+  require_limit("clip_by_global_norm", longest, site);
   if (std::isinf(longest)) return gradients;  // none is longer
-  const Tensor factor = minimum(longest / maximum(global_norm(gradients), longest), 1.0);
+  Tensor length = maximum({global_norm(gradients, site), site}, {longest, site});
+  const Tensor factor =
+      minimum({div({longest, site}, {std::move(length), site}), site}, {1.0, site});
   for (Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;
     const DType dtype = gradient.dtype();
-    gradient = cast(std::move(gradient) * factor, dtype);
+    gradient = cast({mul({std::move(gradient), site}, {factor, site}), site}, dtype);
   }
   return gradients;
 }
 
-std::vector<Tensor> clip_by_value(std::vector<Tensor> gradients, double limit) {
-  require_limit("clip_by_value", limit);
+std::vector<Tensor> clip_by_value(std::vector<Tensor> gradients, double limit, Site site) {
+  require_limit("clip_by_value", limit, site);
   for (Tensor& gradient : gradients) {
-    if (gradient.defined()) gradient = clamp(std::move(gradient), -limit, limit);
+    if (gradient.defined()) gradient = clamp({std::move(gradient), site}, -limit, limit);
   }
   return gradients;
 }

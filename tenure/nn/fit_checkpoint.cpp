@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "tenure/memory/call.h"
 #include "tenure/nn/checkpoint.h"
 #include "tenure/nn/fit.h"
 #include "tenure/ops/random_ops.h"
@@ -68,7 +69,7 @@ class CallbackStates {
 
 }  // namespace
 
-void Fit::save(const std::string& path) const {
+void Fit::save(const std::string& path, Site site) const try {
   Facts facts{{"epoch", position_.epoch},
               {"batch", position_.next},
               {"rows", means_.rows},
@@ -82,11 +83,14 @@ void Fit::save(const std::string& path) const {
   for (std::size_t i = 0; i < own.size(); ++i) {
     for (auto& [name, fact] : options_.callbacks[i]->state()) facts.emplace(own[i] + name, fact);
   }
-  save_checkpoint(path, values_of(trainer_.variables()), facts);
+  save_checkpoint(path, values_of(trainer_.variables(), site), facts, site);
+} catch (Error& error) {
+  mem::name_call(error, "save", site);
+  throw;
 }
 
-void Fit::load(const std::string& path) {
-  const Checkpoint checkpoint = load_checkpoint(path);
+void Fit::load(const std::string& path, Site site) try {
+  const Checkpoint checkpoint = load_checkpoint(path, site);
   const data::Position position{.epoch = checkpoint.integer("epoch"),
                                 .next = checkpoint.integer("batch")};
   if (position.epoch < 0 || position.next < 0 || position.next > training_.size()) {
@@ -100,11 +104,14 @@ void Fit::load(const std::string& path) {
   }
   const Generator::State generator = checkpoint.generator_state("generator");
   CallbackStates states(options_.callbacks, checkpoint);
-  assign_all(trainer_.variables(), checkpoint);
+  assign_all(trainer_.variables(), checkpoint, site);
   states.keep();
   position_ = position;
   means_ = std::move(means);
   default_generator().set_state(generator);
+} catch (Error& error) {
+  mem::name_call(error, "load", site);
+  throw;
 }
 
 }  // namespace tenure::nn

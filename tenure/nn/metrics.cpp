@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tenure/memory/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/sort_ops.h"
@@ -12,33 +12,42 @@
 namespace tenure::nn {
 namespace {
 
-Tensor share(Tensor hits) { return mean(cast(std::move(hits), DType::float32)); }
+Tensor share(Tensor hits, Site at) {
+  return mean({cast({std::move(hits), at}, DType::float32), at});
+}
+
+Tensor classes(const Tensor& target, Site at) { return cast({target, at}, DType::int64); }
 
 }  // namespace
 
-Metric accuracy() {
-  return {"accuracy", [](const Tensor& prediction, const Tensor& target) {
-            return share(argmax(prediction, -1) == cast(target, DType::int64));
+Metric accuracy(Site at) {
+  return {"accuracy", [at](const Tensor& prediction, const Tensor& target) {
+            const Tensor best = argmax({prediction, at}, -1);
+            return share(equal({best, at}, {classes(target, at), at}), at);
           }};
 }
 
-Metric top_k_accuracy(std::int64_t k) {
-  require_positive("top_k_accuracy", {k});
-  return {fmt::format("top_{}_accuracy", k), [k](const Tensor& prediction, const Tensor& target) {
-            const Tensor best = topk(prediction, k, -1).indices;
-            return share(any(best == expand_dims(cast(target, DType::int64), -1), {-1}));
+Metric top_k_accuracy(std::int64_t k, Site at) {
+  mem::in_call("top_k_accuracy", at, [&] { require_positive("top_k_accuracy", {k}); });
+  return {fmt::format("top_{}_accuracy", k),
+          [k, at](const Tensor& prediction, const Tensor& target) {
+            const Tensor best = topk({prediction, at}, k, -1).indices;
+            const Tensor wanted = expand_dims({classes(target, at), at}, -1);
+            return share(any({equal({best, at}, {wanted, at}), at}, {-1}), at);
           }};
 }
 
-Metric binary_accuracy() {
-  return {"accuracy", [](const Tensor& prediction, const Tensor& target) {
-            return share((prediction > 0) == (target > 0.5));
+Metric binary_accuracy(Site at) {
+  return {"accuracy", [at](const Tensor& prediction, const Tensor& target) {
+            const Tensor side = greater({prediction, at}, 0);
+            return share(equal({side, at}, {greater({target, at}, 0.5), at}), at);
           }};
 }
 
-Metric mean_absolute_error() {
-  return {"mae", [](const Tensor& prediction, const Tensor& target) {
-            return mean(abs(prediction - target));
+Metric mean_absolute_error(Site at) {
+  return {"mae", [at](const Tensor& prediction, const Tensor& target) {
+            const Tensor difference = sub({prediction, at}, {target, at});
+            return mean({abs({difference, at}), at});
           }};
 }
 

@@ -165,7 +165,7 @@ std::vector<Variable> Optimizer::variables() const {
 }
 
 double Optimizer::learning_rate() const {
-  const auto rounded = rate_.value().item<float>();
+  const auto rounded = rate_.value(site_).item<float>(site_);
   return static_cast<float>(given_rate_) == rounded ? given_rate_ : shortest_double(rounded);
 }
 
@@ -179,7 +179,7 @@ void Optimizer::set_learning_rate(double rate, Site site) {
   given_rate_ = rate;
 }
 
-std::int64_t Optimizer::steps() const { return steps_.value().item<std::int64_t>(); }
+std::int64_t Optimizer::steps() const { return steps_.value(site_).item<std::int64_t>(site_); }
 
 std::vector<NamedVariable> Optimizer::state() const {
   std::vector<NamedVariable> all{{kind_ + "/steps", steps_}, {kind_ + "/learning_rate", rate_}};

@@ -110,7 +110,7 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
 
 std::vector<Tensor> clipped(const StepParts& parts, std::vector<Tensor> gradients) {
   if (!parts.options.clip_norm) return gradients;
-  return clip_by_global_norm(std::move(gradients), *parts.options.clip_norm);
+  return clip_by_global_norm(std::move(gradients), *parts.options.clip_norm, parts.site);
 }
 
 /// Forward, backward and update as one function.
@@ -149,17 +149,18 @@ class CollectedStep final : public Steps {
  public:
   explicit CollectedStep(const StepParts& parts)
       : parts_(parts),
-        scale_(scalar("scale", parts.options.loss_scale ? parts.options.loss_scale->initial : 1)),
-        collected_(scalar("collected", 0)),
-        good_steps_(scalar("good_steps", 0)),
+        scale_(scalar(parts, "scale",
+                      parts.options.loss_scale ? parts.options.loss_scale->initial : 1)),
+        collected_(scalar(parts, "collected", 0)),
+        good_steps_(scalar(parts, "good_steps", 0)),
         sums_(make_sums(parts)),
         is_used_(sums_.size(), false) {}
 
   Scores run(const Tensor& x, const Tensor& target) override {
     const Functions& functions = functions_for(x, target);
     Scores scores = room_for_scores(parts_.options);
-    const bool is_last =
-        collected_.value().item<float>() + 1 >= static_cast<float>(parts_.options.accumulate);
+    const bool is_last = collected_.value(parts_.site).item<float>() + 1 >=
+                         static_cast<float>(parts_.options.accumulate);
     const BatchFunction& part = is_last ? functions.step : functions.collect;
     read_scores(part(x, target, key_for(functions, part)), scores);
     return scores;
@@ -256,8 +257,8 @@ class CollectedStep final : public Steps {
     return known->second;
   }
 
-  static Variable scalar(const char* name, double value) {
-    return Variable(full({}, value), name, false);
+  static Variable scalar(const StepParts& parts, const char* name, double value) {
+    return Variable({full({}, value, DType::float32, parts.site), parts.site}, name, false);
   }
 
   static std::vector<Variable> make_sums(const StepParts& parts) {
@@ -265,9 +266,9 @@ class CollectedStep final : public Steps {
     std::vector<Variable> sums;
     for (const NamedVariable& parameter : parts.optimizer.parameters()) {
       const bool is_double = parameter.variable.dtype() == DType::float64;
-      sums.emplace_back(
-          zeros(parameter.variable.shape(), is_double ? DType::float64 : DType::float32),
-          "sum/" + parameter.name, false);
+      const DType dtype = is_double ? DType::float64 : DType::float32;
+      sums.emplace_back(Operand(zeros(parameter.variable.shape(), dtype, parts.site), parts.site),
+                        "sum/" + parameter.name, false);
     }
     return sums;
   }
@@ -286,12 +287,16 @@ class CollectedStep final : public Steps {
   /// the step before.
   Pass add_batch(const Tensor& x, const Tensor& target) const {
     Pass pass = forward_and_back(parts_, x, target, &scale_);
-    const Tensor is_first = collected_.value() == 0;
+    const Site at = parts_.site;
+    const Tensor is_first = equal({collected_.value(at), at}, 0);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const Variable& sum = sums_[i];
-      Tensor total = where(is_first, 0, sum.value());
-      if (pass.gradients[i].defined()) total = total + cast(pass.gradients[i], sum.dtype());
-      sum.assign(std::move(total));
+      Tensor total = where({is_first, at}, {0, at}, {sum.value(at), at});
+      if (pass.gradients[i].defined()) {
+        const Tensor own = cast({pass.gradients[i], at}, sum.dtype());
+        total = add({total, at}, {own, at});
+      }
+      sum.assign({std::move(total), at});
     }
     return pass;
   }
@@ -301,23 +306,27 @@ class CollectedStep final : public Steps {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (pass.gradients[i].defined()) is_used_[i] = true;
     }
-    collected_.assign_add(1);
+    collected_.assign_add({1, parts_.site});
     return pass.numbers;
   }
 
   std::vector<Tensor> step(const Tensor& x, const Tensor& target) const {
     Pass pass = add_batch(x, target);
-    const Tensor divisor = scale_.value() * parts_.options.accumulate;
-    const Tensor factor = 1 / divisor;
+    const Site at = parts_.site;
+    const Tensor divisor = mul({scale_.value(at), at}, {parts_.options.accumulate, at});
+    const Tensor factor = div({1, at}, {divisor, at});
     const std::vector<bool> frozen = frozen_parameters(parts_);
     std::vector<Tensor> gradients;
-    Tensor finite = full({}, true, DType::boolean);
+    Tensor finite = full({}, true, DType::boolean, at);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const bool has_gradient = (is_used_[i] || pass.gradients[i].defined()) && !frozen[i];
-      const Tensor sum = sums_[i].value();
-      gradients.push_back(has_gradient ? sum / divisor : Tensor());
+      const Tensor sum = sums_[i].value(at);
+      gradients.push_back(has_gradient ? div({sum, at}, {divisor, at}) : Tensor());
       // Not of the quotient: gradients would all be kept until the last is looked at.
-      if (has_gradient) finite = logical_and(finite, all(isfinite(sum * factor)));
+      if (has_gradient) {
+        const Tensor scaled = mul({sum, at}, {factor, at});
+        finite = logical_and({finite, at}, {all({isfinite({scaled, at}), at}), at});
+      }
     }
     pass.gradients.clear();
     if (parts_.options.loss_scale) {
@@ -325,35 +334,41 @@ class CollectedStep final : public Steps {
     } else {
       parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
     }
-    collected_.assign(zeros({}));
+    collected_.assign({zeros({}, DType::float32, at), at});
     return pass.numbers;
   }
 
   void update_if(const Tensor& finite, std::vector<Tensor> gradients) const {
-    const Tensor overflows = logical_not(finite);
+    const Site at = parts_.site;
+    const Tensor overflows = logical_not({finite, at});
     std::vector<NamedVariable> changed = parts_.optimizer.state();
     const auto& parameters = parts_.optimizer.parameters();
     changed.insert(changed.end(), parameters.begin(), parameters.end());
     std::vector<Tensor> before;
-    for (const NamedVariable& own : changed) before.push_back(own.variable.value());
+    for (const NamedVariable& own : changed) before.push_back(own.variable.value(at));
     parts_.optimizer.apply(clipped(parts_, std::move(gradients)), parts_.site);
     for (std::size_t i = 0; i < changed.size(); ++i) {
       const Variable& variable = changed[i].variable;
-      const Tensor after = variable.value();
+      const Tensor after = variable.value(at);
       if (graph::look_up(after)->value == graph::look_up(before[i])->value) continue;
-      variable.assign(where(overflows, before[i], after));  // in the memory of the first
+      // In the memory of the first.
+      variable.assign({where({overflows, at}, {before[i], at}, {after, at}), at});
     }
     follow(finite);
   }
 
   /// Halves or doubles the scale.
   void follow(const Tensor& finite) const {
-    const Tensor scale = scale_.value();
-    const Tensor good = good_steps_.value() + 1;
-    const Tensor grows = good >= parts_.options.loss_scale->growth_interval;
-    const Tensor more = where(grows, minimum(scale * 2, LossScale::kMost), scale);
-    scale_.assign(where(finite, more, maximum(scale / 2, LossScale::kLeast)));
-    good_steps_.assign(where(logical_and(finite, logical_not(grows)), good, 0));
+    const Site at = parts_.site;
+    const Tensor scale = scale_.value(at);
+    const Tensor good = add({good_steps_.value(at), at}, 1);
+    const Tensor grows = greater_equal({good, at}, parts_.options.loss_scale->growth_interval);
+    const Tensor larger = minimum({mul({scale, at}, 2), at}, {LossScale::kMost, at});
+    const Tensor smaller = maximum({div({scale, at}, 2), at}, {LossScale::kLeast, at});
+    const Tensor more = where({grows, at}, {larger, at}, {scale, at});
+    scale_.assign({where({finite, at}, {more, at}, {smaller, at}), at});
+    const Tensor is_good = logical_and({finite, at}, {logical_not({grows, at}), at});
+    good_steps_.assign({where({is_good, at}, {good, at}, {0, at}), at});
   }
 
   StepParts parts_;

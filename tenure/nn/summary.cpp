@@ -63,12 +63,13 @@ std::string grouped(std::int64_t number) {
 
 }  // namespace
 
-Summary summarize(const Layer& model, const Tensor& input) {
+Summary summarize(const Layer& model, const Tensor& input, Site site) {
   Rows rows;
   Summary summary;
   {
     const Layer::Watch watch(rows);
-    const auto apply = function([&model](const Tensor& x) { return model(x); });
+    const auto apply =
+        function([&model, site](const Tensor& x) { return model(x, site); }, {}, site);
     summary.inference = apply.plan(input);
   }
   summary.rows = std::move(rows.rows);
@@ -78,8 +79,8 @@ Summary summarize(const Layer& model, const Tensor& input) {
   return summary;
 }
 
-Summary summarize(const Trainer& trainer, const Tensor& input, const Tensor& target) {
-  Summary summary = summarize(trainer.model(), input);
+Summary summarize(const Trainer& trainer, const Tensor& input, const Tensor& target, Site site) {
+  Summary summary = summarize(trainer.model(), input, site);
   summary.training = trainer.plan(input, target);
   return summary;
 }

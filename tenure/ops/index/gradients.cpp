@@ -128,7 +128,7 @@ void scatter(Backward& b) {
   if (mode == ScatterMode::add) {
     b.results[0] = std::move(b.gradients[0]);
   } else if (mode == ScatterMode::assign) {
-    b.results[0] = tenure::scatter(b.take_gradient(), axis, b.input(1), 0.0, mode);
+    b.results[0] = tenure::scatter(b.take_gradient(), axis, b.input(1), {0.0, b.site}, mode);
   } else {
     b.results[0] = tenure::scatter(b.take_gradient(), axis, b.input(1), b.input(2), mode);
   }

@@ -242,17 +242,21 @@ Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy)
     if (!averages) return each;
     return mul({each, b.site}, {scale_of(Reduction::mean, row_count(b.specs[0].shape)), b.site});
   }
-  const Tensor counts = cast(
-      expand_dims(not_equal({targets, b.site}, {b.attributes.integer(1), b.site}), -1), dy.dtype());
-  if (!averages) return mul({counts, b.site}, {each, b.site});
-  return mul({counts, b.site}, {each / maximum(sum(counts), 1), b.site});
+  const Site at = b.site;
+  Tensor is_counted = not_equal({targets, at}, {b.attributes.integer(1), at});
+  is_counted = expand_dims({std::move(is_counted), at}, -1);
+  const Tensor counts = cast({std::move(is_counted), at}, dy.dtype());
+  if (!averages) return mul({counts, at}, {each, at});
+  Tensor rows = maximum({sum({counts, at}), at}, {1, at});
+  return mul({counts, at}, {div({each, at}, {std::move(rows), at}), at});
 }
 
 void CrossEntropy::run_gradient(Backward& b) {
   if (b.wants(1)) {
     const Tensor weights = row_gradients(b, b.inputs[1], b.gradients[0]);
     const Tensor log_probabilities = log_softmax(b.input(0));
-    b.results[1] = log_probabilities * (weights * (b.attributes.number(0) - 1.0));
+    const Tensor scaled = mul({weights, b.site}, b.attributes.number(0) - 1.0);
+    b.results[1] = mul({log_probabilities, b.site}, {scaled, b.site});
   }
   if (b.wants(0)) {
     b.results[0] = call(gradient_record(),
@@ -275,22 +279,30 @@ void CrossEntropyGradient::run_gradient(Backward& b) {
     const double smoothing = b.attributes.number(0);
     const Tensor weights = row_gradients(b, targets, b.inputs[2]);
     const Tensor p = softmax(b.input(0));
-    const Tensor mean = sum(v * p, -1, true);
+    const Site at = b.site;
+    const Tensor mean = sum({mul({v, at}, {p, at}), at}, -1, true);
     if (b.wants(0)) {
-      Tensor dx = (v - mean) * p * weights;
+      Tensor dx = mul({sub({v, at}, {mean, at}), at}, {p, at});
+      dx = mul({std::move(dx), at}, {weights, at});
       if (has_probabilities) {
-        dx = std::move(dx) * (sum(targets, -1, true) * (1 - smoothing) + smoothing);
+        Tensor mass = mul({sum({targets, at}, -1, true), at}, 1 - smoothing);
+        mass = add({std::move(mass), at}, smoothing);
+        dx = mul({std::move(dx), at}, {std::move(mass), at});
       }
       b.results[0] = std::move(dx);
     }
-    if (b.wants(1)) b.results[1] = (mean - v) * (weights * (1 - smoothing));
+    if (b.wants(1)) {
+      Tensor dt = sub({mean, at}, {v, at});
+      b.results[1] = mul({std::move(dt), at}, {mul({weights, at}, 1 - smoothing), at});
+    }
   }
   if (b.wants(2)) {
-    const Tensor one =
-        reduces ? ones({}, v.dtype(), b.site) : ones_like(sum(v, -1), std::nullopt, b.site);
+    const Tensor one = reduces ? ones({}, v.dtype(), b.site)
+                               : ones_like(sum({v, b.site}, -1), std::nullopt, b.site);
     const Tensor slope =
         call(gradient_record(), {{x, b.site}, {targets, b.site}, {one, b.site}}, b.attributes);
-    b.results[2] = reduces ? sum(slope * v) : sum(slope * v, -1);
+    const Tensor product = mul({slope, b.site}, {v, b.site});
+    b.results[2] = reduces ? sum({product, b.site}) : sum({product, b.site}, -1);
   }
 }
 

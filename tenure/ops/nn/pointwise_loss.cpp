@@ -34,9 +34,15 @@ struct Mse {
   static constexpr double flops = 3;
   static long double value(long double x, long double t, double) { return (x - t) * (x - t); }
   static long double by_x(long double x, long double t, double) { return 2 * (x - t); }
-  static Tensor by_t(const Tensor& x, const Tensor& t, double) { return (t - x) * 2.0; }
-  static Tensor by_xx(const Tensor&, const Tensor&, const Tensor& v, double) { return v * 2.0; }
-  static Tensor by_xt(const Tensor&, const Tensor&, const Tensor& v, double) { return v * -2.0; }
+  static Tensor by_t(const Operand& x, const Operand& t, double) {
+    return mul({sub(t, x), t.site()}, 2.0);
+  }
+  static Tensor by_xx(const Operand&, const Operand&, const Operand& v, double) {
+    return mul(v, 2.0);
+  }
+  static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) {
+    return mul(v, -2.0);
+  }
 };
 
 struct L1 {
@@ -51,9 +57,15 @@ struct L1 {
   static long double by_x(long double x, long double t, double) {
     return x > t ? 1 : x < t ? -1 : 0;
   }
-  static Tensor by_t(const Tensor& x, const Tensor& t, double) { return sign(t - x); }
-  static Tensor by_xx(const Tensor&, const Tensor&, const Tensor& v, double) { return v * 0.0; }
-  static Tensor by_xt(const Tensor&, const Tensor&, const Tensor& v, double) { return v * 0.0; }
+  static Tensor by_t(const Operand& x, const Operand& t, double) {
+    return sign({sub(t, x), t.site()});
+  }
+  static Tensor by_xx(const Operand&, const Operand&, const Operand& v, double) {
+    return mul(v, 0.0);
+  }
+  static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) {
+    return mul(v, 0.0);
+  }
 };
 
 struct Huber {
@@ -73,12 +85,16 @@ struct Huber {
   static long double by_x(long double x, long double t, double p) {
     return std::min<long double>(std::max<long double>(x - t, -p), p);
   }
-  static Tensor by_t(const Tensor& x, const Tensor& t, double p) { return clamp(t - x, -p, p); }
-  static Tensor by_xx(const Tensor& x, const Tensor& t, const Tensor& v, double p) {
-    return where(less_equal(abs(x - t), p), v, 0.0);
+  static Tensor by_t(const Operand& x, const Operand& t, double p) {
+    return clamp({sub(t, x), t.site()}, -p, p);
   }
-  static Tensor by_xt(const Tensor& x, const Tensor& t, const Tensor& v, double p) {
-    return neg(by_xx(x, t, v, p));
+  static Tensor by_xx(const Operand& x, const Operand& t, const Operand& v, double p) {
+    const Site site = x.site();
+    const Tensor distance = abs({sub(x, t), site});
+    return where({less_equal({distance, site}, p), site}, v, 0.0);
+  }
+  static Tensor by_xt(const Operand& x, const Operand& t, const Operand& v, double p) {
+    return neg({by_xx(x, t, v, p), v.site()});
   }
 };
 
@@ -98,12 +114,14 @@ struct BinaryCrossEntropy {
   static long double by_x(long double x, long double t, double) {
     return 1 / (1 + std::exp(-x)) - t;
   }
-  static Tensor by_t(const Tensor& x, const Tensor&, double) { return neg(x); }
-  static Tensor by_xx(const Tensor& x, const Tensor&, const Tensor& v, double) {
+  static Tensor by_t(const Operand& x, const Operand&, double) { return neg(x); }
+  static Tensor by_xx(const Operand& x, const Operand&, const Operand& v, double) {
+    const Site site = x.site();
     const Tensor s = sigmoid(x);
-    return v * (s * (1.0 - s));
+    const Tensor rest = sub({1.0, site}, {s, site});
+    return mul(v, {mul({s, site}, {rest, site}), site});
   }
-  static Tensor by_xt(const Tensor&, const Tensor&, const Tensor& v, double) { return neg(v); }
+  static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) { return neg(v); }
 };
 
 struct KlDivergence {
@@ -119,9 +137,13 @@ struct KlDivergence {
     return t == 0 ? 0 : t * (std::log(t) - x);
   }
   static long double by_x(long double, long double t, double) { return -t; }
-  static Tensor by_t(const Tensor& x, const Tensor& t, double) { return log(t) + 1.0 - x; }
-  static Tensor by_xx(const Tensor&, const Tensor&, const Tensor& v, double) { return v * 0.0; }
-  static Tensor by_xt(const Tensor&, const Tensor&, const Tensor& v, double) { return neg(v); }
+  static Tensor by_t(const Operand& x, const Operand& t, double) {
+    return sub({add({log(t), t.site()}, 1.0), t.site()}, x);
+  }
+  static Tensor by_xx(const Operand&, const Operand&, const Operand& v, double) {
+    return mul(v, 0.0);
+  }
+  static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) { return neg(v); }
 };
 
 /// The parameter of losses that have one, their first attribute.
@@ -207,7 +229,7 @@ struct LossOf : PointwiseLossOp<Loss> {
     if (b.wants(1)) {
       const Tensor dy = scaled_gradient(b, b.gradients[0]);
       b.results[1] =
-          mul({Loss::by_t(b.inputs[0], b.inputs[1], parameter_of(a)), b.site}, {dy, b.site});
+          mul({Loss::by_t(b.input(0), b.input(1), parameter_of(a)), b.site}, {dy, b.site});
     }
     if (b.wants(0)) {
       b.results[0] = call(record<LossGradient<Loss>>(),
@@ -268,8 +290,9 @@ struct LossGradient : PointwiseLossOp<Loss> {
     if (b.wants(0) || b.wants(1)) {
       const Tensor dy = scaled_gradient(b, b.inputs[2]);
       const Tensor weighted = mul({v, b.site}, {dy, b.site});
-      if (b.wants(0)) b.results[0] = Loss::by_xx(x, t, weighted, p);
-      if (b.wants(1)) b.results[1] = Loss::by_xt(x, t, weighted, p);
+      const Operand w(weighted, b.site);
+      if (b.wants(0)) b.results[0] = Loss::by_xx(b.input(0), b.input(1), w, p);
+      if (b.wants(1)) b.results[1] = Loss::by_xt(b.input(0), b.input(1), w, p);
     }
     if (b.wants(2)) {
       const Tensor one = reduces ? ones({}, v.dtype(), b.site) : ones_like(v, std::nullopt, b.site);
