@@ -11,9 +11,9 @@
 namespace tenure::graph {
 
 /// A program as the planner sees it, a node for each unit. Costs are nanoseconds of a usual
-/// machine, or shares of days. The memory of outputs is there all the time; what variables get is taken to be computed
-/// in their own. Gaps between buffers are not in it: what a schedule takes in truth, its placement
-/// tells.
+/// machine, or shares of days. The memory of outputs is there all the time; what variables get is
+/// taken to be computed in their own. Gaps between buffers are not in it: what a schedule takes in
+/// truth, its placement tells.
 planner::Dag dag_of(const Lowered& lowered);
 
 /// The same word, but a variable's new value is computed after the last step that reads the old
