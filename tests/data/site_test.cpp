@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/support/error_site.h"
 #include "tests/support/scratch.h"
 
 // What datasets and readers throw and make bears the line of the user's call.
@@ -12,18 +13,7 @@
 namespace tenure::data {
 namespace {
 
-template <class E>
-void expect_error(const char* call, std::uint_least32_t line, const std::function<void()>& f) {
-  SCOPED_TRACE(call);
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& error) {
-    const std::string text = error.what();
-    EXPECT_NE(text.find("site_test.cpp:" + std::to_string(line)), std::string::npos) << text;
-    EXPECT_NE(text.find(call), std::string::npos) << text;
-  }
-}
+using test::expect_error;
 
 std::uint_least32_t line_of(const Tensor& tensor) {
   const std::string file = tensor.created().file_name();

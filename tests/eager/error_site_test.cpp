@@ -9,25 +9,14 @@
 #include "tenure/base/user_site.h"
 #include "tenure/memory/call.h"
 #include "tenure/tenure.h"
+#include "tests/support/error_site.h"
 
 // What a public call throws names the call and its line.
 
 namespace tenure {
 namespace {
 
-/// Calls f, which throws an E from line `line` of this file, in the name of `op`.
-template <class E>
-void expect_error(const char* op, std::uint_least32_t line, const std::function<void()>& f) {
-  SCOPED_TRACE(op);
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& error) {
-    const std::string text = error.what();
-    EXPECT_NE(text.find("error_site_test.cpp:" + std::to_string(line)), std::string::npos) << text;
-    EXPECT_NE(text.find(op), std::string::npos) << text;
-  }
-}
+using test::expect_error;
 
 TEST(ErrorSite, OfOps) {
   const Tensor x = ones({2, 3});

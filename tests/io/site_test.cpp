@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tenure/tenure.h"
+#include "tests/support/error_site.h"
 #include "tests/support/scratch.h"
 
 // What readers and writers of files throw bears the line of the user's call.
@@ -11,18 +12,7 @@
 namespace tenure {
 namespace {
 
-template <class E>
-void expect_error(const char* call, std::uint_least32_t line, const std::function<void()>& f) {
-  SCOPED_TRACE(call);
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& error) {
-    const std::string text = error.what();
-    EXPECT_NE(text.find("site_test.cpp:" + std::to_string(line)), std::string::npos) << text;
-    EXPECT_NE(text.find(call), std::string::npos) << text;
-  }
-}
+using test::expect_error;
 
 TEST(FileSite, OfErrorsIsTheCall) {
   const test::Scratch scratch;
