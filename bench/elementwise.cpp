@@ -3,7 +3,7 @@
 #include "bench/contest.h"
 #include "bench/floors.h"
 #include "bench/peer_torch.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/tenure.h"
 
 // Large tensors: bound by the memory, or by the arithmetic of one function.

@@ -1,7 +1,7 @@
 #include "bench/contest.h"
 #include "bench/floors.h"
 #include "bench/peer_torch.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/tenure.h"
 
 // Losses, attention and recurrent layers, in the sizes of a small transformer.

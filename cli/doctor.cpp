@@ -19,7 +19,7 @@
 #include "cli/recording.h"
 #include "cli/terminal.h"
 #include "tenure/kernels/instruction_set.h"
-#include "tenure/memory/fence.h"
+#include "tenure/memory/threads/fence.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/watch.h"
 #include "tenure/tenure.h"

@@ -10,8 +10,8 @@
 #include "cli/commands.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
-#include "tenure/ops/gradient.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tenure/profile/answers.h"
+#include "tenure/profile/queries.h"
 
 // What the commands on recordings share.
 

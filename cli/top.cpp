@@ -138,13 +138,13 @@ void print_held(const History& history, std::size_t rows) {
 void print_plans(const History& history, std::size_t rows) {
   const Terminal terminal;
   std::vector<std::vector<std::string>> table;
-  for (const profile::PlanAnswer& answer : plans(history)) {
+  for (const profile::MeasuredPlan& measured : plans(history)) {
     if (table.size() == rows) break;
     const bool is_exact =
-        answer.runs.lowest == answer.plan->peak && answer.runs.highest == answer.plan->peak;
-    table.push_back({fmt::to_string(answer.runs.runs), size_text(answer.plan->peak),
-                     size_text(answer.runs.highest), is_exact ? "exact" : "off",
-                     origin_text(history.recorded.origin(answer.plan->origin))});
+        measured.runs.lowest == measured.plan->peak && measured.runs.highest == measured.plan->peak;
+    table.push_back({fmt::to_string(measured.runs.runs), size_text(measured.plan->peak),
+                     size_text(measured.runs.highest), is_exact ? "exact" : "off",
+                     origin_text(history.recorded.origin(measured.plan->origin))});
   }
   if (table.empty()) return;
   fmt::print("\n{}\n", terminal.bold("Predicted against measured"));
@@ -245,12 +245,12 @@ Json document(const History& history, const TopOptions& options) {
   }
   result["held"] = std::move(held);
   Json all_plans = Json::array();
-  for (const profile::PlanAnswer& answer : plans(history)) {
-    all_plans.push_back({{"origin", origin_json(history.recorded.origin(answer.plan->origin))},
-                         {"runs", answer.runs.runs},
-                         {"predicted", answer.plan->peak},
-                         {"measured", answer.runs.highest},
-                         {"arena", answer.plan->arena}});
+  for (const profile::MeasuredPlan& measured : plans(history)) {
+    all_plans.push_back({{"origin", origin_json(history.recorded.origin(measured.plan->origin))},
+                         {"runs", measured.runs.runs},
+                         {"predicted", measured.plan->peak},
+                         {"measured", measured.runs.highest},
+                         {"arena", measured.plan->arena}});
   }
   result["plans"] = std::move(all_plans);
   Json levels = Json::array();

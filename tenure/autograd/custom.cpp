@@ -7,7 +7,7 @@
 #include "tenure/autograd/error.h"
 #include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/core/dispatch.h"
 
 namespace tenure::autograd {
 namespace {

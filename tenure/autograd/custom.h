@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/ops/attributes.h"
+#include "tenure/ops/core/attributes.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {

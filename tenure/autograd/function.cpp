@@ -4,8 +4,8 @@
 
 #include "tenure/autograd/joint_trace.h"
 #include "tenure/autograd/state.h"
-#include "tenure/graph/body.h"
-#include "tenure/graph/variable_state.h"
+#include "tenure/graph/ir/body.h"
+#include "tenure/graph/ir/variable_state.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/share.h"
@@ -112,10 +112,11 @@ std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const Functio
     // What it captures may be another tensor each time.
     if (joint->known_captures(tape) != joint->watched_captures) return one_by_one();
   }
-  // Without a way back it is as any other, but for gifts.
-  if (joint->sources.empty() && !call.gifts.empty()) return std::nullopt;
-  using Gift = FunctionCore::Call::Gift;
-  if (std::find(call.gifts.begin(), call.gifts.end(), Gift::donated) != call.gifts.end()) {
+  // Without a way back it is as any other, but for what it is given for good.
+  if (joint->sources.empty() && !call.ownership.empty()) return std::nullopt;
+  using Ownership = FunctionCore::Call::Ownership;
+  if (std::find(call.ownership.begin(), call.ownership.end(), Ownership::donated) !=
+      call.ownership.end()) {
     throw DonationError(FunctionRule::title_of(core) +
                         ": nothing can be donated while a tape records the call: the "
                         "way back may need it");

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "tenure/autograd/state.h"
-#include "tenure/graph/builder.h"
-#include "tenure/graph/likeness.h"
-#include "tenure/graph/state.h"
-#include "tenure/graph/variable_state.h"
+#include "tenure/graph/ir/builder.h"
+#include "tenure/graph/ir/variable_state.h"
+#include "tenure/graph/trace/call_signature.h"
+#include "tenure/graph/trace/state.h"
 
 namespace tenure::autograd {
 namespace {

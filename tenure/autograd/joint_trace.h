@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tenure/graph/traced.h"
+#include "tenure/graph/trace/traced.h"
 
 namespace tenure::autograd {
 

@@ -8,10 +8,10 @@
 #include "tenure/autograd/error.h"
 #include "tenure/autograd/state.h"
 #include "tenure/base/small_array.h"
-#include "tenure/graph/builder.h"
-#include "tenure/graph/state.h"
+#include "tenure/graph/ir/builder.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/size_ops.h"
 
 namespace tenure::autograd {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tenure/autograd/value_table.h"
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/gradient.h"
 
 namespace tenure::autograd {
 

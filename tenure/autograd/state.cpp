@@ -6,8 +6,8 @@
 #include "tenure/autograd/late.h"
 #include "tenure/base/per_thread.h"
 #include "tenure/base/small_array.h"
-#include "tenure/graph/state.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/size_ops.h"
 #include "tenure/tensor/share.h"
 

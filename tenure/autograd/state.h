@@ -9,9 +9,9 @@
 
 #include "tenure/autograd/node.h"
 #include "tenure/autograd/value_table.h"
-#include "tenure/memory/population.h"
-#include "tenure/ops/recorder.h"
-#include "tenure/ops/tape.h"
+#include "tenure/memory/accounts/population.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/tape.h"
 
 namespace tenure::autograd {
 
@@ -83,7 +83,7 @@ class TapeState final : public ops::Tape {
   void require_unwritten(Value target, std::span<const Value> sources, Site asked) const;
   /// The way back from `targets`, whose gradients are `seeds`, to `sources`; an empty handle where
   /// none arrives. Unless `keep` is set, it releases what it has passed and forgets all, also when
-  /// a rule throws.
+  /// a rule throws. In backward.cpp, with the two above.
   std::vector<Tensor> go_back(std::span<const Value> targets, std::span<const Tensor> seeds,
                               std::span<const Value> sources, bool keep);
 

@@ -94,7 +94,7 @@ class GradientTape {
   Tensor jacobian(const Tensor& target, const Tensor& source,
                   Unconnected unconnected = Unconnected::error, Site site = Site::current());
 
-  /// What it holds now.
+  /// What it holds now. In saved.cpp.
   SavedReport saved() const;
 
   /// While it lives, the tape takes no note.

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "tenure/check/numbers.h"
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/reference.h"
 
 namespace tenure::check {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tenure/ops/operand.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::check {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tenure/ops/core/record.h"
 #include "tenure/ops/custom.h"
-#include "tenure/ops/record.h"
 
 namespace tenure {
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 // Note: the op harness
 //
@@ -10,6 +10,10 @@
 // for all of its samples and element types, and reports what does not hold to the innermost
 // Findings of the thread. The tests call them for every op of ops::all_ops(); check_op() calls them
 // for a user's own op.
+//
+// They are in numerics.cpp (record, numerics, special values), layouts.cpp (layouts, streaming,
+// scalars), memory_effects.cpp, bounds.cpp, heap.cpp, errors.cpp (errors, faults), error_sites.cpp,
+// gradients.cpp (gradient, saved, gradient modes), modes.cpp, unknown_sizes.cpp and threads.cpp.
 
 namespace tenure::check {
 

@@ -11,7 +11,7 @@
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/graph/graph.h"
-#include "tenure/graph/probe.h"
+#include "tenure/graph/ir/probe.h"
 #include "tenure/graph/session.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"

@@ -12,7 +12,7 @@
 #include "tenure/base/error.h"
 #include "tenure/data/csv_scanner.h"
 #include "tenure/io/elements.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {

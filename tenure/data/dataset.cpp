@@ -7,8 +7,8 @@
 
 #include "tenure/data/prefetch.h"
 #include "tenure/data/sources.h"
-#include "tenure/memory/call.h"
-#include "tenure/memory/population.h"
+#include "tenure/memory/accounts/population.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure::data {
 

@@ -152,6 +152,8 @@ class Dataset {
   std::int64_t ahead_ = 0;
 };
 
+// In from_tensors.cpp.
+
 /// One element for each row: its tensors are views of `tensors`, whose first axes must have the
 /// same size. The dataset is a holder of their data, whatever becomes of the handles.
 Dataset from_tensors(const std::vector<Tensor>& tensors, Site site = Site::current());

@@ -9,7 +9,7 @@
 #include "tenure/data/idx.h"
 #include "tenure/data/sources.h"
 #include "tenure/kernels/parallel.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {

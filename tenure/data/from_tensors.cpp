@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "tenure/data/dataset.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/shape_ops.h"

@@ -11,7 +11,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/io/elements.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::data {

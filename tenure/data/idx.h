@@ -25,7 +25,7 @@ bool has_mnist(const std::string& folder);
 
 /// n drawn digits in the form of MNIST, for where that cannot be had: strokes of a pen, bent,
 /// turned and stretched at random, in grey. The same for the same seed, and its first elements do
-/// not depend on n.
+/// not depend on n. In digits.cpp.
 Dataset digits(std::int64_t n, std::uint64_t seed, Site site = Site::current());
 
 }  // namespace tenure::data

@@ -6,7 +6,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/data/png.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 
 namespace tenure::data {

@@ -10,7 +10,7 @@
 #include "tenure/base/file.h"
 #include "tenure/io/elements.h"
 #include "tenure/io/library_memory.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::data {

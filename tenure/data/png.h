@@ -33,7 +33,7 @@ struct ImageFolder {
 };
 
 /// All .png files of the folders in `folder`, sorted by name. Throws FileError, and ValueError if
-/// there is none.
+/// there is none. In image_folder.cpp.
 ImageFolder image_folder(const std::string& folder, const PngOptions& options = {},
                          Site site = Site::current());
 

@@ -5,9 +5,9 @@
 
 #include "tenure/eager/inputs.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/recorder.h"
-#include "tenure/ops/types.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/types.h"
 
 namespace tenure::eager {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <span>
 
-#include "tenure/ops/operand.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::eager {
 

@@ -1,7 +1,7 @@
 #include "tenure/eager/inputs.h"
 
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/types.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/types.h"
 
 namespace tenure::eager {
 namespace {

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "tenure/ops/operand.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::eager {

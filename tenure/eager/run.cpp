@@ -6,10 +6,10 @@
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/scope.h"
-#include "tenure/ops/named.h"
-#include "tenure/ops/recorder.h"
-#include "tenure/ops/tape.h"
-#include "tenure/ops/types.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/tape.h"
+#include "tenure/ops/core/types.h"
 
 namespace tenure::eager {
 namespace {
@@ -117,15 +117,16 @@ std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, con
   if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr) {
     return std::nullopt;
   }
-  const ops::Look a_look{a->dtype, a->shape, a->strides};
-  const ops::Look b_look{b->dtype, b->shape, b->strides};
-  if (!op.direct->infer(a_look, b_look, shape)) return std::nullopt;
+  const ops::LayoutRef a_layout{a->dtype, a->shape, a->strides};
+  const ops::LayoutRef b_layout{b->dtype, b->shape, b->strides};
+  if (!op.direct->infer(a_layout, b_layout, shape)) return std::nullopt;
   mem::ThreadContext& context = mem::this_thread();
   Pins<2> pins(context);
   const mem::Storage& a_storage = pins.take(*a, op, left.site());
   const mem::Storage& b_storage = pins.take(*b, op, right.site());
   PendingTensor pending(context, a->dtype, shape);
-  op.direct->run(a_look, data_of(*a, a_storage), b_look, data_of(*b, b_storage), pending.data());
+  op.direct->run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage),
+                 pending.data());
   return pending.finish(op.name, left.site());
 }
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "tenure/base/error.h"
-#include "tenure/graph/control_ops.h"
-#include "tenure/memory/call.h"
+#include "tenure/graph/ir/control_ops.h"
+#include "tenure/memory/threads/call.h"
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::graph {

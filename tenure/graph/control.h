@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 #include "tenure/tensor/tree.h"
 
 // Branches and loops that depend on data. On tensors with data the callables simply run. On symbols

@@ -12,15 +12,15 @@
 #include "tenure/base/error.h"
 #include "tenure/base/object_mutex.h"
 #include "tenure/base/units.h"
-#include "tenure/graph/cache.h"
-#include "tenure/graph/donation.h"
-#include "tenure/graph/likeness.h"
-#include "tenure/graph/state.h"
-#include "tenure/graph/traced.h"
-#include "tenure/memory/call.h"
+#include "tenure/graph/place/donation.h"
+#include "tenure/graph/run/cache.h"
+#include "tenure/graph/trace/call_signature.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/graph/trace/traced.h"
+#include "tenure/memory/accounts/population.h"
 #include "tenure/memory/out_of_memory.h"
-#include "tenure/memory/population.h"
-#include "tenure/ops/tape.h"
+#include "tenure/memory/threads/call.h"
+#include "tenure/ops/core/tape.h"
 
 namespace tenure::graph {
 namespace {
@@ -51,13 +51,13 @@ class FunctionCore::Impl {
   struct Entry {
     std::shared_ptr<const Traced> traced;
     std::shared_ptr<const Executable> executable;
-    Likeness likeness;
+    CallSignature signature;
     std::vector<bool> donated;
     TraceInfo info;
     int number = 0;
     std::atomic<std::int64_t> calls{0};
 
-    bool serves(const Call& call, const std::vector<bool>& gifts,
+    bool serves(const Call& call, const std::vector<bool>& accepted,
                 const TraceVariant* variant) const {
       const auto fits = [](const ops::Spec& spec, const Tensor& tensor) {
         return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
@@ -67,12 +67,12 @@ class FunctionCore::Impl {
         return body.contiguous || body.symbol() != nullptr ? strides.empty()
                                                            : strides == body.strides;
       };
-      return std::equal(likeness.specs.begin(), likeness.specs.end(), call.tensors.begin(),
+      return std::equal(signature.specs.begin(), signature.specs.end(), call.tensors.begin(),
                         call.tensors.end(), fits) &&
-             std::equal(likeness.strides.begin(), likeness.strides.end(), call.tensors.begin(),
+             std::equal(signature.strides.begin(), signature.strides.end(), call.tensors.begin(),
                         lies_so) &&
-             likeness.layout == call.layout && donated == gifts &&
-             (variant == nullptr ? likeness.variant.empty() : likeness.variant == variant->key);
+             signature.layout == call.layout && donated == accepted &&
+             (variant == nullptr ? signature.variant.empty() : signature.variant == variant->key);
     }
   };
 
@@ -105,7 +105,7 @@ class FunctionCore::Impl {
     entries_[signature] = entry;
     latest_ = entry;
     if (variant != nullptr || call.traced == nullptr) {
-      newest_[variant == nullptr ? nullptr : variant->reason] = entry->likeness;
+      newest_[variant == nullptr ? nullptr : variant->reason] = entry->signature;
     }
     std::erase_if(entries_, [&](const auto& item) { return !cache_.contains(item.first); });
     std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
@@ -208,7 +208,7 @@ class FunctionCore::Impl {
     const Signature open = key_of(specs);
     entry.traced = find_traced(open);
     if (entry.traced != nullptr && key_of(entry.traced->specs()) != open) {
-      specs = entry.likeness.specs;  // it had to know the sizes
+      specs = entry.signature.specs;  // it had to know the sizes
       entry.traced = find_traced(key_of(specs));
     }
     if (entry.traced != nullptr) {
@@ -230,12 +230,13 @@ class FunctionCore::Impl {
   std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
                                     const Trace& trace, const TraceVariant* variant) {
     auto entry = std::make_shared<Entry>();
-    entry->likeness = {.specs = specs_of(call), .strides = strides_of(call), .layout = call.layout};
-    if (variant != nullptr) entry->likeness.variant = variant->key;
+    entry->signature = {
+        .specs = specs_of(call), .strides = strides_of(call), .layout = call.layout};
+    if (variant != nullptr) entry->signature.variant = variant->key;
     entry->donated = donated;
     trace_for(*entry, call, trace, variant);
     entry->executable =
-        entry->traced->compiled(entry->likeness.specs, entry->likeness.strides, donated, site_,
+        entry->traced->compiled(entry->signature.specs, entry->signature.strides, donated, site_,
                                 {.budget = options_.budget,
                                  .recompute = options_.recompute,
                                  .effort = options_.effort,
@@ -278,9 +279,9 @@ class FunctionCore::Impl {
   ProgramCache cache_;
   std::map<Signature, std::shared_ptr<Entry>> entries_;
   std::map<Signature, std::weak_ptr<const Traced>>
-      traced_;                              // by what was traced; entries hold them
-  std::map<const char*, Likeness> newest_;  // entry, by its variant's reason
-  std::shared_ptr<Entry> latest_;           // of the last call: most are like the one before
+      traced_;                                   // by what was traced; entries hold them
+  std::map<const char*, CallSignature> newest_;  // entry, by its variant's reason
+  std::shared_ptr<Entry> latest_;                // of the last call: most are like the one before
   std::atomic<int> traces_{0};
   std::atomic<int> numbers_{0};  // of traces and of their variants
 };
@@ -305,7 +306,7 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
   if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
     if (auto result = taped_call.load()(*this, call, trace)) return prepared(*std::move(result));
   }
-  const Donations donations(call.tensors, call.gifts,
+  const Donations donations(call.tensors, call.ownership,
                             {"function", impl_->options().name, "tensor"});
   const auto entry = impl_->entry_for(call, donations.accepted(), trace);
   donations.require_use(entry->executable->plan());
@@ -325,7 +326,8 @@ Plan FunctionCore::plan(const Call& call, const Trace& trace) try {
     static_cast<void>(tensor.body("plan", impl_->site()));
   }
   std::vector<bool> donated;
-  for (const Call::Gift gift : call.gifts) donated.push_back(gift != Call::Gift::none);
+  for (const Call::Ownership ownership : call.ownership)
+    donated.push_back(ownership != Call::Ownership::kept);
   return impl_->entry_for(call, donated, trace)->executable->plan();
 } catch (Error& error) {
   mem::name_call(error, fmt::format("function \"{}\"", impl_->options().name), impl_->site());
@@ -350,8 +352,8 @@ std::string FunctionCore::explain() const {
 void FunctionCore::clear() { impl_->clear(); }
 
 FunctionCore::Result FunctionCore::call_inline(const Call& call, const Trace& trace) const {
-  for (std::size_t i = 0; i < call.gifts.size(); ++i) {
-    if (call.gifts[i] != Call::Gift::donated || call.tensors[i].is_symbolic()) continue;
+  for (std::size_t i = 0; i < call.ownership.size(); ++i) {
+    if (call.ownership[i] != Call::Ownership::donated || call.tensors[i].is_symbolic()) continue;
     throw DonationError(
         fmt::format("function \"{}\": tensor {} cannot be donated to a call that a trace or nested "
                     "tapes take in",

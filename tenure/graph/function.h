@@ -62,8 +62,8 @@ struct TraceInfo {
 namespace graph {
 
 /// How a call gets a tensor.
-enum class Gift : std::uint8_t {
-  none,     ///< the caller keeps it
+enum class Ownership : std::uint8_t {
+  kept,     ///< the caller keeps it
   moved,    ///< it ends with the call
   donated,  ///< the same, and its memory must be used
 };
@@ -78,9 +78,9 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
  public:
   /// A call's arguments: its tensors, and what else tells it from other calls (see CallLayout).
   struct Call {
-    using Gift = graph::Gift;
+    using Ownership = graph::Ownership;
     std::vector<Tensor> tensors{};
-    std::vector<Gift> gifts{};  ///< per tensor; empty: none
+    std::vector<Ownership> ownership{};  ///< per tensor; empty: all are kept
     std::vector<std::int64_t> layout{};
     std::vector<double> numbers{};  ///< those among the arguments, for reports
     /// Of a call that the library makes for the function: what was traced, and why, for reports.
@@ -264,10 +264,10 @@ class Function {
   template <class Argument>
   static void collect(Call& call, const std::remove_reference_t<Argument>& argument) {
     graph::CallLayout(call).add(bare(argument));
-    constexpr Call::Gift gift = is_donation<Argument> ? Call::Gift::donated
-                                : is_moved<Argument>  ? Call::Gift::moved
-                                                      : Call::Gift::none;
-    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, gift); });
+    constexpr Call::Ownership ownership = is_donation<Argument> ? Call::Ownership::donated
+                                          : is_moved<Argument>  ? Call::Ownership::moved
+                                                                : Call::Ownership::kept;
+    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, ownership); });
   }
   /// Calls `f(tensor)` for those that end with the call.
   template <class Argument, class Visit>
@@ -283,13 +283,14 @@ class Function {
   template <class Argument>
   static void collect_specs(Call& call, const Argument& argument) {
     graph::CallLayout(call).add(bare(argument));
-    const auto gift = is_donation<Argument> ? Call::Gift::donated : Call::Gift::none;
-    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, gift); });
+    const auto ownership = is_donation<Argument> ? Call::Ownership::donated : Call::Ownership::kept;
+    for_each_tensor(bare(argument), [&](const Tensor& t) { add(call, t, ownership); });
   }
-  static void add(Call& call, Tensor tensor, Call::Gift gift) {
-    if (gift != Call::Gift::none) call.gifts.resize(call.tensors.size());
+  static void add(Call& call, Tensor tensor, Call::Ownership ownership) {
+    if (ownership != Call::Ownership::kept) call.ownership.resize(call.tensors.size());
     call.tensors.push_back(std::move(tensor));
-    if (gift != Call::Gift::none || !call.gifts.empty()) call.gifts.push_back(gift);
+    if (ownership != Call::Ownership::kept || !call.ownership.empty())
+      call.ownership.push_back(ownership);
   }
 
   /// Puts what was given back to where it was.

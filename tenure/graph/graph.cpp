@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tenure/graph/state.h"
-#include "tenure/memory/call.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

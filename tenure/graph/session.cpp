@@ -9,21 +9,21 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/object_mutex.h"
-#include "tenure/graph/cache.h"
-#include "tenure/graph/compile.h"
-#include "tenure/graph/donation.h"
-#include "tenure/graph/state.h"
-#include "tenure/memory/call.h"
+#include "tenure/graph/passes/compile.h"
+#include "tenure/graph/place/donation.h"
+#include "tenure/graph/run/cache.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/memory/accounts/population.h"
 #include "tenure/memory/out_of_memory.h"
-#include "tenure/memory/population.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 
 using graph::Executable;
-using graph::Gift;
 using graph::Given;
 using graph::GraphState;
 using graph::Node;
+using graph::Ownership;
 using graph::Program;
 using graph::Signature;
 using graph::Value;
@@ -229,23 +229,25 @@ class Session::Values {
 
   void take() {
     tensors.reserve(feeds_.size());
-    gifts.reserve(feeds_.size());
+    ownership.reserve(feeds_.size());
     for (const Feed& feed : feeds_) {
       const bool ends = feed.donor == nullptr && kind_ != Feeds::kept;
       tensors.push_back(feed.donor != nullptr ? std::move(*feed.donor)
                         : ends                ? std::move(feed.value)
                                               : feed.value);
-      gifts.push_back(feed.donor != nullptr ? Gift::donated : ends ? Gift::moved : Gift::none);
+      ownership.push_back(feed.donor != nullptr ? Ownership::donated
+                          : ends                ? Ownership::moved
+                                                : Ownership::kept);
     }
   }
   void mark_used() { are_used_ = true; }
 
   std::vector<Tensor> tensors;
-  std::vector<Gift> gifts;
+  std::vector<Ownership> ownership;
 
  private:
   void put_back(const Feed& feed, std::size_t i) {
-    if (i < gifts.size() && gifts[i] != Gift::none) {
+    if (i < ownership.size() && ownership[i] != Ownership::kept) {
       (feed.donor != nullptr ? *feed.donor : feed.value) = std::move(tensors[i]);
     }
     Tensor* const origin = kind_ == Feeds::written ? feed.origin_.tensor : nullptr;
@@ -278,7 +280,7 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
   }
   values.take();
   const std::string& name = call.graph->name();
-  const graph::Donations donations(values.tensors, values.gifts, {"graph", name, "feed"});
+  const graph::Donations donations(values.tensors, values.ownership, {"graph", name, "feed"});
   const auto executable = impl_->executable_for(call, donations.accepted(), site);
   donations.require_use(executable->plan());
   std::vector<Tensor> results = executable->run(values.tensors, name, site);

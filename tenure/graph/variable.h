@@ -9,7 +9,7 @@
 
 #include "tenure/base/handle.h"
 #include "tenure/base/object_mutex.h"
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 namespace tenure {
 

@@ -11,7 +11,7 @@
 #include "tenure/base/json_reader.h"
 #include "tenure/base/text.h"
 #include "tenure/io/safetensors.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

@@ -1,7 +1,7 @@
 #include "tenure/io/library_memory.h"
 
+#include "tenure/memory/holders/storage.h"
 #include "tenure/memory/scope.h"
-#include "tenure/memory/storage.h"
 
 namespace tenure::io {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/io/npy_format.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure::io {
 namespace {

@@ -21,6 +21,8 @@ struct NpzOptions {
   bool compressed = false;
 };
 
+// In npz.cpp.
+
 /// All arrays of a .npz file, stored or deflated. Throws FileError, FormatError.
 NamedTensors load_npz(const std::string& path, Site site = Site::current());
 

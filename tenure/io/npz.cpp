@@ -3,7 +3,7 @@
 #include "tenure/io/npy.h"
 #include "tenure/io/npy_format.h"
 #include "tenure/io/zip.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

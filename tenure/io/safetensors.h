@@ -18,7 +18,7 @@ using TextMetadata = std::map<std::string, std::string>;
 
 /// A safetensors file. Opening it reads the header alone; the system reads a tensor's bytes when
 /// they are first touched. Throws FileError, and FormatError for a file that breaks the format:
-/// names twice, gaps, overlaps, sizes that do not fit.
+/// names twice, gaps, overlaps, sizes that do not fit. In safetensors_read.cpp.
 class SafetensorsFile {
  public:
   struct Entry {
@@ -56,7 +56,7 @@ NamedTensors load_safetensors(const std::string& path, Site site = Site::current
 
 /// Writes byte for byte what the format's own library writes; the file is there as a whole or not
 /// at all. Throws FileError, and ValueError for a name that the format reserves or that is not
-/// UTF-8.
+/// UTF-8. In safetensors_write.cpp.
 void save_safetensors(const std::string& path, const NamedTensors& tensors,
                       const TextMetadata& metadata = {}, Site site = Site::current());
 

@@ -10,7 +10,7 @@
 #include "tenure/io/elements.h"
 #include "tenure/io/safetensors.h"
 #include "tenure/io/safetensors_format.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

@@ -22,6 +22,8 @@ struct ZipEntry {
   std::uint64_t size = 0;  ///< once decompressed
 };
 
+// Reading is in zip_read.cpp.
+
 /// The entries of a zip archive in the order of their bytes. Throws FormatError for entries that
 /// overlap, lie outside, share a name, are encrypted, or claim more than their bytes can hold.
 std::vector<ZipEntry> read_zip(const InputFile& file);
@@ -30,7 +32,7 @@ std::vector<ZipEntry> read_zip(const InputFile& file);
 /// FormatError.
 std::unique_ptr<ByteSource> open_entry(const InputFile& file, const ZipEntry& entry);
 
-/// Writes a zip archive, with 64 bits for every size.
+/// Writes a zip archive, with 64 bits for every size. In zip_write.cpp.
 class ZipWriter {
  public:
   explicit ZipWriter(AtomicFile& file) : file_(file) {}

@@ -4,10 +4,10 @@
 #include <mutex>
 #include <utility>
 
-#include "tenure/memory/fork.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/fork.h"
 
 namespace tenure::mem {
 namespace {

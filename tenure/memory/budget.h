@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tenure/memory/frame.h"
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/frame.h"
+#include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "tenure/memory/out_of_memory.h"
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 
 namespace tenure {
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "tenure/base/units.h"
-#include "tenure/memory/call.h"
-#include "tenure/memory/groups.h"
+#include "tenure/memory/accounts/population.h"
+#include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/observer.h"
-#include "tenure/memory/population.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/site.h"
+#include "tenure/memory/accounts/trend.h"
 #include "tenure/memory/ledger.h"
-#include "tenure/memory/trend.h"
 
 namespace tenure {
 
@@ -19,13 +19,13 @@ namespace tenure {
 ///     while (serving) { handle(request); guard.mark(); }
 ///
 /// A leak is growth that goes on: the least that the loop holds within a window of marks rises from
-/// window to window (trend.h has the rule). What fills up and stays, or is emptied from time to
-/// time, or varies in size, is none; a leak that begins late or is slow is found too. Tensors count
-/// and their bytes, disposed tensors whose handles pile up (each still has its record), nodes of
-/// graphs, sessions, functions, variables, values of tapes and passes of datasets; a group of these
-/// has their number for tensors.
-/// What programs keep in caches that have a bound does not count. A mark costs a few counter reads;
-/// only a suspicion takes a census. Counts are the process's, so other threads' growth shows too.
+/// window to window (accounts/trend.h has the rule). What fills up and stays, or is emptied from
+/// time to time, or varies in size, is none; a leak that begins late or is slow is found too.
+/// Tensors count and their bytes, disposed tensors whose handles pile up (each still has its
+/// record), nodes of graphs, sessions, functions, variables, values of tapes and passes of
+/// datasets; a group of these has their number for tensors. What programs keep in caches that have
+/// a bound does not count. A mark costs a few counter reads; only a suspicion takes a census.
+/// Counts are the process's, so other threads' growth shows too.
 class LeakGuard {
  public:
   struct Options {

@@ -7,9 +7,9 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
-#include "tenure/memory/fork.h"
-#include "tenure/memory/pool.h"
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/pool/pool.h"
+#include "tenure/memory/threads/fork.h"
+#include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
 

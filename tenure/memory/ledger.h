@@ -68,7 +68,7 @@ struct Levels {
 // Nearly all that small ops allocate are activations. They are counted in the total alone: as long
 // as no other category changes, theirs changes as the total does. When one does, a stretch ends,
 // and what the total reached in it is noted for the activations too. Births of tensors and storages
-// are counted by the numbers they get (numbers.h).
+// are counted by the numbers they get (accounts/numbers.h).
 
 /// One thread's unsettled counts. Written by that thread alone, read by any; but for the highest
 /// points, which whoever reads lowers to where they are now.

@@ -8,7 +8,7 @@
 
 #include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 
 namespace tenure {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "tenure/base/error.h"
-#include "tenure/memory/fork.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/fork.h"
 
 namespace tenure {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tenure/base/site.h"
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 
 namespace tenure {
 

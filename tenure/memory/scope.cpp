@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "tenure/memory/holders/standing.h"
 #include "tenure/memory/observer.h"
-#include "tenure/memory/standing.h"
 
 namespace tenure::mem {
 

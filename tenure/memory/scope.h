@@ -6,9 +6,9 @@
 #include <string>
 
 #include "tenure/base/site.h"
-#include "tenure/memory/frame.h"
-#include "tenure/memory/name_path.h"
-#include "tenure/memory/tenant.h"
+#include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/holders/tenant.h"
+#include "tenure/memory/threads/frame.h"
 
 namespace tenure::mem {
 

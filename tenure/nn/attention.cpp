@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/attention_ops.h"
 #include "tenure/ops/elementwise.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tenure/base/error.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"

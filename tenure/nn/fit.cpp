@@ -8,10 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "tenure/memory/call.h"
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/region.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/interrupt.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/shape_ops.h"

@@ -109,7 +109,7 @@ class Fit {
 
   /// All that is needed to go on: model, optimizer, where the epoch stands, what it came to so far,
   /// the state of callbacks, and the default generator. Written as a whole or not at all. Throws
-  /// FileError.
+  /// FileError. In fit_checkpoint.cpp.
   void save(const std::string& path, Site site = Site::current()) const;
   /// Goes on as if it had never stopped: run() begins with the step after the last one before
   /// save(). Callbacks that the checkpoint does not know begin anew. Throws FileError, FormatError,

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/checkpoint.h"
 #include "tenure/nn/fit.h"
 #include "tenure/ops/random_ops.h"

@@ -7,11 +7,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "tenure/graph/variable_state.h"
-#include "tenure/memory/call.h"
+#include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/scope.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/layer_state.h"
-#include "tenure/ops/recorder.h"
+#include "tenure/ops/core/recorder.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {

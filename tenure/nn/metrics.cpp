@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"

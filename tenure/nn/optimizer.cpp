@@ -11,13 +11,13 @@
 
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/function.h"
-#include "tenure/memory/call.h"
 #include "tenure/memory/scope.h"
+#include "tenure/memory/threads/call.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/tape.h"
 
 namespace tenure::nn {
 namespace {

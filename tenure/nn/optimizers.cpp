@@ -1,5 +1,5 @@
 #include "tenure/nn/optimizers.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenure/nn/layer.h"
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 namespace tenure::nn {
 

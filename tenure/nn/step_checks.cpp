@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "tenure/graph/state.h"
-#include "tenure/graph/variable_state.h"
-#include "tenure/ops/gradient.h"
+#include "tenure/graph/ir/variable_state.h"
+#include "tenure/graph/trace/state.h"
+#include "tenure/ops/core/gradient.h"
 
 namespace tenure::nn {
 namespace {

@@ -16,7 +16,7 @@
 #include "tenure/autograd/tape.h"
 #include "tenure/base/user_site.h"
 #include "tenure/graph/function.h"
-#include "tenure/graph/state.h"
+#include "tenure/graph/trace/state.h"
 #include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
 #include "tenure/nn/layer_state.h"

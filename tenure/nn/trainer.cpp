@@ -8,8 +8,8 @@
 
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
-#include "tenure/memory/call.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"

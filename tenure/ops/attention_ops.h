@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 namespace tenure {
 

@@ -5,13 +5,13 @@
 #include <initializer_list>
 #include <optional>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Convolutions over one, two or three spatial axes. Images are [batch, spatial..., channels] with
 // weights [kernel..., channels / groups, outputs], or, with Channels::first, [batch, channels,
 // spatial...] with weights [outputs, channels / groups, kernel...]. The computation is
 // channels-last: of channels-first tensors it makes a copy in its workspace, and its result is a
-// channels-first view of channels-last memory.
+// channels-first view of channels-last memory. Defined in nn/conv_functions.cpp.
 
 namespace tenure {
 

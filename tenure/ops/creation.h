@@ -11,10 +11,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Tensors from nothing, and from data of the program. Each has storage of its own, but for
-// from_memory. `created()` is the line of the call.
+// from_memory. `created()` is the line of the call. What fills is in creation/fills.cpp, what
+// copies or borrows in creation/from_data.cpp.
 
 namespace tenure {
 

@@ -9,7 +9,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/object_mutex.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/core/dispatch.h"
 
 namespace tenure {
 namespace {

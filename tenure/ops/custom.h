@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "tenure/ops/operand.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure {
 
@@ -40,7 +40,7 @@ class CustomOp {
   std::size_t least_operands_;  // of its samples
 };
 
-/// Makes an op of a record (see ops/record.h), whose texts are copied. It lasts as long as the
+/// Makes an op of a record (see ops/core/record.h), whose texts are copied. It lasts as long as the
 /// process. Throws ValueError, which says what is missing or does not fit, or that an op of the
 /// name exists, and since which line.
 ///

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Derivatives that gradient rules need as one op: `gradient` times the derivative of a function of
 // x whose result is `y`. A moved input of the result's shape is computed in place.
+// elementwise/derivatives.cpp has them, those of softmax are in reduce/axiswise.cpp.
 
 namespace tenure {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Elementwise ops: inputs broadcast as in NumPy, element types meet as docs/promotion.md says, and
 // a moved input of the result's shape and size is computed in place. `tenure ops NAME` tells what
@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-// Arithmetic.
+// Arithmetic: elementwise/arithmetic.cpp.
 Tensor add(const Operand& a, const Operand& b);
 Tensor sub(const Operand& a, const Operand& b);
 Tensor mul(const Operand& a, const Operand& b);
@@ -24,13 +24,13 @@ Tensor sign(const Operand& x);
 Tensor square(const Operand& x);
 Tensor reciprocal(const Operand& x);
 
-// Rounding.
+// Rounding: elementwise/exponential.cpp.
 Tensor floor(const Operand& x);
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);
 Tensor trunc(const Operand& x);
 
-// Roots, exponentials, logarithms.
+// Roots, exponentials, logarithms: there too.
 Tensor sqrt(const Operand& x);
 Tensor rsqrt(const Operand& x);
 Tensor cbrt(const Operand& x);
@@ -42,7 +42,7 @@ Tensor log2(const Operand& x);
 Tensor log10(const Operand& x);
 Tensor log1p(const Operand& x);
 
-// Trigonometric and hyperbolic functions, error function.
+// Trigonometric and hyperbolic functions, error function: elementwise/trigonometric.cpp.
 Tensor sin(const Operand& x);
 Tensor cos(const Operand& x);
 Tensor tan(const Operand& x);
@@ -58,7 +58,7 @@ Tensor acosh(const Operand& x);
 Tensor atanh(const Operand& x);
 Tensor erf(const Operand& x);
 
-// Activations.
+// Activations: elementwise/activation.cpp.
 Tensor relu(const Operand& x);
 Tensor relu6(const Operand& x);
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
@@ -74,7 +74,7 @@ Tensor hard_sigmoid(const Operand& x);
 Tensor hard_swish(const Operand& x);
 Tensor mish(const Operand& x);
 
-// Comparison: the result is bool.
+// Comparison, in elementwise/comparison.cpp: the result is bool.
 Tensor equal(const Operand& a, const Operand& b);
 Tensor not_equal(const Operand& a, const Operand& b);
 Tensor less(const Operand& a, const Operand& b);
@@ -85,7 +85,7 @@ Tensor isnan(const Operand& x);
 Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);
 
-// Logic: anything but zero is true.
+// Logic, in elementwise/logic.cpp: anything but zero is true.
 Tensor logical_and(const Operand& a, const Operand& b);
 Tensor logical_or(const Operand& a, const Operand& b);
 Tensor logical_xor(const Operand& a, const Operand& b);
@@ -99,7 +99,7 @@ Tensor bitwise_not(const Operand& x);
 Tensor left_shift(const Operand& a, const Operand& b);
 Tensor right_shift(const Operand& a, const Operand& b);
 
-// Choice.
+// Choice: elementwise/selection.cpp.
 Tensor where(const Operand& condition, const Operand& a, const Operand& b);
 Tensor clamp(const Operand& x, const Operand& low, const Operand& high);
 

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "tenure/kernels/cpu/index/modes.h"
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Choosing elements by place, and putting them elsewhere. Tensors of indices are int32 or int64,
 // negative indices count from the end, and one outside its axis throws IndexError before anything
-// is written.
+// is written. Defined in index/index.cpp (lists of indices), index/select.cpp (by tensors) and
+// index/arrange.cpp (pad to triu).
 
 namespace tenure {
 

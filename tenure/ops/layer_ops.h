@@ -1,6 +1,8 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
+
+// Defined in nn/dropout.cpp.
 
 namespace tenure {
 

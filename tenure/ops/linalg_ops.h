@@ -2,7 +2,9 @@
 
 #include <string>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
+
+// Defined in linalg/matmul.cpp and linalg/einsum.cpp.
 
 namespace tenure {
 

@@ -2,12 +2,12 @@
 
 #include <cstdint>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Losses: a fused op each, which keeps nothing but its inputs for the way back, and a fused
 // gradient that computes in place of the predictions when nobody else holds them. Predictions and
 // targets have one floating type and one shape, unless said otherwise. Sums are taken in float64;
-// the mean over nothing is 0.
+// the mean over nothing is 0. Defined in nn/cross_entropy.cpp and nn/pointwise_loss.cpp.
 
 namespace tenure {
 

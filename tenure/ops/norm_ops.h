@@ -3,7 +3,7 @@
 #include "tenure/ops/conv_ops.h"
 
 // Normalization. A backward pass holds the input and the weight; means and deviations are computed
-// again.
+// again. Defined in nn/norm_functions.cpp.
 
 namespace tenure {
 

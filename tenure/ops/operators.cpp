@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "tenure/memory/standing.h"
-#include "tenure/ops/named.h"
+#include "tenure/memory/holders/standing.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/types.h"
 
 namespace tenure {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Optimizer updates, each in one pass over memory. They return the changed parameter and state;
 // what is moved in is changed in place:
@@ -11,7 +11,8 @@
 //
 // Parameters and gradients have any floating type. State is float32, of float64 parameters float64;
 // 16-bit parameters are changed in float32 and rounded. Rate and step are tensors without
-// dimensions or numbers, so that one traced function serves all steps.
+// dimensions or numbers, so that one traced function serves all steps. Defined in
+// nn/optimizer.cpp.
 
 namespace tenure {
 

@@ -4,7 +4,8 @@
 
 #include "tenure/ops/conv_ops.h"
 
-// Pooling over one, two or three spatial axes, in the layouts of conv_ops.h.
+// Pooling over one, two or three spatial axes, in the layouts of conv_ops.h. Defined in
+// nn/pool_functions.cpp.
 
 namespace tenure {
 

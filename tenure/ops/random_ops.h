@@ -3,7 +3,9 @@
 #include <cstdint>
 
 #include "tenure/base/object_mutex.h"
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
+
+// The generator is in random/generator.cpp, what draws from it in random/fills.cpp.
 
 namespace tenure {
 

@@ -1,10 +1,11 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Recurrent layers over whole sequences, batch first. Weights stand on the right: x is [batch,
 // time, inputs], input weights [inputs, gates * units], hidden weights [units, gates * units],
-// biases [gates * units]. (PyTorch's are the transposes.)
+// biases [gates * units]. (PyTorch's are the transposes.) Cells are in nn/lstm.cpp and nn/gru.cpp,
+// sequences in nn/recurrent.cpp.
 
 namespace tenure {
 

@@ -5,12 +5,15 @@
 #include <initializer_list>
 #include <optional>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Reductions go over the axes given (`{0, 2}`, or one as a number), or over all if none are;
 // negative axes count from the end.
 // `keepdims` leaves the reduced dimensions in the result, with size 1. float16, bfloat16 and
 // float32 are accumulated in more precision than they have.
+//
+// Defined in reduce/reductions.cpp, reduce/statistics.cpp (var to norm) and reduce/axiswise.cpp
+// (scans and softmax).
 
 namespace tenure {
 

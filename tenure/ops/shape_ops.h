@@ -4,7 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
+
+// Views are in shape/views.cpp and shape/slices.cpp; reshape, cast and copies in shape/copies.cpp;
+// concat and stack in shape/joins.cpp.
 
 namespace tenure {
 

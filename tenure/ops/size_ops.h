@@ -5,9 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
-// Sizes as tensors. In a graph, where a size may be unknown until a run, they are symbols.
+// Sizes as tensors. In a graph, where a size may be unknown until a run, they are symbols. Defined
+// in shape/sizes.cpp.
 
 namespace tenure {
 

@@ -2,11 +2,12 @@
 
 #include <cstdint>
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 // Sorting along one axis; a tensor without axes has one element along axis 0. NaN is greater than
 // every number: the last in ascending order, the first in descending order and among the largest. 0
-// and -0 are equal. Equal elements keep their order. Workspaces come from the ledger.
+// and -0 are equal. Equal elements keep their order. Workspaces come from the ledger. Defined in
+// sort/sort.cpp.
 
 namespace tenure {
 

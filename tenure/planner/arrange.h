@@ -31,7 +31,7 @@ struct Arrangement {
 ///
 /// With a deadline, what is granted is the same, whatever the clock says: it is what is granted
 /// without one and with the usual number of steps, or fewer. Then the time is spent on making that
-/// cheaper. To refuse a budget takes as long as it takes.
+/// cheaper. To refuse a budget takes as long as it takes. In remat/arrange.cpp.
 Arrangement arrange(const Dag& dag, std::int64_t budget, const RematOptions& options = {});
 
 /// The first thing that is wrong with an arrangement that is to stay within the budget, or nothing.

@@ -25,6 +25,7 @@ struct BufferTable {
 /// where an empty field says nothing. Gaps are separated by spaces: `3-7` is a while without the
 /// buffer, `3-7@0:64` one in which only its first 64 bytes are needed; the upper end is exclusive
 /// or inclusive like the lifetime's. Other columns are passed over. Fields may be in double quotes.
+/// In formats/csv.cpp.
 BufferTable read_buffers(std::string_view text, const std::string& file);
 
 /// A program with what its file says about its nodes.
@@ -38,7 +39,7 @@ struct Program {
 /// Reads JSON: an object with `nodes`, a list in execution order of objects with `id` (a number or
 /// a string), `bytes`, `inputs` (ids) and, if they like, `cost`, `workspace`, `overwrites` (those
 /// of the inputs), `pure`, `output` and `op`; beside it `fixed_bytes`, which are always there, and
-/// `name`. Other members are passed over; none may come twice.
+/// `name`. Other members are passed over; none may come twice. In formats/program.cpp.
 Program read_program(std::string_view text, const std::string& file);
 
 }  // namespace tenure::planner

@@ -83,11 +83,11 @@ void check(const OffsetProblem& problem);
 /// so. Throws BufferError for negative sizes, sizes whose sum overflows,
 /// lifetimes that end before they begin, alignments that are no power of two, gaps outside of the
 /// buffer or in each other's way, and given offsets that are negative, misaligned or in each
-/// other's way.
+/// other's way. In offsets/solve.cpp.
 OffsetPlan solve(const OffsetProblem& problem, const OffsetOptions& options = {});
 
 /// The first thing that is wrong with a plan, or nothing. It walks through time with all that is
-/// alive, and shares no code with the solver.
+/// alive, and shares no code with the solver. In offsets/validate.cpp.
 std::optional<std::string> validate(const OffsetProblem& problem, const OffsetPlan& plan);
 
 }  // namespace tenure::planner

@@ -73,6 +73,8 @@ class BudgetError : public ValueError {
   std::int64_t bound_;
 };
 
+// In remat/solve.cpp.
+
 /// A schedule of a peak within the budget at low added cost; none where the best order does
 /// without. It is proven to be the cheapest for programs of up to 10 nodes, and where a bound is
 /// met. Throws ValueError for what check() refuses and for a given order that is none, and
@@ -105,7 +107,7 @@ struct LeastBudget {
 LeastBudget least_budget(const Dag& dag, const RematOptions& options = {});
 
 /// What is wrong with a plan, if it is to stay within the budget; nothing if all is well. It is
-/// slow, simple, and shares no code with the solver.
+/// slow, simple, and shares no code with the solver. In remat/validate.cpp.
 std::optional<std::string> validate(const Dag& dag, const RematPlan& plan, std::int64_t budget);
 
 /// For each step of a schedule the nodes whose results are freed when it is done.

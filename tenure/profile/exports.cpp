@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "tenure/profile/answers.h"
+#include "tenure/profile/queries.h"
 #include "tenure/profile/stacks.h"
 #include "tenure/profile/text.h"
 

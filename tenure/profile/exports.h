@@ -11,7 +11,7 @@ namespace tenure::profile {
 std::string to_chrome_trace(const History& history);
 
 /// For `go tool pprof` and others: gzip of a protobuf with allocations and what was live at the
-/// peak, by scopes, op and line.
+/// peak, by scopes, op and line. In pprof.cpp.
 std::string to_pprof(const History& history);
 
 /// For speedscope.app: what was live at the peak, and what was allocated, by scopes, op and line.

@@ -20,7 +20,7 @@ struct ProfileOptions {
 };
 
 /// Records all that happens to memory, on all threads, into a file that `tenure report`, `tenure
-/// top` and tenure/profile/answers.h read:
+/// top` and tenure/profile/queries.h read:
 ///
 ///     const Profile profile("step.tenure");
 ///     train();

@@ -96,7 +96,8 @@ class Recorded {
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
   /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
-  /// since the file was looked through, as in a recording that goes on, is left out.
+  /// since the file was looked through, as in a recording that goes on, is left out. In
+  /// recorded_events.cpp.
   void for_each(const std::function<bool(const Event&)>& visit) const;
 
  private:

@@ -11,7 +11,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "tenure/profile/answers.h"
+#include "tenure/profile/queries.h"
 #include "tenure/profile/text.h"
 #include "tenure/tensor/dtype.h"
 
@@ -242,13 +242,13 @@ std::string Report::growing() {
 
 std::string Report::plans() const {
   std::string text;
-  for (const PlanAnswer& answer : profile::plans(history_)) {
-    const RecordedPlan& plan = *answer.plan;
+  for (const MeasuredPlan& measured : profile::plans(history_)) {
+    const RecordedPlan& plan = *measured.plan;
     const Origin& from = recorded_.origin(plan.origin);
     text += fmt::format(
         R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"buffers":[)",
         text.empty() ? "" : ",", json_string(fmt::format("{} at {}", from.op, place_text(from))),
-        plan.peak, answer.runs.highest, plan.arena, answer.runs.runs);
+        plan.peak, measured.runs.highest, plan.arena, measured.runs.runs);
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
       const RecordedPlan::Buffer& b = plan.buffers[i];
       text += fmt::format(R"({}{{"op":{},"offset":{},"bytes":{},"first":{},"last":{}}})",

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "tenure/profile/answers.h"
+#include "tenure/profile/queries.h"
 
 namespace tenure::profile {
 

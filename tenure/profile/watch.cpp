@@ -20,7 +20,7 @@
 
 #include "tenure/base/descriptor.h"
 #include "tenure/base/environment.h"
-#include "tenure/memory/groups.h"
+#include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/text.h"

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "tenure/base/user_site.h"
-#include "tenure/memory/census.h"
+#include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/holders/census.h"
+#include "tenure/memory/holders/storage.h"
 #include "tenure/memory/ledger.h"
-#include "tenure/memory/name_path.h"
-#include "tenure/memory/storage.h"
 #include "tenure/profile/profile.h"
 #include "tenure/tensor/tensor.h"
 

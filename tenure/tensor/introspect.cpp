@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tenure/memory/census.h"
-#include "tenure/memory/name_path.h"
+#include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/holders/census.h"
 
 namespace tenure {
 namespace {

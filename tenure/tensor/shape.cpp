@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "tenure/base/error.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 namespace {

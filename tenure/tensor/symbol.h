@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tenure/base/site.h"
-#include "tenure/memory/tenant.h"
+#include "tenure/memory/holders/tenant.h"
 
 namespace tenure::ops {
 class Recorder;

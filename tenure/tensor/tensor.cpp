@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "tenure/memory/call.h"
-#include "tenure/memory/name_path.h"
+#include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tenure/base/site.h"
-#include "tenure/memory/tenant.h"
+#include "tenure/memory/holders/tenant.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
 #include "tenure/tensor/sizes.h"
@@ -257,7 +257,7 @@ inline Tensor keep(Tensor tensor, Site site = Site::current()) {
   return tensor;
 }
 
-/// Shape, type and elements, large tensors shortened.
+/// Shape, type and elements, large tensors shortened. In print.cpp.
 std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <random>
 
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/tenure.h"
 
 // Gradients where formulas have corners: zeros, flat ops, numbers beside float64.

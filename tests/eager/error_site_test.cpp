@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tenure/base/user_site.h"
-#include "tenure/memory/call.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/tenure.h"
 #include "tests/support/error_site.h"
 

@@ -1,4 +1,4 @@
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/ops/types.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
 

@@ -13,9 +13,9 @@
 #include "tenure/base/text.h"
 #include "tenure/io/zip.h"
 #include "tenure/planner/formats.h"
-#include "tenure/profile/answers.h"
 #include "tenure/profile/exports.h"
 #include "tenure/profile/format.h"
+#include "tenure/profile/queries.h"
 #include "tenure/profile/report.h"
 #include "tenure/tenure.h"
 

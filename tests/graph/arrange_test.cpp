@@ -1,4 +1,4 @@
-#include "tenure/graph/arrange.h"
+#include "tenure/graph/place/arrange.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "tenure/graph/bound.h"
-#include "tenure/graph/ladder.h"
-#include "tenure/graph/ladder_cache.h"
 #include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/place/bound.h"
+#include "tenure/graph/place/ladder.h"
+#include "tenure/graph/place/ladder_cache.h"
 #include "tenure/planner/remat.h"
 #include "tenure/tenure.h"
 #include "tests/support/lowered_program.h"
@@ -30,7 +30,7 @@ using test::lower_ops;
 using test::lowered_program;
 
 /// One program, as often as it is wanted.
-using Make = std::function<std::unique_ptr<Lowered>(const Terms&)>;
+using Make = std::function<std::unique_ptr<Lowered>(const CompileOptions&)>;
 
 std::int64_t input_bytes(const Lowered& lowered) {
   std::int64_t bytes = 0;
@@ -49,10 +49,10 @@ struct Outcome {
   std::vector<Place> places{};
 };
 
-Outcome outcome_of(const Make& make, const Terms& terms) {
-  const auto original = make(terms);
+Outcome outcome_of(const Make& make, const CompileOptions& options) {
+  const auto original = make(options);
   try {
-    const Arranged made = arrange(make(terms), 0);
+    const Arranged made = arrange(make(options), 0);
     const auto misplaced = validate(*made.lowered, made.placement);
     EXPECT_FALSE(misplaced) << *misplaced;
     if (made.recomputed > 0) {
@@ -64,7 +64,7 @@ Outcome outcome_of(const Make& make, const Terms& terms) {
             .recomputed = made.recomputed,
             .places = made.placement.buffers};
   } catch (const planner::BudgetError& error) {
-    EXPECT_EQ(error.budget(), terms.budget);
+    EXPECT_EQ(error.budget(), options.budget);
     return {.least = error.least(), .bound = error.bound()};
   }
 }
@@ -108,7 +108,7 @@ Reach check_promises(const Make& make, int effort = 1) {
 
 /// Values of many sizes, of which most are read a second time, the last ones first, as gradients
 /// do.
-std::unique_ptr<Lowered> there_and_back(std::uint64_t seed, const Terms& terms) {
+std::unique_ptr<Lowered> there_and_back(std::uint64_t seed, const CompileOptions& options) {
   std::mt19937_64 random(seed);
   const auto draw = [&](std::size_t n) { return random() % n; };
   const std::int64_t rows = 1 + static_cast<std::int64_t>(draw(20));
@@ -152,7 +152,7 @@ std::unique_ptr<Lowered> there_and_back(std::uint64_t seed, const Terms& terms) 
     results.push_back(total);
     return results;
   };
-  return lower_ops(specs, ops, {}, terms);
+  return lower_ops(specs, ops, {}, options);
 }
 
 TEST(Arrange, HoldsOrRefusesWithWhatSuffices) {
@@ -163,7 +163,8 @@ TEST(Arrange, HoldsOrRefusesWithWhatSuffices) {
     } found;
     for (std::uint64_t seed = 0; seed < programs; ++seed) {
       SCOPED_TRACE("program " + std::to_string(seed));
-      const Reach reach = check_promises([&](const Terms& terms) { return make(seed, terms); });
+      const Reach reach =
+          check_promises([&](const CompileOptions& options) { return make(seed, options); });
       found.lowered += reach.least < reach.plain ? 1 : 0;
       found.exact += reach.least == reach.bound ? 1 : 0;
       if (HasFailure()) break;
@@ -171,10 +172,10 @@ TEST(Arrange, HoldsOrRefusesWithWhatSuffices) {
     return found;
   };
   const int programs = test::rounds(1500);
-  const auto any =
-      check(static_cast<std::uint64_t>(programs), [](std::uint64_t seed, const Terms& terms) {
-        return lowered_program(seed, seed % 3 == 0, terms);
-      });
+  const auto any = check(static_cast<std::uint64_t>(programs),
+                         [](std::uint64_t seed, const CompileOptions& options) {
+                           return lowered_program(seed, seed % 3 == 0, options);
+                         });
   EXPECT_GT(any.lowered, test::kSanitized ? 0 : 20);
   EXPECT_GT(any.exact, programs / 4);  // the bound says something
   const int ways = test::rounds(40);
@@ -186,8 +187,8 @@ TEST(Arrange, HoldsDeepProgramsToo) {
   for (const int layers : {3, 5, 9, 16}) {
     if (test::kSanitized && layers > 9) continue;
     SCOPED_TRACE(layers);
-    const Reach reach =
-        check_promises([&](const Terms& terms) { return deep_program(layers, terms); });
+    const Reach reach = check_promises(
+        [&](const CompileOptions& options) { return deep_program(layers, options); });
     EXPECT_LE(reach.least, layers > 8 ? reach.plain * 3 / 4 : reach.plain);
   }
 }
@@ -201,15 +202,15 @@ TEST(Arrange, PlansWhatNoMachineHolds) {
       const Tensor c = matmul(b, in[0]);
       return std::vector<Tensor>{sum(matmul(c, b) * matmul(in[0], a))};
     };
-    const Reach reach = check_promises([&](const Terms& terms) {
-      return lower_ops({{DType::float32, {size, size}}}, ops, {}, terms);
+    const Reach reach = check_promises([&](const CompileOptions& options) {
+      return lower_ops({{DType::float32, {size, size}}}, ops, {}, options);
     });
     EXPECT_LT(reach.least, reach.plain);
   }
 }
 
 TEST(Arrange, RefusesBudgetsBelowNothing) {
-  const Make make = [](const Terms& terms) { return deep_program(3, terms); };
+  const Make make = [](const CompileOptions& options) { return deep_program(3, options); };
   const Outcome none = outcome_of(make, {.budget = 0});
   for (const std::int64_t budget :
        {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::min() + 1,
@@ -223,10 +224,10 @@ TEST(Arrange, RefusesBudgetsBelowNothing) {
 }
 
 TEST(Arrange, BoundIsExactForOneStep) {
-  const Make twice = [](const Terms& terms) {
+  const Make twice = [](const CompileOptions& options) {
     return lower_ops(
         {{DType::float32, {4}}}, [](const auto& in) { return std::vector<Tensor>{in[0] * 2}; }, {},
-        terms);
+        options);
   };
   const Reach reach = check_promises(twice);
   EXPECT_EQ(reach.least, 32);
@@ -247,7 +248,8 @@ TEST(Arrange, BoundIsExactForOneStep) {
 std::vector<Make> threaded_programs() {
   std::vector<Make> all;
   const auto add = [&](std::vector<ops::Spec> specs, test::TracedOps ops) {
-    all.emplace_back([=](const Terms& terms) { return lower_ops(specs, ops, {}, terms); });
+    all.emplace_back(
+        [=](const CompileOptions& options) { return lower_ops(specs, ops, {}, options); });
   };
   add({{DType::float32, {2, 12, 12, 3}}, {DType::float32, {3, 3, 3, 8}}},
       [](const std::vector<Tensor>& in) {
@@ -293,7 +295,7 @@ TEST(Arrange, TheNumberOfThreadsDoesNotChangeWhatFits) {
 
 TEST(Arrange, MoreEffortIsNeverWorse) {
   for (const int layers : {3, 7}) {
-    const Make make = [&](const Terms& terms) { return deep_program(layers, terms); };
+    const Make make = [&](const CompileOptions& options) { return deep_program(layers, options); };
     const Reach little = check_promises(make, 1);
     const Reach much = check_promises(make, 4);
     EXPECT_LE(much.least, little.least);
@@ -308,7 +310,7 @@ TEST(Arrange, MoreEffortIsNeverWorse) {
 
 TEST(Arrange, AShareOfTimeAndABudgetAreOneSearch) {
   for (const int layers : {5, 12}) {
-    const Make make = [&](const Terms& terms) { return deep_program(layers, terms); };
+    const Make make = [&](const CompileOptions& options) { return deep_program(layers, options); };
     std::int64_t peak = outcome_of(make, {}).peak;
     for (const double share : {0.05, 0.2, 0.5, 1.0, 10.0}) {
       const Outcome cheap = outcome_of(make, {.recompute = share});
@@ -324,7 +326,7 @@ TEST(Arrange, AShareOfTimeAndABudgetAreOneSearch) {
 }
 
 TEST(Arrange, SearchesOncePerProgram) {
-  const Make make = [&](const Terms& terms) { return deep_program(11, terms); };
+  const Make make = [&](const CompileOptions& options) { return deep_program(11, options); };
   const std::int64_t before = ladders_made();
   const Outcome none = outcome_of(make, {.budget = 0});
   for (const std::int64_t more : {0, 1000, 20000}) {

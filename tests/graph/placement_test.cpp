@@ -1,4 +1,4 @@
-#include "tenure/graph/placement.h"
+#include "tenure/graph/place/placement.h"
 
 #include <gtest/gtest.h>
 

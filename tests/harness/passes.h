@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tenure/check/findings.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::check {
 

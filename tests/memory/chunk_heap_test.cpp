@@ -1,4 +1,4 @@
-#include "tenure/memory/chunk_heap.h"
+#include "tenure/memory/pool/chunk_heap.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tenure/memory/pool.h"
+#include "tenure/memory/pool/pool.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tenure/memory/holders/storage.h"
 #include "tenure/memory/ledger.h"
-#include "tenure/memory/storage.h"
 #include "tests/support/make.h"
 #include "tests/support/share.h"
 

@@ -1,8 +1,8 @@
-#include "tenure/memory/size_class.h"
+#include "tenure/memory/pool/size_class.h"
 
 #include <gtest/gtest.h>
 
-#include "tenure/memory/pool.h"
+#include "tenure/memory/pool/pool.h"
 
 namespace tenure::mem {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "tenure/memory/budget.h"
-#include "tenure/memory/fence.h"
 #include "tenure/memory/ledger.h"
-#include "tenure/memory/pool.h"
+#include "tenure/memory/pool/pool.h"
 #include "tenure/memory/scope.h"
+#include "tenure/memory/threads/fence.h"
 #include "tenure/tensor/introspect.h"
 #include "tests/support/make.h"
 #include "tests/support/share.h"

@@ -1,4 +1,4 @@
-#include "tenure/ops/cost.h"
+#include "tenure/ops/core/cost.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
 

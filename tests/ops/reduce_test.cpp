@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tenure/memory/ledger.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/ops/shape_ops.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"

@@ -6,9 +6,9 @@
 #include <random>
 #include <span>
 
-#include "tenure/profile/answers.h"
 #include "tenure/profile/exports.h"
 #include "tenure/profile/format.h"
+#include "tenure/profile/queries.h"
 #include "tenure/profile/report.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"

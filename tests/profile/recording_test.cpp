@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "tenure/profile/answers.h"
 #include "tenure/profile/paths.h"
+#include "tenure/profile/queries.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
 #include "tests/support/share.h"
@@ -174,14 +174,14 @@ TEST(Profile, PlansPredictWhatIsMeasured) {
   }
   const Recorded recorded(file.path());
   const History history(recorded);
-  const std::vector<profile::PlanAnswer> answers = plans(history);
-  ASSERT_EQ(answers.size(), 1u);
-  EXPECT_EQ(answers[0].runs.runs, 3);
-  EXPECT_EQ(answers[0].plan->peak, plan.peak);
-  EXPECT_EQ(answers[0].runs.lowest, plan.peak);
-  EXPECT_EQ(answers[0].runs.highest, plan.peak);
-  EXPECT_EQ(answers[0].plan->arena, plan.arena);
-  for (const auto& buffer : answers[0].plan->buffers) {
+  const std::vector<profile::MeasuredPlan> measured = plans(history);
+  ASSERT_EQ(measured.size(), 1u);
+  EXPECT_EQ(measured[0].runs.runs, 3);
+  EXPECT_EQ(measured[0].plan->peak, plan.peak);
+  EXPECT_EQ(measured[0].runs.lowest, plan.peak);
+  EXPECT_EQ(measured[0].runs.highest, plan.peak);
+  EXPECT_EQ(measured[0].plan->arena, plan.arena);
+  for (const auto& buffer : measured[0].plan->buffers) {
     EXPECT_LE(buffer.offset + buffer.bytes, plan.arena);
     EXPECT_LE(buffer.first, buffer.last);
   }
@@ -204,8 +204,8 @@ TEST(Profile, RunsHaveTheNameOfWhatRuns) {
   const Recorded recorded(file.path());
   const History history(recorded);
   std::vector<std::string> names;
-  for (const profile::PlanAnswer& answer : plans(history)) {
-    names.emplace_back(recorded.origin(answer.plan->origin).op);
+  for (const profile::MeasuredPlan& measured : plans(history)) {
+    names.emplace_back(recorded.origin(measured.plan->origin).op);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"predict", "scores"}));
   // The arenas are theirs.

@@ -3,15 +3,16 @@
 #include <string>
 #include <utility>
 
+#include "tenure/graph/passes/lower.h"
 #include "tenure/graph/passes/simplify.h"
-#include "tenure/graph/state.h"
+#include "tenure/graph/trace/state.h"
 #include "tests/support/random_program.h"
 
 namespace tenure::test {
 
 std::unique_ptr<graph::Lowered> lower_ops(const std::vector<ops::Spec>& inputs,
                                           const TracedOps& ops, std::vector<bool> donated,
-                                          const graph::Terms& terms) {
+                                          const graph::CompileOptions& options) {
   using graph::GraphState;
   const Site site = Site::current();
   const auto state = std::make_shared<GraphState>(GraphState::Kind::graph, "g", site);
@@ -28,13 +29,13 @@ std::unique_ptr<graph::Lowered> lower_ops(const std::vector<ops::Spec>& inputs,
   return state->read([&](const graph::Program& program) {
     graph::Request request = graph::specialize(program, fetches, given, site);
     request.donated = std::move(donated);
-    request.terms = terms;
+    request.options = options;
     return graph::lower(graph::simplify(std::move(request)));
   });
 }
 
 std::unique_ptr<graph::Lowered> lowered_program(std::uint64_t seed, bool donating,
-                                                const graph::Terms& terms) {
+                                                const graph::CompileOptions& options) {
   const RandomProgram program(seed);
   std::vector<ops::Spec> specs;
   std::vector<bool> donated;
@@ -42,10 +43,10 @@ std::unique_ptr<graph::Lowered> lowered_program(std::uint64_t seed, bool donatin
     if (donating) donated.push_back((specs.size() + seed) % 2 == 0);
     specs.push_back({input.dtype(), input.shape()});
   }
-  return lower_ops(specs, program, std::move(donated), terms);
+  return lower_ops(specs, program, std::move(donated), options);
 }
 
-std::unique_ptr<graph::Lowered> deep_program(int layers, const graph::Terms& terms) {
+std::unique_ptr<graph::Lowered> deep_program(int layers, const graph::CompileOptions& options) {
   const auto ops = [layers](const std::vector<Tensor>& inputs) {
     const Tensor& x = inputs[0];
     std::vector<Tensor> activations{x};
@@ -56,7 +57,7 @@ std::unique_ptr<graph::Lowered> deep_program(int layers, const graph::Terms& ter
     }
     return std::vector<Tensor>{back};
   };
-  return lower_ops({{DType::float32, {64, 64}}}, ops, {}, terms);
+  return lower_ops({{DType::float32, {64, 64}}}, ops, {}, options);
 }
 
 }  // namespace tenure::test

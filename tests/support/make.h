@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 #include "tenure/tensor/pending.h"
 
 // Tensors for tests, made without any op.

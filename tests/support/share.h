@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 #include "tenure/tensor/pending.h"
 
 // Tensors that share, lack or borrow their memory, made without any op; and threads.

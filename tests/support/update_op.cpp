@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tenure/ops/define.h"
+#include "tenure/ops/core/define.h"
 
 namespace tenure::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "tenure/graph/program.h"
+#include "tenure/graph/ir/program.h"
 
 namespace tenure::graph {
 

@@ -5,10 +5,6 @@
 namespace tenure::graph {
 namespace {
 
-std::int64_t bytes_of(const ops::Spec& spec) {
-  return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
-}
-
 bool is_sorted(const Axes& order) { return std::is_sorted(order.begin(), order.end()); }
 
 }  // namespace

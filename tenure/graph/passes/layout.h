@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tenure/graph/unit.h"
+#include "tenure/graph/passes/unit.h"
 
 namespace tenure::graph {
 
@@ -16,6 +16,11 @@ namespace tenure::graph {
 // which are views of images with channels last, between two convolutions. There the result lies as
 // the loop's inputs do, if that spares more copies than it makes. Kernels that compute from strided
 // elements would give other bits: what they read keeps its order.
+
+/// Of all elements.
+inline std::int64_t bytes_of(const ops::Spec& spec) {
+  return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
+}
 
 /// Chooses the order of axes in which the results of loops lie in memory.
 class LayoutChoice {

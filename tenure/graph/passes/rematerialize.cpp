@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "tenure/base/units.h"
-#include "tenure/graph/body.h"
-#include "tenure/ops/cost.h"
+#include "tenure/graph/ir/body.h"
+#include "tenure/ops/core/cost.h"
 
 namespace tenure::graph {
 namespace {
@@ -16,12 +16,6 @@ namespace {
 constexpr double kFlops = 100;
 constexpr double kBytes = 20;
 constexpr double kBegin = 500;
-
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
-kernels::View view_of(const Layout& layout) {
-  return {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = nullptr};
-}
 
 double cost_of(const Unit& unit) {
   std::vector<kernels::View> in;
@@ -61,12 +55,13 @@ std::vector<std::int64_t> costs_of(const Lowered& lowered) {
 
 /// The buffer that holds what a variable held which gets this output: it can be computed there. -1:
 /// there is none.
-int home_of(const Lowered& lowered, const Buffer& output) {
+int reusable_for(const Lowered& lowered, const Buffer& output) {
   for (const Assignment& assignment : lowered.assignments) {
     if (assignment.output != output.index) continue;
     for (std::size_t b = 0; b < lowered.buffers.size(); ++b) {
       const Buffer& buffer = lowered.buffers[b];
-      if (buffer.kind == Buffer::Kind::source && buffer.is_home && buffer.bytes == output.bytes &&
+      if (buffer.kind == Buffer::Kind::source && buffer.is_reusable &&
+          buffer.bytes == output.bytes &&
           lowered.sources[at(buffer.index)].variable == assignment.variable) {
         return static_cast<int>(b);
       }
@@ -136,7 +131,7 @@ planner::Dag dag_of(const Lowered& lowered) {
       const Buffer& buffer = lowered.buffers[at(out.buffer)];
       if (buffer.kind == Buffer::Kind::output) {
         node.output = true;
-        if (home_of(lowered, buffer) < 0) dag.resident += buffer.bytes;
+        if (reusable_for(lowered, buffer) < 0) dag.resident += buffer.bytes;
       } else if (!becomes_output[at(out.buffer)]) {
         node.bytes += aligned(static_cast<std::size_t>(buffer.bytes));
       }
@@ -160,10 +155,10 @@ planner::Dag dag_of(const Lowered& lowered) {
 std::vector<int> with_late_updates(const Lowered& lowered, std::vector<int> word) {
   for (const Buffer& output : lowered.buffers) {
     if (output.kind != Buffer::Kind::output) continue;
-    const int home = home_of(lowered, output);
-    if (home < 0 || std::count(word.begin(), word.end(), output.unit) != 1) continue;
+    const int reusable = reusable_for(lowered, output);
+    if (reusable < 0 || std::count(word.begin(), word.end(), output.unit) != 1) continue;
     const auto update = std::find(word.begin(), word.end(), output.unit);
-    const auto last = word.begin() + last_reader(lowered, word, home);
+    const auto last = word.begin() + last_reader(lowered, word, reusable);
     const bool is_read = std::any_of(update, word.end(), [&](int u) {
       const std::vector<Layout>& in = lowered.units[at(u)].in;
       return std::any_of(in.begin(), in.end(), [&](const Layout& layout) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tenure/graph/unit.h"
+#include "tenure/graph/passes/unit.h"
 #include "tenure/planner/dag.h"
 
 namespace tenure::graph {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "tenure/graph/builder.h"
+#include "tenure/graph/ir/builder.h"
 #include "tenure/memory/scope.h"
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/core/dispatch.h"
 
 namespace tenure::graph {
 namespace {
@@ -36,7 +36,7 @@ class Simplifier {
     result.strides = request.strides;
     result.donated = request.donated;
     result.draws = request.draws;
-    result.terms = request.terms;
+    result.options = request.options;
     result.program = std::move(builder_).take();
     return result;
   }

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "tenure/base/error.h"
-#include "tenure/graph/body.h"
-#include "tenure/graph/builder.h"
-#include "tenure/graph/composite.h"
-#include "tenure/graph/variable_state.h"
+#include "tenure/graph/ir/body.h"
+#include "tenure/graph/ir/builder.h"
+#include "tenure/graph/ir/composite.h"
+#include "tenure/graph/ir/variable_state.h"
 
 namespace tenure::graph {
 namespace {
@@ -109,9 +109,9 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
 }  // namespace
 
 Request specialize(const Program& program, std::span<const Value> fetches,
-                   std::span<const Given> given, Site site, const Terms& terms) {
+                   std::span<const Given> given, Site site, const CompileOptions& options) {
   std::vector<std::size_t> made;
-  const std::vector<Value> drawing = terms.draws_all ? may_draw(program) : std::vector<Value>();
+  const std::vector<Value> drawing = options.draws_all ? may_draw(program) : std::vector<Value>();
   Request request = needed_part(program, fetches, given, site, &made, drawing);
   made.push_back(request.program.nodes.size());
   const auto draws = [](const Node& node) {
@@ -126,11 +126,11 @@ Request specialize(const Program& program, std::span<const Value> fetches,
       request.draws.push_back(node.op->draws(node.attribute_list()));
     }
     const Node& node = program.nodes[i];
-    if (made[i] == made[i + 1] && draws(node) && terms.draws_all) {
+    if (made[i] == made[i + 1] && draws(node) && options.draws_all) {
       request.draws.push_back(node.op->draws(node.attribute_list()));
     }
   }
-  request.terms = terms;
+  request.options = options;
   return request;
 }
 
@@ -150,7 +150,7 @@ Request without_dead_code(const Request& request) {
   result.returned = request.returned;
   result.donated = request.donated;
   result.draws = request.draws;
-  result.terms = request.terms;
+  result.options = request.options;
   return result;
 }
 

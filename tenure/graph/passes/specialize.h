@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tenure/graph/program.h"
+#include "tenure/graph/ir/program.h"
 
 namespace tenure::graph {
 
@@ -22,7 +22,7 @@ struct Given {
 Strides given_strides(const Tensor& tensor);
 
 /// What a run must keep to, besides being right.
-struct Terms {
+struct CompileOptions {
   /// The most bytes of inputs and of what a run adds to them; it computes parts twice to keep to
   /// it.
   std::optional<std::int64_t> budget{};
@@ -47,13 +47,13 @@ struct Request {
   std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
   /// What a run takes off the generator: for each random op, in the order of the program.
   std::vector<std::uint64_t> draws{};
-  Terms terms{};
+  CompileOptions options{};
 };
 
 /// The part of a program that some values need, for inputs of known shapes. Throws GraphError for
 /// an input that is needed and not given, ShapeError and others where the shapes do not fit.
 Request specialize(const Program& program, std::span<const Value> fetches,
-                   std::span<const Given> given, Site site, const Terms& terms = {});
+                   std::span<const Given> given, Site site, const CompileOptions& options = {});
 
 /// The same program without the nodes that its fetches do not need.
 Request without_dead_code(const Request& request);

@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
-#include "tenure/ops/reference.h"
-#include "tenure/ops/types.h"
 
 namespace tenure::ops {
 namespace {

@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/named.h"
-#include "tenure/ops/types.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/record.h"
 
 // Note: how an elementwise op is written
 //

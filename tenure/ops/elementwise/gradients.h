@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/gradient.h"
 
-// The rules of elementwise ops, by the op's name.
+// The rules of elementwise ops, by the op's name; those of functions are in function_gradients.cpp.
 
 namespace tenure::ops::gradients {
 

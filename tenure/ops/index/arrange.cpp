@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
-#include "tenure/ops/reference.h"
-#include "tenure/ops/types.h"
 
 namespace tenure::ops {
 namespace {

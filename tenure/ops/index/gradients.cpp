@@ -1,7 +1,7 @@
 #include "tenure/ops/index/gradients.h"
 
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"

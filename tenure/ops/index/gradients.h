@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/gradient.h"
 
 // The rules of indexing, arrangement and sorting.
 
@@ -15,6 +15,7 @@ void index_gather(Backward& b);
 void index_update(Backward& b);
 void index_add(Backward& b);
 
+// In arrange_gradients.cpp.
 void pad(Backward& b);
 void tile(Backward& b);
 void repeat(Backward& b);
@@ -22,6 +23,7 @@ void roll(Backward& b);
 void tril(Backward& b);
 void triu(Backward& b);
 
+// In gradients.cpp.
 void sort(Backward& b);
 void topk(Backward& b);
 

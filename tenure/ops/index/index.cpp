@@ -1,12 +1,12 @@
 #include <algorithm>
 
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/recorder.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
-#include "tenure/ops/named.h"
-#include "tenure/ops/recorder.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/size_ops.h"
 

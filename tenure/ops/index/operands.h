@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 
 // What the indexing ops ask of their operands.
 

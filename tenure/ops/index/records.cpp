@@ -6,13 +6,12 @@
 #include "tenure/kernels/cpu/index/blocks.h"
 #include "tenure/kernels/cpu/index/take.h"
 #include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 namespace {

@@ -4,12 +4,11 @@
 
 #include "tenure/kernels/cpu/index/mask.h"
 #include "tenure/kernels/cpu/index/take.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
-#include "tenure/ops/define.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/linalg_ops.h"
-#include "tenure/ops/named.h"
 #include "tenure/ops/reduce_ops.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::ops {
 
@@ -16,7 +16,7 @@ struct Equation {
 };
 
 /// Reads an equation for operands of these shapes. Throws ValueError for a malformed one and
-/// ShapeError where a letter stands for different sizes.
+/// ShapeError where a letter stands for different sizes. In equation.cpp.
 Equation parse_equation(const std::string& text, std::span<const Shape> shapes);
 
 const OpRecord& einsum_record();

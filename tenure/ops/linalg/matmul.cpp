@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include "tenure/kernels/cpu/gemm/gemm.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/reference.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/linalg/einsum.h"
 #include "tenure/ops/linalg_ops.h"
-#include "tenure/ops/named.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/types.h"
 
 namespace tenure::ops {
 namespace {
@@ -128,7 +127,7 @@ struct Matmul {
     return 2.0 * static_cast<double>(k.out[0].count()) * static_cast<double>(k.in[0].shape.back());
   }
   /// Two small matrices. What it does not take, or is wrong, goes the general way.
-  static bool infer_direct(const Look& a, const Look& b, Shape& shape) {
+  static bool infer_direct(const LayoutRef& a, const LayoutRef& b, Shape& shape) {
     if (a.shape.size() != 2 || b.shape.size() != 2 || a.dtype != b.dtype) return false;
     const kernels::Gemm gemm = gemm_of(a, b);
     if (gemm.k != b.shape[0] || !kernels::plain_gemm_takes(a.dtype, gemm)) return false;
@@ -136,11 +135,11 @@ struct Matmul {
     shape.push_back(gemm.n);
     return true;
   }
-  static void run_direct(const Look& a, const void* a_data, const Look& b, const void* b_data,
-                         void* out) {
+  static void run_direct(const LayoutRef& a, const void* a_data, const LayoutRef& b,
+                         const void* b_data, void* out) {
     kernels::plain_gemm(a.dtype, gemm_of(a, b), a_data, b_data, out);
   }
-  static kernels::Gemm gemm_of(const Look& a, const Look& b) {
+  static kernels::Gemm gemm_of(const LayoutRef& a, const LayoutRef& b) {
     return {.m = a.shape[0],
             .n = b.shape[1],
             .k = a.shape[1],

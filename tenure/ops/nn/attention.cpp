@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "tenure/ops/attention_ops.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/nn/types.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 namespace {

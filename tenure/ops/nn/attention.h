@@ -4,9 +4,10 @@
 #include <vector>
 
 #include "tenure/kernels/cpu/attention/attention.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
-// What attention and its gradient share. Attributes: causal, whether a scale is given, the scale.
+// What attention and its gradient (attention_gradient.cpp) share. Attributes: causal, whether a
+// scale is given, the scale.
 
 namespace tenure::ops {
 

@@ -1,15 +1,15 @@
 #include <limits>
 
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/define.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/gradient.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/nn/attention.h"
 #include "tenure/ops/nn/loss.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {

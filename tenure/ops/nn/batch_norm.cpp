@@ -2,14 +2,13 @@
 
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/norm/norm.h"
-#include "tenure/ops/define.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/families.h"
 #include "tenure/ops/nn/norm.h"
 #include "tenure/ops/nn/norm_reference.h"
 #include "tenure/ops/nn/types.h"
 #include "tenure/ops/operators.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {

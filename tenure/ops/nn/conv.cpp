@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/ops/define.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
 #include "tenure/ops/nn/types.h"
 #include "tenure/ops/reduce_ops.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 

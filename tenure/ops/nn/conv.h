@@ -3,10 +3,10 @@
 #include <functional>
 #include <vector>
 
+#include "tenure/ops/core/operand.h"
 #include "tenure/ops/nn/conv_shape.h"
-#include "tenure/ops/operand.h"
 
-// What the records of convolutions and of their gradients share.
+// What the records of convolutions (conv.cpp) and of their gradients (conv_gradients.cpp) share.
 
 namespace tenure::ops {
 

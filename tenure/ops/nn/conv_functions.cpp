@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "tenure/ops/conv_ops.h"
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/named.h"
 #include "tenure/ops/nn/conv.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/size_ops.h"

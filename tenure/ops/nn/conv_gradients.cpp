@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/ops/define.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/gradient.h"
 #include "tenure/ops/nn/conv.h"
 #include "tenure/ops/nn/types.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 // A convolution is linear in its images and in its weights: gradients of any order are convolutions

@@ -4,15 +4,14 @@
 
 #include <cmath>
 
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/define.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
 #include "tenure/ops/nn/loss.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {

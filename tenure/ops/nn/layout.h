@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/ops/operand.h"
+#include "tenure/ops/core/operand.h"
 #include "tenure/ops/shape_ops.h"
 
 // Images with channels first are views of images with channels last.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tenure/ops/core/record.h"
 #include "tenure/ops/loss_ops.h"
-#include "tenure/ops/record.h"
 
 // What the losses share. The last attribute of a loss and of its gradient is the reduction.
 

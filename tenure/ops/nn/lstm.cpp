@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/families.h"
 #include "tenure/ops/nn/recurrent.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/recurrent_ops.h"

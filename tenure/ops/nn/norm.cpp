@@ -6,8 +6,7 @@
 
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/norm/norm.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
 #include "tenure/ops/nn/norm_reference.h"
 #include "tenure/ops/nn/types.h"
 

@@ -2,16 +2,16 @@
 
 #include <vector>
 
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/gradient.h"
 
 namespace tenure::ops {
 
 const OpRecord& layer_norm_record();
 const OpRecord& rms_norm_record();
-const OpRecord& batch_norm_record();
+const OpRecord& batch_norm_record();  // in batch_norm.cpp
 
 /// How a gradient op of normalization, f(dy, x, weight or nothing) -> (dx, dweight, dbias or
-/// nothing), is differentiated: `axes` were normalized together.
+/// nothing), is differentiated: `axes` were normalized together. In norm_second.cpp.
 void norm_gradient_rule(Backward& b, const Axes& axes, bool rms, double epsilon);
 
 }  // namespace tenure::ops

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/elementwise.h"
-#include "tenure/ops/named.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/norm.h"
 #include "tenure/ops/norm_ops.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/reference.h"
 
 namespace tenure::ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 // What normalization is meant to compute, for references, and the calls that test it.
 

@@ -4,10 +4,9 @@
 
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/optimizer/update.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/optimizer_ops.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 namespace {

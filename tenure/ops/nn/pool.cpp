@@ -3,14 +3,13 @@
 #include <limits>
 
 #include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/dispatch.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/nn/conv_shape.h"
 #include "tenure/ops/nn/pool.h"
 #include "tenure/ops/nn/pool_shape.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 namespace {

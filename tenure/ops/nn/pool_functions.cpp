@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "tenure/ops/named.h"
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/pool.h"
 #include "tenure/ops/nn/pool_shape.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cpu/pool/pool.h"
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 // Shapes and arguments of pooling, checked.
 

@@ -1,16 +1,16 @@
 #include "tenure/ops/nn/recurrent.h"
-#include "tenure/ops/named.h"
+#include "tenure/ops/core/named.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <optional>
 
+#include "tenure/ops/core/recorder.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/nn/types.h"
-#include "tenure/ops/recorder.h"
 #include "tenure/ops/recurrent_ops.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/ops/size_ops.h"

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "tenure/kernels/cpu/recurrent/cells.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/gradient.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 
 // What the cells of recurrent layers share. Inputs: x and h for all gates, then a state and what
 // else has its shape.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/ops/record.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::ops {
 

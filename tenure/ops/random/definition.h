@@ -7,7 +7,7 @@
 
 #include "tenure/kernels/cpu/random/philox.h"
 #include "tenure/kernels/cpu/random/random.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/reference.h"
 
 // What the random ops are meant to produce, element by element, for their references.
 

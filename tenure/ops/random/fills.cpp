@@ -3,13 +3,12 @@
 #include <cmath>
 
 #include "tenure/kernels/cpu/random/random.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/named.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random_ops.h"
-#include "tenure/ops/recorder.h"
-#include "tenure/ops/reference.h"
 
 namespace tenure::ops {
 namespace {

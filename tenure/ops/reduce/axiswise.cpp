@@ -3,7 +3,6 @@
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/derivatives.h"
-#include "tenure/ops/families.h"
 #include "tenure/ops/nn/types.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"

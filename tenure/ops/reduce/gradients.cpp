@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
@@ -12,7 +13,6 @@
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/tape.h"
 
 namespace tenure::ops::gradients {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tenure/ops/gradient.h"
+#include "tenure/ops/core/gradient.h"
 
 // The rules of reductions, scans and softmax.
 

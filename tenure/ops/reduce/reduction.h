@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 
 // What the ops over axes share.
 

@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "tenure/kernels/cpu/reduce/reduce.h"
-#include "tenure/ops/families.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -16,8 +15,8 @@ struct PlainReduction : ReductionOp<Op> {
   static bool takes_loop(const Kernel& k) {
     return kernels::reduce_takes_loop(kind, k.in[0].dtype, k.in[0].shape, ReductionOp<Op>::axes(k));
   }
-  static void run_fused(const Kernel& k, const kernels::Around& around) {
-    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0], around);
+  static void run_fused(const Kernel& k, const kernels::FusedNeighbours& neighbours) {
+    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0], neighbours);
   }
   static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }
@@ -76,12 +75,12 @@ struct SumLike {
     return kernels::reduce_takes_loop(kernels::Reduction::sum, k.in[0].dtype, k.in[0].shape,
                                       axes(k.in[0].shape, k.in[1].shape));
   }
-  static void run_fused(const Kernel& k, const kernels::Around& around) {
+  static void run_fused(const Kernel& k, const kernels::FusedNeighbours& neighbours) {
     View out = k.out[0];
     const Axes over = axes(k.in[0].shape, k.in[1].shape);
     out.shape = reduced_shape(k.in[0].shape, over, false);
     out.strides = contiguous_strides(out.shape);
-    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out, around);
+    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out, neighbours);
   }
   static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }

@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "tenure/kernels/cpu/reduce/reduce.h"
-#include "tenure/ops/families.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"

@@ -5,13 +5,12 @@
 
 #include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
+#include "tenure/ops/core/types.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/types.h"
 
 namespace tenure::ops {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/dispatch.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"

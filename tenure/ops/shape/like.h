@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tenure/ops/dispatch.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/tape.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/tape.h"
 
 namespace tenure::ops {
 

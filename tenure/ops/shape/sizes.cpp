@@ -1,10 +1,9 @@
 #include <algorithm>
 
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/gradient.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {

@@ -5,10 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/named.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape/view_op.h"

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 
 namespace tenure::ops {
 

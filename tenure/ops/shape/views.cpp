@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
-#include "tenure/ops/reference.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape/view_op.h"

@@ -6,10 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "tenure/ops/define.h"
-#include "tenure/ops/families.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
-#include "tenure/ops/reference.h"
 #include "tenure/ops/sort_ops.h"
 
 namespace tenure::ops {

@@ -63,10 +63,12 @@ struct Prepared {
   std::optional<std::int64_t> witness{};
 };
 
-/// Throws ValueError for what solve() refuses, except colliding offsets.
+/// Throws ValueError for what solve() refuses, except colliding offsets. In
+/// check.cpp.
 void check(const OffsetProblem& problem);
 
-/// `problem` has passed check(). Throws ValueError for groups that contradict themselves.
+/// `problem` has passed check(). Throws ValueError for groups that contradict themselves. In
+/// prepare.cpp.
 Prepared prepare(const OffsetProblem& problem);
 
 /// Throws ValueError where two blocks with given offsets overlap, naming a buffer of each.

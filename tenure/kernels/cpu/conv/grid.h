@@ -46,7 +46,7 @@ struct Grid {
   }
 };
 
-/// Rows of one image that a kernel works on at a time.
+/// Rows of one image that a kernel works on at a time; see bands.cpp.
 struct Bands {
   /// `least`: how many there should be, if there are that many rows.
   Bands(const Grid& grid, std::size_t element, std::int64_t least);
@@ -89,13 +89,14 @@ struct Weights {
   std::array<std::int64_t, 3> kernel{1, 1, 1};
 };
 
-/// Computes a grid. `packed` has room for the padded weights, `room` for the bands of each of
-/// `slots` threads.
+/// Computes a grid (tiles.cpp). `packed` has room for the padded weights, `room` for the bands of
+/// each of `slots` threads.
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
               const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots);
 
-/// dweights[tap, source channel, target channel] of a grid whose target is dy, and dbias.
+/// dweights[tap, source channel, target channel] of a grid whose target is dy, and dbias. In
+/// weight_gradient.cpp.
 void run_weight_gradient(const Grid& grid, DType dtype, const void* source, const void* dy,
                          void* dweights, void* dbias, std::byte* room, std::int64_t slots);
 

@@ -49,7 +49,7 @@ void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::s
 
 /// Elementwise ops that a kernel does by the way: those that make its first input, of which it
 /// never needs all at once, and those that follow its result. Null: none.
-struct Around {
+struct FusedNeighbours {
   const Fused* before = nullptr;
   std::span<const View> before_inputs{};
   const Fused* after = nullptr;

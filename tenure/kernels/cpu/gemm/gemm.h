@@ -9,7 +9,7 @@
 namespace tenure::kernels {
 
 /// out = a b for matrices over leading batch dimensions that broadcast. All three have rank 2 or
-/// more and one element type; `out` is contiguous. Any strides.
+/// more and one element type; `out` is contiguous. Any strides. In matmul.cpp.
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace);
 /// Bytes that matmul needs for these operands.
 std::size_t matmul_workspace(const View& a, const View& b, const View& out);
@@ -47,11 +47,12 @@ bool plain_gemm_takes(DType dtype, const Gemm& shape);
 /// One product of float32 or float64 that needs no workspace: gemv or small_gemm.
 void plain_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
-/// float32 or float64 from where the matrices lie, for products that end before packing pays.
+/// float32 or float64 from where the matrices lie, for products that end before packing pays. In
+/// small_gemm.cpp.
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
 /// A matrix and a vector, on either side; float32 or float64. The matrix is read once, at
-/// the speed of the memory.
+/// the speed of the memory. In gemv.cpp.
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 /// Whether it is one, in a layout that `gemv` takes.
 inline bool gemv_takes(const Gemm& g) {

@@ -19,7 +19,7 @@ namespace tenure::kernels {
 
 inline constexpr std::int64_t kGemmDepth = 256;
 
-/// What of a batch of products is packed at a time. The same on every machine.
+/// What of a batch of products is packed at a time. The same on every machine; see residence.cpp.
 struct Residence {
   static constexpr std::size_t kBytes = std::size_t{1} << 20;
 

@@ -20,6 +20,7 @@ struct Normalization {
 // Elements are float32 or float64, contiguous. Weight and bias are one for each column; null stands
 // for ones and zeros. Gradients are summed in parts that do not depend on the number of threads.
 
+// In rows.cpp.
 void normalize_rows(const Normalization& n, DType dtype, const void* x, const void* weight,
                     const void* bias, void* y);
 /// dx, which may be dy, and the gradients by weight and bias; those may be null.
@@ -28,6 +29,7 @@ void normalize_rows_gradient(const Normalization& n, DType dtype, const void* dy
                              std::span<std::byte> workspace);
 std::size_t normalize_rows_gradient_workspace(const Normalization& n, DType dtype);
 
+// In columns.cpp.
 /// Also gives the mean and the variance, without correction, of every column.
 void normalize_columns(const Normalization& n, DType dtype, const void* x, const void* weight,
                        const void* bias, void* y, void* mean, void* variance,

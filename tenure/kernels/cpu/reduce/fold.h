@@ -43,7 +43,8 @@ struct Fold {
                 std::int64_t width);
 };
 
-/// The best instance for this machine. Throws DTypeError where there is none.
+/// The best instance for this machine. Throws DTypeError where there is none. In
+/// fold_extremum.cpp.
 const Fold& find_fold(Rule rule, DType accumulator);
 
 /// The value of a compensated sum. Past the range of T there is no rounding left to restore.

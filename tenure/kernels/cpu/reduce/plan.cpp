@@ -32,7 +32,8 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 class Maker {
  public:
   explicit Maker(const Plan& plan)
-      : size_(plan.size_), range_(*plan.around_.before, plan.around_.before_inputs, plan.shape_) {}
+      : size_(plan.size_),
+        range_(*plan.neighbours_.before, plan.neighbours_.before_inputs, plan.shape_) {}
 
   /// `rows` rows of `width` elements that lie `stride` apart, packed; kPiece elements at most.
   const std::byte* make(std::int64_t at, std::int64_t stride, std::int64_t rows,
@@ -78,9 +79,9 @@ std::int64_t Walk::offset(std::int64_t index) const {
   return rank_ == 0 ? 0 : offset + index * dims_[0].stride;
 }
 
-Plan::Plan(const View& in, const Axes& axes, DType accumulator, const Around& around)
+Plan::Plan(const View& in, const Axes& axes, DType accumulator, const FusedNeighbours& neighbours)
     : data_(in.as<const std::byte>()),
-      around_(around),
+      neighbours_(neighbours),
       shape_(in.shape),
       in_size_(static_cast<std::int64_t>(size_of(in.dtype))),
       size_(static_cast<std::int64_t>(size_of(accumulator))),
@@ -143,9 +144,9 @@ void Plan::set_blocks(std::int64_t widest, std::int64_t elements) {
 // Blocks do not change what is added to what, if no output is shared: the cost of a loop that makes
 // the input makes them smaller.
 void Plan::divide_blocks() {
-  if (around_.before == nullptr || chunk_ != 0) return;
+  if (neighbours_.before == nullptr || chunk_ != 0) return;
   const auto elements =
-      static_cast<std::int64_t>(static_cast<double>(kGrain) / (1 + around_.before->cost));
+      static_cast<std::int64_t>(static_cast<double>(kGrain) / (1 + neighbours_.before->cost));
   const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
   const std::int64_t narrow = std::max(elements / terms, kMadeBlock);
   set_blocks(columns_ ? std::min(block_width_, narrow) : kBlock / 2, elements);
@@ -233,7 +234,7 @@ void Plan::fold_range(const Fold& rule, const Block& block, const void* p, std::
     at += begin * reduced[split_dim_].stride;
     reduced[split_dim_].size = end - begin;
   }
-  if (around_.before == nullptr) {
+  if (neighbours_.before == nullptr) {
     fold_walk(rule, reduced, at, block, p, into, nullptr);
   } else {
     Maker maker(*this);

@@ -70,8 +70,8 @@ class Maker;
 /// accumulator goes through a tile on the stack. Depends on the view alone, not on the threads.
 class Plan {
  public:
-  /// `around.before` makes the input, if it is there; the view has no data then.
-  Plan(const View& in, const Axes& axes, DType accumulator, const Around& around = {});
+  /// `neighbours.before` makes the input, if it is there; the view has no data then.
+  Plan(const View& in, const Axes& axes, DType accumulator, const FusedNeighbours& neighbours = {});
 
   std::int64_t outputs() const { return outputs_; }
   /// How many elements make one output.
@@ -122,7 +122,7 @@ class Plan {
   const std::byte* element(std::int64_t at) const { return data_ + at * in_size_; }
 
   const std::byte* data_;
-  Around around_;
+  FusedNeighbours neighbours_;
   Shape shape_;
   std::int64_t origin_ = 0;  ///< of the walk: the first element unless axes are walked backwards
   std::int64_t in_size_;

@@ -127,22 +127,22 @@ void visit_floats(const char* op, DType in, const F& f) {
 }  // namespace
 
 void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const Around& around) {
+            const FusedNeighbours& neighbours) {
   constexpr std::int64_t kSmall = 1 << 14;
   const DType accumulator = accumulator_of(kind, in.dtype, in.count());
   const Fold& rule = find_fold(rule_of(kind), accumulator);
   const auto store_block = [&](void* high, void* low, std::int64_t terms, const Block& block) {
     finish(kind, accumulator, high, low, terms, block, out);
-    if (around.after == nullptr) return;
+    if (neighbours.after == nullptr) return;
     auto* const to =
         out.as<std::byte>() + block.first * static_cast<std::int64_t>(size_of(out.dtype));
-    FusedRange(*around.after, around.after_inputs, around.after_shape)
+    FusedRange(*neighbours.after, neighbours.after_inputs, neighbours.after_shape)
         .run(block.first, block.first + block.width, to);
   };
 
   // All of a small contiguous tensor: no plan needed.
   if (axes.size() == in.shape.size() && in.dtype == accumulator && in.contiguous() &&
-      around.before == nullptr) {
+      neighbours.before == nullptr) {
     const std::int64_t count = in.count();
     if (count > 0 && count <= kSmall) {
       alignas(8) std::byte high[8];
@@ -154,7 +154,7 @@ void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
     }
   }
 
-  const Plan plan(in, axes, accumulator, around);
+  const Plan plan(in, axes, accumulator, neighbours);
   if (kind == Reduction::max || kind == Reduction::min) {
     internal_check(plan.terms() > 0 || plan.outputs() == 0, "an extremum has elements");
   }

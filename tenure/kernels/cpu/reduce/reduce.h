@@ -23,10 +23,10 @@ enum class Reduction { sum, mean, prod, max, min, any, all };
 ///
 /// float16, bfloat16 and float32 sums are compensated float32, products are float64.
 ///
-/// `around.before` may make `in`, which has no data then, if reduce_takes_loop says so; ops of
-/// `around.after` have results of the size of `out`'s.
+/// `neighbours.before` may make `in`, which has no data then, if reduce_takes_loop says so; ops of
+/// `neighbours.after` have results of the size of `out`'s.
 void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const Around& around = {});
+            const FusedNeighbours& neighbours = {});
 /// Whether it pays that a loop makes the input on the way, given its type and shape.
 bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes);
 
@@ -45,23 +45,25 @@ enum class Extremum { max, min };
 
 /// The index of the first largest or smallest element, or of the first NaN, along the one axis
 /// given, or into the row-major order of `in` if all are. Any -> int64. Throws InternalError over
-/// no elements.
+/// no elements. In arg_reduce.cpp.
 void arg_reduce(Extremum kind, const View& in, const Axes& axes, const View& out);
 
 enum class Scan { sum, prod };
 
 /// Running sums or products along `axis`; bool and integers -> int64, floats -> the same type by
-/// way of float64. `out` may be `in` where both are contiguous and of one type.
+/// way of float64. `out` may be `in` where both are contiguous and of one type. In scan.cpp.
 void scan(Scan kind, const View& in, int axis, const View& out);
 
 /// exp(in) / sum(exp(in)) along `axis`. Floats only. `out` may be `in` where both are contiguous.
+/// In softmax.cpp.
 void softmax(const View& in, int axis, const View& out);
 
 /// log(softmax(in)) along `axis`, as softmax.
 void log_softmax(const View& in, int axis, const View& out);
 
 /// By the input of softmax or log_softmax along `axis`: from the gradient `dy` by its result, and
-/// the result `y`. Contiguous elements of float32 or float64. `dx` may be dy or y.
+/// the result `y`. Contiguous elements of float32 or float64. `dx` may be dy or y. In
+/// softmax_gradient.cpp.
 void softmax_gradient(const View& dy, const View& y, int axis, const View& dx);
 void log_softmax_gradient(const View& dy, const View& y, int axis, const View& dx);
 

@@ -22,7 +22,7 @@ std::size_t sort_workspace(const View& in, int axis, bool with_indices);
 void sort(const View& in, int axis, Order order, const View* values, const View* indices,
           std::span<std::byte> workspace);
 
-/// Bytes of workspace that topk wants.
+/// Bytes of workspace that topk (topk.cpp) wants.
 std::size_t topk_workspace(const View& in, int axis, std::int64_t k);
 
 /// The k largest, or smallest, elements along `axis`, best first, and their places (int64). Of
@@ -31,8 +31,8 @@ std::size_t topk_workspace(const View& in, int axis, std::int64_t k);
 void topk(const View& in, int axis, std::int64_t k, bool largest, const View& values,
           const View& indices, std::span<std::byte> workspace);
 
-/// Bytes of workspace for unique_count and unique; `with_inverse` if unique is to write the
-/// inverse.
+/// Bytes of workspace for unique_count and unique (unique.cpp); `with_inverse` if unique is to
+/// write the inverse.
 std::size_t unique_workspace(const View& in, bool with_inverse);
 
 /// Sorts the elements of `in` into `workspace` and returns how many different ones there are.

@@ -1,0 +1,168 @@
+#include "tenure/graph/ir/body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "tenure/graph/passes/compile.h"
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/recorder.h"
+#include "tenure/ops/core/tape.h"
+
+namespace tenure::graph {
+namespace {
+
+/// Shapes that came and went are looked for when there are so many.
+constexpr std::size_t kMaxPrograms = 64;
+
+thread_local std::vector<std::shared_ptr<const BodyPrograms>>* kept_bodies = nullptr;
+
+std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs) {
+  std::vector<Given> given;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    given.push_back({.value = body.inputs[i], .spec = specs[i]});
+  }
+  return given;
+}
+
+}  // namespace
+
+const ops::Opaque* opaque_in(const Node& node) {
+  const ops::Attributes& attributes = node.attribute_list();
+  if (attributes.size() == 0) return nullptr;
+  const auto* const opaque = std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[0]);
+  return opaque == nullptr ? nullptr : opaque->get();
+}
+
+std::vector<ops::Spec> Body::infer(std::span<const ops::Spec> given, Site site) const {
+  const Request request = specialize(program, results, given_for(*this, given), site);
+  std::vector<ops::Spec> specs;
+  for (const Value result : request.fetches) specs.push_back(request.program.spec(result));
+  return specs;
+}
+
+std::vector<Tensor> replay(const Program& program, std::span<const Value> inputs,
+                           std::span<const Value> results, const std::vector<Tensor>& tensors) {
+  std::vector<std::vector<Tensor>> values(program.nodes.size());
+  const auto at = [&](Value value) -> const Tensor& {
+    return values[static_cast<std::size_t>(value.node)][static_cast<std::size_t>(value.output)];
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[static_cast<std::size_t>(inputs[i].node)] = {tensors[i]};
+  }
+  for (std::size_t n = 0; n < program.nodes.size(); ++n) {
+    const Node& node = program.nodes[n];
+    if (node.kind == Node::Kind::constant) values[n] = {node.data};
+    if (node.kind != Node::Kind::call) continue;
+    std::vector<Operand> operands;
+    for (const Argument& argument : node.arguments) {
+      operands.push_back(argument.number ? ops::number_operand(*argument.number, node.site)
+                                         : Operand(at(argument.value), node.site));
+    }
+    values[n] = ops::run_many_now(*node.op, operands, node.attribute_list(), node.site);
+  }
+  std::vector<Tensor> found;
+  for (const Value value : results) found.push_back(at(value));
+  return found;
+}
+
+TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
+                      std::span<const ops::Spec> operands, const BodyFunction& f, Site site) {
+  const auto state = std::make_shared<GraphState>(GraphState::Kind::body, name, site, outer);
+  TracedBody traced;
+  traced.body.name = name;
+  std::vector<Tensor> symbols;
+  for (const ops::Spec& spec : operands) {
+    symbols.push_back(
+        state->input(fmt::format("operand {}", symbols.size()), spec.dtype, spec.shape, site));
+    traced.body.inputs.push_back(state->value_of(symbols.back(), name.c_str(), site));
+  }
+  {
+    const ops::TraceScope scope(state.get());
+    const ops::Untaped untaped;  // a tape takes note of the call that the body is of
+    for (const Tensor& result : f(symbols)) {
+      traced.body.results.push_back(state->value_of(result, name.c_str(), site));
+    }
+  }
+  traced.captures = state->captures();
+  const std::vector<Value> inside = state->captured_inputs();
+  traced.body.inputs.insert(traced.body.inputs.end(), inside.begin(), inside.end());
+  traced.body.program = state->take();
+  return traced;
+}
+
+std::size_t Bodies::captures() const {
+  return std::accumulate(captures_.begin(), captures_.end(), std::size_t{0});
+}
+
+bool Bodies::draws() const {
+  const auto draws = [](const Node& node) {
+    if (node.kind != Node::Kind::call) return false;
+    if (node.op->draws != nullptr) return true;
+    const auto* const opaque = opaque_in(node);
+    return opaque != nullptr && opaque->draws();
+  };
+  return std::any_of(bodies_.begin(), bodies_.end(), [&](const Body& body) {
+    return std::any_of(body.program.nodes.begin(), body.program.nodes.end(), draws);
+  });
+}
+
+const Bodies* bodies_in(const Node& node) { return dynamic_cast<const Bodies*>(opaque_in(node)); }
+
+std::size_t body_bytes(const Program& program) {
+  std::size_t bytes = 0;
+  for (const Node& node : program.nodes) {
+    const Bodies* const bodies = node.kind == Node::Kind::call ? bodies_in(node) : nullptr;
+    if (bodies != nullptr) bytes += bodies->bytes();
+  }
+  return bytes;
+}
+
+std::size_t Bodies::bytes() const {
+  std::size_t bytes = sizeof(*this);
+  for (const Body& body : bodies_) {
+    bytes += sizeof(Body) + program_bytes(body.program) + body_bytes(body.program);
+  }
+  return bytes;
+}
+
+KeepBodies::KeepBodies(std::vector<std::shared_ptr<const BodyPrograms>>& list)
+    : before_(std::exchange(kept_bodies, &list)) {}
+
+KeepBodies::~KeepBodies() { kept_bodies = before_; }
+
+std::shared_ptr<const BodyPrograms> Bodies::compiled(std::span<const ops::Spec> operands,
+                                                     std::span<const ops::Spec> captures) const {
+  Signature signature;
+  for (const ops::Spec& spec : operands) append(signature, spec);
+  for (const ops::Spec& spec : captures) append(signature, spec);
+  const std::lock_guard lock(mutex_);
+  const auto known = programs_.find(signature);
+  std::shared_ptr<const BodyPrograms> found =
+      known == programs_.end() ? nullptr : known->second.lock();
+  if (found == nullptr) {
+    BodyPrograms programs;
+    for (std::size_t i = 0; i < bodies_.size(); ++i) {
+      const Body& body = bodies_[i];
+      programs.push_back(compile(body.program, body.results, body.results.size(),
+                                 given_for(body, inputs_of(i, operands, captures)), {}, {},
+                                 {.draws_all = true}));
+    }
+    found = std::make_shared<const BodyPrograms>(std::move(programs));
+    if (programs_.size() >= kMaxPrograms) {
+      std::erase_if(programs_, [](const auto& item) { return item.second.expired(); });
+    }
+    programs_[signature] = found;
+    if (kept_bodies == nullptr) recent_ = found;
+  }
+  if (kept_bodies == nullptr) return found;
+  if (std::find(kept_bodies->begin(), kept_bodies->end(), found) == kept_bodies->end()) {
+    kept_bodies->push_back(found);
+  }
+  return found;
+}
+
+}  // namespace tenure::graph

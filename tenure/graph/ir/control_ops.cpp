@@ -1,0 +1,379 @@
+#include "tenure/graph/ir/control_ops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tenure/base/error.h"
+#include "tenure/base/units.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/core/gradient.h"
+
+namespace tenure::graph {
+namespace {
+
+using kernels::View;
+using ops::Kernel;
+using ops::OpRecord;
+using ops::Spec;
+using ops::Specs;
+
+std::size_t bytes_of(const Spec& spec) {
+  return static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
+}
+Spec spec_of(const View& view) { return {view.dtype, view.shape}; }
+
+/// A call of one of the ops: what its attributes and operands are.
+class Call {
+ public:
+  /// The first `skipped` operands are no business of the bodies.
+  Call(const Kernel& kernel, std::size_t skipped)
+      : kernel(kernel),
+        bodies(static_cast<const Bodies&>(*kernel.attributes.opaque(0))),
+        skipped_(skipped) {
+    for (const View& view : kernel.in.subspan(skipped)) specs_.push_back(spec_of(view));
+  }
+  std::span<Spec> operands() { return std::span(specs_).first(specs_.size() - captured()); }
+  std::span<const Spec> operands() const {
+    return std::span(specs_).first(specs_.size() - captured());
+  }
+  std::span<const Spec> captures() const { return std::span(specs_).last(captured()); }
+  std::size_t captured() const { return bodies.captures(); }
+
+  std::vector<Spec> infer(std::size_t body) const {
+    return bodies[body].infer(bodies.inputs_of(body, operands(), captures()), {});
+  }
+  std::shared_ptr<const BodyPrograms> compiled() const {
+    return bodies.compiled(operands(), captures());
+  }
+
+  const Kernel& kernel;
+  const Bodies& bodies;
+
+ private:
+  std::size_t skipped_;
+  std::vector<Spec> specs_;
+};
+
+/// Hands out pieces of a workspace; without one, counts how much it would be.
+class Workspace {
+ public:
+  explicit Workspace(std::byte* data = nullptr) : data_(data) {}
+  std::byte* take(std::size_t bytes) {
+    std::byte* const piece = data_ == nullptr ? nullptr : data_ + used_;
+    used_ += round_up(bytes, 64);
+    return piece;
+  }
+  std::size_t used() const { return used_; }
+
+ private:
+  std::byte* data_;
+  std::size_t used_ = 0;
+};
+
+/// The operands of a call with rows in order, copied where they are not.
+std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skipped,
+                                          Workspace& workspace) {
+  std::vector<std::byte*> pointers;
+  for (const View& view : kernel.in.subspan(skipped)) {
+    auto* data = static_cast<std::byte*>(view.data);
+    if (!is_contiguous(view.shape, view.strides)) {
+      data = workspace.take(bytes_of(spec_of(view)));
+      if (data != nullptr) {
+        kernels::copy(view, {.dtype = view.dtype,
+                             .shape = view.shape,
+                             .strides = contiguous_strides(view.shape),
+                             .data = data});
+      }
+    }
+    pointers.push_back(data);
+  }
+  return pointers;
+}
+
+std::size_t largest_arena(const BodyPrograms& programs) {
+  std::int64_t bytes = 0;
+  for (const auto& program : programs) bytes = std::max(bytes, program->plan().arena);
+  return static_cast<std::size_t>(bytes);
+}
+
+std::vector<std::byte*> outputs_of(const Kernel& kernel) {
+  std::vector<std::byte*> pointers;
+  for (const View& out : kernel.out) pointers.push_back(static_cast<std::byte*>(out.data));
+  return pointers;
+}
+
+/// Memory that values go to and fro between, step by step, and that ends in the outputs.
+class Ping {
+ public:
+  Ping(std::span<const Spec> specs, std::vector<std::byte*> outputs, Workspace& workspace)
+      : now_(std::move(outputs)) {
+    now_.resize(specs.size());
+    for (const Spec& spec : specs) {
+      bytes_.push_back(bytes_of(spec));
+      next_.push_back(workspace.take(bytes_.back()));
+    }
+    last_ = now_;
+  }
+  void begin(std::span<std::byte* const> values) { move(values, now_); }
+  const std::vector<std::byte*>& now() const { return now_; }
+  const std::vector<std::byte*>& next() const { return next_; }
+  void swap() { std::swap(now_, next_); }
+  void end() {
+    if (now_ != last_) move(now_, last_);
+  }
+
+ private:
+  void move(std::span<std::byte* const> from, const std::vector<std::byte*>& to) const {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (bytes_[i] != 0) std::memcpy(to[i], from[i], bytes_[i]);
+    }
+  }
+  std::vector<std::size_t> bytes_;
+  std::vector<std::byte*> now_;
+  std::vector<std::byte*> next_;
+  std::vector<std::byte*> last_;
+};
+
+/// The way back computes everything again, from the same operands.
+template <auto rule>
+constexpr ops::GradientRule kGradient{.needs = {{{~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}}},
+                                      .run = rule};
+
+struct Cond {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_cond>;
+  static Specs infer(const Kernel& k) {
+    const Call call(k, 1);
+    require_predicate("cond", spec_of(k.in[0]));
+    std::vector<Spec> specs = call.infer(0);
+    require_same("cond", specs, call.bodies[0].name, call.infer(1), call.bodies[1].name);
+    return Specs(std::move(specs));
+  }
+  static std::size_t workspace(const Kernel& k) {
+    Workspace workspace;
+    straight_operands(k, 1, workspace);
+    workspace.take(largest_arena(*Call(k, 1).compiled()));
+    return workspace.used();
+  }
+  static void run(const Kernel& k) {
+    const Call call(k, 1);
+    Workspace workspace(k.workspace.data());
+    const std::vector<std::byte*> data = straight_operands(k, 1, workspace);
+    const std::size_t branch = *k.in[0].as<const bool>() ? 0 : 1;
+    const auto all = std::span<std::byte* const>(data);
+    const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
+        branch, all.first(all.size() - call.captured()), all.last(call.captured()));
+    (*call.compiled())[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
+  }
+};
+
+struct While {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_while>;
+  static Specs infer(const Kernel& k) {
+    const Call call(k, 0);
+    const std::vector<Spec> flags = call.infer(0);
+    if (flags.size() != 1) throw ShapeError("while_loop", "the condition gives one tensor");
+    require_predicate("while_loop", flags[0]);
+    require_same("while_loop", call.operands(), "the state", call.infer(1), "what the body gives");
+    return Specs(std::vector<Spec>(call.operands().begin(), call.operands().end()));
+  }
+  static std::size_t workspace(const Kernel& k) {
+    const Call call(k, 0);
+    Workspace workspace;
+    straight_operands(k, 0, workspace);
+    const Ping state(call.operands(), {}, workspace);
+    workspace.take(sizeof(bool));
+    workspace.take(largest_arena(*call.compiled()));
+    return workspace.used();
+  }
+  static void run(const Kernel& k) {
+    const Call call(k, 0);
+    Workspace workspace(k.workspace.data());
+    const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
+    Ping state(call.operands(), outputs_of(k), workspace);
+    state.begin(data);
+    const std::vector<std::byte*> flag{workspace.take(sizeof(bool))};
+    std::byte* const arena = workspace.take(0);
+    const auto captures = std::span<std::byte* const>(data).last(call.captured());
+    const auto programs = call.compiled();
+    const auto step = [&](std::size_t body, const std::vector<std::byte*>& outputs) {
+      (*programs)[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
+                                outputs, arena);
+    };
+    const std::int64_t most = k.attributes.integer(1);
+    for (std::int64_t i = 0;; ++i) {
+      step(0, flag);
+      if (flag[0][0] == std::byte{0}) break;
+      if (most != 0 && i >= most) throw_runaway(most);
+      step(1, state.next());
+      state.swap();
+    }
+    state.end();
+  }
+};
+
+struct Scan {
+  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_scan>;
+  static std::size_t carried(const Kernel& k) {
+    return static_cast<std::size_t>(k.attributes.integer(1));
+  }
+  /// With one element of what is scanned in its place.
+  static Call element_call(const Kernel& k) {
+    Call call(k, 0);
+    for (Spec& spec : call.operands().subspan(carried(k))) spec = element_of(spec);
+    return call;
+  }
+  static std::int64_t length(const Kernel& k) {
+    const Call call(k, 0);
+    return length_of(call.operands().subspan(carried(k)));
+  }
+  static Specs infer(const Kernel& k) {
+    const std::int64_t n = length(k);
+    const Call call = element_call(k);
+    std::vector<Spec> specs = call.infer(0);
+    const std::size_t carry = carried(k);
+    if (specs.size() < carry) throw ShapeError("scan", "the body gives less than the carry");
+    require_same("scan", call.operands().first(carry), "the carry", std::span(specs).first(carry),
+                 "what the body gives");
+    for (Spec& spec : std::span(specs).subspan(carry)) {
+      Shape stacked{n};
+      for (const std::int64_t d : spec.shape) stacked.push_back(d);
+      spec.shape = stacked;
+    }
+    return Specs(std::move(specs));
+  }
+  static std::size_t workspace(const Kernel& k) {
+    const Call call = element_call(k);
+    Workspace workspace;
+    straight_operands(k, 0, workspace);
+    const Ping carry(call.operands().first(carried(k)), {}, workspace);
+    workspace.take(largest_arena(*call.compiled()));
+    return workspace.used();
+  }
+  static void run(const Kernel& k) {
+    const Call call = element_call(k);
+    Workspace workspace(k.workspace.data());
+    const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
+    Ping carry(call.operands().first(carried(k)), outputs_of(k), workspace);
+    carry.begin(data);
+    std::byte* const arena = workspace.take(0);
+    const auto captures = std::span<std::byte* const>(data).last(call.captured());
+    const auto programs = call.compiled();
+    const std::size_t operands = call.operands().size();
+    for (std::int64_t i = 0; i < length(k); ++i) {
+      std::vector<std::byte*> in = carry.now();
+      for (std::size_t x = carried(k); x < operands; ++x) {
+        in.push_back(data[x] + static_cast<std::size_t>(i) * bytes_of(call.operands()[x]));
+      }
+      std::vector<std::byte*> out = carry.next();
+      for (const View& y : k.out.subspan(carried(k))) {
+        out.push_back(static_cast<std::byte*>(y.data) +
+                      static_cast<std::size_t>(i) * bytes_of(element_of(spec_of(y))));
+      }
+      (*programs)[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
+      carry.swap();
+    }
+    carry.end();
+  }
+};
+
+template <class Op>
+OpRecord record_of(const char* name, const char* signature, const char* doc) {
+  OpRecord record;
+  record.name = name;
+  record.family = "control";
+  record.signature = signature;
+  record.doc = doc;
+  record.memory = ops::allocates().with_workspace();
+  record.dtypes = ops::kAllTypes;
+  record.outputs = 32;  // at most, for a tape: as many as the bodies give
+  record.infer = Op::infer;
+  record.workspace = Op::workspace;
+  record.run = Op::run;
+  record.may_fail = true;  // its body may, and a loop may not end
+  record.folds = false;    // its body may draw random numbers
+  record.gradient = &Op::gradient;
+  return record;
+}
+
+}  // namespace
+
+const OpRecord& cond_record() {
+  static const OpRecord record =
+      record_of<Cond>("cond", "cond(predicate, then, else, operands...)", "One of two branches.");
+  return record;
+}
+
+const OpRecord& while_record() {
+  static const OpRecord record =
+      record_of<While>("while_loop", "while_loop(condition, body, state, max_iterations)",
+                       "The body again and again while the condition holds.");
+  return record;
+}
+
+const OpRecord& scan_record() {
+  static const OpRecord record = record_of<Scan>(
+      "scan", "scan(body, carry, xs)", "The body for each element along the first axis of xs.");
+  return record;
+}
+
+void require_same(const char* op, std::span<const Spec> wanted, const std::string& wanted_in,
+                  std::span<const Spec> got, const std::string& got_in) {
+  if (wanted.size() != got.size()) {
+    throw ValueError(fmt::format("{}: {} tensors in {}, {} in {}", op, wanted.size(), wanted_in,
+                                 got.size(), got_in));
+  }
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (wanted[i].dtype != got[i].dtype) {
+      throw DTypeError(
+          op, fmt::format("tensor {} is {} in {}, {} in {}", i, name_of(wanted[i].dtype), wanted_in,
+                          name_of(got[i].dtype), got_in));
+    }
+    if (!(wanted[i].shape == got[i].shape)) {
+      throw ShapeError(
+          op,
+          fmt::format("tensor {} has shape {} in {}, {} in {}", i, to_string(wanted[i].shape),
+                      wanted_in, to_string(got[i].shape), got_in),
+          {wanted[i].shape.to_vector(), got[i].shape.to_vector()});
+    }
+  }
+}
+
+void require_predicate(const char* op, const Spec& spec) {
+  if (spec.dtype != DType::boolean) {
+    throw DTypeError(op, fmt::format("the predicate is {}, not bool", name_of(spec.dtype)));
+  }
+  if (count(spec.shape) != 1) {
+    throw ShapeError(
+        op, fmt::format("the predicate has shape {}, not one element", to_string(spec.shape)),
+        {spec.shape.to_vector()});
+  }
+}
+
+std::int64_t length_of(std::span<const Spec> scanned) {
+  if (scanned.empty()) throw ValueError("scan: nothing to scan");
+  for (const Spec& spec : scanned) {
+    if (spec.shape.empty()) throw ShapeError("scan", "a number has no axis to scan along");
+    if (spec.shape[0] != scanned[0].shape[0]) {
+      throw ShapeError("scan",
+                       fmt::format("lengths {} and {} along the first axis differ",
+                                   scanned[0].shape[0], spec.shape[0]),
+                       {scanned[0].shape.to_vector(), spec.shape.to_vector()});
+    }
+  }
+  return scanned[0].shape[0];
+}
+
+Spec element_of(const Spec& scanned) {
+  Spec element{scanned.dtype, {}};
+  for (int d = 1; d < scanned.shape.size(); ++d) element.shape.push_back(scanned.shape[d]);
+  return element;
+}
+
+void throw_runaway(std::int64_t iterations) {
+  throw ValueError(fmt::format(
+      "while_loop: the condition still holds after {} iterations, the most allowed", iterations));
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "tenure/graph/passes/unit.h"
+
+namespace tenure::graph {
+
+/// Writes elementwise nodes of a program as one fused loop.
+class LoopBuilder {
+ public:
+  /// Says where a loop over `shape` finds an argument of `op` that it does not compute itself; a
+  /// number in the wanted type.
+  using Find = std::function<Layout(const Argument& argument, DType wanted, const Shape& shape,
+                                    const char* op)>;
+
+  LoopBuilder(const Program& program, Find find) : program_(program), find_(std::move(find)) {}
+
+  /// What a kernel's node gives is input 0 of the loop, though none of `inputs()`.
+  void read_result(std::int32_t node);
+  /// False if the loop gets too many inputs or tiles; then it is of no use.
+  bool add(std::span<const std::int32_t> nodes);
+
+  kernels::Fused take_loop() { return std::move(loop_); }
+  std::vector<Layout> take_inputs() { return std::move(inputs_); }
+
+ private:
+  int add_step(const kernels::FusedStep& step);
+  int add_input(const Layout& layout, DType wanted);
+  /// A value of the loop, input or step, in another type.
+  int converted(int value, DType wanted);
+  void add_node(std::int32_t node);
+  DType type_of(int value) const;
+
+  const Program& program_;
+  Find find_;
+  kernels::Fused loop_{.cost = 0};
+  std::vector<Layout> inputs_;
+  int first_input_ = 0;                   ///< 1 if input 0 is a kernel's result
+  std::map<std::int32_t, int> value_of_;  ///< per node that the loop has
+};
+
+}  // namespace tenure::graph

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tenure/graph/ir/program.h"
+#include "tenure/graph/passes/specialize.h"
+#include "tenure/kernels/cpu/elementwise/fused.h"
+
+namespace tenure::graph {
+
+/// Where buffers may begin, in bytes.
+inline constexpr std::int64_t kBufferAlignment = 64;
+
+/// Of a kernel whose workspace does not depend on the number of threads.
+inline constexpr int kAnyThreads = std::numeric_limits<int>::max();
+
+/// The number of a unit, a buffer or a step, as an index.
+inline std::size_t at(int number) { return static_cast<std::size_t>(number); }
+
+/// Memory that units read and write.
+struct Buffer {
+  enum class Kind : std::uint8_t {
+    input,      ///< what a run is given
+    source,     ///< a constant or a variable
+    number,     ///< one number, kept with the program, repeated for small loops
+    temporary,  ///< in the arena
+    output,     ///< a tensor that a run returns
+  };
+  Kind kind = Kind::temporary;
+  int index = 0;  ///< among those of its kind
+  std::int64_t bytes = 0;
+  int unit = -1;  ///< that writes it
+  /// A donated input, or what a variable held that the run assigns to: once nobody reads it any
+  /// more, something else may be computed there.
+  bool is_reusable = false;
+};
+
+/// A tensor that a run finds: a constant, or what a variable holds.
+struct Source {
+  Tensor constant{};
+  std::shared_ptr<VariableState> variable{};
+  bool is_assigned = false;  ///< the run assigns to the variable too
+};
+
+/// What a variable gets at the end of a run. No two variables get one output.
+struct Assignment {
+  std::shared_ptr<VariableState> variable{};
+  int output = 0;
+};
+
+/// How a value reads its buffer.
+struct Layout {
+  int buffer = -1;
+  DType dtype{};
+  Shape shape{};
+  Strides strides{};
+  std::int64_t offset = 0;  ///< in elements
+};
+
+/// Without data.
+inline kernels::View view_of(const Layout& layout) {
+  return {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = nullptr};
+}
+
+inline ops::LayoutRef ref_of(const Layout& layout) {
+  return {layout.dtype, layout.shape, layout.strides};
+}
+
+/// Whether it reads all of its buffer, in order. In lower.cpp.
+bool is_whole(const Layout& layout, const Buffer& buffer);
+
+/// Something that a run does: one fused loop, or one kernel, which loops may join: one that makes
+/// its first input on the way, and one that follows its result. What a unit reads are the inputs of
+/// the first, then the kernel's others, then those of the second.
+struct Unit {
+  const Node* node = nullptr;  ///< of the kernel, or the last one of a loop
+  int nodes = 1;
+  std::vector<Layout> in{};
+  std::vector<Layout> out{};
+  kernels::Fused loop{};   ///< with steps if it is elementwise, or a loop makes its first input
+  Layout made{};           ///< what that loop makes, in no buffer
+  kernels::Fused after{};  ///< with steps if a loop follows; its first input is the kernel's result
+  std::size_t workspace = 0;
+  int threads = kAnyThreads;  ///< that the workspace is for: its kernel uses no more
+  /// Per result, bit i: may be computed in the memory of in[i].
+  std::vector<std::uint32_t> overwrites{};
+  int origin = -1;                        ///< of a copy: the unit of the program that it repeats
+  bool may_fail = false;                  ///< refuses some elements, before it writes
+  std::vector<ops::IndexBound> bounds{};  ///< if known, all that it may refuse
+};
+
+/// A program as what a run does, in the program's order.
+struct Lowered {
+  Request request{};
+  std::vector<Buffer> buffers{};
+  std::vector<Unit> units{};
+  /// Tensors of the program: constants, and what variables hold when a run begins.
+  std::vector<Source> sources{};
+  std::vector<std::vector<std::byte>> numbers{};
+  std::vector<ops::Spec> inputs{};
+  std::vector<ops::Spec> outputs{};
+  std::vector<int> fetches{};  ///< the output that answers each fetch that the caller gets
+  std::vector<Assignment> assignments{};
+};
+
+/// Whether it is a loop and no kernel.
+inline bool is_loop(const Unit& unit) {
+  return unit.nodes != 0 && unit.node->op->elementwise != nullptr;
+}
+
+/// The workspace that a unit wants on so many threads, or on num_threads() where those are fewer.
+/// In lower.cpp.
+std::size_t workspace_on(const Unit& unit, int threads);
+
+}  // namespace tenure::graph

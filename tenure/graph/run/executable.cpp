@@ -1,0 +1,174 @@
+#include "tenure/graph/run/executable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "tenure/graph/place/arrange.h"
+#include "tenure/graph/run/observed_run.h"
+#include "tenure/kernels/cpu/elementwise/engine.h"
+
+namespace tenure::graph {
+namespace {
+
+std::string name_of_unit(const Unit& unit) {
+  if (unit.nodes == 0) return "copy";
+  if (unit.nodes == 1) return unit.node->op->name;
+  if (is_loop(unit)) {
+    return fmt::format("fused loop of {}, ending in {}", unit.nodes, unit.node->op->name);
+  }
+  return fmt::format("{}, fused with {} more", unit.node->op->name, unit.nodes - 1);
+}
+
+Plan::Value plan_value(const ops::Spec& spec) {
+  return {.dtype = spec.dtype,
+          .shape = spec.shape,
+          .bytes = count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype))};
+}
+
+bool is_tile(const Unit& unit) {
+  const Layout& out = unit.out[0];
+  if (!is_loop(unit) || count(out.shape) > std::int64_t{kernels::kTile}) return false;
+  if (unit.node->op->elementwise->check != nullptr) return false;
+  for (std::size_t i = 0; i < unit.in.size(); ++i) {
+    const Layout& in = unit.in[i];
+    if (!(in.shape == out.shape) || !is_contiguous(in.shape, in.strides) ||
+        in.dtype != unit.loop.in_types[i]) {
+      return false;
+    }
+  }
+  return static_cast<double>(count(out.shape)) * unit.loop.cost <= kernels::kWorkPerThread;
+}
+
+bool is_direct(const Unit& unit) {
+  if (unit.nodes != 1 || unit.node->op->direct == nullptr || unit.in.size() != 2) return false;
+  Shape shape;
+  return unit.node->op->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
+}
+
+}  // namespace
+
+Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
+    : lowered_(std::move(lowered)), parts_(std::move(parts)), number_(next_executable()) {
+  plan_.constants = parts_.constants;
+  for (const auto& programs : parts_.bodies) {
+    for (const auto& body : *programs) plan_.constants += body->plan().constants;
+  }
+  const Placement placement = arrange();
+  arena_map_ = arena_map(*lowered_, placement);
+  plan_.arena = placement.arena;
+  for (const int u : placement.order) {
+    const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
+    Step step{.unit = &unit,
+              .way = is_tile(unit)     ? Step::Way::tile
+                     : is_direct(unit) ? Step::Way::direct
+                                       : Step::Way::kernel,
+              .workspace = placement.workspaces[static_cast<std::size_t>(u)],
+              .count = static_cast<std::size_t>(count(unit.out[0].shape))};
+    // Copies of a unit draw what it draws.
+    if (unit.nodes != 0 && unit.node->draw >= 0) step.draw = std::size_t(unit.node->draw);
+    const auto first = [&](const Layout& layout) {
+      Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
+      place.offset += layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
+      return place;
+    };
+    for (const Layout& in : unit.in) step.in.push_back(first(in));
+    for (const Layout& out : unit.out) step.out.push_back(first(out));
+    // Those of the step, and for a kernel with loops around it one more than its inputs.
+    most_views_ = std::max(most_views_, 2 * step.unit->in.size() + step.unit->out.size() + 1);
+    steps_.push_back(std::move(step));
+  }
+  decide_targets(placement);
+  describe(placement);
+}
+
+void Executable::decide_targets(const Placement& placement) {
+  targets_.resize(lowered_->outputs.size());
+  for (std::size_t o = 0; o < targets_.size(); ++o) {
+    if (placement.reused[o] < 0) continue;
+    const Buffer& reused = lowered_->buffers[static_cast<std::size_t>(placement.reused[o])];
+    const int inputs = static_cast<int>(lowered_->inputs.size());
+    targets_[o].reused = reused.kind == Buffer::Kind::input ? reused.index : inputs + reused.index;
+  }
+  for (const Assignment& assignment : lowered_->assignments) {
+    targets_[static_cast<std::size_t>(assignment.output)].variable = assignment.variable.get();
+    assigned_.push_back(assignment.variable.get());
+  }
+  std::sort(assigned_.begin(), assigned_.end(), std::less<>());
+  assigned_.erase(std::unique(assigned_.begin(), assigned_.end()), assigned_.end());
+}
+
+Placement Executable::arrange() {
+  Arranged arranged = graph::arrange(std::move(lowered_), plan_.constants);
+  lowered_ = std::move(arranged.lowered);
+  plan_.recomputed = arranged.recomputed;
+  return std::move(arranged.placement);
+}
+
+void Executable::describe(const Placement& placement) {
+  plan_.peak = plan_.arena;
+  for (const ops::Spec& spec : lowered_->inputs) plan_.inputs.push_back(plan_value(spec));
+  for (const Place& place : placement.buffers) {
+    const Buffer& buffer =
+        lowered_->buffers[static_cast<std::size_t>(&place - placement.buffers.data())];
+    const int input = place.base - Bases(*lowered_).input;
+    if (buffer.unit < 0 || input < 0 || input >= static_cast<int>(plan_.inputs.size())) continue;
+    plan_.inputs[static_cast<std::size_t>(input)].reused = true;
+  }
+  for (std::size_t o = 0; o < targets_.size(); ++o) {
+    plan_.outputs.push_back(plan_value(lowered_->outputs[o]));
+    const int reused = targets_[o].reused;
+    if (reused < 0) plan_.peak += plan_.outputs.back().bytes;
+    if (reused >= 0 && reused < static_cast<int>(plan_.inputs.size())) {
+      plan_.inputs[static_cast<std::size_t>(reused)].reused = true;
+    }
+  }
+  const Bases bases(*lowered_);
+  const auto memory_of = [&](Place place) {
+    const int output = place.base - bases.output;
+    const int reused = output < 0 ? -1 : targets_[static_cast<std::size_t>(output)].reused;
+    if (reused >= 0) place.base = bases.input + reused;  // sources follow the inputs
+    return place;
+  };
+  for (const Step& step : steps_) {
+    const Unit& unit = *step.unit;
+    Plan::Step row{.op = name_of_unit(unit),
+                   .site = unit.node->site,
+                   .workspace = static_cast<std::int64_t>(unit.workspace),
+                   .in_place = std::any_of(
+                       step.in.begin(), step.in.end(),
+                       [&](const Place& in) { return memory_of(in) == memory_of(step.out[0]); }),
+                   .live = placement.live[plan_.steps.size()]};
+    for (const Layout& out : unit.out) {
+      row.bytes += lowered_->buffers[static_cast<std::size_t>(out.buffer)].bytes;
+    }
+    plan_.steps.push_back(std::move(row));
+  }
+}
+
+std::int64_t Executable::bytes() const {
+  const auto room = []<class T>(const std::vector<T>& list) { return list.capacity() * sizeof(T); };
+  const Lowered& low = *lowered_;
+  std::size_t bytes = sizeof(*this) + sizeof(Lowered) + program_bytes(low.request.program) +
+                      room(low.request.inputs) + room(low.request.fetches) + room(low.buffers) +
+                      room(low.units) + room(low.sources) + room(low.numbers) + room(low.inputs) +
+                      room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
+                      room(targets_) + room(assigned_) + room(low.request.draws) +
+                      room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
+                      room(arena_map_) + room(parts_.bodies);
+  for (const auto& programs : parts_.bodies) {
+    for (const auto& body : *programs) bytes += static_cast<std::size_t>(body->bytes());
+  }
+  for (const Unit& unit : low.units) {
+    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites);
+    for (const kernels::Fused* loop : {&unit.loop, &unit.after}) {
+      bytes += room(loop->steps) + room(loop->in_types) + room(loop->tiles) + room(loop->types);
+    }
+  }
+  for (const auto& number : low.numbers) bytes += room(number);
+  for (const Step& step : steps_) bytes += room(step.in) + room(step.out);
+  return static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace tenure::graph

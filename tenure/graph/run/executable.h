@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tenure/graph/passes/unit.h"
+#include "tenure/graph/place/placement.h"
+#include "tenure/graph/plan.h"
+#include "tenure/memory/observer.h"
+#include "tenure/ops/random_ops.h"
+
+namespace tenure::graph {
+
+class Executable;
+class ObservedRun;
+
+/// The bodies of one loop or branch, compiled.
+using BodyPrograms = std::vector<std::shared_ptr<const Executable>>;
+
+/// What a program holds for its runs.
+struct CompiledParts {
+  std::vector<std::shared_ptr<const BodyPrograms>> bodies{};  ///< of its loops and branches
+  std::int64_t constants = 0;  ///< bytes of those that were made when it was compiled
+};
+
+/// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
+/// that any number of threads may run it. It is made in executable.cpp and run in execute.cpp.
+class Executable {
+ public:
+  /// Orders the units for a low peak and gives every buffer its place.
+  Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts);
+
+  const Plan& plan() const { return plan_; }
+  /// Bytes that it holds, with its bodies.
+  std::int64_t bytes() const;
+  /// The inputs have the types, shapes and strides of the plan; donated ones can be taken over (see
+  /// pending.h). Allocates the arena and the outputs, nothing else. Throws OutOfMemory,
+  /// DisposedError for an input or a constant, and what kernels throw; then it has changed nothing.
+  /// Variables that it assigns to are its own while it runs: others wait. `name` is for reports.
+  std::vector<Tensor> run(std::span<const Tensor> inputs, std::string_view name, Site site) const;
+
+  /// The same within a kernel: on contiguous data, memory for each fetch and an arena of the
+  /// planned size. The program has no variables, and nothing is donated to it.
+  void run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+              std::byte* arena) const;
+
+ private:
+  struct Step {
+    enum class Way : std::uint8_t {
+      tile,    ///< an elementwise loop over few elements, all contiguous and in the right types
+      direct,  ///< a direct kernel
+      kernel,  ///< anything
+    };
+    const Unit* unit = nullptr;
+    Way way = Way::kernel;
+    std::vector<Place> in{};  ///< of each input's first element
+    std::vector<Place> out{};
+    Place workspace{};
+    std::size_t count = 0;  ///< of elements of the result
+    std::size_t draw = 0;   ///< of a random op: its place in Request::draws
+  };
+  /// What a run has for its steps: a pointer per base, a state per random op, and room for the
+  /// views of one step, undefined until it writes them.
+  struct Frame {
+    std::span<std::byte* const> bases;
+    std::span<const Generator::State> draws;
+    kernels::View* views;
+  };
+  /// Where an output goes besides to the caller, and in whose memory it is computed.
+  struct OutputTarget {
+    VariableState* variable = nullptr;  ///< that gets it
+    int reused = -1;                    ///< whose memory it takes over, among inputs and sources
+  };
+  void decide_targets(const Placement& placement);
+  /// Orders the units and gives every buffer its place, by the options of the request.
+  Placement arrange();
+  void describe(const Placement& placement);
+  void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;
+  static void run_step(const Step& step, const Frame& frame);
+  /// An error of Tenure's that leaves it names the step. What else an op throws stays what it is.
+  static void run_step_named(const Step& step, const Frame& frame);
+  static void run_kernel(const Step& step, const Frame& frame);
+  /// Throws NumberError if a result of the step is not finite.
+  static void check_numbers(const Step& step, const Frame& frame);
+
+  std::unique_ptr<Lowered> lowered_;
+  CompiledParts parts_;
+  std::vector<Step> steps_;
+  std::size_t most_views_ = 0;         ///< that a step has, of its own and of its kernel
+  std::vector<OutputTarget> targets_;  ///< of each output
+  /// Those that are assigned to, in the order in which they are locked.
+  std::vector<VariableState*> assigned_;
+  Plan plan_;
+  std::uint64_t number_;  ///< of this executable among all
+  std::vector<mem::PlannedRun::Buffer> arena_map_;
+};
+
+}  // namespace tenure::graph

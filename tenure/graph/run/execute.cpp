@@ -1,0 +1,369 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "tenure/base/error.h"
+#include "tenure/base/small_array.h"
+#include "tenure/graph/ir/variable_state.h"
+#include "tenure/graph/number_error.h"
+#include "tenure/graph/run/executable.h"
+#include "tenure/graph/run/observed_run.h"
+#include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/kernels/cpu/reduce/finite.h"
+#include "tenure/kernels/thread_limit.h"
+#include "tenure/memory/scope.h"
+#include "tenure/ops/random_ops.h"
+#include "tenure/tensor/pending.h"
+
+namespace tenure::graph {
+namespace {
+
+std::byte* at(std::span<std::byte* const> bases, const Place& place) {
+  return bases[static_cast<std::size_t>(place.base)] + place.offset;
+}
+
+/// Room for a view, undefined until it is written.
+class ViewRoom {
+ public:
+  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
+  kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
+
+ private:
+  static_assert(std::is_trivially_destructible_v<kernels::View>);
+  alignas(kernels::View) std::byte bytes_[sizeof(kernels::View)];
+};
+
+void write(kernels::View* room, const kernels::View& view) { std::construct_at(room, view); }
+void write(kernels::View* room, const Layout& layout, std::byte* data) {
+  write(room,
+        {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
+}
+
+/// The memory of a run's temporaries.
+class Arena {
+ public:
+  Arena(mem::ThreadContext& context, std::size_t bytes) {
+    if (bytes == 0) return;
+    const CategoryScope category(Category::workspace);
+    storage_ = mem::Storage::allocate(context, bytes);
+  }
+  ~Arena() {
+    if (storage_ != nullptr) storage_->release();
+  }
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  std::byte* data() const {
+    return storage_ == nullptr ? nullptr : static_cast<std::byte*>(storage_->data());
+  }
+
+ private:
+  mem::Storage* storage_ = nullptr;
+};
+
+/// What a run takes off the default generator, and the runs of bodies of loops within it. It is
+/// given back unless the outermost run succeeds.
+class Draws {
+ public:
+  Draws() { ++taken_.depth; }
+  ~Draws() {
+    if (--taken_.depth > 0) return;
+    if (!succeeded_ && taken_.counters > 0) {
+      default_generator().give_back(taken_.begin, taken_.counters);
+    }
+    taken_.counters = 0;
+  }
+  Draws(const Draws&) = delete;
+  Draws& operator=(const Draws&) = delete;
+
+  Generator::State take(std::uint64_t counters) {
+    const Generator::State begin = default_generator().reserve(counters);
+    if (taken_.counters == 0) taken_.begin = begin;
+    taken_.counters += counters;
+    return begin;
+  }
+  void succeed() { succeeded_ = true; }
+
+ private:
+  /// By this thread. Whoever else draws meanwhile moves the generator on from where these end.
+  struct Taken {
+    int depth = 0;
+    Generator::State begin{};
+    std::uint64_t counters = 0;
+  };
+  static thread_local constinit Taken taken_;
+  bool succeeded_ = false;
+};
+thread_local constinit Draws::Taken Draws::taken_;
+
+/// Room for a view of a tensor that is not there yet: to make it then cannot fail.
+class ViewSlot {
+ public:
+  ViewSlot() = default;
+  ~ViewSlot() {
+    if (slot_ != nullptr) mem::free_tenant(*context_, slot_);
+  }
+  ViewSlot(const ViewSlot&) = delete;
+  ViewSlot& operator=(const ViewSlot&) = delete;
+
+  void allocate(mem::ThreadContext& context) {
+    slot_ = mem::allocate_tenant(context);
+    context_ = &context;
+  }
+  Tensor finish(const Tensor& of, Site site) noexcept {
+    TensorBody& body = *of.body_or_null();
+    mem::Storage* const storage = body.storage();
+    storage->retain();
+    return Tensor::adopt(new (std::exchange(slot_, nullptr)) TensorBody({.context = *context_,
+                                                                         .storage = storage,
+                                                                         .op = "run",
+                                                                         .site = site,
+                                                                         .kind = HolderKind::view},
+                                                                        body.dtype, body.shape));
+  }
+
+ private:
+  void* slot_ = nullptr;
+  mem::ThreadContext* context_ = nullptr;
+};
+
+/// With the memory of `reused` if that can be taken over, else with its own.
+void prepare(PendingTensor& output, mem::ThreadContext& context, const ops::Spec& spec,
+             const Pin* reused) {
+  const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
+  if (reused != nullptr && can_take_over(*reused->body(), *reused->storage(), bytes)) {
+    output.borrow(context, spec.dtype, spec.shape, *reused->body());
+  } else {
+    output.allocate(context, spec.dtype, spec.shape);
+  }
+}
+
+/// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
+void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in, const kernels::View& out,
+                      kernels::View* room) {
+  const ops::OpRecord& op = *unit.node->op;
+  const bool is_followed = !unit.after.steps.empty();
+  const std::size_t before = unit.loop.in_types.size();
+  const std::size_t after = is_followed ? unit.after.in_types.size() : 1;
+  kernels::View result = out;
+  result.dtype = unit.node->outputs[0].dtype;
+  result.shape = unit.node->outputs[0].shape;
+  result.strides = contiguous_strides(result.shape);
+  std::size_t n = 0;
+  if (before > 0) write(room + n++, unit.made, nullptr);
+  for (const kernels::View& view : in.subspan(before, in.size() - before - (after - 1))) {
+    write(room + n++, view);
+  }
+  kernels::View* const after_in = room + n;
+  std::size_t m = n;
+  write(room + m++, result);
+  for (const kernels::View& view : in.last(after - 1)) write(room + m++, view);
+  op.fusing->run({.op = op.name,
+                  .in = {room, n},
+                  .out = {&result, 1},
+                  .attributes = unit.node->attribute_list(),
+                  .workspace = {}},
+                 {.before = before > 0 ? &unit.loop : nullptr,
+                  .before_inputs = in.first(before),
+                  .after = is_followed ? &unit.after : nullptr,
+                  .after_inputs = {after_in, after},
+                  .after_shape = out.shape});
+}
+
+}  // namespace
+
+void Executable::run_kernel(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  kernels::View* const in = frame.views;
+  for (std::size_t i = 0; i < unit.in.size(); ++i) {
+    write(in + i, unit.in[i], at(frame.bases, step.in[i]));
+  }
+  kernels::View* const out = in + unit.in.size();
+  for (std::size_t i = 0; i < unit.out.size(); ++i) {
+    write(out + i, unit.out[i], at(frame.bases, step.out[i]));
+  }
+  if (unit.nodes == 0) return kernels::copy(*in, *out);
+  const ops::OpRecord& op = *unit.node->op;
+  const std::span<const kernels::View> inputs(in, unit.in.size());
+  if (op.elementwise != nullptr) {
+    if (op.elementwise->check != nullptr) {
+      op.elementwise->check(op.name, unit.loop.in_types[0], inputs);
+    }
+    return kernels::run_fused(unit.loop, inputs, *out);
+  }
+  if (!unit.loop.steps.empty() || !unit.after.steps.empty()) {
+    return run_fused_kernel(unit, inputs, *out, out + unit.out.size());
+  }
+  const std::span<std::byte> workspace =
+      unit.workspace == 0 ? std::span<std::byte>()
+                          : std::span(at(frame.bases, step.workspace), unit.workspace);
+  const ThreadLimit limit(unit.threads);
+  const auto run = [&](const ops::Attributes& attributes) {
+    op.run({.op = op.name,
+            .in = inputs,
+            .out = {out, unit.out.size()},
+            .attributes = attributes,
+            .workspace = workspace});
+  };
+  const ops::Attributes& attributes = unit.node->attribute_list();
+  if (op.draws == nullptr) return run(attributes);
+  const Generator::State state = frame.draws[step.draw];
+  run(attributes.with_last(static_cast<std::int64_t>(state.seed),
+                           static_cast<std::int64_t>(state.offset)));
+}
+
+void Executable::run_step(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  switch (step.way) {
+    case Step::Way::tile: {
+      std::array<const void*, kernels::kMaxFusedInputs> in;
+      for (std::size_t i = 0; i < step.in.size(); ++i) in[i] = at(frame.bases, step.in[i]);
+      return kernels::run_fused_tile(unit.loop, in.data(), at(frame.bases, step.out[0]),
+                                     step.count);
+    }
+    case Step::Way::direct:
+      return unit.node->op->direct->run(ref_of(unit.in[0]), at(frame.bases, step.in[0]),
+                                        ref_of(unit.in[1]), at(frame.bases, step.in[1]),
+                                        at(frame.bases, step.out[0]));
+    case Step::Way::kernel:
+      return run_kernel(step, frame);
+  }
+}
+
+void Executable::run_step_named(const Step& step, const Frame& frame) {
+  try {
+    run_step(step, frame);
+  } catch (Error& error) {
+    error.add_place("in " + graph::describe(*step.unit->node));
+    throw;
+  }
+}
+
+void Executable::check_numbers(const Step& step, const Frame& frame) {
+  const Unit& unit = *step.unit;
+  for (std::size_t o = 0; o < unit.out.size(); ++o) {
+    const auto n = static_cast<std::size_t>(count(unit.out[o].shape));
+    const std::int64_t bad =
+        kernels::find_not_finite(unit.out[o].dtype, at(frame.bases, step.out[o]), n);
+    if (bad >= 0) throw NumberError(graph::describe(*unit.node), unit.node->site, bad);
+  }
+}
+
+void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
+  // In the order of the program, whatever order the steps run in.
+  Draws draws;
+  const std::vector<std::uint64_t>& counters = lowered_->request.draws;
+  SmallArray<Generator::State, 4> states(counters.size());
+  for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
+  // Before the first step: later ones may have computed in what variables hold when one fails.
+  SmallArray<ViewRoom, 16> views(most_views_);
+  const Frame frame{.bases = bases,
+                    .draws = {states.data(), states.size()},
+                    .views = views.size() == 0 ? nullptr : views.data()->get()};
+  for (const Step& step : steps_) {
+    run_step_named(step, frame);
+    if (lowered_->request.options.check_numbers) check_numbers(step, frame);
+    if (observed != nullptr) observed->kernel_ran(*step.unit);
+  }
+  draws.succeed();
+}
+
+void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
+                        std::byte* arena) const {
+  const Lowered& low = *lowered_;
+  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
+  SmallArray<Pin, 4> pins(low.sources.size());
+  std::byte** base = bases.data();
+  *base++ = arena;
+  base = std::copy(inputs.begin(), inputs.end(), base);
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Tensor& constant = low.sources[i].constant;
+    pins[i].take(constant.body("run"), "run", constant.created());
+    *base++ = static_cast<std::byte*>(pins[i].data());
+  }
+  for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
+  for (std::size_t i = 0; i < low.fetches.size(); ++i) base[low.fetches[i]] = outputs[i];
+  run_steps({bases.data(), bases.size()}, nullptr);
+}
+
+std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_view name,
+                                    Site site) const {
+  const Lowered& low = *lowered_;
+  mem::ThreadContext& context = mem::this_thread();
+  // What a variable holds may be replaced meanwhile: the run keeps what it began with. Those that
+  // it assigns to are its own; it has no other lock when it waits for one that comes first.
+  SmallArray<Tensor, 8> held(low.sources.size());
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Source& source = low.sources[i];
+    if (source.variable != nullptr && !source.is_assigned) held[i] = source.variable->value();
+  }
+  SmallArray<Tensor, 4> ended(low.assignments.size());
+  SmallArray<std::unique_lock<ObjectMutex>, 4> locks(assigned_.size());
+  for (std::size_t i = 0; i < assigned_.size(); ++i) {
+    locks[i] = assigned_[i]->lock();
+    assigned_[i]->require_data("run", site);
+  }
+
+  SmallArray<std::byte*, 16> bases(static_cast<std::size_t>(Bases(low).end));
+  SmallArray<Pin, 8> pins(low.inputs.size() + low.sources.size());
+  std::size_t base = 1;  // the arena comes first
+  const auto pin = [&](const Tensor& tensor) {
+    Pin& taken = pins[base - 1];
+    taken.take(tensor.body("run", site), "run", site);
+    bases[base++] = static_cast<std::byte*>(taken.data());
+  };
+  for (const Tensor& input : inputs) pin(input);
+  for (std::size_t i = 0; i < low.sources.size(); ++i) {
+    const Source& source = low.sources[i];
+    pin(source.variable == nullptr ? source.constant
+        : source.is_assigned       ? source.variable->locked_value()
+                                   : held[i]);
+  }
+  for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
+
+  ObservedRun observed(context, {.id = number_,
+                                 .name = name,
+                                 .site = site,
+                                 .peak = plan_.peak,
+                                 .arena = plan_.arena,
+                                 .buffers = arena_map_});
+  SmallArray<PendingTensor, 4> outputs(low.outputs.size());
+  for (std::size_t o = 0; o < low.outputs.size(); ++o) {
+    const ops::Spec& spec = low.outputs[o];
+    prepare(outputs[o], context, spec,
+            targets_[o].reused < 0 ? nullptr : &pins[static_cast<std::size_t>(targets_[o].reused)]);
+    bases[base++] = static_cast<std::byte*>(outputs[o].data());
+  }
+  std::vector<Tensor> results(low.fetches.size());
+  SmallArray<ViewSlot, 4> views(assigned_.empty() ? 0 : results.size());
+  for (ViewSlot& view : views) view.allocate(context);
+  Arena arena(context, static_cast<std::size_t>(plan_.arena));
+  bases[0] = arena.data();
+  run_steps({bases.data(), bases.size()}, &observed);
+
+  // From here on nothing can fail.
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto o = static_cast<std::size_t>(low.fetches[i]);
+    if (targets_[o].variable == nullptr) results[i] = outputs[o].finish("run", site);
+  }
+  for (const Assignment& assignment : low.assignments) {
+    const auto o = static_cast<std::size_t>(assignment.output);
+    // What it held is pinned still.
+    ended[static_cast<std::size_t>(&assignment - low.assignments.data())] =
+        assignment.variable->replace_locked(outputs[o].finish("run", site));
+    // The variable has the tensor itself, the caller a view of it: what he disposes is his own.
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (low.fetches[i] != assignment.output) continue;
+      results[i] = views[i].finish(assignment.variable->locked_value(), site);
+    }
+  }
+  return results;
+}
+
+}  // namespace tenure::graph

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tenure/graph/place/placement.h"
+#include "tenure/memory/observer.h"
+
+namespace tenure::graph {
+
+/// What lies where in the arena, and in which steps: temporaries and workspaces.
+std::vector<mem::PlannedRun::Buffer> arena_map(const Lowered& lowered, const Placement& placement);
+
+/// A number that no other executable has.
+std::uint64_t next_executable() noexcept;
+
+/// Tells the observer, if there is one, when a run begins and ends.
+class ObservedRun {
+ public:
+  ObservedRun(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept
+      : context_(context), run_(run), observer_(mem::observer(context)) {
+    if (observer_ != nullptr) observer_->run_began(context, run_);
+  }
+  ~ObservedRun() {
+    if (observer_ != nullptr) observer_->run_ended(context_, run_);
+  }
+  ObservedRun(const ObservedRun&) = delete;
+  ObservedRun& operator=(const ObservedRun&) = delete;
+
+  void kernel_ran(const Unit& unit) noexcept {
+    if (observer_ == nullptr) return;
+    observer_->kernel_ran(context_, unit.nodes == 0 ? "copy" : unit.node->op->name,
+                          unit.node->site);
+  }
+
+ private:
+  mem::ThreadContext& context_;
+  const mem::PlannedRun run_;
+  mem::Observer* const observer_;
+};
+
+}  // namespace tenure::graph

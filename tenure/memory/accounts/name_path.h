@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tenure/memory/threads/frame.h"
+#include "tenure/memory/threads/thread_context.h"
+
+namespace tenure::mem {
+
+// Note: who frees a path
+//
+// A tensor has a plain pointer to the path it was made under, and neither its birth nor its end
+// does anything for it. A path belongs to the thread that made it. Whenever there are twice as many
+// as were in use the last time, and some more, that thread takes a census and frees those that no
+// tensor and no frame of its chain refers to. Only its own tensors get its paths, and while it
+// looks it makes none.
+
+/// A named-scope path such as "model/encoder".
+class NamePath {
+ public:
+  const std::string& text() const { return text_; }
+  /// Names the path for good; an address may come again.
+  std::uint64_t number() const { return number_; }
+  /// The path `name` below `outer`, which may be null; for tensors and frames of this thread.
+  static const NamePath* make(ThreadContext& context, const NamePath* outer,
+                              const std::string& name);
+
+ private:
+  NamePath(const ThreadContext& context, std::string text);
+  static void free_unused(ThreadContext& context);
+
+  const ThreadContext* const owner_;
+  NamePath* next_ = nullptr;  // of the owner's
+  mutable bool used_ = false;
+  const std::uint64_t number_;
+  const std::string text_;
+};
+
+/// A name in force on a thread.
+class NameFrame : public Frame<NameFrame> {
+ public:
+  /// In force from here on.
+  static NameFrame* enter(const std::string& name);
+  static void leave(NameFrame* frame) noexcept;
+  static void leave_all(ThreadContext& context) noexcept;
+  ~NameFrame() = default;
+
+ private:
+  friend class NamePath;
+  NameFrame(ThreadContext& context, const std::string& name) : Frame(context), name_(name) {}
+  static void take_out(NameFrame& frame) noexcept;
+  /// Makes the paths from `frame` outwards to `stop`, exclusively, anew.
+  static void derive_paths(NameFrame& frame, const NameFrame* stop);
+
+  const NamePath* path_ = nullptr;
+  const std::string name_;
+};
+
+}  // namespace tenure::mem

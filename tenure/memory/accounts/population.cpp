@@ -1,0 +1,95 @@
+#include "tenure/memory/accounts/population.h"
+
+namespace tenure::mem {
+namespace {
+
+/// All populations of the process.
+struct List {
+  std::mutex mutex;
+  std::vector<Population*> populations;
+};
+
+List& list() {
+  static auto* const one = new List;
+  return *one;
+}
+
+}  // namespace
+
+Population::Population(const char* kind) : kind_(kind) {
+  const std::lock_guard lock(list().mutex);
+  list().populations.push_back(this);
+}
+
+void Population::add(Site site) {
+  const std::lock_guard lock(mutex_);
+  Count& count = counts_[{site.file_name(), site.line()}];
+  count.site = site;
+  ++count.number;
+  ++singles_;
+}
+
+void Population::remove(Site site) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = counts_.find({site.file_name(), site.line()});
+  if (found == counts_.end()) return;
+  if (--found->second.number == 0) counts_.erase(found);
+  --singles_;
+}
+
+void Population::count(std::vector<std::int64_t>& numbers) {
+  const std::lock_guard lock(list().mutex);
+  numbers.clear();
+  for (Population* const population : list().populations) {
+    const std::lock_guard counting(population->mutex_);
+    std::int64_t number = population->singles_;
+    for (const Crowd* crowd = population->crowds_; crowd != nullptr; crowd = crowd->next_) {
+      number += crowd->number_.load(std::memory_order_relaxed);
+    }
+    numbers.push_back(number);
+  }
+}
+
+std::vector<HolderGroup> Population::groups() {
+  std::vector<HolderGroup> groups;
+  const std::lock_guard lock(list().mutex);
+  for (Population* const population : list().populations) {
+    const std::lock_guard counting(population->mutex_);
+    std::map<Place, Count> counts = population->counts_;
+    for (const Crowd* crowd = population->crowds_; crowd != nullptr; crowd = crowd->next_) {
+      Count& count = counts[{crowd->site_.file_name(), crowd->site_.line()}];
+      count.site = crowd->site_;
+      count.number += crowd->number_.load(std::memory_order_relaxed);
+    }
+    for (const auto& [place, count] : counts) {
+      groups.push_back({.op = population->kind_, .site = count.site, .tensors = count.number});
+    }
+  }
+  return groups;
+}
+
+void Population::lock_all() noexcept {
+  list().mutex.lock();
+  for (Population* const population : list().populations) population->mutex_.lock();
+}
+
+void Population::unlock_all() noexcept {
+  for (Population* const population : list().populations) population->mutex_.unlock();
+  list().mutex.unlock();
+}
+
+Crowd::Crowd(Population& population, Site site) noexcept : population_(population), site_(site) {
+  const std::lock_guard lock(population_.mutex_);
+  next_ = population_.crowds_;
+  link_ = &population_.crowds_;
+  if (next_ != nullptr) next_->link_ = &next_;
+  population_.crowds_ = this;
+}
+
+Crowd::~Crowd() {
+  const std::lock_guard lock(population_.mutex_);
+  *link_ = next_;
+  if (next_ != nullptr) next_->link_ = link_;
+}
+
+}  // namespace tenure::mem

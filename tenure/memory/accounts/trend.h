@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tenure/base/error.h"
+#include "tenure/memory/ledger.h"
+
+namespace tenure::mem {
+
+/// All that is held at one mark of a loop.
+struct Snapshot {
+  std::int64_t iteration = 0;
+  Counts counts{};
+  std::vector<HolderGroup> tensors{};
+  std::vector<HolderGroup> things{};
+};
+
+// Note: what tells a leak
+//
+// What a loop holds comes and goes: queues fill and are emptied, caches fill up, sizes vary. A leak
+// is growth that goes on. So what counts is the low-water mark, below which the level does not fall
+// any more:
+//
+//     level      .   :   .:  ::  .:: :::     marks are put together in windows
+//     windows    | 1 | 2 | 3 | 4 |   ...
+//     low          0 < 1 < 2 < 3 <   ...     the lowest of each is above that of the one before,
+//     high         1   2 < the last low      and in the end above all that was seen at first
+//
+// With sixteen such rises in a row nothing that has fewer than sixteen parts looks like a leak,
+// however slowly it fills, nor do levels that merely vary. Two windows make one of the next scale,
+// and the same is asked there: a slow leak shows in long windows, as does one that hides under
+// what comes and goes; and it may begin at any time.
+
+/// The level of something from mark to mark.
+class Trend {
+ public:
+  using TakeSnapshot = std::function<std::shared_ptr<const Snapshot>()>;
+
+  /// The low-water marks of windows of so many marks must rise so many times in a row.
+  Trend(int rises, int marks) : rises_(rises), marks_(marks) {}
+
+  /// Forgets all but the present level.
+  void restart(std::int64_t level, const TakeSnapshot& take);
+  /// Notes the level at a mark. If it has been growing, by more than `slack`: what there was when
+  /// it was at most as high as it had been, so that what grew can be told. `take` is asked for the
+  /// present when growth is suspected.
+  std::shared_ptr<const Snapshot> add(std::int64_t level, std::int64_t slack,
+                                      const TakeSnapshot& take);
+
+ private:
+  struct Window {
+    std::int64_t low;
+    std::int64_t high;
+  };
+  /// Windows of one length.
+  struct Scale {
+    std::vector<Window> last;  ///< at most one more than rises_, the newest last
+    int risen = 0;             ///< times in a row
+    std::vector<Window> half;  ///< of the next scale's window; one or none
+    std::shared_ptr<const Snapshot> before;
+    std::int64_t level_before = 0;
+  };
+  static Window merged(const Window& a, const Window& b);
+  /// After so many rises what there is is looked at: what grows by the last can then be told.
+  int suspected() const { return rises_ / 2; }
+  std::shared_ptr<const Snapshot> close(std::size_t scale, const Window& window, std::int64_t level,
+                                        std::int64_t slack, const TakeSnapshot& take);
+  bool has_grown(const Scale& scale, std::int64_t slack) const;
+
+  int rises_;
+  int marks_;
+  int seen_ = 0;  ///< marks of the open window
+  Window open_{};
+  Window first_{};  ///< the level before the first window of every scale
+  std::shared_ptr<const Snapshot> start_;
+  std::vector<Scale> scales_;
+};
+
+}  // namespace tenure::mem

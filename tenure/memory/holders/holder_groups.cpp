@@ -1,0 +1,93 @@
+#include "tenure/memory/holders/holder_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+
+#include "tenure/memory/budget.h"
+#include "tenure/memory/holders/census.h"
+#include "tenure/memory/holders/tenant.h"
+#include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/reserve.h"
+
+namespace tenure::mem {
+namespace {
+
+struct Seen {
+  std::uint64_t id;
+  const char* op;
+  Site site;
+  const Storage* storage;  // null if disposed
+  std::int64_t bytes;
+};
+
+std::vector<Seen> look_around(const BudgetAccount* within, Caches caches) {
+  std::vector<Seen> seen;
+  const Census census;
+  census.for_each([&](const Tenant& tenant) {
+    if (caches == Caches::left_out && tenant.kind() == HolderKind::cache) return;
+    const Storage* const storage = tenant.storage();
+    if (within != nullptr &&
+        (storage == nullptr || !BudgetAccount::counts_in(storage->budget(), *within))) {
+      return;
+    }
+    const bool owns = storage != nullptr && !storage->is_foreign();
+    const std::int64_t bytes = owns ? static_cast<std::int64_t>(storage->bytes()) : 0;
+    seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes});
+  });
+  return seen;
+}
+
+}  // namespace
+
+std::vector<HolderGroup> holder_groups(const BudgetAccount* within, Caches caches) {
+  const std::vector<Seen> seen = look_around(within, caches);
+  std::unordered_map<const Storage*, std::uint64_t> oldest;
+  for (const Seen& s : seen) {
+    auto [it, added] = oldest.try_emplace(s.storage, s.id);
+    if (!added) it->second = std::min(it->second, s.id);
+  }
+  using Key = std::tuple<std::string_view, std::uint_least32_t, std::string_view>;
+  std::map<Key, HolderGroup> groups;
+  for (const Seen& s : seen) {
+    HolderGroup& group = groups[Key(s.site.file_name(), s.site.line(), s.op)];
+    group.op = s.op;
+    group.site = s.site;
+    ++(s.storage == nullptr ? group.disposed : group.tensors);
+    if (oldest[s.storage] == s.id) group.bytes += s.bytes;
+  }
+  std::vector<HolderGroup> sorted;
+  sorted.reserve(groups.size());
+  for (auto& [key, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const HolderGroup& a, const HolderGroup& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
+                         const BudgetAccount* refusing) {
+  constexpr std::size_t kShown = 5;
+  if (cause == OutOfMemory::Cause::system) spend_reserve();
+  OutOfMemory::Facts facts;
+  facts.cause = cause;
+  facts.requested = requested;
+  facts.used = static_cast<std::size_t>(counts().bytes);
+  facts.cached = pool_stats().cached;
+  try {
+    if (refusing != nullptr) {
+      facts.budget = refusing->name();
+      facts.limit = refusing->limit();
+      facts.used = refusing->used();
+    }
+    facts.largest = holder_groups(refusing);
+    std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });
+    if (facts.largest.size() > kShown) facts.largest.resize(kShown);
+  } catch (const std::bad_alloc&) {
+    facts.largest.clear();  // the reserve was spent before, and there is no memory to look around
+  }
+  throw OutOfMemory(std::move(facts));
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <new>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/pool/asan.h"
+#include "tenure/memory/pool/chunk_heap.h"
+#include "tenure/memory/pool/pool.h"
+#include "tenure/memory/threads/thread_context.h"
+
+namespace tenure::mem {
+
+class BudgetAccount;
+
+/// A reference-counted buffer on one device. The header is one cache line; the data of small
+/// buffers follows it in the same block.
+class alignas(kAlignment) Storage {
+ public:
+  using Deleter = std::function<void(void*)>;
+
+  /// A buffer of `bytes` with one reference. Throws OutOfMemory and then has changed nothing.
+  static Storage* allocate(ThreadContext& context, std::size_t bytes) {
+    if (bytes <= kSmallLimit - sizeof(Storage) && !needs_attention(context)) [[likely]] {
+      const int bin = size_class(sizeof(Storage) + bytes);
+      if (void* const block = take_cached(context, bin)) [[likely]]
+        return with_data(block, bin, bytes)->begin(context, bytes);
+    }
+    return allocate_slow(context, bytes);
+  }
+  /// Memory of the user's, given back through `deleter` when the last reference goes.
+  static Storage* adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter);
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// Frees the buffer, at once, with the last reference.
+  void release() noexcept {
+    if (is_shared() && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    destroy();
+  }
+  bool is_shared() const noexcept { return references_.load(std::memory_order_acquire) != 1; }
+
+  void* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  Device device() const noexcept { return device_; }
+  Category category() const noexcept { return category_.load(std::memory_order_relaxed); }
+  /// For whoever has the only reference. Memory of the user's is in no category.
+  void set_category(ThreadContext& context, Category category) noexcept {
+    if (is_foreign() || category == this->category()) return;
+    context.tally.moved(this->category(), category, static_cast<std::int64_t>(bytes_));
+    category_.store(category, std::memory_order_relaxed);
+    if (needs_attention(context)) [[unlikely]]
+      announce_category(context);
+  }
+  /// That was charged for it; for a census.
+  const BudgetAccount* budget() const noexcept { return budget_; }
+  bool is_foreign() const noexcept { return deleter_ != nullptr; }
+  std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
+
+  /// Names the storage for good: no two of a process have the same.
+  std::uint64_t serial() const noexcept { return serial_; }
+
+  /// Somebody may write to the data from here on, without asking again.
+  void note_write(Site site) noexcept;
+  /// When that was last noted, in the order of all such notes; 0: never.
+  std::uint64_t last_write() const noexcept { return last_write_.load(std::memory_order_relaxed); }
+
+  /// Its end concerns nobody but its block and the ledger's counts.
+  bool is_simple() const noexcept {
+    return chunk_ == nullptr && budget_ == nullptr && deleter_ == nullptr;
+  }
+  /// Gives the block back, within a VitalSection; whoever calls it has settled the rest.
+  void recycle(ThreadContext& context) noexcept {
+    const int bin = bin_;
+    poison(this + 1, bin_bytes(bin) - sizeof(Storage));
+    free_small(context, bin, this);
+  }
+
+ private:
+  explicit Storage(int bin) noexcept : bin_(static_cast<std::uint8_t>(bin)) {}
+  static Storage* allocate_slow(ThreadContext& context, std::size_t bytes);
+  static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
+  static Storage* with_data(void* block, int bin, std::size_t bytes) noexcept {
+    auto* const storage = new (block) Storage(bin);
+    storage->data_ = storage + 1;
+    unpoison(storage->data_, bytes);
+    return storage;
+  }
+  /// Enters it in the ledger.
+  Storage* begin(ThreadContext& context, std::size_t bytes) noexcept {
+    bytes_ = bytes;
+    category_.store(context.category, std::memory_order_relaxed);
+    serial_ = context.serials.next();
+    context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
+    return this;
+  }
+  void announce_category(ThreadContext& context) const noexcept;
+  void destroy() noexcept;
+  void settle_accounts(ThreadContext& context) noexcept;
+
+  std::atomic<std::uint32_t> references_{1};
+  std::atomic<Category> category_{Category::activation};  // a census may read while it changes
+  Device device_{};
+  std::uint8_t bin_ = 0;  // of the block that begins with this header
+  std::size_t bytes_ = 0;
+  void* data_ = nullptr;
+  ChunkHeap::Chunk* chunk_ = nullptr;  // of the data, when it does not follow the header
+  BudgetAccount* budget_ = nullptr;    // that was charged for it
+  Deleter* deleter_ = nullptr;         // of foreign memory
+  std::uint64_t serial_ = 0;
+  std::atomic<std::uint64_t> last_write_{0};
+};
+static_assert(sizeof(Storage) == kAlignment);
+
+/// The last write that was noted in this process.
+std::uint64_t latest_write() noexcept;
+/// Where write `number` was noted; unknown if many came after it.
+Site site_of_write(std::uint64_t number) noexcept;
+
+}  // namespace tenure::mem

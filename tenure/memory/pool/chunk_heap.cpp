@@ -1,0 +1,226 @@
+#include "tenure/memory/pool/chunk_heap.h"
+
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "tenure/base/units.h"
+#include "tenure/memory/pool/asan.h"
+#include "tenure/memory/pool/reserve.h"
+
+namespace tenure::mem {
+namespace {
+
+// Transparent huge pages need their own alignment; a segment is a whole number of them.
+constexpr std::size_t kHugePage = 2 * MiB;
+constexpr std::size_t kSmallestSegment = 8 * MiB;
+
+/// What the machine has. Some systems promise more than that, and end the process that believes it.
+std::size_t memory_of_machine() noexcept {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return std::numeric_limits<std::size_t>::max();
+  return (static_cast<std::size_t>(info.totalram) + info.totalswap) * info.mem_unit;
+}
+
+void* map_aligned(std::size_t bytes) noexcept {
+  static const std::size_t most = memory_of_machine();
+  if (bytes > most) return nullptr;
+  void* raw =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(raw);
+  const std::size_t skip = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
+  if (skip > 0) munmap(begin, skip);
+  munmap(begin + skip + bytes, kHugePage - skip);
+  madvise(begin + skip, bytes, MADV_HUGEPAGE);
+  fill_reserve();
+  return begin + skip;
+}
+
+}  // namespace
+
+/// A range of a segment, linked to its neighbours in address order. While it is in use it keeps
+/// the tree node that it will need to become free again.
+struct ChunkHeap::Chunk {
+  std::byte* begin = nullptr;
+  std::size_t bytes = 0;
+  // How far from its beginning it may be backed by memory; counts while it is free. Chunks are cut
+  // from the front, so that memory in use stays memory in use.
+  std::size_t resident = 0;
+  bool is_free = false;
+  Chunk* previous = nullptr;
+  Chunk* next = nullptr;
+  FreeSet::node_type node;
+};
+
+bool ChunkHeap::BySize::operator()(const Chunk* a, const Chunk* b) const noexcept {
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->begin < b->begin;
+}
+bool ChunkHeap::BySize::operator()(const Chunk* a, std::size_t bytes) const noexcept {
+  return a->bytes < bytes;
+}
+
+std::unique_ptr<ChunkHeap::Chunk> ChunkHeap::make_chunk() {
+  auto chunk = std::make_unique<Chunk>();
+  FreeSet one;
+  chunk->node = one.extract(one.insert(chunk.get()).first);
+  return chunk;
+}
+
+ChunkHeap::~ChunkHeap() {
+  // Chunks still in use belong to storages that outlive the heap: leave those segments mapped.
+  trim(0);
+}
+
+void* ChunkHeap::address(const Chunk* chunk) noexcept { return chunk->begin; }
+std::size_t ChunkHeap::bytes(const Chunk* chunk) noexcept { return chunk->bytes; }
+
+ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
+  if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
+  bytes = round_up(std::max<std::size_t>(bytes, 1), kGranularity);
+  const std::lock_guard lock(mutex_);
+  const auto found = free_.lower_bound(bytes);
+  // The remainder's bookkeeping comes first: nothing has changed if it cannot be had.
+  std::unique_ptr<Chunk> remainder;
+  if (found == free_.end() || (*found)->bytes > bytes) remainder = make_chunk();
+
+  Chunk* chunk = nullptr;
+  if (found != free_.end()) {
+    chunk = *found;
+    remove_free(chunk);
+  } else {
+    chunk = map_segment(bytes);
+    if (chunk == nullptr) return nullptr;
+  }
+  if (chunk->bytes > bytes) {
+    Chunk* const rest = remainder.release();
+    rest->begin = chunk->begin + bytes;
+    rest->bytes = chunk->bytes - bytes;
+    rest->resident = chunk->resident > bytes ? chunk->resident - bytes : 0;
+    rest->previous = chunk;
+    rest->next = chunk->next;
+    if (rest->next != nullptr) rest->next->previous = rest;
+    chunk->next = rest;
+    chunk->bytes = bytes;
+    insert_free(rest);
+  }
+  unpoison(chunk->begin, chunk->bytes);
+  return chunk;
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
+
+ChunkHeap::Chunk* ChunkHeap::map_segment(std::size_t bytes) {
+  const std::size_t size = round_up(std::max(bytes, kSmallestSegment), kHugePage);
+  std::unique_ptr<Chunk> chunk = make_chunk();
+  chunk->begin = static_cast<std::byte*>(map_aligned(size));
+  if (chunk->begin == nullptr) return nullptr;
+  chunk->bytes = size;
+  mapped_ += size;
+  poison(chunk->begin, size);
+  return chunk.release();
+}
+
+void ChunkHeap::insert_free(Chunk* chunk) noexcept {
+  chunk->is_free = true;
+  chunk->node.value() = chunk;
+  free_.insert(std::move(chunk->node));
+  free_bytes_ += chunk->bytes;
+  cached_ += chunk->resident;
+}
+
+void ChunkHeap::remove_free(Chunk* chunk) noexcept {
+  chunk->is_free = false;
+  chunk->node = free_.extract(chunk);
+  free_bytes_ -= chunk->bytes;
+  cached_ -= chunk->resident;
+}
+
+/// Both are free and out of the tree; the result is too.
+ChunkHeap::Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
+  Chunk* const gone = chunk->next;
+  if (gone->resident > 0) chunk->resident = chunk->bytes + gone->resident;
+  chunk->bytes += gone->bytes;
+  chunk->next = gone->next;
+  if (chunk->next != nullptr) chunk->next->previous = chunk;
+  delete gone;
+  return chunk;
+}
+
+void ChunkHeap::free(Chunk* chunk) noexcept {
+  const std::lock_guard lock(mutex_);
+  poison(chunk->begin, chunk->bytes);
+  chunk->resident = chunk->bytes;
+  if (Chunk* next = chunk->next; next != nullptr && next->is_free) {
+    remove_free(next);
+    chunk = merge_with_next(chunk);
+  }
+  if (Chunk* previous = chunk->previous; previous != nullptr && previous->is_free) {
+    remove_free(previous);
+    chunk = merge_with_next(previous);
+  }
+  insert_free(chunk);
+  if (cached_ > cache_limit_) trim_locked(cache_limit_);
+}
+
+void ChunkHeap::unmap(Chunk* chunk) noexcept {
+  remove_free(chunk);
+  unpoison(chunk->begin, chunk->bytes);
+  munmap(chunk->begin, chunk->bytes);
+  mapped_ -= chunk->bytes;
+  delete chunk;
+}
+
+void ChunkHeap::trim_locked(std::size_t keep) noexcept {
+  // Largest first: whole segments leave, parts of segments only lose their pages.
+  auto it = free_.end();
+  while (cached_ > keep && it != free_.begin()) {
+    --it;
+    Chunk* const chunk = *it;
+    if (chunk->resident == 0) continue;
+    if (chunk->previous == nullptr && chunk->next == nullptr) {
+      it = std::next(it);
+      unmap(chunk);
+    } else {
+      madvise(chunk->begin, chunk->resident, MADV_DONTNEED);
+      cached_ -= chunk->resident;
+      chunk->resident = 0;
+    }
+  }
+}
+
+void ChunkHeap::trim(std::size_t keep) noexcept {
+  const std::lock_guard lock(mutex_);
+  trim_locked(keep);
+  if (keep > 0) return;
+  for (auto it = free_.begin(); it != free_.end();) {  // segments whose pages had left before
+    Chunk* const chunk = *it++;
+    if (chunk->previous == nullptr && chunk->next == nullptr) unmap(chunk);
+  }
+}
+
+void ChunkHeap::set_cache_limit(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  cache_limit_ = bytes;
+  if (cached_ > cache_limit_) trim_locked(cache_limit_);
+}
+
+std::size_t ChunkHeap::cache_limit() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return cache_limit_;
+}
+
+ChunkHeap::Stats ChunkHeap::stats() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return {.mapped = mapped_,
+          .cached = cached_,
+          .free = free_bytes_,
+          .largest_free = free_.empty() ? 0 : (*free_.rbegin())->bytes};
+}
+
+}  // namespace tenure::mem

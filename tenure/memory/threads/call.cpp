@@ -1,0 +1,36 @@
+#include "tenure/memory/threads/call.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "tenure/base/user_site.h"
+#include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/scope.h"
+#include "tenure/memory/threads/thread_context.h"
+
+namespace tenure::mem {
+
+std::string place_of(Site site) {
+  const ThreadContext& context = this_thread();
+  std::string place = to_string(site);
+  if (context.path != nullptr) return fmt::format("{} in scope {}", place, context.path->text());
+  if (user_site(site).line() == 0 && context.scope != nullptr) {
+    place += fmt::format(" in the scope that began at {}", to_string(context.scope->site));
+  }
+  return place;
+}
+
+bool name_call(Error& error, std::string_view call, Site site) noexcept {
+  try {
+    if (error.has_place()) return false;
+    const bool has_name = std::string_view(error.what()).starts_with(fmt::format("{}:", call));
+    error.add_place(has_name ? fmt::format("at {}", place_of(site))
+                             : fmt::format("in {} at {}", call, place_of(site)));
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace tenure::mem

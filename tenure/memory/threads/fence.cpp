@@ -1,0 +1,30 @@
+#include "tenure/memory/threads/fence.h"
+
+#if defined(__linux__)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tenure/base/environment.h"
+#endif
+
+namespace tenure::mem {
+
+bool has_asymmetric_fence() noexcept {
+#if defined(__linux__)
+  static const bool registered =
+      environment("TENURE_NO_MEMBARRIER") == nullptr &&
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  return registered;
+#else
+  return false;
+#endif
+}
+
+void heavy_fence() noexcept {
+#if defined(__linux__)
+  if (has_asymmetric_fence()) syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+#endif
+}
+
+}  // namespace tenure::mem

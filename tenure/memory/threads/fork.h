@@ -1,0 +1,33 @@
+#pragma once
+
+#include <mutex>
+
+namespace tenure::mem {
+
+// Note: what happens at a fork
+//
+// A child has the forking thread alone. Whatever another thread had locked would stay locked there,
+// and what it was changing would stay half changed. So a fork first takes every lock there is, in
+// the order in which locks are taken within each other: those of objects (object_mutex.h), a
+// census, which waits until no thread is making or ending a tensor, and those of memory/, which
+// each file below has beside what it guards. Parent and child both let go of them.
+//
+// In the child the contexts of the other threads stay as they are: what these hold is live, their
+// counts count, and nobody gets what lies in their bins.
+//
+// Locks of folders above are taken before these, if their handlers were registered later, as those
+// of handlers are.
+
+std::mutex& budget_mutex() noexcept;
+std::mutex& registry_mutex() noexcept;
+std::mutex& ledger_mutex() noexcept;
+std::mutex& ring_mutex() noexcept;
+std::mutex& name_mutex() noexcept;
+
+/// In a child: one that another thread began, which nobody would end. For whoever has ring_mutex().
+void drop_recording_of_others() noexcept;
+
+/// Registers it with the system; the registry of threads does.
+bool prepare_for_forks() noexcept;
+
+}  // namespace tenure::mem

@@ -1,0 +1,81 @@
+#include "tenure/memory/threads/thread_context.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "tenure/memory/holders/tenant.h"
+#include "tenure/memory/observer.h"
+#include "tenure/memory/pool/pool.h"
+#include "tenure/memory/threads/fork.h"
+#include "tenure/memory/threads/frame.h"
+
+namespace tenure::mem {
+namespace {
+
+constinit std::mutex contexts_mutex;
+std::atomic<ThreadContext*> registry{nullptr};
+std::uint32_t next_number = 0;  // guarded by contexts_mutex
+
+void detach(void* /*key_value*/) {
+  ThreadContext* const context = current_context;
+  leave_scopes(*context);
+  leave_budgets(*context);
+  context->fail_after = -1;
+  context->attention = 0;
+  receive_mail(*context);
+  context->tally.settle();
+  flush_thread_cache(*context);
+  current_context = nullptr;
+  const std::lock_guard lock(contexts_mutex);
+  context->in_use = false;
+}
+
+/// Keys are destroyed after thread_local objects, so tensors among those still have a context.
+pthread_key_t detach_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, detach);
+    return made;
+  }();
+  return key;
+}
+
+// Before anybody can have a thread that allocates.
+[[maybe_unused]] const bool is_prepared_for_forks = prepare_for_forks();
+
+}  // namespace
+
+std::mutex& registry_mutex() noexcept { return contexts_mutex; }
+
+constinit thread_local ThreadContext* current_context = nullptr;
+std::atomic<std::uint32_t> process_attention{0};
+
+ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
+
+ThreadContext& attach_thread() {
+  bool is_first = false;
+  {
+    const std::lock_guard lock(contexts_mutex);
+    for (ThreadContext* c = registry.load(std::memory_order_relaxed); c != nullptr; c = c->next) {
+      if (!c->in_use) {
+        c->in_use = true;
+        current_context = c;
+        break;
+      }
+    }
+    if (current_context == nullptr) {
+      auto* const context = new ThreadContext;
+      is_first = next_number == 0;
+      context->number = next_number++;
+      context->next = registry.load(std::memory_order_relaxed);
+      registry.store(context, std::memory_order_seq_cst);  // a census sees it, or it the census
+      current_context = context;
+    }
+  }
+  pthread_setspecific(detach_key(), current_context);
+  if (is_first) begin_as_environment_says();
+  return *current_context;
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tenure/ops/core/record.h"
+#include "tenure/ops/elementwise/family.h"
+
+namespace tenure::ops {
+
+// The families, each defined by the source that has its records.
+
+const Family& arithmetic_family();
+const Family& exponential_family();
+const Family& trigonometric_family();
+const Family& activation_family();
+const Family& comparison_family();
+const Family& logic_family();
+const Family& selection_family();
+const Family& derivative_family();
+
+std::vector<const OpRecord*> cross_entropy_ops();
+std::vector<const OpRecord*> pointwise_loss_ops();
+std::vector<const OpRecord*> attention_ops();
+std::vector<const OpRecord*> lstm_ops();
+std::vector<const OpRecord*> gru_ops();
+
+std::vector<const OpRecord*> view_ops();
+std::vector<const OpRecord*> slice_ops();
+std::vector<const OpRecord*> size_ops();
+std::vector<const OpRecord*> copy_ops();
+std::vector<const OpRecord*> joining_ops();
+std::vector<const OpRecord*> linalg_ops();
+std::vector<const OpRecord*> creation_ops();
+std::vector<const OpRecord*> random_ops();
+std::vector<const OpRecord*> selection_ops();
+std::vector<const OpRecord*> index_ops();
+std::vector<const OpRecord*> arrange_ops();
+std::vector<const OpRecord*> sorting_ops();
+std::vector<const OpRecord*> reduction_ops();
+std::vector<const OpRecord*> statistics_ops();
+std::vector<const OpRecord*> axiswise_ops();
+std::vector<const OpRecord*> convolution_ops();
+std::vector<const OpRecord*> optimizer_ops();
+std::vector<const OpRecord*> pooling_ops();
+std::vector<const OpRecord*> row_norm_ops();
+std::vector<const OpRecord*> batch_norm_ops();
+std::vector<const OpRecord*> dropout_ops();
+
+const std::vector<const OpRecord*>& all_ops() {
+  static const auto& all = *new std::vector<const OpRecord*>([] {
+    std::vector<const OpRecord*> list;
+    for (const Family* family :
+         {&arithmetic_family(), &exponential_family(), &trigonometric_family(),
+          &activation_family(), &comparison_family(), &logic_family(), &selection_family(),
+          &derivative_family()}) {
+      for (const OpRecord& record : family->records()) list.push_back(&record);
+    }
+    for (const auto& family :
+         {view_ops(),      slice_ops(),      copy_ops(),     joining_ops(),    linalg_ops(),
+          reduction_ops(), statistics_ops(), axiswise_ops(), creation_ops(),   random_ops(),
+          selection_ops(), index_ops(),      arrange_ops(),  sorting_ops(),    convolution_ops(),
+          optimizer_ops(), pooling_ops(),    row_norm_ops(), batch_norm_ops(), dropout_ops()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
+    for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops(), attention_ops(),
+                               lstm_ops(), gru_ops(), size_ops()}) {
+      list.insert(list.end(), family.begin(), family.end());
+    }
+    return list;
+  }());
+  return all;
+}
+
+const OpRecord* find_op(std::string_view name) {
+  const auto& all = all_ops();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const OpRecord* record) { return record->name == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+std::string to_string(const MemoryEffect& effect) {
+  std::string text;
+  switch (effect.kind) {
+    case MemoryEffect::Kind::view:
+      return "view of input 0";
+    case MemoryEffect::Kind::view_or_copy:
+      return "view of input 0 where the layout allows, else allocates";
+    case MemoryEffect::Kind::allocates:
+      text = "allocates";
+  }
+  if (effect.reuses != 0) {
+    text += "; in place in a moved input ";
+    bool first = true;
+    for (int i = 0; i < 8; ++i) {
+      if ((effect.reuses >> i & 1) == 0) continue;
+      text += fmt::format("{}{}", first ? "" : " or ", i);
+      first = false;
+    }
+  }
+  if (effect.workspace) text += "; takes a workspace";
+  return text;
+}
+
+}  // namespace tenure::ops

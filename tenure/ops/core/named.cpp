@@ -1,0 +1,36 @@
+#include "tenure/ops/core/named.h"
+
+#include <fmt/format.h>
+
+#include "tenure/memory/threads/call.h"
+
+namespace tenure::ops {
+namespace {
+
+/// "float32[2, 3] "w", made by relu at train.cpp:10"
+std::string describe(const Tensor& tensor) {
+  const TensorBody& body = *tensor.body_or_null();
+  const std::string name = body.name();
+  return fmt::format("{}{}{}, made by {} at {}", name_of(body.dtype), tenure::to_string(body.shape),
+                     name.empty() ? "" : " \"" + name + "\"", body.op(),
+                     tenure::to_string(body.created()));
+}
+
+}  // namespace
+
+void name_call(Error& error, const char* op, std::span<const Operand> operands,
+               Site site) noexcept {
+  if (acting_op != nullptr || !mem::name_call(error, op, site)) return;
+  constexpr std::size_t kShown = 4;
+  // Who asks for memory has no wrong operands.
+  if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return;
+  try {
+    for (std::size_t i = 0; i < operands.size() && i < kShown; ++i) {
+      if (operands[i].is_scalar() || !operands[i].tensor().defined()) continue;
+      error.add_line(fmt::format("input {} is {}", i, describe(operands[i].tensor())));
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): without memory the text stays shorter
+  }
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,269 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenure/kernels/cpu/elementwise/body.h"
+#include "tenure/kernels/cpu/elementwise/fused.h"
+#include "tenure/kernels/view.h"
+#include "tenure/ops/core/attributes.h"
+#include "tenure/tensor/tensor.h"
+
+namespace tenure {
+class Operand;
+}
+
+namespace tenure::ops {
+
+using kernels::View;
+struct GradientRule;
+
+/// What an op does to memory. The harness holds every op to it.
+struct MemoryEffect {
+  enum class Kind : std::uint8_t {
+    allocates,     ///< new storage for every output
+    view,          ///< outputs share the storage of input 0
+    view_or_copy,  ///< a view where the layout allows it, else new storage
+  };
+  Kind kind = Kind::allocates;
+  /// Bit i: computes in place in input i when that was moved in, nobody else holds its storage, and
+  /// it has the output's shape and element size. Of an op with several outputs, output i is
+  /// computed in input i; it may be so for all of them at once.
+  std::uint8_t reuses = 0;
+  /// Takes temporary memory besides its outputs, and gives it back before it returns.
+  bool workspace = false;
+
+  /// The inputs that output o of `outputs` may be computed in, as bits.
+  constexpr std::uint32_t reuses_for(std::size_t o, std::size_t outputs) const {
+    if (outputs == 1) return reuses;
+    return o < 8 ? reuses & 1u << o : 0u;
+  }
+  constexpr MemoryEffect with_workspace() const {
+    MemoryEffect effect = *this;
+    effect.workspace = true;
+    return effect;
+  }
+};
+constexpr MemoryEffect allocates() { return {}; }
+constexpr MemoryEffect reuses(std::uint8_t mask) { return {.reuses = mask}; }
+constexpr MemoryEffect view() { return {.kind = MemoryEffect::Kind::view}; }
+constexpr MemoryEffect view_or_copy() { return {.kind = MemoryEffect::Kind::view_or_copy}; }
+/// "allocates; in place in a moved input 0 or 1"
+std::string to_string(const MemoryEffect& effect);
+
+/// An output before it exists.
+struct Spec {
+  DType dtype = DType::float32;
+  Shape shape;
+};
+/// The outputs of one call; without a trip to the heap if they are few.
+class Specs {
+ public:
+  static constexpr std::size_t kFew = 3;
+
+  Specs(std::initializer_list<Spec> specs) : size_(specs.size()) {
+    if (size_ > kFew) {
+      many_ = specs;
+    } else {
+      std::copy(specs.begin(), specs.end(), few_.begin());
+    }
+  }
+  explicit Specs(std::vector<Spec> specs) : many_(std::move(specs)), size_(many_.size()) {}
+  std::size_t size() const { return size_; }
+  const Spec& operator[](std::size_t i) const { return begin()[i]; }
+  const Spec* begin() const { return many_.empty() ? few_.data() : many_.data(); }
+  const Spec* end() const { return begin() + size_; }
+
+ private:
+  std::array<Spec, kFew> few_;
+  std::vector<Spec> many_;
+  std::size_t size_;
+};
+
+/// How a view reads its input's storage; the offset is relative to the input's first element.
+struct ViewSpec {
+  Shape shape{};
+  Strides strides{};
+  std::int64_t offset = 0;
+};
+
+/// What a kernel works on. In shape rules `in[i].data` and `out` are not there yet.
+struct Kernel {
+  const char* op = nullptr;
+  std::span<const View> in{};
+  std::span<const View> out{};
+  const Attributes& attributes = kNoAttributes;
+  std::span<std::byte> workspace{};
+};
+
+/// A tensor of a reference computation: row-major, in the widest float there is.
+struct Reference {
+  Shape shape{};
+  std::vector<long double> values{};
+};
+
+/// One call that the harness makes: inputs of these shapes with values in [low, high].
+struct Sample {
+  struct Input {
+    Shape shape;
+    double low = -2;
+    double high = 2;
+    std::optional<DType> dtype{};  ///< else every type that the op takes
+    std::vector<double> values{};  ///< else random
+  };
+  std::vector<Input> inputs{};
+  Attributes attributes{};
+};
+
+/// How an elementwise op treats element types.
+enum class TypeRule : std::uint8_t {
+  arithmetic,  ///< T, T -> T in the common type
+  floating,    ///< the same; integers become float32
+  comparison,  ///< T, T -> bool in the common type
+  logic,       ///< everything becomes bool
+  bits,        ///< the same as arithmetic; integers and bool alone
+  select,      ///< bool, T, T -> T
+};
+
+/// A number that leaves the other operand as it is, to the last bit.
+struct Neutral {
+  double value = 0;
+  bool on_left = false;      ///< also as the first operand
+  bool of_integers = false;  ///< not for floating-point numbers
+};
+
+/// What makes an op elementwise.
+struct ElementwiseRecord {
+  TypeRule rule = TypeRule::arithmetic;
+  int arity = 1;
+  bool takes_bool = true;
+  double cost = 1;  ///< relative to an addition
+  std::array<kernels::Body, kDTypes> bodies{};
+  std::optional<Neutral> neutral{};
+  bool undoes_itself = false;  ///< f(f(x)) is x
+  /// The last input is no larger than this; 0: any.
+  double last_limit = 0;
+  long double (*reference)(const long double* arguments) = nullptr;
+  /// Rejects values that the op is not defined on; called before anything is written.
+  void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
+};
+
+/// A tensor's element type and how its elements lie, borrowed.
+struct LayoutRef {
+  DType dtype;
+  const Shape& shape;
+  const Strides& strides;
+};
+
+/// A shorter way for calls on two tensors that end before views and workspaces are made.
+struct DirectKernel {
+  /// Whether it takes these inputs; then `shape` is the output's, of the inputs' type.
+  bool (*infer)(const LayoutRef& a, const LayoutRef& b, Shape& shape) = nullptr;
+  void (*run)(const LayoutRef& a, const void* a_data, const LayoutRef& b, const void* b_data,
+              void* out) = nullptr;
+};
+
+/// How elementwise ops join a kernel, so that what lies between them takes no memory.
+struct FusingKernel {
+  /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
+  bool (*takes_loop)(const Kernel& kernel) = nullptr;
+  /// run, with those ops. What comes after has results of the size of the kernel's own.
+  void (*run)(const Kernel& kernel, const kernels::FusedNeighbours& neighbours) = nullptr;
+};
+
+/// The elements of an input are in [lowest, end), but for those that are `except`.
+struct IndexBound {
+  int input = 0;
+  std::int64_t lowest = 0;
+  std::int64_t end = 0;
+  std::optional<std::int64_t> except{};
+};
+
+/// Indices of an axis of `size` elements, from its beginning or, if negative, from its end.
+constexpr IndexBound index_of_axis(int input, std::int64_t size) {
+  return {.input = input, .lowest = -size, .end = size};
+}
+
+/// Everything the system may ask of an op.
+struct OpRecord {
+  const char* name = nullptr;
+  const char* family = nullptr;
+  const char* signature = nullptr;
+  const char* doc = nullptr;
+  MemoryEffect memory;
+  int outputs = 1;
+  std::uint32_t dtypes = 0;    ///< bit i: input 0 may have type i
+  double tolerance_ulp = 0.5;  ///< stated error bound, in units of the last place of the result
+  /// The bound is in units of the last place of the largest number that goes in or comes out, not
+  /// of each result: of sums whose terms cancel.
+  bool tolerance_of_largest = false;
+  const ElementwiseRecord* elementwise = nullptr;
+
+  Specs (*infer)(const Kernel&) = nullptr;
+  /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
+  /// it may leave what run goes on with.
+  bool data_dependent = false;
+  /// run may refuse the elements that it finds: an index outside its axis. It does so before it
+  /// writes. An elementwise op with a check may fail too.
+  bool may_fail = false;
+  /// All that run may refuse, if that is known: a call whose bounds hold cannot fail.
+  std::vector<IndexBound> (*index_bounds)(const Kernel&) = nullptr;
+  /// Inputs that are not contiguous are copied to the workspace before anything else: how they lie
+  /// changes nothing but time and memory.
+  bool stages = false;
+  /// A call on constants may be made when a program is compiled.
+  bool folds = true;
+  std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
+  /// Whether the call gives its first input unchanged.
+  bool (*is_identity)(const Kernel&) = nullptr;
+  std::size_t (*workspace)(const Kernel&) = nullptr;
+  void (*run)(const Kernel&) = nullptr;
+  const DirectKernel* direct = nullptr;
+  const FusingKernel* fusing = nullptr;
+  /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
+  /// whichever are more. See cost.h.
+  double (*flops)(const Kernel&) = nullptr;
+  /// Of a random op: how many counters it takes off a generator. Its last two attributes are the
+  /// seed and where they begin.
+  std::uint64_t (*draws)(const Attributes&) = nullptr;
+  /// A composite is written in other ops instead of having a kernel. It leaves its operands as they
+  /// are: whoever runs it uses up the moved ones.
+  std::vector<Tensor> (*expand)(std::span<const Operand>, const Attributes&) = nullptr;
+  /// See gradient.h. nullptr: a composite's is that of its parts; others cannot be differentiated.
+  const GradientRule* gradient = nullptr;
+
+  std::vector<Sample> (*samples)() = nullptr;
+  std::vector<Reference> (*reference)(const std::vector<Reference>&, const Attributes&) = nullptr;
+
+  bool takes(DType dtype) const { return (dtypes >> static_cast<int>(dtype) & 1) != 0; }
+};
+
+/// Sets of element types.
+inline constexpr std::uint32_t kAllTypes = (1u << kDTypes) - 1;
+constexpr std::uint32_t types_where(bool (*predicate)(DType)) {
+  std::uint32_t set = 0;
+  for (int i = 0; i < kDTypes; ++i) set |= predicate(static_cast<DType>(i)) ? 1u << i : 0u;
+  return set;
+}
+inline constexpr std::uint32_t kFloatTypes = types_where(is_floating);
+inline constexpr std::uint32_t kIntegerTypes = types_where(is_integral);
+inline constexpr std::uint32_t kNumberTypes = kFloatTypes | kIntegerTypes;
+/// What tensors of indices may have.
+inline constexpr std::uint32_t kIndexTypes =
+    types_where([](DType dtype) { return dtype == DType::int32 || dtype == DType::int64; });
+
+/// All ops, by family; list.cpp lists them.
+const std::vector<const OpRecord*>& all_ops();
+/// nullptr if there is none.
+const OpRecord* find_op(std::string_view name);
+
+}  // namespace tenure::ops

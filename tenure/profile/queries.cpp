@@ -1,0 +1,237 @@
+#include "tenure/profile/queries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tenure::profile {
+namespace {
+
+/// Calls `visit(time, storage, bytes)` for every birth and end by time, an end before a birth of
+/// the same moment; `end_of` says when a storage goes.
+template <class EndOf, class Visit>
+void for_each_change(const History& history, const EndOf& end_of, const Visit& visit) {
+  const std::vector<StorageLife>& lives = history.storages;
+  std::vector<std::uint32_t> ends;
+  ends.reserve(lives.size());
+  for (std::uint32_t i = 0; i < lives.size(); ++i) {
+    if (end_of(lives[i]) != kNever) ends.push_back(i);
+  }
+  std::sort(ends.begin(), ends.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return end_of(lives[a]) < end_of(lives[b]); });
+  std::size_t e = 0;
+  const auto end_until = [&](std::int64_t time) {
+    for (; e < ends.size() && end_of(lives[ends[e]]) <= time; ++e) {
+      const StorageLife& life = lives[ends[e]];
+      visit(end_of(life), life, -life.bytes);
+    }
+  };
+  for (const StorageLife& life : lives) {
+    end_until(life.birth_ns - 1);
+    visit(life.birth_ns, life, life.bytes);
+  }
+  end_until(kNever - 1);
+}
+
+template <class Visit>
+void for_each_change(const History& history, const Visit& visit) {
+  for_each_change(
+      history, [](const StorageLife& life) { return life.death_ns; }, visit);
+}
+
+std::size_t index(Category category) { return static_cast<std::size_t>(category); }
+
+Level base_level(const History& history) {
+  Level level{.bytes = history.base_bytes};
+  level.category[index(Category::activation)] = history.base_bytes;
+  return level;
+}
+
+void change(Level& level, std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+  level.time_ns = time;
+  level.bytes += bytes;
+  level.category[index(life.category)] += bytes;
+}
+
+std::vector<Group> sorted(std::unordered_map<std::string, Group> groups) {
+  std::vector<Group> list;
+  list.reserve(groups.size());
+  for (auto& [name, group] : groups) {
+    group.name = name;
+    list.push_back(std::move(group));
+  }
+  std::sort(list.begin(), list.end(), [](const Group& a, const Group& b) {
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.name < b.name;
+  });
+  return list;
+}
+
+}  // namespace
+
+std::vector<Level> timeline(const History& history, int points) {
+  const std::int64_t end = std::max<std::int64_t>(history.end_ns, 1);
+  const std::int64_t width = (end + points - 1) / points;
+  std::vector<Level> result;
+  Level now = base_level(history);
+  Level highest = now;
+  std::int64_t part = 0;
+  const auto close_until = [&](std::int64_t wanted) {
+    for (; part < wanted && part < points; ++part) {
+      highest.time_ns = std::max(highest.time_ns, part * width);
+      result.push_back(highest);
+      highest = now;
+    }
+  };
+  for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+    close_until(std::min<std::int64_t>(time / width, points - 1));
+    change(now, time, life, bytes);
+    if (now.bytes > highest.bytes) highest = now;
+  });
+  close_until(points);
+  return result;
+}
+
+Level peak(const History& history) {
+  Level now = base_level(history);
+  Level highest = now;
+  for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+    change(now, time, life, bytes);
+    if (now.bytes > highest.bytes) highest = now;
+  });
+  return highest;
+}
+
+std::string group_of(const History& history, const StorageLife& storage, GroupBy by) {
+  const Origin& origin = history.recorded.origin(storage.origin);
+  switch (by) {
+    case GroupBy::op:
+      return std::string(origin.op.empty() ? "unknown" : origin.op);
+    case GroupBy::line:
+      return origin.op.empty() ? std::string("unknown")
+                               : fmt::format("{} at {}", origin.op, place_text(origin));
+    case GroupBy::scope:
+      return std::string(origin.scope.empty() ? "(no scope)" : origin.scope);
+    case GroupBy::category:
+      return std::string(name_of(storage.category));
+  }
+  return {};
+}
+
+std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by) {
+  std::unordered_map<std::uint64_t, Group> known;  // by what decides the name
+  std::unordered_map<std::string, Group> groups;
+  std::unordered_map<std::uint64_t, const StorageLife*> example;
+  for (const StorageLife& life : history.storages) {
+    if (life.birth_ns > time_ns || life.death_ns <= time_ns) continue;
+    const std::uint64_t key = by == GroupBy::category ? index(life.category) : life.origin;
+    Group& group = known[key];
+    group.bytes += life.bytes;
+    ++group.storages;
+    example.emplace(key, &life);
+  }
+  for (const auto& [key, group] : known) {
+    Group& sum = groups[group_of(history, *example[key], by)];
+    sum.bytes += group.bytes;
+    sum.storages += group.storages;
+  }
+  if (history.base_bytes > 0) groups["(before the recording)"].bytes += history.base_bytes;
+  return sorted(std::move(groups));
+}
+
+std::int64_t live_at_end(const History& history) {
+  std::int64_t bytes = history.base_bytes;
+  for (const StorageLife& life : history.storages) bytes += life.is_live() ? life.bytes : 0;
+  return bytes;
+}
+
+std::vector<Held> held_at_end(const History& history) {
+  std::unordered_map<std::uint32_t, std::vector<const LiveHolder*>> holders;
+  for (const LiveHolder& holder : history.holders) holders[holder.storage].push_back(&holder);
+  std::vector<Held> result;
+  for (std::uint32_t i = 0; i < history.storages.size(); ++i) {
+    if (!history.storages[i].is_live()) continue;
+    const auto found = holders.find(i);
+    result.push_back({&history.storages[i],
+                      found == holders.end() ? std::vector<const LiveHolder*>() : found->second});
+  }
+  std::stable_sort(result.begin(), result.end(), [](const Held& a, const Held& b) {
+    return a.storage->bytes > b.storage->bytes;
+  });
+  return result;
+}
+
+std::string to_string(const LiveHolder& holder, const Recorded& recorded) {
+  const Origin& origin = recorded.origin(holder.origin);
+  return fmt::format("{}{}{}, made by {} at {}{}{}", name_of(holder.kind),
+                     holder.name.empty() ? "" : " ", holder.name,
+                     origin.op.empty() ? "unknown" : origin.op, place_text(origin),
+                     origin.scope.empty() ? "" : " in ", origin.scope);
+}
+
+std::vector<MeasuredPlan> plans(const History& history) {
+  std::vector<MeasuredPlan> result;
+  for (const RecordedPlan& plan : history.recorded.plans()) {
+    const auto runs = history.runs.find(plan.id);
+    if (runs != history.runs.end()) result.push_back({&plan, runs->second});
+  }
+  return result;
+}
+
+BudgetEffect with_budget(const History& history, std::int64_t limit) {
+  BudgetEffect effect{.limit = limit, .over = history.base_bytes - limit};
+  std::int64_t level = history.base_bytes;
+  std::int64_t last = 0;
+  for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+    if (level > limit) effect.seconds_above += static_cast<double>(time - last) * 1e-9;
+    last = time;
+    level += bytes;
+    effect.over = std::max(effect.over, level - limit);
+    if (level > limit && effect.refused == nullptr && bytes > 0) effect.refused = &life;
+  });
+  if (level > limit) effect.seconds_above += static_cast<double>(history.end_ns - last) * 1e-9;
+  effect.fits = effect.over <= 0;
+  return effect;
+}
+
+Difference difference(const History& before, const History& after, GroupBy by) {
+  Difference result;
+  std::unordered_map<std::string, Change> changes;
+  const auto add = [&](const History& history, std::int64_t Change::*bytes,
+                       std::int64_t Change::*count, std::int64_t& peak_bytes,
+                       std::int64_t& allocated, std::int64_t& live) {
+    const Level highest = peak(history);
+    peak_bytes = highest.bytes;
+    live = live_at_end(history);
+    std::unordered_map<std::uint64_t, std::string> names;
+    for (const StorageLife& life : history.storages) {
+      const std::uint64_t key = std::uint64_t{life.origin} << 8 | index(life.category);
+      const auto [name, is_new] = names.try_emplace(key);
+      if (is_new) name->second = group_of(history, life, by);
+      Change& one = changes[name->second];
+      ++(one.*count);
+      allocated += life.bytes;
+      if (life.birth_ns <= highest.time_ns && life.death_ns > highest.time_ns) {
+        one.*bytes += life.bytes;
+      }
+    }
+  };
+  add(before, &Change::before, &Change::allocations_before, result.peak_before,
+      result.allocated_before, result.live_before);
+  add(after, &Change::after, &Change::allocations_after, result.peak_after, result.allocated_after,
+      result.live_after);
+  for (auto& [name, one] : changes) {
+    if (one.before == one.after && one.allocations_before == one.allocations_after) continue;
+    one.name = name;
+    result.changes.push_back(std::move(one));
+  }
+  std::sort(result.changes.begin(), result.changes.end(), [](const Change& a, const Change& b) {
+    const std::int64_t first = std::abs(a.after - a.before);
+    const std::int64_t second = std::abs(b.after - b.before);
+    if (first != second) return first > second;
+    return a.name < b.name;
+  });
+  return result;
+}
+
+}  // namespace tenure::profile

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tenure/profile/history.h"
+
+// What can be asked of a recording. Every function reads a History and changes nothing.
+// growth() and endings() are in queries_lives.cpp.
+
+namespace tenure::profile {
+
+/// Live bytes at one moment.
+struct Level {
+  std::int64_t time_ns = 0;
+  std::int64_t bytes = 0;
+  std::array<std::int64_t, kCategories> category{};
+};
+/// The highest level within each of `points` equal parts of the time, and what was live then.
+std::vector<Level> timeline(const History& history, int points = 200);
+/// The moment at which most was live; the first of several.
+Level peak(const History& history);
+
+/// What lines are grouped by.
+enum class GroupBy { op, line, scope, category };
+/// Storages with something in common.
+struct Group {
+  std::string name;
+  std::int64_t bytes = 0;
+  std::int64_t storages = 0;
+};
+/// What was live at a moment, the largest first.
+std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by);
+
+/// A storage that is live at the end, and who holds it. Largest first.
+struct Held {
+  const StorageLife* storage = nullptr;
+  std::vector<const LiveHolder*> holders{};  ///< none: a buffer of the library's own
+};
+std::vector<Held> held_at_end(const History& history);
+/// "variable w, made by normal at train.cpp:12".
+std::string to_string(const LiveHolder& holder, const Recorded& recorded);
+
+/// What grew from one step mark to the next, by place.
+struct Growth {
+  std::uint32_t origin = 0;
+  double bytes_per_step = 0;
+  double storages_per_step = 0;
+  double sharers_per_step = 0;  ///< views and other tensors on memory that was there
+};
+/// One loop: the step marks of one name.
+struct Loop {
+  std::string name;
+  std::int64_t steps = 0;
+  std::int64_t first_bytes = 0;  ///< live after the warm-up
+  std::int64_t last_bytes = 0;   ///< live after the last step
+  bool can_tell = false;         ///< there are enough steps
+  std::vector<Growth> growing{};
+};
+/// Every loop that was marked. A place grows if what it holds rises again and again over the steps
+/// after the warm-up, which is a quarter of them and at most three.
+std::vector<Loop> growth(const History& history);
+
+/// How the storages of one place ended, and how long they lay idle before.
+struct Ending {
+  std::uint32_t origin = 0;
+  std::int64_t storages = 0;
+  std::int64_t bytes = 0;
+  double idle_seconds = 0;       ///< from the last use to the end, the longest
+  double idle_byte_seconds = 0;  ///< bytes times time, of all
+};
+struct Endings {
+  std::vector<Ending> late;   ///< freed long after their last use; the most byte-seconds first
+  std::vector<Ending> never;  ///< live at the end; the most bytes first
+  /// Disposed while others held the data, which therefore stayed: `storages` counts these.
+  std::vector<Ending> early;
+  /// The peak if everything had been freed after its last use.
+  std::int64_t least_peak = 0;
+};
+Endings endings(const History& history);
+
+/// Predicted against measured.
+struct MeasuredPlan {
+  const RecordedPlan* plan = nullptr;
+  PlanRuns runs{};
+};
+std::vector<MeasuredPlan> plans(const History& history);
+
+/// What a budget of `limit` bytes would have done.
+struct BudgetEffect {
+  bool fits = true;
+  std::int64_t limit = 0;
+  std::int64_t over = 0;                 ///< by how much the peak passes it; negative: what is left
+  const StorageLife* refused = nullptr;  ///< the first allocation that it refuses
+  double seconds_above = 0;
+};
+BudgetEffect with_budget(const History& history, std::int64_t limit);
+
+/// One place in two recordings.
+struct Change {
+  std::string name;
+  std::int64_t before = 0;  ///< bytes at the peak
+  std::int64_t after = 0;
+  std::int64_t allocations_before = 0;
+  std::int64_t allocations_after = 0;
+};
+struct Difference {
+  std::int64_t peak_before = 0;
+  std::int64_t peak_after = 0;
+  std::int64_t allocated_before = 0;  ///< bytes of all allocations
+  std::int64_t allocated_after = 0;
+  std::int64_t live_before = 0;  ///< at the end
+  std::int64_t live_after = 0;
+  std::vector<Change> changes{};  ///< the largest change first; places that are alike are left out
+};
+Difference difference(const History& before, const History& after, GroupBy by = GroupBy::line);
+
+/// Names the group of a storage.
+std::string group_of(const History& history, const StorageLife& storage, GroupBy by);
+/// Bytes live at the end.
+std::int64_t live_at_end(const History& history);
+
+}  // namespace tenure::profile
