@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the structure of tenure/: include directions, header guards, file sizes.
+"""Checks the structure of tenure/: include directions, header guards, file sizes, and that headers
+tell where what they declare is defined.
 
 usage: check_includes.py [ROOT]
 
@@ -34,6 +35,7 @@ SOURCES = {".h", ".cpp", ".cu"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOLDER = re.compile(r'tenure_folder\(\s*(\w+)(?:\s+ALONE\s+"[^"]*")?\s*(?:DEPENDS([^)]*))?\)')
+SOURCE = re.compile(r"(?:\w+/)?\w+\.cpp\b")  # in a comment, with its folder or without
 STANDARD = re.compile(r"[a-z_]+|sanitizer/\w+\.h")  # The latter come with the compiler.
 
 
@@ -97,6 +99,24 @@ def check_links(root, path):
             yield path.relative_to(root), 1, f"{name} must link: {' '.join(expected) or 'nothing'}"
 
 
+def check_definitions(root, library):
+    """A reader of a header finds its sources: by its own name, or by what its comments say."""
+    named = {}  # folder -> the sources that comments of its headers name
+    for path in library.rglob("*.h"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            named.setdefault(path.parent, set()).update(SOURCE.findall(line.partition("//")[2]))
+    everywhere = set().union(*named.values())
+    for path in sorted(library.rglob("*.cpp")):
+        headers = (path.with_suffix(".h"), path.with_name(f"{path.stem}-inl.h"))
+        name, full = path.name, f"{path.parent.name}/{path.name}"
+        if any(header.exists() for header in headers):
+            continue
+        if name not in named.get(path.parent, ()) and full not in everywhere:
+            yield path.relative_to(root), 1, (
+                f"has no header of its name, and no header says that {full} defines what it declares"
+            )
+
+
 def check_tree(root):
     """All violations below root/tenure, as (file, line, problem)."""
     library = Path(root) / "tenure"
@@ -106,7 +126,7 @@ def check_tree(root):
             problems += check_source(Path(root), path)
         elif path.name == "CMakeLists.txt":
             problems += check_links(Path(root), path)
-    return problems
+    return problems + list(check_definitions(Path(root), library))
 
 
 def main(arguments):

@@ -16,10 +16,14 @@ class CheckIncludesTest(unittest.TestCase):
         self.addCleanup(scratch.cleanup)
         self.root = Path(scratch.name)
 
-    def write(self, path, text):
+    def write(self, path, text, alone=False):
+        """A source gets a header of its name, unless it is to be alone."""
         file = self.root / "tenure" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+        header = file.with_suffix(".h")
+        if file.suffix == ".cpp" and not alone and not header.exists():
+            header.write_text("#pragma once\n", encoding="utf-8")
 
     def problems(self):
         return [f"{file}:{line}: {text}" for file, line, text in check_includes.check_tree(self.root)]
@@ -73,12 +77,37 @@ class CheckIncludesTest(unittest.TestCase):
         self.assert_only_problem("tenure/base/long.cpp:801:")
 
     def test_rejects_an_unknown_folder(self):
-        self.write("misc/a.cpp", "")
-        self.assert_only_problem("tenure/misc/a.cpp:1:")
+        self.write("misc/a.h", "#pragma once\n")
+        self.assert_only_problem("tenure/misc/a.h:1:")
 
     def test_rejects_links_that_differ_from_the_arrows(self):
         self.write("tensor/CMakeLists.txt", "tenure_folder(tensor DEPENDS memory graph)\n")
         self.assert_only_problem("tenure/tensor/CMakeLists.txt:1: tensor must link: memory")
+
+    def test_rejects_a_source_that_no_header_names(self):
+        self.write("graph/ir/program.h", '#pragma once\n#include "tenure/graph/ir/infer.cpp"\n')
+        self.write("graph/ir/infer.cpp", "", alone=True)
+        self.assert_only_problem("tenure/graph/ir/infer.cpp:1: has no header of its name")
+
+    def test_rejects_a_source_that_only_headers_elsewhere_name_without_its_folder(self):
+        self.write("graph/run/cache.h", "#pragma once\n/// In infer.cpp.\nvoid f();\n")
+        self.write("graph/ir/infer.cpp", "", alone=True)
+        self.assert_only_problem("tenure/graph/ir/infer.cpp:1:")
+
+    def test_accepts_a_source_that_a_comment_of_a_header_beside_it_names(self):
+        self.write("graph/ir/program.h", "#pragma once\nvoid f();  // in infer.cpp\n")
+        self.write("graph/ir/infer.cpp", "", alone=True)
+        self.assertEqual(self.problems(), [])
+
+    def test_accepts_a_source_that_a_header_elsewhere_names_with_its_folder(self):
+        self.write("ops/shape_ops.h", "#pragma once\n// Views are in shape/views.cpp.\n")
+        self.write("ops/shape/views.cpp", "", alone=True)
+        self.assertEqual(self.problems(), [])
+
+    def test_accepts_a_source_with_an_internal_header(self):
+        self.write("kernels/cpu/loop-inl.h", "")
+        self.write("kernels/cpu/loop.cpp", "", alone=True)
+        self.assertEqual(self.problems(), [])
 
     def test_exit_status(self):
         with contextlib.redirect_stdout(io.StringIO()) as output:
