@@ -23,6 +23,21 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND TENURE_SANITIZE)
     <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
 endif()
 
+# One instruction set takes half of the time to compile. What is not SIMD stays as it is for all, so
+# that numbers are the same.
+set(TENURE_ONE_INSTRUCTION_SET "")
+if(NOT TENURE_INSTRUCTION_SETS STREQUAL "all")
+  set(targets_sse4 HWY_SSE4)
+  set(targets_avx2 HWY_AVX2)
+  set(targets_avx512 HWY_AVX3)
+  if(NOT DEFINED targets_${TENURE_INSTRUCTION_SETS})
+    message(FATAL_ERROR "TENURE_INSTRUCTION_SETS is '${TENURE_INSTRUCTION_SETS}'; "
+      "there are: all, sse4, avx2, avx512")
+  endif()
+  set(TENURE_ONE_INSTRUCTION_SET
+    HWY_BASELINE_TARGETS=${targets_${TENURE_INSTRUCTION_SETS}} HWY_COMPILE_ONLY_STATIC)
+endif()
+
 # tenure_unite(SOURCE...)
 #
 # With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
@@ -68,9 +83,9 @@ function(tenure_folder name)
   add_library(tenure_${name} OBJECT ${sources})
   set_target_properties(tenure_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
-  target_compile_definitions(tenure_${name} PRIVATE $<$<BOOL:${TENURE_OPENMP}>:TENURE_OPENMP=1>)
   if(name MATCHES "^(kernels|ops)$")
-    target_compile_options(tenure_${name} PRIVATE ${TENURE_SIMD_SANITIZE_OPTIONS})
+    target_compile_options(tenure_${name} PRIVATE
+      $<$<CONFIG:Release>:-O3> ${TENURE_SIMD_SANITIZE_OPTIONS})
     tenure_precompile(tenure_${name} simd ${TENURE_SIMD_HEADERS})
   else()
     tenure_precompile(tenure_${name} library ${TENURE_COMMON_HEADERS})
@@ -98,7 +113,8 @@ function(tenure_folder name)
       # its other targets differ too little to be worth their compile time.
       target_compile_options(tenure_${name} PRIVATE -march=x86-64-v2)
       target_compile_definitions(tenure_${name} PRIVATE
-        HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)")
+        HWY_DISABLE_PCLMUL_AES "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL)"
+        ${TENURE_ONE_INSTRUCTION_SET})
     endif()
   endif()
   target_link_libraries(tenure_${name}

@@ -16,7 +16,7 @@ else()
 endif()
 
 message(STATUS "Tenure ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${kind} library")
-tenure_summary_line("OpenMP threads   " TENURE_OPENMP)
+message(STATUS "  instruction sets  ${TENURE_INSTRUCTION_SETS}")
 tenure_summary_line("warnings = errors" TENURE_WERROR)
 tenure_summary_line("ccache           " CMAKE_CXX_COMPILER_LAUNCHER)
 tenure_summary_line("tests            " TENURE_BUILD_TESTS AND GTest_FOUND)

@@ -6,8 +6,9 @@
 
 namespace tenure {
 
-/// Threads that one operation may use; the machine's cores unless set. At least 1, and no more in a
-/// process that was forked (OpenMP's threads stay with the parent) or in a library without OpenMP.
+/// Threads that one operation may use, at least 1. At first the number in the environment's
+/// TENURE_NUM_THREADS, or else OMP_NUM_THREADS; or else the CPUs that this process may use, of
+/// which a container may have fewer than the machine.
 int num_threads();
 void set_num_threads(int threads);
 

@@ -49,7 +49,7 @@ int status_of(const F& f, std::size_t more = 256 * MiB) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/// Set in the program that is started again: a child of fork computes on one thread anyway.
+/// Set in the program that is started again: it has started no threads yet.
 constexpr const char* kVariable = "TENURE_TEST_NO_THREADS";
 
 TEST(Exhaustion, Program) {

@@ -195,7 +195,7 @@ TEST(TrainingBudget, IsTheSameInEveryProcess) {
   ASSERT_GT(length, 0);
   self.resize(static_cast<std::size_t>(length));
   for (const char* const threads : {"1", "2", "3", "4", "8", "16"}) {
-    const std::string command = std::string("OMP_NUM_THREADS=") + threads + " '" + self +
+    const std::string command = std::string("TENURE_NUM_THREADS=") + threads + " '" + self +
                                 "' --gtest_also_run_disabled_tests"
                                 " --gtest_filter='*DISABLED_PrintPlans'";
     children.push_back(popen(command.c_str(), "r"));

@@ -10,11 +10,11 @@ TOOLS = ["bash", "env", "dirname", "readlink", "sed", "mkdir", "cat", "chmod", "
 
 CMAKE = r"""
 printf '%s|' "$@" >>"$LOG"; printf 'cache=%s\n' "${CCACHE_DISABLE:-on}" >>"$LOG"
-mkdir -p build/release/examples/bin build/release/bin
+mkdir -p build/run/examples/bin build/run/bin
 printf '#!/usr/bin/env bash\necho "trained $*, recording $TENURE_PROFILE"\n' \
-  >build/release/examples/bin/12_mnist
-printf '#!/usr/bin/env bash\necho "$*"\n' >build/release/bin/tenure
-chmod +x build/release/examples/bin/12_mnist build/release/bin/tenure
+  >build/run/examples/bin/12_mnist
+printf '#!/usr/bin/env bash\necho "$*"\n' >build/run/bin/tenure
+chmod +x build/run/examples/bin/12_mnist build/run/bin/tenure
 """
 
 
@@ -57,7 +57,7 @@ class DevTest(unittest.TestCase):
         builds = [line for line in self.log.read_text().splitlines() if "--build" in line]
         self.assertEqual(
             builds,
-            ["--build|--preset|release|--target|example_12_mnist|tenure_cli|cache=1"],
+            ["--build|--preset|run|--target|example_12_mnist|tenure_cli|cache=1"],
         )
         steps = re.findall(r"^\[(\d)/6, \d+ s\] (\w+)", run.stderr, re.MULTILINE)
         self.assertEqual(
@@ -65,7 +65,7 @@ class DevTest(unittest.TestCase):
             ["packages", "configuring", "building", "fetching", "training", "the"],
         )
         self.assertEqual([step[0] for step in steps], list("123456"))
-        self.assertIn("trained build/data/mnist 1, recording build/mnist.tenure", run.stdout)
+        self.assertIn("trained build/data/mnist, recording build/mnist.tenure", run.stdout)
         self.assertIn("report build/mnist.tenure -o report.html", run.stdout)
 
     def test_missing_packages_are_named(self):

@@ -1,0 +1,181 @@
+#include "tenure/kernels/workers.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tenure/kernels/parallel.h"
+#include "tenure/kernels/thread_limit.h"
+
+namespace tenure::kernels {
+namespace {
+
+/// Sets the number of threads until it ends.
+class Threads {
+ public:
+  explicit Threads(int threads) : before_(num_threads()) { set_num_threads(threads); }
+  ~Threads() { set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+/// Whether a loop came to each element once, in whole grains.
+bool covers_once(std::int64_t n, std::int64_t grain) {
+  const auto size = static_cast<std::size_t>(n);
+  const auto visits = std::make_unique<std::atomic<int>[]>(size);
+  std::atomic<bool> has_whole_grains{true};
+  parallel_for(n, grain, [&](std::int64_t begin, std::int64_t end) {
+    if (begin % grain != 0 || (end % grain != 0 && end != n)) has_whole_grains = false;
+    for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+  });
+  return has_whole_grains &&
+         std::all_of(visits.get(), visits.get() + size, [](const auto& v) { return v == 1; });
+}
+
+/// The number of threads that were within a loop of so many parts at one time.
+int threads_at_once(int parts) {
+  std::mutex mutex;
+  std::condition_variable came;
+  int inside = 0;
+  parallel_for(parts, 1, [&](std::int64_t, std::int64_t) {
+    std::unique_lock lock(mutex);
+    ++inside;
+    came.notify_all();
+    came.wait(lock, [&] { return inside == parts; });
+  });
+  return inside;
+}
+
+TEST(Workers, RandomLoopsOfManyCallersComeToEachElementOnce) {
+  constexpr int kCallers = 12;  // more than loops that workers help with at a time
+  for (const int threads : {1, 2, 3, 4, 8, 16}) {
+    const Threads setting(threads);
+    std::atomic<int> failures{0};
+    std::vector<std::thread> callers;
+    callers.reserve(kCallers);
+    for (int caller = 0; caller < kCallers; ++caller) {
+      callers.emplace_back([&, caller] {
+        std::mt19937 random(static_cast<unsigned>(100 * threads + caller));
+        for (int i = 0; i < 60; ++i) {
+          const auto n = static_cast<std::int64_t>(random() % 700);
+          const auto grain = static_cast<std::int64_t>(1 + random() % 40);
+          if (!covers_once(n, grain)) ++failures;
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(failures, 0) << threads << " threads";
+  }
+}
+
+TEST(Workers, LoopsFollowEachOtherClosely) {
+  const Threads setting(4);
+  std::int64_t sum = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::atomic<std::int64_t> loop{0};
+    parallel_for(8, 1, [&](std::int64_t begin, std::int64_t end) { loop += end - begin; });
+    sum += loop;
+  }
+  EXPECT_EQ(sum, 8 * 20'000);
+}
+
+TEST(Workers, AsManyThreadsAsAskedForRunALoop) {
+  for (const int threads : {2, 3, 8, 5}) {
+    const Threads setting(threads);
+    EXPECT_EQ(threads_at_once(threads), threads);
+  }
+}
+
+TEST(Workers, ALoopWithinALoopStaysOnItsThread) {
+  const Threads setting(4);
+  std::atomic<int> others{0};
+  parallel_for(4, 1, [&](std::int64_t, std::int64_t) {
+    const std::thread::id outer = std::this_thread::get_id();
+    parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
+      if (std::this_thread::get_id() != outer || end - begin != 100) ++others;
+    });
+  });
+  EXPECT_EQ(others, 0);
+}
+
+TEST(Workers, AThreadLimitHoldsForItsThread) {
+  const Threads setting(4);
+  const ThreadLimit limit(1);
+  const std::thread::id self = std::this_thread::get_id();
+  parallel_for(100, 1, [&](std::int64_t begin, std::int64_t end) {
+    EXPECT_EQ(std::this_thread::get_id(), self);
+    EXPECT_EQ(end - begin, 100);
+  });
+}
+
+/// What the system says of each worker in /proc/self/task/*/status, in the line that begins so.
+std::vector<std::string> lines_of_workers(const std::string& start) {
+  std::vector<std::string> found;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    bool is_worker = false;
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("Name:", 0) == 0) is_worker = line.find("tenure worker") != line.npos;
+      if (is_worker && line.rfind(start, 0) == 0) found.push_back(line);
+    }
+  }
+  return found;
+}
+
+TEST(Workers, SleepWhenThereIsNothingToDo) {
+  const Threads setting(3);
+  EXPECT_EQ(threads_at_once(3), 3);
+  const auto are_asleep = [] {
+    const std::vector<std::string> states = lines_of_workers("State:");
+    return states.size() >= 2 &&
+           std::all_of(states.begin(), states.end(), [](const std::string& line) {
+             return line.find("S (sleeping)") != line.npos;
+           });
+  };
+  while (!are_asleep()) std::this_thread::yield();  // or never ends
+}
+
+TEST(Workers, LeaveSignalsToTheProgramsThreads) {
+  const Threads setting(2);
+  EXPECT_EQ(threads_at_once(2), 2);
+  for (const std::string& line : lines_of_workers("SigBlk:")) {
+    const std::uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
+    EXPECT_NE(blocked & 1u << (SIGINT - 1), 0u);
+    EXPECT_NE(blocked & 1u << (SIGTERM - 1), 0u);
+  }
+}
+
+#ifndef __SANITIZE_THREAD__  // it does not follow threads of a child
+TEST(Workers, AChildOfForkHasItsOwn) {
+  const Threads setting(3);
+  EXPECT_EQ(threads_at_once(3), 3);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    _exit(threads_at_once(3) == 3 && covers_once(1000, 7) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(threads_at_once(3), 3);
+}
+#endif
+
+}  // namespace
+}  // namespace tenure::kernels
