@@ -19,6 +19,7 @@ struct Figure {
   std::string target{};
   std::optional<bool> met{};
   std::string note{};
+  int threads = 0;
 };
 
 struct Options {

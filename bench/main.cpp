@@ -33,7 +33,8 @@ std::vector<Case> all_cases() {
 }
 
 int run_all(int argc, char** argv) {
-  Options options{.threads = num_threads()};
+  Options options;
+  std::vector<int> threads{num_threads()};
   std::vector<std::string> groups;
   std::string filter;
   std::string json;
@@ -49,7 +50,7 @@ int run_all(int argc, char** argv) {
   app.add_option("--rounds", options.rounds, "turns that each side takes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--threads", options.threads, "threads of each side")
+  app.add_option("--threads", threads, "threads of each side; several numbers: one after the other")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--iterations", options.iterations, "of the loop in which nothing may grow")
@@ -68,20 +69,25 @@ int run_all(int argc, char** argv) {
     for (const Case& c : cases) fmt::print("{:<12} {}\n", c.group, c.name);
     return 0;
   }
-  set_num_threads(options.threads);
-  set_torch_threads(options.threads);
-  print_header(options);
-  print_columns();
   std::vector<Figure> figures;
-  for (const Case& c : cases) {
-    for (const Figure& figure : c.run(options)) {
-      print(figure);
-      figures.push_back(figure);
+  for (const int n : threads) {
+    options.threads = n;
+    set_num_threads(n);
+    set_torch_threads(n);
+    print_header(options);
+    print_columns();
+    for (const Case& c : cases) {
+      for (Figure& figure : c.run(options)) {
+        print(figure);
+        figure.threads = n;
+        figures.push_back(std::move(figure));
+      }
     }
+    fmt::print("\n");
   }
   const auto missed = std::count_if(figures.begin(), figures.end(),
                                     [](const Figure& f) { return f.met.has_value() && !*f.met; });
-  fmt::print("\n{} figures, {} behind their target\n", figures.size(), missed);
+  fmt::print("{} figures, {} behind their target\n", figures.size(), missed);
   if (!json.empty()) write_json(figures, json);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "bench/contest.h"
 #include "bench/floors.h"
@@ -21,11 +22,21 @@ std::string number(double value) {
   return fmt::format("{:.{}f}", value, size >= 100 ? 1 : size >= 10 ? 2 : 3);
 }
 
+/// As the system calls it.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != line.npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 void print_header(const Options& options) {
   const std::string torch = torch_description();
-  fmt::print("Tenure: {} threads, {}\n", options.threads, simd_name());
+  fmt::print("Tenure: {} threads, {}, {}\n", options.threads, simd_name(), processor());
   fmt::print("peers:  {}; {}\n", torch.empty() ? "no libtorch" : torch, onednn_description());
   const auto rate = [&](const Entrant& entrant) {
     return entrant.amount / median_seconds({entrant.work}, options.rounds)[0] / 1e9;
@@ -54,16 +65,23 @@ void print(const Figure& figure) {
 void write_json(const std::vector<Figure>& figures, const std::string& path) {
   auto list = nlohmann::ordered_json::array();
   for (const Figure& figure : figures) {
-    nlohmann::ordered_json entry{
-        {"name", figure.name}, {"unit", figure.unit}, {"value", figure.value}};
+    nlohmann::ordered_json entry{{"name", figure.name},
+                                 {"threads", figure.threads},
+                                 {"unit", figure.unit},
+                                 {"value", figure.value}};
     const bool has_peer = !figure.peer.empty();
     entry["peer"] = has_peer ? nlohmann::ordered_json(figure.peer) : nullptr;
     entry["peer_value"] = has_peer ? nlohmann::ordered_json(figure.peer_value) : nullptr;
     entry["ratio"] = has_peer ? nlohmann::ordered_json(figure.ratio) : nullptr;
     list.push_back(entry);
   }
+  const nlohmann::ordered_json report{{"machine",
+                                       {{"processor", processor()},
+                                        {"cpus", std::thread::hardware_concurrency()},
+                                        {"simd", simd_name()}}},
+                                      {"figures", list}};
   std::ofstream file(path);
-  file << list.dump(2) << '\n';
+  file << report.dump(2) << '\n';
   if (!file) throw std::runtime_error("cannot write " + path);
 }
 

@@ -11,7 +11,8 @@ void print_header(const Options& options);
 void print_columns();
 void print(const Figure& figure);
 
-/// A list of {name, unit, value, peer, peer_value, ratio}; without a peer the last three are null.
+/// {machine, figures: a list of {name, threads, unit, value, peer, peer_value, ratio}}; without a
+/// peer the last three are null.
 void write_json(const std::vector<Figure>& figures, const std::string& path);
 
 }  // namespace tenure::bench

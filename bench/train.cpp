@@ -5,6 +5,7 @@
 
 #include "bench/contest.h"
 #include "bench/floors.h"
+#include "bench/peer_python.h"
 #include "bench/train_models.h"
 #include "tests/support/heap_watch.h"
 
@@ -93,6 +94,14 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
   Contest contest{.name = name, .unit = kMilliseconds, .ours = repeat([&own] { own.step(); })};
   if (peer != nullptr) {
     contest.peers.push_back({"libtorch", repeat([peer] { peer->step(); }), 0, targets.faster});
+  }
+  const std::shared_ptr<PythonPeer> python =
+      made.in_python ? PythonPeer::start(options.threads) : nullptr;
+  if (python != nullptr) {
+    for (const char* mode : {"eager", "compiled"}) {
+      contest.peers.push_back({fmt::format("{} {}", python->description(), mode),
+                               python->steps(made.name, mode), 0, 1.0});
+    }
   }
   for (Figure& figure : run(contest, options)) figures.push_back(std::move(figure));
 
@@ -205,6 +214,7 @@ void add_train_cases(std::vector<Case>& cases) {
     const auto renamed = [=] {
       TrainingCase made = gpt();
       made.name = "GPT recomputing";
+      made.in_python = false;
       return made;
     };
     return run_training(renamed, {.faster = 1.9, .memory = 0.6, .over_floor = 1.9}, o,

@@ -20,6 +20,8 @@ struct TrainingCase {
   Tensor target{};
   /// The same weights and the same batch; gives null without libtorch.
   std::function<std::unique_ptr<TorchTraining>()> make_peer{};
+  /// peer_torch.py has a model of this name.
+  bool in_python = true;
 };
 
 /// Dense layers of these widths with relu between them.
