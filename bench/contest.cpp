@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 namespace tenure::bench {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr double kSampleSeconds = 5e-4;
 constexpr double kCaseSeconds = 6;
 constexpr int kFewestRounds = 7;
+constexpr auto kUntilOthersSleep = std::chrono::milliseconds(5);
 
 double seconds(const Work& work, std::int64_t n) {
   const auto begin = std::chrono::steady_clock::now();
@@ -45,7 +47,9 @@ Samples take_turns(const std::vector<Work>& works, int rounds) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
     if (round >= kFewestRounds && spent.count() > kCaseSeconds) break;
     for (std::size_t side = 0; side < works.size(); ++side) {
-      // Whoever comes after another finds cold caches and sleeping threads: that is nobody's time.
+      // Whoever comes after another finds its threads, which spin for a while before they sleep,
+      // cold caches, and threads of its own that sleep: all that is nobody's time.
+      std::this_thread::sleep_for(kUntilOthersSleep);
       works[side](std::max<std::int64_t>(1, calls[side] / 8));
       samples[side].push_back(seconds(works[side], calls[side]) / static_cast<double>(calls[side]));
     }

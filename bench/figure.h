@@ -25,6 +25,7 @@ struct Figure {
 struct Options {
   int rounds = 51;                       ///< fewer where a case takes long
   int threads = 0;                       ///< of each side
+  bool compiled = false;                 ///< PyTorch compiles its steps, too
   std::int64_t iterations = 10'000'000;  ///< of the loop in which nothing may grow
 };
 

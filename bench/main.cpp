@@ -53,6 +53,8 @@ int run_all(int argc, char** argv) {
   app.add_option("--threads", threads, "threads of each side; several numbers: one after the other")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--compiled", options.compiled,
+               "PyTorch of python3 also compiled, which takes long");
   app.add_option("--iterations", options.iterations, "of the loop in which nothing may grow")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -98,7 +98,8 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
   const std::shared_ptr<PythonPeer> python =
       made.in_python ? PythonPeer::start(options.threads) : nullptr;
   if (python != nullptr) {
-    for (const char* mode : {"eager", "compiled"}) {
+    for (const std::string mode : {"eager", "compiled"}) {
+      if (mode == "compiled" && !options.compiled) continue;
       contest.peers.push_back({fmt::format("{} {}", python->description(), mode),
                                python->steps(made.name, mode), 0, 1.0});
     }
