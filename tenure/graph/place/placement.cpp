@@ -16,10 +16,6 @@ namespace {
 /// Effort of the planner's searches. They end far earlier for most programs.
 constexpr std::int64_t kSearch = 200'000;
 
-std::int64_t aligned(std::int64_t bytes) {
-  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kBufferAlignment));
-}
-
 const Buffer& buffer_of(const Lowered& lowered, const Layout& layout) {
   return lowered.buffers[at(layout.buffer)];
 }
@@ -141,6 +137,10 @@ Placement pack(const Lowered& lowered, std::vector<int> order, bool with_reuse) 
 }
 
 }  // namespace
+
+std::int64_t aligned(std::int64_t bytes) {
+  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kBufferAlignment));
+}
 
 Bases::Bases(const Lowered& lowered)
     : input(arena + 1),

@@ -3,14 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "tenure/base/units.h"
-
 namespace tenure::graph {
 namespace {
-
-std::int64_t aligned(std::int64_t bytes) {
-  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kBufferAlignment));
-}
 
 /// Per step: where that ends which lies in the arena while it runs.
 std::vector<std::int64_t> tops_of(const Lowered& lowered, const Placement& placement) {
