@@ -6,6 +6,8 @@
 
 namespace tenure::io {
 
+// In npy.cpp.
+
 /// An array with its header, and the end of `source` after it.
 Tensor read_npy(ByteSource& source, Origin origin);
 

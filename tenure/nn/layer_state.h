@@ -39,6 +39,8 @@ class Layer::State {
   }
 };
 
+// What follows is in layer.cpp, as is require_free().
+
 class Layer::Watcher {
  public:
   virtual void enter(const Layer& layer) = 0;

@@ -9,8 +9,6 @@
 #include "tenure/memory/budget.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/tenant.h"
-#include "tenure/memory/out_of_memory.h"
-#include "tenure/memory/pool/reserve.h"
 
 namespace tenure::mem {
 namespace {
@@ -64,30 +62,6 @@ std::vector<HolderGroup> holder_groups(const BudgetAccount* within, Caches cache
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const HolderGroup& a, const HolderGroup& b) { return a.bytes > b.bytes; });
   return sorted;
-}
-
-void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
-                         const BudgetAccount* refusing) {
-  constexpr std::size_t kShown = 5;
-  if (cause == OutOfMemory::Cause::system) spend_reserve();
-  OutOfMemory::Facts facts;
-  facts.cause = cause;
-  facts.requested = requested;
-  facts.used = static_cast<std::size_t>(counts().bytes);
-  facts.cached = pool_stats().cached;
-  try {
-    if (refusing != nullptr) {
-      facts.budget = refusing->name();
-      facts.limit = refusing->limit();
-      facts.used = refusing->used();
-    }
-    facts.largest = holder_groups(refusing);
-    std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });
-    if (facts.largest.size() > kShown) facts.largest.resize(kShown);
-  } catch (const std::bad_alloc&) {
-    facts.largest.clear();  // the reserve was spent before, and there is no memory to look around
-  }
-  throw OutOfMemory(std::move(facts));
 }
 
 }  // namespace tenure::mem

@@ -7,7 +7,7 @@
 namespace tenure::mem {
 
 /// Where a tensor stands among the scopes of this thread: the one that lists it, and whether it is
-/// kept. For another one that takes its place.
+/// kept. For another one that takes its place. In memory/scope.cpp, which has the lists.
 class Standing {
  public:
   explicit Standing(const Tenant& tenant) noexcept;
