@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "tenure/memory/thread_context.h"
+#include "tenure/memory/threads/thread_context.h"
 #include "tenure/tenure.h"
 #include "tests/support/share.h"
 
