@@ -13,7 +13,7 @@ namespace {
 constexpr double kSampleSeconds = 5e-4;
 constexpr double kCaseSeconds = 6;
 constexpr int kFewestRounds = 7;
-constexpr auto kUntilOthersSleep = std::chrono::milliseconds(5);
+constexpr auto kUntilOthersSleep = std::chrono::milliseconds(20);
 
 double seconds(const Work& work, std::int64_t n) {
   const auto begin = std::chrono::steady_clock::now();

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,12 +20,37 @@
 namespace tenure::data {
 namespace {
 
+/// Of a number that no double comes near: whether it is too large, and not too small.
+bool is_too_large(std::string_view text) {
+  const std::size_t exponent_mark = text.find_first_of("eE");
+  const std::string_view digits = text.substr(0, exponent_mark);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = std::min(digits.find_first_of("123456789"), digits.size());
+  // The place of the first digit that counts, from the point.
+  const std::int64_t place = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  if (exponent_mark == text.npos) return place > 0;
+  text.remove_prefix(exponent_mark + 1);
+  const bool is_negative = text.starts_with('-');
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int32_t exponent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), exponent);
+  return error == std::errc() ? place + exponent > 0 : !is_negative;
+}
+
+/// Numbers that a float cannot hold are infinite or zero, as elsewhere.
 template <class T>
 std::optional<T> parsed(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (end != text.data() + text.size()) return std::nullopt;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (error == std::errc::result_out_of_range) {
+      const T size = is_too_large(text) ? std::numeric_limits<T>::infinity() : T{0};
+      return text.starts_with('-') ? -size : size;
+    }
+  }
+  if (error != std::errc()) return std::nullopt;
   return value;
 }
 

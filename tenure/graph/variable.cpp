@@ -12,6 +12,7 @@
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/tape.h"
+#include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/share.h"
 

@@ -43,6 +43,16 @@ TEST(Csv, ASignIsOneSign) {
   }
 }
 
+TEST(Csv, NumbersBeyondAnyDoubleAreInfiniteOrZero) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::string zeros(400, '0');
+  expect_elements<float>(read("a\n1.5\n1e999\n-2.5e+999\n1e99999999999\n1" + zeros + "\n")["a"],
+                         {5}, {1.5f, kInfinity, -kInfinity, kInfinity, kInfinity});
+  expect_elements<float>(
+      read("a\n1.5\n1e-999\n-3e-99999999999\n0." + zeros + "1\n0.0001" + zeros + "e-390\n")["a"],
+      {5}, {1.5f, 0, 0, 0, 0});
+}
+
 TEST(Csv, FindsTheTypes) {
   const Table table = read("id,size,name,note\n1,2.5,ann,\n-2,,bob,x\n3, 1e3 ,ann,\n");
   EXPECT_EQ(table.rows, 3);

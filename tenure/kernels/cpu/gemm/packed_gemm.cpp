@@ -354,8 +354,8 @@ class PackedGemm {
                                               columns.cut.count(columns.panel), add);
   }
 
-  static constexpr double kShare = 2.5e5;              // products that are worth waking a thread
-  static constexpr std::int64_t kPackShare = 1 << 15;  // elements that are
+  static constexpr double kShare = 1e5;                // products that are worth waking a thread
+  static constexpr std::int64_t kPackShare = 1 << 12;  // elements that are
   static constexpr std::int64_t kBlock = 256;          // lines
   static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
   static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
