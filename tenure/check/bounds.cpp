@@ -7,6 +7,7 @@
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/check/numbers.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::check {
@@ -56,15 +57,16 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
                   .strides = body.strides,
                   .data = pins[i].data()});
   }
+  const ops::KernelSlot& slot = ops::kernel_of(*c.op, inputs.empty() ? cpu : inputs[0].device());
   ops::Kernel kernel{.op = c.op->name, .in = in, .out = {}, .attributes = c.attributes};
   std::unique_ptr<Fenced> workspace;
   const auto take_workspace = [&] {
-    if (c.op->workspace == nullptr) return;
-    workspace = std::make_unique<Fenced>(c.op->workspace(kernel), fill);
+    if (slot.workspace == nullptr) return;
+    workspace = std::make_unique<Fenced>(slot.workspace(kernel), fill);
     kernel.workspace = workspace->span();
   };
   if (c.op->data_dependent) take_workspace();
-  const ops::Specs specs = c.op->infer(kernel);
+  const ops::Specs specs = c.op->data_dependent ? slot.measure(kernel) : c.op->infer(kernel);
   std::vector<std::unique_ptr<Fenced>> memory;
   std::vector<kernels::View> out;
   for (const ops::Spec& spec : specs) {
@@ -77,7 +79,7 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   }
   kernel.out = out;
   if (!c.op->data_dependent) take_workspace();
-  c.op->run(kernel);
+  slot.run(kernel);
   EXPECT_TRUE(workspace == nullptr || workspace->is_whole()) << "writes beside its workspace";
   std::vector<Tensor> results;
   for (std::size_t o = 0; o < out.size(); ++o) {
@@ -92,7 +94,7 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
 }  // namespace
 
 void check_bounds(const OpRecord& op) {
-  if (op.run == nullptr || op.infer == nullptr || op.elementwise != nullptr) return;
+  if (!ops::needs_kernel(op) || op.elementwise != nullptr) return;
   for (const Case& c : cases_of(op)) {
     SCOPED_TRACE(describe(c));
     const std::vector<Tensor> expected = run_fenced(c, std::byte{0});

@@ -6,6 +6,7 @@
 #include "tenure/check/expect-inl.h"
 #include "tenure/check/numbers.h"
 #include "tenure/memory/region.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/tensor/introspect.h"
 
 namespace tenure::check {
@@ -75,8 +76,9 @@ Declared declared(const Case& c, const std::vector<kernels::View>& in,
     result.bytes += static_cast<std::int64_t>(output.nbytes());
     out.push_back(view_of(output));
   }
-  if (c.op->workspace != nullptr) {
-    result.workspace = static_cast<std::int64_t>(c.op->workspace(
+  const ops::KernelSlot* const slot = ops::find_kernel(*c.op, outputs[0].device());
+  if (slot != nullptr && slot->workspace != nullptr) {
+    result.workspace = static_cast<std::int64_t>(slot->workspace(
         {.op = c.op->name, .in = in, .out = out, .attributes = c.attributes, .workspace = {}}));
   }
   return result;
@@ -219,7 +221,7 @@ void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
                             c.op->memory.reuses_for(o, expected.size()) != 0;
         own += reuses ? 0 : 1;
       }
-      EXPECT_LE(got.allocations, own + (c.op->workspace != nullptr ? 1 : 0));
+      EXPECT_LE(got.allocations, own + (c.op->memory.workspace ? 1 : 0));
     }
   }
   EXPECT_EQ(around.left_bytes(), 0) << "after all tensors are gone";

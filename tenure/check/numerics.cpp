@@ -5,6 +5,7 @@
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/check/numbers.h"
+#include "tenure/ops/core/backend.h"
 
 namespace tenure::check {
 namespace {
@@ -76,10 +77,12 @@ void check_record(const OpRecord& op) {
   }
   EXPECT_NE(op.dtypes, 0u) << op.name << " takes no element type";
   EXPECT_FALSE(cases_of(op).empty()) << op.name << ": no sample suits any of its types";
-  if (op.expand == nullptr) {
-    EXPECT_EQ(op.memory.workspace, op.workspace != nullptr)
-        << op.name << ": its memory effect and its workspace do not agree";
-  }
+  if (!ops::needs_kernel(op)) return;
+  const ops::KernelSlot* const slot = ops::find_kernel(op, cpu);
+  EXPECT_TRUE(slot != nullptr) << op.name << " has no kernel";
+  if (slot == nullptr) return;
+  EXPECT_EQ(op.memory.workspace, slot->workspace != nullptr)
+      << op.name << ": its memory effect and its workspace do not agree";
 }
 
 void check_numerics(const OpRecord& op) {

@@ -5,6 +5,7 @@
 
 #include "tenure/eager/inputs.h"
 #include "tenure/kernels/cpu/elementwise/engine.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/types.h"
@@ -32,7 +33,7 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
   constexpr std::size_t arity = sizeof...(arguments);
   const std::array<const Operand*, arity> operands{&arguments...};
   const ElementwiseRecord& e = *op.elementwise;
-  if (e.rule == TypeRule::select || e.check != nullptr) return std::nullopt;
+  if (e.rule == TypeRule::select || op.may_fail) return std::nullopt;
   std::array<TensorBody*, arity> bodies;
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i]->is_scalar()) return std::nullopt;
@@ -79,10 +80,13 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   const std::size_t arity = operands.size();
   const char* const name = ops::called_name(op);
   std::array<Pin, kernels::kMaxArity> pins;
+  Device device = cpu;  // of numbers alone
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i].is_scalar()) continue;
     pins[i].take(operands[i].tensor().body(name, operands[i].site()), name, operands[i].site());
+    device = pins[i].storage()->device();
   }
+  const ops::KernelSlot& slot = ops::kernel_of(op, device);
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
 
   ViewRoom<kernels::kMaxArity> views;
@@ -103,7 +107,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   }
   check_shape(shape, size_of(types.result), name);
   const std::span<const kernels::View> in(views.data(), arity);
-  if (e.check != nullptr) e.check(name, types.compute, in);
+  if (slot.check != nullptr) slot.check(name, types.compute, in);
 
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity && donor == nullptr; ++i) {

@@ -76,6 +76,8 @@ class Inputs {
   std::span<const kernels::View> views() const { return {views_, size_}; }
   TensorBody& body(std::size_t i) const { return *pins_[i].body(); }
   mem::Storage* storage(std::size_t i) const { return pins_[i].storage(); }
+  /// Where the call runs: where its inputs are. What makes tensors of nothing does so on the CPU.
+  Device device() const { return size_ == 0 ? cpu : storage(0)->device(); }
   /// Whether an output of this shape and type may be computed in the memory of input i.
   bool can_reuse(std::size_t i, const Operand& operand, DType dtype, const Shape& shape) const;
 

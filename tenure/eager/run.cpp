@@ -6,6 +6,7 @@
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
@@ -75,12 +76,14 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
     }
   }
 
+  const ops::KernelSlot& slot = ops::kernel_of(op, inputs.device());
   std::optional<Workspace> workspace;
   const auto take_workspace = [&] {
-    if (op.workspace != nullptr) kernel.workspace = workspace.emplace(op.workspace(kernel)).span();
+    if (slot.workspace == nullptr) return;
+    kernel.workspace = workspace.emplace(slot.workspace(kernel)).span();
   };
   if (op.data_dependent) take_workspace();
-  const ops::Specs specs = op.infer(kernel);
+  const ops::Specs specs = op.data_dependent ? slot.measure(kernel) : op.infer(kernel);
   internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
@@ -104,7 +107,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
   }
   kernel.out = {out.data(), specs.size()};
   if (!op.data_dependent) take_workspace();
-  op.run(kernel);
+  slot.run(kernel);
   for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(name, site);
   return specs.size();
 }
@@ -113,24 +116,26 @@ std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, con
   if (left.is_scalar() || right.is_scalar()) return std::nullopt;
   TensorBody* const a = left.tensor().body_or_null();
   TensorBody* const b = right.tensor().body_or_null();
-  Shape shape;
   if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr) {
     return std::nullopt;
   }
+  const ops::KernelSlot* const slot = ops::find_kernel(op, left.tensor().device(left.site()));
+  if (slot == nullptr || slot->direct == nullptr) return std::nullopt;
+  const ops::DirectKernel& direct = *slot->direct;
+  Shape shape;
   const ops::LayoutRef a_layout{a->dtype, a->shape, a->strides};
   const ops::LayoutRef b_layout{b->dtype, b->shape, b->strides};
-  if (!op.direct->infer(a_layout, b_layout, shape)) return std::nullopt;
+  if (!direct.infer(a_layout, b_layout, shape)) return std::nullopt;
   mem::ThreadContext& context = mem::this_thread();
   Pins<2> pins(context);
   const mem::Storage& a_storage = pins.take(*a, op, left.site());
   const mem::Storage& b_storage = pins.take(*b, op, right.site());
   PendingTensor pending(context, a->dtype, shape);
-  op.direct->run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage),
-                 pending.data());
+  direct.run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage), pending.data());
   return pending.finish(op.name, left.site());
 }
 
-/// By the op's direct kernel, if it takes these operands.
+/// By the direct kernel of their device, if there is one and it takes these operands.
 std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const Operand& right) {
   std::optional<Tensor> result = direct_result(op, left, right);
   if (result) {
@@ -205,7 +210,7 @@ Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
   if (op.expand != nullptr) {
     return std::move(eager::run_composite(op, operands, attributes, site).front());
   }
-  if (op.direct != nullptr && operands.size() == 2) {
+  if (operands.size() == 2) {
     std::optional<Tensor> result = eager::run_direct(op, operands[0], operands[1]);
     if (result) return *std::move(result);
   }
@@ -270,7 +275,7 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
     if (is_traced(op)) [[unlikely]]
       return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
     if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
-    if (op.direct != nullptr) {
+    if (op.expand == nullptr) {
       if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);
     }
     return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());

@@ -1,6 +1,7 @@
 #include "tenure/graph/passes/fuse.h"
 
 #include "tenure/kernels/cpu/elementwise/fused.h"
+#include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {
 namespace {
@@ -10,19 +11,21 @@ constexpr std::int32_t kSeveral = -2;
 
 /// Calls that may fail for certain values look at whole tensors before anything is written.
 bool is_elementwise(const Node& node) {
-  return node.kind == Node::Kind::call && node.op->elementwise != nullptr &&
-         node.op->elementwise->check == nullptr;
+  return node.kind == Node::Kind::call && node.op->elementwise != nullptr && !node.op->may_fail;
 }
 
-/// Kernels that loops may join.
-bool is_fusing(const Node& node) {
-  return node.kind == Node::Kind::call && node.op->fusing != nullptr;
+/// How loops join the kernel of a node; nullptr if they may not.
+const ops::FusingKernel* fusing_kernel(const Node& node, Device device) {
+  if (node.kind != Node::Kind::call || node.op->elementwise != nullptr) return nullptr;
+  const ops::KernelSlot* const slot = ops::find_kernel(*node.op, device);
+  return slot == nullptr ? nullptr : slot->fusing;
 }
 
 class Fusion {
  public:
-  Fusion(const Program& program, std::span<const Value> fetches)
+  Fusion(const Program& program, std::span<const Value> fetches, Device device)
       : program_(program),
+        device_(device),
         loops_(program.nodes.size()),
         readers_(program.nodes.size(), kNobody),
         sizes_(program.nodes.size(), 1),
@@ -37,8 +40,8 @@ class Fusion {
       loops_[i] = static_cast<std::int32_t>(i);
       if (is_elementwise(node)) {
         add_elementwise(i);
-      } else if (is_fusing(node)) {
-        add_kernel(i);
+      } else if (const ops::FusingKernel* fusing = fusing_kernel(node, device_)) {
+        add_kernel(i, *fusing);
       } else {
         for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, kSeveral);
       }
@@ -81,7 +84,7 @@ class Fusion {
     for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, loops_[i]);
   }
 
-  void add_kernel(std::size_t i) {
+  void add_kernel(std::size_t i, const ops::FusingKernel& fusing) {
     const Node& node = program_.nodes[i];
     const ops::Spec& out = node.outputs[0];
     if (readers_[i] >= 0 && is_elementwise(reader(i)) && !has_kernel_[at(readers_[i])]) {
@@ -92,13 +95,13 @@ class Fusion {
       }
     }
     inputs_[i] = 1;
-    const bool takes_loop = takes(node);
+    const bool takes_loop = takes(node, fusing);
     for (std::size_t a = 0; a < node.arguments.size(); ++a) {
       note_reader(node, a, a == 0 && takes_loop ? static_cast<std::int32_t>(i) : kSeveral);
     }
   }
 
-  bool takes(const Node& node) const {
+  bool takes(const Node& node, const ops::FusingKernel& fusing) const {
     std::vector<kernels::View> in;
     for (const Argument& argument : node.arguments) {
       const ops::Spec& spec = program_.spec(argument.value);
@@ -107,14 +110,15 @@ class Fusion {
                     .strides = contiguous_strides(spec.shape),
                     .data = nullptr});
     }
-    return node.op->fusing->takes_loop({.op = node.op->name,
-                                        .in = in,
-                                        .out = {},
-                                        .attributes = node.attribute_list(),
-                                        .workspace = {}});
+    return fusing.takes_loop({.op = node.op->name,
+                              .in = in,
+                              .out = {},
+                              .attributes = node.attribute_list(),
+                              .workspace = {}});
   }
 
   const Program& program_;
+  const Device device_;
   std::vector<std::int32_t> loops_;
   std::vector<std::int32_t> readers_;  ///< the loop, or the kernel, that all readers are in
   std::vector<int> sizes_;             ///< of the loop that ends in a node, or makes its argument
@@ -124,8 +128,9 @@ class Fusion {
 
 }  // namespace
 
-std::vector<std::int32_t> fuse(const Program& program, std::span<const Value> fetches) {
-  return Fusion(program, fetches).run();
+std::vector<std::int32_t> fuse(const Program& program, std::span<const Value> fetches,
+                               Device device) {
+  return Fusion(program, fetches, device).run();
 }
 
 }  // namespace tenure::graph

@@ -50,7 +50,7 @@ class Lowering {
         loops_.push_back(static_cast<std::int32_t>(i));
       }
     } else {
-      loops_ = fuse(program(), request().fetches);
+      loops_ = fuse(program(), request().fetches, request().device);
     }
     members_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -193,6 +193,7 @@ class Lowering {
     std::erase_if(before, [&](std::int32_t member) { return member >= i; });
     Unit unit;
     unit.node = &node;
+    unit.slot = &ops::kernel_of(*node.op, request().device);
     LoopBuilder builder = loop_builder();
     if (!before.empty() && builder.add(before)) {
       unit.nodes += static_cast<int>(before.size());
@@ -222,7 +223,7 @@ class Lowering {
     unit.may_fail = node.op->may_fail;
     add_unit(i, std::move(unit));
     Unit& made = lowered_->units.back();
-    if (node.op->workspace != nullptr) {
+    if (made.slot->workspace != nullptr) {
       const int threads = num_threads();
       made.workspace = workspace_on(made, threads);
       if (made.workspace != workspace_on(made, 1)) made.threads = threads;
@@ -301,10 +302,11 @@ class Lowering {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     Unit unit;
     unit.node = &node;
+    unit.slot = &ops::kernel_of(*node.op, request().device);
     unit.nodes = nodes;
     unit.in = builder.take_inputs();
     unit.loop = builder.take_loop();
-    unit.may_fail = node.op->elementwise->check != nullptr;
+    unit.may_fail = node.op->may_fail;
     ops::Spec result = node.outputs[0];
     const std::optional<Axes> order =
         request().options.check_numbers ? std::nullopt : layout_choice_.order(i, unit.in);
@@ -393,9 +395,9 @@ bool is_whole(const Layout& layout, const Buffer& buffer) {
 }
 
 std::size_t workspace_on(const Unit& unit, int threads) {
-  if (unit.nodes != 1 || unit.node->op->workspace == nullptr) return 0;
+  if (unit.nodes != 1 || unit.slot->workspace == nullptr) return 0;
   const ThreadLimit limit(threads);
-  return unit.node->op->workspace(KernelViews(unit).kernel());
+  return unit.slot->workspace(KernelViews(unit).kernel());
 }
 
 std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }

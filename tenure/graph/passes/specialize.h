@@ -40,6 +40,7 @@ struct CompileOptions {
 /// A program and what is wanted of it.
 struct Request {
   Program program;
+  Device device = cpu;             ///< where it runs, and its tensors are
   std::vector<Value> inputs;       ///< in the order of what is given
   std::vector<Strides> strides{};  ///< per input; empty: contiguous
   std::vector<Value> fetches;      ///< in the order in which they were asked for

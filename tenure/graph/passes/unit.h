@@ -9,6 +9,7 @@
 #include "tenure/graph/ir/program.h"
 #include "tenure/graph/passes/specialize.h"
 #include "tenure/kernels/cpu/elementwise/fused.h"
+#include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {
 
@@ -78,6 +79,8 @@ bool is_whole(const Layout& layout, const Buffer& buffer);
 /// the first, then the kernel's others, then those of the second.
 struct Unit {
   const Node* node = nullptr;  ///< of the kernel, or the last one of a loop
+  /// What the program's device has for that node's op; nullptr: it is a copy.
+  const ops::KernelSlot* slot = nullptr;
   int nodes = 1;
   std::vector<Layout> in{};
   std::vector<Layout> out{};

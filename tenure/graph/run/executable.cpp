@@ -30,7 +30,7 @@ Plan::Value plan_value(const ops::Spec& spec) {
 bool is_tile(const Unit& unit) {
   const Layout& out = unit.out[0];
   if (!is_loop(unit) || count(out.shape) > std::int64_t{kernels::kTile}) return false;
-  if (unit.node->op->elementwise->check != nullptr) return false;
+  if (unit.slot->check != nullptr) return false;
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
     const Layout& in = unit.in[i];
     if (!(in.shape == out.shape) || !is_contiguous(in.shape, in.strides) ||
@@ -42,9 +42,9 @@ bool is_tile(const Unit& unit) {
 }
 
 bool is_direct(const Unit& unit) {
-  if (unit.nodes != 1 || unit.node->op->direct == nullptr || unit.in.size() != 2) return false;
+  if (unit.nodes != 1 || unit.slot->direct == nullptr || unit.in.size() != 2) return false;
   Shape shape;
-  return unit.node->op->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
+  return unit.slot->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
 }
 
 }  // namespace

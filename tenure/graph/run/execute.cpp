@@ -164,16 +164,16 @@ void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in, const
   std::size_t m = n;
   write(room + m++, result);
   for (const kernels::View& view : in.last(after - 1)) write(room + m++, view);
-  op.fusing->run({.op = op.name,
-                  .in = {room, n},
-                  .out = {&result, 1},
-                  .attributes = unit.node->attribute_list(),
-                  .workspace = {}},
-                 {.before = before > 0 ? &unit.loop : nullptr,
-                  .before_inputs = in.first(before),
-                  .after = is_followed ? &unit.after : nullptr,
-                  .after_inputs = {after_in, after},
-                  .after_shape = out.shape});
+  unit.slot->fusing->run({.op = op.name,
+                          .in = {room, n},
+                          .out = {&result, 1},
+                          .attributes = unit.node->attribute_list(),
+                          .workspace = {}},
+                         {.before = before > 0 ? &unit.loop : nullptr,
+                          .before_inputs = in.first(before),
+                          .after = is_followed ? &unit.after : nullptr,
+                          .after_inputs = {after_in, after},
+                          .after_shape = out.shape});
 }
 
 }  // namespace
@@ -192,8 +192,8 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   const ops::OpRecord& op = *unit.node->op;
   const std::span<const kernels::View> inputs(in, unit.in.size());
   if (op.elementwise != nullptr) {
-    if (op.elementwise->check != nullptr) {
-      op.elementwise->check(op.name, unit.loop.in_types[0], inputs);
+    if (unit.slot->check != nullptr) {
+      unit.slot->check(op.name, unit.loop.in_types[0], inputs);
     }
     return kernels::run_fused(unit.loop, inputs, *out);
   }
@@ -205,11 +205,11 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
   const ThreadLimit limit(unit.threads);
   const auto run = [&](const ops::Attributes& attributes) {
-    op.run({.op = op.name,
-            .in = inputs,
-            .out = {out, unit.out.size()},
-            .attributes = attributes,
-            .workspace = workspace});
+    unit.slot->run({.op = op.name,
+                    .in = inputs,
+                    .out = {out, unit.out.size()},
+                    .attributes = attributes,
+                    .workspace = workspace});
   };
   const ops::Attributes& attributes = unit.node->attribute_list();
   if (op.draws == nullptr) return run(attributes);
@@ -228,9 +228,9 @@ void Executable::run_step(const Step& step, const Frame& frame) {
                                      step.count);
     }
     case Step::Way::direct:
-      return unit.node->op->direct->run(ref_of(unit.in[0]), at(frame.bases, step.in[0]),
-                                        ref_of(unit.in[1]), at(frame.bases, step.in[1]),
-                                        at(frame.bases, step.out[0]));
+      return unit.slot->direct->run(ref_of(unit.in[0]), at(frame.bases, step.in[0]),
+                                    ref_of(unit.in[1]), at(frame.bases, step.in[1]),
+                                    at(frame.bases, step.out[0]));
     case Step::Way::kernel:
       return run_kernel(step, frame);
   }

@@ -13,19 +13,21 @@
 //   memory                         its effect (record.h)
 //   types                          which element types input 0 may have
 //   infer(kernel) -> Specs         shapes and types of the outputs, or a typed error
-//   run(kernel)                    the computation; fills kernel.out
-//   view(kernel)                   instead of the two above, or before them: how the output reads
-//                                  the input's storage, if it can
-//   expand(operands, attributes)   instead of all three: the op in terms of other ops
+//   view(kernel)                   instead of infer, or before it: how the output reads the
+//                                  input's storage, if it can
+//   expand(operands, attributes)   instead of both: the op in terms of other ops
+//   data_dependent                 instead of infer: the shapes depend on elements, and the
+//                                  kernel measures them
 //   samples(), reference(...)      what the harness calls and what it expects
-//   workspace(kernel) -> bytes     optional; data_dependent, direct, draws, flops,
-//                                  folds, fusing, index_bounds, is_identity, may_fail, outputs,
-//                                  stages, ulp, ulp_of_largest likewise
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
-//   out
+//                                  out
+//   draws, flops, folds, index_bounds, is_identity, may_fail, outputs, stages, ulp,
+//   ulp_of_largest                 optional, as in record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
-// calls.
+// calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
+// CPU. (Families that are still to move there have run, workspace, direct and fusing in the
+// struct.)
 
 namespace tenure::ops {
 
@@ -41,11 +43,8 @@ concept OpDefinition = requires {
   Op::reference;
 }
 &&(
-    requires {
-      Op::infer;
-      Op::run;
-    } ||
-    requires { Op::view; } || requires { Op::expand; });
+    requires { Op::infer; } || requires { Op::view; } || requires { Op::expand; } ||
+    requires { Op::data_dependent; });
 
 template <OpDefinition Op>
 OpRecord make_record() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -26,6 +27,7 @@ namespace tenure::ops {
 
 using kernels::View;
 struct GradientRule;
+struct KernelSlot;
 
 /// What an op does to memory. The harness holds every op to it.
 struct MemoryEffect {
@@ -193,6 +195,29 @@ constexpr IndexBound index_of_axis(int input, std::int64_t size) {
   return {.input = input, .lowest = -size, .end = size};
 }
 
+/// What each kind of device has for an op, once somebody has asked: kernel_of in backend.h, for
+/// which this is. A copy of a record asks for itself.
+class KernelCache {
+ public:
+  KernelCache() = default;
+  KernelCache(const KernelCache& /*other*/) noexcept {}
+  KernelCache& operator=(const KernelCache& /*other*/) noexcept {
+    for (auto& slot : slots_) slot.store(nullptr, std::memory_order_relaxed);
+    return *this;
+  }
+  /// nullptr: nobody has asked yet.
+  const KernelSlot* get(Device device) const noexcept {
+    return slots_[static_cast<std::size_t>(device.kind)].load(std::memory_order_acquire);
+  }
+  void set(Device device, const KernelSlot& slot) noexcept {
+    slots_[static_cast<std::size_t>(device.kind)].store(&slot, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::size_t kKinds = 4;  // no fewer than Device::Kind has
+  std::array<std::atomic<const KernelSlot*>, kKinds> slots_{};
+};
+
 /// Everything the system may ask of an op.
 struct OpRecord {
   const char* name = nullptr;
@@ -212,8 +237,8 @@ struct OpRecord {
   /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
   /// it may leave what run goes on with.
   bool data_dependent = false;
-  /// run may refuse the elements that it finds: an index outside its axis. It does so before it
-  /// writes. An elementwise op with a check may fail too.
+  /// A kernel may refuse the elements that it finds: an index outside its axis, a division of
+  /// integers by zero. It does so before it writes.
   bool may_fail = false;
   /// All that run may refuse, if that is known: a call whose bounds hold cannot fail.
   std::vector<IndexBound> (*index_bounds)(const Kernel&) = nullptr;
@@ -225,6 +250,7 @@ struct OpRecord {
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;
+  /// Of ops whose kernels are not in the table of the CPU yet; see backend.h.
   std::size_t (*workspace)(const Kernel&) = nullptr;
   void (*run)(const Kernel&) = nullptr;
   const DirectKernel* direct = nullptr;
@@ -243,6 +269,8 @@ struct OpRecord {
 
   std::vector<Sample> (*samples)() = nullptr;
   std::vector<Reference> (*reference)(const std::vector<Reference>&, const Attributes&) = nullptr;
+
+  mutable KernelCache kernels{};
 
   bool takes(DType dtype) const { return (dtypes >> static_cast<int>(dtype) & 1) != 0; }
 };

@@ -110,7 +110,10 @@ class Family {
          .cost = Op::cost,
          .bodies = bodies,
          .reference = reference<Op>};
-    if constexpr (requires { Op::check; }) e.check = Op::check;
+    if constexpr (requires { Op::check; }) {
+      e.check = Op::check;
+      op.may_fail = true;
+    }
     if constexpr (requires { Op::neutral; }) e.neutral = Op::neutral;
     if constexpr (requires { Op::last_limit; }) e.last_limit = Op::last_limit;
     if constexpr (requires { Op::undoes_itself; }) e.undoes_itself = Op::undoes_itself;

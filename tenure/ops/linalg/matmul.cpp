@@ -1,41 +1,17 @@
 #include <fmt/format.h>
 
-#include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/linalg/einsum.h"
+#include "tenure/ops/linalg/matrices.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {
 namespace {
-
-/// Operands as matrices: a vector gets the dimension that it lacks.
-View as_matrix(View view, int missing_axis) {
-  if (view.shape.size() == 1) {
-    view.shape.insert(missing_axis, 1);
-    view.strides.insert(missing_axis, 0);
-  }
-  return view;
-}
-
-Shape batch_of(const Shape& shape) {
-  Shape batch = shape;
-  batch.erase(batch.size() - 1);
-  batch.erase(batch.size() - 1);
-  return batch;
-}
-
-/// The result with all dimensions of a matrix product.
-Shape matrix_shape(const Shape& a, const Shape& b) {
-  Shape shape = broadcast(batch_of(a), batch_of(b), "matmul");
-  shape.push_back(a[a.size() - 2]);
-  shape.push_back(b.back());
-  return shape;
-}
 
 /// The result without the dimensions that vectors brought.
 Shape result_shape(const Shape& a, const Shape& b) {
@@ -108,53 +84,8 @@ struct Matmul {
     }
     return {{k.in[0].dtype, result_shape(a, b)}};
   }
-  static bool has_vector(const Kernel& k) {
-    return k.in[0].shape.size() == 1 || k.in[1].shape.size() == 1;
-  }
-  static std::size_t workspace(const Kernel& k) {
-    if (!has_vector(k)) return kernels::matmul_workspace(k.in[0], k.in[1], k.out[0]);
-    const View a = as_matrix(k.in[0], 0);
-    const View b = as_matrix(k.in[1], 1);
-    return kernels::matmul_workspace(a, b, output_of(a, b, k));
-  }
-  static void run(const Kernel& k) {
-    if (!has_vector(k)) return kernels::matmul(k.in[0], k.in[1], k.out[0], k.workspace);
-    const View a = as_matrix(k.in[0], 0);
-    const View b = as_matrix(k.in[1], 1);
-    kernels::matmul(a, b, output_of(a, b, k), k.workspace);
-  }
   static double flops(const Kernel& k) {
     return 2.0 * static_cast<double>(k.out[0].count()) * static_cast<double>(k.in[0].shape.back());
-  }
-  /// Two small matrices. What it does not take, or is wrong, goes the general way.
-  static bool infer_direct(const LayoutRef& a, const LayoutRef& b, Shape& shape) {
-    if (a.shape.size() != 2 || b.shape.size() != 2 || a.dtype != b.dtype) return false;
-    const kernels::Gemm gemm = gemm_of(a, b);
-    if (gemm.k != b.shape[0] || !kernels::plain_gemm_takes(a.dtype, gemm)) return false;
-    shape.push_back(gemm.m);
-    shape.push_back(gemm.n);
-    return true;
-  }
-  static void run_direct(const LayoutRef& a, const void* a_data, const LayoutRef& b,
-                         const void* b_data, void* out) {
-    kernels::plain_gemm(a.dtype, gemm_of(a, b), a_data, b_data, out);
-  }
-  static kernels::Gemm gemm_of(const LayoutRef& a, const LayoutRef& b) {
-    return {.m = a.shape[0],
-            .n = b.shape[1],
-            .k = a.shape[1],
-            .a_row = a.strides[0],
-            .a_column = a.strides[1],
-            .b_row = b.strides[0],
-            .b_column = b.strides[1],
-            .c_row = b.shape[1]};
-  }
-  static constexpr DirectKernel direct{.infer = infer_direct, .run = run_direct};
-  static View output_of(const View& a, const View& b, const Kernel& k) {
-    View out = k.out[0];
-    out.shape = matrix_shape(a.shape, b.shape);
-    out.strides = contiguous_strides(out.shape);
-    return out;
   }
 
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {

@@ -1,0 +1,69 @@
+#include "tenure/ops/core/backend.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <mutex>
+
+#include "tenure/base/object_mutex.h"
+
+namespace tenure {
+
+DeviceError::DeviceError(std::string_view op, Device device)
+    : Error(op.empty()
+                ? fmt::format("there is no device {}; this build computes on the cpu",
+                              name_of(device))
+                : fmt::format("{}: {} has no kernel for it; move its inputs to the cpu and compute "
+                              "it there",
+                              op, name_of(device))),
+      op_(op),
+      device_(device) {}
+
+}  // namespace tenure
+
+namespace tenure::ops {
+namespace {
+
+/// Of a record that brings its kernel along itself.
+const KernelSlot* own_kernel(const OpRecord& op) {
+  const bool has_one = op.run != nullptr || op.elementwise != nullptr;
+  if (!has_one) return nullptr;
+  static auto& slots = *new std::deque<KernelSlot>;  // records keep pointers for good
+  static constinit ObjectMutex mutex;
+  const std::lock_guard lock(mutex);
+  return &slots.emplace_back(
+      KernelSlot{.workspace = op.workspace,
+                 .run = op.run,
+                 .measure = op.data_dependent ? op.infer : nullptr,
+                 .check = op.elementwise == nullptr ? nullptr : op.elementwise->check,
+                 .direct = op.direct,
+                 .fusing = op.fusing});
+}
+
+}  // namespace
+
+const KernelSlot kNoKernel{};
+
+Backend& backend(Device device) {
+  Backend* const found = find_backend(device);
+  if (found == nullptr) throw DeviceError("", device);
+  return *found;
+}
+
+bool needs_kernel(const OpRecord& op) {
+  if (op.expand != nullptr) return false;
+  return op.elementwise != nullptr || op.infer != nullptr || op.data_dependent;
+}
+
+const KernelSlot& ask_for_kernel(const OpRecord& op, Device device) {
+  const Backend* const asked = find_backend(device);
+  if (asked == nullptr) return kNoKernel;
+  const KernelSlot* found = asked->find(op);
+  if (found == nullptr && device == cpu) found = own_kernel(op);
+  op.kernels.set(device, found == nullptr ? kNoKernel : *found);
+  return *op.kernels.get(device);
+}
+
+void throw_no_kernel(const OpRecord& op, Device device) { throw DeviceError(op.name, device); }
+
+}  // namespace tenure::ops

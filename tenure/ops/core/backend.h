@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tenure/base/error.h"
+#include "tenure/ops/core/record.h"
+
+// Note: where a device begins
+//
+// A record (record.h) says what an op means: types, shapes, memory effect, gradient. How a device
+// computes it is in that device's table of kernels, a folder below kernels/: `backend(device)` is
+// the device, `kernel_of(op, device)` what it has for an op. Whoever runs an op asks with the
+// device of its inputs, or of the program, and knows no device by name.
+
+namespace tenure {
+
+/// A device cannot compute an op, or there is no such device.
+class DeviceError : public Error {
+ public:
+  /// An empty `op`: none was asked for yet.
+  DeviceError(std::string_view op, Device device);
+
+  const std::string& op() const { return op_; }
+  Device device() const { return device_; }
+
+ private:
+  std::string op_;
+  Device device_;
+};
+
+}  // namespace tenure
+
+namespace tenure::ops {
+
+/// What a device has for an op.
+struct KernelSlot {
+  /// Bytes of temporary memory for a call; null: none.
+  std::size_t (*workspace)(const Kernel&) = nullptr;
+  /// Fills kernel.out. Not of elementwise ops.
+  void (*run)(const Kernel&) = nullptr;
+  /// Of an op whose shapes depend on data: infer, with the inputs' elements and the workspace,
+  /// where it may leave what run goes on with.
+  Specs (*measure)(const Kernel&) = nullptr;
+  /// Of elementwise ops: rejects values that the op is not defined on, before anything is written.
+  void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
+  const DirectKernel* direct = nullptr;
+  const FusingKernel* fusing = nullptr;
+};
+
+/// A device: what it can compute.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  /// nullptr: this device cannot. What it returns stays for the process.
+  virtual const KernelSlot* find(const OpRecord& op) const = 0;
+};
+
+/// The backend of a device; nullptr if there is none. kernels/backends.cpp has the table; nothing
+/// registers itself.
+Backend* find_backend(Device device);
+/// The same, or DeviceError.
+Backend& backend(Device device);
+
+/// Whether a device needs a kernel for the op: it is neither written in other ops nor a view alone.
+bool needs_kernel(const OpRecord& op);
+
+/// Asks the device and keeps the answer, for find_kernel. In backend.cpp.
+const KernelSlot& ask_for_kernel(const OpRecord& op, Device device);
+/// What ask_for_kernel keeps where a device cannot.
+extern const KernelSlot kNoKernel;
+[[noreturn]] void throw_no_kernel(const OpRecord& op, Device device);
+
+/// What the device has for the op; nullptr if it cannot compute it.
+inline const KernelSlot* find_kernel(const OpRecord& op, Device device) {
+  const KernelSlot* slot = op.kernels.get(device);
+  if (slot == nullptr) [[unlikely]]
+    slot = &ask_for_kernel(op, device);
+  return slot == &kNoKernel ? nullptr : slot;
+}
+
+/// What the device has for the op, or DeviceError, which names both.
+inline const KernelSlot& kernel_of(const OpRecord& op, Device device) {
+  const KernelSlot* const slot = find_kernel(op, device);
+  if (slot == nullptr) [[unlikely]]
+    throw_no_kernel(op, device);
+  return *slot;
+}
+
+}  // namespace tenure::ops
