@@ -65,8 +65,11 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
     workspace = std::make_unique<Fenced>(slot.workspace(kernel), fill);
     kernel.workspace = workspace->span();
   };
-  if (c.op->data_dependent) take_workspace();
-  const ops::Specs specs = c.op->data_dependent ? slot.measure(kernel) : c.op->infer(kernel);
+  ops::Specs specs = c.op->infer(kernel);
+  if (c.op->data_dependent) {
+    take_workspace();
+    specs = slot.measure(kernel);
+  }
   std::vector<std::unique_ptr<Fenced>> memory;
   std::vector<kernels::View> out;
   for (const ops::Spec& spec : specs) {

@@ -82,8 +82,11 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
     if (slot.workspace == nullptr) return;
     kernel.workspace = workspace.emplace(slot.workspace(kernel)).span();
   };
-  if (op.data_dependent) take_workspace();
-  const ops::Specs specs = op.data_dependent ? slot.measure(kernel) : op.infer(kernel);
+  ops::Specs specs = op.infer(kernel);
+  if (op.data_dependent) {
+    take_workspace();
+    specs = slot.measure(kernel);
+  }
   internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;

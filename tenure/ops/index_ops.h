@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "tenure/kernels/cpu/index/modes.h"
 #include "tenure/ops/core/operand.h"
+#include "tenure/ops/index/modes.h"
 
 // Choosing elements by place, and putting them elsewhere. Tensors of indices are int32 or int64,
 // negative indices count from the end, and one outside its axis throws IndexError before anything
@@ -20,9 +20,6 @@
 // index/arrange.cpp (pad to triu).
 
 namespace tenure {
-
-using kernels::PadMode;
-using kernels::ScatterMode;
 
 /// start, start + step, ... before stop; NumPy's rules for what is left out, negative or too large.
 struct Slice {

@@ -180,7 +180,7 @@ TEST(Permutation, IsOneAndIsUniform) {
   std::vector<int> seen(27);  // of the orders of three
   for (std::uint64_t i = 0; i < 6000; ++i) {
     const Owned small = make_dense(int64, {3});
-    permutation(small, {5, i * permutation_counters(3)});
+    permutation(small, {5, i * ops::wide_counters(3)});
     const auto p = values_of(small);
     ++seen[static_cast<std::size_t>(9 * p[0] + 3 * p[1] + p[2])];
   }
@@ -261,9 +261,9 @@ TEST(RandomFills, ElementsDependOnTheirPlaceAlone) {
     fill(make_dense(dtype, {0}), kStream);
     fill(make_dense(dtype, {}), kStream);
   }
-  EXPECT_EQ(uniform_counters(float32, 5), 2u);
-  EXPECT_EQ(normal_counters(float64, 5), 3u);
-  EXPECT_EQ(bernoulli_counters(0), 0u);
+  EXPECT_EQ(ops::floating_counters(float32, 5), 2u);
+  EXPECT_EQ(ops::floating_counters(float64, 5), 3u);
+  EXPECT_EQ(ops::narrow_counters(0), 0u);
 }
 
 TEST(RandomFills, RefuseBadParameters) {

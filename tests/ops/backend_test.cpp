@@ -45,7 +45,7 @@ TEST(Backend, TheCpuHasAKernelForEveryOpThatNeedsOne) {
 
 TEST(Backend, EveryKernelOfTheCpuIsForAnotherOp) {
   std::set<std::string> names;
-  for (const kernels::Row& row : kernels::cpu_kernels()) {
+  for (const kernels::KernelRow& row : kernels::cpu_kernels()) {
     EXPECT_TRUE(names.insert(row.op).second) << row.op;
     const OpRecord* const op = ops::find_op(row.op);
     ASSERT_NE(op, nullptr) << row.op;

@@ -11,7 +11,7 @@ class CpuBackend final : public ops::Backend {
   CpuBackend() {
     std::unordered_map<std::string_view, const ops::OpRecord*> ops;
     for (const ops::OpRecord* op : ops::all_ops()) ops.emplace(op->name, op);
-    for (const Row& row : cpu_kernels()) {
+    for (const KernelRow& row : cpu_kernels()) {
       const auto op = ops.find(row.op);
       internal_check(op != ops.end(), "a kernel is for an op that is in the list");
       const bool is_new = slots_.emplace(op->second, row.slot).second;
@@ -29,9 +29,10 @@ class CpuBackend final : public ops::Backend {
 
 }  // namespace
 
-std::vector<Row> cpu_kernels() {
-  std::vector<Row> all;
-  for (const auto& family : {matmul_kernels()}) {
+std::vector<KernelRow> cpu_kernels() {
+  std::vector<KernelRow> all;
+  for (const auto& family : {arrange_kernels(), copy_kernels(), creation_kernels(), index_kernels(),
+                             matmul_kernels(), random_kernels(), sorting_kernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

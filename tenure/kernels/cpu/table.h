@@ -11,9 +11,10 @@
 //   run(kernel)          the computation; fills kernel.out
 //   workspace(kernel)    optional, like measure, direct and fusing (KernelSlot in backend.h)
 //
-// and row<Struct>("name of the op") in the list at the end of that file, which is declared below
-// and joined in table.cpp. What both the record and the kernel need to know of a call, like the
-// axes and sizes that its attributes stand for, is a header in ops/<family>, which knows no device.
+// and kernel_row<Struct>("name of the op") in the list at the end of that file, which is declared
+// below and joined in table.cpp. What both the record and the kernel need to know of a call, like
+// the axes and sizes that its attributes stand for, is a header in ops/<family>, which knows no
+// device.
 
 namespace tenure::kernels {
 
@@ -22,25 +23,25 @@ namespace tenure::kernels {
 ops::Backend& cpu_backend();
 
 /// A kernel and the op that it is for.
-struct Row {
+struct KernelRow {
   const char* op = nullptr;
   ops::KernelSlot slot{};
 };
 
 template <class Slot>
-Row row(const char* op) {
-  Row made{.op = op};
-  made.slot.run = Slot::run;
-  if constexpr (requires { Slot::workspace; }) made.slot.workspace = Slot::workspace;
-  if constexpr (requires { Slot::measure; }) made.slot.measure = Slot::measure;
-  if constexpr (requires { Slot::direct; }) made.slot.direct = &Slot::direct;
-  if constexpr (requires { Slot::fusing; }) made.slot.fusing = &Slot::fusing;
-  return made;
+KernelRow kernel_row(const char* op) {
+  return {op, ops::make_slot<Slot>()};
 }
 
 /// All kernels, in the order of table.cpp.
-std::vector<Row> cpu_kernels();
+std::vector<KernelRow> cpu_kernels();
 
-std::vector<Row> matmul_kernels();  // gemm/matmul_slots.cpp
+std::vector<KernelRow> arrange_kernels();   // index/arrange_slots.cpp
+std::vector<KernelRow> copy_kernels();      // move/move_slots.cpp
+std::vector<KernelRow> creation_kernels();  // index/create_slots.cpp
+std::vector<KernelRow> index_kernels();     // index/index_slots.cpp
+std::vector<KernelRow> matmul_kernels();    // gemm/matmul_slots.cpp
+std::vector<KernelRow> random_kernels();    // random/random_slots.cpp
+std::vector<KernelRow> sorting_kernels();   // sort/sort_slots.cpp
 
 }  // namespace tenure::kernels

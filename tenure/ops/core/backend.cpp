@@ -34,7 +34,7 @@ const KernelSlot* own_kernel(const OpRecord& op) {
   return &slots.emplace_back(
       KernelSlot{.workspace = op.workspace,
                  .run = op.run,
-                 .measure = op.data_dependent ? op.infer : nullptr,
+                 .measure = nullptr,
                  .check = op.elementwise == nullptr ? nullptr : op.elementwise->check,
                  .direct = op.direct,
                  .fusing = op.fusing});
@@ -52,7 +52,7 @@ Backend& backend(Device device) {
 
 bool needs_kernel(const OpRecord& op) {
   if (op.expand != nullptr) return false;
-  return op.elementwise != nullptr || op.infer != nullptr || op.data_dependent;
+  return op.elementwise != nullptr || op.infer != nullptr;
 }
 
 const KernelSlot& ask_for_kernel(const OpRecord& op, Device device) {

@@ -41,14 +41,26 @@ struct KernelSlot {
   std::size_t (*workspace)(const Kernel&) = nullptr;
   /// Fills kernel.out. Not of elementwise ops.
   void (*run)(const Kernel&) = nullptr;
-  /// Of an op whose shapes depend on data: infer, with the inputs' elements and the workspace,
-  /// where it may leave what run goes on with.
+  /// Of an op whose shapes depend on data: all that infer says, with the sizes that it leaves
+  /// unknown. It sees the inputs' elements and the workspace, where it may leave what run goes on
+  /// with.
   Specs (*measure)(const Kernel&) = nullptr;
   /// Of elementwise ops: rejects values that the op is not defined on, before anything is written.
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
 };
+
+/// The slot of a struct with static members of these names, of which only run must be there.
+template <class Members>
+KernelSlot make_slot() {
+  KernelSlot slot{.run = Members::run};
+  if constexpr (requires { Members::workspace; }) slot.workspace = Members::workspace;
+  if constexpr (requires { Members::measure; }) slot.measure = Members::measure;
+  if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
+  if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
+  return slot;
+}
 
 /// A device: what it can compute.
 class Backend {

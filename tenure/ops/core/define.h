@@ -16,12 +16,10 @@
 //   view(kernel)                   instead of infer, or before it: how the output reads the
 //                                  input's storage, if it can
 //   expand(operands, attributes)   instead of both: the op in terms of other ops
-//   data_dependent                 instead of infer: the shapes depend on elements, and the
-//                                  kernel measures them
 //   samples(), reference(...)      what the harness calls and what it expects
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //                                  out
-//   draws, flops, folds, index_bounds, is_identity, may_fail, outputs, stages, ulp,
+//   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, stages, ulp,
 //   ulp_of_largest                 optional, as in record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
@@ -43,8 +41,7 @@ concept OpDefinition = requires {
   Op::reference;
 }
 &&(
-    requires { Op::infer; } || requires { Op::view; } || requires { Op::expand; } ||
-    requires { Op::data_dependent; });
+    requires { Op::infer; } || requires { Op::view; } || requires { Op::expand; });
 
 template <OpDefinition Op>
 OpRecord make_record() {

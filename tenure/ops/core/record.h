@@ -234,8 +234,7 @@ struct OpRecord {
   const ElementwiseRecord* elementwise = nullptr;
 
   Specs (*infer)(const Kernel&) = nullptr;
-  /// The shape depends on the data: infer sees the inputs' elements too, and the workspace, where
-  /// it may leave what run goes on with.
+  /// The shape depends on the data: infer leaves sizes unknown, which the kernel measures.
   bool data_dependent = false;
   /// A kernel may refuse the elements that it finds: an index outside its axis, a division of
   /// integers by zero. It does so before it writes.

@@ -1,16 +1,14 @@
-#include "tenure/kernels/cpu/index/create.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
 #include <utility>
 
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/creation.h"
+#include "tenure/ops/creation/attributes.h"
 
 namespace tenure::ops {
 namespace {
@@ -21,16 +19,6 @@ struct CreationOp {
   static constexpr auto types = kAllTypes;
 };
 
-/// One element of any type.
-struct ElementBytes {
-  alignas(8) std::byte bytes[8];
-};
-ElementBytes element(const Scalar& value, DType dtype, const char* op) {
-  ElementBytes result;
-  store_scalar(value, dtype, result.bytes, op);
-  return result;
-}
-
 /// One value everywhere. Op says where its attributes stand.
 template <class Op>
 struct FillOp : CreationOp {
@@ -38,9 +26,6 @@ struct FillOp : CreationOp {
     const DType dtype = Op::dtype(k.attributes);
     element(Op::value(k.attributes), dtype, k.op);  // throws if the type does not hold the value
     return {{dtype, k.attributes.dims(0)}};
-  }
-  static void run(const Kernel& k) {
-    kernels::fill(k.out[0], element(Op::value(k.attributes), k.out[0].dtype, k.op).bytes);
   }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     const long double value = Op::value(a).floating;
@@ -111,17 +96,7 @@ struct Arange : CreationOp {
   static constexpr auto signature = "arange(start = 0, stop, step = 1, dtype = the numbers')";
   static constexpr auto doc = "start, start + step, ... before stop";
   static constexpr auto ulp = 2.0;  // a product and a sum in double
-  struct Range {
-    Scalar start, stop, step;
-    bool integers() const {
-      return start.kind != Scalar::Kind::floating && stop.kind != Scalar::Kind::floating &&
-             step.kind != Scalar::Kind::floating;
-    }
-  };
-  static Range range(const Attributes& a) {
-    return {to_scalar(a[0]), to_scalar(a[1]), to_scalar(a[2])};
-  }
-  static std::int64_t length(const Range& r) {
+  static std::int64_t length(const ArangeNumbers& r) {
     if (r.step.floating == 0) throw ValueError("arange: the step is 0");
     if (r.integers()) {
       const std::int64_t low = r.step.integer > 0 ? r.start.integer : r.stop.integer;
@@ -142,7 +117,7 @@ struct Arange : CreationOp {
     return n > 0 ? static_cast<std::int64_t>(n) : 0;
   }
   static Specs infer(const Kernel& k) {
-    const Range r = range(k.attributes);
+    const ArangeNumbers r(k.attributes);
     const DType dtype = k.attributes.dtype(3);
     if (dtype == DType::boolean) throw DTypeError(name, "makes numbers, not bool");
     const std::int64_t n = length(r);
@@ -158,16 +133,8 @@ struct Arange : CreationOp {
     }
     return {{dtype, {n}}};
   }
-  static void run(const Kernel& k) {
-    const Range r = range(k.attributes);
-    if (r.integers()) {
-      kernels::arange(k.out[0], r.start.integer, r.step.integer);
-    } else {
-      kernels::arange(k.out[0], r.start.floating, r.step.floating);
-    }
-  }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
-    const Range r = range(a);
+    const ArangeNumbers r(a);
     const auto at = [](const Scalar& s) -> long double {
       return s.kind == Scalar::Kind::floating ? static_cast<long double>(s.floating)
                                               : static_cast<long double>(s.integer);
@@ -208,10 +175,6 @@ struct Linspace : CreationOp {
     element(k.attributes.number(1), dtype, name);
     return {{dtype, {n}}};
   }
-  static void run(const Kernel& k) {
-    kernels::linspace(k.out[0], k.attributes.number(0), k.attributes.number(1),
-                      k.attributes.flag(4));
-  }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     const std::int64_t n = a.integer(2);
     const long double start = a.number(0);
@@ -239,7 +202,6 @@ struct Eye : CreationOp {
   static Specs infer(const Kernel& k) {
     return {{k.attributes.dtype(3), {k.attributes.integer(0), k.attributes.integer(1)}}};
   }
-  static void run(const Kernel& k) { kernels::eye(k.out[0], k.attributes.integer(2)); }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     return {make_reference({a.integer(0), a.integer(1)},
                            [&](const Dims& at) { return at[1] - at[0] == a.integer(2) ? 1 : 0; })};
@@ -265,11 +227,6 @@ struct OneHot : CreationOp {
     Shape shape = k.in[0].shape;
     shape.push_back(depth);
     return {{k.attributes.dtype(1), shape}};
-  }
-  static void run(const Kernel& k) {
-    const DType dtype = k.out[0].dtype;
-    kernels::one_hot(k.in[0], k.out[0], element(1, dtype, name).bytes,
-                     element(0, dtype, name).bytes);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const std::int64_t depth = a.integer(0);
@@ -351,7 +308,7 @@ Tensor arange(const Scalar& stop, std::optional<DType> dtype, Site site) {
 }
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
               std::optional<DType> dtype, Site site) {
-  const bool integers = ops::Arange::Range{start, stop, step}.integers();
+  const bool integers = ops::ArangeNumbers(start, stop, step).integers();
   return create(record<ops::Arange>(),
                 Attributes(to_attribute(start), to_attribute(stop), to_attribute(step),
                            dtype.value_or(integers ? DType::int64 : DType::float32)),

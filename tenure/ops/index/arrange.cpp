@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/index/arrange.h"
+#include "tenure/ops/index/arrange.h"
 
 #include <fmt/format.h>
 
@@ -78,12 +78,6 @@ struct Pad : ArrangeOp {
     store_scalar(value, dtype, element, name);  // throws if the type does not hold it
     return {{dtype, padded(k.in[0].shape, k.attributes)}};
   }
-  static void run(const Kernel& k) {
-    alignas(8) std::byte element[8];
-    store_scalar(to_scalar(k.attributes[3]), k.in[0].dtype, element, name);
-    kernels::pad(k.in[0], k.out[0], k.attributes.dims(0),
-                 static_cast<PadMode>(k.attributes.integer(2)), element);
-  }
   /// The element of x that stands at i, counted from the beginning of x; -1 if none does.
   static std::int64_t source(std::int64_t i, std::int64_t n, PadMode mode) {
     if (i >= 0 && i < n) return i;
@@ -138,16 +132,11 @@ struct Tile : ArrangeOp {
   static constexpr GradientRule gradient = reads_nothing(gradients::tile);
   static constexpr auto signature = "tile(x, times)";
   static constexpr auto doc = "the whole of x several times along each axis";
-  /// `dims` with ones in front up to `rank`.
-  static Dims extended(Dims dims, int rank) {
-    while (dims.size() < rank) dims.insert(0, 1);
-    return dims;
-  }
   static Specs infer(const Kernel& k) {
     const Dims& given = k.attributes.dims(0);
     const int rank = std::max(k.in[0].shape.size(), given.size());
-    Shape shape = extended(k.in[0].shape, rank);
-    const Dims repeats = extended(given, rank);
+    Shape shape = with_leading_ones(k.in[0].shape, rank);
+    const Dims repeats = with_leading_ones(given, rank);
     for (int i = 0; i < rank; ++i) {
       if (repeats[i] < 0)
         throw ValueError(fmt::format("tile: {} is no number of times", repeats[i]));
@@ -155,17 +144,10 @@ struct Tile : ArrangeOp {
     }
     return {{k.in[0].dtype, shape}};
   }
-  static void run(const Kernel& k) {
-    View in = k.in[0];
-    const int rank = k.out[0].shape.size();
-    in.shape = extended(in.shape, rank);
-    in.strides = extended(in.strides, rank);
-    kernels::tile(in, extended(k.attributes.dims(0), rank), k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int rank = std::max(in[0].shape.size(), a.dims(0).size());
-    const Reference x{.shape = extended(in[0].shape, rank), .values = in[0].values};
-    const Dims repeats = extended(a.dims(0), rank);
+    const Reference x{.shape = with_leading_ones(in[0].shape, rank), .values = in[0].values};
+    const Dims repeats = with_leading_ones(a.dims(0), rank);
     Shape shape = x.shape;
     for (int i = 0; i < rank; ++i) shape[i] *= repeats[i];
     return {make_reference(shape, [&](Dims place) {
@@ -195,10 +177,6 @@ struct Repeat : ArrangeOp {
     shape[axis] = times(shape[axis], n, name);
     return {{k.in[0].dtype, shape}};
   }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(1), k.in[0].shape.size(), name);
-    kernels::repeat(k.in[0], axis, k.attributes.integer(0), k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(1), in[0].shape.size(), name);
     Shape shape = in[0].shape;
@@ -221,25 +199,9 @@ struct Roll : ArrangeOp {
   static constexpr GradientRule gradient = reads_nothing(gradients::roll);
   static constexpr auto signature = "roll(x, shifts, axes)";
   static constexpr auto doc = "moved along axes; what leaves at one end enters at the other";
-  /// One shift for each axis of x.
-  static Dims all_shifts(const Shape& x, const Attributes& a) {
-    if (a.dims(0).size() != a.dims(1).size()) {
-      throw ValueError(
-          fmt::format("roll: {} shifts for {} axes", a.dims(0).size(), a.dims(1).size()));
-    }
-    Dims shifts = Dims::filled(x.size(), 0);
-    for (int i = 0; i < a.dims(1).size(); ++i) {
-      const int axis = normalize_axis(a.dims(1)[i], x.size(), name);
-      if (x[axis] > 0) shifts[axis] = (shifts[axis] + a.dims(0)[i] % x[axis]) % x[axis];
-    }
-    return shifts;
-  }
   static Specs infer(const Kernel& k) {
-    all_shifts(k.in[0].shape, k.attributes);
+    shifts_of_axes(k.in[0].shape, k.attributes);
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    kernels::roll(k.in[0], k.out[0], all_shifts(k.in[0].shape, k.attributes));
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {make_reference(in[0].shape, [&](Dims place) {
@@ -290,7 +252,6 @@ struct Tril : TriangleOp<Tril> {
   static constexpr auto signature = "tril(x, k = 0)";
   static constexpr auto doc = "matrices with zeros above the k-th diagonal";
   static bool keeps(std::int64_t diagonal, std::int64_t k) { return diagonal <= k; }
-  static void run(const Kernel& k) { kernels::tril(k.in[0], k.out[0], k.attributes.integer(0)); }
 };
 
 struct Triu : TriangleOp<Triu> {
@@ -299,10 +260,22 @@ struct Triu : TriangleOp<Triu> {
   static constexpr auto signature = "triu(x, k = 0)";
   static constexpr auto doc = "matrices with zeros below the k-th diagonal";
   static bool keeps(std::int64_t diagonal, std::int64_t k) { return diagonal >= k; }
-  static void run(const Kernel& k) { kernels::triu(k.in[0], k.out[0], k.attributes.integer(0)); }
 };
 
 }  // namespace
+
+Dims shifts_of_axes(const Shape& x, const Attributes& a) {
+  if (a.dims(0).size() != a.dims(1).size()) {
+    throw ValueError(
+        fmt::format("roll: {} shifts for {} axes", a.dims(0).size(), a.dims(1).size()));
+  }
+  Dims shifts = Dims::filled(x.size(), 0);
+  for (int i = 0; i < a.dims(1).size(); ++i) {
+    const int axis = normalize_axis(a.dims(1)[i], x.size(), "roll");
+    if (x[axis] > 0) shifts[axis] = (shifts[axis] + a.dims(0)[i] % x[axis]) % x[axis];
+  }
+  return shifts;
+}
 
 std::vector<const OpRecord*> arrange_ops() {
   return {&record<Pad>(),  &record<Tile>(), &record<Repeat>(),

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -44,10 +43,6 @@ Tensor converted(const Operand& values, DType dtype, const char* op) {
         op, fmt::format("cannot put {} into {}; use cast()", name_of(own), name_of(dtype)));
   }
   return cast(Operand(values.tensor(), values.site()), dtype);
-}
-
-void copy_input(const Kernel& k) {
-  if (k.in[0].data != k.out[0].data) kernels::copy(k.in[0], k.out[0]);
 }
 
 }  // namespace tenure::ops

@@ -20,7 +20,4 @@ void check_kind(const Scalar& number, DType dtype, const char* op);
 /// `values` in another element type, which must hold all of theirs. Throws DTypeError.
 Tensor converted(const Operand& values, DType dtype, const char* op);
 
-/// Copies input 0 to the output, unless the call computes in place.
-void copy_input(const Kernel& k);
-
 }  // namespace tenure::ops

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "tenure/kernels/cpu/index/blocks.h"
-#include "tenure/kernels/cpu/index/take.h"
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
+#include "tenure/ops/index/places.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
 
@@ -20,36 +18,6 @@ struct IndexingOp {
   static constexpr auto family = "indexing";
   static constexpr auto types = kAllTypes;
 };
-
-/// Throws IndexError unless start, start + step, ... are on an axis of n elements.
-void require_within(std::int64_t start, std::int64_t count, std::int64_t step, std::int64_t n,
-                    int axis) {
-  if (count == 0) return;
-  const std::int64_t last = count == kDropped ? start : start + (count - 1) * step;
-  for (const std::int64_t place : {start, last}) {
-    if (place >= 0 && place < n) continue;
-    throw IndexError("index", fmt::format("index {} is outside axis {} of size {}", place, axis, n),
-                     place, n);
-  }
-}
-
-/// The part of a tensor that the attributes starts, counts and steps describe.
-ViewSpec region(const Shape& shape, const Strides& strides, const Attributes& a) {
-  for (int i = 0; i < 3; ++i) {
-    if (a.dims(i).size() == shape.size()) continue;
-    throw ShapeError("index", fmt::format("places on {} axes do not go with a tensor of {}",
-                                          a.dims(i).size(), to_string(shape)));
-  }
-  ViewSpec spec;
-  for (int i = 0; i < shape.size(); ++i) {
-    require_within(a.dims(0)[i], a.dims(1)[i], a.dims(2)[i], shape[i], i);
-    spec.offset += a.dims(0)[i] * strides[i];
-    if (a.dims(1)[i] == kDropped) continue;
-    spec.shape.push_back(a.dims(1)[i]);
-    spec.strides.push_back(a.dims(2)[i] * strides[i]);
-  }
-  return spec;
-}
 
 /// Where a place of the region lies in the whole tensor.
 Dims in_whole(const Dims& place, const Attributes& a) {
@@ -103,50 +71,6 @@ struct IndexView : IndexingOp {
     add({}, {NewAxis});
     return samples;
   }
-};
-
-/// A view with the chosen axes in front.
-View axes_first(const View& x, const Axes& axes) {
-  View result = x;
-  result.shape = {};
-  result.strides = {};
-  const auto add = [&](int axis) {
-    result.shape.push_back(x.shape[axis]);
-    result.strides.push_back(x.strides[axis]);
-  };
-  for (const std::int64_t axis : axes) add(normalize_axis(axis, x.shape.size(), "index"));
-  for (int i = 0; i < x.shape.size(); ++i) {
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) add(i);
-  }
-  return result;
-}
-
-/// Tensors of indices in their common shape.
-class IndexViews {
- public:
-  IndexViews(std::span<const View> indices, const char* op) : size_(indices.size()) {
-    for (const View& view : indices) {
-      check_index_type(view, op);
-      shape_ = broadcast(shape_, view.shape, op);
-    }
-    for (std::size_t i = 0; i < size_; ++i) {
-      views_[i] = indices[i];
-      views_[i].strides = broadcast_strides(indices[i].shape, indices[i].strides, shape_);
-      views_[i].shape = shape_;
-    }
-  }
-  std::span<const View> views() const { return {views_.data(), size_}; }
-  /// The shape of what they choose from a view whose first axes are theirs.
-  Shape chosen_from(const Shape& shape) const {
-    Shape result = shape_;
-    for (int i = static_cast<int>(size_); i < shape.size(); ++i) result.push_back(shape[i]);
-    return result;
-  }
-
- private:
-  std::array<View, kMaxRank> views_;
-  std::size_t size_;
-  Shape shape_;
 };
 
 /// Calls `f(place, whole)` for every place of the result [chosen axes.., other axes..], with where
@@ -209,11 +133,6 @@ struct IndexGather : IndexingOp {
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
     return bounds_of(k, 1, axes_first(k.in[0], k.attributes.dims(0)).shape);
   }
-  static void run(const Kernel& k) {
-    const IndexViews indices(k.in.subspan(1), k.op);
-    kernels::index_gather(axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0],
-                          k.op);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out;
     out.shape = for_each_chosen(
@@ -237,19 +156,10 @@ struct IndexGather : IndexingOp {
 template <class Op, bool add>
 struct IndexPut : IndexingOp {
   static constexpr auto memory = reuses(1);
-
-  static View target(const View& x, const Attributes& a) {
-    const ViewSpec spec = region(x.shape, x.strides, a);
-    View part{.dtype = x.dtype, .shape = spec.shape, .strides = spec.strides, .data = x.data};
-    if (part.count() > 0) {
-      part.data = x.as<std::byte>() + spec.offset * static_cast<std::int64_t>(size_of(x.dtype));
-    }
-    return axes_first(part, a.dims(3));
-  }
   static Specs infer(const Kernel& k) {
     check_same_type(k.in[0], k.in[1], k.op);
     const Shape wanted =
-        IndexViews(k.in.subspan(2), k.op).chosen_from(target(k.in[0], k.attributes).shape);
+        IndexViews(k.in.subspan(2), k.op).chosen_from(part_of(k.in[0], k.attributes).shape);
     if (broadcast(k.in[1].shape, wanted, k.op) != wanted) {
       throw ShapeError(k.op,
                        fmt::format("values of shape {} do not fit {} places",
@@ -259,26 +169,7 @@ struct IndexPut : IndexingOp {
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
-    return bounds_of(k, 2, target(k.in[0], k.attributes).shape);
-  }
-  static void run(const Kernel& k) {
-    const IndexViews indices(k.in.subspan(2), k.op);
-    copy_input(k);
-    const View part = target(k.out[0], k.attributes);
-    View values = k.in[1];
-    values.shape = indices.chosen_from(part.shape);
-    values.strides = broadcast_strides(k.in[1].shape, k.in[1].strides, values.shape);
-    if (!indices.views().empty()) {
-      kernels::index_put(part, indices.views(), values, add, k.op);
-    } else if (!add) {
-      kernels::copy(values, part);
-    } else {
-      const std::int64_t start = 0;
-      kernels::indexing::combine_blocks(
-          ScatterMode::add, part.dtype,
-          kernels::indexing::make_loop(part.shape, part.strides, values.strides), part.data, &start,
-          values.data, &start, part.count() > 0 ? 1 : 0);
-    }
+    return bounds_of(k, 2, part_of(k.in[0], k.attributes).shape);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out = in[0];

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
-#include "tenure/kernels/cpu/index/mask.h"
-#include "tenure/kernels/cpu/index/take.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/sizes.h"
 
 namespace tenure::ops {
 namespace {
@@ -53,10 +52,6 @@ struct Take : AlongAxisOp {
     const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), k.op);
     check_index_type(k.in[1], k.op);
     return {{k.in[0].dtype, taken(k.in[0].shape, axis, k.in[1].shape)}};
-  }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    kernels::take(k.in[0], axis, k.in[1], k.out[0], k.op);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
@@ -107,10 +102,6 @@ struct Gather : AlongAxisOp {
     check_within(k.in[1].shape, k.in[0].shape, axis, name);
     return {{k.in[0].dtype, k.in[1].shape}};
   }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    kernels::gather(k.in[0], axis, k.in[1], k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
     return {make_reference(in[1].shape, [&](Dims place) {
@@ -146,12 +137,6 @@ struct Scatter : AlongAxisOp {
     check_within(k.in[1].shape, k.in[0].shape, axis, name);
     check_within(k.in[1].shape, k.in[2].shape, -1, name);
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    copy_input(k);
-    kernels::scatter(k.out[0], axis, k.in[1], k.in[2],
-                     static_cast<ScatterMode>(k.attributes.integer(1)));
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
@@ -217,9 +202,8 @@ struct MaskSelect : SelectionOp {
                                    to_string(k.in[1].shape), to_string(k.in[0].shape)),
                        {k.in[1].shape.to_vector(), k.in[0].shape.to_vector()});
     }
-    return {{k.in[0].dtype, {kernels::nonzero_count(k.in[1])}}};
+    return {{k.in[0].dtype, {kUnknown}}};
   }
-  static void run(const Kernel& k) { kernels::mask_select(k.in[0], k.in[1], k.out[0]); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     Reference out{.shape = {0}};
     for (std::size_t i = 0; i < in[0].values.size(); ++i) {
@@ -243,10 +227,7 @@ struct Nonzero : SelectionOp {
   static constexpr auto doc = "the places of all elements that are not zero, one row each";
   static constexpr auto memory = allocates();
   static constexpr bool data_dependent = true;
-  static Specs infer(const Kernel& k) {
-    return {{DType::int64, {kernels::nonzero_count(k.in[0]), k.in[0].shape.size()}}};
-  }
-  static void run(const Kernel& k) { kernels::nonzero(k.in[0], k.out[0]); }
+  static Specs infer(const Kernel& k) { return {{DType::int64, {kUnknown, k.in[0].shape.size()}}}; }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     Reference out{.shape = {0, in[0].shape.size()}};
     for_each_index(in[0].shape, [&](const Dims& place) {

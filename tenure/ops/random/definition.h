@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/kernels/cpu/random/philox.h"
-#include "tenure/kernels/cpu/random/random.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/random/philox.h"
 
 // What the random ops are meant to produce, element by element, for their references.
 
@@ -16,7 +15,7 @@ namespace tenure::ops {
 /// The random words of a stream, by their place.
 class RandomWords {
  public:
-  explicit RandomWords(kernels::PhiloxStream stream) : stream_(stream) {}
+  explicit RandomWords(PhiloxStream stream) : stream_(stream) {}
 
   std::uint32_t narrow(std::int64_t i) const {
     return block(i / 4)[static_cast<std::size_t>(i % 4)];
@@ -30,12 +29,12 @@ class RandomWords {
  private:
   std::array<std::uint32_t, 4> block(std::int64_t i) const {
     const std::uint64_t counter = stream_.offset + static_cast<std::uint64_t>(i);
-    return kernels::philox::block(
+    return philox::block(
         {static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0},
         {static_cast<std::uint32_t>(stream_.seed), static_cast<std::uint32_t>(stream_.seed >> 32)});
   }
 
-  kernels::PhiloxStream stream_;
+  PhiloxStream stream_;
 };
 
 /// An integer in [0, bound).

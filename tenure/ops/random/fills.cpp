@@ -2,46 +2,38 @@
 
 #include <cmath>
 
-#include "tenure/kernels/cpu/random/random.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/random/definition.h"
+#include "tenure/ops/random/domain.h"
 #include "tenure/ops/random_ops.h"
 
 namespace tenure::ops {
 namespace {
 
-using kernels::PhiloxStream;
-
 /// What all random ops share. The last two attributes are the seed and the offset, so that a call
-/// can be repeated from its record. Each defines spec(attributes), counters(dtype, n), fill(view,
-/// stream, attributes) and element(words, i, attributes), its definition.
+/// can be repeated from its record. Each defines spec(attributes), counters(dtype, n),
+/// check(attributes) and element(words, i, attributes), its definition.
 template <class Op>
 struct RandomOp {
   static constexpr auto family = "random";
   static constexpr auto memory = allocates();
   static constexpr auto types = kAllTypes;
 
-  static PhiloxStream stream(const Attributes& a) {
-    return {static_cast<std::uint64_t>(a.integer(a.size() - 2)),
-            static_cast<std::uint64_t>(a.integer(a.size() - 1))};
-  }
   static Specs infer(const Kernel& k) {
     const Spec spec = Op::spec(k.attributes);
-    // An empty fill throws what a full one would.
-    Op::fill({.dtype = spec.dtype, .shape = {0}, .strides = {1}, .data = nullptr},
-             stream(k.attributes), k.attributes);
+    Op::check(k.attributes);
     return {spec};
   }
   static std::uint64_t draws(const Attributes& a) {
+    Op::check(a);  // before the generator moves on
     const Spec spec = Op::spec(a);
     return Op::counters(spec.dtype, check_shape(spec.shape, size_of(spec.dtype), Op::name));
   }
-  static void run(const Kernel& k) { Op::fill(k.out[0], stream(k.attributes), k.attributes); }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
-    const RandomWords words(stream(a));
+    const RandomWords words(stream_of(a));
     std::int64_t i = 0;
     return {
         make_reference(Op::spec(a).shape, [&](const Dims&) { return Op::element(words, i++, a); })};
@@ -60,12 +52,8 @@ struct Uniform : RandomOp<Uniform> {
   static constexpr auto doc = "random numbers, uniform in [low, high)";
   static constexpr auto ulp = 2.0;  // a product and a sum
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
-  static std::uint64_t counters(DType dtype, std::int64_t n) {
-    return kernels::uniform_counters(dtype, n);
-  }
-  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
-    kernels::uniform(out, stream, a.number(1), a.number(2));
-  }
+  static std::uint64_t counters(DType dtype, std::int64_t n) { return floating_counters(dtype, n); }
+  static void check(const Attributes& a) { check_uniform(a.dtype(3), a.number(1), a.number(2)); }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
     const long double unit = a.dtype(3) == DType::float64
                                  ? std::ldexp(static_cast<long double>(words.wide(i) >> 11), -53)
@@ -88,12 +76,8 @@ struct Normal : RandomOp<Normal> {
   static constexpr auto doc = "normally distributed random numbers, by Box and Muller";
   static constexpr auto ulp = 8.0;  // logarithm, root, sine and cosine of the SIMD kernel
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
-  static std::uint64_t counters(DType dtype, std::int64_t n) {
-    return kernels::normal_counters(dtype, n);
-  }
-  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
-    kernels::normal(out, stream, a.number(1), a.number(2));
-  }
+  static std::uint64_t counters(DType dtype, std::int64_t n) { return floating_counters(dtype, n); }
+  static void check(const Attributes& a) { check_normal(a.dtype(3), a.number(2)); }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
     return a.number(1) + a.number(2) * standard_normal(words, a.dtype(3), i);
   }
@@ -110,10 +94,8 @@ struct Bernoulli : RandomOp<Bernoulli> {
   static constexpr auto signature = "bernoulli(shape, p, dtype = bool, generator = default)";
   static constexpr auto doc = "one with probability p, else zero";
   static Spec spec(const Attributes& a) { return {a.dtype(2), a.dims(0)}; }
-  static std::uint64_t counters(DType, std::int64_t n) { return kernels::bernoulli_counters(n); }
-  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
-    kernels::bernoulli(out, stream, a.number(1));
-  }
+  static std::uint64_t counters(DType, std::int64_t n) { return narrow_counters(n); }
+  static void check(const Attributes& a) { check_bernoulli(a.number(1)); }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
     return words.narrow(i) < std::round(std::ldexp(a.number(1), 32)) ? 1 : 0;
   }
@@ -129,10 +111,8 @@ struct Randint : RandomOp<Randint> {
   static constexpr auto signature = "randint(low, high, shape, dtype = int64, generator = default)";
   static constexpr auto doc = "random integers in [low, high)";
   static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(2)}; }
-  static std::uint64_t counters(DType, std::int64_t n) { return kernels::randint_counters(n); }
-  static void fill(const View& out, PhiloxStream stream, const Attributes& a) {
-    kernels::randint(out, stream, a.integer(0), a.integer(1));
-  }
+  static std::uint64_t counters(DType, std::int64_t n) { return wide_counters(n); }
+  static void check(const Attributes& a) { check_randint(a.dtype(3), a.integer(0), a.integer(1)); }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
     const auto low = static_cast<std::uint64_t>(a.integer(0));
     const auto width = static_cast<std::uint64_t>(a.integer(1)) - low;
@@ -154,18 +134,12 @@ struct Permutation : RandomOp<Permutation> {
   static Spec spec(const Attributes& a) {
     if (a.integer(0) < 0)
       throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
-    if (a.dtype(1) == DType::int32 && a.integer(0) > std::int64_t{1} << 31) {
-      throw ValueError(
-          fmt::format("permutation: int32 does not hold the integers below {}", a.integer(0)));
-    }
     return {a.dtype(1), {a.integer(0)}};
   }
-  static std::uint64_t counters(DType, std::int64_t n) { return kernels::permutation_counters(n); }
-  static void fill(const View& out, PhiloxStream stream, const Attributes&) {
-    kernels::permutation(out, stream);
-  }
+  static std::uint64_t counters(DType, std::int64_t n) { return wide_counters(n); }
+  static void check(const Attributes& a) { check_permutation(a.dtype(1), a.integer(0)); }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
-    const RandomWords words(stream(a));
+    const RandomWords words(stream_of(a));
     Reference out{.shape = spec(a).shape};
     for (std::int64_t i = 0; i < out.shape[0]; ++i) {
       const std::uint64_t j = scaled(words.wide(i), static_cast<std::uint64_t>(i) + 1);

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tenure/kernels/cpu/elementwise/engine.h"
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
@@ -102,12 +100,6 @@ struct Reshape : CopyOp {
   static Specs infer(const Kernel& k) {
     return {{k.in[0].dtype, resolve_shape(k.in[0].shape, k.attributes.dims(0), k.in[0].dtype)}};
   }
-  static void run(const Kernel& k) {
-    View out = k.out[0];
-    out.shape = k.in[0].shape;
-    out.strides = contiguous_strides(out.shape);
-    kernels::copy(k.in[0], out);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {
         {.shape = resolve_shape(in[0].shape, a.dims(0), DType::float64), .values = in[0].values}};
@@ -193,7 +185,6 @@ struct Clone : CopyOp {
   static constexpr auto doc = "a tensor of its own with the same elements, contiguous";
   static constexpr auto memory = allocates();
   static Specs infer(const Kernel& k) { return {{k.in[0].dtype, k.in[0].shape}}; }
-  static void run(const Kernel& k) { kernels::copy(k.in[0], k.out[0]); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     return in;
   }
@@ -223,29 +214,6 @@ struct Cast : CopyOp {
   static constexpr auto memory = reuses(1);
   static Specs infer(const Kernel& k) { return {{k.attributes.dtype(0), k.in[0].shape}}; }
   static bool is_identity(const Kernel& k) { return k.attributes.dtype(0) == k.in[0].dtype; }
-  static void run(const Kernel& k) {
-    const DType to = k.out[0].dtype;
-    const kernels::Elementwise identity{
-        .body = copy_body(to), .in_types = {to}, .out_type = to, .cost = 1};
-    kernels::run_elementwise(identity, k.in, k.out[0]);
-  }
-  template <std::size_t bytes>
-  static void copy_elements(const void* const* in, void* out, std::size_t n) {
-    if (in[0] != out)
-      std::copy_n(static_cast<const std::byte*>(in[0]), n * bytes, static_cast<std::byte*>(out));
-  }
-  static kernels::Body copy_body(DType dtype) {
-    switch (size_of(dtype)) {
-      case 1:
-        return copy_elements<1>;
-      case 2:
-        return copy_elements<2>;
-      case 4:
-        return copy_elements<4>;
-      default:
-        return copy_elements<8>;
-    }
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out = in[0];
     const DType to = a.dtype(0);

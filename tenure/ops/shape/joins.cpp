@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
-#include "tenure/kernels/cpu/move/cast.h"
-#include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/tensor/strided.h"
 
 namespace tenure::ops {
 namespace {
@@ -25,37 +21,6 @@ DType joined_type(std::span<const View> in) {
   DType dtype = in[0].dtype;
   for (const View& view : in) dtype = promote(dtype, view.dtype);
   return dtype;
-}
-
-/// Copies a view into a strided one of a type that it promotes to.
-void copy_converted(const View& in, const View& out) {
-  if (in.dtype == out.dtype || in.count() == 0) return kernels::copy(in, out);
-  // Tile by tile: read, convert, and copy to where the tile's elements go.
-  alignas(8) std::byte raw[kernels::kTile * 8];
-  alignas(8) std::byte converted[kernels::kTile * 8];
-  kernels::TileReader reader(in, in.shape);
-  reader.seek(0);
-  const std::int64_t row = out.shape.empty() ? 1 : out.shape.back();
-  Shape rows = out.shape;
-  Strides strides = out.strides;
-  if (!rows.empty()) {
-    rows.erase(rows.size() - 1);
-    strides.erase(strides.size() - 1);
-  }
-  const auto size = static_cast<std::int64_t>(size_of(out.dtype));
-  for_each_offset(rows, strides, [&](std::int64_t offset) {
-    for (std::int64_t i = 0; i < row; i += static_cast<std::int64_t>(kernels::kTile)) {
-      const auto n = std::min<std::int64_t>(row - i, kernels::kTile);
-      reader.read(raw, static_cast<std::size_t>(n));
-      kernels::cast_elements(in.dtype, raw, out.dtype, converted, static_cast<std::size_t>(n));
-      const View from{.dtype = out.dtype, .shape = {n}, .strides = {1}, .data = converted};
-      const std::int64_t step = out.shape.empty() ? 1 : out.strides.back();
-      kernels::copy(from, {.dtype = out.dtype,
-                           .shape = {n},
-                           .strides = {step},
-                           .data = out.as<std::byte>() + (offset + i * step) * size});
-    }
-  });
 }
 
 /// The shape of tensors one after the other; they agree in all other dimensions.
@@ -87,16 +52,6 @@ struct Concat : JoiningOp {
     if (k.in.empty()) throw ValueError("concat: no tensors");
     const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
     return {{joined_type(k.in), concat_shape(k.in, axis, name)}};
-  }
-  static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
-    View piece = k.out[0];
-    for (const View& view : k.in) {
-      piece.shape[axis] = view.shape[axis];
-      copy_converted(view, piece);
-      piece.data = piece.as<std::byte>() + view.shape[axis] * piece.strides[axis] *
-                                               static_cast<std::int64_t>(size_of(piece.dtype));
-    }
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
@@ -134,17 +89,6 @@ struct Stack : JoiningOp {
     shape.insert(normalize_axis(k.attributes.integer(0), shape.size() + 1, name),
                  static_cast<std::int64_t>(k.in.size()));
     return {{joined_type(k.in), shape}};
-  }
-  static void run(const Kernel& k) {
-    View piece = k.out[0];
-    const int axis = normalize_axis(k.attributes.integer(0), piece.shape.size(), name);
-    const std::int64_t step = piece.strides[axis] * static_cast<std::int64_t>(size_of(piece.dtype));
-    piece.shape.erase(axis);
-    piece.strides.erase(axis);
-    for (const View& view : k.in) {
-      copy_converted(view, piece);
-      piece.data = piece.as<std::byte>() + step;
-    }
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Shape shape = in[0].shape;

@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/sort/sort.h"
+#include "tenure/ops/sort_ops.h"
 
 #include <fmt/format.h>
 
@@ -9,33 +9,16 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/gradients.h"
-#include "tenure/ops/sort_ops.h"
+#include "tenure/ops/sort/axis.h"
+#include "tenure/tensor/sizes.h"
 
 namespace tenure::ops {
 namespace {
-
-using kernels::Order;
 
 struct SortingOp {
   static constexpr auto family = "sorting";
   static constexpr auto types = kAllTypes;
 };
-
-/// The only element of a tensor without axes counts as lying along axis 0.
-int axis_of(std::int64_t axis, int rank, const char* op) {
-  return normalize_axis(axis, std::max(rank, 1), op);
-}
-int axis_of(const Kernel& k, int attribute) {
-  return axis_of(k.attributes.integer(attribute), k.in[0].shape.size(), k.op);
-}
-View with_axis(View view) {
-  if (view.shape.empty()) view.shape = view.strides = {1};
-  return view;
-}
-std::int64_t size_along(const Shape& shape, int axis) { return shape.empty() ? 1 : shape[axis]; }
-Order order_of(const Kernel& k) {
-  return k.attributes.flag(1) ? Order::descending : Order::ascending;
-}
 
 /// The order of the sorting ops: NaN is above all numbers.
 bool below(long double a, long double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
@@ -97,18 +80,11 @@ struct Sort : SortingOp {
   static constexpr auto doc = "sorted along an axis; NaN is greater than every number";
   static constexpr auto memory = reuses(1).with_workspace();
   static Specs infer(const Kernel& k) {
-    axis_of(k, 0);
+    sorted_axis(k, 0);
     return {{k.in[0].dtype, k.in[0].shape}};
   }
-  static std::size_t workspace(const Kernel& k) {
-    return kernels::sort_workspace(with_axis(k.in[0]), axis_of(k, 0), false);
-  }
-  static void run(const Kernel& k) {
-    const View out = with_axis(k.out[0]);
-    kernels::sort(with_axis(k.in[0]), axis_of(k, 0), order_of(k), &out, nullptr, k.workspace);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = axis_of(a.integer(0), in[0].shape.size(), name);
+    const int axis = sorted_axis(a.integer(0), in[0].shape.size(), name);
     return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[0]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
@@ -120,18 +96,11 @@ struct Argsort : SortingOp {
   static constexpr auto doc = "the places of the elements in sorted order along an axis";
   static constexpr auto memory = allocates().with_workspace();
   static Specs infer(const Kernel& k) {
-    axis_of(k, 0);
+    sorted_axis(k, 0);
     return {{DType::int64, k.in[0].shape}};
   }
-  static std::size_t workspace(const Kernel& k) {
-    return kernels::sort_workspace(with_axis(k.in[0]), axis_of(k, 0), true);
-  }
-  static void run(const Kernel& k) {
-    const View out = with_axis(k.out[0]);
-    kernels::sort(with_axis(k.in[0]), axis_of(k, 0), order_of(k), nullptr, &out, k.workspace);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = axis_of(a.integer(0), in[0].shape.size(), name);
+    const int axis = sorted_axis(a.integer(0), in[0].shape.size(), name);
     return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[1]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
@@ -146,7 +115,7 @@ struct TopKOp : SortingOp {
   static constexpr auto memory = allocates().with_workspace();
   static constexpr int outputs = 2;
   static Specs infer(const Kernel& k) {
-    const int axis = axis_of(k, 1);
+    const int axis = sorted_axis(k, 1);
     const std::int64_t kept = k.attributes.integer(0);
     Shape shape = k.in[0].shape;
     const std::int64_t size = size_along(shape, axis);
@@ -160,15 +129,8 @@ struct TopKOp : SortingOp {
     if (!shape.empty()) shape[axis] = kept;
     return {{k.in[0].dtype, shape}, {DType::int64, shape}};
   }
-  static std::size_t workspace(const Kernel& k) {
-    return kernels::topk_workspace(with_axis(k.in[0]), axis_of(k, 1), k.attributes.integer(0));
-  }
-  static void run(const Kernel& k) {
-    kernels::topk(with_axis(k.in[0]), axis_of(k, 1), k.attributes.integer(0), k.attributes.flag(2),
-                  with_axis(k.out[0]), with_axis(k.out[1]), k.workspace);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = axis_of(a.integer(1), in[0].shape.size(), name);
+    const int axis = sorted_axis(a.integer(1), in[0].shape.size(), name);
     return sorted(in[0], axis, a.flag(2), a.integer(0));
   }
   static std::vector<Sample> samples() {
@@ -182,20 +144,14 @@ struct TopKOp : SortingOp {
   }
 };
 
-/// unique and unique_all: the shape rule sorts into the workspace, where the kernel finds it.
+/// unique and unique_all.
 template <bool all>
 struct UniqueBase : SortingOp {
   static constexpr auto memory = allocates().with_workspace();
   static constexpr bool data_dependent = true;
-  static std::size_t workspace(const Kernel& k) { return kernels::unique_workspace(k.in[0], all); }
   static Specs infer(const Kernel& k) {
-    const std::int64_t n = kernels::unique_count(k.in[0], all, k.workspace);
-    if (!all) return {{k.in[0].dtype, {n}}};
-    return {{k.in[0].dtype, {n}}, {DType::int64, k.in[0].shape}, {DType::int64, {n}}};
-  }
-  static void run(const Kernel& k) {
-    kernels::unique(k.in[0], all, k.workspace, k.out[0], all ? &k.out[1] : nullptr,
-                    all ? &k.out[2] : nullptr);
+    if (!all) return {{k.in[0].dtype, {kUnknown}}};
+    return {{k.in[0].dtype, {kUnknown}}, {DType::int64, k.in[0].shape}, {DType::int64, {kUnknown}}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     const Reference x{.shape = {count(in[0].shape)}, .values = in[0].values};

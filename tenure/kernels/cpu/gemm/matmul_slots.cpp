@@ -8,7 +8,7 @@ namespace {
 using ops::Kernel;
 using ops::LayoutRef;
 
-struct Matmul {
+struct MatmulSlot {
   static std::size_t workspace(const Kernel& k) {
     if (!has_vector(k)) return matmul_workspace(k.in[0], k.in[1], k.out[0]);
     const View a = ops::as_matrix(k.in[0], 0);
@@ -59,6 +59,6 @@ struct Matmul {
 
 }  // namespace
 
-std::vector<Row> matmul_kernels() { return {row<Matmul>("matmul")}; }
+std::vector<KernelRow> matmul_kernels() { return {kernel_row<MatmulSlot>("matmul")}; }
 
 }  // namespace tenure::kernels

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "tenure/kernels/cpu/index/modes.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/index/modes.h"
 
 // Copies that put elements elsewhere by a rule of their coordinates. Outputs are contiguous and do
 // not overlap the input, except where a function says so.

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "tenure/kernels/cpu/index/loop.h"
-#include "tenure/kernels/cpu/index/modes.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/index/modes.h"
 
 namespace tenure::kernels::indexing {
 

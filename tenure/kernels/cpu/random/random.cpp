@@ -1,7 +1,5 @@
 #include "tenure/kernels/cpu/random/random.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "tenure/kernels/parallel.h"
+#include "tenure/ops/random/domain.h"
 
 namespace tenure::kernels {
 namespace {
@@ -69,13 +68,9 @@ T below(double value) {
 }
 
 template <class F>
-void visit_floating(std::string_view op, DType dtype, F&& f) {
+void visit_floating(DType dtype, F&& f) {
   visit_dtype(dtype, [&]<class T>(TypeTag<T> tag) {
-    if constexpr (std::is_integral_v<T>) {
-      throw DTypeError(op, fmt::format("makes floating types, not {}", name_of(dtype)));
-    } else {
-      f(tag);
-    }
+    if constexpr (!std::is_integral_v<T>) f(tag);
   });
 }
 
@@ -86,7 +81,8 @@ using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 }  // namespace
 
 void uniform(const View& out, PhiloxStream stream, double low, double high) {
-  visit_floating("uniform", out.dtype, [&]<class T>(TypeTag<T>) {
+  ops::check_uniform(out.dtype, low, high);
+  visit_floating(out.dtype, [&]<class T>(TypeTag<T>) {
     using C = Compute<T>;
     using W = std::conditional_t<sizeof(C) == 8, std::uint64_t, std::uint32_t>;
     using Signed = std::make_signed_t<W>;
@@ -94,10 +90,6 @@ void uniform(const View& out, PhiloxStream stream, double low, double high) {
     constexpr C kUnit = sizeof(C) == 8 ? static_cast<C>(0x1p-53) : static_cast<C>(0x1p-24);
     const C start = static_cast<C>(low);
     const C width = static_cast<C>(high - low);
-    if (!(low <= high) || !std::isfinite(start) || !std::isfinite(width)) {
-      throw ValueError(
-          fmt::format("uniform: [{}, {}) is no finite range of {}", low, high, name_of(out.dtype)));
-    }
     const C last = low == high ? start : static_cast<C>(below<T>(high));
     T* data = out.as<T>();
     fill_from_words<W>(stream, out.count(), [=](auto begin, auto n, const auto& word) {
@@ -112,10 +104,8 @@ void uniform(const View& out, PhiloxStream stream, double low, double high) {
 }
 
 void normal(const View& out, PhiloxStream stream, double mean, double deviation) {
-  if (!(deviation >= 0)) {
-    throw ValueError(fmt::format("normal: the deviation {} is negative", deviation));
-  }
-  visit_floating("normal", out.dtype, [&]<class T>(TypeTag<T>) {
+  ops::check_normal(out.dtype, deviation);
+  visit_floating(out.dtype, [&]<class T>(TypeTag<T>) {
     using C = Compute<T>;
     constexpr std::int64_t kPerCounter = 16 / sizeof(C);
     const auto fill = [&](std::int64_t begin, std::int64_t n, C* to) {
@@ -139,9 +129,7 @@ void normal(const View& out, PhiloxStream stream, double mean, double deviation)
 }
 
 void bernoulli(const View& out, PhiloxStream stream, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw ValueError(fmt::format("bernoulli: {} is no probability", p));
-  }
+  ops::check_bernoulli(p);
   const auto ones = static_cast<std::uint64_t>(std::llround(p * 0x1p32));  // of 2^32 words
   visit_dtype(out.dtype, [&]<class T>(TypeTag<T>) {
     T* data = out.as<T>();
@@ -159,17 +147,9 @@ void bernoulli(const View& out, PhiloxStream stream, double p) {
 }
 
 void randint(const View& out, PhiloxStream stream, std::int64_t low, std::int64_t high) {
-  if (low >= high) {
-    throw ValueError(fmt::format("randint: no integer lies in [{}, {})", low, high));
-  }
+  ops::check_randint(out.dtype, low, high);
   visit_dtype(out.dtype, [&]<class T>(TypeTag<T>) {
-    if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
-      throw DTypeError("randint", fmt::format("makes integers, not {}", name_of(out.dtype)));
-    } else {
-      if (!std::in_range<T>(low) || !std::in_range<T>(high - 1)) {
-        throw ValueError(
-            fmt::format("randint: [{}, {}) does not fit into {}", low, high, name_of(out.dtype)));
-      }
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       const auto start = static_cast<std::uint64_t>(low);
       const std::uint64_t width = static_cast<std::uint64_t>(high) - start;
       T* data = out.as<T>();
@@ -195,14 +175,8 @@ void permutation(const View& out, PhiloxStream stream) {
           }
         });
   };
+  ops::check_permutation(out.dtype, out.count());
   if (out.dtype == int64) return shuffle(TypeTag<std::int64_t>{});
-  if (out.dtype != int32) {
-    throw DTypeError("permutation",
-                     fmt::format("makes int32 or int64, not {}", name_of(out.dtype)));
-  }
-  if (out.count() > std::int64_t{1} << 31) {
-    throw ValueError(fmt::format("permutation: {} places do not fit into int32", out.count()));
-  }
   shuffle(TypeTag<std::int32_t>{});
 }
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tenure::kernels {
+namespace tenure {
 
 /// What stands beyond the ends of an axis 'abc': constant 'xx abc xx', edge 'aa abc cc', reflect
 /// 'cb abc ba', symmetric 'ba abc cb', wrap 'bc abc ab'. All but constant go on for ever.
@@ -12,4 +12,4 @@ enum class PadMode : std::uint8_t { constant, edge, reflect, symmetric, wrap };
 /// types; maximum and minimum propagate NaN.
 enum class ScatterMode : std::uint8_t { assign, add, multiply, maximum, minimum };
 
-}  // namespace tenure::kernels
+}  // namespace tenure

@@ -1,0 +1,60 @@
+#include "tenure/kernels/cpu/index/create.h"
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/creation/attributes.h"
+
+namespace tenure::kernels {
+namespace {
+
+using ops::element;
+using ops::Kernel;
+
+template <int number>
+struct ConstantSlot {
+  static void run(const Kernel& k) { fill(k.out[0], element(number, k.out[0].dtype, k.op).bytes); }
+};
+
+struct FullSlot {
+  static void run(const Kernel& k) {
+    fill(k.out[0], element(ops::to_scalar(k.attributes[1]), k.out[0].dtype, k.op).bytes);
+  }
+};
+
+struct ArangeSlot {
+  static void run(const Kernel& k) {
+    const ops::ArangeNumbers r(k.attributes);
+    if (r.integers()) {
+      arange(k.out[0], r.start.integer, r.step.integer);
+    } else {
+      arange(k.out[0], r.start.floating, r.step.floating);
+    }
+  }
+};
+
+struct LinspaceSlot {
+  static void run(const Kernel& k) {
+    linspace(k.out[0], k.attributes.number(0), k.attributes.number(1), k.attributes.flag(4));
+  }
+};
+
+struct EyeSlot {
+  static void run(const Kernel& k) { eye(k.out[0], k.attributes.integer(2)); }
+};
+
+struct OneHotSlot {
+  static void run(const Kernel& k) {
+    const DType dtype = k.out[0].dtype;
+    one_hot(k.in[0], k.out[0], element(1, dtype, k.op).bytes, element(0, dtype, k.op).bytes);
+  }
+};
+
+}  // namespace
+
+std::vector<KernelRow> creation_kernels() {
+  return {kernel_row<ConstantSlot<0>>("zeros"), kernel_row<ConstantSlot<1>>("ones"),
+          kernel_row<FullSlot>("full"),         kernel_row<ArangeSlot>("arange"),
+          kernel_row<LinspaceSlot>("linspace"), kernel_row<EyeSlot>("eye"),
+          kernel_row<OneHotSlot>("one_hot")};
+}
+
+}  // namespace tenure::kernels
