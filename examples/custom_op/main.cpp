@@ -22,11 +22,11 @@ int main() {
   // It says that it allocates nothing but its output, and does.
   ops::OpRecord greedy = soft_clip().record();
   greedy.name = "greedy_clip";
-  greedy.run = [](const ops::Kernel& k) {
+  const ops::KernelSlot kernel{.run = [](const ops::Kernel& k) {
     const Tensor secret = zeros({1000});
-    soft_clip().record().run(k);
-  };
-  const OpReport found = check_op(define_op(greedy));
+    ops::kernel_of(soft_clip().record(), cpu).run(k);
+  }};
+  const OpReport found = check_op(define_op(greedy, kernel));
   std::cout << found.op << ": " << (found.ok() ? "nothing found" : "found") << '\n'
             << found.failures.front().substr(0, found.failures.front().find('\n')) << '\n';
 }

@@ -49,7 +49,6 @@ ops::OpRecord record() {
   op.dtypes = 1u << static_cast<int>(DType::float32) | 1u << static_cast<int>(DType::float64);
   op.tolerance_ulp = 2;
   op.infer = [](const ops::Kernel& k) { return ops::Specs{{k.in[0].dtype, k.in[0].shape}}; };
-  op.run = run;
   op.gradient = &kGradient;
   op.samples = samples;
   op.reference = reference;
@@ -59,6 +58,6 @@ ops::OpRecord record() {
 }  // namespace
 
 const tenure::CustomOp& soft_clip() {
-  static const CustomOp op = define_op(record());
+  static const CustomOp op = define_op(record(), {.run = run});
   return op;
 }

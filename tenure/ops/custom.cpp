@@ -14,9 +14,10 @@
 namespace tenure {
 namespace {
 
-/// A record and the texts that it points to.
+/// A record, the texts that it points to, and its kernel.
 struct Entry {
   ops::OpRecord record;
+  ops::KernelSlot kernel;
   std::array<std::string, 4> texts;
   Site site;
 };
@@ -35,14 +36,16 @@ void require(bool holds, const ops::OpRecord& op, const char* problem) {
   if (!holds) throw ValueError(fmt::format("define_op: {} {}", op.name, problem));
 }
 
-void require_complete(const ops::OpRecord& op) {
+void require_complete(const ops::OpRecord& op, const ops::KernelSlot& kernel) {
   if (op.name == nullptr || *op.name == '\0') throw ValueError("define_op: the op has no name");
-  const bool computes = op.infer != nullptr && op.run != nullptr;
+  const bool computes = op.infer != nullptr && kernel.run != nullptr;
   require(computes || op.view != nullptr || op.expand != nullptr || op.elementwise != nullptr, op,
-          "has neither infer and run, nor view, nor expand");
+          "has neither infer and a kernel that runs, nor view, nor expand");
+  require(op.data_dependent == (kernel.measure != nullptr), op,
+          "has shapes that depend on data and does not measure them, or the other way round");
   require(op.dtypes != 0, op, "takes no element type");
   require(op.outputs >= 1 && op.outputs <= 8, op, "has less than one output, or more than eight");
-  require(op.memory.workspace == (op.workspace != nullptr) || op.expand != nullptr, op,
+  require(op.memory.workspace == (kernel.workspace != nullptr) || op.expand != nullptr, op,
           "declares a workspace and does not say how large, or the other way round");
   require(op.memory.kind == ops::MemoryEffect::Kind::allocates || op.view != nullptr, op,
           "declares a view and has no view rule");
@@ -80,8 +83,8 @@ std::vector<Tensor> CustomOp::call(std::span<const Operand> operands,
                            operands.empty() ? site : operands[0].site());
 }
 
-CustomOp define_op(const ops::OpRecord& record, Site site) {
-  require_complete(record);
+CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, Site site) {
+  require_complete(record, kernel);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   if (ops::find_op(record.name) != nullptr) {
@@ -94,6 +97,8 @@ CustomOp define_op(const ops::OpRecord& record, Site site) {
   }
   Entry& entry = all.entries.emplace_back();
   entry.record = record;
+  entry.kernel = kernel;
+  if (kernel.run != nullptr) entry.record.kernels.set(cpu, entry.kernel);
   entry.site = site;
   const std::array<const char**, 4> fields{&entry.record.name, &entry.record.family,
                                            &entry.record.signature, &entry.record.doc};

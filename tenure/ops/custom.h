@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/operand.h"
-#include "tenure/ops/core/record.h"
 
 namespace tenure {
 
@@ -40,17 +40,20 @@ class CustomOp {
   std::size_t least_operands_;  // of its samples
 };
 
-/// Makes an op of a record (see ops/core/record.h), whose texts are copied. It lasts as long as the
-/// process. Throws ValueError, which says what is missing or does not fit, or that an op of the
-/// name exists, and since which line.
+/// Makes an op of a record (see ops/core/record.h), whose texts are copied, and of what computes it
+/// on the CPU, unless it is a view or written in other ops. It lasts as long as the process. Throws
+/// ValueError, which says what is missing or does not fit, or that an op of the name exists, and
+/// since which line.
 ///
 ///     const CustomOp twice = define_op({.name = "twice",
 ///                                       .signature = "twice(x)",
 ///                                       .doc = "2 x",
 ///                                       .memory = ops::reuses(1),
 ///                                       .dtypes = ops::kFloatTypes,
-///                                       .infer = ..., .run = ...});
-CustomOp define_op(const ops::OpRecord& record, Site site = Site::current());
+///                                       .infer = ..., .samples = ...},
+///                                      {.run = ...});
+CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel = {},
+                   Site site = Site::current());
 
 /// All that were defined, the first one first.
 std::vector<CustomOp> custom_ops();

@@ -240,8 +240,8 @@ CustomOp throwing(const char* name, void (*run)(const ops::Kernel&)) {
            [](const ops::Kernel& k) {
              return ops::Specs{{k.in[0].dtype, k.in[0].shape}};
            },
-       .run = run,
-       .samples = [] { return std::vector<ops::Sample>{{.inputs = {{.shape = {2}}}}}; }});
+       .samples = [] { return std::vector<ops::Sample>{{.inputs = {{.shape = {2}}}}}; }},
+      {.run = run});
 }
 
 TEST(Failures, OfACustomOpKeepTheirType) {

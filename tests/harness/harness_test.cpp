@@ -7,11 +7,11 @@
 #include "tenure/check/check.h"
 #include "tenure/check/checks.h"
 #include "tenure/kernels/parallel.h"
-#include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/operators.h"
 #include "tests/harness/passes.h"
+#include "tests/support/record_of.h"
 #include "tests/support/update_op.h"
 
 // The harness itself: a good op passes, and each way of breaking a promise is noticed.
@@ -26,6 +26,7 @@ using ops::Reference;
 using ops::Sample;
 using ops::Specs;
 using ops::View;
+using test::record_of;
 
 /// 2 x.
 struct Twice {
@@ -115,40 +116,42 @@ TEST(Harness, OutputsInInputsOfTheirNumber) {
 TEST(Harness, PassesAGoodOp) {
   for (const auto check : {check_record, check_numerics, check_layouts, check_special_values,
                            check_scalars, check_memory, check_errors, check_faults}) {
-    EXPECT_TRUE(passes(check, ops::record<Twice>()));
+    EXPECT_TRUE(passes(check, record_of<Twice>()));
   }
 }
 
 TEST(Harness, NoticesWrongResults) {
-  EXPECT_FALSE(passes(check_numerics, ops::record<Imprecise>()));
-  EXPECT_FALSE(passes(check_numerics, ops::record<WrongShape>()));
-  EXPECT_FALSE(passes(check_layouts, ops::record<WantsContiguous>()));
-  EXPECT_TRUE(passes(check_numerics, ops::record<WantsContiguous>()));
+  EXPECT_FALSE(passes(check_numerics, record_of<Imprecise>()));
+  EXPECT_FALSE(passes(check_numerics, record_of<WrongShape>()));
+  EXPECT_FALSE(passes(check_layouts, record_of<WantsContiguous>()));
+  EXPECT_TRUE(passes(check_numerics, record_of<WantsContiguous>()));
 }
 
 TEST(Harness, ReportsOnAUsersOp) {
-  OpRecord good = ops::record<Twice>();
+  OpRecord good = record_of<Twice>();
   good.name = "users_twice";
-  const OpReport passed = check_op(define_op(good));
+  const OpReport passed = check_op(define_op(good, ops::make_slot<Twice>()));
   EXPECT_TRUE(passed.ok()) << to_string(passed);
-  OpRecord greedy = ops::record<AllocatesSecretly>();
+  OpRecord greedy = record_of<AllocatesSecretly>();
   greedy.name = "users_greedy";
-  const OpReport failed = check_op(define_op(greedy));
+  const OpReport failed = check_op(define_op(greedy, ops::make_slot<AllocatesSecretly>()));
   ASSERT_FALSE(failed.ok());
   EXPECT_NE(failed.failures.front().find("users_greedy, memory effect"), std::string::npos)
       << to_string(failed);
-  EXPECT_THROW(define_op(good), ValueError);
+  EXPECT_THROW(define_op(good, ops::make_slot<Twice>()), ValueError);
   EXPECT_THROW(define_op(OpRecord{}), ValueError);
   good.name = "tanh";
-  EXPECT_THROW(define_op(good), ValueError);
+  EXPECT_THROW(define_op(good, ops::make_slot<Twice>()), ValueError);
 }
 
 TEST(Harness, NoticesWrongMemoryEffects) {
-  EXPECT_FALSE(passes(check_memory, ops::record<OverwritesItsInput>()));
-  EXPECT_FALSE(passes(check_memory, ops::record<AllocatesSecretly>()));
-  EXPECT_FALSE(passes(check_memory, ops::record<SharesItsStorage>()));
-  OpRecord promises_workspace = ops::record<Twice>();
+  EXPECT_FALSE(passes(check_memory, record_of<OverwritesItsInput>()));
+  EXPECT_FALSE(passes(check_memory, record_of<AllocatesSecretly>()));
+  EXPECT_FALSE(passes(check_memory, record_of<SharesItsStorage>()));
+  OpRecord promises_workspace = record_of<Twice>();
   promises_workspace.memory.workspace = true;
+  const ops::KernelSlot kernel = ops::make_slot<Twice>();
+  promises_workspace.kernels.set(cpu, kernel);
   EXPECT_FALSE(passes(check_record, promises_workspace));
 }
 
@@ -195,17 +198,17 @@ struct Leaks : Twice {
 };
 
 TEST(Harness, NoticesWritesBesideWhatIsGiven) {
-  EXPECT_TRUE(passes(check_bounds, ops::record<Twice>()));
-  EXPECT_FALSE(passes(check_bounds, ops::record<WritesPastItsOutput>()));
-  EXPECT_FALSE(passes(check_bounds, ops::record<WritesBeforeItsOutput>()));
-  EXPECT_FALSE(passes(check_bounds, ops::record<WritesPastItsWorkspace>()));
-  EXPECT_FALSE(passes(check_bounds, ops::record<SkipsAnElement>()));
+  EXPECT_TRUE(passes(check_bounds, record_of<Twice>()));
+  EXPECT_FALSE(passes(check_bounds, record_of<WritesPastItsOutput>()));
+  EXPECT_FALSE(passes(check_bounds, record_of<WritesBeforeItsOutput>()));
+  EXPECT_FALSE(passes(check_bounds, record_of<WritesPastItsWorkspace>()));
+  EXPECT_FALSE(passes(check_bounds, record_of<SkipsAnElement>()));
 }
 
 TEST(Harness, NoticesLeaksOnTheHeap) {
-  EXPECT_TRUE(passes(check_heap, ops::record<Twice>()));
+  EXPECT_TRUE(passes(check_heap, record_of<Twice>()));
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_FALSE(passes(check_heap, ops::record<Leaks>()));
+  EXPECT_FALSE(passes(check_heap, record_of<Leaks>()));
   for (std::byte* const memory : Leaks::leaked) delete[] memory;
   Leaks::leaked.clear();
 #endif
@@ -226,9 +229,9 @@ struct WronglyDifferentiated : Twice {
 };
 
 TEST(Harness, NoticesWrongGradientsInAnyType) {
-  EXPECT_TRUE(passes(check_gradient, ops::record<Differentiable>()));
-  EXPECT_TRUE(passes(check_gradient_modes, ops::record<Differentiable>()));
-  EXPECT_FALSE(passes(check_gradient, ops::record<WronglyDifferentiated>()));
+  EXPECT_TRUE(passes(check_gradient, record_of<Differentiable>()));
+  EXPECT_TRUE(passes(check_gradient_modes, record_of<Differentiable>()));
+  EXPECT_FALSE(passes(check_gradient, record_of<WronglyDifferentiated>()));
 }
 
 void greedy_gradient(ops::Backward& b) {
@@ -245,17 +248,18 @@ TEST(Harness, NoticesGradientsThatReadWhatIsNotThere) {
   static constexpr std::array<ops::GradientRule::Needs, 4> kNeeds{{{.inputs = 2}, {.inputs = 1}}};
   static constexpr ops::GradientRule greedy{.needs = kNeeds, .run = greedy_gradient};
   static constexpr ops::GradientRule modest{.needs = kNeeds, .run = modest_gradient};
-  OpRecord product = ops::record<Twice>();
+  OpRecord product = record_of<Twice>();
   product.name = "product";
   product.memory = ops::allocates();
   product.samples = [] {
     return std::vector<Sample>{{.inputs = {{.shape = {3}}, {.shape = {3}}}}};
   };
-  product.run = [](const Kernel& k) {
+  static constexpr ops::KernelSlot kKernel{.run = [](const Kernel& k) {
     for (std::int64_t i = 0; i < k.in[0].count(); ++i) {
       k.out[0].as<float>()[i] = k.in[0].as<const float>()[i] * k.in[1].as<const float>()[i];
     }
-  };
+  }};
+  product.kernels.set(cpu, kKernel);
   product.reference = [](const std::vector<ops::Reference>& in, const ops::Attributes&) {
     ops::Reference out = in[0];
     for (std::size_t i = 0; i < out.values.size(); ++i) out.values[i] *= in[1].values[i];
@@ -269,39 +273,37 @@ TEST(Harness, NoticesGradientsThatReadWhatIsNotThere) {
 
 /// What writes beside its memory is not called for anything else: it may end the process.
 TEST(CustomOp, ThatWritesBesideItsMemoryIsCheckedForNothingElse) {
-  OpRecord record = ops::record<WritesPastItsOutput>();
+  OpRecord record = record_of<WritesPastItsOutput>();
   record.name = "writes_past";
-  const OpReport report = check_op(define_op(record));
+  const OpReport report = check_op(define_op(record, ops::make_slot<WritesPastItsOutput>()));
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.checks, 2);
   EXPECT_NE(report.failures[0].find("bounds: "), std::string::npos) << report;
 }
 
 TEST(CustomOp, MayThrowAnything) {
-  OpRecord record = ops::record<Twice>();
+  OpRecord record = record_of<Twice>();
   record.name = "throws_a_number";
-  record.run = [](const Kernel&) { throw 5; };
-  EXPECT_FALSE(check_op(define_op(record)).ok());
+  EXPECT_FALSE(check_op(define_op(record, {.run = [](const Kernel&) { throw 5; }})).ok());
 }
 
 TEST(CustomOp, TooFewOperandsAreAnError) {
-  OpRecord sum_of_two = ops::record<Twice>();
+  OpRecord sum_of_two = record_of<Twice>();
   sum_of_two.name = "sum_of_two";
   sum_of_two.samples = [] {
     return std::vector<Sample>{{.inputs = {{.shape = {3}}, {.shape = {3}}}}};
   };
   sum_of_two.infer = [](const Kernel& k) { return Specs{{k.in[1].dtype, k.in[1].shape}}; };
-  sum_of_two.run = [](const Kernel& k) {
-    std::fill_n(k.out[0].as<float>(), k.in[1].count(), 1.0F);
-  };
-  const CustomOp op = define_op(sum_of_two);
+  const ops::KernelSlot kernel{
+      .run = [](const Kernel& k) { std::fill_n(k.out[0].as<float>(), k.in[1].count(), 1.0F); }};
+  const CustomOp op = define_op(sum_of_two, kernel);
   const Tensor x = ones({3});
   EXPECT_EQ(op(x, x).to_vector<float>()[0], 1);
   EXPECT_THROW(op(x), ValueError);
   EXPECT_THROW(op.call({}), ValueError);
   sum_of_two.name = "without_samples";
   sum_of_two.samples = nullptr;
-  EXPECT_THROW(define_op(sum_of_two), ValueError);
+  EXPECT_THROW(define_op(sum_of_two, kernel), ValueError);
 }
 
 /// x times its sum, which it takes in as many parts as there are threads.
@@ -321,23 +323,27 @@ struct SumsByThreads : Twice {
 };
 
 TEST(Harness, NoticesResultsThatDependOnThreads) {
-  EXPECT_TRUE(passes(check_threads, ops::record<Twice>()));
+  EXPECT_TRUE(passes(check_threads, record_of<Twice>()));
   const int before = num_threads();
   set_num_threads(2);
   const bool has_threads = num_threads() == 2;
   set_num_threads(before);
-  EXPECT_EQ(passes(check_threads, ops::record<SumsByThreads>()), !has_threads);
+  EXPECT_EQ(passes(check_threads, record_of<SumsByThreads>()), !has_threads);
 }
 
 TEST(Harness, NoticesIncompleteRecords) {
-  EXPECT_FALSE(passes(check_record, ops::record<HasNoSamples>()));
-  OpRecord no_reference = ops::record<Twice>();
+  EXPECT_FALSE(passes(check_record, record_of<HasNoSamples>()));
+  OpRecord no_reference = record_of<Twice>();
   no_reference.reference = nullptr;
+  const ops::KernelSlot kernel = ops::make_slot<Twice>();
+  no_reference.kernels.set(cpu, kernel);
   EXPECT_FALSE(passes(check_record, no_reference));
+  const OpRecord no_kernel = record_of<Twice>();
+  EXPECT_FALSE(passes(check_record, no_kernel));
 }
 
 TEST(Harness, NoticesTypesThatAreTakenButNotComputed) {
-  EXPECT_FALSE(passes(check_numerics, ops::record<TakesMore>()));
+  EXPECT_FALSE(passes(check_numerics, record_of<TakesMore>()));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "tenure/ops/core/define.h"
+#include "tests/support/record_of.h"
 
 namespace tenure::test {
 namespace {
@@ -55,7 +55,7 @@ struct MomentumUpdate {
 
 }  // namespace
 
-const OpRecord& momentum_record() { return record<MomentumUpdate>(); }
+const OpRecord& momentum_record() { return record_of<MomentumUpdate>(); }
 
 std::pair<Tensor, Tensor> momentum_update(const Tensor& p, const Tensor& m, const Tensor& g) {
   const std::array<Operand, 3> operands{p, m, g};
