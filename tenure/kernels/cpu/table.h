@@ -42,6 +42,7 @@ std::vector<KernelRow> creation_kernels();  // index/create_slots.cpp
 std::vector<KernelRow> index_kernels();     // index/index_slots.cpp
 std::vector<KernelRow> matmul_kernels();    // gemm/matmul_slots.cpp
 std::vector<KernelRow> random_kernels();    // random/random_slots.cpp
+std::vector<KernelRow> reduce_kernels();    // reduce/reduce_slots.cpp
 std::vector<KernelRow> sorting_kernels();   // sort/sort_slots.cpp
 
 }  // namespace tenure::kernels

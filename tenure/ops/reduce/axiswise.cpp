@@ -1,7 +1,5 @@
 #include <cmath>
 
-#include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/nn/types.h"
 #include "tenure/ops/reduce/gradients.h"
@@ -12,7 +10,7 @@ namespace tenure::ops {
 namespace {
 
 /// An op along one axis, its only attribute, that leaves the shape as it is. An op adds its names,
-/// the kernel `apply(in, axis, out)`, result_type, and `map(values)`, the reference for one column.
+/// result_type, and `map(values)`, the reference for one column.
 template <class Op>
 struct AxiswiseOp {
   static constexpr auto memory = reuses(1);
@@ -21,10 +19,6 @@ struct AxiswiseOp {
   static Specs infer(const Kernel& k) {
     axis_of(k.attributes.integer(0), k.in[0].shape.size(), Op::name);  // rejects a wrong one
     return {{Op::result_type(k.in[0].dtype), k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    const int axis = axis_of(k.attributes.integer(0), k.in[0].shape.size(), Op::name);
-    Op::apply(k.in[0], axis, k.out[0]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = axis_of(a.integer(0), in[0].shape.size(), Op::name);
@@ -63,9 +57,6 @@ struct CumSum : ScanOp<CumSum> {
   static constexpr auto signature = "cumsum(x, axis)";
   static constexpr auto doc = "running sums along an axis; of integers and bool int64";
   static constexpr double low = 0, high = 3;
-  static void apply(const View& in, int axis, const View& out) {
-    kernels::scan(kernels::Scan::sum, in, axis, out);
-  }
   static void map(Values& values) {
     for (std::size_t i = 1; i < values.size(); ++i) values[i] += values[i - 1];
   }
@@ -78,9 +69,6 @@ struct CumProd : ScanOp<CumProd> {
   static constexpr auto signature = "cumprod(x, axis)";
   static constexpr auto doc = "running products along an axis; of integers and bool int64";
   static constexpr double low = 0.9, high = 1.1;
-  static void apply(const View& in, int axis, const View& out) {
-    kernels::scan(kernels::Scan::prod, in, axis, out);
-  }
   static void map(Values& values) {
     for (std::size_t i = 1; i < values.size(); ++i) values[i] *= values[i - 1];
   }
@@ -99,7 +87,6 @@ struct Softmax : SoftmaxOp<Softmax> {
   static constexpr auto signature = "softmax(x, axis = -1)";
   static constexpr auto doc = "exp(x) / sum(exp(x)) along an axis";
   static constexpr double ulp = 5;
-  static void apply(const View& in, int axis, const View& out) { kernels::softmax(in, axis, out); }
   static void map(Values& values) {
     long double sum = 0;
     for (const long double value : values) sum += std::exp(value);
@@ -115,9 +102,6 @@ struct LogSoftmax : SoftmaxOp<LogSoftmax> {
   // Next to zero, which is log(1), this is the rounding of the sum that the logarithm is taken of.
   static constexpr double ulp = 10;
   static constexpr double low = -1, high = 1;
-  static void apply(const View& in, int axis, const View& out) {
-    kernels::log_softmax(in, axis, out);
-  }
   static void map(Values& values) {
     Softmax::map(values);
     for (long double& value : values) value = std::log(value);
@@ -133,31 +117,14 @@ struct SoftmaxGradientOp {
   // Of sums of 70 terms at most, which may cancel.
   static constexpr double ulp_of_largest = 32;
 
-  static int axis(const Kernel& k) {
-    return axis_of(k.attributes.integer(0), k.in[0].shape.size(), k.op);
-  }
   static Specs infer(const Kernel& k) {
     require_same_type(k);
-    axis(k);  // rejects a wrong one
+    axis_of(k.attributes.integer(0), k.in[0].shape.size(), k.op);  // rejects a wrong one
     if (k.in[0].shape != k.in[1].shape) {
       throw ShapeError(k.op, "a gradient has the shape of what it is of",
                        {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
     }
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    kernels::Staging staging(kernels::compute_type(k.in[0].dtype));
-    for (const View& in : k.in) staging.read(in);
-    staging.write(k.out[0]);
-    return staging.bytes();
-  }
-  static void run(const Kernel& k) {
-    kernels::Staging staging(kernels::compute_type(k.in[0].dtype), k.workspace);
-    const View dy = staging.read(k.in[0]);
-    const View y = staging.read(k.in[1]);
-    const View dx = staging.write(k.out[0]);
-    (log ? kernels::log_softmax_gradient : kernels::softmax_gradient)(dy, y, axis(k), dx);
-    staging.finish(dx, k.out[0]);
   }
   static double flops(const Kernel& k) {
     return (log ? 12.0 : 4.0) * static_cast<double>(k.in[0].count());

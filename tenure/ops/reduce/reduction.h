@@ -1,59 +1,16 @@
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/reduce/axes.h"
 
-// What the ops over axes share.
+// What the records of ops over axes share.
 
 namespace tenure::ops {
 
 using Values = std::vector<long double>;
-
-/// One axis, normalized. The only element of a tensor without axes counts as lying along axis 0.
-inline int axis_of(std::int64_t axis, int rank, const char* op) {
-  return normalize_axis(axis, std::max(rank, 1), op);
-}
-/// Axes to reduce over, normalized; all if none are given.
-inline Axes reduced_axes(const Axes& given, int rank, const char* op) {
-  const Axes axes = normalize_axes(given, std::max(rank, 1), op);
-  return rank == 0 ? Axes{} : axes;
-}
-
-inline bool contains(const Axes& axes, int axis) {
-  return std::find(axes.begin(), axes.end(), axis) != axes.end();
-}
-
-inline Shape reduced_shape(const Shape& shape, const Axes& axes, bool keepdims) {
-  Shape result;
-  for (int i = 0; i < shape.size(); ++i) {
-    if (!contains(axes, i)) {
-      result.push_back(shape[i]);
-    } else if (keepdims) {
-      result.push_back(1);
-    }
-  }
-  return result;
-}
-
-/// Throws ShapeError if a result has no element to come from.
-inline void require_elements(const Shape& shape, const Axes& axes, const char* op) {
-  if (count(reduced_shape(shape, axes, false)) == 0) return;
-  for (int i = 0; i < shape.size(); ++i) {
-    if (contains(axes, i) && shape[i] == 0) {
-      throw ShapeError(
-          op, "axis " + std::to_string(i) + " of shape " + to_string(shape) + " has no elements",
-          {shape.to_vector()});
-    }
-  }
-}
-
-/// Sums and products of integers and bool are int64.
-inline DType sum_type(DType dtype) { return is_floating(dtype) ? dtype : DType::int64; }
 
 /// The values from which element `index` of a result with all dimensions kept comes, in row-major
 /// order.
@@ -70,7 +27,7 @@ inline Values values_over(const Reference& x, const Axes& axes, Dims index) {
       .values;
 }
 
-/// A reduction. An op adds its names, `run`, and
+/// A reduction. An op adds its names, and
 ///
 ///   expected(values, attributes)   the reference for one result
 ///   result_type(dtype)             of an input of that type

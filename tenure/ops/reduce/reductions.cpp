@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include "tenure/kernels/cpu/reduce/reduce.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -9,20 +8,7 @@
 namespace tenure::ops {
 namespace {
 
-/// A reduction that kernels::reduce computes.
-template <class Op, kernels::Reduction kind>
-struct PlainReduction : ReductionOp<Op> {
-  static bool takes_loop(const Kernel& k) {
-    return kernels::reduce_takes_loop(kind, k.in[0].dtype, k.in[0].shape, ReductionOp<Op>::axes(k));
-  }
-  static void run_fused(const Kernel& k, const kernels::FusedNeighbours& neighbours) {
-    kernels::reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0], neighbours);
-  }
-  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
-  static void run(const Kernel& k) { run_fused(k, {}); }
-};
-
-struct Sum : PlainReduction<Sum, kernels::Reduction::sum> {
+struct Sum : ReductionOp<Sum> {
   static constexpr auto name = "sum";
   static constexpr GradientRule gradient = reads_nothing(gradients::sum);
   static constexpr auto signature = "sum(x, axes = all, keepdims = false)";
@@ -50,20 +36,8 @@ struct SumLike {
   static constexpr auto memory = allocates();
   static constexpr auto types = kAllTypes;
   static constexpr double ulp = 4;
-  static Axes axes(const Shape& x, const Shape& like) {
-    if (broadcast(like, x, name) != x) {
-      throw ShapeError(name, to_string(like) + " does not broadcast to " + to_string(x),
-                       {x.to_vector(), like.to_vector()});
-    }
-    const int lead = x.size() - like.size();
-    Axes axes;
-    for (int i = 0; i < x.size(); ++i) {
-      if (i < lead || (like[i - lead] == 1 && x[i] != 1)) axes.push_back(i);
-    }
-    return axes;
-  }
   static Specs infer(const Kernel& k) {
-    axes(k.in[0].shape, k.in[1].shape);  // rejects wrong ones
+    repeated_axes(k.in[0].shape, k.in[1].shape, name);  // rejects wrong ones
     return {{sum_type(k.in[0].dtype), k.in[1].shape}};
   }
   static bool is_identity(const Kernel& k) {
@@ -71,21 +45,8 @@ struct SumLike {
     return k.in[0].shape == k.in[1].shape && sum_type(k.in[0].dtype) == k.in[0].dtype &&
            !is_floating(k.in[0].dtype);
   }
-  static bool takes_loop(const Kernel& k) {
-    return kernels::reduce_takes_loop(kernels::Reduction::sum, k.in[0].dtype, k.in[0].shape,
-                                      axes(k.in[0].shape, k.in[1].shape));
-  }
-  static void run_fused(const Kernel& k, const kernels::FusedNeighbours& neighbours) {
-    View out = k.out[0];
-    const Axes over = axes(k.in[0].shape, k.in[1].shape);
-    out.shape = reduced_shape(k.in[0].shape, over, false);
-    out.strides = contiguous_strides(out.shape);
-    kernels::reduce(kernels::Reduction::sum, k.in[0], over, out, neighbours);
-  }
-  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
-  static void run(const Kernel& k) { run_fused(k, {}); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Axes over = axes(in[0].shape, in[1].shape);
+    const Axes over = repeated_axes(in[0].shape, in[1].shape, name);
     Reference out = make_reference(reduced_shape(in[0].shape, over, true), [&](const Dims& index) {
       return Sum::expected(values_over(in[0], over, index), a);
     });
@@ -101,7 +62,7 @@ struct SumLike {
   }
 };
 
-struct Prod : PlainReduction<Prod, kernels::Reduction::prod> {
+struct Prod : ReductionOp<Prod> {
   static constexpr auto name = "prod";
   static constexpr GradientRule gradient = reads_input(gradients::prod);
   static constexpr auto signature = "prod(x, axes = all, keepdims = false)";
@@ -131,7 +92,7 @@ struct Prod : PlainReduction<Prod, kernels::Reduction::prod> {
   }
 };
 
-struct Mean : PlainReduction<Mean, kernels::Reduction::mean> {
+struct Mean : ReductionOp<Mean> {
   static constexpr auto name = "mean";
   static constexpr GradientRule gradient = reads_nothing(gradients::mean);
   static constexpr auto signature = "mean(x, axes = all, keepdims = false)";
@@ -144,8 +105,8 @@ struct Mean : PlainReduction<Mean, kernels::Reduction::mean> {
 };
 
 /// What max, min, argmax and argmin share: no elements have none of these.
-template <class Op, bool largest, class Base = ReductionOp<Op>>
-struct ExtremumOp : Base {
+template <class Op, bool largest>
+struct ExtremumOp : ReductionOp<Op> {
   static constexpr double low = -100, high = 100;
   static void check(const Shape& shape, const Axes& axes, const Attributes&) {
     require_elements(shape, axes, Op::name);
@@ -161,9 +122,7 @@ struct ExtremumOp : Base {
 };
 
 template <class Op, bool largest>
-struct ExtremeValue
-    : ExtremumOp<Op, largest,
-                 PlainReduction<Op, largest ? kernels::Reduction::max : kernels::Reduction::min>> {
+struct ExtremeValue : ExtremumOp<Op, largest> {
   static DType result_type(DType dtype) { return dtype; }
   static long double expected(const Values& values, const Attributes&) {
     return values[ExtremeValue::best(values)];
@@ -190,10 +149,6 @@ struct Min : ExtremeValue<Min, false> {
 template <class Op, bool largest>
 struct ExtremePlace : ExtremumOp<Op, largest> {
   static DType result_type(DType) { return DType::int64; }
-  static void run(const Kernel& k) {
-    constexpr auto kind = largest ? kernels::Extremum::max : kernels::Extremum::min;
-    kernels::arg_reduce(kind, k.in[0], ReductionOp<Op>::axes(k), k.out[0]);
-  }
   static long double expected(const Values& values, const Attributes&) {
     return static_cast<long double>(ExtremumOp<Op, largest>::best(values));
   }
@@ -219,7 +174,7 @@ struct ArgMin : ExtremePlace<ArgMin, false> {
 };
 
 template <class Op, bool of_none>
-struct TruthOp : PlainReduction<Op, of_none ? kernels::Reduction::all : kernels::Reduction::any> {
+struct TruthOp : ReductionOp<Op> {
   static DType result_type(DType) { return DType::boolean; }
   static long double expected(const Values& values, const Attributes&) {
     for (const long double value : values) {

@@ -55,4 +55,11 @@ std::byte* Staging::take(std::size_t bytes) {
   return room_ == nullptr ? nullptr : room_ + at;
 }
 
+std::size_t staged_bytes(DType compute, std::span<const View> in, std::span<const View> out) {
+  Staging staging(compute);
+  for (const View& view : in) staging.read(view);
+  for (const View& view : out) staging.write(view);
+  return staging.bytes();
+}
+
 }  // namespace tenure::kernels

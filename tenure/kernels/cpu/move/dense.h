@@ -6,13 +6,11 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/core/compute_type.h"
 
 namespace tenure::kernels {
 
-/// The type that sums over elements of a floating type are computed in: float32 at least.
-inline DType compute_type(DType dtype) {
-  return dtype == DType::float64 ? DType::float64 : DType::float32;
-}
+using ops::compute_type;
 
 /// Converts a view of any layout to contiguous elements of `dtype`, its own type or a wider float.
 /// `to` has room for them.
@@ -44,5 +42,8 @@ class Staging {
   std::size_t size_ = 0;
   std::size_t used_ = 0;
 };
+
+/// The bytes of a kernel's workspace that staging these takes.
+std::size_t staged_bytes(DType compute, std::span<const View> in, std::span<const View> out);
 
 }  // namespace tenure::kernels
