@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -11,10 +10,6 @@
 #include "tenure/ops/reduce_ops.h"
 
 namespace tenure::ops {
-
-using kernels::compute_type;
-using kernels::Convolution;
-using kernels::Staging;
 
 void for_each_product(const Convolution& c,
                       const std::function<void(std::size_t, std::size_t, std::size_t)>& f) {
@@ -89,23 +84,6 @@ struct ConvOp {
     return convolution_of(k.op, k.in[0].shape, k.in[1].shape, ConvArguments::of(k.attributes));
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    for (const View& in : k.in) staging.read(in);
-    staging.write(k.out[0]);
-    return staging.bytes() +
-           kernels::convolve_workspace(convolution(k), compute_type(k.in[0].dtype));
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const View w = staging.read(k.in[1]);
-    const void* const bias = k.in.size() == 3 ? staging.read(k.in[2]).data : nullptr;
-    const View y = staging.write(k.out[0]);
-    kernels::convolve(convolution(k), type, x.data, w.data, bias, relu, y.data, staging.rest());
-    staging.finish(y, k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Convolution c =
         convolution_of("reference", in[0].shape, in[1].shape, ConvArguments::of(a));

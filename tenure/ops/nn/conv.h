@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/record.h"
 #include "tenure/ops/nn/conv_shape.h"
 
 // What the records of convolutions (conv.cpp) and of their gradients (conv_gradients.cpp) share.
@@ -22,7 +23,7 @@ std::vector<Tensor> weight_gradient(const Operand& x, const Operand& dy,
                                     const ConvArguments& arguments, const Shape& weights);
 
 /// Calls `f(x, w, y)` with the places of every product that a convolution sums.
-void for_each_product(const kernels::Convolution& c,
+void for_each_product(const Convolution& c,
                       const std::function<void(std::size_t, std::size_t, std::size_t)>& f);
 
 /// One call of the samples, from which those of the gradients are made too.

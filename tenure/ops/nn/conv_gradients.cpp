@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -14,10 +13,6 @@
 
 namespace tenure::ops {
 namespace {
-
-using kernels::compute_type;
-using kernels::Convolution;
-using kernels::Staging;
 
 Reference zero_reference(const Shape& shape) {
   return make_reference(shape, [](const Dims&) { return 0.0L; });
@@ -43,54 +38,16 @@ struct ConvInputGradient {
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 128;
 
-  static Convolution convolution(const char* op, const Shape& dy, const Shape& weights,
-                                 const Attributes& a) {
-    const ConvArguments arguments = ConvArguments::of(a);
-    if (dy.size() < 3 || dy.size() != weights.size()) {
-      throw ShapeError(op,
-                       fmt::format("images {} and weights {} differ in their spatial axes",
-                                   to_string(dy), to_string(weights)),
-                       {dy.to_vector(), weights.to_vector()});
-    }
-    const Shape x = with_spatial(dy, a.dims(5), weights[weights.size() - 2] * arguments.groups);
-    const Convolution c = convolution_of(op, x, weights, arguments);
-    if (output_shape(c, dy.size() - 2) != dy) {
-      throw ShapeError(
-          op,
-          fmt::format("images {} are not what weights {} make of {}, which are {}", to_string(dy),
-                      to_string(weights), to_string(x), to_string(output_shape(c, dy.size() - 2))),
-          {dy.to_vector(), weights.to_vector()});
-    }
-    return c;
-  }
   static Convolution convolution(const Kernel& k) {
-    return convolution(k.op, k.in[0].shape, k.in[1].shape, k.attributes);
+    return convolution_of_input_gradient(k.op, k.in[0].shape, k.in[1].shape, k.attributes);
   }
   static Specs infer(const Kernel& k) {
     require_same_type(k);
     return {{k.in[0].dtype, image_shape(convolution(k), k.in[0].shape.size() - 2)}};
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
-  static std::size_t workspace(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type);
-    staging.read(k.in[0]);
-    staging.read(k.in[1]);
-    staging.write(k.out[0]);
-    return staging.bytes() + kernels::convolve_input_gradient_workspace(convolution(k), type);
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View dy = staging.read(k.in[0]);
-    const View w = staging.read(k.in[1]);
-    const View dx = staging.write(k.out[0]);
-    kernels::convolve_input_gradient(convolution(k), type, dy.data, w.data, dx.data,
-                                     staging.rest());
-    staging.finish(dx, k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Convolution c = convolution("reference", in[0].shape, in[1].shape, a);
+    const Convolution c = convolution_of_input_gradient("reference", in[0].shape, in[1].shape, a);
     Reference dx = zero_reference(image_shape(c, in[0].shape.size() - 2));
     for_each_product(c, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
       dx.values[ix] += in[0].values[iy] * in[1].values[iw];
@@ -125,23 +82,8 @@ struct ConvWeightGradient {
   static constexpr int outputs = 2;
   static constexpr double ulp_of_largest = 64;
 
-  static Convolution convolution(const char* op, const Shape& x, const Shape& dy,
-                                 const Attributes& a) {
-    const ConvArguments arguments = ConvArguments::of(a);
-    Shape weights = a.dims(5);
-    weights.push_back(arguments.groups < 1 || x.empty() ? 0 : x.back() / arguments.groups);
-    weights.push_back(dy.empty() ? 0 : dy.back());
-    const Convolution c = convolution_of(op, x, weights, arguments);
-    if (output_shape(c, x.size() - 2) != dy) {
-      throw ShapeError(op,
-                       fmt::format("gradients {} are not of what weights {} make of {}",
-                                   to_string(dy), to_string(weights), to_string(x)),
-                       {x.to_vector(), dy.to_vector()});
-    }
-    return c;
-  }
   static Convolution convolution(const Kernel& k) {
-    return convolution(k.op, k.in[0].shape, k.in[1].shape, k.attributes);
+    return convolution_of_weight_gradient(k.op, k.in[0].shape, k.in[1].shape, k.attributes);
   }
   static Specs infer(const Kernel& k) {
     require_same_type(k);
@@ -150,27 +92,8 @@ struct ConvWeightGradient {
             {k.in[0].dtype, {c.out_channels}}};
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
-  static std::size_t workspace(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type);
-    for (const View& in : k.in) staging.read(in);
-    for (const View& out : k.out) staging.write(out);
-    return staging.bytes() + kernels::convolve_weight_gradient_workspace(convolution(k), type);
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const View dy = staging.read(k.in[1]);
-    const View dw = staging.write(k.out[0]);
-    const View db = staging.write(k.out[1]);
-    kernels::convolve_weight_gradient(convolution(k), type, x.data, dy.data, dw.data, db.data,
-                                      staging.rest());
-    staging.finish(dw, k.out[0]);
-    staging.finish(db, k.out[1]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Convolution c = convolution("reference", in[0].shape, in[1].shape, a);
+    const Convolution c = convolution_of_weight_gradient("reference", in[0].shape, in[1].shape, a);
     Reference dw = zero_reference(weight_shape(c, in[0].shape.size() - 2));
     Reference db = zero_reference({c.out_channels});
     for_each_product(c, [&](std::size_t ix, std::size_t iw, std::size_t iy) {

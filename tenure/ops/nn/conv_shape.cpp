@@ -7,8 +7,6 @@
 namespace tenure::ops {
 namespace {
 
-using kernels::Convolution;
-
 void require_positive(const char* op, const char* what, const Dims& sizes, std::int64_t least) {
   if (std::all_of(sizes.begin(), sizes.end(), [&](auto size) { return size >= least; })) return;
   throw ValueError(
@@ -82,6 +80,43 @@ Convolution convolution_of(const char* op, const Shape& x, const Shape& weights,
                               .stride = a.stride[i],
                               .padding = a.low[i],
                               .dilation = a.dilation[i]};
+  }
+  return c;
+}
+
+Convolution convolution_of_input_gradient(const char* op, const Shape& dy, const Shape& weights,
+                                          const Attributes& a) {
+  const ConvArguments arguments = ConvArguments::of(a);
+  if (dy.size() < 3 || dy.size() != weights.size()) {
+    throw ShapeError(op,
+                     fmt::format("images {} and weights {} differ in their spatial axes",
+                                 to_string(dy), to_string(weights)),
+                     {dy.to_vector(), weights.to_vector()});
+  }
+  const Shape x = with_spatial(dy, a.dims(5), weights[weights.size() - 2] * arguments.groups);
+  const Convolution c = convolution_of(op, x, weights, arguments);
+  if (output_shape(c, dy.size() - 2) != dy) {
+    throw ShapeError(
+        op,
+        fmt::format("images {} are not what weights {} make of {}, which are {}", to_string(dy),
+                    to_string(weights), to_string(x), to_string(output_shape(c, dy.size() - 2))),
+        {dy.to_vector(), weights.to_vector()});
+  }
+  return c;
+}
+
+Convolution convolution_of_weight_gradient(const char* op, const Shape& x, const Shape& dy,
+                                           const Attributes& a) {
+  const ConvArguments arguments = ConvArguments::of(a);
+  Shape weights = a.dims(5);
+  weights.push_back(arguments.groups < 1 || x.empty() ? 0 : x.back() / arguments.groups);
+  weights.push_back(dy.empty() ? 0 : dy.back());
+  const Convolution c = convolution_of(op, x, weights, arguments);
+  if (output_shape(c, x.size() - 2) != dy) {
+    throw ShapeError(op,
+                     fmt::format("gradients {} are not of what weights {} make of {}",
+                                 to_string(dy), to_string(weights), to_string(x)),
+                     {x.to_vector(), dy.to_vector()});
   }
   return c;
 }

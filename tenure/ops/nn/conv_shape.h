@@ -1,7 +1,8 @@
 #pragma once
 
-#include "tenure/kernels/cpu/conv/conv.h"
-#include "tenure/ops/core/record.h"
+#include "tenure/ops/core/attributes.h"
+#include "tenure/ops/nn/convolution.h"
+#include "tenure/tensor/shape.h"
 
 // Shapes and arguments of convolutions, checked.
 
@@ -25,11 +26,19 @@ struct ConvArguments {
 };
 
 /// A convolution of x with weights. Throws ShapeError or ValueError in the name of `op`.
-kernels::Convolution convolution_of(const char* op, const Shape& x, const Shape& weights,
-                                    const ConvArguments& arguments);
-Shape image_shape(const kernels::Convolution& c, int axes);   ///< of x
-Shape output_shape(const kernels::Convolution& c, int axes);  ///< of y
-Shape weight_shape(const kernels::Convolution& c, int axes);
+Convolution convolution_of(const char* op, const Shape& x, const Shape& weights,
+                           const ConvArguments& arguments);
+/// The convolution whose gradient by its images is asked for: with the gradient `dy` of its
+/// results. Its attribute after ConvArguments is the spatial sizes of the images.
+Convolution convolution_of_input_gradient(const char* op, const Shape& dy, const Shape& weights,
+                                          const Attributes& a);
+/// The convolution whose gradient by its weights is asked for. Its attribute after ConvArguments is
+/// the kernel sizes.
+Convolution convolution_of_weight_gradient(const char* op, const Shape& x, const Shape& dy,
+                                           const Attributes& a);
+Shape image_shape(const Convolution& c, int axes);   ///< of x
+Shape output_shape(const Convolution& c, int axes);  ///< of y
+Shape weight_shape(const Convolution& c, int axes);
 
 /// [batch, spatial..., channels], checked.
 Shape with_spatial(const Shape& image, const Dims& spatial, std::int64_t channels);

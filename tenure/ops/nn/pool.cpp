@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/gradient.h"
@@ -13,11 +12,6 @@
 
 namespace tenure::ops {
 namespace {
-
-using kernels::compute_type;
-using kernels::PoolCount;
-using kernels::Pooling;
-using kernels::Staging;
 
 /// Calls `f(x, y, place, counted)` for every place of every window that lies inside: where its
 /// element is in the input and in the result, its number, and how many places the window has.
@@ -67,30 +61,13 @@ struct MaxPool : PoolOp {
       "the largest element of each window of channels-last images, and its place in the window";
   static constexpr int outputs = 2;
 
-  static Pooling pooling(const Kernel& k) {
-    return pooling_of(k.op, k.in[0].shape, PoolArguments::of(k.attributes));
-  }
   static Specs infer(const Kernel& k) {
-    const Pooling p = pooling(k);
+    const Pooling p = max_pooling(k.op, k.in[0].shape, k.attributes);
     const Shape shape = pooled_shape(p, k.in[0].shape.size() - 2);
     return {{k.in[0].dtype, shape}, {place_type(PoolArguments::of(k.attributes)), shape}};
   }
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    staging.read(k.in[0]);
-    staging.write(k.out[0]);
-    return staging.bytes();
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const View y = staging.write(k.out[0]);
-    kernels::max_pool(pooling(k), type, x.data, y.data, k.out[1]);
-    staging.finish(y, k.out[0]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Pooling p = pooling_of(name, in[0].shape, PoolArguments::of(a));
+    const Pooling p = max_pooling(name, in[0].shape, a);
     Reference y = zeros_of(pooled_shape(p, in[0].shape.size() - 2));
     Reference places = y;
     for (long double& value : y.values) value = -std::numeric_limits<long double>::infinity();
@@ -124,16 +101,6 @@ struct MaxPool : PoolOp {
   static constexpr GradientRule gradient{.needs = {{{.outputs = 2}}}, .run = run_gradient};
 };
 
-/// The images that a gradient of windows goes back to.
-Shape image_of(const char* op, const Shape& dy, const Attributes& a) {
-  const Dims& spatial = a.dims(5);
-  if (dy.size() != spatial.size() + 2) {
-    throw ShapeError(op, fmt::format("windows of {} do not go with images of {} spatial axes",
-                                     to_string(dy), spatial.size()));
-  }
-  return with_spatial(dy, spatial, dy.back());
-}
-
 /// From windows to images or back, by the places of maxima.
 template <class Op>
 struct PlacesOp : PoolOp {
@@ -147,24 +114,6 @@ struct PlacesOp : PoolOp {
                                          name_of(k.in[1].dtype), to_string(k.in[1].shape)));
     }
     return {{k.in[0].dtype, Op::result(p, k.in[0].shape, k.attributes)}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    staging.read(k.in[0]);
-    staging.write(k.out[0]);
-    Staging places(k.in[1].dtype);
-    places.read(k.in[1]);
-    return staging.bytes() + places.bytes();
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View from = staging.read(k.in[0]);
-    const View to = staging.write(k.out[0]);
-    Staging rest(k.in[1].dtype, staging.rest());
-    Op::compute(Op::pooling(k.op, k.in[0].shape, k.attributes), type, from.data, rest.read(k.in[1]),
-                to.data);
-    staging.finish(to, k.out[0]);
   }
   static std::vector<Sample> samples() {
     const auto sample = [](const PoolSample& s, double last) {
@@ -189,15 +138,10 @@ struct MaxPoolGradient : PlacesOp<MaxPoolGradient> {
       "max_pool_gradient(dy, places, kernel, stride, low, high, dilation, spatial)";
   static constexpr auto doc = "adds the elements of windows to zeros at places of images";
   static constexpr bool kFromWindows = true;
+  static constexpr auto pooling = max_pooling_of_windows;
 
-  static Pooling pooling(const char* op, const Shape& dy, const Attributes& a) {
-    return pooling_of(op, image_of(op, dy, a), PoolArguments::of(a));
-  }
   static Shape result(const Pooling&, const Shape& dy, const Attributes& a) {
-    return image_of(name, dy, a);
-  }
-  static void compute(const Pooling& p, DType type, const void* dy, const View& places, void* dx) {
-    kernels::max_pool_gradient(p, type, dy, places, dx);
+    return image_of_windows(name, dy, a);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Pooling p = pooling(name, in[0].shape, a);
@@ -217,15 +161,10 @@ struct MaxPoolSelect : PlacesOp<MaxPoolSelect> {
       "max_pool_select(x, places, kernel, stride, low, high, dilation, spatial)";
   static constexpr auto doc = "the element of each window at a place";
   static constexpr bool kFromWindows = false;
+  static constexpr auto pooling = max_pooling;
 
-  static Pooling pooling(const char* op, const Shape& x, const Attributes& a) {
-    return pooling_of(op, x, PoolArguments::of(a));
-  }
   static Shape result(const Pooling& p, const Shape& x, const Attributes&) {
     return pooled_shape(p, x.size() - 2);
-  }
-  static void compute(const Pooling& p, DType type, const void* x, const View& places, void* y) {
-    kernels::max_pool_select(p, type, x, places, y);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Pooling p = pooling(name, in[0].shape, a);
@@ -240,23 +179,7 @@ struct MaxPoolSelect : PlacesOp<MaxPoolSelect> {
 };
 
 /// Average pooling and its gradient, which are each other's transposes.
-template <class Op>
 struct AverageOp : PoolOp {
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    staging.read(k.in[0]);
-    staging.write(k.out[0]);
-    return staging.bytes();
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View from = staging.read(k.in[0]);
-    const View to = staging.write(k.out[0]);
-    Op::compute(Op::pooling(k.op, k.in[0].shape, k.attributes), type,
-                k.attributes.flag(4) ? PoolCount::all : PoolCount::inside, from.data, to.data);
-    staging.finish(to, k.out[0]);
-  }
   static std::vector<PoolSample> cases() {
     std::vector<PoolSample> cases = MaxPool::cases();
     for (PoolSample& s : cases) s.arguments.dilation = Dims::filled(s.x.size() - 2, 1);
@@ -264,23 +187,17 @@ struct AverageOp : PoolOp {
   }
 };
 
-struct AveragePool : AverageOp<AveragePool> {
+struct AveragePool : AverageOp {
   static constexpr auto name = "average_pool";
   static constexpr auto signature = "average_pool(x, kernel, stride, low, high, count_padding)";
   static constexpr auto doc = "the mean of each window of channels-last images";
 
-  static Pooling pooling(const char* op, const Shape& x, const Attributes& a) {
-    return pooling_of(op, x, PoolArguments::undilated(a));
-  }
   static Specs infer(const Kernel& k) {
-    const Pooling p = pooling(k.op, k.in[0].shape, k.attributes);
+    const Pooling p = average_pooling(k.op, k.in[0].shape, k.attributes);
     return {{k.in[0].dtype, pooled_shape(p, k.in[0].shape.size() - 2)}};
   }
-  static void compute(const Pooling& p, DType type, PoolCount count, const void* x, void* y) {
-    kernels::average_pool(p, type, count, x, y);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Pooling p = pooling(name, in[0].shape, a);
+    const Pooling p = average_pooling(name, in[0].shape, a);
     Reference y = zeros_of(pooled_shape(p, in[0].shape.size() - 2));
     for_each_place(p, a.flag(4),
                    [&](std::size_t x, std::size_t o, std::int64_t, std::int64_t counted) {
@@ -302,30 +219,24 @@ struct AveragePool : AverageOp<AveragePool> {
   static constexpr GradientRule gradient{.run = run_gradient};
 };
 
-struct AveragePoolGradient : AverageOp<AveragePoolGradient> {
+struct AveragePoolGradient : AverageOp {
   static constexpr auto name = "average_pool_gradient";
   static constexpr auto signature =
       "average_pool_gradient(dy, kernel, stride, low, high, count_padding, spatial)";
   static constexpr auto doc = "spreads the elements of windows evenly over the windows of images";
 
-  static Pooling pooling(const char* op, const Shape& dy, const Attributes& a) {
-    return pooling_of(op, image_of(op, dy, a), PoolArguments::undilated(a));
-  }
   static Specs infer(const Kernel& k) {
     const Shape& dy = k.in[0].shape;
-    const Pooling p = pooling(k.op, dy, k.attributes);
+    const Pooling p = average_pooling_of_windows(k.op, dy, k.attributes);
     if (pooled_shape(p, dy.size() - 2) != dy) {
       throw ShapeError(k.op, fmt::format("windows make {} of such images, not {}",
                                          to_string(pooled_shape(p, dy.size() - 2)), to_string(dy)));
     }
-    return {{k.in[0].dtype, image_of(k.op, dy, k.attributes)}};
-  }
-  static void compute(const Pooling& p, DType type, PoolCount count, const void* dy, void* dx) {
-    kernels::average_pool_gradient(p, type, count, dy, dx);
+    return {{k.in[0].dtype, image_of_windows(k.op, dy, k.attributes)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Pooling p = pooling(name, in[0].shape, a);
-    Reference dx = zeros_of(image_of(name, in[0].shape, a));
+    const Pooling p = average_pooling_of_windows(name, in[0].shape, a);
+    Reference dx = zeros_of(image_of_windows(name, in[0].shape, a));
     for_each_place(p, a.flag(4),
                    [&](std::size_t x, std::size_t o, std::int64_t, std::int64_t counted) {
                      dx.values[x] += in[0].values[o] / counted;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "tenure/ops/nn/conv_shape.h"
+
 namespace tenure::ops {
 namespace {
-
-using kernels::Pooling;
 
 void require_least(const char* op, const char* what, std::int64_t value, std::int64_t least) {
   constexpr std::int64_t kLimit = std::int64_t{1} << 30;
@@ -72,6 +72,28 @@ Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& a) {
     p.axes[static_cast<std::size_t>(3 - axes + i)] = axis_of(op, x[1 + i], i, a);
   }
   return p;
+}
+
+Pooling max_pooling(const char* op, const Shape& x, const Attributes& a) {
+  return pooling_of(op, x, PoolArguments::of(a));
+}
+Pooling max_pooling_of_windows(const char* op, const Shape& dy, const Attributes& a) {
+  return pooling_of(op, image_of_windows(op, dy, a), PoolArguments::of(a));
+}
+Pooling average_pooling(const char* op, const Shape& x, const Attributes& a) {
+  return pooling_of(op, x, PoolArguments::undilated(a));
+}
+Pooling average_pooling_of_windows(const char* op, const Shape& dy, const Attributes& a) {
+  return pooling_of(op, image_of_windows(op, dy, a), PoolArguments::undilated(a));
+}
+
+Shape image_of_windows(const char* op, const Shape& dy, const Attributes& a) {
+  const Dims& spatial = a.dims(5);
+  if (dy.size() != spatial.size() + 2) {
+    throw ShapeError(op, fmt::format("windows of {} do not go with images of {} spatial axes",
+                                     to_string(dy), spatial.size()));
+  }
+  return with_spatial(dy, spatial, dy.back());
 }
 
 Shape pooled_shape(const Pooling& p, int axes) {

@@ -1,7 +1,9 @@
 #pragma once
 
-#include "tenure/kernels/cpu/pool/pool.h"
-#include "tenure/ops/core/record.h"
+#include "tenure/ops/core/attributes.h"
+#include "tenure/ops/nn/pooling.h"
+#include "tenure/tensor/dtype.h"
+#include "tenure/tensor/shape.h"
 
 // Shapes and arguments of pooling, checked.
 
@@ -27,8 +29,18 @@ struct PoolArguments {
 };
 
 /// Throws ShapeError or ValueError in the name of `op`.
-kernels::Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& arguments);
-Shape pooled_shape(const kernels::Pooling& p, int axes);
+Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& arguments);
+/// The same of each op, from the shape of its first input and its attributes: of images (max_pool,
+/// max_pool_select, average_pool) or of windows (the gradients), whose last attribute is the
+/// spatial sizes of the images.
+Pooling max_pooling(const char* op, const Shape& x, const Attributes& a);
+Pooling max_pooling_of_windows(const char* op, const Shape& dy, const Attributes& a);
+Pooling average_pooling(const char* op, const Shape& x, const Attributes& a);
+Pooling average_pooling_of_windows(const char* op, const Shape& dy, const Attributes& a);
+
+/// The images that a gradient of windows goes back to.
+Shape image_of_windows(const char* op, const Shape& dy, const Attributes& a);
+Shape pooled_shape(const Pooling& p, int axes);
 /// What numbers the places of a window. It does not depend on sizes, which a graph may not know:
 /// windows of adaptive pooling may be of any.
 DType place_type(const PoolArguments& arguments);
