@@ -32,8 +32,9 @@ class CpuBackend final : public ops::Backend {
 std::vector<KernelRow> cpu_kernels() {
   std::vector<KernelRow> all;
   for (const auto& family :
-       {arrange_kernels(), conv_kernels(), copy_kernels(), creation_kernels(), index_kernels(),
-        matmul_kernels(), pool_kernels(), random_kernels(), reduce_kernels(), sorting_kernels()}) {
+       {arrange_kernels(), attention_kernels(), cell_kernels(), conv_kernels(), copy_kernels(),
+        creation_kernels(), index_kernels(), matmul_kernels(), norm_kernels(), pool_kernels(),
+        random_kernels(), reduce_kernels(), sorting_kernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -70,12 +70,6 @@ double scale_of(const Attributes& a, std::int64_t d) {
   return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
 }
 
-kernels::Attention attention_of(const Kernel& k, const View* mask) {
-  return {.scale = scale_of(k.attributes, k.in[0].shape.back()),
-          .causal = k.attributes.flag(0),
-          .mask = mask};
-}
-
 double pairs_seen(const Kernel& k) {
   const std::int64_t queries = rows_of(k.in[0].shape);
   const std::int64_t keys = rows_of(k.in[1].shape);
@@ -181,20 +175,11 @@ struct AttentionOp {
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 32;
 
-  static const View* mask_of(const Kernel& k) { return k.in.size() == 4 ? &k.in[3] : nullptr; }
   static Specs infer(const Kernel& k) {
-    check_attention(k, mask_of(k));
+    check_attention(k, mask_behind(k, 3));
     Shape shape = k.in[0].shape;
     shape[shape.size() - 1] = k.in[2].shape.back();
     return {{k.in[0].dtype, shape}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    return kernels::attention_workspace(attention_of(k, mask_of(k)), k.in[0], k.in[1], k.in[2],
-                                        k.out[0]);
-  }
-  static void run(const Kernel& k) {
-    kernels::attention(attention_of(k, mask_of(k)), k.in[0], k.in[1], k.in[2], k.out[0],
-                       k.workspace);
   }
   static double flops(const Kernel& k) {
     return 2 * pairs_seen(k) * static_cast<double>(k.in[0].shape.back() + k.in[2].shape.back());

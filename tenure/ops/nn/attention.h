@@ -3,7 +3,6 @@
 #include <optional>
 #include <vector>
 
-#include "tenure/kernels/cpu/attention/attention.h"
 #include "tenure/ops/core/record.h"
 
 // What attention and its gradient (attention_gradient.cpp) share. Attributes: causal, whether a
@@ -11,9 +10,12 @@
 
 namespace tenure::ops {
 
+/// The input behind `others` others, if it is there.
+inline const View* mask_behind(const Kernel& k, std::size_t others) {
+  return k.in.size() > others ? &k.in[others] : nullptr;
+}
 /// Throws unless q, k, v and the mask (nullptr: none) fit each other.
 void check_attention(const Kernel& k, const View* mask);
-kernels::Attention attention_of(const Kernel& k, const View* mask);
 double scale_of(const Attributes& a, std::int64_t d);
 /// How many queries see how many keys, over all heads.
 double pairs_seen(const Kernel& k);

@@ -72,9 +72,8 @@ struct AttentionGradient {
   static constexpr int outputs = 3;
   static constexpr double ulp_of_largest = 64;
 
-  static const View* mask_of(const Kernel& k) { return k.in.size() == 5 ? &k.in[4] : nullptr; }
   static Specs infer(const Kernel& k) {
-    check_attention(k, mask_of(k));
+    check_attention(k, mask_behind(k, 4));
     require_type_of_first(k, 3);
     Shape out = k.in[0].shape;
     out[out.size() - 1] = k.in[2].shape.back();
@@ -82,17 +81,6 @@ struct AttentionGradient {
     return {{k.in[0].dtype, k.in[0].shape},
             {k.in[0].dtype, k.in[1].shape},
             {k.in[0].dtype, k.in[2].shape}};
-  }
-  static kernels::AttentionGradients outputs_of(const Kernel& k) {
-    return {k.out[0], k.out[1], k.out[2]};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    return kernels::attention_gradient_workspace(attention_of(k, mask_of(k)), k.in[0], k.in[1],
-                                                 k.in[2], k.in[3], outputs_of(k));
-  }
-  static void run(const Kernel& k) {
-    kernels::attention_gradient(attention_of(k, mask_of(k)), k.in[0], k.in[1], k.in[2], k.in[3],
-                                outputs_of(k), k.workspace);
   }
   static double flops(const Kernel& k) {
     return 2 * pairs_seen(k) *

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/kernels/cpu/norm/norm.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
@@ -13,10 +11,6 @@
 
 namespace tenure::ops {
 namespace {
-
-using kernels::compute_type;
-using kernels::Normalization;
-using kernels::Staging;
 
 /// Normalization over all dimensions but the last; attribute: epsilon.
 struct ColumnNorm {
@@ -42,11 +36,6 @@ struct ColumnNorm {
                        {x.to_vector(), k.in[i].shape.to_vector()});
     }
   }
-  static Normalization normalization(const Shape& x, const Attributes& a) {
-    return {.rows = x.back() == 0 ? 0 : count(x) / x.back(),
-            .columns = x.back(),
-            .epsilon = a.number(0)};
-  }
   static Axes axes(const Shape& x) {
     Axes axes;
     for (int i = 0; i + 1 < x.size(); ++i) axes.push_back(i);
@@ -54,14 +43,6 @@ struct ColumnNorm {
   }
   static Specs specs(const View& x) {
     return {{x.dtype, x.shape}, {x.dtype, {x.shape.back()}}, {x.dtype, {x.shape.back()}}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type);
-    for (const View& in : k.in) staging.read(in);
-    for (const View& out : k.out) staging.write(out);
-    return staging.bytes() +
-           kernels::normalize_columns_workspace(normalization(k.in[0].shape, k.attributes), type);
   }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
   /// With x, or dy and x, and then weights.
@@ -91,22 +72,6 @@ struct BatchNormGradient : ColumnNorm {
     }
     return specs(k.in[0]);
   }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View dy = staging.read(k.in[0]);
-    const View x = staging.read(k.in[1]);
-    const View weight = staging.read(k.in[2]);
-    const View dx = staging.write(k.out[0]);
-    const View dweight = staging.write(k.out[1]);
-    const View dbias = staging.write(k.out[2]);
-    kernels::normalize_columns_gradient(normalization(k.in[0].shape, k.attributes), type, dy.data,
-                                        x.data, weight.data, dx.data, dweight.data, dbias.data,
-                                        staging.rest());
-    staging.finish(dx, k.out[0]);
-    staging.finish(dweight, k.out[1]);
-    staging.finish(dbias, k.out[2]);
-  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return norm_gradient_reference(in, axes(in[1].shape), 1, false, a.number(0));
   }
@@ -133,22 +98,6 @@ struct BatchNormOp : ColumnNorm {
                        {x.to_vector()});
     }
     return specs(k.in[0]);
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const View weight = staging.read(k.in[1]);
-    const View bias = staging.read(k.in[2]);
-    const View y = staging.write(k.out[0]);
-    const View mean = staging.write(k.out[1]);
-    const View variance = staging.write(k.out[2]);
-    kernels::normalize_columns(normalization(k.in[0].shape, k.attributes), type, x.data,
-                               weight.data, bias.data, y.data, mean.data, variance.data,
-                               staging.rest());
-    staging.finish(y, k.out[0]);
-    staging.finish(mean, k.out[1]);
-    staging.finish(variance, k.out[2]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const NormReference norm = norm_reference(in, axes(in[0].shape), false, a.number(0));

@@ -40,7 +40,6 @@ struct GruCell : CellOp {
     check_cell(k, 3);
     return {{k.in[2].dtype, k.in[2].shape}};
   }
-  static void run(const Kernel& k) { kernels::gru_cell(k.in, k.out, k.workspace); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     return {make_reference(in[2].shape, [&](const Dims& index) {
       const GruUnit u(in, index[0], index[1]);
@@ -75,7 +74,6 @@ struct GruCellGradient : CellOp {
             {k.in[0].dtype, k.in[0].shape},
             {k.in[2].dtype, k.in[2].shape}};
   }
-  static void run(const Kernel& k) { kernels::gru_cell_gradient(k.in, k.out, k.workspace); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     const std::int64_t units = in[2].shape[1];
     const auto slope = [&](const Dims& index, bool by_hidden) {

@@ -46,7 +46,6 @@ struct LstmCell : CellOp {
     check_cell(k, 4);
     return {{k.in[2].dtype, k.in[2].shape}, {k.in[2].dtype, k.in[2].shape}};
   }
-  static void run(const Kernel& k) { kernels::lstm_cell(k.in, k.out, k.workspace); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     return {make_reference(in[2].shape,
                            [&](const Dims& index) {
@@ -84,7 +83,6 @@ struct LstmCellGradient : CellOp {
     check_cell(k, 4);
     return {{k.in[0].dtype, k.in[0].shape}, {k.in[2].dtype, k.in[2].shape}};
   }
-  static void run(const Kernel& k) { kernels::lstm_cell_gradient(k.in, k.out, k.workspace); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     const std::int64_t units = in[2].shape[1];
     struct Slopes {

@@ -4,18 +4,25 @@
 
 #include <cmath>
 
-#include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/kernels/cpu/norm/norm.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/nn/norm_reference.h"
 #include "tenure/ops/nn/types.h"
 
 namespace tenure::ops {
-namespace {
 
-using kernels::compute_type;
-using kernels::Normalization;
-using kernels::Staging;
+Shape normalized_shape(const char* op, const Shape& x, const Attributes& a) {
+  const std::int64_t dims = a.integer(0);
+  if (dims < 1 || dims > x.size()) {
+    throw ShapeError(op,
+                     fmt::format("{} dimensions cannot be normalized of {}", dims, to_string(x)),
+                     {x.to_vector()});
+  }
+  Shape shape;
+  for (int i = x.size() - static_cast<int>(dims); i < x.size(); ++i) shape.push_back(x[i]);
+  return shape;
+}
+
+namespace {
 
 /// Normalization of the last dimensions; attributes: how many, and epsilon.
 struct RowNorm {
@@ -24,20 +31,9 @@ struct RowNorm {
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 64;
 
-  static Shape normalized(const char* op, const Shape& x, const Attributes& a) {
-    const std::int64_t dims = a.integer(0);
-    if (dims < 1 || dims > x.size()) {
-      throw ShapeError(op,
-                       fmt::format("{} dimensions cannot be normalized of {}", dims, to_string(x)),
-                       {x.to_vector()});
-    }
-    Shape shape;
-    for (int i = x.size() - static_cast<int>(dims); i < x.size(); ++i) shape.push_back(x[i]);
-    return shape;
-  }
   static void check(const Kernel& k, const Shape& x, std::size_t first_weight) {
     require_same_type(k);
-    const Shape shape = normalized(k.op, x, k.attributes);
+    const Shape shape = normalized_shape(k.op, x, k.attributes);
     for (std::size_t i = first_weight; i < k.in.size(); ++i) {
       if (k.in[i].shape == shape) continue;
       throw ShapeError(k.op,
@@ -46,13 +42,6 @@ struct RowNorm {
                                    to_string(shape), to_string(k.in[i].shape)),
                        {x.to_vector(), k.in[i].shape.to_vector()});
     }
-  }
-  static Normalization normalization(const Shape& x, const Attributes& a, bool rms) {
-    const std::int64_t columns = count(normalized("norm", x, a));
-    return {.rows = columns == 0 ? 0 : count(x) / columns,
-            .columns = columns,
-            .epsilon = a.number(1),
-            .rms = rms};
   }
   static Axes axes(const Shape& x, const Attributes& a) {
     Axes axes;
@@ -68,23 +57,6 @@ struct RowNormForward : RowNorm {
   static Specs infer(const Kernel& k) {
     check(k, k.in[0].shape, 1);
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    for (const View& in : k.in) staging.read(in);
-    staging.write(k.out[0]);
-    return staging.bytes();
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const void* const weight = k.in.size() > 1 ? staging.read(k.in[1]).data : nullptr;
-    const void* const bias = k.in.size() > 2 ? staging.read(k.in[2]).data : nullptr;
-    const View y = staging.write(k.out[0]);
-    kernels::normalize_rows(normalization(k.in[0].shape, k.attributes, rms), type, x.data, weight,
-                            bias, y.data);
-    staging.finish(y, k.out[0]);
   }
   static double flops(const Kernel& k) { return 8.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
@@ -106,33 +78,9 @@ struct RowNormGradient : RowNorm {
       throw ShapeError(k.op, "a gradient has the shape of what it is of",
                        {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
     }
-    const Spec by_weight{k.in[0].dtype, normalized(k.op, k.in[1].shape, k.attributes)};
+    const Spec by_weight{k.in[0].dtype, normalized_shape(k.op, k.in[1].shape, k.attributes)};
     if constexpr (rms) return {{k.in[0].dtype, k.in[0].shape}, by_weight};
     return {{k.in[0].dtype, k.in[0].shape}, by_weight, by_weight};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type);
-    for (const View& in : k.in) staging.read(in);
-    for (const View& out : k.out) staging.write(out);
-    return staging.bytes() + kernels::normalize_rows_gradient_workspace(
-                                 normalization(k.in[1].shape, k.attributes, rms), type);
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View dy = staging.read(k.in[0]);
-    const View x = staging.read(k.in[1]);
-    const void* const weight = k.in.size() > 2 ? staging.read(k.in[2]).data : nullptr;
-    const View dx = staging.write(k.out[0]);
-    const View dweight = staging.write(k.out[1]);
-    const View dbias = rms ? View{} : staging.write(k.out[outputs - 1]);
-    kernels::normalize_rows_gradient(normalization(k.in[1].shape, k.attributes, rms), type, dy.data,
-                                     x.data, weight, dx.data, dweight.data, dbias.data,
-                                     staging.rest());
-    staging.finish(dx, k.out[0]);
-    staging.finish(dweight, k.out[1]);
-    if constexpr (!rms) staging.finish(dbias, k.out[2]);
   }
   static double flops(const Kernel& k) { return 16.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {

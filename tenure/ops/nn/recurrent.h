@@ -3,7 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "tenure/kernels/cpu/recurrent/cells.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -30,7 +29,6 @@ struct CellOp {
   static constexpr auto types = kFloatTypes;
   static constexpr auto memory = allocates().with_workspace();
   static constexpr double ulp_of_largest = 16;
-  static std::size_t workspace(const Kernel& k) { return kernels::cell_workspace(k.in, k.out); }
   static double flops(const Kernel& k) { return 15.0 * static_cast<double>(k.in[0].count()); }
 };
 
