@@ -33,8 +33,9 @@ std::vector<KernelRow> cpu_kernels() {
   std::vector<KernelRow> all;
   for (const auto& family :
        {arrange_kernels(), attention_kernels(), cell_kernels(), conv_kernels(), copy_kernels(),
-        creation_kernels(), index_kernels(), matmul_kernels(), norm_kernels(), pool_kernels(),
-        random_kernels(), reduce_kernels(), sorting_kernels()}) {
+        creation_kernels(), dropout_kernels(), index_kernels(), loss_kernels(), matmul_kernels(),
+        norm_kernels(), pool_kernels(), random_kernels(), reduce_kernels(), sorting_kernels(),
+        update_kernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

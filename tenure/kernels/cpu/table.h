@@ -42,12 +42,15 @@ std::vector<KernelRow> cell_kernels();       // recurrent/cell_slots.cpp
 std::vector<KernelRow> conv_kernels();       // conv/conv_slots.cpp
 std::vector<KernelRow> copy_kernels();       // move/move_slots.cpp
 std::vector<KernelRow> creation_kernels();   // index/create_slots.cpp
+std::vector<KernelRow> dropout_kernels();    // random/dropout_slots.cpp
 std::vector<KernelRow> index_kernels();      // index/index_slots.cpp
+std::vector<KernelRow> loss_kernels();       // loss/loss_slots.cpp
 std::vector<KernelRow> matmul_kernels();     // gemm/matmul_slots.cpp
 std::vector<KernelRow> norm_kernels();       // norm/norm_slots.cpp
 std::vector<KernelRow> pool_kernels();       // pool/pool_slots.cpp
 std::vector<KernelRow> random_kernels();     // random/random_slots.cpp
 std::vector<KernelRow> reduce_kernels();     // reduce/reduce_slots.cpp
 std::vector<KernelRow> sorting_kernels();    // sort/sort_slots.cpp
+std::vector<KernelRow> update_kernels();     // optimizer/update_slots.cpp
 
 }  // namespace tenure::kernels

@@ -1,5 +1,3 @@
-#include "tenure/kernels/cpu/loss/cross_entropy.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,14 +16,6 @@ namespace tenure::ops {
 namespace {
 
 // Attributes: label smoothing, ignored index, reduction.
-
-kernels::CrossEntropy loss_of(const Attributes& a) {
-  const Reduction reduction = reduction_of(a);
-  return {.label_smoothing = a.number(0),
-          .ignore_index = a.integer(1),
-          .reduces = reduction != Reduction::none,
-          .averages = reduction == Reduction::mean};
-}
 
 Shape rows_of(Shape logits) {
   logits.erase(logits.size() - 1);
@@ -156,9 +146,6 @@ struct CrossEntropy : CrossEntropyOp {
     const bool reduces = reduction_of(k.attributes) != Reduction::none;
     return {{k.in[0].dtype, reduces ? Shape{} : rows_of(k.in[0].shape)}};
   }
-  static void run(const Kernel& k) {
-    kernels::cross_entropy(k.op, loss_of(k.attributes), k.in[0], k.in[1], k.out[0]);
-  }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference each{.shape = rows_of(in[0].shape)};
@@ -193,10 +180,6 @@ struct CrossEntropyGradient : CrossEntropyOp {
     const bool reduces = reduction_of(k.attributes) != Reduction::none;
     require_shape(k, 2, "gradients of the loss", reduces ? Shape{} : rows_of(k.in[0].shape));
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    kernels::cross_entropy_gradient(k.op, loss_of(k.attributes), k.in[0], k.in[1], k.in[2],
-                                    k.out[0]);
   }
   static double flops(const Kernel& k) { return 24.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {

@@ -1,12 +1,8 @@
-#include "tenure/kernels/cpu/random/dropout.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/kernels/cpu/random/random.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/named.h"
@@ -14,16 +10,13 @@
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/layer_ops.h"
 #include "tenure/ops/random/definition.h"
+#include "tenure/ops/random/philox.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/size_ops.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure::ops {
 namespace {
-
-using kernels::compute_type;
-using kernels::PhiloxStream;
-using kernels::Staging;
 
 /// Where a generator stands, as a tensor: an op that reads it can be repeated.
 struct RandomKey {
@@ -35,11 +28,7 @@ struct RandomKey {
   static constexpr auto types = kAllTypes;
 
   static Specs infer(const Kernel&) { return {{DType::int64, {2}}}; }
-  static std::uint64_t draws(const Attributes& a) { return kernels::narrow_counters(a.integer(0)); }
-  static void run(const Kernel& k) {
-    k.out[0].as<std::int64_t>()[0] = k.attributes.integer(1);
-    k.out[0].as<std::int64_t>()[1] = k.attributes.integer(2);
-  }
+  static std::uint64_t draws(const Attributes& a) { return narrow_counters(a.integer(0)); }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     return {{.shape = {2},
              .values = {static_cast<long double>(a.integer(1)),
@@ -69,23 +58,6 @@ struct Dropout {
       throw ShapeError(k.op, "a key is two int64", {k.in[1].shape.to_vector()});
     }
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static std::size_t workspace(const Kernel& k) {
-    Staging staging(compute_type(k.in[0].dtype));
-    staging.read(k.in[0]);
-    staging.write(k.out[0]);
-    return staging.bytes();
-  }
-  static void run(const Kernel& k) {
-    const DType type = compute_type(k.in[0].dtype);
-    Staging staging(type, k.workspace);
-    const View x = staging.read(k.in[0]);
-    const View y = staging.write(k.out[0]);
-    const auto* const key = k.in[1].as<const std::int64_t>();
-    const PhiloxStream stream{static_cast<std::uint64_t>(key[0]),
-                              static_cast<std::uint64_t>(key[k.in[1].strides[0]])};
-    kernels::dropout(type, x.count(), x.data, stream, k.attributes.number(0), y.data);
-    staging.finish(y, k.out[0]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const long double p = a.number(0);

@@ -2,31 +2,23 @@
 
 #include <cmath>
 
-#include "tenure/kernels/cpu/move/dense.h"
-#include "tenure/kernels/cpu/optimizer/update.h"
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/nn/update_rule.h"
 #include "tenure/ops/optimizer_ops.h"
 
 namespace tenure::ops {
 namespace {
 
-using kernels::compute_type;
-using kernels::UpdateRule;
 using Kind = UpdateRule::Kind;
-
-/// A number from a tensor without dimensions.
-double number_of(const View& view) {
-  return visit_dtype(view.dtype,
-                     [&]<class T>(TypeTag<T>) { return static_cast<double>(*view.as<const T>()); });
-}
 
 /// An update of a parameter and its state by a gradient. An op adds its names, `kind`, `rule`,
 /// which reads the attributes, and `element`, the reference: it changes a parameter and its state.
 template <class Op, Kind kind>
 struct UpdateOp {
   static constexpr auto family = "optimizer updates";
-  static constexpr int outputs = kind == Kind::sgd ? 1 : kind == Kind::adam ? 3 : 2;
+  static constexpr int outputs = tensors_of(kind);
   static constexpr auto memory = reuses((1u << outputs) - 1).with_workspace();
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 8;
@@ -68,31 +60,6 @@ struct UpdateOp {
     if constexpr (outputs == 1) return {{k.in[0].dtype, shape}};
     if constexpr (outputs == 2) return {{k.in[0].dtype, shape}, {state, shape}};
     if constexpr (outputs == 3) return {{k.in[0].dtype, shape}, {state, shape}, {state, shape}};
-  }
-  /// Updates are of contiguous tensors; others are copied, each in its own type.
-  static std::size_t workspace(const Kernel& k) {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i <= kGradient; ++i) bytes += copy_bytes(k.in[i]);
-    return bytes;
-  }
-  static std::size_t copy_bytes(const View& view) {
-    if (view.contiguous()) return 0;
-    return round_up(static_cast<std::size_t>(view.count()) * size_of(view.dtype), 64);
-  }
-  static void run(const Kernel& k) {
-    UpdateRule rule = Op::rule(k.attributes);
-    rule.kind = kind;
-    rule.rate = number_of(k.in[kRate]);
-    if constexpr (kind == Kind::adam) rule.step = number_of(k.in[kStep]);
-    std::array<View, kGradient + 1> in;
-    std::byte* room = k.workspace.data();
-    for (std::size_t i = 0; i <= kGradient; ++i) {
-      in[i] = k.in[i];
-      if (in[i].contiguous()) continue;
-      in[i] = kernels::copy_dense(k.in[i], k.in[i].dtype, room);
-      room += copy_bytes(k.in[i]);
-    }
-    kernels::update(rule, in, k.out);
   }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
 
@@ -142,7 +109,7 @@ struct SgdUpdate : UpdateOp<SgdUpdate, Kind::sgd> {
   static constexpr auto name = "sgd_update";
   static constexpr auto signature = "sgd_update(parameter, gradient, rate, weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient";
-  static UpdateRule rule(const Attributes& a) { return {.decay = a.number(0)}; }
+  static constexpr auto rule = sgd_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     x[0] -= r.rate * (g + r.decay * x[0]);
   }
@@ -155,12 +122,7 @@ struct SgdMomentumUpdate : UpdateOp<SgdMomentumUpdate, Kind::momentum> {
       "sgd_momentum_update(parameter, velocity, gradient, rate, momentum = 0.9, dampening = 0, "
       "nesterov = false, weight_decay = 0)";
   static constexpr auto doc = "a step along a velocity that gradients push";
-  static UpdateRule rule(const Attributes& a) {
-    return {.decay = a.number(3),
-            .first = a.number(0),
-            .dampening = a.number(1),
-            .nesterov = a.flag(2)};
-  }
+  static constexpr auto rule = momentum_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     g += r.decay * x[0];
     x[1] = r.first * x[1] + (1 - r.dampening) * g;
@@ -177,13 +139,7 @@ struct AdamUpdate : UpdateOp<AdamUpdate, Kind::adam> {
       "adam_update(parameter, mean, square, gradient, rate, step, beta1 = 0.9, beta2 = 0.999, "
       "epsilon = 1e-8, weight_decay = 0, decoupled = false)";
   static constexpr auto doc = "Adam, and with a decoupled decay AdamW";
-  static UpdateRule rule(const Attributes& a) {
-    return {.decay = a.number(3),
-            .decoupled = a.flag(4),
-            .first = a.number(0),
-            .second = a.number(1),
-            .epsilon = a.number(2)};
-  }
+  static constexpr auto rule = adam_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     if (r.decoupled) {
       x[0] -= r.rate * r.decay * x[0];
@@ -208,9 +164,7 @@ struct RmspropUpdate : UpdateOp<RmspropUpdate, Kind::rmsprop> {
       "rmsprop_update(parameter, square, gradient, rate, alpha = 0.99, epsilon = 1e-8, "
       "weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient over the root of its average square";
-  static UpdateRule rule(const Attributes& a) {
-    return {.decay = a.number(2), .second = a.number(0), .epsilon = a.number(1)};
-  }
+  static constexpr auto rule = rmsprop_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     g += r.decay * x[0];
     x[1] = r.second * x[1] + (1 - r.second) * g * g;
@@ -226,9 +180,7 @@ struct AdagradUpdate : UpdateOp<AdagradUpdate, Kind::adagrad> {
   static constexpr auto signature =
       "adagrad_update(parameter, sum, gradient, rate, epsilon = 1e-10, weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient over the root of the sum of its squares";
-  static UpdateRule rule(const Attributes& a) {
-    return {.decay = a.number(1), .epsilon = a.number(0)};
-  }
+  static constexpr auto rule = adagrad_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     g += r.decay * x[0];
     x[1] += g * g;
@@ -244,9 +196,7 @@ struct LionUpdate : UpdateOp<LionUpdate, Kind::lion> {
   static constexpr auto signature =
       "lion_update(parameter, mean, gradient, rate, beta1 = 0.9, beta2 = 0.99, weight_decay = 0)";
   static constexpr auto doc = "a step along the sign of an average of gradients";
-  static UpdateRule rule(const Attributes& a) {
-    return {.decay = a.number(2), .decoupled = true, .first = a.number(0), .second = a.number(1)};
-  }
+  static constexpr auto rule = lion_rule;
   static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
     const long double u = r.first * x[1] + (1 - r.first) * g;
     const int sign = (u > 0) - (u < 0);

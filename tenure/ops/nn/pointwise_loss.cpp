@@ -1,5 +1,3 @@
-#include "tenure/kernels/cpu/loss/pointwise.h"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,19 +15,22 @@
 namespace tenure::ops {
 namespace {
 
-using kernels::PointwiseLoss;
-
-// Each loss has its names, its kernel, the same in long double (`value`, `by_x`), and derivatives
+// Each loss has its names, what it computes in long double (`value`, `by_x`), and derivatives
 // over public ops: by the target (`by_t`), and of the derivative by x (`by_xx`, `by_xt`). The last
 // ones may be a number.
 
-struct Mse {
+/// What most losses have in common, for the samples: where predictions lie, and the attributes.
+struct LossDefaults {
+  static constexpr double low = -2, high = 2;
+  static Attributes attributes(Reduction reduction) { return Attributes(to_attribute(reduction)); }
+};
+
+struct Mse : LossDefaults {
   static constexpr auto name = "mse_loss";
   static constexpr auto gradient_name = "mse_loss_gradient";
   static constexpr auto signature = "mse_loss(x, t, reduction = mean)";
   static constexpr auto gradient_signature = "mse_loss_gradient(x, t, gradient, reduction)";
   static constexpr auto doc = "(x - t)^2, its mean or its sum";
-  static constexpr auto kind = PointwiseLoss::squared;
   static constexpr double flops = 3;
   static long double value(long double x, long double t, double) { return (x - t) * (x - t); }
   static long double by_x(long double x, long double t, double) { return 2 * (x - t); }
@@ -44,13 +45,12 @@ struct Mse {
   }
 };
 
-struct L1 {
+struct L1 : LossDefaults {
   static constexpr auto name = "l1_loss";
   static constexpr auto gradient_name = "l1_loss_gradient";
   static constexpr auto signature = "l1_loss(x, t, reduction = mean)";
   static constexpr auto gradient_signature = "l1_loss_gradient(x, t, gradient, reduction)";
   static constexpr auto doc = "|x - t|, its mean or its sum";
-  static constexpr auto kind = PointwiseLoss::absolute;
   static constexpr double flops = 3;
   static long double value(long double x, long double t, double) { return std::abs(x - t); }
   static long double by_x(long double x, long double t, double) {
@@ -67,7 +67,7 @@ struct L1 {
   }
 };
 
-struct Huber {
+struct Huber : LossDefaults {
   static constexpr auto name = "huber_loss";
   static constexpr auto gradient_name = "huber_loss_gradient";
   static constexpr auto signature = "huber_loss(x, t, delta = 1, reduction = mean)";
@@ -75,8 +75,10 @@ struct Huber {
       "huber_loss_gradient(x, t, gradient, delta, reduction)";
   static constexpr auto doc =
       "(x - t)^2 / 2 up to |x - t| = delta, from there on linear; its mean or its sum";
-  static constexpr auto kind = PointwiseLoss::huber;
   static constexpr double flops = 6;
+  static Attributes attributes(Reduction reduction) {
+    return Attributes(0.75, to_attribute(reduction));
+  }
   static long double value(long double x, long double t, double p) {
     const long double d = std::abs(x - t);
     return d <= p ? d * d / 2 : p * (d - 0.5L * p);
@@ -97,7 +99,7 @@ struct Huber {
   }
 };
 
-struct BinaryCrossEntropy {
+struct BinaryCrossEntropy : LossDefaults {
   static constexpr auto name = "binary_cross_entropy_with_logits";
   static constexpr auto gradient_name = "binary_cross_entropy_with_logits_gradient";
   static constexpr auto signature = "binary_cross_entropy_with_logits(x, t, reduction = mean)";
@@ -105,7 +107,6 @@ struct BinaryCrossEntropy {
       "binary_cross_entropy_with_logits_gradient(x, t, gradient, reduction)";
   static constexpr auto doc =
       "-t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), its mean or its sum";
-  static constexpr auto kind = PointwiseLoss::binary_cross_entropy;
   static constexpr double flops = 30;
   static long double value(long double x, long double t, double) {
     return std::max(x, 0.0L) - x * t + std::log1p(std::exp(-std::abs(x)));
@@ -123,15 +124,16 @@ struct BinaryCrossEntropy {
   static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) { return neg(v); }
 };
 
-struct KlDivergence {
+struct KlDivergence : LossDefaults {
   static constexpr auto name = "kl_divergence";
   static constexpr auto gradient_name = "kl_divergence_gradient";
   static constexpr auto signature = "kl_divergence(x, t, reduction = mean)";
   static constexpr auto gradient_signature = "kl_divergence_gradient(x, t, gradient, reduction)";
   static constexpr auto doc =
       "t (log(t) - x) of log-probabilities x and probabilities t, its mean or its sum";
-  static constexpr auto kind = PointwiseLoss::divergence;
   static constexpr double flops = 15;
+  // Log-probabilities; the probabilities of the samples are further from 1 than they are.
+  static constexpr double low = -3, high = -2;
   static long double value(long double x, long double t, double) {
     return t == 0 ? 0 : t * (std::log(t) - x);
   }
@@ -144,9 +146,6 @@ struct KlDivergence {
   }
   static Tensor by_xt(const Operand&, const Operand&, const Operand& v, double) { return neg(v); }
 };
-
-/// The parameter of losses that have one, their first attribute.
-double parameter_of(const Attributes& a) { return a.size() == 2 ? a.number(0) : 0; }
 
 void check_inputs(const Kernel& k) {
   require_type_of_first(k, 1);
@@ -163,16 +162,9 @@ struct PointwiseLossOp {
   static constexpr auto types = kFloatTypes;
 
   static Sample sample(const Shape& shape, Reduction reduction) {
-    const bool is_divergence = Loss::kind == PointwiseLoss::divergence;
-    // Log-probabilities, and probabilities further from 1 than they are.
-    Sample sample{.inputs = {{.shape = shape,
-                              .low = is_divergence ? -3.0 : -2.0,
-                              .high = is_divergence ? -2.0 : 2.0},
-                             {.shape = shape, .low = 0.25, .high = 1}}};
-    sample.attributes = Loss::kind == PointwiseLoss::huber
-                            ? Attributes(0.75, to_attribute(reduction))
-                            : Attributes(to_attribute(reduction));
-    return sample;
+    return {.inputs = {{.shape = shape, .low = Loss::low, .high = Loss::high},
+                       {.shape = shape, .low = 0.25, .high = 1}},
+            .attributes = Loss::attributes(reduction)};
   }
   static std::vector<Sample> samples() {
     return {sample({3, 70}, Reduction::mean),   sample({300, 4}, Reduction::sum),
@@ -203,12 +195,6 @@ struct LossOf : PointwiseLossOp<Loss> {
     check_inputs(k);
     const bool reduces = reduction_of(k.attributes) != Reduction::none;
     return {{k.in[0].dtype, reduces ? Shape{} : k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    const Reduction reduction = reduction_of(k.attributes);
-    kernels::pointwise_loss(Loss::kind, parameter_of(k.attributes), k.in[0], k.in[1],
-                            reduction != Reduction::none, scale_of(reduction, k.in[0].count()),
-                            k.out[0]);
   }
   static double flops(const Kernel& k) {
     return Loss::flops * static_cast<double>(k.in[0].count());
@@ -256,11 +242,6 @@ struct LossGradient : PointwiseLossOp<Loss> {
     require_shape(k, 2, "gradients of the loss",
                   reduction_of(k.attributes) == Reduction::none ? k.in[0].shape : Shape{});
     return {{k.in[0].dtype, k.in[0].shape}};
-  }
-  static void run(const Kernel& k) {
-    kernels::pointwise_loss_gradient(Loss::kind, parameter_of(k.attributes), k.in[0], k.in[1],
-                                     k.in[2], scale_of(reduction_of(k.attributes), k.in[0].count()),
-                                     k.out[0]);
   }
   static double flops(const Kernel& k) {
     return Loss::flops * static_cast<double>(k.in[0].count());

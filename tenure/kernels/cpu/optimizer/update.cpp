@@ -211,11 +211,6 @@ class Tiles {
 
 }  // namespace
 
-int tensors_of(UpdateRule::Kind kind) {
-  using Kind = UpdateRule::Kind;
-  return kind == Kind::sgd ? 1 : kind == Kind::adam ? 3 : 2;
-}
-
 void update(const UpdateRule& rule, std::span<const View> in, std::span<const View> out) {
   const Tiles tiles(rule, in, out);
   parallel_for(in[0].count(), 16 * kUpdateTile,
