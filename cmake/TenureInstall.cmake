@@ -5,9 +5,11 @@ set(TENURE_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 
 install(TARGETS tenure EXPORT tenure-targets)
 install(EXPORT tenure-targets NAMESPACE tenure:: DESTINATION "${TENURE_CMAKE_DIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/tenure"
-  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
-  FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+install(CODE "
+  set(TENURE_SOURCE \"${PROJECT_SOURCE_DIR}\")
+  set(TENURE_INCLUDE \"${CMAKE_INSTALL_INCLUDEDIR}\")
+  cmake_path(ABSOLUTE_PATH TENURE_INCLUDE BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\")")
+install(SCRIPT cmake/InstallHeaders.cmake)
 
 configure_package_config_file(cmake/tenureConfig.cmake.in
   "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake"

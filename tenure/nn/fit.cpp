@@ -13,6 +13,7 @@
 #include "tenure/memory/region.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/interrupt.h"
+#include "tenure/nn/progress_line.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/shape_ops.h"
 

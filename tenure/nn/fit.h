@@ -16,6 +16,8 @@
 
 namespace tenure::nn {
 
+class ProgressLine;
+
 /// Means over batches, each with the weight of its rows.
 struct MeanScores {
   double rows = 0;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -82,14 +82,19 @@ Tensor tensor_from(const void* elements, std::size_t n, DType dtype, const Shape
 Tensor tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site);
 }  // namespace ops
 
-/// A copy of a vector, span or array, in its element type; one axis, or the given shape, which must
-/// have as many elements.
-template <std::ranges::contiguous_range Range>
-requires Element<std::ranges::range_value_t<Range>> Tensor tensor(const Range& elements,
-                                                                  const Shape& shape = {-1},
-                                                                  Site site = Site::current()) {
-  return ops::tensor_from(std::ranges::data(elements), std::ranges::size(elements),
-                          dtype_of<std::ranges::range_value_t<Range>>(), shape, site);
+/// A vector, span or array, but not of bool where that has no array.
+template <class Range>
+concept ArrayOfElements = requires(const Range& range) {
+  std::size(range);
+  requires Element<std::remove_cvref_t<decltype(*std::data(range))>>;
+};
+
+/// A copy of it, in its element type; one axis, or the given shape, which must have as many
+/// elements.
+template <ArrayOfElements Range>
+Tensor tensor(const Range& elements, const Shape& shape = {-1}, Site site = Site::current()) {
+  using T = std::remove_cvref_t<decltype(*std::data(elements))>;
+  return ops::tensor_from(std::data(elements), std::size(elements), dtype_of<T>(), shape, site);
 }
 /// A vector of bool has no array. A template, so that `{...}` never means one.
 template <std::same_as<std::vector<bool>> Range>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
 
 namespace tenure {
 

@@ -28,13 +28,21 @@ if find "$prefix" -name '*-inl.h' | grep .; then
   echo "internal headers were installed" >&2
   exit 1
 fi
+root=$(cd "$here/../.." && pwd)
+# Whatever the documentation and the examples include is there, and all of it compiles.
+grep -rhoP '^#include "\Ktenure/[^"]+' "$root/docs" "$root/examples" "$root/README.md" | sort -u |
+  while read -r header; do
+    [[ -e $prefix/include/$header ]] || { echo "$header was not installed" >&2; exit 1; }
+  done
+(cd "$prefix/include" && find tenure -name '*.h' -printf '#include "%p"\n') >"$scratch/all.cpp"
+"$compiler" -std=c++20 -fsyntax-only -I "$prefix/include" "$scratch/all.cpp"
+echo "$(grep -c . "$scratch/all.cpp") headers: ok"
 
 cmake -G Ninja -S "$here/consumer" -B "$scratch/build" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" >"$scratch/configure.log"
 cmake --build "$scratch/build" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
 expect_output "find_package(tenure)" "$scratch/build/outside"
 
-root=$(cd "$here/../.." && pwd)
 cmake -G Ninja -S "$root/examples/custom_op" -B "$scratch/custom" -DCMAKE_PREFIX_PATH="$prefix" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE="$build_type" >"$scratch/configure.log"
 cmake --build "$scratch/custom" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }

@@ -1,4 +1,4 @@
-#include "tenure/nn/progress.h"
+#include "tenure/nn/progress_line.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
