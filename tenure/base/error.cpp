@@ -25,23 +25,26 @@ std::string disposed_text(const DisposedError::Facts& f) {
 }
 
 std::string out_of_memory_text(const OutOfMemory::Facts& f) {
+  const bool is_host = f.device == "cpu";
+  const std::string where = is_host ? "" : " on " + f.device;
   std::string text;
   switch (f.cause) {
     case OutOfMemory::Cause::budget:
-      text = fmt::format("budget \"{}\" refused {}: {} of {} are in use", f.budget,
-                         format_bytes(static_cast<std::int64_t>(f.requested)),
+      text = fmt::format("budget \"{}\" refused {}{}: {} of {} are in use", f.budget,
+                         format_bytes(static_cast<std::int64_t>(f.requested)), where,
                          format_bytes(static_cast<std::int64_t>(f.used)),
                          format_bytes(static_cast<std::int64_t>(f.limit)));
       break;
     case OutOfMemory::Cause::system:
-      text = fmt::format("the system has no {} left; Tenure holds {}",
+      text = fmt::format("{} has no {} left; Tenure holds {}{}",
+                         is_host ? "the system" : "device " + f.device,
                          f.requested == 0 ? std::string("memory")
                                           : format_bytes(static_cast<std::int64_t>(f.requested)),
-                         format_bytes(static_cast<std::int64_t>(f.used)));
+                         format_bytes(static_cast<std::int64_t>(f.used)), is_host ? "" : " there");
       break;
     case OutOfMemory::Cause::injected:
-      text = fmt::format("allocation of {} failed by request of a FaultInjection",
-                         format_bytes(static_cast<std::int64_t>(f.requested)));
+      text = fmt::format("allocation of {}{} failed by request of a FaultInjection",
+                         format_bytes(static_cast<std::int64_t>(f.requested)), where);
       break;
   }
   if (!f.largest.empty()) text += "\n  largest live holders:";

@@ -179,25 +179,27 @@ struct HolderGroup {
   std::int64_t disposed = 0;  ///< disposed ones whose handles remain; each has its record still
 };
 
-/// An allocation would pass a budget, or the system has no more memory. Nothing was changed: every
-/// tensor that existed is still valid, so the caller may free some and try again.
+/// An allocation would pass a budget, or the system or a device has no more memory. Nothing was
+/// changed: every tensor that existed is still valid, so the caller may free some and try again.
 class OutOfMemory : public Error {
  public:
   enum class Cause { budget, system, injected };
   struct Facts {
     Cause cause = Cause::system;
+    std::string device = "cpu";  ///< that has no more, as name_of() writes it
     std::size_t requested = 0;
     std::string budget;  ///< name of the budget that refused; empty for the system
     std::size_t limit = 0;
     std::size_t used = 0;
-    std::size_t cached = 0;  ///< free bytes that the pool keeps
-    /// The holders of most bytes; if a budget refused, of those that count in it.
+    std::size_t cached = 0;  ///< free bytes that the device's pool keeps
+    /// The holders of most bytes on the device; if a budget refused, of those that count in it.
     std::vector<HolderGroup> largest;
   };
   explicit OutOfMemory(Facts facts);
 
   const Facts& facts() const { return facts_; }
   Cause cause() const { return facts_.cause; }
+  const std::string& device() const { return facts_.device; }
   std::size_t requested() const { return facts_.requested; }
   const std::string& budget() const { return facts_.budget; }
 

@@ -87,7 +87,7 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   std::vector<Tensor> results;
   for (std::size_t o = 0; o < out.size(); ++o) {
     EXPECT_TRUE(memory[o]->is_whole()) << "writes beside output " << o;
-    PendingTensor pending(mem::this_thread(), out[o].dtype, out[o].shape);
+    PendingTensor pending(mem::this_thread(), cpu, out[o].dtype, out[o].shape);
     std::memcpy(pending.data(), memory[o]->data(), memory[o]->span().size());
     results.push_back(pending.finish("check", Site::current()));
   }

@@ -182,7 +182,7 @@ Tensor make(const Input& input, Layout layout) {
   const Placement placement = place(input.shape, layout);
   mem::ThreadContext& context = mem::this_thread();
   const auto bytes = static_cast<std::size_t>(placement.room) * size_of(input.dtype);
-  mem::Storage* const storage = mem::Storage::allocate(context, bytes);
+  mem::Storage* const storage = mem::Storage::allocate(context, cpu, bytes);
   for (std::int64_t i = 0; i < placement.room; ++i) write(input.dtype, storage->data(), i, 1);
   std::size_t i = 0;
   ops::for_each_index(input.shape, [&](const Dims& index) {

@@ -182,7 +182,7 @@ Tensor read_png(const std::string& path, const PngOptions& options, Site site) t
   }
   if (!convert(structures, options.channels)) state.fail(path);
   const Shape shape{height, width, options.channels};
-  PendingTensor pixels(mem::this_thread(), DType::uint8, shape);
+  PendingTensor pixels(mem::this_thread(), cpu, DType::uint8, shape);
   if (!read_pixels(structures, static_cast<png_bytep>(pixels.data()), height,
                    std::size_t{width} * static_cast<unsigned>(options.channels))) {
     state.fail(path);

@@ -17,12 +17,12 @@ using ops::ElementwiseRecord;
 using ops::OpRecord;
 using ops::TypeRule;
 
-void prepare(PendingTensor& pending, mem::ThreadContext& context, DType dtype, const Shape& shape,
-             TensorBody* donor) {
+void prepare(PendingTensor& pending, mem::ThreadContext& context, Device device, DType dtype,
+             const Shape& shape, TensorBody* donor) {
   if (donor != nullptr) {
     pending.borrow(context, dtype, shape, *donor);
   } else {
-    pending.allocate(context, dtype, shape);
+    pending.allocate(context, device, dtype, shape);
   }
 }
 
@@ -70,7 +70,7 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
     }
   }
   PendingTensor pending;
-  prepare(pending, context, result, shape, donor);
+  prepare(pending, context, bodies[0]->device(), result, shape, donor);
   body(in.data(), pending.data(), static_cast<std::size_t>(n));
   return pending.finish(op.name, site);
 }
@@ -100,6 +100,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
       continue;
     }
     shape = broadcast(shape, body->shape, name);
+    device = body->device();
     views.write(i, {.dtype = body->dtype,
                     .shape = body->shape,
                     .strides = body->strides,
@@ -121,7 +122,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                                   .out_type = types.body_out,
                                   .cost = e.cost};
   PendingTensor pending;
-  prepare(pending, mem::this_thread(), types.result, shape, donor);
+  prepare(pending, mem::this_thread(), device, types.result, shape, donor);
   kernels::run_elementwise(work, in,
                            {.dtype = types.result,
                             .shape = shape,

@@ -10,7 +10,7 @@ Tensor tensor_of(const Operand& operand, const char* op) {
   const DType dtype = operand.scalar().dtype();
   const Shape shape{};
   PendingTensor pending;
-  pending.allocate(mem::this_thread(), dtype, shape);
+  pending.allocate(mem::this_thread(), cpu, dtype, shape);
   ops::store_scalar(operand.scalar(), dtype, pending.data(), op);
   return pending.finish("scalar", operand.site());
 }

@@ -33,11 +33,11 @@ Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& 
 /// Temporary memory of a call, counted as such.
 class Workspace {
  public:
-  explicit Workspace(std::size_t bytes) {
+  Workspace(Device device, std::size_t bytes) {
     if (bytes == 0) return;
     mem::ThreadContext& context = mem::this_thread();
     const mem::CategoryGuard category(context, Category::workspace);
-    storage_ = mem::Storage::allocate(context, bytes);
+    storage_ = mem::Storage::allocate(context, device, bytes);
   }
   ~Workspace() {
     if (storage_ != nullptr) storage_->release();
@@ -76,11 +76,12 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
     }
   }
 
-  const ops::KernelSlot& slot = ops::kernel_of(op, inputs.device());
+  const Device device = inputs.device();
+  const ops::KernelSlot& slot = ops::kernel_of(op, device);
   std::optional<Workspace> workspace;
   const auto take_workspace = [&] {
     if (slot.workspace == nullptr) return;
-    kernel.workspace = workspace.emplace(slot.workspace(kernel)).span();
+    kernel.workspace = workspace.emplace(device, slot.workspace(kernel)).span();
   };
   ops::Specs specs = op.infer(kernel);
   if (op.data_dependent) {
@@ -102,7 +103,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
         pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }
     }
-    if (!pending[o].is_ready()) pending[o].allocate(context, spec.dtype, spec.shape);
+    if (!pending[o].is_ready()) pending[o].allocate(context, device, spec.dtype, spec.shape);
     out.write(o, {.dtype = spec.dtype,
                   .shape = spec.shape,
                   .strides = contiguous_strides(spec.shape),
@@ -133,7 +134,7 @@ std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, con
   Pins<2> pins(context);
   const mem::Storage& a_storage = pins.take(*a, op, left.site());
   const mem::Storage& b_storage = pins.take(*b, op, right.site());
-  PendingTensor pending(context, a->dtype, shape);
+  PendingTensor pending(context, a->device(), a->dtype, shape);
   direct.run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage), pending.data());
   return pending.finish(op.name, left.site());
 }

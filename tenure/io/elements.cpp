@@ -46,7 +46,7 @@ void check_bools(std::span<const std::byte> bytes, DType dtype, const std::strin
 /// A new storage, released unless a tensor takes it.
 struct NewStorage {
   explicit NewStorage(std::size_t bytes)
-      : storage(mem::Storage::allocate(mem::this_thread(), bytes)) {}
+      : storage(mem::Storage::allocate(mem::this_thread(), cpu, bytes)) {}
   ~NewStorage() {
     if (storage != nullptr) storage->release();
   }

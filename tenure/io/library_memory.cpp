@@ -16,7 +16,7 @@ void* LibraryMemory::allocate(std::size_t bytes) noexcept {
   try {
     mem::ThreadContext& context = mem::this_thread();
     const mem::CategoryGuard category(context, Category::workspace);
-    mem::Storage* const storage = mem::Storage::allocate(context, kFront + bytes);
+    mem::Storage* const storage = mem::Storage::allocate(context, cpu, kFront + bytes);
     *static_cast<mem::Storage**>(storage->data()) = storage;
     return static_cast<std::byte*>(storage->data()) + kFront;
   } catch (...) {

@@ -1,12 +1,14 @@
 #include "tenure/memory/budget.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <utility>
 
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/fork.h"
 
 namespace tenure::mem {
@@ -14,8 +16,12 @@ namespace {
 
 constinit std::mutex setting_mutex;
 
-/// The account above all others, once a process budget was set; it stays from then on.
-std::atomic<BudgetAccount*> process_account{nullptr};
+/// The account of a device above all others, once a process budget was set; it stays from then on.
+constinit std::array<std::atomic<BudgetAccount*>, kDevices> process_accounts{};
+
+BudgetAccount* process_account(Device device) noexcept {
+  return process_accounts[place_of(device)].load(std::memory_order_acquire);
+}
 
 void take_out(BudgetFrame& frame) noexcept {
   ThreadContext& context = frame.context;
@@ -23,10 +29,27 @@ void take_out(BudgetFrame& frame) noexcept {
   if (context.budget == nullptr) context.attention &= ~kAttendBudget;
 }
 
-/// The innermost account in force, or nullptr.
-BudgetAccount* innermost(ThreadContext& context) noexcept {
+/// The innermost account of a device in force, or nullptr.
+BudgetAccount* innermost(ThreadContext& context, Device device) noexcept {
   take_out_ended(context.budget, take_out);
-  return context.budget == nullptr ? nullptr : context.budget->account;
+  const BudgetFrame* frame = context.budget;
+  while (frame != nullptr && frame->account->device() != device) frame = frame->outer;
+  return frame == nullptr ? nullptr : frame->account;
+}
+
+/// The innermost accounts of all devices.
+std::vector<BudgetAccount*> innermost_of_each(ThreadContext& context) {
+  take_out_ended(context.budget, take_out);
+  std::vector<BudgetAccount*> accounts;
+  for (const BudgetFrame* frame = context.budget; frame != nullptr; frame = frame->outer) {
+    const auto is_of_device = [&](const BudgetAccount* account) {
+      return account->device() == frame->account->device();
+    };
+    if (std::none_of(accounts.begin(), accounts.end(), is_of_device)) {
+      accounts.push_back(frame->account);
+    }
+  }
+  return accounts;
 }
 
 /// Takes over the caller's reference and opening, also if it throws.
@@ -54,8 +77,9 @@ std::mutex& budget_mutex() noexcept { return setting_mutex; }
 
 void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budget, take_out); }
 
-BudgetAccount::BudgetAccount(std::string name, std::size_t limit, BudgetAccount* outer)
-    : name_(std::move(name)), limit_(limit) {
+BudgetAccount::BudgetAccount(std::string name, std::size_t limit, Device device,
+                             BudgetAccount* outer)
+    : name_(std::move(name)), device_(device), limit_(limit) {
   if (outer == nullptr) return;
   around_.reserve(outer->around_.size() + 1);
   if (outer->is_open()) around_.push_back(outer);
@@ -102,9 +126,10 @@ const BudgetAccount* BudgetAccount::charge(std::size_t bytes, std::size_t depth)
   return nullptr;
 }
 
-BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, std::size_t bytes) {
-  BudgetAccount* const process = process_account.load(std::memory_order_acquire);
-  BudgetAccount* const account = innermost(context);
+BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, Device device,
+                                             std::size_t bytes) {
+  BudgetAccount* const process = process_account(device);
+  BudgetAccount* const account = innermost(context, device);
   const BudgetAccount* refusing = process == nullptr ? nullptr : process->charge(bytes);
   if (refusing == nullptr && account != nullptr) {
     refusing = account->charge(bytes);
@@ -114,20 +139,22 @@ BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, std::size_t
       process->uncharge(bytes);
     }
   }
-  if (refusing != nullptr) throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing);
+  if (refusing != nullptr) throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing, device);
   return account;
 }
 
-void BudgetAccount::refund_freed(BudgetAccount* account, std::size_t bytes) noexcept {
-  BudgetAccount* const process = process_account.load(std::memory_order_acquire);
+void BudgetAccount::refund_freed(BudgetAccount* account, Device device,
+                                 std::size_t bytes) noexcept {
+  BudgetAccount* const process = process_account(device);
   if (process != nullptr) process->uncharge(bytes);
   if (account == nullptr) return;
   account->uncharge(bytes);
   for (BudgetAccount* const outer : account->around_) outer->uncharge(bytes);
 }
 
-bool BudgetAccount::counts_in(const BudgetAccount* charged, const BudgetAccount& account) noexcept {
-  if (&account == process_account.load(std::memory_order_acquire)) return true;
+bool BudgetAccount::counts_in(const BudgetAccount* charged, Device device,
+                              const BudgetAccount& account) noexcept {
+  if (&account == process_account(device)) return true;
   if (charged == nullptr || charged == &account) return charged != nullptr;
   return std::find(charged->around_.begin(), charged->around_.end(), &account) !=
          charged->around_.end();
@@ -137,9 +164,11 @@ bool BudgetAccount::counts_in(const BudgetAccount* charged, const BudgetAccount&
 
 namespace tenure {
 
-Budget::Budget(std::string name, std::size_t limit) {
+Budget::Budget(std::string name, std::size_t limit, Device device) {
+  mem::require_device(device, "Budget");
   mem::ThreadContext& context = mem::this_thread();
-  account_ = new mem::BudgetAccount(std::move(name), limit, mem::innermost(context));
+  account_ =
+      new mem::BudgetAccount(std::move(name), limit, device, mem::innermost(context, device));
   frame_ = mem::enter(context, account_);
   if (mem::Observer* const o = mem::observer(context)) {
     o->budget_began(context, account_->name(), limit);
@@ -148,41 +177,55 @@ Budget::Budget(std::string name, std::size_t limit) {
 
 Budget::~Budget() { mem::leave(frame_); }
 
-Budget::Current::Current() : account_(mem::innermost(mem::this_thread())) {
-  if (account_ == nullptr) return;
-  account_->open();
-  account_->retain();
+Budget::Current::Current()
+    : accounts_(mem::or_out_of_memory([] { return mem::innermost_of_each(mem::this_thread()); })) {
+  for (mem::BudgetAccount* const account : accounts_) {
+    account->open();
+    account->retain();
+  }
 }
 
 Budget::Current::~Current() {
-  if (account_ == nullptr) return;
-  account_->close();
-  account_->release();
+  for (mem::BudgetAccount* const account : accounts_) {
+    account->close();
+    account->release();
+  }
 }
 
-Budget::Enter::Enter(mem::BudgetAccount* account) {
-  if (account == nullptr) return;
-  account->open();
-  account->retain();
+Budget::Enter::Enter(std::span<mem::BudgetAccount* const> accounts) {
+  if (accounts.empty()) return;
+  mem::or_out_of_memory([&] { frames_.reserve(accounts.size()); });
   mem::ThreadContext& context = mem::this_thread();
   mem::take_out_ended(context.budget, mem::take_out);
-  frame_ = mem::enter(context, account);
+  try {
+    for (mem::BudgetAccount* const account : accounts) {
+      account->open();
+      account->retain();
+      frames_.push_back(mem::enter(context, account));
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
-Budget::Enter::~Enter() {
-  if (frame_ != nullptr) mem::leave(frame_);
+Budget::Enter::~Enter() { leave(); }
+
+void Budget::Enter::leave() noexcept {
+  for (; !frames_.empty(); frames_.pop_back()) mem::leave(frames_.back());
 }
 
-void set_process_budget(std::size_t limit) {
+void set_process_budget(std::size_t limit, Device device) {
+  mem::require_device(device, "set_process_budget");
   const std::lock_guard lock(mem::budget_mutex());
-  if (mem::BudgetAccount* account = mem::process_account.load(std::memory_order_acquire)) {
+  if (mem::BudgetAccount* const account = mem::process_account(device)) {
     account->set_limit(limit);
     return;
   }
   if (limit == kNoLimit) return;
-  auto* const account = new mem::BudgetAccount("process", limit, nullptr);
-  account->start_with(mem::counts().bytes);
-  mem::process_account.store(account, std::memory_order_release);
+  auto* const account = new mem::BudgetAccount("process", limit, device, nullptr);
+  account->start_with(mem::live_bytes(device));
+  mem::process_accounts[mem::place_of(device)].store(account, std::memory_order_release);
   mem::process_attention.fetch_or(mem::kAttendProcessBudget, std::memory_order_relaxed);
 }
 

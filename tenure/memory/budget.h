@@ -3,34 +3,42 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "tenure/memory/kinds.h"
 #include "tenure/memory/threads/frame.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
 
-/// The books of one budget, and of those around it. Its limit holds as long as the Budget or an
-/// entered thread; its counts as long as a storage that was charged to it or to one inside.
+/// The books of one budget, and of those around it on the same device. Its limit holds as long as
+/// the Budget or an entered thread; its counts as long as a storage that was charged to it or to
+/// one inside.
 class BudgetAccount {
  public:
   /// Inside `outer`, which may be null, and inside all that it lies in and that still hold.
-  BudgetAccount(std::string name, std::size_t limit, BudgetAccount* outer);
+  BudgetAccount(std::string name, std::size_t limit, Device device, BudgetAccount* outer);
 
   const std::string& name() const { return name_; }
+  Device device() const { return device_; }
   std::size_t limit() const { return limit_.load(std::memory_order_relaxed); }
   void set_limit(std::size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
   std::size_t used() const { return unsigned_of(used_.load(std::memory_order_relaxed)); }
   std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
-  /// Charges the thread's innermost budget and all above it, or none and throws OutOfMemory.
-  /// Returns the account that the storage must be refunded to, with a reference; or nullptr.
-  static BudgetAccount* charge_current(ThreadContext& context, std::size_t bytes);
-  /// A storage that was charged to `account` (nullptr: to none) is gone. Its reference stays.
-  static void refund_freed(BudgetAccount* account, std::size_t bytes) noexcept;
-  /// Whether what was charged to `charged` (nullptr: to none) counts in `account`.
-  static bool counts_in(const BudgetAccount* charged, const BudgetAccount& account) noexcept;
+  /// Charges the thread's innermost budget of the device and all above it, or none and throws
+  /// OutOfMemory. Returns the account that the storage must be refunded to, with a reference; or
+  /// nullptr.
+  static BudgetAccount* charge_current(ThreadContext& context, Device device, std::size_t bytes);
+  /// A storage on `device` that was charged to `account` (nullptr: to none) is gone. Its reference
+  /// stays.
+  static void refund_freed(BudgetAccount* account, Device device, std::size_t bytes) noexcept;
+  /// Whether what lies on `device` and was charged to `charged` (nullptr: to none) counts in
+  /// `account`.
+  static bool counts_in(const BudgetAccount* charged, Device device,
+                        const BudgetAccount& account) noexcept;
 
   /// Counts bytes that were allocated before the account was opened.
   void start_with(std::int64_t used) noexcept { used_.store(used, std::memory_order_relaxed); }
@@ -58,6 +66,7 @@ class BudgetAccount {
   }
 
   const std::string name_;
+  const Device device_;
   std::atomic<std::size_t> limit_;
   // Signed: what other threads allocated while the process budget was set is refunded and may not
   // have been charged.
@@ -84,30 +93,32 @@ class BudgetFrame : public Frame<BudgetFrame> {
 
 namespace tenure {
 
-/// A limit on the bytes that this thread allocates while the object lives. Budgets nest: an
-/// allocation counts in all of them and must fit in each. What was allocated under a budget counts
-/// until it is freed, also after the budget's end (then in the outer ones). Past the limit
-/// an allocation throws OutOfMemory, and every existing tensor stays as it is.
+/// A limit on the bytes that this thread allocates on a device while the object lives. Budgets of
+/// one device nest: an allocation counts in all of them and must fit in each. What was allocated
+/// under a budget counts until it is freed, also after the budget's end (then in the outer ones).
+/// Past the limit an allocation throws OutOfMemory, and every existing tensor stays as it is.
 ///
 /// Budgets may end in any order: each holds until its own end. One that ends on another thread no
 /// longer limits its thread from then on; one whose thread has ended still holds where it was
 /// entered.
 class Budget {
  public:
-  Budget(std::string name, std::size_t limit);
+  /// Throws ValueError for an absent device.
+  Budget(std::string name, std::size_t limit, Device device = cpu);
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
   const std::string& name() const { return account_->name(); }
+  Device device() const { return account_->device(); }
   std::size_t limit() const { return account_->limit(); }
   /// Bytes charged to it and not yet freed.
   std::size_t used() const { return account_->used(); }
   std::size_t peak() const { return account_->peak(); }
   std::size_t available() const { return used() < limit() ? limit() - used() : 0; }
 
-  /// The innermost budget of the thread that makes it, if there is one, for a thread that works on
-  /// its behalf. The limit holds as long as this lives.
+  /// The innermost budget of each device of the thread that makes it, for a thread that works on
+  /// its behalf. The limits hold as long as this lives.
   class Current {
    public:
     Current();
@@ -117,22 +128,23 @@ class Budget {
 
    private:
     friend class Budget;
-    mem::BudgetAccount* account_;
+    std::vector<mem::BudgetAccount*> accounts_;
   };
 
-  /// Charges this thread's allocations to a budget of another thread while it lives.
+  /// Charges this thread's allocations to budgets of another thread while it lives.
   class Enter {
    public:
-    explicit Enter(const Budget& budget) : Enter(budget.account_) {}
-    explicit Enter(const Current& current) : Enter(current.account_) {}
+    explicit Enter(const Budget& budget) : Enter({&budget.account_, 1}) {}
+    explicit Enter(const Current& current) : Enter(std::span(current.accounts_)) {}
     ~Enter();
     Enter(const Enter&) = delete;
     Enter& operator=(const Enter&) = delete;
 
    private:
-    explicit Enter(mem::BudgetAccount* account);
+    explicit Enter(std::span<mem::BudgetAccount* const> accounts);
+    void leave() noexcept;
 
-    mem::BudgetFrame* frame_ = nullptr;
+    std::vector<mem::BudgetFrame*> frames_;
   };
 
  private:
@@ -140,10 +152,11 @@ class Budget {
   mem::BudgetAccount* account_;  // the frame's
 };
 
-/// A limit on all that Tenure holds in this process, whatever thread allocates; every other budget
-/// lies within it. What is live now counts, but for what other threads are just allocating. No
-/// limit until this is called; kNoLimit lifts it.
+/// A limit on all that Tenure holds on a device in this process, whatever thread allocates; every
+/// other budget of the device lies within it. What is live now counts, but for what other threads
+/// are just allocating. No limit until this is called; kNoLimit lifts it. Throws ValueError for an
+/// absent device.
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
-void set_process_budget(std::size_t limit);
+void set_process_budget(std::size_t limit, Device device = cpu);
 
 }  // namespace tenure

@@ -24,10 +24,10 @@ class FaultInjection {
 namespace tenure::mem {
 
 /// Called before every allocation: of data, and of a tensor's own record.
-inline void count_down_to_fault(ThreadContext& context, std::size_t bytes) {
+inline void count_down_to_fault(ThreadContext& context, std::size_t bytes, Device device = cpu) {
   if (context.fail_after < 0) return;
   if (context.fail_after-- == 0) {
-    throw_out_of_memory(OutOfMemory::Cause::injected, bytes, nullptr);
+    throw_out_of_memory(OutOfMemory::Cause::injected, bytes, nullptr, device);
   }
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace tenure {
 
 /// Where a storage lives.
 struct Device {
-  enum class Kind : std::uint8_t { cpu, cuda };
+  enum class Kind : std::uint8_t { cpu, cuda, test };  ///< test: of the library's own tests
   Kind kind = Kind::cpu;
   std::uint8_t index = 0;
   friend constexpr bool operator==(Device, Device) = default;
@@ -47,8 +48,7 @@ constexpr std::string_view name_of(HolderKind kind) {
                                         "optimizer", "constant", "session", "cache"};
   return names[static_cast<int>(kind)];
 }
-constexpr std::string_view name_of(Device device) {
-  return device.kind == Device::Kind::cpu ? "cpu" : "cuda";
-}
+/// "cpu", "cuda:1"
+std::string name_of(Device device);
 
 }  // namespace tenure

@@ -102,7 +102,7 @@ std::shared_ptr<const mem::Snapshot> LeakGuard::look() {
     present_ = std::make_shared<const mem::Snapshot>(
         mem::Snapshot{.iteration = iterations_,
                       .counts = counts_,
-                      .tensors = mem::holder_groups(nullptr, mem::Caches::left_out),
+                      .tensors = mem::holder_groups({.with_caches = false}),
                       .things = mem::Population::groups()});
   }
   return present_;

@@ -3,120 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <mutex>
 
-#include "tenure/base/error.h"
 #include "tenure/base/units.h"
+#include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/pool/pool.h"
-#include "tenure/memory/threads/fork.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
-
-/// The shared levels and the watched peaks. All functions expect the lock.
-class Ledger {
- public:
-  static Ledger& instance() {
-    static auto* const ledger = new Ledger;
-    return *ledger;
-  }
-
-  std::mutex mutex;
-  PeakWatch* watches = nullptr;
-  Levels since_reset;
-
-  /// Adds a thread's tally to the shared levels and raises the peaks by its highest point.
-  void settle(Tally& tally) noexcept {
-    observe(tally);
-    add(settled_, tally.now());
-    tally.set_now({});
-    tally.set_highest({});
-  }
-
-  /// Settles this thread and looks at the others, which may have risen since they last settled.
-  void update(Tally& own) noexcept {
-    settle(own);
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-      observe(c->tally);
-      // What was seen must not be seen again on top of a later level. A thread that raises its own
-      // just now may miss it, within what `peak` promises.
-      c->tally.set_highest(c->tally.now());
-    }
-  }
-
-  Levels now() const noexcept {
-    Levels levels = settled_;
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) add(levels, c->tally.now());
-    return levels;
-  }
-
-  static Counts sum_counts() noexcept {
-    Counts counts;
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-      counts.tensors += live_tensors(*c);
-      counts.disposed += c->tally.tensors_ended() - c->tally.bodies_ended();
-      const auto allocations = c->tally.allocations(c->serials.given());
-      const auto frees = c->tally.frees();
-      for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations[i] - frees[i];
-    }
-    return counts;
-  }
-
-  void fill(MemoryStats& stats) const noexcept {
-    const Levels levels = now();
-    stats.bytes = levels.total;
-    stats.peak = since_reset.total;
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      stats.categories[i].bytes = levels.category[i];
-      stats.categories[i].peak = since_reset.category[i];
-    }
-    for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-      const Tally& tally = c->tally;
-      stats.tensors += live_tensors(*c);
-      stats.foreign_bytes += tally.foreign_.load(std::memory_order_relaxed);
-      const auto allocations = tally.allocations(c->serials.given());
-      const auto frees = tally.frees();
-      for (std::size_t i = 0; i < kCategories; ++i) {
-        stats.allocations += allocations[i];
-        stats.frees += frees[i];
-        stats.categories[i].storages += allocations[i] - frees[i];
-        stats.storages += allocations[i] - frees[i];
-      }
-    }
-  }
-
- private:
-  static std::int64_t live_tensors(const ThreadContext& context) noexcept {
-    return context.ids.given() - context.tally.tensors_ended();
-  }
-
-  static void add(Levels& sum, const Levels& levels) noexcept {
-    sum.total += levels.total;
-    for (std::size_t i = 0; i < kCategories; ++i) sum.category[i] += levels.category[i];
-  }
-
-  /// Raises the watched peaks by the tally's highest point above what is live elsewhere.
-  void observe(const Tally& tally) noexcept {
-    const Levels high = tally.highest();
-    const Levels low = tally.now();
-    Levels reached = now();
-    reached.total += std::max<std::int64_t>(high.total - low.total, 0);
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      reached.category[i] += std::max<std::int64_t>(high.category[i] - low.category[i], 0);
-    }
-    raise(since_reset, reached);
-    for (PeakWatch* w = watches; w != nullptr; w = w->next_) raise(w->levels_, reached);
-  }
-
-  static void raise(Levels& peak, const Levels& reached) noexcept {
-    peak.total = std::max(peak.total, reached.total);
-    for (std::size_t i = 0; i < kCategories; ++i) {
-      peak.category[i] = std::max(peak.category[i], reached.category[i]);
-    }
-  }
-
-  Levels settled_;
-};
 
 std::int64_t Tally::tensors_ended() const noexcept {
   return tensors_ended_.load(std::memory_order_relaxed) +
@@ -139,7 +32,7 @@ Tally::PerCategory Tally::frees() const noexcept {
 
 Tally::PerCategory Tally::allocations(std::int64_t serials) const noexcept {
   PerCategory counts{};
-  std::int64_t others = adoptions_.load(std::memory_order_relaxed);
+  std::int64_t others = elsewhere_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < kCategories; ++i) {
     counts[i] = allocations_[i].load(std::memory_order_relaxed);
     others += counts[i];
@@ -221,86 +114,53 @@ void Tally::moved(Category from, Category to, std::int64_t bytes) noexcept {
   }
 }
 
-std::mutex& ledger_mutex() noexcept { return Ledger::instance().mutex; }
-
-void Tally::settle() noexcept {
-  Ledger& ledger = Ledger::instance();
-  const std::lock_guard lock(ledger.mutex);
-  ledger.settle(*this);
-}
+void Tally::settle() noexcept { DeviceLedger::of(cpu).settle(*this); }
 
 Counts counts() noexcept {
-  Ledger& ledger = Ledger::instance();
-  const std::lock_guard lock(ledger.mutex);
-  Counts counts = Ledger::sum_counts();
-  counts.bytes = ledger.now().total;
-  return counts;
+  Counts sum;
+  for_each_device([&](Device device) {
+    const Counts counts = DeviceLedger::of(device).counts();
+    sum.tensors += counts.tensors;
+    sum.disposed += counts.disposed;
+    sum.storages += counts.storages;
+    sum.bytes += counts.bytes;
+  });
+  return sum;
 }
 
-PeakWatch::PeakWatch() {
-  Ledger& ledger = Ledger::instance();
-  Tally& own = this_thread().tally;
-  const std::lock_guard lock(ledger.mutex);
-  ledger.update(own);
-  levels_ = ledger.now();
-  next_ = ledger.watches;
-  ledger.watches = this;
+std::int64_t live_bytes(Device device) noexcept { return DeviceLedger::of(device).counts().bytes; }
+
+PeakWatch::PeakWatch(Device device) : device_(device) {
+  require_device(device, "PeakWatch");
+  DeviceLedger::of(device).begin(*this, this_thread());
 }
 
-PeakWatch::~PeakWatch() {
-  Ledger& ledger = Ledger::instance();
-  const std::lock_guard lock(ledger.mutex);
-  PeakWatch** link = &ledger.watches;
-  while (*link != this) link = &(*link)->next_;
-  *link = next_;
-}
+PeakWatch::~PeakWatch() { DeviceLedger::of(device_).end(*this); }
 
 std::int64_t PeakWatch::peak() const {
-  Ledger& ledger = Ledger::instance();
-  Tally& own = this_thread().tally;
-  const std::lock_guard lock(ledger.mutex);
-  ledger.update(own);
-  return levels_.total;
+  return DeviceLedger::of(device_).peak(*this, this_thread());
 }
 
 }  // namespace tenure::mem
 
 namespace tenure {
-namespace {
-
-void require_present(Device device, const char* function) {
-  if (device != cpu) {
-    throw ValueError(fmt::format("{}: device {} is not present", function, name_of(device)));
-  }
-}
-
-}  // namespace
 
 MemoryStats memory(Device device) {
-  require_present(device, "memory");
-  MemoryStats stats;
-  {
-    mem::Ledger& ledger = mem::Ledger::instance();
-    mem::Tally& own = mem::this_thread().tally;
-    const std::lock_guard lock(ledger.mutex);
-    ledger.update(own);
-    ledger.fill(stats);
-  }
-  const mem::PoolStats pool = mem::pool_stats();
+  mem::require_device(device, "memory");
+  MemoryStats stats = mem::DeviceLedger::of(device).stats(mem::this_thread());
+  const mem::PoolStats pool = mem::pool_stats(device);
   stats.cached_bytes = static_cast<std::int64_t>(pool.cached);
   stats.reserved_bytes = static_cast<std::int64_t>(pool.reserved);
   stats.fragmentation = pool.fragmentation;
-  stats.metadata_bytes = static_cast<std::int64_t>(mem::slab_bytes(mem::kTenantBin));
+  if (device == cpu) {
+    stats.metadata_bytes = static_cast<std::int64_t>(mem::slab_bytes(mem::kTenantBin));
+  }
   return stats;
 }
 
 void reset_peak(Device device) {
-  require_present(device, "reset_peak");
-  mem::Ledger& ledger = mem::Ledger::instance();
-  mem::Tally& own = mem::this_thread().tally;
-  const std::lock_guard lock(ledger.mutex);
-  ledger.update(own);
-  ledger.since_reset = ledger.now();
+  mem::require_device(device, "reset_peak");
+  mem::DeviceLedger::of(device).reset_peak(mem::this_thread());
 }
 
 std::string to_string(const MemoryStats& s) {

@@ -27,7 +27,8 @@ struct MemoryStats {
   std::int64_t foreign_bytes = 0;   ///< memory of the user that tensors refer to; not in `bytes`
   std::int64_t cached_bytes = 0;    ///< free, kept by the pool for reuse; trim() returns them
   std::int64_t reserved_bytes = 0;  ///< address space the pool has taken from the system
-  std::int64_t metadata_bytes = 0;  ///< room for tensors' own records (shape, sites, ...)
+  /// Room for the records (shape, sites, ...) of all tensors, on the CPU.
+  std::int64_t metadata_bytes = 0;
   /// Share of the pool's free large memory that is not in its largest free piece: 0 is none.
   double fragmentation = 0;
   std::array<CategoryStats, kCategories> categories{};
@@ -38,8 +39,8 @@ struct MemoryStats {
 };
 
 /// The counters of a device. Exact whenever no other thread is allocating meanwhile; but where
-/// several threads allocate, `peak` is exact to 64 KiB per thread. Throws ValueError for an absent
-/// device.
+/// several threads allocate on the CPU, `peak` is exact to 64 KiB per thread. Throws ValueError for
+/// an absent device.
 MemoryStats memory(Device device = cpu);
 /// Starts the peaks anew from what is live now.
 void reset_peak(Device device = cpu);
@@ -68,10 +69,11 @@ struct Levels {
 // Nearly all that small ops allocate are activations. They are counted in the total alone: as long
 // as no other category changes, theirs changes as the total does. When one does, a stretch ends,
 // and what the total reached in it is noted for the activations too. Births of tensors and storages
-// are counted by the numbers they get (accounts/numbers.h).
+// are counted by the numbers they get (accounts/numbers.h). What lies on other devices is counted
+// by accounts/device_ledger.h.
 
-/// One thread's unsettled counts. Written by that thread alone, read by any; but for the highest
-/// points, which whoever reads lowers to where they are now.
+/// One thread's unsettled counts of what lies on the CPU. Written by that thread alone, read by
+/// any; but for the highest points, which whoever reads lowers to where they are now.
 class Tally {
  public:
   void allocated(Category category, std::int64_t bytes) noexcept {
@@ -110,13 +112,20 @@ class Tally {
       settle();
   }
   void adopted(std::int64_t bytes) noexcept {
-    bump(adoptions_, 1);
+    is_elsewhere();
     bump(foreign_, bytes);
   }
+  /// A storage got its number that does not count here.
+  void is_elsewhere() noexcept { bump(elsewhere_, 1); }
   void returned(std::int64_t bytes) noexcept { bump(foreign_, -bytes); }
 
+  // What any thread may ask.
+  std::int64_t tensors_ended() const noexcept;
+  std::int64_t bodies_ended() const noexcept;
+  std::int64_t foreign() const noexcept { return foreign_.load(std::memory_order_relaxed); }
+
  private:
-  friend class Ledger;
+  friend class DeviceLedger;
   static constexpr std::int64_t kSettleAt = 64 * 1024;
   static constexpr Category kMain = Category::activation;
   using Counter = std::atomic<std::int64_t>;
@@ -135,8 +144,6 @@ class Tally {
   /// How many storages were allocated, of all `serials` that the thread gave.
   PerCategory allocations(std::int64_t serials) const noexcept;
   PerCategory frees() const noexcept;
-  std::int64_t tensors_ended() const noexcept;
-  std::int64_t bodies_ended() const noexcept;
   Levels now() const noexcept;
   /// The highest points since it was settled.
   Levels highest() const noexcept;
@@ -155,12 +162,13 @@ class Tally {
   std::array<Counter, kCategories> frees_{};
   Counter tensors_ended_{0};
   Counter both_ended_{0};
-  Counter adoptions_{0};
+  Counter elsewhere_{0};  // storages of foreign memory and of other devices
   Counter foreign_{0};
   Counter bodies_ended_{0};  // without what both_ended_ counts
 };
 
-/// Counters of one moment without the pool's part: cheap enough for every iteration of a loop.
+/// Counters of one moment, over all devices, without the pools' part: cheap enough for every
+/// iteration of a loop.
 struct Counts {
   std::int64_t tensors = 0;
   std::int64_t disposed = 0;  ///< tensors without data whose handles remain
@@ -168,18 +176,22 @@ struct Counts {
   std::int64_t bytes = 0;
 };
 Counts counts() noexcept;
+/// Of a device that is present.
+std::int64_t live_bytes(Device device) noexcept;
 
-/// Keeps a peak of its own from construction on, beside the one that reset_peak() resets.
+/// Keeps a peak of a device of its own from construction on, beside the one that reset_peak()
+/// resets. Throws ValueError for an absent device.
 class PeakWatch {
  public:
-  PeakWatch();
+  explicit PeakWatch(Device device = cpu);
   ~PeakWatch();
   PeakWatch(const PeakWatch&) = delete;
   PeakWatch& operator=(const PeakWatch&) = delete;
   std::int64_t peak() const;
 
  private:
-  friend class Ledger;
+  friend class DeviceLedger;
+  const Device device_;
   Levels levels_;
   PeakWatch* next_ = nullptr;
 };

@@ -11,21 +11,22 @@
 namespace tenure::mem {
 
 void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
-                         const BudgetAccount* refusing) {
+                         const BudgetAccount* refusing, Device device) {
   constexpr std::size_t kShown = 5;
   if (cause == OutOfMemory::Cause::system) spend_reserve();
   OutOfMemory::Facts facts;
   facts.cause = cause;
   facts.requested = requested;
-  facts.used = static_cast<std::size_t>(counts().bytes);
-  facts.cached = pool_stats().cached;
+  facts.used = static_cast<std::size_t>(live_bytes(device));
+  facts.cached = pool_stats(device).cached;
   try {
+    facts.device = name_of(device);
     if (refusing != nullptr) {
       facts.budget = refusing->name();
       facts.limit = refusing->limit();
       facts.used = refusing->used();
     }
-    facts.largest = holder_groups(refusing);
+    facts.largest = holder_groups({.within = refusing, .device = device});
     std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });
     if (facts.largest.size() > kShown) facts.largest.resize(kShown);
   } catch (const std::bad_alloc&) {

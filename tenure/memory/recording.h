@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tenure/base/site.h"
+#include "tenure/memory/kinds.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure {
@@ -24,6 +25,7 @@ struct MemoryEvent {
   std::uint64_t tensor = 0;   ///< its id; 0 for storages
   std::uint64_t storage = 0;  ///< equal for all events of one storage
   std::int64_t bytes = 0;     ///< of the storage; 0 when a tensor is destroyed
+  Device device = cpu;        ///< where the storage lies
   /// The op that made the tensor; of an allocation the storage's first, of a free the last, if it
   /// followed or came before on the same thread within a few events. nullptr: not known, as for
   /// workspaces.

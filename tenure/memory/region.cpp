@@ -2,12 +2,15 @@
 
 namespace tenure {
 
-MemoryRegion::MemoryRegion() : begin_(memory()) {}
+MemoryRegion::MemoryRegion(Device device)
+    : device_(device), watch_(device), begin_(memory(device)) {}
 
-std::int64_t MemoryRegion::left_bytes() const { return memory().bytes - begin_.bytes; }
-std::int64_t MemoryRegion::left_tensors() const { return memory().tensors - begin_.tensors; }
+std::int64_t MemoryRegion::left_bytes() const { return memory(device_).bytes - begin_.bytes; }
+std::int64_t MemoryRegion::left_tensors() const { return memory(device_).tensors - begin_.tensors; }
 std::int64_t MemoryRegion::peak_bytes() const { return watch_.peak() - begin_.bytes; }
-std::int64_t MemoryRegion::allocations() const { return memory().allocations - begin_.allocations; }
-std::int64_t MemoryRegion::frees() const { return memory().frees - begin_.frees; }
+std::int64_t MemoryRegion::allocations() const {
+  return memory(device_).allocations - begin_.allocations;
+}
+std::int64_t MemoryRegion::frees() const { return memory(device_).frees - begin_.frees; }
 
 }  // namespace tenure

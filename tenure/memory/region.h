@@ -9,7 +9,8 @@ namespace tenure {
 /// Measures what happens to memory from its construction on.
 class MemoryRegion {
  public:
-  MemoryRegion();
+  /// On one device. Throws ValueError for an absent one.
+  explicit MemoryRegion(Device device = cpu);
 
   /// Bytes allocated and still live, less those freed: what the region leaves behind.
   std::int64_t left_bytes() const;
@@ -20,6 +21,7 @@ class MemoryRegion {
   std::int64_t frees() const;
 
  private:
+  Device device_;
   mem::PeakWatch watch_;
   MemoryStats begin_;
 };

@@ -24,6 +24,7 @@ std::vector<Holder> holders(const Tensor& tensor, Site site) {
     const mem::Storage* const storage = tenant.storage();
     if (storage == nullptr || storage->serial() != serial) return;
     found.push_back({.kind = tenant.kind(),
+                     .device = tenant.device(),
                      .tensor = tenant.id(),
                      .name = tenant.name(),
                      .op = tenant.op(),
@@ -50,6 +51,7 @@ std::vector<TensorInfo> live_tensors() {
                      .kind = body.kind(),
                      .dtype = body.dtype,
                      .shape = body.shape,
+                     .device = body.device(),
                      .storage = storage->serial(),
                      .storage_bytes = static_cast<std::int64_t>(storage->bytes()),
                      .category = storage->category()});
@@ -62,6 +64,7 @@ std::vector<TensorInfo> live_tensors() {
 std::string to_string(const Holder& holder) {
   std::string text = fmt::format("{} tensor {}", name_of(holder.kind), holder.tensor);
   if (!holder.name.empty()) text += fmt::format(" \"{}\"", holder.name);
+  if (holder.device != cpu) text += fmt::format(" on {}", name_of(holder.device));
   text += fmt::format(" made by {} at {}", holder.op, to_string(holder.site));
   if (!holder.scope.empty()) text += fmt::format(" in scope {}", holder.scope);
   return text;

@@ -11,6 +11,7 @@ namespace tenure {
 /// One reference to a storage: who keeps the data alive, and from where.
 struct Holder {
   HolderKind kind = HolderKind::user;
+  Device device = cpu;
   std::uint64_t tensor = 0;
   std::string name;
   std::string op;
@@ -32,6 +33,7 @@ struct TensorInfo {
   HolderKind kind = HolderKind::user;
   DType dtype = DType::float32;
   Shape shape;
+  Device device = cpu;
   std::uint64_t storage = 0;       ///< equal for tensors that share their data
   std::int64_t storage_bytes = 0;  ///< of the whole storage
   Category category = Category::activation;

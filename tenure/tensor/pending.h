@@ -20,10 +20,10 @@ inline bool can_take_over(const TensorBody& body, const mem::Storage& storage, s
 class PendingTensor {
  public:
   PendingTensor() noexcept {}  // NOLINT(modernize-use-equals-default): members stay undefined
-  PendingTensor(mem::ThreadContext& context, DType dtype, const Shape& shape) {
-    allocate(context, dtype, shape);
+  PendingTensor(mem::ThreadContext& context, Device device, DType dtype, const Shape& shape) {
+    allocate(context, device, dtype, shape);
   }
-  PendingTensor(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
+  PendingTensor(mem::ThreadContext& context, Device device, DType dtype, Shape&& shape) = delete;
   ~PendingTensor() {
     if (slot_ != nullptr) [[unlikely]]
       abandon();
@@ -31,10 +31,10 @@ class PendingTensor {
   PendingTensor(const PendingTensor&) = delete;
   PendingTensor& operator=(const PendingTensor&) = delete;
 
-  /// With a new storage. Throws OutOfMemory.
-  void allocate(mem::ThreadContext& context, DType dtype, const Shape& shape) {
-    storage_ =
-        mem::Storage::allocate(context, static_cast<std::size_t>(count(shape)) * size_of(dtype));
+  /// With a new storage. Throws OutOfMemory, and ValueError for an absent device.
+  void allocate(mem::ThreadContext& context, Device device, DType dtype, const Shape& shape) {
+    storage_ = mem::Storage::allocate(context, device,
+                                      static_cast<std::size_t>(count(shape)) * size_of(dtype));
     try {
       slot_ = mem::allocate_tenant(context);
     } catch (...) {
@@ -44,7 +44,7 @@ class PendingTensor {
     donor_ = nullptr;
     describe(context, dtype, shape);
   }
-  void allocate(mem::ThreadContext& context, DType dtype, Shape&& shape) = delete;
+  void allocate(mem::ThreadContext& context, Device device, DType dtype, Shape&& shape) = delete;
   /// On the storage of `donor`, a contiguous tensor of at least as many bytes whose sole handle the
   /// caller has, pinned until finish(). It stays the donor's until finish(). Throws OutOfMemory.
   void borrow(mem::ThreadContext& context, DType dtype, const Shape& shape, TensorBody& donor) {
@@ -55,6 +55,7 @@ class PendingTensor {
   }
 
   bool is_ready() const noexcept { return slot_ != nullptr; }
+  Device device() const noexcept { return storage_->device(); }
   void* data() const noexcept { return storage_->data(); }
   Tensor finish(const char* op, Site site) noexcept {
     if (donor_ != nullptr) donor_->take_storage();

@@ -20,8 +20,9 @@ namespace {
 
 std::string describe(const TensorBody& body) {
   const std::string name = body.name();
-  return fmt::format("tensor {}{} ({}{})", body.id(), name.empty() ? "" : " \"" + name + "\"",
-                     name_of(body.dtype), to_string(body.shape));
+  return fmt::format("tensor {}{} ({}{}{})", body.id(), name.empty() ? "" : " \"" + name + "\"",
+                     name_of(body.dtype), to_string(body.shape),
+                     body.device() == cpu ? "" : " on " + name_of(body.device()));
 }
 
 std::string with_scope(const char* op, const TensorBody& body) {
@@ -92,12 +93,12 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
 }
 
 Tensor make_symbolic(std::unique_ptr<Symbol> symbol, DType dtype, const Shape& shape,
-                     const char* op, Site site) {
+                     const char* op, Site site, Device device) {
   mem::ThreadContext& context = mem::this_thread();
   void* const slot = mem::allocate_tenant(context);
   return Tensor::adopt(
       new (slot) TensorBody({.context = context, .storage = nullptr, .op = op, .site = site},
-                            std::move(symbol), dtype, shape));
+                            device, std::move(symbol), dtype, shape));
 }
 
 void PendingTensor::abandon() noexcept {

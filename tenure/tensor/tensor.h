@@ -44,9 +44,9 @@ class TensorBody final : public mem::Tenant {
   }
 
   /// Symbolic: it has no data of its own. Not contiguous, so that every short way passes it by.
-  TensorBody(const mem::Birth& birth, std::unique_ptr<Symbol> symbol, DType dtype,
+  TensorBody(const mem::Birth& birth, Device device, std::unique_ptr<Symbol> symbol, DType dtype,
              const Shape& shape) noexcept
-      : Tenant(birth, std::move(symbol)),
+      : Tenant(birth, device, std::move(symbol)),
         shape(shape),
         strides(Strides::filled(shape.size(), 0)),
         offset(0),
@@ -98,9 +98,8 @@ class Tensor {
     return body("strides()", site).strides;
   }
   DType dtype(Site site = Site::current()) const { return body("dtype()", site).dtype; }
-  Device device(Site site = Site::current()) const {
-    return static_cast<void>(body("device()", site)), cpu;
-  }
+  /// Where its data lies; of a symbol, where it will.
+  Device device(Site site = Site::current()) const { return body("device()", site).device(); }
   int rank(Site site = Site::current()) const { return body("rank()", site).shape.size(); }
   /// Number of elements. Throws GraphError if it is known only when a graph runs; see size(x).
   std::int64_t size(Site site = Site::current()) const {
@@ -127,7 +126,8 @@ class Tensor {
   std::string scope(Site site = Site::current()) const;
 
   /// Gives up the data: it is freed at once unless a view, a clone of this storage or a
-  /// computation still holds it. All copies of this handle see it. Doing it again does nothing.
+  /// computation still holds it; work that its device has queued comes before. All copies of this
+  /// handle see it. Doing it again does nothing.
   void dispose(Site site = Site::current()) const;
   bool is_disposed(Site site = Site::current()) const {
     const TensorBody& b = body("is_disposed()", site);
@@ -202,9 +202,10 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
                    const Shape& shape, const Strides& strides, std::int64_t offset, const char* op,
                    Site site, HolderKind kind = HolderKind::user);
 
-/// A tensor without data that stands for a value of a graph. `op` has static storage duration.
+/// A tensor without data that stands for a value of a graph, on `device`. `op` has static storage
+/// duration.
 Tensor make_symbolic(std::unique_ptr<Symbol> symbol, DType dtype, const Shape& shape,
-                     const char* op, Site site);
+                     const char* op, Site site, Device device = cpu);
 
 /// Throws DisposedError, or SymbolError if it never had any: `user` at `site` wanted the data of
 /// `body`.

@@ -20,13 +20,13 @@ std::uintptr_t begin_of(const Chunk* chunk) {
 }
 
 TEST(ChunkHeap, RoundsToPagesAndAligns) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   for (const std::size_t bytes : {0ul, 1ul, 4095ul, 4096ul, 4097ul, 8 * MiB, 8 * MiB + 1}) {
     Chunk* const chunk = heap.allocate(bytes);
     ASSERT_NE(chunk, nullptr);
     EXPECT_GE(ChunkHeap::bytes(chunk), bytes);
     EXPECT_LT(ChunkHeap::bytes(chunk), bytes + 4097);
-    EXPECT_EQ(begin_of(chunk) % ChunkHeap::kGranularity, 0u);
+    EXPECT_EQ(begin_of(chunk) % system_source().granularity(), 0u);
     std::memset(ChunkHeap::address(chunk), 1, ChunkHeap::bytes(chunk));
     heap.free(chunk);
   }
@@ -34,7 +34,7 @@ TEST(ChunkHeap, RoundsToPagesAndAligns) {
 
 TEST(ChunkHeap, SplitsAndMergesInEveryOrder) {
   for (int order = 0; order < 6; ++order) {
-    ChunkHeap heap;
+    ChunkHeap heap(system_source());
     std::vector<Chunk*> chunks;
     for (int i = 0; i < 3; ++i) chunks.push_back(heap.allocate(1 * MiB));
     const std::uintptr_t first = begin_of(chunks[0]);
@@ -54,7 +54,7 @@ TEST(ChunkHeap, SplitsAndMergesInEveryOrder) {
 }
 
 TEST(ChunkHeap, TakesTheBestFit) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   std::vector<Chunk*> holes;
   std::vector<Chunk*> walls;
   for (const std::size_t size : {3 * MiB, 1 * MiB, 2 * MiB}) {
@@ -73,7 +73,7 @@ TEST(ChunkHeap, TakesTheBestFit) {
 }
 
 TEST(ChunkHeap, CountsWhatIsResidentAndDoesNotDrift) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   for (int i = 0; i < 100; ++i) {
     Chunk* const chunk = heap.allocate(64 * KiB);
     EXPECT_EQ(heap.stats().cached, 0u) << "round " << i;
@@ -83,7 +83,7 @@ TEST(ChunkHeap, CountsWhatIsResidentAndDoesNotDrift) {
 }
 
 TEST(ChunkHeap, TrimUnmapsWholeSegmentsAndDropsPagesOfOthers) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   Chunk* const alone = heap.allocate(8 * MiB);
   Chunk* const part = heap.allocate(4 * MiB);
   Chunk* const rest = heap.allocate(4 * MiB);
@@ -105,7 +105,7 @@ TEST(ChunkHeap, TrimUnmapsWholeSegmentsAndDropsPagesOfOthers) {
 }
 
 TEST(ChunkHeap, KeepsToItsCacheLimit) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   heap.set_cache_limit(10 * MiB);
   std::vector<Chunk*> chunks;
   for (int i = 0; i < 5; ++i) chunks.push_back(heap.allocate(8 * MiB));
@@ -122,7 +122,7 @@ TEST(ChunkHeap, KeepsToItsCacheLimit) {
 }
 
 TEST(ChunkHeap, RefusesTheAbsurd) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   Chunk* const before = heap.allocate(1 * MiB);
   for (const int bits : {48, 57, 62, 63}) {
     EXPECT_EQ(heap.allocate(std::size_t{1} << bits), nullptr) << bits;
@@ -136,7 +136,7 @@ TEST(ChunkHeap, RefusesTheAbsurd) {
 // After pytorch's test_allocator_fuzz and xla's BFC stress test: blocks never overlap, keep their
 // contents, and all memory is there again in one piece at the end.
 TEST(ChunkHeap, SurvivesRandomUse) {
-  ChunkHeap heap;
+  ChunkHeap heap(system_source());
   Random random(7);
   std::map<std::uintptr_t, Chunk*> live;
   for (int i = 0; i < test::rounds(20000); ++i) {

@@ -245,7 +245,7 @@ TEST(Recording, AFreeThroughADisposalIsWhereThatWas) {
 
 TEST(Recording, AStorageWithoutTensorIsToldWithout) {
   const Recording recording;
-  mem::Storage::allocate(mem::this_thread(), 64)->release();
+  mem::Storage::allocate(mem::this_thread(), cpu, 64)->release();
   for (const MemoryEvent& event : recording.events()) EXPECT_EQ(event.op, nullptr);
   EXPECT_EQ(recording.events().size(), 2u);
 }

@@ -18,7 +18,7 @@ Tensor make(const Shape& shape, const std::vector<T>& values, Site site = Site::
   if (count(shape) != static_cast<std::int64_t>(values.size())) {
     throw ShapeError("make", "the values do not fill the shape", {shape.to_vector()});
   }
-  PendingTensor pending(mem::this_thread(), dtype_of<T>(), shape);
+  PendingTensor pending(mem::this_thread(), cpu, dtype_of<T>(), shape);
   std::copy(values.begin(), values.end(), static_cast<T*>(pending.data()));
   return pending.finish("make", site);
 }

@@ -15,11 +15,14 @@
 
 namespace tenure::test {
 
-/// A tensor of `bytes` bytes that nobody wrote to.
-inline Tensor room(std::int64_t bytes, Site site = Site::current()) {
+/// A tensor of `bytes` bytes on `device` that nobody wrote to.
+inline Tensor room_on(Device device, std::int64_t bytes, Site site = Site::current()) {
   const Shape shape{bytes};
-  PendingTensor pending(mem::this_thread(), DType::uint8, shape);
+  PendingTensor pending(mem::this_thread(), device, DType::uint8, shape);
   return pending.finish("room", site);
+}
+inline Tensor room(std::int64_t bytes, Site site = Site::current()) {
+  return room_on(cpu, bytes, site);
 }
 
 /// A second tensor on the storage of `tensor`.

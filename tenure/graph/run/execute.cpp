@@ -49,10 +49,10 @@ void write(kernels::View* room, const Layout& layout, std::byte* data) {
 /// The memory of a run's temporaries.
 class Arena {
  public:
-  Arena(mem::ThreadContext& context, std::size_t bytes) {
+  Arena(mem::ThreadContext& context, Device device, std::size_t bytes) {
     if (bytes == 0) return;
     const CategoryScope category(Category::workspace);
-    storage_ = mem::Storage::allocate(context, bytes);
+    storage_ = mem::Storage::allocate(context, device, bytes);
   }
   ~Arena() {
     if (storage_ != nullptr) storage_->release();
@@ -134,13 +134,13 @@ class ViewSlot {
 };
 
 /// With the memory of `reused` if that can be taken over, else with its own.
-void prepare(PendingTensor& output, mem::ThreadContext& context, const ops::Spec& spec,
-             const Pin* reused) {
+void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
+             const ops::Spec& spec, const Pin* reused) {
   const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
   if (reused != nullptr && can_take_over(*reused->body(), *reused->storage(), bytes)) {
     output.borrow(context, spec.dtype, spec.shape, *reused->body());
   } else {
-    output.allocate(context, spec.dtype, spec.shape);
+    output.allocate(context, device, spec.dtype, spec.shape);
   }
 }
 
@@ -325,6 +325,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
         : source.is_assigned       ? source.variable->locked_value()
                                    : held[i]);
   }
+  const Device device = pins.size() == 0 ? cpu : pins[0].storage()->device();
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
   ObservedRun observed(context, {.id = number_,
@@ -336,14 +337,14 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
     const ops::Spec& spec = low.outputs[o];
-    prepare(outputs[o], context, spec,
+    prepare(outputs[o], context, device, spec,
             targets_[o].reused < 0 ? nullptr : &pins[static_cast<std::size_t>(targets_[o].reused)]);
     bases[base++] = static_cast<std::byte*>(outputs[o].data());
   }
   std::vector<Tensor> results(low.fetches.size());
   SmallArray<ViewSlot, 4> views(assigned_.empty() ? 0 : results.size());
   for (ViewSlot& view : views) view.allocate(context);
-  Arena arena(context, static_cast<std::size_t>(plan_.arena));
+  Arena arena(context, device, static_cast<std::size_t>(plan_.arena));
   bases[0] = arena.data();
   run_steps({bases.data(), bases.size()}, &observed);
 

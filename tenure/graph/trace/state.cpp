@@ -44,7 +44,7 @@ class NodeSymbol final : public Symbol {
 
 Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
   const Shape shape;
-  PendingTensor pending(mem::this_thread(), scalar.dtype(), shape);
+  PendingTensor pending(mem::this_thread(), cpu, scalar.dtype(), shape);
   ops::store_scalar(scalar, scalar.dtype(), pending.data(), op);
   return pending.finish("scalar", site);
 }

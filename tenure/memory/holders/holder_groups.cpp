@@ -21,14 +21,16 @@ struct Seen {
   std::int64_t bytes;
 };
 
-std::vector<Seen> look_around(const BudgetAccount* within, Caches caches) {
+std::vector<Seen> look_around(const WhichHolders& which) {
   std::vector<Seen> seen;
   const Census census;
   census.for_each([&](const Tenant& tenant) {
-    if (caches == Caches::left_out && tenant.kind() == HolderKind::cache) return;
+    if (!which.with_caches && tenant.kind() == HolderKind::cache) return;
+    if (which.device && tenant.device() != *which.device) return;
     const Storage* const storage = tenant.storage();
-    if (within != nullptr &&
-        (storage == nullptr || !BudgetAccount::counts_in(storage->budget(), *within))) {
+    if (which.within != nullptr &&
+        (storage == nullptr ||
+         !BudgetAccount::counts_in(storage->budget(), storage->device(), *which.within))) {
       return;
     }
     const bool owns = storage != nullptr && !storage->is_foreign();
@@ -40,8 +42,8 @@ std::vector<Seen> look_around(const BudgetAccount* within, Caches caches) {
 
 }  // namespace
 
-std::vector<HolderGroup> holder_groups(const BudgetAccount* within, Caches caches) {
-  const std::vector<Seen> seen = look_around(within, caches);
+std::vector<HolderGroup> holder_groups(const WhichHolders& which) {
+  const std::vector<Seen> seen = look_around(which);
   std::unordered_map<const Storage*, std::uint64_t> oldest;
   for (const Seen& s : seen) {
     auto [it, added] = oldest.try_emplace(s.storage, s.id);

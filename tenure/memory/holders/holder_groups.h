@@ -1,20 +1,27 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/kinds.h"
 
 namespace tenure::mem {
 
 class BudgetAccount;
 
-enum class Caches { counted, left_out };
+/// Which tensors are of interest.
+struct WhichHolders {
+  /// Only live ones whose storage counts in this account.
+  const BudgetAccount* within = nullptr;
+  /// Only those that lie there, or did before they were disposed.
+  std::optional<Device> device{};
+  /// With what caches hold that have a bound of their own (HolderKind::cache).
+  bool with_caches = true;
+};
 
-/// All tensors grouped by the op and source line that made them, largest first. A storage counts
-/// once, with the oldest tensor that holds it. With an account, only live tensors whose storage
-/// counts in it. What caches hold that have a bound of their own (HolderKind::cache) may be left
-/// out.
-std::vector<HolderGroup> holder_groups(const BudgetAccount* within = nullptr,
-                                       Caches caches = Caches::counted);
+/// Tensors grouped by the op and source line that made them, largest first. A storage counts once,
+/// with the oldest tensor that holds it.
+std::vector<HolderGroup> holder_groups(const WhichHolders& which = {});
 
 }  // namespace tenure::mem

@@ -3,6 +3,7 @@
 #include <array>
 #include <memory>
 
+#include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/holders/census.h"
@@ -43,49 +44,67 @@ void Storage::note_write(Site site) noexcept {
   last_write_.store(number, std::memory_order_relaxed);
 }
 
-Storage* Storage::try_allocate(ThreadContext& context, std::size_t bytes) noexcept {
-  if (bytes <= kSmallLimit - sizeof(Storage)) {
+Storage* Storage::try_allocate(ThreadContext& context, Device device, std::size_t bytes,
+                               Device& lacking) noexcept {
+  lacking = cpu;
+  if (device == cpu && bytes <= kSmallLimit - sizeof(Storage)) {
     const int bin = size_class(sizeof(Storage) + bytes);
     void* const block = allocate_small(context, bin);
     return block == nullptr ? nullptr : with_data(block, bin, bytes);
   }
-  ChunkHeap::Chunk* const chunk = heap().allocate(bytes);
-  if (chunk == nullptr) return nullptr;
+  ChunkHeap::Chunk* const chunk = heap(device).allocate(bytes);
+  if (chunk == nullptr) {
+    lacking = device;
+    return nullptr;
+  }
   void* const block = allocate_small(context, 0);
   if (block == nullptr) {
-    heap().free(chunk);
+    heap(device).free(chunk);
     return nullptr;
   }
   auto* const storage = new (block) Storage(0);
+  storage->device_ = device;
   storage->data_ = ChunkHeap::address(chunk);
   storage->chunk_ = chunk;
-  poison(static_cast<std::byte*>(storage->data_) + bytes, ChunkHeap::bytes(chunk) - bytes);
+  if (device == cpu) {
+    poison(static_cast<std::byte*>(storage->data_) + bytes, ChunkHeap::bytes(chunk) - bytes);
+  }
   return storage;
 }
 
-Storage* Storage::allocate_slow(ThreadContext& context, std::size_t bytes) {
+Storage* Storage::allocate_slow(ThreadContext& context, Device device, std::size_t bytes) {
+  require_device(device, "allocate");
   BudgetAccount* account = nullptr;
   const bool attend = needs_attention(context);
   if (attend) {
-    count_down_to_fault(context, bytes);
-    account = BudgetAccount::charge_current(context, bytes);
+    count_down_to_fault(context, bytes, device);
+    account = BudgetAccount::charge_current(context, device, bytes);
   }
-  Storage* storage = try_allocate(context, bytes);
+  Device lacking;
+  Storage* storage = try_allocate(context, device, bytes, lacking);
   if (storage == nullptr) {
-    trim();
-    storage = try_allocate(context, bytes);
+    trim(lacking);
+    storage = try_allocate(context, device, bytes, lacking);
   }
   if (storage == nullptr) {
-    if (attend) BudgetAccount::refund_freed(account, bytes);
+    if (attend) BudgetAccount::refund_freed(account, device, bytes);
     if (account != nullptr) account->release();
-    throw_out_of_memory(OutOfMemory::Cause::system, bytes, nullptr);
+    throw_out_of_memory(OutOfMemory::Cause::system, lacking == device ? bytes : sizeof(Storage),
+                        nullptr, lacking);
   }
   storage->budget_ = account;
-  storage->begin(context, bytes);
+  if (device == cpu) {
+    storage->begin(context, bytes);
+  } else {
+    storage->describe(context, bytes);
+    context.tally.is_elsewhere();
+    DeviceLedger::of(device).allocated(context.category, static_cast<std::int64_t>(bytes));
+  }
   if (attend) {
     record(context, {.kind = MemoryEvent::Kind::allocate,
                      .storage = storage->serial(),
-                     .bytes = static_cast<std::int64_t>(bytes)});
+                     .bytes = static_cast<std::int64_t>(bytes),
+                     .device = device});
     if (Observer* const o = observer(context)) o->allocated(context, *storage);
   }
   return storage;
@@ -96,7 +115,7 @@ Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, D
   count_down_to_fault(context, bytes);
   void* block = allocate_small(context, 0);
   if (block == nullptr) {
-    trim();
+    trim(cpu);
     block = allocate_small(context, 0);
   }
   if (block == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, sizeof(Storage), nullptr);
@@ -114,7 +133,12 @@ void Storage::destroy() noexcept {
   ThreadContext& context = this_thread();
   if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
     settle_accounts(context);
-  if (!is_foreign()) context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
+  const Device device = device_;
+  if (device != cpu) {
+    DeviceLedger::of(device).freed(category(), static_cast<std::int64_t>(bytes_));
+  } else if (!is_foreign()) {
+    context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
+  }
   ChunkHeap::Chunk* const chunk = chunk_;
   BudgetAccount* const account = budget_;
   {
@@ -122,7 +146,7 @@ void Storage::destroy() noexcept {
     recycle(context);
   }
   if (account != nullptr) account->release();  // a census may have been looking at it
-  if (chunk != nullptr) heap().free(chunk);
+  if (chunk != nullptr) heap(device).free(chunk);
 }
 
 void Storage::settle_accounts(ThreadContext& context) noexcept {
@@ -135,14 +159,22 @@ void Storage::settle_accounts(ThreadContext& context) noexcept {
     context.tally.returned(static_cast<std::int64_t>(bytes_));
     return;
   }
-  BudgetAccount::refund_freed(budget_, bytes_);
+  BudgetAccount::refund_freed(budget_, device_, bytes_);
   record(context, {.kind = MemoryEvent::Kind::free,
                    .storage = serial_,
-                   .bytes = static_cast<std::int64_t>(bytes_)});
+                   .bytes = static_cast<std::int64_t>(bytes_),
+                   .device = device_});
   if (Observer* const o = observer(context)) o->freed(context, *this);
 }
 
-void Storage::announce_category(ThreadContext& context) const noexcept {
+void Storage::recategorize(ThreadContext& context, Category category) noexcept {
+  const Category before = this->category();
+  if (device_ == cpu) {
+    context.tally.moved(before, category, static_cast<std::int64_t>(bytes_));
+  } else {
+    DeviceLedger::of(device_).moved(before, category, static_cast<std::int64_t>(bytes_));
+  }
+  category_.store(category, std::memory_order_relaxed);
   if (Observer* const o = observer(context)) o->recategorized(context, *this);
 }
 

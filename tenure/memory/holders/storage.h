@@ -17,26 +17,29 @@ namespace tenure::mem {
 
 class BudgetAccount;
 
-/// A reference-counted buffer on one device. The header is one cache line; the data of small
-/// buffers follows it in the same block.
+/// A reference-counted buffer on one device. The header is one cache line, on the CPU; the data of
+/// small buffers there follows it in the same block.
 class alignas(kAlignment) Storage {
  public:
   using Deleter = std::function<void(void*)>;
 
-  /// A buffer of `bytes` with one reference. Throws OutOfMemory and then has changed nothing.
-  static Storage* allocate(ThreadContext& context, std::size_t bytes) {
-    if (bytes <= kSmallLimit - sizeof(Storage) && !needs_attention(context)) [[likely]] {
+  /// A buffer of `bytes` with one reference. Throws OutOfMemory, or ValueError for an absent
+  /// device, and then has changed nothing.
+  static Storage* allocate(ThreadContext& context, Device device, std::size_t bytes) {
+    if (device == cpu && bytes <= kSmallLimit - sizeof(Storage) && !needs_attention(context))
+        [[likely]] {
       const int bin = size_class(sizeof(Storage) + bytes);
       if (void* const block = take_cached(context, bin)) [[likely]]
         return with_data(block, bin, bytes)->begin(context, bytes);
     }
-    return allocate_slow(context, bytes);
+    return allocate_slow(context, device, bytes);
   }
-  /// Memory of the user's, given back through `deleter` when the last reference goes.
+  /// Memory of the user's on the CPU, given back through `deleter` when the last reference goes.
   static Storage* adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter);
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-  /// Frees the buffer, at once, with the last reference.
+  /// Frees the buffer with the last reference: at once, but see pool/source.h for a device that
+  /// computes later.
   void release() noexcept {
     if (is_shared() && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     destroy();
@@ -49,11 +52,7 @@ class alignas(kAlignment) Storage {
   Category category() const noexcept { return category_.load(std::memory_order_relaxed); }
   /// For whoever has the only reference. Memory of the user's is in no category.
   void set_category(ThreadContext& context, Category category) noexcept {
-    if (is_foreign() || category == this->category()) return;
-    context.tally.moved(this->category(), category, static_cast<std::int64_t>(bytes_));
-    category_.store(category, std::memory_order_relaxed);
-    if (needs_attention(context)) [[unlikely]]
-      announce_category(context);
+    if (!is_foreign() && category != this->category()) recategorize(context, category);
   }
   /// That was charged for it; for a census.
   const BudgetAccount* budget() const noexcept { return budget_; }
@@ -68,7 +67,7 @@ class alignas(kAlignment) Storage {
   /// When that was last noted, in the order of all such notes; 0: never.
   std::uint64_t last_write() const noexcept { return last_write_.load(std::memory_order_relaxed); }
 
-  /// Its end concerns nobody but its block and the ledger's counts.
+  /// It lies on the CPU, and its end concerns nobody but its block and the ledger's counts.
   bool is_simple() const noexcept {
     return chunk_ == nullptr && budget_ == nullptr && deleter_ == nullptr;
   }
@@ -81,23 +80,28 @@ class alignas(kAlignment) Storage {
 
  private:
   explicit Storage(int bin) noexcept : bin_(static_cast<std::uint8_t>(bin)) {}
-  static Storage* allocate_slow(ThreadContext& context, std::size_t bytes);
-  static Storage* try_allocate(ThreadContext& context, std::size_t bytes) noexcept;
+  static Storage* allocate_slow(ThreadContext& context, Device device, std::size_t bytes);
+  /// nullptr when there is no memory: `lacking` then says on which device.
+  static Storage* try_allocate(ThreadContext& context, Device device, std::size_t bytes,
+                               Device& lacking) noexcept;
   static Storage* with_data(void* block, int bin, std::size_t bytes) noexcept {
     auto* const storage = new (block) Storage(bin);
     storage->data_ = storage + 1;
     unpoison(storage->data_, bytes);
     return storage;
   }
-  /// Enters it in the ledger.
-  Storage* begin(ThreadContext& context, std::size_t bytes) noexcept {
+  void describe(ThreadContext& context, std::size_t bytes) noexcept {
     bytes_ = bytes;
     category_.store(context.category, std::memory_order_relaxed);
     serial_ = context.serials.next();
+  }
+  /// Enters one on the CPU in the ledger.
+  Storage* begin(ThreadContext& context, std::size_t bytes) noexcept {
+    describe(context, bytes);
     context.tally.allocated(context.category, static_cast<std::int64_t>(bytes));
     return this;
   }
-  void announce_category(ThreadContext& context) const noexcept;
+  void recategorize(ThreadContext& context, Category category) noexcept;
   void destroy() noexcept;
   void settle_accounts(ThreadContext& context) noexcept;
 

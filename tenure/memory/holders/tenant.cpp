@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
@@ -26,12 +27,22 @@ void* allocate_tenant_slow(ThreadContext& context) {
   count_down_to_fault(context, kTenantSlot);
   void* slot = allocate_small(context, kTenantBin);
   if (slot == nullptr) {
-    trim();
+    trim(cpu);
     slot = allocate_small(context, kTenantBin);
   }
   if (slot == nullptr) throw_out_of_memory(OutOfMemory::Cause::system, kTenantSlot, nullptr);
   unpoison(slot, kTenantSlot);
   return slot;
+}
+
+void Tenant::begin_elsewhere(ThreadContext& context) const noexcept {
+  context.tally.tensor_ended();  // the CPU has none more
+  DeviceLedger::of(device_).tensor_began();
+}
+
+void Tenant::count_end(ThreadContext& context) const noexcept {
+  if (device_ == cpu) return context.tally.tensor_ended();
+  DeviceLedger::of(device_).tensor_ended();
 }
 
 void Tenant::record_birth(ThreadContext& context) const noexcept {
@@ -41,6 +52,7 @@ void Tenant::record_birth(ThreadContext& context) const noexcept {
                    .tensor = id(),
                    .storage = storage.serial(),
                    .bytes = static_cast<std::int64_t>(storage.bytes()),
+                   .device = device_,
                    .op = op_,
                    .site = created_});
   if (Observer* const o = observer(context)) o->created(context, *this, storage);
@@ -85,7 +97,7 @@ Storage* Tenant::take_storage() noexcept {
   }
   auto* const storage = reinterpret_cast<Storage*>(word & ~kTags);
   if (taken) {
-    context.tally.tensor_ended();
+    count_end(context);
   } else {
     storage->retain();  // the disposed reference goes with the pin
   }
@@ -102,13 +114,14 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
     return false;
   }
   ThreadContext& context = this_thread();
-  context.tally.tensor_ended();
+  count_end(context);
   if (needs_attention(context)) [[unlikely]] {
     const auto* const storage = reinterpret_cast<const Storage*>(word);
     record(context, {.kind = MemoryEvent::Kind::dispose,
                      .tensor = id,
                      .storage = storage->serial(),
                      .bytes = static_cast<std::int64_t>(storage->bytes()),
+                     .device = device_,
                      .op = op_,
                      .site = site});
     if (Observer* const o = observer(context))
@@ -155,7 +168,7 @@ void Tenant::end() noexcept {
 void Tenant::end_slowly(ThreadContext& context) noexcept {
   if (const std::uintptr_t word = storage_.load(std::memory_order_acquire); word != 0) {
     storage_.store(0, std::memory_order_relaxed);
-    context.tally.tensor_ended();
+    count_end(context);
     reinterpret_cast<Storage*>(word)->release();
   }
   announce_end(context);
@@ -168,7 +181,7 @@ void Tenant::end_slowly(ThreadContext& context) noexcept {
 void Tenant::end_for_owner(ThreadContext& context) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
   if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
-    context.tally.tensor_ended();
+    count_end(context);
     reinterpret_cast<Storage*>(word)->release();
   }
   announce_end(context);
@@ -186,6 +199,7 @@ void Tenant::announce_end(ThreadContext& context) noexcept {
     record(context, {.kind = MemoryEvent::Kind::destroy,
                      .tensor = id(),
                      .storage = storage_serial_,
+                     .device = device_,
                      .op = op_,
                      .site = created_});
     if (Observer* const o = observer(context)) o->destroyed(context, *this);

@@ -67,6 +67,8 @@ class Tenant {
   const char* op() const { return op_; }
   Site created() const { return created_; }
   const NamePath* path() const { return path_; }
+  /// Where its storage lies, also after it was disposed; of one without data, where that would.
+  Device device() const { return device_; }
   /// The serial number of its storage, also after it was disposed.
   std::uint64_t storage_serial() const { return storage_serial_; }
   HolderKind kind() const { return kind_.load(std::memory_order_relaxed); }
@@ -141,10 +143,14 @@ class Tenant {
 
  protected:
   /// With one handle. Nobody sees it before enter().
-  explicit Tenant(const Birth& birth) noexcept : Tenant(birth, birth.storage->serial()) {}
+  explicit Tenant(const Birth& birth) noexcept
+      : Tenant(birth, birth.storage->serial(), birth.storage->device()) {
+    if (device_ != cpu) [[unlikely]]
+      begin_elsewhere(birth.context);
+  }
   /// One that never has data, but a part instead: without a storage. It counts as disposed.
-  Tenant(const Birth& birth, std::unique_ptr<TenantPart> part) noexcept
-      : Tenant(birth, std::uint64_t{0}) {
+  Tenant(const Birth& birth, Device device, std::unique_ptr<TenantPart> part) noexcept
+      : Tenant(birth, std::uint64_t{0}, device) {
     part_ = part.release();
     birth.context.tally.tensor_ended();
   }
@@ -166,12 +172,13 @@ class Tenant {
   TenantPart* part() const noexcept { return part_; }
 
  private:
-  Tenant(const Birth& birth, std::uint64_t serial) noexcept
+  Tenant(const Birth& birth, std::uint64_t serial, Device device) noexcept
       : handles_(1),
         kind_(birth.kind),
         storage_(reinterpret_cast<std::uintptr_t>(birth.storage)),
         storage_serial_(serial),
         owner_(&birth.context),
+        device_(device),
         op_(birth.op),
         created_(birth.site),
         path_(birth.context.path) {}
@@ -187,6 +194,8 @@ class Tenant {
 
   enum class Tracking : std::uint8_t { none, tracked, ended };
 
+  void begin_elsewhere(ThreadContext& context) const noexcept;
+  void count_end(ThreadContext& context) const noexcept;
   void record_birth(ThreadContext& context) const noexcept;
   void drop_if_unpinned() noexcept;
   void end() noexcept;
@@ -226,6 +235,7 @@ class Tenant {
   Tenant** link_ = nullptr;  // what points to this one in the scope's list
   Tenant* next_mail_ = nullptr;
   std::uint32_t scope_depth_ = 0;
+  const Device device_;
   const char* op_;
   Site created_;
   const NamePath* path_;

@@ -1,46 +1,18 @@
 #include "tenure/memory/pool/chunk_heap.h"
 
-#include <sys/mman.h>
-#include <sys/sysinfo.h>
-
 #include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <new>
 
 #include "tenure/base/units.h"
 #include "tenure/memory/pool/asan.h"
-#include "tenure/memory/pool/reserve.h"
 
 namespace tenure::mem {
 namespace {
 
-// Transparent huge pages need their own alignment; a segment is a whole number of them.
-constexpr std::size_t kHugePage = 2 * MiB;
+// A segment is a whole number of huge pages.
+constexpr std::size_t kSegmentStep = 2 * MiB;
 constexpr std::size_t kSmallestSegment = 8 * MiB;
-
-/// What the machine has. Some systems promise more than that, and end the process that believes it.
-std::size_t memory_of_machine() noexcept {
-  struct sysinfo info {};
-  if (sysinfo(&info) != 0) return std::numeric_limits<std::size_t>::max();
-  return (static_cast<std::size_t>(info.totalram) + info.totalswap) * info.mem_unit;
-}
-
-void* map_aligned(std::size_t bytes) noexcept {
-  static const std::size_t most = memory_of_machine();
-  if (bytes > most) return nullptr;
-  void* raw =
-      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  auto* const begin = static_cast<std::byte*>(raw);
-  const std::size_t skip = -reinterpret_cast<std::uintptr_t>(begin) % kHugePage;
-  if (skip > 0) munmap(begin, skip);
-  munmap(begin + skip + bytes, kHugePage - skip);
-  madvise(begin + skip, bytes, MADV_HUGEPAGE);
-  fill_reserve();
-  return begin + skip;
-}
 
 }  // namespace
 
@@ -72,6 +44,9 @@ std::unique_ptr<ChunkHeap::Chunk> ChunkHeap::make_chunk() {
   return chunk;
 }
 
+ChunkHeap::ChunkHeap(Source& source) noexcept
+    : source_(source), granularity_(source.granularity()), is_host_(source.is_host()) {}
+
 ChunkHeap::~ChunkHeap() {
   // Chunks still in use belong to storages that outlive the heap: leave those segments mapped.
   trim(0);
@@ -82,7 +57,7 @@ std::size_t ChunkHeap::bytes(const Chunk* chunk) noexcept { return chunk->bytes;
 
 ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
   if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
-  bytes = round_up(std::max<std::size_t>(bytes, 1), kGranularity);
+  bytes = round_up(std::max<std::size_t>(bytes, 1), granularity_);
   const std::lock_guard lock(mutex_);
   const auto found = free_.lower_bound(bytes);
   // The remainder's bookkeeping comes first: nothing has changed if it cannot be had.
@@ -109,20 +84,20 @@ ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
     chunk->bytes = bytes;
     insert_free(rest);
   }
-  unpoison(chunk->begin, chunk->bytes);
+  if (is_host_) unpoison(chunk->begin, chunk->bytes);
   return chunk;
 } catch (const std::bad_alloc&) {
   return nullptr;
 }
 
 ChunkHeap::Chunk* ChunkHeap::map_segment(std::size_t bytes) {
-  const std::size_t size = round_up(std::max(bytes, kSmallestSegment), kHugePage);
+  const std::size_t size = round_up(std::max(bytes, kSmallestSegment), kSegmentStep);
   std::unique_ptr<Chunk> chunk = make_chunk();
-  chunk->begin = static_cast<std::byte*>(map_aligned(size));
+  chunk->begin = static_cast<std::byte*>(source_.map(size));
   if (chunk->begin == nullptr) return nullptr;
   chunk->bytes = size;
   mapped_ += size;
-  poison(chunk->begin, size);
+  if (is_host_) poison(chunk->begin, size);
   return chunk.release();
 }
 
@@ -154,7 +129,7 @@ ChunkHeap::Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
 
 void ChunkHeap::free(Chunk* chunk) noexcept {
   const std::lock_guard lock(mutex_);
-  poison(chunk->begin, chunk->bytes);
+  if (is_host_) poison(chunk->begin, chunk->bytes);
   chunk->resident = chunk->bytes;
   if (Chunk* next = chunk->next; next != nullptr && next->is_free) {
     remove_free(next);
@@ -170,8 +145,8 @@ void ChunkHeap::free(Chunk* chunk) noexcept {
 
 void ChunkHeap::unmap(Chunk* chunk) noexcept {
   remove_free(chunk);
-  unpoison(chunk->begin, chunk->bytes);
-  munmap(chunk->begin, chunk->bytes);
+  if (is_host_) unpoison(chunk->begin, chunk->bytes);
+  source_.unmap(chunk->begin, chunk->bytes);
   mapped_ -= chunk->bytes;
   delete chunk;
 }
@@ -186,8 +161,7 @@ void ChunkHeap::trim_locked(std::size_t keep) noexcept {
     if (chunk->previous == nullptr && chunk->next == nullptr) {
       it = std::next(it);
       unmap(chunk);
-    } else {
-      madvise(chunk->begin, chunk->resident, MADV_DONTNEED);
+    } else if (source_.purge(chunk->begin, chunk->resident)) {
       cached_ -= chunk->resident;
       chunk->resident = 0;
     }

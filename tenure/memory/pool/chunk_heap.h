@@ -5,38 +5,40 @@
 #include <mutex>
 #include <set>
 
+#include "tenure/memory/pool/source.h"
+
 namespace tenure::mem {
 
-/// Memory for large blocks: segments mapped from the system, cut into chunks, best fit, with
+/// Memory for large blocks: segments mapped from a source, cut into chunks, best fit, with
 /// neighbours merged as soon as both are free.
 ///
-/// Bookkeeping lives outside the blocks. Giving a chunk back never allocates and never fails.
+/// Bookkeeping lives outside the blocks, which it never touches: they may be of any device. Giving
+/// a chunk back never allocates and never fails.
 class ChunkHeap {
  public:
   struct Chunk;
 
-  static constexpr std::size_t kGranularity = 4096;
-
-  ChunkHeap() = default;
+  /// The source outlives it and serves nobody else.
+  explicit ChunkHeap(Source& source) noexcept;
   ChunkHeap(const ChunkHeap&) = delete;
   ChunkHeap& operator=(const ChunkHeap&) = delete;
   ~ChunkHeap();
 
-  /// A chunk of at least `bytes`, aligned to a page; nullptr when the system refuses.
+  /// A chunk of at least `bytes`, aligned to the granularity; nullptr when the source refuses.
   Chunk* allocate(std::size_t bytes);
   void free(Chunk* chunk) noexcept;
   static void* address(const Chunk* chunk) noexcept;
   static std::size_t bytes(const Chunk* chunk) noexcept;
 
-  /// Gives free memory back to the system until at most `keep` bytes stay resident for reuse.
+  /// Gives free memory back to the source until at most `keep` bytes stay resident for reuse.
   void trim(std::size_t keep) noexcept;
 
-  /// Free memory beyond this goes back to the system as soon as it is freed.
+  /// Free memory beyond this goes back to the source as soon as it is freed.
   void set_cache_limit(std::size_t bytes) noexcept;
   std::size_t cache_limit() const noexcept;
 
   struct Stats {
-    std::size_t mapped = 0;        ///< address space taken from the system
+    std::size_t mapped = 0;        ///< address space taken from the source
     std::size_t cached = 0;        ///< free and resident
     std::size_t free = 0;          ///< free, resident or not
     std::size_t largest_free = 0;  ///< the largest single free chunk
@@ -62,6 +64,9 @@ class ChunkHeap {
   void unmap(Chunk* chunk) noexcept;
   void trim_locked(std::size_t keep) noexcept;
 
+  Source& source_;
+  const std::size_t granularity_;
+  const bool is_host_;
   mutable std::mutex mutex_;
   FreeSet free_;
   std::size_t mapped_ = 0;

@@ -1,7 +1,5 @@
 #include "tenure/memory/pool/pool.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -124,22 +122,7 @@ void give_back(ThreadContext& context, int index, std::uint32_t keep) noexcept {
   bin.count.store(count, std::memory_order_relaxed);
 }
 
-std::size_t default_cache_limit() {
-  const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
-  const auto page = static_cast<std::size_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
-  return std::min(2 * GiB, pages * page / 8);
-}
-
 }  // namespace
-
-ChunkHeap& heap() {
-  static ChunkHeap* const instance = [] {
-    auto* const made = new ChunkHeap;
-    made->set_cache_limit(default_cache_limit());
-    return made;
-  }();
-  return *instance;
-}
 
 void* allocate_small_slow(ThreadContext& context, int index) {
   ThreadContext::Bin& bin = context.bins[index];
@@ -181,11 +164,11 @@ void flush_thread_cache(ThreadContext& context) noexcept {
 
 void lock_pool() noexcept {
   for (int i = 0; i < kBins; ++i) shared_bins()[i].mutex.lock();
-  heap().mutex().lock();
+  lock_devices();
 }
 
 void unlock_pool() noexcept {
-  heap().mutex().unlock();
+  unlock_devices();
   for (int i = kBins; i > 0; --i) shared_bins()[i - 1].mutex.unlock();
 }
 
@@ -205,10 +188,10 @@ std::size_t slab_bytes(int bin) noexcept {
   return bytes;
 }
 
-PoolStats pool_stats() noexcept {
-  const ChunkHeap::Stats stats = heap().stats();
+PoolStats pool_stats(Device device) noexcept {
+  const ChunkHeap::Stats stats = heap(device).stats();
   return {.reserved = stats.mapped,
-          .cached = stats.cached + small_bytes_cached(),
+          .cached = stats.cached + (device == cpu ? small_bytes_cached() : 0),
           .fragmentation = stats.free == 0 ? 0.0
                                            : 1.0 - static_cast<double>(stats.largest_free) /
                                                        static_cast<double>(stats.free)};
@@ -219,17 +202,30 @@ PoolStats pool_stats() noexcept {
 namespace tenure {
 
 void trim() {
-  mem::flush_thread_cache(mem::this_thread());
-  for (int i = 0; i < mem::kBins; ++i) {
-    mem::SharedBin& shared = mem::shared_bins()[i];
-    const std::lock_guard lock(shared.mutex);
-    shared.release_empty_slabs(i);
-  }
-  mem::heap().trim(0);
+  mem::for_each_device([](Device device) { trim(device); });
 }
 
-void set_cache_limit(std::size_t bytes) { mem::heap().set_cache_limit(bytes); }
+void trim(Device device) {
+  mem::require_device(device, "trim");
+  if (device == cpu) {
+    mem::flush_thread_cache(mem::this_thread());
+    for (int i = 0; i < mem::kBins; ++i) {
+      mem::SharedBin& shared = mem::shared_bins()[i];
+      const std::lock_guard lock(shared.mutex);
+      shared.release_empty_slabs(i);
+    }
+  }
+  mem::heap(device).trim(0);
+}
 
-std::size_t cache_limit() { return mem::heap().cache_limit(); }
+void set_cache_limit(std::size_t bytes, Device device) {
+  mem::require_device(device, "set_cache_limit");
+  mem::heap(device).set_cache_limit(bytes);
+}
+
+std::size_t cache_limit(Device device) {
+  mem::require_device(device, "cache_limit");
+  return mem::heap(device).cache_limit();
+}
 
 }  // namespace tenure

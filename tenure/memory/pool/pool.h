@@ -7,18 +7,23 @@
 #include <functional>
 
 #include "tenure/memory/pool/chunk_heap.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure {
 
-/// Returns free memory of the pool to the system: all of the calling thread's and the shared part.
-/// What other threads keep in their small caches (at most a few MiB each) stays.
+/// Returns free memory of the pools of all devices, or of one, to where it came from. Of the CPU's
+/// that is all of the calling thread's and the shared part; what other threads keep in their small
+/// caches (at most a few MiB each) stays. Other devices may have only whole segments to give back.
+/// Throws ValueError for an absent device.
 void trim();
+void trim(Device device);
 
-/// How much free memory the pool keeps for reuse; the rest goes back at once. The default is the
-/// smaller of 2 GiB and an eighth of the machine's memory.
-void set_cache_limit(std::size_t bytes);
-std::size_t cache_limit();
+/// How much free memory the pool keeps for reuse; the rest goes back at once. The default of the
+/// CPU is the smaller of 2 GiB and an eighth of the machine's memory; other devices keep all they
+/// have.
+void set_cache_limit(std::size_t bytes, Device device = cpu);
+std::size_t cache_limit(Device device = cpu);
 
 }  // namespace tenure
 
@@ -34,6 +39,9 @@ namespace tenure::mem {
 //
 // Blocks up to 32 KiB come from the bins, larger ones straight from the heap. A block may be freed
 // by any thread: it then lies in that thread's bin.
+//
+// Free blocks of the bins are linked through their first words, which only the CPU's memory has for
+// the host. On any other device every block comes from the device's heap (devices.h).
 
 /// The first line of a block stays readable while it is free: it holds the link, and a census reads
 /// from it whether a tensor's record is in use.
@@ -97,8 +105,7 @@ void for_each_block(int bin, const std::function<void(void*)>& visit);
 /// Bytes of all slabs of a bin.
 std::size_t slab_bytes(int bin) noexcept;
 
-ChunkHeap& heap();
-/// All its locks, for a fork.
+/// All its locks and those of the heaps of all devices, for a fork.
 void lock_pool() noexcept;
 void unlock_pool() noexcept;
 void flush_thread_cache(ThreadContext& context) noexcept;
@@ -108,6 +115,7 @@ struct PoolStats {
   std::size_t cached = 0;
   double fragmentation = 0;
 };
-PoolStats pool_stats() noexcept;
+/// Of a device that is present.
+PoolStats pool_stats(Device device = cpu) noexcept;
 
 }  // namespace tenure::mem

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "tenure/base/object_mutex.h"
+#include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/pool/pool.h"
@@ -16,8 +17,8 @@ namespace {
 constinit std::mutex fork_mutex;  // one at a time
 alignas(Census) std::byte census_of_fork[sizeof(Census)];
 
-std::array<std::mutex*, 5> leaf_locks() noexcept {
-  return {&budget_mutex(), &registry_mutex(), &ledger_mutex(), &ring_mutex(), &name_mutex()};
+std::array<std::mutex*, 4> leaf_locks() noexcept {
+  return {&budget_mutex(), &registry_mutex(), &ring_mutex(), &name_mutex()};
 }
 
 void before_fork() {
@@ -26,6 +27,7 @@ void before_fork() {
   new (census_of_fork) Census;
   lock_pool();
   for (std::mutex* const lock : leaf_locks()) lock->lock();
+  DeviceLedger::lock_all();
   Population::lock_all();
 }
 
@@ -43,6 +45,7 @@ void after_fork(bool is_child) {
     forget_busy_threads();
   }
   Population::unlock_all();
+  DeviceLedger::unlock_all();
   for (std::mutex* const lock : leaf_locks()) lock->unlock();
   unlock_pool();
   reinterpret_cast<Census*>(census_of_fork)->~Census();

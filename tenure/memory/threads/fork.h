@@ -20,7 +20,6 @@ namespace tenure::mem {
 
 std::mutex& budget_mutex() noexcept;
 std::mutex& registry_mutex() noexcept;
-std::mutex& ledger_mutex() noexcept;
 std::mutex& ring_mutex() noexcept;
 std::mutex& name_mutex() noexcept;
 

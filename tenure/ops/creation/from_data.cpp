@@ -94,7 +94,7 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
   return ops::in_call("tensor", site, [&] {
     const ListReader reader(values);
     const DType type = dtype.value_or(reader.dtype());
-    PendingTensor pending(mem::this_thread(), type, reader.shape());
+    PendingTensor pending(mem::this_thread(), cpu, type, reader.shape());
     auto* to = static_cast<std::byte*>(pending.data());
     reader.for_each(values, [&](const Scalar& number) {
       ops::store_scalar(number, type, to, "tensor");
@@ -107,7 +107,7 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
 Tensor ops::tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site) {
   return ops::in_call("tensor", site, [&] {
     const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
-    PendingTensor pending(mem::this_thread(), DType::boolean, filled);
+    PendingTensor pending(mem::this_thread(), cpu, DType::boolean, filled);
     std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
     return pending.finish("tensor", site);
   });
@@ -117,7 +117,7 @@ Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const 
                         Site site) {
   return ops::in_call("tensor", site, [&] {
     const Shape filled = filled_shape(n, dtype, shape);
-    PendingTensor pending(mem::this_thread(), dtype, filled);
+    PendingTensor pending(mem::this_thread(), cpu, dtype, filled);
     if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
     return pending.finish("tensor", site);
   });
@@ -126,7 +126,7 @@ Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const 
 Tensor empty(const Shape& shape, DType dtype, Site site) {
   return ops::in_call("empty", site, [&] {
     check_shape(shape, size_of(dtype), "empty");
-    return PendingTensor(mem::this_thread(), dtype, shape).finish("empty", site);
+    return PendingTensor(mem::this_thread(), cpu, dtype, shape).finish("empty", site);
   });
 }
 

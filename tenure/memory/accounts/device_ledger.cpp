@@ -1,0 +1,215 @@
+#include "tenure/memory/accounts/device_ledger.h"
+
+#include <algorithm>
+
+#include "tenure/memory/pool/devices.h"
+#include "tenure/memory/threads/thread_context.h"
+
+namespace tenure::mem {
+namespace {
+
+std::array<DeviceLedger, kDevices>& device_ledgers() noexcept {
+  static auto* const all = new std::array<DeviceLedger, kDevices>;
+  return *all;
+}
+
+std::size_t index_of(Category category) { return static_cast<std::size_t>(category); }
+
+void add(Levels& sum, const Levels& levels) noexcept {
+  sum.total += levels.total;
+  for (std::size_t i = 0; i < kCategories; ++i) sum.category[i] += levels.category[i];
+}
+
+void raise(Levels& peak, const Levels& reached) noexcept {
+  peak.total = std::max(peak.total, reached.total);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    peak.category[i] = std::max(peak.category[i], reached.category[i]);
+  }
+}
+
+template <class F>
+void for_each_context(const F& visit) {
+  for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) visit(*c);
+}
+
+std::int64_t live_tensors_of(const ThreadContext& context) noexcept {
+  return context.ids.given() - context.tally.tensors_ended();
+}
+
+}  // namespace
+
+DeviceLedger& DeviceLedger::of(Device device) noexcept {
+  return device_ledgers()[place_of(device)];
+}
+
+void DeviceLedger::lock_all() noexcept {
+  for_each_device([](Device device) { of(device).mutex_.lock(); });
+}
+
+void DeviceLedger::unlock_all() noexcept {
+  for_each_device([](Device device) { of(device).mutex_.unlock(); });
+}
+
+bool DeviceLedger::has_tallies() const noexcept { return this == device_ledgers().data(); }
+
+void DeviceLedger::change(Category category, std::int64_t bytes) noexcept {
+  settled_.total += bytes;
+  settled_.category[index_of(category)] += bytes;
+}
+
+void DeviceLedger::allocated(Category category, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++allocations_[index_of(category)];
+  change(category, bytes);
+  raise_peaks(settled_);
+}
+
+void DeviceLedger::freed(Category category, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++frees_[index_of(category)];
+  change(category, -bytes);
+}
+
+void DeviceLedger::moved(Category from, Category to, std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  --allocations_[index_of(from)];
+  ++allocations_[index_of(to)];
+  change(from, -bytes);
+  change(to, bytes);
+  raise_peaks(settled_);
+}
+
+void DeviceLedger::tensor_began() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++tensors_;
+}
+
+void DeviceLedger::tensor_ended() noexcept {
+  const std::lock_guard lock(mutex_);
+  --tensors_;
+}
+
+void DeviceLedger::settle(Tally& tally) noexcept {
+  const std::lock_guard lock(mutex_);
+  settle_locked(tally);
+}
+
+void DeviceLedger::settle_locked(Tally& tally) noexcept {
+  observe(tally);
+  add(settled_, tally.now());
+  tally.set_now({});
+  tally.set_highest({});
+}
+
+/// Settles this thread and looks at the others, which may have risen since they last settled.
+void DeviceLedger::update(ThreadContext& context) noexcept {
+  if (!has_tallies()) return;
+  settle_locked(context.tally);
+  for_each_context([this](ThreadContext& c) {
+    observe(c.tally);
+    // What was seen must not be seen again on top of a later level. A thread that raises its own
+    // just now may miss it, within what `peak` promises.
+    c.tally.set_highest(c.tally.now());
+  });
+}
+
+Levels DeviceLedger::now() const noexcept {
+  Levels levels = settled_;
+  if (has_tallies()) for_each_context([&](ThreadContext& c) { add(levels, c.tally.now()); });
+  return levels;
+}
+
+/// Raises the watched peaks by the tally's highest point above what is live elsewhere.
+void DeviceLedger::observe(const Tally& tally) noexcept {
+  const Levels high = tally.highest();
+  const Levels low = tally.now();
+  Levels reached = now();
+  reached.total += std::max<std::int64_t>(high.total - low.total, 0);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    reached.category[i] += std::max<std::int64_t>(high.category[i] - low.category[i], 0);
+  }
+  raise_peaks(reached);
+}
+
+void DeviceLedger::raise_peaks(const Levels& reached) noexcept {
+  raise(since_reset_, reached);
+  for (PeakWatch* w = watches_; w != nullptr; w = w->next_) raise(w->levels_, reached);
+}
+
+MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
+  const std::lock_guard lock(mutex_);
+  update(context);
+  MemoryStats stats;
+  auto allocations = allocations_;
+  auto frees = frees_;
+  stats.tensors = tensors_;
+  if (has_tallies()) {
+    for_each_context([&](ThreadContext& c) {
+      stats.tensors += live_tensors_of(c);
+      stats.foreign_bytes += c.tally.foreign();
+      const auto allocated = c.tally.allocations(c.serials.given());
+      const auto freed = c.tally.frees();
+      for (std::size_t i = 0; i < kCategories; ++i) {
+        allocations[i] += allocated[i];
+        frees[i] += freed[i];
+      }
+    });
+  }
+  const Levels levels = now();
+  stats.bytes = levels.total;
+  stats.peak = since_reset_.total;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    CategoryStats& category = stats.categories[i];
+    category.bytes = levels.category[i];
+    category.peak = since_reset_.category[i];
+    category.storages = allocations[i] - frees[i];
+    stats.allocations += allocations[i];
+    stats.frees += frees[i];
+    stats.storages += category.storages;
+  }
+  return stats;
+}
+
+Counts DeviceLedger::counts() const noexcept {
+  const std::lock_guard lock(mutex_);
+  Counts counts{.tensors = tensors_, .disposed = -tensors_, .bytes = now().total};
+  for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations_[i] - frees_[i];
+  if (!has_tallies()) return counts;
+  for_each_context([&](ThreadContext& c) {
+    counts.tensors += live_tensors_of(c);
+    counts.disposed += c.tally.tensors_ended() - c.tally.bodies_ended();
+    const auto allocations = c.tally.allocations(c.serials.given());
+    const auto frees = c.tally.frees();
+    for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations[i] - frees[i];
+  });
+  return counts;
+}
+
+void DeviceLedger::reset_peak(ThreadContext& context) noexcept {
+  const std::lock_guard lock(mutex_);
+  update(context);
+  since_reset_ = now();
+}
+
+void DeviceLedger::begin(PeakWatch& watch, ThreadContext& context) noexcept {
+  const std::lock_guard lock(mutex_);
+  update(context);
+  watch.levels_ = now();
+  watch.next_ = watches_;
+  watches_ = &watch;
+}
+
+void DeviceLedger::end(const PeakWatch& watch) noexcept {
+  const std::lock_guard lock(mutex_);
+  PeakWatch** link = &watches_;
+  while (*link != &watch) link = &(*link)->next_;
+  *link = watch.next_;
+}
+
+std::int64_t DeviceLedger::peak(const PeakWatch& watch, ThreadContext& context) noexcept {
+  const std::lock_guard lock(mutex_);
+  update(context);
+  return watch.levels_.total;
+}
+
+}  // namespace tenure::mem

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/ledger.h"
+
+namespace tenure::mem {
+
+// Note: the ledger of a device
+//
+// What lies on the CPU is counted by each thread in its Tally (ledger.h): a small op allocates
+// there in a few nanoseconds. On another device every block comes from a heap that has a lock, so
+// its ledger has one too, and counts at once; its peaks are exact on any number of threads.
+//
+// Numbers of storages and tensors are one row for all devices, and the CPU's are counted by them.
+// So each that lies elsewhere is taken out of its thread's tally at birth: a storage by
+// Tally::is_elsewhere(), a tensor as one that has ended, like a symbol.
+
+/// The levels of one device and the peaks that are watched.
+class DeviceLedger {
+ public:
+  /// Of a device that is present.
+  static DeviceLedger& of(Device device) noexcept;
+  DeviceLedger() = default;
+  DeviceLedger(const DeviceLedger&) = delete;
+  DeviceLedger& operator=(const DeviceLedger&) = delete;
+
+  // For any device but the CPU.
+  void allocated(Category category, std::int64_t bytes) noexcept;
+  void freed(Category category, std::int64_t bytes) noexcept;
+  void moved(Category from, Category to, std::int64_t bytes) noexcept;
+  void tensor_began() noexcept;
+  void tensor_ended() noexcept;
+
+  /// Adds a thread's tally to the CPU's levels and raises the peaks by its highest point.
+  void settle(Tally& tally) noexcept;
+
+  /// Without the pool's part.
+  MemoryStats stats(ThreadContext& context) noexcept;
+  /// `disposed` is less by the tensors of other devices than the CPU; the sum over all devices is
+  /// right.
+  Counts counts() const noexcept;
+  void reset_peak(ThreadContext& context) noexcept;
+
+  void begin(PeakWatch& watch, ThreadContext& context) noexcept;
+  void end(const PeakWatch& watch) noexcept;
+  std::int64_t peak(const PeakWatch& watch, ThreadContext& context) noexcept;
+
+  /// Of all devices that are present, for a fork; none may come meanwhile.
+  static void lock_all() noexcept;
+  static void unlock_all() noexcept;
+
+ private:
+  // All below expect the lock.
+  bool has_tallies() const noexcept;
+  void change(Category category, std::int64_t bytes) noexcept;
+  void settle_locked(Tally& tally) noexcept;
+  void update(ThreadContext& context) noexcept;
+  Levels now() const noexcept;
+  void observe(const Tally& tally) noexcept;
+  void raise_peaks(const Levels& reached) noexcept;
+
+  mutable std::mutex mutex_;
+  PeakWatch* watches_ = nullptr;
+  Levels since_reset_;
+  Levels settled_;
+  // Of the CPU the tallies have these.
+  std::int64_t tensors_ = 0;
+  std::array<std::int64_t, kCategories> allocations_{};
+  std::array<std::int64_t, kCategories> frees_{};
+};
+
+}  // namespace tenure::mem

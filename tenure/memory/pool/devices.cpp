@@ -1,0 +1,79 @@
+#include "tenure/memory/pool/devices.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "tenure/base/error.h"
+#include "tenure/base/units.h"
+#include "tenure/memory/out_of_memory.h"
+
+namespace tenure::mem {
+namespace {
+
+constinit std::mutex table_mutex;  // of whoever writes
+/// Of the devices that are present, but for the CPU's.
+constinit std::array<std::atomic<ChunkHeap*>, kDevices> heaps{};
+
+std::size_t default_cache_limit() {
+  const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
+  const auto page = static_cast<std::size_t>(std::max(sysconf(_SC_PAGESIZE), 0L));
+  return std::min(2 * GiB, pages * page / 8);
+}
+
+}  // namespace
+
+ChunkHeap& heap() {
+  static ChunkHeap* const instance = [] {
+    auto* const made = new ChunkHeap(system_source());
+    made->set_cache_limit(default_cache_limit());
+    return made;
+  }();
+  return *instance;
+}
+
+ChunkHeap& heap(Device device) {
+  return device == cpu ? heap() : *heaps[place_of(device)].load(std::memory_order_acquire);
+}
+
+bool is_present(Device device) noexcept {
+  const std::size_t place = place_of(device);
+  return place == 0 ||
+         (place < kDevices && heaps[place].load(std::memory_order_acquire) != nullptr);
+}
+
+void require_device(Device device, const char* user) {
+  if (is_present(device)) return;
+  throw ValueError(fmt::format("{}: device {} is not present", user, name_of(device)));
+}
+
+void add_device(Device device, Source& source) {
+  const std::size_t place = place_of(device);
+  if (place >= kDevices) {
+    throw ValueError(fmt::format("add_device: there is no device {}; indices end at {}",
+                                 name_of(device), kDevicesOfAKind - 1));
+  }
+  auto made = or_out_of_memory([&] { return std::make_unique<ChunkHeap>(source); });
+  const std::lock_guard lock(table_mutex);
+  if (is_present(device)) {
+    throw ValueError(fmt::format("add_device: device {} is known already", name_of(device)));
+  }
+  heaps[place].store(made.release(), std::memory_order_release);
+}
+
+void lock_devices() noexcept {
+  table_mutex.lock();
+  for_each_device([](Device device) { heap(device).mutex().lock(); });
+}
+
+void unlock_devices() noexcept {
+  for_each_device([](Device device) { heap(device).mutex().unlock(); });
+  table_mutex.unlock();
+}
+
+}  // namespace tenure::mem

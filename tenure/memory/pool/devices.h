@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+
+#include "tenure/memory/kinds.h"
+#include "tenure/memory/pool/chunk_heap.h"
+#include "tenure/memory/pool/source.h"
+
+namespace tenure::mem {
+
+/// There is one CPU, and at most so many devices of each other kind.
+inline constexpr std::size_t kDevicesOfAKind = 16;
+inline constexpr std::size_t kDevices = 1 + 2 * kDevicesOfAKind;
+
+/// Its place in a table of all devices that there can be; kDevices for one that cannot.
+constexpr std::size_t place_of(Device device) noexcept {
+  if (device == cpu) return 0;
+  if (device.kind == Device::Kind::cpu || device.index >= kDevicesOfAKind) return kDevices;
+  return 1 + (static_cast<std::size_t>(device.kind) - 1) * kDevicesOfAKind + device.index;
+}
+/// The device at a place below kDevices.
+constexpr Device device_at(std::size_t place) noexcept {
+  if (place == 0) return cpu;
+  return {.kind = static_cast<Device::Kind>(1 + (place - 1) / kDevicesOfAKind),
+          .index = static_cast<std::uint8_t>((place - 1) % kDevicesOfAKind)};
+}
+
+/// Makes a device known that has its memory from `source`, for good: from now on storages can be on
+/// it, and memory(device) tells of them. The CPU is known from the beginning. Throws ValueError for
+/// one that is known, or that cannot be.
+void add_device(Device device, Source& source);
+bool is_present(Device device) noexcept;
+/// Throws ValueError in the name of `user` for a device that was not made known.
+void require_device(Device device, const char* user);
+
+/// The CPU's heap.
+ChunkHeap& heap();
+/// The heap of a device that is present.
+ChunkHeap& heap(Device device);
+
+/// Calls `visit(device)` for every device that is present, the CPU first.
+template <class F>
+void for_each_device(const F& visit) {
+  for (std::size_t place = 0; place < kDevices; ++place) {
+    if (is_present(device_at(place))) visit(device_at(place));
+  }
+}
+
+/// The table's lock and those of all heaps, for a fork.
+void lock_devices() noexcept;
+void unlock_devices() noexcept;
+
+}  // namespace tenure::mem
