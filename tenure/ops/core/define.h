@@ -24,8 +24,7 @@
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
-// CPU. (Families that are still to move there have run, workspace, direct and fusing in the
-// struct.)
+// CPU.
 
 namespace tenure::ops {
 
@@ -55,14 +54,10 @@ OpRecord make_record() {
   record.samples = Op::samples;
   record.reference = Op::reference;
   if constexpr (requires { Op::infer; }) record.infer = Op::infer;
-  if constexpr (requires { Op::run; }) record.run = Op::run;
   if constexpr (requires { Op::view; }) record.view = Op::view;
   if constexpr (requires { Op::expand; }) record.expand = Op::expand;
-  if constexpr (requires { Op::workspace; }) record.workspace = Op::workspace;
   if constexpr (requires { Op::is_identity; }) record.is_identity = Op::is_identity;
   if constexpr (requires { Op::draws; }) record.draws = Op::draws;
-  if constexpr (requires { Op::direct; }) record.direct = &Op::direct;
-  if constexpr (requires { Op::fusing; }) record.fusing = &Op::fusing;
   if constexpr (requires { Op::flops; }) record.flops = Op::flops;
   if constexpr (requires { Op::gradient; }) record.gradient = &Op::gradient;
   if constexpr (requires { Op::data_dependent; }) record.data_dependent = Op::data_dependent;
