@@ -9,7 +9,6 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
-#include <stdexcept>
 #include <utility>
 
 extern char** environ;
@@ -30,10 +29,8 @@ struct PythonPeer::Process {
 
   /// Empty if it has ended.
   std::string answer() const {
-    std::array<char, 512> line{};
-    if (std::fgets(line.data(), static_cast<int>(line.size()), from) == nullptr) return "";
-    std::string text = line.data();
-    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::string text;
+    for (int c = 0; (c = std::fgetc(from)) != EOF && c != '\n';) text += static_cast<char>(c);
     return text;
   }
 
@@ -89,7 +86,7 @@ Work PythonPeer::steps(const std::string& model, const std::string& mode) {
   if (!process_->tell(fmt::format("make {} {}", model, mode))) return {};
   return [this, model, mode](std::int64_t n) {
     if (!process_->tell(fmt::format("step {} {} {}", model, mode, n))) {
-      throw std::runtime_error("PyTorch cannot go on");
+      throw PeerError("PyTorch cannot go on");
     }
   };
 }

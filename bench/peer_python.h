@@ -1,11 +1,18 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "bench/contest.h"
 
 namespace tenure::bench {
+
+/// A peer failed while it took its turns.
+class PeerError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// A python3 from the PATH that has PyTorch, in a process of its own: peer_torch.py is what it
 /// runs.

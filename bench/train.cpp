@@ -104,7 +104,14 @@ std::vector<Figure> run_training(const std::function<TrainingCase()>& make, cons
                                python->steps(made.name, mode), 0, 1.0});
     }
   }
-  for (Figure& figure : run(contest, options)) figures.push_back(std::move(figure));
+  std::vector<Figure> sides;
+  try {
+    sides = run(contest, options);
+  } catch (const PeerError&) {  // it has been said; the others go on
+    std::erase_if(contest.peers, [](const Entrant& peer) { return peer.name != "libtorch"; });
+    sides = run(contest, options);
+  }
+  for (Figure& figure : sides) figures.push_back(std::move(figure));
 
   const double seconds = figures.back().value / 1e3;
   const double flops = 1 / median_seconds({fma_peak(options.threads).work}, 11).front() *

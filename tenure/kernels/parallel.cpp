@@ -33,9 +33,16 @@ int threads_at_start() {
   return kernels::available_cpus();
 }
 
-std::atomic<int>& thread_setting() {
-  static std::atomic<int> threads{threads_at_start()};
-  return threads;
+/// 0 until somebody asks. Not a static of a function: its guard could be held when another thread
+/// forks, and would be for good in the child.
+constinit std::atomic<int> setting{0};
+
+int thread_setting() {
+  int seen = setting.load(std::memory_order_relaxed);
+  if (seen != 0) return seen;
+  const int at_start = threads_at_start();
+  return setting.compare_exchange_strong(seen, at_start, std::memory_order_relaxed) ? at_start
+                                                                                    : seen;
 }
 
 /// Whatever has kernels has the bound of their instruction set linked.
@@ -50,12 +57,10 @@ ThreadLimit::ThreadLimit(int threads) noexcept
 
 ThreadLimit::~ThreadLimit() { thread_limit = outer_; }
 
-int num_threads() {
-  return std::min(thread_limit, thread_setting().load(std::memory_order_relaxed));
-}
+int num_threads() { return std::min(thread_limit, thread_setting()); }
 
 void set_num_threads(int threads) {
-  thread_setting().store(std::max(threads, 1), std::memory_order_relaxed);
+  setting.store(std::max(threads, 1), std::memory_order_relaxed);
 }
 
 }  // namespace tenure

@@ -2,6 +2,8 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,8 +14,6 @@
 #include <csignal>
 #include <memory>
 #include <new>
-#include <system_error>
-#include <thread>
 
 #include "tenure/kernels/cpus.h"
 
@@ -33,14 +33,16 @@ constexpr auto kLookOut = std::chrono::microseconds(30);
 constexpr auto kStopped = std::chrono::microseconds(200);
 /// How long nobody looks out after that.
 constexpr auto kCrowded = std::chrono::milliseconds(20);
+/// Bodies of loops keep tiles on the stack, and no more.
+constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
 constinit thread_local bool in_loop = false;
 
 void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");
 #endif
 }
 
@@ -63,23 +65,36 @@ class Slot {
 
   void publish(const Loop& loop) noexcept {
     loop_.store(&loop, std::memory_order_relaxed);
+    caller_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
     unfinished_.store(static_cast<std::uint32_t>(loop.parts), std::memory_order_relaxed);
     number_and_parts_.store(++number_ * kPartsRange + static_cast<std::uint64_t>(loop.parts),
                             std::memory_order_release);
   }
 
-  /// Takes parts, the first of them `first` if it is free, until none is left to take.
-  void help(int first) noexcept {
+  /// The loop is over: there is nothing to look for here.
+  void withdraw() noexcept {
+    number_and_parts_.store(number_ * kPartsRange, std::memory_order_relaxed);
+  }
+
+  /// Takes parts, the first of them `first` if it is free, until none is left to take. Whether it
+  /// took any.
+  bool help(int first) noexcept {
     const std::uint64_t seen = number_and_parts_.load(std::memory_order_acquire);
     const auto parts = static_cast<int>(seen % kPartsRange);
+    bool has_helped = false;
     for (int i = 0; i < parts; ++i) {
       const int part = (first + i) % parts;
       if (claim(seen / kPartsRange, part)) {
         loop_.load(std::memory_order_relaxed)->run(part);
         finish();
+        has_helped = true;
       }
     }
+    return has_helped;
   }
+
+  /// Where the last loop was begun.
+  int caller_cpu() const noexcept { return caller_cpu_.load(std::memory_order_relaxed); }
 
   Word& unfinished() noexcept { return unfinished_; }
   /// In `unfinished`, beside the number of parts: the caller sleeps.
@@ -110,6 +125,7 @@ class Slot {
   std::uint64_t number_ = 0;  ///< of the last loop; whoever has taken the slot counts
   alignas(kCacheLine) std::atomic<std::uint64_t> number_and_parts_{0};
   std::atomic<const Loop*> loop_{nullptr};
+  std::atomic<int> caller_cpu_{-1};
   alignas(kCacheLine) Word unfinished_{0};
   std::array<Part, kMaxParts> parts_;
 };
@@ -134,6 +150,7 @@ class Workers {
     wait_for_parts(*slot);
     wanted_.fetch_sub(helpers, std::memory_order_relaxed);
     callers_.fetch_sub(1, std::memory_order_relaxed);
+    slot->withdraw();
     slot->give_back();
   }
 
@@ -148,37 +165,69 @@ class Workers {
   /// As many workers as that, or as the system gives; then it is asked again after some loops.
   void start(int wanted) noexcept {
     constexpr int kLoopsToWait = 1000;
-    wanted = std::min(wanted, kMaxParts - 1);
     if (is_starting_.exchange(true, std::memory_order_acquire)) return;
     if (loops_to_wait_ > 0) {
       --loops_to_wait_;
-    } else {
-      // What a program does with signals is for its own threads.
-      sigset_t all;
-      sigset_t before;
-      sigfillset(&all);
-      pthread_sigmask(SIG_SETMASK, &all, &before);
-      try {
-        for (int i = started_.load(std::memory_order_relaxed); i < wanted; ++i) {
-          std::thread([this, i] { work(i + 1); }).detach();
-          started_.store(i + 1, std::memory_order_relaxed);
-        }
-      } catch (const std::system_error&) {
-        loops_to_wait_ = kLoopsToWait;
-      } catch (const std::bad_alloc&) {
-        loops_to_wait_ = kLoopsToWait;
-      }
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    } else if (is_favoured_less() || !start_up_to(std::min(wanted, kMaxParts - 1))) {
+      loops_to_wait_ = kLoopsToWait;
     }
     is_starting_.store(false, std::memory_order_release);
+  }
+
+  /// Whether workers would get from this thread that the system hardly runs them.
+  static bool is_favoured_less() noexcept {
+    return sched_getscheduler(0) == SCHED_IDLE ||
+           getpriority(PRIO_PROCESS, 0) > getpriority(PRIO_PROCESS, static_cast<id_t>(getpid()));
+  }
+
+  struct Birth {
+    Workers* workers;
+    int index;
+  };
+  static void* live(void* given) noexcept {
+    const Birth born = *std::unique_ptr<Birth>(static_cast<Birth*>(given));
+    born.workers->work(born.index);
+  }
+
+  bool start_up_to(int wanted) noexcept {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, kStackBytes);
+    // What a program does with signals is for its own threads, but for those of a fault, which are
+    // for the thread that has made it, and of profilers.
+    sigset_t blocked;
+    sigset_t before;
+    sigfillset(&blocked);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+      sigdelset(&blocked, fault);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int i = started_.load(std::memory_order_relaxed);
+    for (; i < wanted; ++i) {
+      auto birth = std::unique_ptr<Birth>(new (std::nothrow) Birth{this, i + 1});
+      pthread_t thread{};
+      if (birth == nullptr || pthread_create(&thread, &attributes, live, birth.get()) != 0) break;
+      static_cast<void>(birth.release());
+      started_.store(i + 1, std::memory_order_relaxed);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return i >= wanted;
   }
 
   [[noreturn]] void work(int index) noexcept {
     pthread_setname_np(pthread_self(), "tenure worker");
     in_loop = true;
+    cpu_set_t cpus;  // of the process, not of the thread whose loop came first
+    if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0) {
+      sched_setaffinity(0, sizeof cpus, &cpus);
+    }
     for (;;) {
       const std::uint32_t seen = published_.load(std::memory_order_seq_cst);
-      for (Slot& slot : slots_) slot.help(index);
+      for (Slot& slot : slots_) {
+        if (slot.help(index) && slot.caller_cpu() == sched_getcpu()) note_crowd(Clock::now());
+      }
       wait_for_loops(seen);
     }
   }
@@ -216,13 +265,16 @@ class Workers {
       }
       const Clock::time_point now = Clock::now();
       if (now - last > kStopped) {
-        crowded_until_.store((now + kCrowded).time_since_epoch().count(),
-                             std::memory_order_relaxed);
+        note_crowd(now);
         return condition();
       }
       last = now;
     }
     return condition();
+  }
+
+  void note_crowd(Clock::time_point now) noexcept {
+    crowded_until_.store((now + kCrowded).time_since_epoch().count(), std::memory_order_relaxed);
   }
 
   /// Workers that compute or look out.
@@ -257,15 +309,14 @@ void forget_workers() noexcept {
   in_loop = false;
 }
 
-/// nullptr if there is no memory for them.
+/// Before there are threads. False until then: loops are their caller's.
+const bool is_told_of_forks = pthread_atfork(nullptr, nullptr, forget_workers) == 0;
+
+/// nullptr if there is no memory for them, or not yet.
 Workers* workers() noexcept {
   Workers* seen = current.load(std::memory_order_acquire);
   if (seen != nullptr) return seen;
-  static constinit std::atomic<bool> is_told_of_forks{false};
-  if (!is_told_of_forks.exchange(true) && pthread_atfork(nullptr, nullptr, forget_workers) != 0) {
-    is_told_of_forks = false;
-    return nullptr;
-  }
+  if (!is_told_of_forks) return nullptr;
   std::unique_ptr<Workers> made(new (std::nothrow) Workers);
   if (made == nullptr) return nullptr;
   if (current.compare_exchange_strong(seen, made.get(), std::memory_order_acq_rel)) {
@@ -278,8 +329,10 @@ Workers* workers() noexcept {
 
 void Loop::run(int part) const {
   const std::int64_t grains = (size - 1) / grain + 1;
-  const std::int64_t begin = grains * part / parts * grain;
-  const std::int64_t end = std::min(size, grains * (part + 1) / parts * grain);
+  const std::int64_t each = grains / parts;
+  const std::int64_t more = grains % parts;  // so many first parts have one more
+  const std::int64_t begin = (each * part + std::min<std::int64_t>(part, more)) * grain;
+  const std::int64_t end = std::min(size, begin + (each + (part < more ? 1 : 0)) * grain);
   if (begin < end) body(begin, end);
 }
 

@@ -15,8 +15,9 @@ namespace tenure::kernels {
 //
 // Workers look out for the next loop for some microseconds, as the steps of a program follow each
 // other closely, and then sleep. Nobody looks out while there are more threads than cores: when
-// several threads of this process have loops, or when a thread that was looking out has just been
-// stopped by the system, which means that another process wants its core.
+// several threads of this process have loops, or when another process wants a core. That shows in a
+// thread that was stopped while it was looking out, and in a worker that computes on the core of
+// its caller, which must be waiting for it.
 //
 // Every part of a loop is marked with the loop's number by the one who takes it. A worker that
 // comes late finds parts with the number that it knows, or with a later one, and leaves them: it
@@ -37,7 +38,9 @@ struct Loop {
 };
 
 /// Runs every part once, here and on up to `parts - 1` workers. Workers are started when a loop
-/// first wants them; where the system has no more threads, those that are there compute.
+/// first wants them; where the system has no more threads, those that are there compute. Threads
+/// that the system favours less than the process's first one (nice, SCHED_IDLE) start none, as all
+/// would share them.
 void run_on_workers(const Loop& loop) noexcept;
 
 /// Whether this thread is within a loop: one that it begins there is its own.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -157,6 +159,8 @@ TEST(Workers, LeaveSignalsToTheProgramsThreads) {
     const std::uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
     EXPECT_NE(blocked & 1u << (SIGINT - 1), 0u);
     EXPECT_NE(blocked & 1u << (SIGTERM - 1), 0u);
+    EXPECT_EQ(blocked & 1u << (SIGSEGV - 1), 0u) << "a handler of crashes would not see it";
+    EXPECT_EQ(blocked & 1u << (SIGFPE - 1), 0u);
   }
 }
 
@@ -175,7 +179,60 @@ TEST(Workers, AChildOfForkHasItsOwn) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_EQ(threads_at_once(3), 3);
 }
+
+/// Set in a program that is started again, where nobody has asked for the number of threads yet.
+constexpr const char* kVariable = "TENURE_TEST_FIRST_NUMBER";
+
+TEST(Workers, FirstNumber) {
+  if (std::getenv(kVariable) == nullptr) GTEST_SKIP() << "runs as a child of the test below";
+  std::atomic<bool> begins{false};
+  std::thread asks([&] {
+    begins = true;
+    num_threads();
+  });
+  while (!begins) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(num_threads() >= 1 && covers_once(100, 1) ? 0 : 1);
+  }
+  asks.join();
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "the child hangs";
+}
+
+TEST(Workers, AForkWhileTheFirstNumberIsFoundLocksNobodyOut) {
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      setenv(kVariable, "1", 1);
+      execl("/proc/self/exe", "workers_test", "--gtest_filter=Workers.FirstNumber",
+            "--gtest_brief=1", static_cast<char*>(nullptr));
+      _exit(127);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+}
 #endif
+
+TEST(Workers, PartsOfAnySizeFollowEachOther) {
+  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{127}, std::int64_t{1} << 62}) {
+    for (const std::int64_t grain : {std::int64_t{1}, std::int64_t{3}}) {
+      std::int64_t reached = 0;
+      const auto follow = [&](std::int64_t begin, std::int64_t end) {
+        EXPECT_EQ(begin, reached);
+        reached = end;
+      };
+      const Loop loop{.body = follow, .size = size, .grain = grain, .parts = kMaxParts};
+      for (int part = 0; part < loop.parts; ++part) loop.run(part);
+      EXPECT_EQ(reached, size);
+    }
+  }
+}
 
 }  // namespace
 }  // namespace tenure::kernels
