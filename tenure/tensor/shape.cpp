@@ -9,6 +9,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/tensor/sizes.h"
 
 namespace tenure {
 namespace {
@@ -93,13 +94,15 @@ Shape broadcast(const Shape& a, const Shape& b, std::string_view op) {
     const std::int64_t d = shorter[i];
     std::int64_t& r = result[lead + i];
     if (d == r || d == 1) continue;
-    if (r == 1) {
+    // A size of 1 gives way to the other, and to any other size than 1 an unknown one must.
+    if (r == 1 || r == kUnknown) {
       r = d;
-      continue;
+    } else if (d != kUnknown) {
+      throw ShapeError(op,
+                       fmt::format("shapes {} and {} do not broadcast", to_string(Sizes(a)),
+                                   to_string(Sizes(b))),
+                       {a.to_vector(), b.to_vector()});
     }
-    throw ShapeError(op,
-                     fmt::format("shapes {} and {} do not broadcast", to_string(a), to_string(b)),
-                     {a.to_vector(), b.to_vector()});
   }
   return result;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenure/base/error.h"
+#include "tenure/tensor/sizes.h"
 #include "tenure/tensor/strided.h"
 #include "tests/support/expect.h"
 #include "tests/support/share.h"
@@ -91,6 +92,16 @@ TEST(Shape, Broadcasts) {
   expect_throws<ShapeError>([] { broadcast({2}, {3}, "add"); },
                             {"add: shapes [2] and [3] do not broadcast"});
   EXPECT_THROW(broadcast({0}, {2}, "op"), ShapeError);
+  EXPECT_EQ(broadcast({kUnknown, 3}, {kUnknown, 1}, "op"), (Shape{kUnknown, 3}));
+  EXPECT_EQ(broadcast({kUnknown}, {1}, "op"), (Shape{kUnknown}));
+  EXPECT_EQ(broadcast({1}, {2, kUnknown}, "op"), (Shape{2, kUnknown}));
+  EXPECT_EQ(broadcast({kUnknown}, {4}, "op"), (Shape{4}));
+  EXPECT_EQ(broadcast({4}, {kUnknown}, "op"), (Shape{4}));
+  expect_throws<ShapeError>(
+      [] {
+        broadcast({kUnknown, 2}, {3}, "add");
+      },
+      {"add: shapes [?, 2] and [3] do not broadcast"});
   EXPECT_EQ(broadcast_strides({3, 1}, {1, 1}, {2, 3, 4}), (Strides{0, 1, 0}));
   EXPECT_EQ(broadcast_strides({}, {}, {2, 2}), (Strides{0, 0}));
 }

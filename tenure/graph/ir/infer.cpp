@@ -14,29 +14,6 @@ namespace {
 
 using ops::Spec;
 
-/// "[?, 3]"
-std::string text_of(const Shape& shape) { return to_string(Sizes(shape)); }
-
-/// The shape that two meet in, some of whose sizes are unknown: a run finds out whether they fit.
-Shape broadcast_unknown(const Shape& a, const Shape& b, const char* op) {
-  Shape result = a.size() >= b.size() ? a : b;
-  const Shape& shorter = a.size() >= b.size() ? b : a;
-  const int lead = result.size() - shorter.size();
-  for (int i = 0; i < shorter.size(); ++i) {
-    const std::int64_t d = shorter[i];
-    std::int64_t& r = result[lead + i];
-    if (d == r || d == 1) continue;
-    // A size of 1 gives way to the other, and to any other size than 1 an unknown one must.
-    if (r == 1 || r == kUnknown) {
-      r = d;
-    } else if (d != kUnknown) {
-      throw ShapeError(op, fmt::format("shapes {} and {} do not broadcast", text_of(a), text_of(b)),
-                       {a.to_vector(), b.to_vector()});
-    }
-  }
-  return result;
-}
-
 std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
                                     std::span<const ArgumentSpec> arguments, bool unknown) {
   std::vector<ops::OperandType> types;
@@ -48,8 +25,7 @@ std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
       continue;
     }
     types.push_back({.dtype = argument.spec.dtype});
-    shape = unknown ? broadcast_unknown(shape, argument.spec.shape, op.name)
-                    : broadcast(shape, argument.spec.shape, op.name);
+    shape = broadcast(shape, argument.spec.shape, op.name);
   }
   const DType result = ops::elementwise_types(op, types).result;
   if (!unknown) check_shape(shape, size_of(result), op.name);
