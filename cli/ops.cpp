@@ -11,6 +11,7 @@
 #include "cli/nearest.h"
 #include "cli/terminal.h"
 #include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/outputs.h"
 #include "tenure/ops/core/record.h"
 
 namespace tenure::cli {
@@ -88,7 +89,8 @@ nlohmann::ordered_json to_json(const OpRecord& op) {
           {"family", op.family},
           {"signature", op.signature},
           {"doc", op.doc},
-          {"outputs", op.outputs},
+          {"outputs", op.outputs == ops::kAnyOutputs ? nlohmann::ordered_json()
+                                                     : nlohmann::ordered_json(op.outputs)},
           {"elementwise", op.elementwise != nullptr},
           {"composite", op.expand != nullptr},
           {"data_dependent", op.data_dependent},

@@ -58,10 +58,20 @@ function(tenure_unite)
   endforeach()
 endfunction()
 
+# tenure_list_objects(NAME)
+#
+# Writes down the object files of tenure_NAME, for tools/check_links.py.
+set(TENURE_OBJECT_LISTS "${PROJECT_BINARY_DIR}/object_lists")
+function(tenure_list_objects name)
+  file(GENERATE OUTPUT "${TENURE_OBJECT_LISTS}/${name}.txt"
+    CONTENT "$<JOIN:$<TARGET_OBJECTS:tenure_${name}>,\n>\n")
+endfunction()
+
 # tenure_folder(NAME [ALONE regex] [DEPENDS folder...])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
-# tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes.
+# tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes and
+# tools/check_links.py on what object files need.
 # ALONE are sources that have names of their own in common with others, and are not united.
 function(tenure_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "DEPENDS")
@@ -121,4 +131,5 @@ function(tenure_folder name)
     PUBLIC ${arg_DEPENDS}
     PRIVATE tenure_flags ${TENURE_PRIVATE_LIBRARIES})
   target_sources(tenure PRIVATE $<TARGET_OBJECTS:tenure_${name}>)
+  tenure_list_objects(${name})
 endfunction()

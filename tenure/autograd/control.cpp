@@ -1,3 +1,5 @@
+#include "tenure/autograd/control.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -14,13 +16,12 @@
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 
-// Gradients of branches and loops. The way back is a branch or a loop itself: its bodies replay
-// those of the way there, under a tape.
-
-namespace tenure::graph {
+namespace tenure::autograd {
 namespace {
 
 using Tensors = std::vector<Tensor>;
+using graph::Bodies;
+using graph::Body;
 using ops::Backward;
 
 bool is_float(const Tensor& tensor) { return is_floating(tensor.dtype()); }
@@ -36,17 +37,22 @@ const Bodies& bodies_of(const Backward& b) {
   return bodies;
 }
 
-/// The gradient that arrives at output o; of those without one, zeros.
-Tensor seed(const Backward& b, std::size_t o) {
-  return b.gradients[o].defined() ? b.gradients[o] : zeros_like(b.outputs[o], std::nullopt, b.site);
+/// The outputs that a gradient arrives at, among those from `first` on.
+std::vector<std::size_t> seeded_outputs(const Backward& b, std::size_t first = 0) {
+  std::vector<std::size_t> places;
+  for (std::size_t o = first; o < b.gradients.size(); ++o) {
+    if (b.gradients[o].defined()) places.push_back(o);
+  }
+  return places;
 }
 
-/// The gradient of the weighted outputs by some tensors that a tape watched.
+/// The gradient of the weighted outputs, those that have a seed, by some tensors that a tape
+/// watched.
 Tensors gradients(GradientTape& tape, const Tensors& outputs, const Tensors& seeds,
                   const Tensors& sources, Site site) {
   Tensor total;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (!is_float(outputs[o])) continue;
+    if (!seeds[o].defined()) continue;
     Tensor part = sum({mul({outputs[o], site}, {seeds[o], site}), site});
     if (total.defined()) {
       part = cast({std::move(part), site}, total.dtype());
@@ -70,8 +76,8 @@ Tensors body_gradients(const Body& body, const Tensors& inputs, const Tensors& s
   Tensors sources;
   for (const std::size_t i : wanted) sources.push_back(inputs[i]);
   tape.watch(sources, site);
-  return gradients(tape, replay(body.program, body.inputs, body.results, inputs), seeds, sources,
-                   site);
+  return gradients(tape, graph::replay(body.program, body.inputs, body.results, inputs), seeds,
+                   sources, site);
 }
 
 std::vector<std::size_t> range(std::size_t begin, std::size_t end) {
@@ -90,9 +96,8 @@ void gradient_of_cond(Backward& b) {
   for (std::size_t i = 0; i < n; ++i) {
     if (b.wants(i + 1)) wanted.push_back(i);
   }
-  for (std::size_t o = 0; o < bodies[0].results.size(); ++o) {
-    operands.push_back(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
-  }
+  const std::vector<std::size_t> seeded = seeded_outputs(b);
+  for (const std::size_t o : seeded) operands.push_back(b.gradients[o]);
   const auto branch = [&](std::size_t which) {
     return [&, which](const Tensors& tensors) {
       // The places of the body's inputs among all.
@@ -107,7 +112,8 @@ void gradient_of_cond(Backward& b) {
           sources.push_back(i);
         }
       }
-      const Tensors seeds(tensors.begin() + static_cast<std::ptrdiff_t>(n), tensors.end());
+      Tensors seeds(b.gradients.size());
+      for (std::size_t s = 0; s < seeded.size(); ++s) seeds[seeded[s]] = tensors[n + s];
       const Tensors found = body_gradients(bodies[which], inputs, seeds, sources, b.site);
       Tensors results;
       for (const std::size_t place : wanted) {
@@ -121,7 +127,8 @@ void gradient_of_cond(Backward& b) {
       return results;
     };
   };
-  const Tensors results = run_cond(Operand(b.inputs[0], b.site), branch(0), branch(1), operands);
+  const Tensors results =
+      graph::run_cond(Operand(b.inputs[0], b.site), branch(0), branch(1), operands);
   for (std::size_t i = 0; i < wanted.size(); ++i) b.results[wanted[i] + 1] = results[i];
 }
 
@@ -145,13 +152,14 @@ void gradient_of_scan(Backward& b) {
 
   // What the carry was before each step.
   const auto there = [&](const Tensors& tensors) {
-    Tensors results = replay(body.program, body.inputs, body.results, with_captures(tensors));
+    Tensors results =
+        graph::replay(body.program, body.inputs, body.results, with_captures(tensors));
     results.resize(carried);
     results.insert(results.end(), tensors.begin(),
                    tensors.begin() + static_cast<std::ptrdiff_t>(carried));
     return results;
   };
-  const Tensors again = run_scan(there, carry, xs, b.site);
+  const Tensors again = graph::run_scan(there, carry, xs, b.site);
 
   // Gradients of float carries and of captures go from step to step, last one first.
   std::vector<std::size_t> sources;  // among the body's inputs
@@ -159,7 +167,8 @@ void gradient_of_scan(Backward& b) {
   for (std::size_t i = 0; i < carried; ++i) {
     if (!is_float(carry[i])) continue;
     sources.push_back(i);
-    start.push_back(seed(b, i));
+    start.push_back(b.gradients[i].defined() ? b.gradients[i]
+                                             : zeros_like(carry[i], std::nullopt, b.site));
   }
   const std::size_t float_carries = sources.size();
   std::vector<std::size_t> wanted_xs;
@@ -180,9 +189,8 @@ void gradient_of_scan(Backward& b) {
   };
   for (std::size_t i = 0; i < carried; ++i) add_flipped(again[carried + i]);
   for (const Tensor& x : xs) add_flipped(x);
-  for (std::size_t o = carried; o < body.results.size(); ++o) {
-    add_flipped(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
-  }
+  const std::vector<std::size_t> seeded = seeded_outputs(b, carried);
+  for (const std::size_t o : seeded) add_flipped(b.gradients[o]);
   const auto step = [&](const Tensors& tensors) {
     const std::size_t states = start.size();
     const auto part = [&](std::size_t begin, std::size_t end) {
@@ -190,20 +198,21 @@ void gradient_of_scan(Backward& b) {
                      tensors.begin() + static_cast<std::ptrdiff_t>(end));
     };
     const Tensors inputs = part(states, states + carried + scanned);
-    Tensors seeds;
+    Tensors seeds(b.gradients.size());
     std::size_t next = 0;
     for (std::size_t i = 0; i < carried; ++i) {
-      seeds.push_back(is_float(carry[i]) ? tensors[next++] : inputs[i]);
+      if (is_float(carry[i])) seeds[i] = tensors[next++];
     }
-    const Tensors rest = part(states + carried + scanned, tensors.size());
-    seeds.insert(seeds.end(), rest.begin(), rest.end());
+    for (std::size_t s = 0; s < seeded.size(); ++s) {
+      seeds[seeded[s]] = tensors[states + carried + scanned + s];
+    }
     Tensors found = body_gradients(body, with_captures(inputs), seeds, sources, b.site);
     for (std::size_t c = float_carries; c < states; ++c) {
       found[c] = add({found[c], b.site}, {tensors[c], b.site});
     }
     return found;
   };
-  const Tensors found = run_scan(step, start, backwards, b.site);
+  const Tensors found = graph::run_scan(step, start, backwards, b.site);
   for (std::size_t i = 0, next = 0; i < carried; ++i) {
     if (!is_float(carry[i])) continue;
     if (b.wants(i)) b.results[i] = found[next];
@@ -231,13 +240,13 @@ void gradient_of_while(Backward& b) {
   const auto all = std::span<const Tensor>(inputs);
   const auto run_body = [&](std::size_t which, const Tensors& state) {
     const Body& body = bodies[which];
-    return replay(body.program, body.inputs, body.results,
-                  bodies.inputs_of<Tensor>(which, state, all.subspan(states)));
+    return graph::replay(body.program, body.inputs, body.results,
+                         bodies.inputs_of<Tensor>(which, state, all.subspan(states)));
   };
   // As many steps as there may be; those after the end change nothing.
   const auto step = [&](const Tensors& tensors) {
     const Tensors state(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(states));
-    return run_cond(
+    return graph::run_cond(
         Operand(run_body(0, state).front(), b.site),
         [&](const Tensors& s) { return run_body(1, s); }, [](const Tensors& s) { return s; },
         state);
@@ -249,20 +258,17 @@ void gradient_of_while(Backward& b) {
     wanted.push_back(i);
     sources.push_back(inputs[i]);
   }
-  Tensors seeds;
-  for (std::size_t o = 0; o < states; ++o) {
-    seeds.push_back(is_float(b.outputs[o]) ? seed(b, o) : b.outputs[o]);
-  }
   GradientTape tape(GradientTape::Options{.watch_variables = false}, b.site);
   tape.watch(sources, b.site);
   const Tensors outputs =
-      run_scan(step, {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states)},
-               {zeros({most}, DType::uint8, b.site)}, b.site);
+      graph::run_scan(step, {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(states)},
+                      {zeros({most}, DType::uint8, b.site)}, b.site);
+  const Tensors seeds(b.gradients.begin(), b.gradients.end());
   const Tensors found = gradients(tape, outputs, seeds, sources, b.site);
   std::set<std::uint64_t> given;  // a symbol may be several inputs; its gradient is of all of them
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (given.insert(autograd::key_of(sources[i])).second) b.results[wanted[i]] = found[i];
+    if (given.insert(key_of(sources[i])).second) b.results[wanted[i]] = found[i];
   }
 }
 
-}  // namespace tenure::graph
+}  // namespace tenure::autograd

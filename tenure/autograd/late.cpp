@@ -1,5 +1,7 @@
 #include "tenure/autograd/late.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -10,7 +12,8 @@
 #include "tenure/base/small_array.h"
 #include "tenure/graph/ir/builder.h"
 #include "tenure/graph/trace/state.h"
-#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/define.h"
+#include "tenure/ops/core/outputs.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/size_ops.h"
 
@@ -164,6 +167,12 @@ std::vector<Tensor> run_late(std::span<const Operand> operands, const Attributes
   std::vector<Tensor> found;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (!late.wanted[i]) continue;
+    if (results[i].defined() && !may_be_equal(results[i].shape(), specs[i].shape)) {
+      throw ShapeError("gradient",
+                       fmt::format("of input {} of {} is {}, the input {}", i, late.op->name,
+                                   to_string(results[i].shape()), to_string(specs[i].shape)),
+                       {results[i].shape().to_vector(), specs[i].shape.to_vector()});
+    }
     found.push_back(results[i].defined() ? std::move(results[i])
                                          : zeros(specs[i].shape, specs[i].dtype, late.site));
   }
@@ -180,27 +189,75 @@ ops::Specs infer_late(const ops::Kernel& k) {
   return ops::Specs(std::move(results));
 }
 
-const OpRecord& late_record() {
-  static const OpRecord record = [] {
-    OpRecord made;
-    made.name = "gradient";
-    made.family = "control";
-    made.signature = "gradient(call)";
-    made.doc = "the gradient of a call whose sizes are known only in a run";
-    made.memory = ops::allocates().with_workspace();
-    made.dtypes = ops::kAllTypes;
-    made.outputs = 32;  // at most, for a tape: as many as there are inputs
-    made.folds = false;
-    made.infer = infer_late;
-    made.expand = run_late;
-    return made;
-  }();
-  return record;
-}
+struct Gradient {
+  static constexpr auto family = "control";
+  static constexpr auto name = "gradient";
+  static constexpr auto signature = "gradient(call)";
+  static constexpr auto doc = "the gradient of a call whose sizes are known only in a run";
+  static constexpr auto memory = ops::allocates().with_workspace();
+  static constexpr auto types = ops::kAllTypes;
+  static constexpr int outputs = ops::kAnyOutputs;
+  static constexpr bool folds = false;
+  static constexpr double ulp = 4;
+  static constexpr auto infer = infer_late;
+  static constexpr auto expand = run_late;
+
+  static std::shared_ptr<LateRule> rule_of(const char* op, std::vector<Spec> specs,
+                                           std::vector<LateRule::Place> places) {
+    auto late = std::make_shared<LateRule>();
+    late->op = ops::find_op(op);
+    late->specs = std::move(specs);
+    late->wanted.assign(late->specs.size(), true);
+    late->outputs = 1;
+    late->places = std::move(places);
+    return late;
+  }
+  /// Of a product, whose second factor is repeated, and of tanh, which reads its output.
+  static std::vector<ops::Sample> samples() {
+    using Role = LateRule::Role;
+    constexpr DType kType = DType::float64;
+    const Shape shape{3, 4};
+    const std::shared_ptr<const ops::Opaque> of_mul =
+        rule_of("mul", {{kType, shape}, {kType, {4}}},
+                {{Role::input, 0}, {Role::input, 1}, {Role::gradient, 0}});
+    const std::shared_ptr<const ops::Opaque> of_tanh = rule_of(
+        "tanh", {{kType, shape}}, {{Role::outline, 0}, {Role::output, 0}, {Role::gradient, 0}});
+    return {{.inputs = {{.shape = shape, .dtype = kType},
+                        {.shape = {4}, .dtype = kType},
+                        {.shape = shape, .dtype = kType}},
+             .attributes = Attributes(of_mul)},
+            {.inputs = {{.shape = {0, 3, 4}, .dtype = DType::boolean},
+                        {.shape = shape, .low = -1, .high = 1, .dtype = kType},
+                        {.shape = shape, .dtype = kType}},
+             .attributes = Attributes(of_tanh)}};
+  }
+  static std::vector<ops::Reference> reference(const std::vector<ops::Reference>& in,
+                                               const Attributes& attributes) {
+    const auto& late = static_cast<const LateRule&>(*attributes.opaque(0));
+    const std::vector<long double>& gradient = in[2].values;
+    ops::Reference first = in[2];
+    if (late.specs.size() == 1) {
+      for (std::size_t i = 0; i < gradient.size(); ++i) {
+        first.values[i] *= 1 - in[1].values[i] * in[1].values[i];
+      }
+      return {first};
+    }
+    ops::Reference second{.shape = in[1].shape,
+                          .values = std::vector<long double>(in[1].values.size())};
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      const std::size_t k = i % in[1].values.size();
+      first.values[i] *= in[1].values[k];
+      second.values[k] += gradient[i] * in[0].values[i];
+    }
+    return {first, second};
+  }
+};
 
 bool has_open_size(const Tensor& tensor) { return tensor.defined() && !tensor.shape().is_known(); }
 
 }  // namespace
+
+std::vector<const OpRecord*> gradient_ops() { return {&ops::record<Gradient>()}; }
 
 bool may_be_equal(const Shape& a, const Shape& b) {
   bool fits = a.size() == b.size();
@@ -250,7 +307,8 @@ void go_back_later(const Node& node, Backward& b) {
   std::vector<Operand> list;
   for (const Tensor& operand : operands) list.emplace_back(operand, b.site);
   const std::shared_ptr<const ops::Opaque> rule = std::move(late);
-  std::vector<Tensor> results = ops::run_many_now(late_record(), list, Attributes(rule), b.site);
+  std::vector<Tensor> results =
+      ops::run_many_now(ops::record<Gradient>(), list, Attributes(rule), b.site);
   std::size_t next = 0;
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     if (b.wants(i)) b.results[i] = std::move(results[next++]);

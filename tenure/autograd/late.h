@@ -12,6 +12,9 @@ namespace tenure::autograd {
 // rule declares that it reads; of other inputs it reads the outline, so that nothing is held for
 // its sizes alone.
 
+/// The op of such nodes, for the list of all ops.
+std::vector<const ops::OpRecord*> gradient_ops();
+
 /// Whether two shapes are equal, as far as their sizes are known.
 bool may_be_equal(const Shape& a, const Shape& b);
 

@@ -8,6 +8,7 @@
 #include "tenure/base/small_array.h"
 #include "tenure/graph/trace/state.h"
 #include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/outputs.h"
 #include "tenure/ops/size_ops.h"
 #include "tenure/tensor/share.h"
 
@@ -195,13 +196,13 @@ std::vector<Tensor> TapeState::run_many(const OpRecord& op, std::span<const Oper
     commit(node, results);
     pending.keep();
   };
-  // A loop or a branch has as many results as its body. It is a node of a graph, and so are its
-  // operands: nothing can be overwritten before it is noted.
+  // Nodes of a graph overwrite nothing before they are noted, nor do calls of which only their
+  // results tell how many those are: a loop or a branch has as many as its body.
   const bool is_node = std::any_of(operands.begin(), operands.end(), [](const Operand& operand) {
     return !operand.is_scalar() && operand.tensor().body_or_null() != nullptr &&
            operand.tensor().body_or_null()->symbol() != nullptr;
   });
-  if (!is_node) {
+  if (!is_node && op.outputs != ops::kAnyOutputs) {
     note(static_cast<std::size_t>(op.outputs), true);
     return results;
   }

@@ -124,7 +124,6 @@ GradientTape::GradientTape(Site site) : GradientTape(Options{}, site) {}
 
 GradientTape::GradientTape(const Options& options, Site site)
     : state_(std::make_shared<TapeState>(options.persistent, options.watch_variables, site)) {
-  graph::taped_call.store(autograd::call_taped);
   TapeState::begin(state_);
 }
 

@@ -58,7 +58,8 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
                   .data = pins[i].data()});
   }
   const ops::KernelSlot& slot = ops::kernel_of(*c.op, inputs.empty() ? cpu : inputs[0].device());
-  ops::Kernel kernel{.op = c.op->name, .in = in, .out = {}, .attributes = c.attributes};
+  const ops::Attributes attributes = kernel_attributes(c, in);
+  ops::Kernel kernel{.op = c.op->name, .in = in, .out = {}, .attributes = attributes};
   std::unique_ptr<Fenced> workspace;
   const auto take_workspace = [&] {
     if (slot.workspace == nullptr) return;

@@ -7,6 +7,9 @@
 
 #include "tenure/check/numbers.h"
 #include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/expected.h"
+#include "tenure/ops/core/outputs.h"
+#include "tenure/ops/core/prepare.h"
 #include "tenure/ops/core/reference.h"
 
 namespace tenure::check {
@@ -68,22 +71,6 @@ bool varies(const Sample& sample) {
                      [](const Sample::Input& input) { return !input.dtype; });
 }
 
-Reference elementwise_expected(const Case& c) {
-  Shape shape;
-  for (const Input& input : c.inputs) shape = broadcast(shape, input.shape, c.op->name);
-  return ops::make_reference(shape, [&](const Dims& index) {
-    std::array<long double, kernels::kMaxArity> arguments{};
-    for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-      const Shape& own = c.inputs[i].shape;
-      const Strides strides = broadcast_strides(own, contiguous_strides(own), shape);
-      std::int64_t at = 0;
-      for (int axis = 0; axis < shape.size(); ++axis) at += index[axis] * strides[axis];
-      arguments[i] = c.inputs[i].values[static_cast<std::size_t>(at)];
-    }
-    return c.op->elementwise->reference(arguments.data());
-  });
-}
-
 bool is_still(Layout layout, int axis, int rank) {
   return layout == Layout::still || (layout == Layout::first_still && axis == 0) ||
          (layout == Layout::last_still && axis == rank - 1);
@@ -138,10 +125,21 @@ std::string describe(const Case& c) {
 }
 
 std::vector<Reference> expected_of(const Case& c) {
-  if (c.op->elementwise != nullptr) return {elementwise_expected(c)};
   std::vector<Reference> in;
   for (const Input& input : c.inputs) in.push_back({.shape = input.shape, .values = input.values});
-  return c.op->reference(in, c.attributes);
+  return ops::expected_of(*c.op, in, c.attributes);
+}
+
+ops::Attributes kernel_attributes(const Case& c, std::span<const kernels::View> in) {
+  const ops::Preparable* const programs = ops::preparable_in(c.attributes);
+  if (programs == nullptr) return c.attributes;
+  return programs->prepared(
+      {.op = c.op->name, .in = in, .out = {}, .attributes = c.attributes, .workspace = {}});
+}
+
+std::size_t output_count(const Case& c) {
+  return c.op->outputs == ops::kAnyOutputs ? expected_of(c).size()
+                                           : static_cast<std::size_t>(c.op->outputs);
 }
 
 std::vector<Tensor> run(const Case& c, std::span<const Operand> operands, Site site) {

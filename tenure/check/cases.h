@@ -33,6 +33,11 @@ std::string describe(const Case& c);
 /// What the record's reference says.
 std::vector<ops::Reference> expected_of(const Case& c);
 
+/// The attributes that a kernel gets with such inputs; see ops/core/prepare.h.
+ops::Attributes kernel_attributes(const Case& c, std::span<const kernels::View> in);
+/// How many outputs the call has.
+std::size_t output_count(const Case& c);
+
 /// Runs the op.
 std::vector<Tensor> run(const Case& c, std::span<const Operand> operands);
 std::vector<Tensor> run(const Case& c, std::span<const Operand> operands, Site site);

@@ -78,8 +78,9 @@ Declared declared(const Case& c, const std::vector<kernels::View>& in,
   }
   const ops::KernelSlot* const slot = ops::find_kernel(*c.op, outputs[0].device());
   if (slot != nullptr && slot->workspace != nullptr) {
+    const ops::Attributes attributes = kernel_attributes(c, in);
     result.workspace = static_cast<std::int64_t>(slot->workspace(
-        {.op = c.op->name, .in = in, .out = out, .attributes = c.attributes, .workspace = {}}));
+        {.op = c.op->name, .in = in, .out = out, .attributes = attributes, .workspace = {}}));
   }
   return result;
 }
@@ -103,8 +104,8 @@ void check_read(const Case& c) {
       views.push_back(view_of(input));
     }
     const Measured got = measure(c, {inputs.begin(), inputs.end()});
-    EXPECT_EQ(got.outputs.size(), static_cast<std::size_t>(c.op->outputs));
-    EXPECT_EQ(got.tensors, c.op->outputs);
+    EXPECT_EQ(got.outputs.size(), output_count(c));
+    EXPECT_EQ(got.tensors, static_cast<std::int64_t>(output_count(c)));
     if (c.op->memory.kind == MemoryEffect::Kind::allocates) {
       expect_allocates(c, got, declared(c, views, got.outputs));
       for (const Tensor& output : got.outputs) {

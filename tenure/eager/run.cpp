@@ -1,3 +1,5 @@
+#include "tenure/eager/run.h"
+
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -8,6 +10,7 @@
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/named.h"
+#include "tenure/ops/core/prepare.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/core/types.h"
@@ -62,10 +65,8 @@ bool is_repeated(const Inputs& inputs, std::size_t i) {
 }
 
 /// Returns how many outputs there are.
-std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands,
+std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, const Inputs& inputs,
                        const Attributes& attributes, Site site, Outputs& outputs) {
-  const Inputs inputs(op, operands);
-  if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
   const char* const name = ops::called_name(op);
   Kernel kernel{
       .op = name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
@@ -149,9 +150,27 @@ std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const 
   return result;
 }
 
+/// What the kernel gets of a call with programs among its attributes.
+Attributes prepared(const ops::Preparable& programs, const OpRecord& op, const Inputs& inputs,
+                    const Attributes& attributes) {
+  const Kernel kernel{.op = ops::called_name(op),
+                      .in = inputs.views(),
+                      .out = {},
+                      .attributes = attributes,
+                      .workspace = {}};
+  static_cast<void>(op.infer(kernel));
+  return programs.prepared(kernel);
+}
+
 std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
                            const Attributes& attributes, Site site, Outputs& outputs) {
-  const std::size_t n = run_kernel(op, operands, attributes, site, outputs);
+  const Inputs inputs(op, operands);
+  if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
+  std::optional<Attributes> own;
+  const ops::Preparable* const programs = ops::preparable_in(attributes);
+  const Attributes& used =
+      programs == nullptr ? attributes : own.emplace(prepared(*programs, op, inputs, attributes));
+  const std::size_t n = run_kernel(op, operands, inputs, used, site, outputs);
   for (const Operand& operand : operands) operand.consume();
   return n;
 }
@@ -178,19 +197,13 @@ std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> o
   return results;
 }
 
-}  // namespace
-}  // namespace tenure::eager
-
-namespace tenure::ops {
-namespace {
-
 /// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule, or has
 /// no parts until its sizes are known.
 bool is_taped(const OpRecord& op, std::span<const Operand> operands) {
-  return op.expand == nullptr || op.gradient != nullptr || has_unknown_size(operands);
+  return op.expand == nullptr || op.gradient != nullptr || ops::has_unknown_size(operands);
 }
 
-std::vector<Tensor> record(Recorder& recorder, const OpRecord& op,
+std::vector<Tensor> record(ops::Recorder& recorder, const OpRecord& op,
                            std::span<const Operand> operands, const Attributes& attributes,
                            Site site) {
   std::vector<Tensor> results = recorder.record(op, operands, attributes, site);
@@ -199,44 +212,45 @@ std::vector<Tensor> record(Recorder& recorder, const OpRecord& op,
 }
 
 /// Whether a trace takes in the call whatever its operands are. A composite's parts are taken in.
-bool is_traced(const OpRecord& op) { return active_trace != nullptr && op.expand == nullptr; }
+bool is_traced(const OpRecord& op) { return ops::active_trace != nullptr && op.expand == nullptr; }
 
 }  // namespace
 
 Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
                    const Attributes& attributes, Site site) {
   if (is_traced(op)) [[unlikely]]
-    return std::move(record(*recorder_of(op, operands), op, operands, attributes, site).front());
+    return std::move(
+        record(*ops::recorder_of(op, operands), op, operands, attributes, site).front());
   if (op.elementwise != nullptr) {
-    return operands.size() == 2 ? eager::run_elementwise(op, operands[0], operands[1])
-                                : eager::run_elementwise(op, operands);
+    return operands.size() == 2 ? run_elementwise(op, operands[0], operands[1])
+                                : run_elementwise(op, operands);
   }
   if (op.expand != nullptr) {
-    return std::move(eager::run_composite(op, operands, attributes, site).front());
+    return std::move(run_composite(op, operands, attributes, site).front());
   }
   if (operands.size() == 2) {
-    std::optional<Tensor> result = eager::run_direct(op, operands[0], operands[1]);
+    std::optional<Tensor> result = run_direct(op, operands[0], operands[1]);
     if (result) return *std::move(result);
   }
-  if (const auto recorder = recorder_of(op, operands)) {
+  if (const auto recorder = ops::recorder_of(op, operands)) {
     return std::move(record(*recorder, op, operands, attributes, site).front());
   }
-  eager::Outputs outputs;
-  eager::run_structured(op, operands, attributes, site, outputs);
+  Outputs outputs;
+  run_structured(op, operands, attributes, site, outputs);
   return std::move(outputs[0]);
 }
 
 std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
                                      const Attributes& attributes, Site site) {
   if (is_traced(op)) [[unlikely]]
-    return record(*recorder_of(op, operands), op, operands, attributes, site);
-  if (op.elementwise != nullptr) return {eager::run_elementwise(op, operands)};
-  if (op.expand != nullptr) return eager::run_composite(op, operands, attributes, site);
-  if (const auto recorder = recorder_of(op, operands)) {
+    return record(*ops::recorder_of(op, operands), op, operands, attributes, site);
+  if (op.elementwise != nullptr) return {run_elementwise(op, operands)};
+  if (op.expand != nullptr) return run_composite(op, operands, attributes, site);
+  if (const auto recorder = ops::recorder_of(op, operands)) {
     return record(*recorder, op, operands, attributes, site);
   }
-  eager::Outputs outputs;
-  const std::size_t n = eager::run_structured(op, operands, attributes, site, outputs);
+  Outputs outputs;
+  const std::size_t n = run_structured(op, operands, attributes, site, outputs);
   return {std::make_move_iterator(outputs.begin()),
           std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
 }
@@ -248,7 +262,7 @@ namespace {
   try {
     mem::throw_out_of_memory(OutOfMemory::Cause::system, 0, nullptr);
   } catch (Error& error) {
-    name_call(error, op, operands, site);
+    ops::name_call(error, op, operands, site);
     throw;
   }
 }
@@ -260,11 +274,11 @@ namespace {
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   try {
-    if (active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
-      return active_tape->run(op, operands, attributes, site);
-    return run_untaped(op, operands, attributes, site);
+    if (ops::active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
+      return ops::active_tape->run(op, operands, attributes, site);
+    return eager::run_untaped(op, operands, attributes, site);
   } catch (Error& error) {
-    name_call(error, op.name, operands, site);
+    ops::name_call(error, op.name, operands, site);
     throw;
   } catch (const std::bad_alloc&) {
     throw_no_memory(op.name, operands, site);
@@ -273,18 +287,18 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
   try {
-    if (active_tape != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
+    if (ops::active_tape != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
         [[unlikely]]
-      return active_tape->run(op, std::array{a, b}, kNoAttributes, a.site());
+      return ops::active_tape->run(op, std::array{a, b}, ops::kNoAttributes, a.site());
     if (is_traced(op)) [[unlikely]]
-      return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
-    if (op.elementwise != nullptr) return eager::run_elementwise(op, a, b);
+      return eager::run_untaped(op, std::array{a, b}, ops::kNoAttributes, a.site());
+    if (op.elementwise != nullptr) return run_elementwise(op, a, b);
     if (op.expand == nullptr) {
-      if (std::optional<Tensor> result = eager::run_direct(op, a, b)) return *std::move(result);
+      if (std::optional<Tensor> result = run_direct(op, a, b)) return *std::move(result);
     }
-    return run_untaped(op, std::array{a, b}, kNoAttributes, a.site());
+    return eager::run_untaped(op, std::array{a, b}, ops::kNoAttributes, a.site());
   } catch (Error& error) {
-    name_call(error, op.name, std::array{a, b}, a.site());
+    ops::name_call(error, op.name, std::array{a, b}, a.site());
     throw;
   } catch (const std::bad_alloc&) {
     throw_no_memory(op.name, std::array{a, b}, a.site());
@@ -294,15 +308,15 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
   try {
-    if (active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
-      return active_tape->run_many(op, operands, attributes, site);
-    return run_many_untaped(op, operands, attributes, site);
+    if (ops::active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
+      return ops::active_tape->run_many(op, operands, attributes, site);
+    return eager::run_many_untaped(op, operands, attributes, site);
   } catch (Error& error) {
-    name_call(error, op.name, operands, site);
+    ops::name_call(error, op.name, operands, site);
     throw;
   } catch (const std::bad_alloc&) {
     throw_no_memory(op.name, operands, site);
   }
 }
 
-}  // namespace tenure::ops
+}  // namespace tenure::eager

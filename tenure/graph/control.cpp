@@ -41,8 +41,9 @@ std::shared_ptr<GraphState> recorder_for(const char* op, const Tensors& operands
 
 /// One node for the whole call. It takes a symbol for it to be recorded; other operands stay the
 /// tensors that they are, so that a tape knows them.
-Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op, Tensors operands,
-               std::vector<TracedBody> traced, std::span<const std::int64_t> numbers, Site site) {
+Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op, BodySpecs specs,
+               Tensors operands, std::vector<TracedBody> traced,
+               std::span<const std::int64_t> numbers, Site site) {
   std::vector<Body> bodies;
   std::vector<std::size_t> captured;
   for (TracedBody& body : traced) {
@@ -56,7 +57,7 @@ Tensors record(const std::shared_ptr<GraphState>& state, const ops::OpRecord& op
     operands[0] = state->constant(operands[0], site);
   }
   const std::shared_ptr<const ops::Opaque> all =
-      std::make_shared<const Bodies>(std::move(bodies), std::move(captured));
+      std::make_shared<const Bodies>(std::move(bodies), std::move(captured), specs);
   const ops::Attributes attributes = numbers.empty() ? ops::Attributes(all)
                                      : numbers.size() == 1
                                          ? ops::Attributes(all, numbers[0])
@@ -84,7 +85,7 @@ Tensors run_cond(const Operand& predicate, const FlatFunction& then, const FlatF
     return (holds("cond", predicate.tensor(), site) ? then : otherwise)(operands);
   }
   const std::vector<Spec> specs = specs_of(operands);
-  return record(state, cond_record(), std::move(all),
+  return record(state, cond_record(), cond_specs, std::move(all),
                 {trace_body(state, "then branch", specs, then, site),
                  trace_body(state, "else branch", specs, otherwise, site)},
                 {}, site);
@@ -100,7 +101,7 @@ Tensors run_while(const FlatFunction& condition, const FlatFunction& body, Tenso
   const std::vector<Spec> specs = specs_of(state);
   const auto as_node = [&](const std::shared_ptr<GraphState>& recorder) {
     const std::array numbers{max_iterations};
-    return record(recorder, while_record(), state,
+    return record(recorder, while_record(), while_specs, state,
                   {trace_body(recorder, "condition", specs, condition, site),
                    trace_body(recorder, "loop body", specs, body, site)},
                   numbers, site);
@@ -133,7 +134,7 @@ Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Sit
   const auto carried = static_cast<std::int64_t>(carry.size());
   if (const auto recorder = recorder_for("scan", all, site)) {
     const std::array numbers{carried};
-    return record(recorder, scan_record(), std::move(all),
+    return record(recorder, scan_record(), scan_specs, std::move(all),
                   {trace_body(recorder, "loop body", specs, body, site)}, numbers, site);
   }
   std::vector<Tensors> rows;  // per result besides the carry

@@ -303,8 +303,8 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
     is_inline |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
   if (is_inline) return prepared(call_inline(call, trace));
-  if (ops::active_tape != nullptr && taped_call.load() != nullptr) {
-    if (auto result = taped_call.load()(*this, call, trace)) return prepared(*std::move(result));
+  if (ops::active_tape != nullptr) {
+    if (auto result = call_taped(*this, call, trace)) return prepared(*std::move(result));
   }
   const Donations donations(call.tensors, call.ownership,
                             {"function", impl_->options().name, "tensor"});

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -131,10 +130,10 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What serves calls while a tape records, if it wants to; see tenure/autograd.
-using TapedCall = std::optional<FunctionCore::Result> (*)(FunctionCore&, const FunctionCore::Call&,
-                                                          const FunctionCore::Trace&);
-inline constinit std::atomic<TapedCall> taped_call{nullptr};
+/// Serves a call while a tape records; nullopt: no tape has to know of it. tenure/wiring.cpp hands
+/// it to tenure/autograd/.
+std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const FunctionCore::Call& call,
+                                               const FunctionCore::Trace& trace);
 
 /// Its address stands for the type.
 template <class T>

@@ -82,7 +82,7 @@ Profile::~Profile() {
 
 }  // namespace tenure
 
-namespace tenure::mem {
+namespace tenure::profile {
 
 // Both end with the static objects that are older than the first tensor.
 void begin_as_environment_says() noexcept {
@@ -94,10 +94,10 @@ void begin_as_environment_says() noexcept {
     if (const std::string file = value("TENURE_PROFILE"); !file.empty()) {
       ProfileOptions options;
       if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
-        options.capacity = profile::capacity_of(capacity);
+        options.capacity = capacity_of(capacity);
       }
       static const Profile whole_program(file, options);
-      profile::records_whole_program = true;
+      records_whole_program = true;
     }
     if (const std::string watch = value("TENURE_WATCH"); !watch.empty() && watch != "0") {
       static const Watch whole_program;
@@ -107,4 +107,4 @@ void begin_as_environment_says() noexcept {
   }
 }
 
-}  // namespace tenure::mem
+}  // namespace tenure::profile

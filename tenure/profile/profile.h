@@ -44,3 +44,10 @@ class Profile {
 };
 
 }  // namespace tenure
+
+namespace tenure::profile {
+
+/// Begins to record, and to be watched, if the environment says so; see memory/observer.h.
+void begin_as_environment_says() noexcept;
+
+}  // namespace tenure::profile

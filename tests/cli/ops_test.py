@@ -48,6 +48,19 @@ class OpsTest(unittest.TestCase):
         self.assertEqual(ops["transpose"]["memory"]["kind"], "view")
         self.assertEqual(ops["reshape"]["memory"]["kind"], "view_or_copy")
 
+    def test_branches_loops_and_what_waits_for_sizes_are_ops_like_all_others(self):
+        names = ["cond", "while_loop", "scan", "gradient", "with_sizes"]
+        result = run("ops", "--json", *names)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        ops = {op["name"]: op for op in json.loads(result.stdout)["ops"]}
+        self.assertEqual(sorted(ops), sorted(names))
+        for op in ops.values():
+            self.assertNotEqual(op["doc"], "")
+            self.assertEqual(op["memory"]["text"], "allocates; takes a workspace")
+            self.assertIsNone(op["outputs"])  # as many as the call gives
+        self.assertEqual(ops["cond"]["dtypes"], ["bool"])
+        self.assertEqual(ops["scan"]["saves"], "all inputs")
+
     def test_names_select(self):
         result = run("ops", "--json", "mul", "add")
         self.assertEqual([op["name"] for op in json.loads(result.stdout)["ops"]], ["add", "mul"])

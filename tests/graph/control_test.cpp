@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tenure/graph/passes/prepare.h"
 #include "tenure/tenure.h"
+#include "tests/support/lowered_program.h"
 
 namespace tenure {
 namespace {
@@ -253,6 +255,38 @@ TEST(Control, BodiesCountInTheBytesOfCaches) {
   constexpr std::int64_t kLeast = 40 * 500;  // a step with its buffers and places
   EXPECT_GT(function_bytes(41), function_bytes(1) + kLeast);
   EXPECT_GT(session_bytes(41), session_bytes(1) + kLeast);
+}
+
+/// What lowers and runs a program finds the bodies of its loops compiled, those inside them too.
+TEST(Control, BodiesAreCompiledBeforeTheProgramIsLowered) {
+  const auto f = [](const std::vector<Tensor>& in) {
+    const auto step = [](const Tensor& carry, const Tensor& x) {
+      const Tensor next = cond(
+          sum(x) > 0, [&] { return softmax(carry + x); }, [&] { return carry; });
+      return Pair(next, next * 2);
+    };
+    const auto [carry, rows] = scan(step, in[0], in[1]);
+    return std::vector<Tensor>{carry, rows};
+  };
+  auto lowered = test::lower_ops({{DType::float32, {8}}, {DType::float32, {3, 8}}}, f);
+  auto bodies = graph::compiled_bodies(lowered->request.program);
+  ASSERT_EQ(bodies.size(), 1u);
+  ASSERT_EQ(bodies[0]->programs.size(), 1u);
+  const Plan& plan = bodies[0]->programs[0]->plan();
+  EXPECT_GT(plan.arena, 0);  // with the arena of the branch
+  int loops = 0;
+  for (const graph::Unit& unit : lowered->units) {
+    if (graph::bodies_in(*unit.node) == nullptr) continue;
+    ++loops;
+    EXPECT_EQ(graph::compiled_in(unit.node->attribute_list()), bodies[0]);
+    EXPECT_GE(unit.workspace, static_cast<std::size_t>(plan.arena));
+  }
+  EXPECT_EQ(loops, 1);
+  const std::weak_ptr<const graph::CompiledBodies> end = bodies[0];
+  bodies.clear();
+  EXPECT_FALSE(end.expired());
+  lowered.reset();
+  EXPECT_TRUE(end.expired());
 }
 
 TEST(Control, DrawsRandomNumbersAnew) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tenure/graph/passes/lower.h"
+#include "tenure/graph/passes/prepare.h"
 #include "tenure/graph/passes/simplify.h"
 #include "tenure/graph/trace/state.h"
 #include "tests/support/random_program.h"
@@ -30,7 +31,7 @@ std::unique_ptr<graph::Lowered> lower_ops(const std::vector<ops::Spec>& inputs,
     graph::Request request = graph::specialize(program, fetches, given, site);
     request.donated = std::move(donated);
     request.options = options;
-    return graph::lower(graph::simplify(std::move(request)));
+    return graph::lower(graph::prepare(graph::simplify(std::move(request))));
   });
 }
 

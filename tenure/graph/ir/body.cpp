@@ -18,8 +18,6 @@ namespace {
 /// Shapes that came and went are looked for when there are so many.
 constexpr std::size_t kMaxPrograms = 64;
 
-thread_local std::vector<std::shared_ptr<const BodyPrograms>>* kept_bodies = nullptr;
-
 std::vector<Given> given_for(const Body& body, std::span<const ops::Spec> specs) {
   std::vector<Given> given;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -129,39 +127,42 @@ std::size_t Bodies::bytes() const {
   return bytes;
 }
 
-KeepBodies::KeepBodies(std::vector<std::shared_ptr<const BodyPrograms>>& list)
-    : before_(std::exchange(kept_bodies, &list)) {}
+std::shared_ptr<const CompiledBodies> compiled_in(const ops::Attributes& attributes) {
+  if (attributes.size() == 0) return nullptr;
+  const auto* const last =
+      std::get_if<std::shared_ptr<const ops::Opaque>>(&attributes[attributes.size() - 1]);
+  return last == nullptr ? nullptr : std::dynamic_pointer_cast<const CompiledBodies>(*last);
+}
 
-KeepBodies::~KeepBodies() { kept_bodies = before_; }
+ops::Attributes Bodies::prepared(const ops::Kernel& kernel) const {
+  const std::shared_ptr<const ops::Opaque> last = compiled(specs(kernel));
+  const ops::Attributes& given = kernel.attributes;
+  return given.size() == 1 ? ops::Attributes(given[0], last)
+                           : ops::Attributes(given[0], given[1], last);
+}
 
-std::shared_ptr<const BodyPrograms> Bodies::compiled(std::span<const ops::Spec> operands,
-                                                     std::span<const ops::Spec> captures) const {
+std::shared_ptr<const CompiledBodies> Bodies::compiled(std::span<const ops::Spec> specs) const {
   Signature signature;
-  for (const ops::Spec& spec : operands) append(signature, spec);
-  for (const ops::Spec& spec : captures) append(signature, spec);
+  for (const ops::Spec& spec : specs) append(signature, spec);
   const std::lock_guard lock(mutex_);
   const auto known = programs_.find(signature);
-  std::shared_ptr<const BodyPrograms> found =
+  std::shared_ptr<const CompiledBodies> found =
       known == programs_.end() ? nullptr : known->second.lock();
-  if (found == nullptr) {
-    BodyPrograms programs;
-    for (std::size_t i = 0; i < bodies_.size(); ++i) {
-      const Body& body = bodies_[i];
-      programs.push_back(compile(body.program, body.results, body.results.size(),
-                                 given_for(body, inputs_of(i, operands, captures)), {}, {},
-                                 {.draws_all = true}));
-    }
-    found = std::make_shared<const BodyPrograms>(std::move(programs));
-    if (programs_.size() >= kMaxPrograms) {
-      std::erase_if(programs_, [](const auto& item) { return item.second.expired(); });
-    }
-    programs_[signature] = found;
-    if (kept_bodies == nullptr) recent_ = found;
+  if (found != nullptr) return found;
+  const std::size_t operands = specs.size() - captures();
+  BodyPrograms programs;
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const Body& body = bodies_[i];
+    programs.push_back(
+        compile(body.program, body.results, body.results.size(),
+                given_for(body, inputs_of(i, specs.first(operands), specs.last(captures()))), {},
+                {}, {.draws_all = true}));
   }
-  if (kept_bodies == nullptr) return found;
-  if (std::find(kept_bodies->begin(), kept_bodies->end(), found) == kept_bodies->end()) {
-    kept_bodies->push_back(found);
+  found = std::make_shared<const CompiledBodies>(std::move(programs));
+  if (programs_.size() >= kMaxPrograms) {
+    std::erase_if(programs_, [](const auto& item) { return item.second.expired(); });
   }
+  programs_[signature] = found;
   return found;
 }
 

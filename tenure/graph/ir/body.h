@@ -10,6 +10,7 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/run/cache.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/ops/core/prepare.h"
 
 namespace tenure::graph {
 
@@ -42,12 +43,25 @@ using BodyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>
 TracedBody trace_body(const std::shared_ptr<GraphState>& outer, const std::string& name,
                       std::span<const ops::Spec> operands, const BodyFunction& f, Site site);
 
-/// The bodies of one call, an attribute of it, and what they were compiled into. Bodies have their
+/// What the bodies of one call were compiled into, an attribute of it.
+struct CompiledBodies final : ops::Opaque {
+  explicit CompiledBodies(BodyPrograms programs) : programs(std::move(programs)) {}
+  const BodyPrograms programs;
+};
+
+/// The last of the attributes that a kernel gets, if they have such.
+std::shared_ptr<const CompiledBodies> compiled_in(const ops::Attributes& attributes);
+
+/// The types and shapes of what the bodies of a call get, of all operands and captures: inputs
+/// may be read in parts, or decide which body runs.
+using BodySpecs = std::vector<ops::Spec> (*)(const ops::Kernel& kernel);
+
+/// The bodies of one call, an attribute of it. Bodies have their
 /// own captures, one after the other behind the operands that all of them get.
-class Bodies final : public ops::Opaque {
+class Bodies final : public ops::Preparable {
  public:
-  Bodies(std::vector<Body> bodies, std::vector<std::size_t> captures)
-      : bodies_(std::move(bodies)), captures_(std::move(captures)) {}
+  Bodies(std::vector<Body> bodies, std::vector<std::size_t> captures, BodySpecs specs)
+      : bodies_(std::move(bodies)), captures_(std::move(captures)), specs_(specs) {}
 
   const Body& operator[](std::size_t i) const { return bodies_[i]; }
   std::size_t size() const { return bodies_.size(); }
@@ -66,31 +80,22 @@ class Bodies final : public ops::Opaque {
   /// Whether running them draws random numbers: to run them again gives something else.
   bool draws() const override;
 
-  /// Compiled for operands and captures of these types and shapes. They end with the programs that
-  /// they are compiled for (see KeepBodies); without one, the last are kept for the next time.
-  std::shared_ptr<const BodyPrograms> compiled(std::span<const ops::Spec> operands,
-                                               std::span<const ops::Spec> captures) const;
+  /// What the bodies of the call get, operands and captures.
+  std::vector<ops::Spec> specs(const ops::Kernel& kernel) const { return specs_(kernel); }
+  /// With CompiledBodies as the last. Calls with the same specs share them, and they end with the
+  /// last of these.
+  ops::Attributes prepared(const ops::Kernel& kernel) const override;
   /// What was written down takes on the heap.
   std::size_t bytes() const;
 
  private:
+  std::shared_ptr<const CompiledBodies> compiled(std::span<const ops::Spec> specs) const;
+
   std::vector<Body> bodies_;
   std::vector<std::size_t> captures_;  // how many, of each
+  BodySpecs specs_;
   mutable ObjectMutex mutex_;
-  mutable std::map<Signature, std::weak_ptr<const BodyPrograms>> programs_;
-  mutable std::shared_ptr<const BodyPrograms> recent_;  // that no program keeps
-};
-
-/// While it lives, bodies that this thread compiles are kept in a list.
-class KeepBodies {
- public:
-  explicit KeepBodies(std::vector<std::shared_ptr<const BodyPrograms>>& list);
-  ~KeepBodies();
-  KeepBodies(const KeepBodies&) = delete;
-  KeepBodies& operator=(const KeepBodies&) = delete;
-
- private:
-  std::vector<std::shared_ptr<const BodyPrograms>>* before_;
+  mutable std::map<Signature, std::weak_ptr<const CompiledBodies>> programs_;
 };
 
 /// What only the op of a call knows; nullptr: nothing.

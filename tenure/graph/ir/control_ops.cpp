@@ -7,8 +7,13 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
+#include "tenure/graph/ir/control_samples.h"
 #include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/core/backend.h"
+#include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/outputs.h"
+#include "tenure/tensor/sizes.h"
 
 namespace tenure::graph {
 namespace {
@@ -24,17 +29,33 @@ std::size_t bytes_of(const Spec& spec) {
 }
 Spec spec_of(const View& view) { return {view.dtype, view.shape}; }
 
+const Bodies& bodies_of(const Kernel& kernel) {
+  return static_cast<const Bodies&>(*kernel.attributes.opaque(0));
+}
+
+/// Throws DTypeError or ShapeError unless a body was written for such inputs.
+void require_fit(const char* op, const Body& body, std::span<const Spec> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Spec& wanted = body.program.spec(body.inputs[i]);
+    const Spec& given = inputs[i];
+    bool fits = given.shape.size() == wanted.shape.size();
+    for (int d = 0; d < wanted.shape.size() && fits; ++d) {
+      fits = wanted.shape[d] == kUnknown || wanted.shape[d] == given.shape[d];
+    }
+    if (given.dtype == wanted.dtype && fits) continue;
+    const std::string text = fmt::format("input {} of the {} is {}, and was {}", i, body.name,
+                                         describe(given), describe(wanted));
+    if (given.dtype != wanted.dtype) throw DTypeError(op, text);
+    throw ShapeError(op, text, {given.shape.to_vector(), wanted.shape.to_vector()});
+  }
+}
+
 /// A call of one of the ops: what its attributes and operands are.
 class Call {
  public:
-  /// The first `skipped` operands are no business of the bodies.
-  Call(const Kernel& kernel, std::size_t skipped)
-      : kernel(kernel),
-        bodies(static_cast<const Bodies&>(*kernel.attributes.opaque(0))),
-        skipped_(skipped) {
-    for (const View& view : kernel.in.subspan(skipped)) specs_.push_back(spec_of(view));
-  }
-  std::span<Spec> operands() { return std::span(specs_).first(specs_.size() - captured()); }
+  explicit Call(const Kernel& kernel)
+      : kernel(kernel), bodies(bodies_of(kernel)), specs_(bodies.specs(kernel)) {}
+  /// As the bodies get them.
   std::span<const Spec> operands() const {
     return std::span(specs_).first(specs_.size() - captured());
   }
@@ -42,19 +63,26 @@ class Call {
   std::size_t captured() const { return bodies.captures(); }
 
   std::vector<Spec> infer(std::size_t body) const {
-    return bodies[body].infer(bodies.inputs_of(body, operands(), captures()), {});
+    const std::vector<Spec> inputs = bodies.inputs_of(body, operands(), captures());
+    require_fit(kernel.op, bodies[body], inputs);
+    return bodies[body].infer(inputs, {});
   }
-  std::shared_ptr<const BodyPrograms> compiled() const {
-    return bodies.compiled(operands(), captures());
-  }
+  const BodyPrograms& compiled() const { return compiled_in(kernel.attributes)->programs; }
 
   const Kernel& kernel;
   const Bodies& bodies;
 
  private:
-  std::size_t skipped_;
   std::vector<Spec> specs_;
 };
+
+/// Of a scan: how many operands are the carry.
+std::size_t carried(const Kernel& k) { return static_cast<std::size_t>(k.attributes.integer(1)); }
+
+/// Of a scan: what it goes along.
+std::span<const View> scanned_of(const Kernel& k) {
+  return k.in.subspan(carried(k), k.in.size() - carried(k) - bodies_of(k).captures());
+}
 
 /// Hands out pieces of a workspace; without one, counts how much it would be.
 class Workspace {
@@ -137,14 +165,31 @@ class Ping {
 };
 
 /// The way back computes everything again, from the same operands.
-template <auto rule>
-constexpr ops::GradientRule kGradient{.needs = {{{~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}, {~0u, ~0u}}},
-                                      .run = rule};
+constexpr ops::GradientRule reads_inputs(void (*rule)(ops::Backward&)) {
+  constexpr ops::GradientRule::Needs kAll{.inputs = ~0u};
+  return {.needs = {{kAll, kAll, kAll, kAll}}, .run = rule};
+}
 
-struct Cond {
-  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_cond>;
+/// What all of them have in common.
+struct ControlOp {
+  static constexpr auto family = "control";
+  static constexpr auto memory = ops::allocates().with_workspace();
+  static constexpr int outputs = ops::kAnyOutputs;
+  static constexpr double ulp_of_largest = 4;  // of the samples: an op is as exact as its bodies
+  static constexpr bool may_fail = true;       // its body may, and a loop may not end
+  static constexpr bool folds = false;         // its body may draw random numbers
+};
+
+struct Cond : ControlOp {
+  static constexpr auto name = "cond";
+  static constexpr auto signature = "cond(predicate, then, else, operands...)";
+  static constexpr auto doc = "one of two branches; as a node, when it runs";
+  static constexpr auto types = 1u << static_cast<int>(DType::boolean);
+  static constexpr ops::GradientRule gradient = reads_inputs(gradient_of_cond);
+  static constexpr auto samples = cond_samples;
+  static constexpr auto reference = cond_reference;
   static Specs infer(const Kernel& k) {
-    const Call call(k, 1);
+    const Call call(k);
     require_predicate("cond", spec_of(k.in[0]));
     std::vector<Spec> specs = call.infer(0);
     require_same("cond", specs, call.bodies[0].name, call.infer(1), call.bodies[1].name);
@@ -153,25 +198,31 @@ struct Cond {
   static std::size_t workspace(const Kernel& k) {
     Workspace workspace;
     straight_operands(k, 1, workspace);
-    workspace.take(largest_arena(*Call(k, 1).compiled()));
+    workspace.take(largest_arena(Call(k).compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
-    const Call call(k, 1);
+    const Call call(k);
     Workspace workspace(k.workspace.data());
     const std::vector<std::byte*> data = straight_operands(k, 1, workspace);
     const std::size_t branch = *k.in[0].as<const bool>() ? 0 : 1;
     const auto all = std::span<std::byte* const>(data);
     const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
         branch, all.first(all.size() - call.captured()), all.last(call.captured()));
-    (*call.compiled())[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
+    call.compiled()[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
   }
 };
 
-struct While {
-  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_while>;
+struct While : ControlOp {
+  static constexpr auto name = "while_loop";
+  static constexpr auto signature = "while_loop(condition, body, state, max_iterations)";
+  static constexpr auto doc = "the body again and again while the condition holds";
+  static constexpr auto types = ops::kAllTypes;
+  static constexpr ops::GradientRule gradient = reads_inputs(gradient_of_while);
+  static constexpr auto samples = while_samples;
+  static constexpr auto reference = while_reference;
   static Specs infer(const Kernel& k) {
-    const Call call(k, 0);
+    const Call call(k);
     const std::vector<Spec> flags = call.infer(0);
     if (flags.size() != 1) throw ShapeError("while_loop", "the condition gives one tensor");
     require_predicate("while_loop", flags[0]);
@@ -179,16 +230,16 @@ struct While {
     return Specs(std::vector<Spec>(call.operands().begin(), call.operands().end()));
   }
   static std::size_t workspace(const Kernel& k) {
-    const Call call(k, 0);
+    const Call call(k);
     Workspace workspace;
     straight_operands(k, 0, workspace);
     const Ping state(call.operands(), {}, workspace);
     workspace.take(sizeof(bool));
-    workspace.take(largest_arena(*call.compiled()));
+    workspace.take(largest_arena(call.compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
-    const Call call(k, 0);
+    const Call call(k);
     Workspace workspace(k.workspace.data());
     const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
     Ping state(call.operands(), outputs_of(k), workspace);
@@ -196,10 +247,10 @@ struct While {
     const std::vector<std::byte*> flag{workspace.take(sizeof(bool))};
     std::byte* const arena = workspace.take(0);
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
-    const auto programs = call.compiled();
+    const BodyPrograms& programs = call.compiled();
     const auto step = [&](std::size_t body, const std::vector<std::byte*>& outputs) {
-      (*programs)[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
-                                outputs, arena);
+      programs[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
+                             outputs, arena);
     };
     const std::int64_t most = k.attributes.integer(1);
     for (std::int64_t i = 0;; ++i) {
@@ -213,24 +264,22 @@ struct While {
   }
 };
 
-struct Scan {
-  static constexpr const ops::GradientRule& gradient = kGradient<gradient_of_scan>;
-  static std::size_t carried(const Kernel& k) {
-    return static_cast<std::size_t>(k.attributes.integer(1));
-  }
-  /// With one element of what is scanned in its place.
-  static Call element_call(const Kernel& k) {
-    Call call(k, 0);
-    for (Spec& spec : call.operands().subspan(carried(k))) spec = element_of(spec);
-    return call;
-  }
+struct Scan : ControlOp {
+  static constexpr auto name = "scan";
+  static constexpr auto signature = "scan(body, carry, xs)";
+  static constexpr auto doc = "the body for each element along the first axis of xs";
+  static constexpr auto types = ops::kAllTypes;
+  static constexpr ops::GradientRule gradient = reads_inputs(gradient_of_scan);
+  static constexpr auto samples = scan_samples;
+  static constexpr auto reference = scan_reference;
   static std::int64_t length(const Kernel& k) {
-    const Call call(k, 0);
-    return length_of(call.operands().subspan(carried(k)));
+    std::vector<Spec> scanned;
+    for (const View& view : scanned_of(k)) scanned.push_back(spec_of(view));
+    return length_of(scanned);
   }
   static Specs infer(const Kernel& k) {
     const std::int64_t n = length(k);
-    const Call call = element_call(k);
+    const Call call(k);
     std::vector<Spec> specs = call.infer(0);
     const std::size_t carry = carried(k);
     if (specs.size() < carry) throw ShapeError("scan", "the body gives less than the carry");
@@ -244,22 +293,22 @@ struct Scan {
     return Specs(std::move(specs));
   }
   static std::size_t workspace(const Kernel& k) {
-    const Call call = element_call(k);
+    const Call call(k);
     Workspace workspace;
     straight_operands(k, 0, workspace);
     const Ping carry(call.operands().first(carried(k)), {}, workspace);
-    workspace.take(largest_arena(*call.compiled()));
+    workspace.take(largest_arena(call.compiled()));
     return workspace.used();
   }
   static void run(const Kernel& k) {
-    const Call call = element_call(k);
+    const Call call(k);
     Workspace workspace(k.workspace.data());
     const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
     Ping carry(call.operands().first(carried(k)), outputs_of(k), workspace);
     carry.begin(data);
     std::byte* const arena = workspace.take(0);
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
-    const auto programs = call.compiled();
+    const BodyPrograms& programs = call.compiled();
     const std::size_t operands = call.operands().size();
     for (std::int64_t i = 0; i < length(k); ++i) {
       std::vector<std::byte*> in = carry.now();
@@ -271,51 +320,53 @@ struct Scan {
         out.push_back(static_cast<std::byte*>(y.data) +
                       static_cast<std::size_t>(i) * bytes_of(element_of(spec_of(y))));
       }
-      (*programs)[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
+      programs[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
       carry.swap();
     }
     carry.end();
   }
 };
 
+/// Their kernels come along with them, as those of users' ops do: they run programs, which the
+/// tables of devices know nothing of.
 template <class Op>
-OpRecord record_of(const char* name, const char* signature, const char* doc) {
-  OpRecord record;
-  record.name = name;
-  record.family = "control";
-  record.signature = signature;
-  record.doc = doc;
-  record.memory = ops::allocates().with_workspace();
-  record.dtypes = ops::kAllTypes;
-  record.outputs = 32;  // at most, for a tape: as many as the bodies give
-  record.infer = Op::infer;
-  record.workspace = Op::workspace;
-  record.run = Op::run;
-  record.may_fail = true;  // its body may, and a loop may not end
-  record.folds = false;    // its body may draw random numbers
-  record.gradient = &Op::gradient;
+const OpRecord& record_with_kernel() {
+  static const ops::KernelSlot slot = ops::make_slot<Op>();
+  static const OpRecord& record = [&]() -> const OpRecord& {
+    ops::record<Op>().kernels.set(cpu, slot);
+    return ops::record<Op>();
+  }();
   return record;
 }
 
 }  // namespace
 
-const OpRecord& cond_record() {
-  static const OpRecord record =
-      record_of<Cond>("cond", "cond(predicate, then, else, operands...)", "One of two branches.");
-  return record;
+std::vector<Spec> cond_specs(const Kernel& k) {
+  std::vector<Spec> specs;
+  for (const View& view : k.in.subspan(1)) specs.push_back(spec_of(view));
+  return specs;
 }
 
-const OpRecord& while_record() {
-  static const OpRecord record =
-      record_of<While>("while_loop", "while_loop(condition, body, state, max_iterations)",
-                       "The body again and again while the condition holds.");
-  return record;
+std::vector<Spec> while_specs(const Kernel& k) {
+  std::vector<Spec> specs;
+  for (const View& view : k.in) specs.push_back(spec_of(view));
+  return specs;
 }
 
-const OpRecord& scan_record() {
-  static const OpRecord record = record_of<Scan>(
-      "scan", "scan(body, carry, xs)", "The body for each element along the first axis of xs.");
-  return record;
+std::vector<Spec> scan_specs(const Kernel& k) {
+  std::vector<Spec> specs = while_specs(k);
+  for (Spec& spec : std::span(specs).subspan(carried(k), scanned_of(k).size())) {
+    spec = element_of(spec);
+  }
+  return specs;
+}
+
+const OpRecord& cond_record() { return record_with_kernel<Cond>(); }
+const OpRecord& while_record() { return record_with_kernel<While>(); }
+const OpRecord& scan_record() { return record_with_kernel<Scan>(); }
+
+std::vector<const OpRecord*> control_ops() {
+  return {&cond_record(), &while_record(), &scan_record()};
 }
 
 void require_same(const char* op, std::span<const Spec> wanted, const std::string& wanted_in,

@@ -3,8 +3,9 @@
 #include "tenure/graph/ir/body.h"
 
 // Control flow as ops: their bodies are an attribute, their first operands as each says, then come
-// what the bodies read of the program around them. A body's arena is part of the op's workspace, so
-// that the plan of a program with loops and branches is exact.
+// what the bodies read of the program around them. Who runs them compiles the bodies first, which
+// is what ops/core/prepare.h is for. A body's arena is part of the op's workspace, so that the plan
+// of a program with loops and branches is exact.
 
 namespace tenure::ops {
 struct Backward;
@@ -22,7 +23,15 @@ const ops::OpRecord& while_record();
 /// then what the body gave besides, stacked.
 const ops::OpRecord& scan_record();
 
-/// Their gradient rules. In autograd/control.cpp.
+/// What their bodies get: the operands without the predicate, all, an element of what is scanned.
+std::vector<ops::Spec> cond_specs(const ops::Kernel& kernel);
+std::vector<ops::Spec> while_specs(const ops::Kernel& kernel);
+std::vector<ops::Spec> scan_specs(const ops::Kernel& kernel);
+
+/// All of them, for the list of all ops.
+std::vector<const ops::OpRecord*> control_ops();
+
+/// Their gradient rules. tenure/wiring.cpp hands them to autograd/control.cpp.
 void gradient_of_cond(ops::Backward& b);
 void gradient_of_while(ops::Backward& b);
 void gradient_of_scan(ops::Backward& b);

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "tenure/graph/ir/body.h"
 #include "tenure/graph/passes/lower.h"
+#include "tenure/graph/passes/prepare.h"
 #include "tenure/graph/passes/simplify.h"
 #include "tenure/ops/core/recorder.h"
 
@@ -26,8 +26,10 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
     if (!is_own) known.insert(node.data.id());
   }
   CompiledParts parts;
-  const KeepBodies keep(parts.bodies);
-  std::unique_ptr<Lowered> lowered = lower(simplify(std::move(request)));
+  std::unique_ptr<Lowered> lowered = lower(prepare(simplify(std::move(request))));
+  for (const auto& bodies : compiled_bodies(lowered->request.program)) {
+    parts.bodies.insert(parts.bodies.end(), bodies->programs.begin(), bodies->programs.end());
+  }
   for (const Node& node : lowered->request.program.nodes) {
     if (node.kind != Node::Kind::constant || !known.insert(node.data.id()).second) continue;
     parts.constants += static_cast<std::int64_t>(node.data.nbytes());

@@ -52,9 +52,7 @@ bool is_direct(const Unit& unit) {
 Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
     : lowered_(std::move(lowered)), parts_(std::move(parts)), number_(next_executable()) {
   plan_.constants = parts_.constants;
-  for (const auto& programs : parts_.bodies) {
-    for (const auto& body : *programs) plan_.constants += body->plan().constants;
-  }
+  for (const auto& body : parts_.bodies) plan_.constants += body->plan().constants;
   const Placement placement = arrange();
   arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
@@ -157,9 +155,7 @@ std::int64_t Executable::bytes() const {
                       room(targets_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
                       room(arena_map_) + room(parts_.bodies);
-  for (const auto& programs : parts_.bodies) {
-    for (const auto& body : *programs) bytes += static_cast<std::size_t>(body->bytes());
-  }
+  for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites);
     for (const kernels::Fused* loop : {&unit.loop, &unit.after}) {

@@ -22,7 +22,7 @@ using BodyPrograms = std::vector<std::shared_ptr<const Executable>>;
 
 /// What a program holds for its runs.
 struct CompiledParts {
-  std::vector<std::shared_ptr<const BodyPrograms>> bodies{};  ///< of its loops and branches
+  BodyPrograms bodies{};       ///< of its loops and branches
   std::int64_t constants = 0;  ///< bytes of those that were made when it was compiled
 };
 

@@ -39,7 +39,11 @@ std::string describe_saved(const OpRecord& op) {
     all.outputs |= op.gradient->needs_of(i).outputs;
   }
   std::string text;
-  append_places(text, "input", all.inputs, inputs);
+  if (all.inputs == ~0u) {
+    text = "all inputs";
+  } else {
+    append_places(text, "input", all.inputs, inputs);
+  }
   append_places(text, "output", all.outputs, static_cast<std::size_t>(op.outputs));
   return text.empty() ? "nothing" : text;
 }

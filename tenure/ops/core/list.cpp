@@ -1,8 +1,9 @@
+#include "tenure/ops/core/list.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "tenure/ops/core/record.h"
 #include "tenure/ops/elementwise/family.h"
 
 namespace tenure::ops {
@@ -66,6 +67,8 @@ const std::vector<const OpRecord*>& all_ops() {
                                lstm_ops(), gru_ops(), size_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
+    const std::vector<const OpRecord*> above = ops_from_above();
+    list.insert(list.end(), above.begin(), above.end());
     return list;
   }());
   return all;

@@ -2,8 +2,10 @@
 
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
+#include "tenure/ops/core/outputs.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
+#include "tenure/ops/operators.h"
 #include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
@@ -100,28 +102,45 @@ struct Sized final : Opaque {
   bool is_random;
 };
 
-const OpRecord& with_sizes_record() {
-  static const OpRecord record = [] {
-    OpRecord made;
-    made.name = "with_sizes";
-    made.family = "sizes";
-    made.signature = "with_sizes(tensors, f)";
-    made.doc = "a function that reads sizes, called when they are known";
-    made.memory = allocates().with_workspace();
-    made.dtypes = kAllTypes;
-    made.outputs = 32;  // at most, for a tape: as many as the function gives
-    made.folds = false;
-    made.expand = [](std::span<const Operand> operands, const Attributes& attributes) {
-      const auto& sized = static_cast<const Sized&>(*attributes.opaque(0));
-      const ActingFor acting(sized.op);
-      std::vector<Tensor> tensors;
-      for (const Operand& operand : operands) tensors.push_back(operand.tensor());
-      return sized.f(tensors);
+struct WithSizes {
+  static constexpr auto family = "sizes";
+  static constexpr auto name = "with_sizes";
+  static constexpr auto signature = "with_sizes(tensors, f)";
+  static constexpr auto doc = "a function that reads sizes, called when they are known";
+  static constexpr auto memory = allocates().with_workspace();
+  static constexpr auto types = kAllTypes;
+  static constexpr int outputs = kAnyOutputs;
+  static constexpr bool folds = false;
+  static std::vector<Tensor> expand(std::span<const Operand> operands,
+                                    const Attributes& attributes) {
+    const auto& sized = static_cast<const Sized&>(*attributes.opaque(0));
+    const ActingFor acting(sized.op);
+    std::vector<Tensor> tensors;
+    for (const Operand& operand : operands) tensors.push_back(operand.tensor());
+    return sized.f(tensors);
+  }
+  /// Of x: x times the number of its elements, and x - 1.
+  static std::vector<Sample> samples() {
+    const auto f = [](const std::vector<Tensor>& in) {
+      return std::vector<Tensor>{in[0] * in[0].size(), in[0] - 1};
     };
-    return made;
-  }();
-  return record;
-}
+    const std::shared_ptr<const Opaque> sized = std::make_shared<const Sized>(name, f, false);
+    std::vector<Sample> list;
+    for (const DType dtype : {DType::float64, DType::float32, DType::int32}) {
+      for (const Shape& shape : {Shape{2, 3}, Shape{}, Shape{0, 5}}) {
+        list.push_back({.inputs = {{.shape = shape, .dtype = dtype}},
+                        .attributes = Attributes(sized, Dims{})});
+      }
+    }
+    return list;
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
+    std::vector<Reference> out{in[0], in[0]};
+    for (long double& value : out[0].values) value *= static_cast<long double>(in[0].values.size());
+    for (long double& value : out[1].values) value -= 1;
+    return out;
+  }
+};
 
 /// A number has the sizes of a tensor without axes.
 template <class Op>
@@ -134,7 +153,7 @@ Tensor size_of(const Operand& x, const Attributes& attributes) {
 }  // namespace
 
 std::vector<const OpRecord*> size_ops() {
-  return {&record<Size>(), &record<Dim>(), &record<Outline>()};
+  return {&record<Size>(), &record<Dim>(), &record<Outline>(), &record<WithSizes>()};
 }
 
 std::vector<Tensor> with_sizes(const char* op, const std::vector<Tensor>& tensors, SizedFunction f,
@@ -147,7 +166,7 @@ std::vector<Tensor> with_sizes(const char* op, const std::vector<Tensor>& tensor
   for (const Tensor& tensor : tensors) operands.emplace_back(tensor, site);
   const std::shared_ptr<const Opaque> sized =
       std::make_shared<const Sized>(op, std::move(f), options.draws);
-  return run_many_now(with_sizes_record(), operands, Attributes(sized, options.numbers), site);
+  return run_many_now(record<WithSizes>(), operands, Attributes(sized, options.numbers), site);
 }
 
 Tensor outline(const Operand& x) { return call(record<Outline>(), x); }

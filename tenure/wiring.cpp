@@ -1,0 +1,66 @@
+#include "tenure/autograd/control.h"
+#include "tenure/autograd/function.h"
+#include "tenure/autograd/late.h"
+#include "tenure/eager/run.h"
+#include "tenure/graph/ir/control_ops.h"
+#include "tenure/memory/observer.h"
+#include "tenure/ops/core/list.h"
+#include "tenure/profile/profile.h"
+
+// Note: where lower folders call upper ones
+//
+// A folder includes and links what lies below it. Where it needs something of a folder above, it
+// declares what it needs, in a header of its own, and here is who does it. Nothing registers
+// itself, and there is no other way up: tools/check_links.py holds every folder to that.
+
+namespace tenure {
+
+// memory/observer.h
+
+void mem::begin_as_environment_says() noexcept { profile::begin_as_environment_says(); }
+
+// ops/core/dispatch.h
+
+Tensor ops::run_now(const OpRecord& op, std::span<const Operand> operands,
+                    const Attributes& attributes, Site site) {
+  return eager::run_now(op, operands, attributes, site);
+}
+Tensor ops::run_now(const OpRecord& op, const Operand& a, const Operand& b) {
+  return eager::run_now(op, a, b);
+}
+std::vector<Tensor> ops::run_many_now(const OpRecord& op, std::span<const Operand> operands,
+                                      const Attributes& attributes, Site site) {
+  return eager::run_many_now(op, operands, attributes, site);
+}
+Tensor ops::run_untaped(const OpRecord& op, std::span<const Operand> operands,
+                        const Attributes& attributes, Site site) {
+  return eager::run_untaped(op, operands, attributes, site);
+}
+std::vector<Tensor> ops::run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
+                                          const Attributes& attributes, Site site) {
+  return eager::run_many_untaped(op, operands, attributes, site);
+}
+
+// ops/core/list.h
+
+std::vector<const ops::OpRecord*> ops::ops_from_above() {
+  std::vector<const OpRecord*> list = graph::control_ops();
+  for (const OpRecord* const op : autograd::gradient_ops()) list.push_back(op);
+  return list;
+}
+
+// graph/function.h
+
+std::optional<graph::FunctionCore::Result> graph::call_taped(FunctionCore& core,
+                                                             const FunctionCore::Call& call,
+                                                             const FunctionCore::Trace& trace) {
+  return autograd::call_taped(core, call, trace);
+}
+
+// graph/ir/control_ops.h
+
+void graph::gradient_of_cond(ops::Backward& b) { autograd::gradient_of_cond(b); }
+void graph::gradient_of_while(ops::Backward& b) { autograd::gradient_of_while(b); }
+void graph::gradient_of_scan(ops::Backward& b) { autograd::gradient_of_scan(b); }
+
+}  // namespace tenure
