@@ -39,10 +39,12 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
     if (operands[i]->is_scalar()) return std::nullopt;
     bodies[i] = operands[i]->tensor().body_or_null();
     if (bodies[i] == nullptr || !bodies[i]->contiguous) return std::nullopt;
-    if (bodies[i]->dtype != bodies[0]->dtype || bodies[i]->shape != bodies[0]->shape) {
+    if (bodies[i]->dtype != bodies[0]->dtype || bodies[i]->shape != bodies[0]->shape ||
+        bodies[i]->device() != bodies[0]->device()) {
       return std::nullopt;
     }
   }
+  static_cast<void>(ops::kernel_of(op, bodies[0]->device()));  // or DeviceError
   const DType dtype = bodies[0]->dtype;
   const kernels::Body body = e.bodies[static_cast<std::size_t>(dtype)];
   const bool converts = e.rule == TypeRule::logic
@@ -80,13 +82,14 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   const std::size_t arity = operands.size();
   const char* const name = ops::called_name(op);
   std::array<Pin, kernels::kMaxArity> pins;
-  Device device = cpu;  // of numbers alone
+  CallDevice device(name);
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i].is_scalar()) continue;
-    pins[i].take(operands[i].tensor().body(name, operands[i].site()), name, operands[i].site());
-    device = pins[i].storage()->device();
+    TensorBody& body = operands[i].tensor().body(name, operands[i].site());
+    pins[i].take(body, name, operands[i].site());
+    device.add(body);
   }
-  const ops::KernelSlot& slot = ops::kernel_of(op, device);
+  const ops::KernelSlot& slot = ops::kernel_of(op, device.get());
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
 
   ViewRoom<kernels::kMaxArity> views;
@@ -100,7 +103,6 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
       continue;
     }
     shape = broadcast(shape, body->shape, name);
-    device = body->device();
     views.write(i, {.dtype = body->dtype,
                     .shape = body->shape,
                     .strides = body->strides,
@@ -122,7 +124,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                                   .out_type = types.body_out,
                                   .cost = e.cost};
   PendingTensor pending;
-  prepare(pending, mem::this_thread(), device, types.result, shape, donor);
+  prepare(pending, mem::this_thread(), device.get(), types.result, shape, donor);
   kernels::run_elementwise(work, in,
                            {.dtype = types.result,
                             .shape = shape,

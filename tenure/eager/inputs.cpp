@@ -26,15 +26,18 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     views_ = many_views_.get();
   }
   const char* const name = ops::called_name(op);
+  CallDevice device(name);
   for (std::size_t i = 0; i < size_; ++i) {
     const Operand& operand = operands[i];
     if (operand.is_scalar()) made_.push_back(tensor_of(operand, name));
     const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
     TensorBody& body = tensor.body(name, operand.site());
     pins_[i].take(body, name, operand.site());
+    if (!operand.is_scalar()) device.add(body);
     new (&views_[i]) kernels::View{
         .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
   }
+  device_ = device.get();
 }
 
 bool Inputs::can_reuse(std::size_t i, const Operand& operand, DType dtype,

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/operand.h"
-#include "tenure/ops/core/record.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::eager {
@@ -64,10 +64,31 @@ inline void* data_of(const TensorBody& body, const mem::Storage& storage) {
          body.offset * static_cast<std::int64_t>(size_of(body.dtype));
 }
 
+/// Where a call runs: where its tensors are. Numbers are everywhere, and what makes tensors of
+/// nothing does so on the CPU.
+class CallDevice {
+ public:
+  explicit CallDevice(const char* op) noexcept : op_(op) {}
+  /// Throws DeviceError if another tensor of the call is elsewhere.
+  void add(const TensorBody& body) {
+    if (is_known_ && body.device() != device_) [[unlikely]]
+      throw DeviceError(op_, body.device(), device_);
+    device_ = body.device();
+    is_known_ = true;
+  }
+  Device get() const noexcept { return device_; }
+
+ private:
+  const char* op_;
+  Device device_ = cpu;
+  bool is_known_ = false;
+};
+
 /// The tensors of one call, pinned: their data stays while the call runs.
 class Inputs {
  public:
-  /// Throws EmptyTensorError or DisposedError in the name of `op`. Numbers become tensors.
+  /// Throws EmptyTensorError, DisposedError or DeviceError in the name of `op`. Numbers become
+  /// tensors.
   Inputs(const ops::OpRecord& op, std::span<const Operand> operands);
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
@@ -76,8 +97,7 @@ class Inputs {
   std::span<const kernels::View> views() const { return {views_, size_}; }
   TensorBody& body(std::size_t i) const { return *pins_[i].body(); }
   mem::Storage* storage(std::size_t i) const { return pins_[i].storage(); }
-  /// Where the call runs: where its inputs are. What makes tensors of nothing does so on the CPU.
-  Device device() const { return size_ == 0 ? cpu : storage(0)->device(); }
+  Device device() const { return device_; }
   /// Whether an output of this shape and type may be computed in the memory of input i.
   bool can_reuse(std::size_t i, const Operand& operand, DType dtype, const Shape& shape) const;
 
@@ -85,6 +105,7 @@ class Inputs {
   static constexpr std::size_t kFew = 3;
 
   std::size_t size_;
+  Device device_ = cpu;
   std::vector<Tensor> made_;  // from numbers; outlives the pins
   std::array<Pin, kFew> few_pins_;
   ViewRoom<kFew> few_views_;

@@ -121,10 +121,11 @@ std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, con
   if (left.is_scalar() || right.is_scalar()) return std::nullopt;
   TensorBody* const a = left.tensor().body_or_null();
   TensorBody* const b = right.tensor().body_or_null();
-  if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr) {
+  if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr ||
+      a->device() != b->device()) {
     return std::nullopt;
   }
-  const ops::KernelSlot* const slot = ops::find_kernel(op, left.tensor().device(left.site()));
+  const ops::KernelSlot* const slot = ops::find_kernel(op, a->device());
   if (slot == nullptr || slot->direct == nullptr) return std::nullopt;
   const ops::DirectKernel& direct = *slot->direct;
   Shape shape;

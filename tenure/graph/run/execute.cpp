@@ -316,6 +316,8 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   const auto pin = [&](const Tensor& tensor) {
     Pin& taken = pins[base - 1];
     taken.take(tensor.body("run", site), "run", site);
+    if (taken.body()->device() != low.request.device) [[unlikely]]
+      throw DeviceError("run", taken.body()->device(), low.request.device);
     bases[base++] = static_cast<std::byte*>(taken.data());
   };
   for (const Tensor& input : inputs) pin(input);
@@ -325,7 +327,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
         : source.is_assigned       ? source.variable->locked_value()
                                    : held[i]);
   }
-  const Device device = pins.size() == 0 ? cpu : pins[0].storage()->device();
+  const Device device = low.request.device;
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
   ObservedRun observed(context, {.id = number_,

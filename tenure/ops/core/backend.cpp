@@ -19,6 +19,12 @@ DeviceError::DeviceError(std::string_view op, Device device)
       op_(op),
       device_(device) {}
 
+DeviceError::DeviceError(std::string_view op, Device device, Device other)
+    : Error(fmt::format("{}: its inputs are on {} and on {}; bring them to one device", op,
+                        name_of(device), name_of(other))),
+      op_(op),
+      device_(device) {}
+
 }  // namespace tenure
 
 namespace tenure::ops {

@@ -17,11 +17,12 @@
 
 namespace tenure {
 
-/// A device cannot compute an op, or there is no such device.
+/// A device cannot compute an op, or there is no such device, or a call has inputs on two.
 class DeviceError : public Error {
  public:
   /// An empty `op`: none was asked for yet.
   DeviceError(std::string_view op, Device device);
+  DeviceError(std::string_view op, Device device, Device other);
 
   const std::string& op() const { return op_; }
   Device device() const { return device_; }
