@@ -4,7 +4,8 @@
 
 // Derivatives that gradient rules need as one op: `gradient` times the derivative of a function of
 // x whose result is `y`. A moved input of the result's shape is computed in place.
-// elementwise/derivatives.cpp has them, those of softmax are in reduce/axiswise.cpp.
+// elementwise/derivatives-inl.h has them, by way of elementwise/elementwise.cpp; those of softmax
+// are in reduce/axiswise.cpp.
 
 namespace tenure {
 

@@ -4,11 +4,12 @@
 
 // Elementwise ops: inputs broadcast as in NumPy, element types meet as docs/promotion.md says, and
 // a moved input of the result's shape and size is computed in place. `tenure ops NAME` tells what
-// each does and how accurate it is.
+// each does and how accurate it is. The lists in the files that are named here define these
+// functions, by way of elementwise/elementwise.cpp.
 
 namespace tenure {
 
-// Arithmetic: elementwise/arithmetic.cpp.
+// Arithmetic: elementwise/arithmetic-inl.h.
 Tensor add(const Operand& a, const Operand& b);
 Tensor sub(const Operand& a, const Operand& b);
 Tensor mul(const Operand& a, const Operand& b);
@@ -24,7 +25,7 @@ Tensor sign(const Operand& x);
 Tensor square(const Operand& x);
 Tensor reciprocal(const Operand& x);
 
-// Rounding: elementwise/exponential.cpp.
+// Rounding: elementwise/exponential-inl.h.
 Tensor floor(const Operand& x);
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);
@@ -42,7 +43,7 @@ Tensor log2(const Operand& x);
 Tensor log10(const Operand& x);
 Tensor log1p(const Operand& x);
 
-// Trigonometric and hyperbolic functions, error function: elementwise/trigonometric.cpp.
+// Trigonometric and hyperbolic functions, error function: elementwise/trigonometric-inl.h.
 Tensor sin(const Operand& x);
 Tensor cos(const Operand& x);
 Tensor tan(const Operand& x);
@@ -58,7 +59,7 @@ Tensor acosh(const Operand& x);
 Tensor atanh(const Operand& x);
 Tensor erf(const Operand& x);
 
-// Activations: elementwise/activation.cpp.
+// Activations: elementwise/activation-inl.h.
 Tensor relu(const Operand& x);
 Tensor relu6(const Operand& x);
 Tensor leaky_relu(const Operand& x, const Operand& slope = 0.01);
@@ -74,7 +75,7 @@ Tensor hard_sigmoid(const Operand& x);
 Tensor hard_swish(const Operand& x);
 Tensor mish(const Operand& x);
 
-// Comparison, in elementwise/comparison.cpp: the result is bool.
+// Comparison, in elementwise/comparison-inl.h: the result is bool.
 Tensor equal(const Operand& a, const Operand& b);
 Tensor not_equal(const Operand& a, const Operand& b);
 Tensor less(const Operand& a, const Operand& b);
@@ -85,7 +86,7 @@ Tensor isnan(const Operand& x);
 Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);
 
-// Logic, in elementwise/logic.cpp: anything but zero is true.
+// Logic, in elementwise/logic-inl.h: anything but zero is true.
 Tensor logical_and(const Operand& a, const Operand& b);
 Tensor logical_or(const Operand& a, const Operand& b);
 Tensor logical_xor(const Operand& a, const Operand& b);
@@ -99,7 +100,7 @@ Tensor bitwise_not(const Operand& x);
 Tensor left_shift(const Operand& a, const Operand& b);
 Tensor right_shift(const Operand& a, const Operand& b);
 
-// Choice: elementwise/selection.cpp.
+// Choice: elementwise/selection-inl.h.
 Tensor where(const Operand& condition, const Operand& a, const Operand& b);
 Tensor clamp(const Operand& x, const Operand& low, const Operand& high);
 

@@ -4,21 +4,13 @@
 
 #include <algorithm>
 
-#include "tenure/ops/elementwise/family.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::ops {
 
 // The families, each defined by the source that has its records.
 
-const Family& arithmetic_family();
-const Family& exponential_family();
-const Family& trigonometric_family();
-const Family& activation_family();
-const Family& comparison_family();
-const Family& logic_family();
-const Family& selection_family();
-const Family& derivative_family();
-
+std::vector<const OpRecord*> elementwise_ops();
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
 std::vector<const OpRecord*> attention_ops();
@@ -49,13 +41,7 @@ std::vector<const OpRecord*> dropout_ops();
 
 const std::vector<const OpRecord*>& all_ops() {
   static const auto& all = *new std::vector<const OpRecord*>([] {
-    std::vector<const OpRecord*> list;
-    for (const Family* family :
-         {&arithmetic_family(), &exponential_family(), &trigonometric_family(),
-          &activation_family(), &comparison_family(), &logic_family(), &selection_family(),
-          &derivative_family()}) {
-      for (const OpRecord& record : family->records()) list.push_back(&record);
-    }
+    std::vector<const OpRecord*> list = elementwise_ops();
     for (const auto& family :
          {view_ops(),      slice_ops(),      copy_ops(),     joining_ops(),    linalg_ops(),
           reduction_ops(), statistics_ops(), axiswise_ops(), creation_ops(),   random_ops(),

@@ -28,14 +28,16 @@ bool contains(const kernels::View& view, const Bad& is_bad) {
 
 }  // namespace
 
-void reject_zero(const char* op, const kernels::View& divisor) {
-  if (contains(divisor, [](auto value) { return !(value < 0) && !(value > 0); })) {
+void reject_zero(const char* op, DType compute, std::span<const kernels::View> in) {
+  if (!is_integral(compute)) return;
+  if (contains(in.back(), [](auto value) { return !(value < 0) && !(value > 0); })) {
     throw ValueError(fmt::format("{}: integer division by zero", op));
   }
 }
 
-void reject_negative(const char* op, const kernels::View& exponent) {
-  if (contains(exponent, [](auto value) { return value < 0; })) {
+void reject_negative(const char* op, DType compute, std::span<const kernels::View> in) {
+  if (!is_integral(compute)) return;
+  if (contains(in.back(), [](auto value) { return value < 0; })) {
     throw ValueError(
         fmt::format("{}: an integer has no negative integer power; convert it to a float", op));
   }

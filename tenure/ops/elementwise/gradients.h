@@ -1,68 +1,46 @@
 #pragma once
 
-#include "tenure/ops/core/gradient.h"
+#include <cstddef>
+#include <utility>
 
-// The rules of elementwise ops, by the op's name; those of functions are in function_gradients.cpp.
+#include "tenure/ops/core/gradient.h"
+#include "tenure/ops/elementwise.h"
+
+// What the gradients of elementwise ops share.
 
 namespace tenure::ops::gradients {
 
-void add(Backward& b);
-void sub(Backward& b);
-void mul(Backward& b);
-void div(Backward& b);
-void remainder(Backward& b);
-void pow(Backward& b);
-void maximum(Backward& b);
-void minimum(Backward& b);
-void neg(Backward& b);
-void abs(Backward& b);
-void square(Backward& b);
-void reciprocal(Backward& b);
-void sqrt(Backward& b);
-void rsqrt(Backward& b);
-void cbrt(Backward& b);
-void exp(Backward& b);
-void exp2(Backward& b);
-void expm1(Backward& b);
-void log(Backward& b);
-void log2(Backward& b);
-void log10(Backward& b);
-void log1p(Backward& b);
-void sin(Backward& b);
-void cos(Backward& b);
-void tan(Backward& b);
-void asin(Backward& b);
-void acos(Backward& b);
-void atan(Backward& b);
-void atan2(Backward& b);
-void sinh(Backward& b);
-void cosh(Backward& b);
-void asinh(Backward& b);
-void acosh(Backward& b);
-void atanh(Backward& b);
-void erf(Backward& b);
-void relu(Backward& b);
-void relu6(Backward& b);
-void leaky_relu(Backward& b);
-void elu(Backward& b);
-void selu(Backward& b);
-void sigmoid(Backward& b);
-void silu(Backward& b);
-void softplus(Backward& b);
-void softsign(Backward& b);
-void gelu(Backward& b);
-void gelu_tanh(Backward& b);
-void hard_sigmoid(Backward& b);
-void hard_swish(Backward& b);
-void mish(Backward& b);
-void tanh(Backward& b);
-void where(Backward& b);
-void clamp(Backward& b);
-void relu_gradient(Backward& b);
-void tanh_gradient(Backward& b);
-void sigmoid_gradient(Backward& b);
-void silu_gradient(Backward& b);
-void gelu_gradient(Backward& b);
-void gelu_tanh_gradient(Backward& b);
+/// The gradient of input i, from a result that has the op's shape.
+void give(Backward& b, std::size_t i, Tensor gradient);
+/// The gradient itself, for input i: used up if no later input wants it.
+Operand gradient_for(Backward& b, std::size_t i);
+Tensor handle_for(Backward& b, std::size_t i);
+bool is_number(const Backward& b, std::size_t i);
+
+/// `gradient` times `slope`.
+void multiply(Backward& b, Tensor slope);
+/// 1 + sign * x^2.
+Tensor one_and_square(Backward& b, double sign);
+/// s (1 - s), of a sigmoid s.
+Tensor sigmoid_slope(const Backward& b, const Tensor& s);
+/// 1 - 2s.
+Tensor sigmoid_bend(const Backward& b, const Tensor& s);
+
+/// Of the larger or the smaller of two: the one for which `wins` holds has the whole gradient;
+/// where they are equal, each has half of it.
+void share(Backward& b, Tensor (*wins)(const Operand&, const Operand&));
+
+/// The rule of a call gradient * f'(x) with the curvature f''(x).
+template <class Gradient, class Curvature>
+void differentiate_slope(Backward& b, const Gradient& gradient, double end,
+                         const Curvature& curvature) {
+  if (b.wants(1)) {
+    // From `end` on the curvature is zero in every type. Infinity times zero would not be.
+    const Tensor x = tenure::clamp(b.input(1), -end, end);
+    Tensor slope = tenure::mul(b.at(curvature(x)), b.input(0));
+    b.results[1] = to_input(b, 1, tenure::mul(b.at(std::move(slope)), b.gradient()));
+  }
+  if (b.wants(0)) b.results[0] = to_input(b, 0, gradient(b.take_gradient(), b.input(1)));
+}
 
 }  // namespace tenure::ops::gradients

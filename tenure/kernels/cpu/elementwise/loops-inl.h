@@ -1,4 +1,4 @@
-// Turns a functor into a Body: the loop over contiguous elements.
+// Turns the body of an op into a Body: the loop over contiguous elements.
 #if defined(TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_
 #undef TENURE_KERNELS_CPU_ELEMENTWISE_LOOPS_INL_H_
@@ -11,34 +11,11 @@
 
 #include "tenure/kernels/cpu/elementwise/body.h"
 #include "tenure/kernels/cpu/elementwise/value-inl.h"
+#include "tenure/ops/elementwise/scalar-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
 namespace HWY_NAMESPACE {
-
-/// How a functor sees elements of type T.
-template <class T>
-struct ValueOf {
-  using type = Int<T>;
-};
-template <>
-struct ValueOf<bool> {
-  using type = Truth;
-};
-template <>
-struct ValueOf<float> {
-  using type = Vec<float>;
-};
-template <>
-struct ValueOf<double> {
-  using type = Vec<double>;
-};
-
-template <class T>
-HWY_INLINE T scalar_of(Int<T> value) {
-  return value.value;
-}
-HWY_INLINE bool scalar_of(Truth value) { return value.value; }
 
 /// Floats, a vector at a time. The last, partial vector goes through padded copies, so that every
 /// element takes the same path and its result does not depend on where it stands.
@@ -67,14 +44,14 @@ HWY_INLINE void vector_loop(const void* const* in, void* out, std::size_t n,
   std::memcpy(to + i, result, (n - i) * sizeof(T));
 }
 
-/// T -> T. Integers one by one, in a form that the compiler vectorizes.
-template <class Op, class T, std::size_t... I>
+/// Numbers one by one, in a form that the compiler vectorizes.
+template <class Op, class T, class To, std::size_t... I>
 HWY_INLINE void scalar_loop(const void* const* in, void* out, std::size_t n,
                             std::index_sequence<I...>) {
-  using Value = typename ValueOf<T>::type;
-  T* const to = static_cast<T*>(out);
+  using Value = ops::HWY_NAMESPACE::ScalarOf<T>;
+  To* const to = static_cast<To*>(out);
   for (std::size_t i = 0; i < n; ++i) {
-    to[i] = scalar_of(Op::apply(Value(static_cast<const T*>(in[I])[i])...));
+    to[i] = ops::HWY_NAMESPACE::stored(Op::apply(Value(static_cast<const T*>(in[I])[i])...));
   }
 }
 
@@ -84,7 +61,7 @@ void map_loop(const void* const* in, void* out, std::size_t n) {
   if constexpr (std::is_floating_point_v<T>) {
     vector_loop<Op, T, false>(in, out, n, inputs);
   } else {
-    scalar_loop<Op, T>(in, out, n, inputs);
+    scalar_loop<Op, T, T>(in, out, n, inputs);
   }
 }
 template <class Op, class T>
@@ -102,17 +79,23 @@ constexpr Body map_body() {
   }
 }
 
-/// T -> bool; the functor sees plain scalars.
-template <class Op, class T, std::size_t... I>
-HWY_INLINE void test_loop(const void* const* in, void* out, std::size_t n,
-                          std::index_sequence<I...>) {
-  bool* const to = static_cast<bool*>(out);
-  for (std::size_t i = 0; i < n; ++i) to[i] = Op::apply(static_cast<const T*>(in[I])[i]...);
+/// T... -> bool.
+template <class Op, class T>
+void test_loop(const void* const* in, void* out, std::size_t n) {
+  scalar_loop<Op, T, bool>(in, out, n, std::make_index_sequence<Op::arity>());
 }
 
+/// bool, T, T -> T.
 template <class Op, class T>
-void test_body(const void* const* in, void* out, std::size_t n) {
-  test_loop<Op, T>(in, out, n, std::make_index_sequence<Op::arity>());
+void select_loop(const void* const* in, void* out, std::size_t n) {
+  using Value = ops::HWY_NAMESPACE::ScalarOf<T>;
+  const auto* const condition = static_cast<const bool*>(in[0]);
+  const auto* const a = static_cast<const T*>(in[1]);
+  const auto* const b = static_cast<const T*>(in[2]);
+  T* const to = static_cast<T*>(out);
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = ops::HWY_NAMESPACE::stored(Op::apply(condition[i], Value(a[i]), Value(b[i])));
+  }
 }
 
 }  // namespace HWY_NAMESPACE

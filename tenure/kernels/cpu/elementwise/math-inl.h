@@ -12,6 +12,7 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include "tenure/kernels/cpu/elementwise/value-inl.h"
+#include "tenure/ops/elementwise/words.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
@@ -276,6 +277,31 @@ HWY_INLINE Vec<T> exp2(Vec<T> x) {
   } else {
     return scale(exp(r), k);
   }
+}
+
+// By the C library, and by words.h, lane by lane.
+
+template <class T>
+HWY_INLINE Vec<T> cbrt(Vec<T> x) {
+  return map_lanes([](T v) { return std::cbrt(v); }, x);
+}
+template <class T>
+HWY_INLINE Vec<T> atan2(Vec<T> y, Vec<T> x) {
+  return map_lanes([](T s, T c) { return std::atan2(s, c); }, y, x);
+}
+template <class T>
+HWY_INLINE Vec<T> floor_divide(Vec<T> a, Vec<T> b) {
+  return map_lanes([](T x, T y) { return ops::words::floor_divide(x, y); }, a, b);
+}
+template <class T>
+HWY_INLINE Vec<T> floor_remainder(Vec<T> a, Vec<T> b) {
+  return map_lanes([](T x, T y) { return ops::words::floor_remainder(x, y); }, a, b);
+}
+HWY_INLINE Vec<double> normal_tail(Vec<double> x) {
+  return map_lanes([](double v) { return ops::words::normal_tail(v); }, x);
+}
+HWY_INLINE Vec<double> wide_gelu(Vec<double> x) {
+  return map_lanes([](double v) { return ops::words::wide_gelu(v); }, x);
 }
 
 }  // namespace HWY_NAMESPACE

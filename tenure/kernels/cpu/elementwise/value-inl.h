@@ -1,6 +1,5 @@
-// The vocabulary in which elementwise functors are written, for two kinds of values: a SIMD vector
-// of floats (Vec) and a single integer with wrapping arithmetic (Int). Compiled once per
-// instruction set, so it has no ordinary include guard.
+// A SIMD vector of floats as a kind of value (ops/elementwise/value_kinds.h) and what else kernels
+// do with it. Compiled once per instruction set, so it has no ordinary include guard.
 #if defined(TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_
 #undef TENURE_KERNELS_CPU_ELEMENTWISE_VALUE_INL_H_
@@ -162,6 +161,26 @@ template <class T>
 HWY_INLINE Vec<T> at_most(T high, Vec<T> x) {
   return hn::Min(Vec<T>(high).raw, x.raw);
 }
+/// |x|, but no larger than `limit`. NaN becomes the limit.
+template <class T>
+HWY_INLINE Vec<T> capped(Vec<T> x, T limit) {
+  return hn::Min(hn::Abs(x.raw), hn::Set(hn::ScalableTag<T>(), limit));
+}
+/// a * b - product, exactly; `product` is a * b rounded.
+template <class T>
+HWY_INLINE Vec<T> product_error(Vec<T> a, Vec<T> b, Vec<T> product) {
+#if HWY_NATIVE_FMA
+  return hn::MulSub(a.raw, b.raw, product.raw);
+#else  // Dekker's product of halves
+  constexpr T kSplit = sizeof(T) == sizeof(float) ? T(0x1p12 + 1) : T(0x1p27 + 1);
+  const auto upper = [](Vec<T> v) HWY_ATTR { return v * kSplit - (v * kSplit - v); };
+  const Vec<T> a1 = upper(a);
+  const Vec<T> b1 = upper(b);
+  const Vec<T> a2 = a - a1;
+  const Vec<T> b2 = b - b1;
+  return ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2;
+#endif
+}
 /// A whole number k in the last bits of an integer. Those above mean nothing.
 template <class T>
 HWY_INLINE auto last_bits(Vec<T> k) {
@@ -220,85 +239,6 @@ HWY_INLINE Vec<T> guarded(Mask<T> valid, Vec<T> fast, const F& exact, Vec<T> x) 
   if (HWY_LIKELY(all(valid))) return fast;
   return select(valid, fast, map_lanes(exact, x));
 }
-
-/// An integer whose arithmetic wraps.
-template <class T>
-struct Int {
-  using Scalar = T;
-  using Unsigned = std::make_unsigned_t<T>;
-  static constexpr bool is_float = false;
-
-  HWY_INLINE Int(T value) : value(value) {}
-  template <class U>
-  requires(std::is_arithmetic_v<U> && !std::is_same_v<U, T>) HWY_INLINE Int(U value)
-      : value(static_cast<T>(value)) {}
-
-  T value;
-};
-
-// NOLINTBEGIN(bugprone-macro-parentheses): an operator takes none.
-#define TENURE_INT_BINARY(symbol)                                               \
-  template <class T>                                                            \
-  HWY_INLINE Int<T> operator symbol(Int<T> a, std::type_identity_t<Int<T>> b) { \
-    return static_cast<T>(static_cast<std::uint64_t>(a.value)                   \
-                              symbol static_cast<std::uint64_t>(b.value));      \
-  }
-TENURE_INT_BINARY(+)
-TENURE_INT_BINARY(-)
-TENURE_INT_BINARY(*)
-TENURE_INT_BINARY(&)
-TENURE_INT_BINARY(|)
-TENURE_INT_BINARY(^)
-// NOLINTEND(bugprone-macro-parentheses)
-#undef TENURE_INT_BINARY
-
-template <class T>
-HWY_INLINE Int<T> operator-(Int<T> a) {
-  return static_cast<T>(-static_cast<std::uint64_t>(a.value));
-}
-template <class T>
-HWY_INLINE bool operator<(Int<T> a, std::type_identity_t<Int<T>> b) {
-  return a.value < b.value;
-}
-template <class T>
-HWY_INLINE bool operator==(Int<T> a, std::type_identity_t<Int<T>> b) {
-  return a.value == b.value;
-}
-template <class T>
-HWY_INLINE bool operator>(Int<T> a, std::type_identity_t<Int<T>> b) {
-  return a.value > b.value;
-}
-template <class T>
-HWY_INLINE Int<T> select(bool m, Int<T> a, std::type_identity_t<Int<T>> b) {
-  return m ? a : b;
-}
-template <class T>
-HWY_INLINE Int<T> max(Int<T> a, std::type_identity_t<Int<T>> b) {
-  return a.value > b.value ? a : b;
-}
-template <class T>
-HWY_INLINE Int<T> min(Int<T> a, std::type_identity_t<Int<T>> b) {
-  return a.value < b.value ? a : b;
-}
-template <class T>
-HWY_INLINE Int<T> abs(Int<T> a) {
-  return a.value < 0 ? -a : a;
-}
-
-/// A bool whose sum is "or" and whose product is "and".
-struct Truth {
-  static constexpr bool is_float = false;
-  HWY_INLINE Truth(bool value) : value(value) {}
-  bool value;
-};
-HWY_INLINE Truth operator+(Truth a, Truth b) { return a.value | b.value; }
-HWY_INLINE Truth operator*(Truth a, Truth b) { return a.value & b.value; }
-HWY_INLINE Truth operator&(Truth a, Truth b) { return a.value & b.value; }
-HWY_INLINE Truth operator|(Truth a, Truth b) { return a.value | b.value; }
-HWY_INLINE Truth operator^(Truth a, Truth b) { return a.value != b.value; }
-HWY_INLINE Truth max(Truth a, Truth b) { return a.value | b.value; }
-HWY_INLINE Truth min(Truth a, Truth b) { return a.value & b.value; }
-HWY_INLINE Truth abs(Truth a) { return a; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::kernels

@@ -1,25 +1,12 @@
-#include "tenure/ops/elementwise/family.h"
-
-#include <fmt/format.h>
-
-#include <deque>
-#include <mutex>
+#include <optional>
 #include <utility>
 
-#include "tenure/base/object_mutex.h"
+#include "tenure/ops/elementwise/definition.h"
 
 namespace tenure::ops {
 
-const char* Family::signature(const char* name, int arity) {
-  static auto& texts = *new std::deque<std::string>;  // records keep pointers for good
-  static constinit ObjectMutex mutex;
-  const std::lock_guard lock(mutex);
-  constexpr const char* arguments[] = {"x", "a, b", "a, b, c"};
-  return texts.emplace_back(fmt::format("{}({})", name, arguments[arity - 1])).c_str();
-}
-
-std::vector<Sample> Family::elementwise_samples(int arity, double low, double high, bool selects,
-                                                bool divides) {
+std::vector<Sample> elementwise_samples(int arity, double low, double high, bool selects,
+                                        bool divides) {
   const auto n = static_cast<std::size_t>(arity);
   const auto with = [&](const std::vector<Shape>& shapes) {
     Sample sample;
