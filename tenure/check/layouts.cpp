@@ -4,6 +4,7 @@
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
+#include "tenure/ops/core/backend.h"
 
 namespace tenure::check {
 namespace {
@@ -64,7 +65,7 @@ void check_streaming(const OpRecord& op) {
   };
   for (const Case& c : cases_of(op)) {
     const kernels::Body body =
-        op.elementwise->bodies[static_cast<std::size_t>(c.inputs.back().dtype)];
+        (*ops::kernel_of(op, cpu).bodies)[static_cast<std::size_t>(c.inputs.back().dtype)];
     const Shape& shape = c.inputs[0].shape;
     const bool plain = std::all_of(c.inputs.begin(), c.inputs.end(),
                                    [&](const Input& input) { return input.shape == shape; });

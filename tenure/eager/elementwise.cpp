@@ -46,7 +46,9 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
   }
   static_cast<void>(ops::kernel_of(op, bodies[0]->device()));  // or DeviceError
   const DType dtype = bodies[0]->dtype;
-  const kernels::Body body = e.bodies[static_cast<std::size_t>(dtype)];
+  const ops::KernelSlot* const slot = ops::find_kernel(op, bodies[0]->device());
+  if (slot == nullptr || slot->bodies == nullptr) return std::nullopt;
+  const kernels::Body body = (*slot->bodies)[static_cast<std::size_t>(dtype)];
   const bool converts = e.rule == TypeRule::logic
                             ? dtype != DType::boolean
                             : e.rule == TypeRule::floating && !is_floating(dtype);
@@ -119,7 +121,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
       donor = pins[i].body();
     }
   }
-  const kernels::Elementwise work{.body = e.bodies[static_cast<std::size_t>(types.compute)],
+  const kernels::Elementwise work{.body = (*slot.bodies)[static_cast<std::size_t>(types.compute)],
                                   .in_types = types.in,
                                   .out_type = types.body_out,
                                   .cost = e.cost};

@@ -38,9 +38,12 @@ void require(bool holds, const ops::OpRecord& op, const char* problem) {
 
 void require_complete(const ops::OpRecord& op, const ops::KernelSlot& kernel) {
   if (op.name == nullptr || *op.name == '\0') throw ValueError("define_op: the op has no name");
-  const bool computes = op.infer != nullptr && kernel.run != nullptr;
-  require(computes || op.view != nullptr || op.expand != nullptr || op.elementwise != nullptr, op,
-          "has neither infer and a kernel that runs, nor view, nor expand");
+  const bool computes = op.elementwise != nullptr ? kernel.bodies != nullptr
+                                                  : op.infer != nullptr && kernel.run != nullptr;
+  require(
+      computes || op.view != nullptr || op.expand != nullptr, op,
+      "has neither infer and a kernel that runs, nor bodies if it is elementwise, nor view, nor "
+      "expand");
   require(op.data_dependent == (kernel.measure != nullptr), op,
           "has shapes that depend on data and does not measure them, or the other way round");
   require(op.dtypes != 0, op, "takes no element type");

@@ -268,8 +268,14 @@ TEST(ElementwiseSource, ComputesTheBitsOfTheScalarBody) {
 TEST(ElementwiseSource, NamesWhatItUsesTwice) {
   const ops::Source source =
       *ops::source_of(*ops::find_op("silu"), DType::float32, std::vector<std::string>{"x"}, "t");
-  EXPECT_EQ(source.statements, "");
-  EXPECT_EQ(source.result, "");
+  EXPECT_EQ(source.statements,
+            "const float t0 = capped(x, 200.0f);\n"
+            "const bool t1 = (t0 > 80.0f);\n"
+            "const float t2 = exp((t1 ? (32.0f - t0) : (-t0)));\n"
+            "const float t3 = (t0 * t2);\n");
+  EXPECT_EQ(source.result,
+            "(((x < 0.0f) ? (-(t1 ? (t3 * 1.2664166e-14f) : t3)) : x) / "
+            "((t1 ? 0.0f : t2) + 1.0f))");
 }
 
 TEST(ElementwiseSource, IsOfOurOpsAlone) {

@@ -1,5 +1,6 @@
 #include "tenure/graph/passes/loop_builder.h"
 
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/types.h"
 
 namespace tenure::graph {
@@ -44,7 +45,8 @@ void LoopBuilder::add_node(std::int32_t number) {
   const Node& node = program_.nodes[static_cast<std::size_t>(number)];
   const ops::ElementwiseTypes types = types_of(program_, node);
   const ops::ElementwiseRecord& e = *node.op->elementwise;
-  kernels::FusedStep step{.body = e.bodies[static_cast<std::size_t>(types.compute)],
+  const auto& bodies = *ops::kernel_of(*node.op, device_).bodies;
+  kernels::FusedStep step{.body = bodies[static_cast<std::size_t>(types.compute)],
                           .arity = e.arity,
                           .out_type = types.body_out};
   for (std::size_t k = 0; k < node.arguments.size(); ++k) {

@@ -10,7 +10,7 @@
 
 namespace tenure::graph {
 
-/// Writes elementwise nodes of a program as one fused loop.
+/// Writes elementwise nodes of a program as one fused loop for a device.
 class LoopBuilder {
  public:
   /// Says where a loop over `shape` finds an argument of `op` that it does not compute itself; a
@@ -18,7 +18,8 @@ class LoopBuilder {
   using Find = std::function<Layout(const Argument& argument, DType wanted, const Shape& shape,
                                     const char* op)>;
 
-  LoopBuilder(const Program& program, Find find) : program_(program), find_(std::move(find)) {}
+  LoopBuilder(const Program& program, Device device, Find find)
+      : program_(program), device_(device), find_(std::move(find)) {}
 
   /// What a kernel's node gives is input 0 of the loop, though none of `inputs()`.
   void read_result(std::int32_t node);
@@ -37,6 +38,7 @@ class LoopBuilder {
   DType type_of(int value) const;
 
   const Program& program_;
+  Device device_;
   Find find_;
   kernels::Fused loop_{.cost = 0};
   std::vector<Layout> inputs_;

@@ -179,7 +179,7 @@ class Lowering {
   }
 
   LoopBuilder loop_builder() {
-    return {program(),
+    return {program(), request().device,
             [this](const Argument& argument, DType wanted, const Shape& shape, const char* op) {
               return argument.number ? add_number(*argument.number, wanted, shape, op)
                                      : layout(argument.value);

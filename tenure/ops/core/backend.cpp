@@ -32,18 +32,17 @@ namespace {
 
 /// Of a record that brings its kernel along itself.
 const KernelSlot* own_kernel(const OpRecord& op) {
-  const bool has_one = op.run != nullptr || op.elementwise != nullptr;
-  if (!has_one) return nullptr;
+  if (op.run == nullptr) return nullptr;
   static auto& slots = *new std::deque<KernelSlot>;  // records keep pointers for good
   static constinit ObjectMutex mutex;
   const std::lock_guard lock(mutex);
-  return &slots.emplace_back(
-      KernelSlot{.workspace = op.workspace,
-                 .run = op.run,
-                 .measure = nullptr,
-                 .check = op.elementwise == nullptr ? nullptr : op.elementwise->check,
-                 .direct = op.direct,
-                 .fusing = op.fusing});
+  return &slots.emplace_back(KernelSlot{.workspace = op.workspace,
+                                        .run = op.run,
+                                        .measure = nullptr,
+                                        .check = nullptr,
+                                        .direct = op.direct,
+                                        .fusing = op.fusing,
+                                        .bodies = nullptr});
 }
 
 }  // namespace

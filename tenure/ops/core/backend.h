@@ -50,6 +50,8 @@ struct KernelSlot {
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
+  /// Of elementwise ops: loops over contiguous elements, by the type that they compute in.
+  const std::array<kernels::Body, kDTypes>* bodies = nullptr;
 };
 
 /// The slot of a struct with static members of these names, of which only run must be there.

@@ -143,20 +143,21 @@ struct Neutral {
   bool of_integers = false;  ///< not for floating-point numbers
 };
 
+/// Integers that the last input of an op may not have: a call with them is a ValueError.
+enum class Refusal : std::uint8_t { nothing, zero, negative };
+
 /// What makes an op elementwise.
 struct ElementwiseRecord {
   TypeRule rule = TypeRule::arithmetic;
   int arity = 1;
   bool takes_bool = true;
   double cost = 1;  ///< relative to an addition
-  std::array<kernels::Body, kDTypes> bodies{};
   std::optional<Neutral> neutral{};
   bool undoes_itself = false;  ///< f(f(x)) is x
   /// The last input is no larger than this; 0: any.
   double last_limit = 0;
   long double (*reference)(const long double* arguments) = nullptr;
-  /// Rejects values that the op is not defined on; called before anything is written.
-  void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
+  Refusal refuses = Refusal::nothing;
 };
 
 /// A tensor's element type and how its elements lie, borrowed.

@@ -46,9 +46,6 @@ consteval std::size_t index_of(List<Ops...>) {
   return index;
 }
 
-/// Integers that the last input of an op may not have: a call with them is a ValueError.
-enum class Refusal : std::uint8_t { nothing, zero, negative };
-
 /// Defaults of all elementwise ops.
 template <int inputs, TypeRule type_rule, std::uint32_t type_set>
 struct ElementwiseDefaults {

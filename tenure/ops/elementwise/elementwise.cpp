@@ -7,12 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "tenure/kernels/cpu/elementwise/bodies.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise/activation-inl.h"
 #include "tenure/ops/elementwise/arithmetic-inl.h"
-#include "tenure/ops/elementwise/checks.h"
 #include "tenure/ops/elementwise/comparison-inl.h"
 #include "tenure/ops/elementwise/derivatives-inl.h"
 #include "tenure/ops/elementwise/exponential-inl.h"
@@ -101,7 +99,8 @@ constexpr Definition definition_of() {
                .elementwise = {.rule = Op::rule,
                                .arity = Op::arity,
                                .cost = Op::cost,
-                               .reference = reference<Op>},
+                               .reference = reference<Op>,
+                               .refuses = Op::refuses},
                .samples = samples<Op>,
                .gradient = nullptr,
                .print = print_body<Op>};
@@ -110,8 +109,6 @@ constexpr Definition definition_of() {
     d.ulp_is_of_largest = true;
   }
   ElementwiseRecord& e = d.elementwise;
-  if constexpr (Op::refuses == Refusal::zero) e.check = reject_zero;
-  if constexpr (Op::refuses == Refusal::negative) e.check = reject_negative;
   if constexpr (requires { Op::neutral; }) e.neutral = Op::neutral;
   if constexpr (requires { Op::last_limit; }) e.last_limit = Op::last_limit;
   if constexpr (requires { Op::undoes_itself; }) e.undoes_itself = Op::undoes_itself;
@@ -133,9 +130,8 @@ struct Entry {
   Print print = nullptr;
 };
 
-void fill(Entry& entry, const Definition& d, const char* family, const kernels::Bodies& bodies) {
+void fill(Entry& entry, const Definition& d, const char* family) {
   entry.elementwise = d.elementwise;
-  entry.elementwise.bodies = bodies;
   entry.signature = fmt::format("{}({})", d.name, d.arguments);
   entry.print = d.print;
   OpRecord& op = entry.record;
@@ -147,7 +143,7 @@ void fill(Entry& entry, const Definition& d, const char* family, const kernels::
   op.dtypes = d.types;
   op.tolerance_ulp = d.ulp;
   op.tolerance_of_largest = d.ulp_is_of_largest;
-  op.may_fail = d.elementwise.check != nullptr;
+  op.may_fail = d.elementwise.refuses != Refusal::nothing;
   op.elementwise = &entry.elementwise;
   op.samples = d.samples;
   op.gradient = d.gradient;
@@ -169,16 +165,14 @@ using All = Joined<Arithmetic, Exponentials, Trigonometric, Activations, Compari
 class Records {
  public:
   Records() : entries_(All::size) {
-    add("arithmetic", definitions_of(Arithmetic()), kernels::arithmetic_bodies());
-    add("roots, exponentials, logarithms, rounding", definitions_of(Exponentials()),
-        kernels::exponential_bodies());
-    add("trigonometric and hyperbolic", definitions_of(Trigonometric()),
-        kernels::trigonometric_bodies());
-    add("activation", definitions_of(Activations()), kernels::activation_bodies());
-    add("comparison", definitions_of(Comparisons()), kernels::comparison_bodies());
-    add("logic and bits", definitions_of(LogicAndBits()), kernels::logic_bodies());
-    add("selection", definitions_of(Selections()), kernels::selection_bodies());
-    add("derivatives", definitions_of(Derivatives()), kernels::derivative_bodies());
+    add("arithmetic", definitions_of(Arithmetic()));
+    add("roots, exponentials, logarithms, rounding", definitions_of(Exponentials()));
+    add("trigonometric and hyperbolic", definitions_of(Trigonometric()));
+    add("activation", definitions_of(Activations()));
+    add("comparison", definitions_of(Comparisons()));
+    add("logic and bits", definitions_of(LogicAndBits()));
+    add("selection", definitions_of(Selections()));
+    add("derivatives", definitions_of(Derivatives()));
   }
 
   template <class Op>
@@ -197,9 +191,8 @@ class Records {
   }
 
  private:
-  void add(const char* family, std::span<const Definition> definitions,
-           const kernels::Bodies* bodies) {
-    for (const Definition& d : definitions) fill(entries_[size_++], d, family, *bodies++);
+  void add(const char* family, std::span<const Definition> definitions) {
+    for (const Definition& d : definitions) fill(entries_[size_++], d, family);
   }
 
   std::vector<Entry> entries_;

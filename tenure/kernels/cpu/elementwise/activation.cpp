@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/activation.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(activation_bodies);
 
-const Bodies* activation_bodies() { return HWY_DYNAMIC_DISPATCH(activation_bodies)(); }
+std::vector<KernelRow> activation_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Activations(), HWY_DYNAMIC_DISPATCH(activation_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/arithmetic.cpp"
@@ -23,7 +23,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(arithmetic_bodies);
 
-const Bodies* arithmetic_bodies() { return HWY_DYNAMIC_DISPATCH(arithmetic_bodies)(); }
+std::vector<KernelRow> arithmetic_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Arithmetic(), HWY_DYNAMIC_DISPATCH(arithmetic_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

@@ -19,7 +19,7 @@
 #define TENURE_BODY HWY_INLINE
 #endif
 
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 #include "tenure/kernels/cpu/elementwise/loops-inl.h"
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/ops/elementwise/definition.h"

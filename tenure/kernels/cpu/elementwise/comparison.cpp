@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/comparison.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(comparison_bodies);
 
-const Bodies* comparison_bodies() { return HWY_DYNAMIC_DISPATCH(comparison_bodies)(); }
+std::vector<KernelRow> comparison_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Comparisons(), HWY_DYNAMIC_DISPATCH(comparison_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

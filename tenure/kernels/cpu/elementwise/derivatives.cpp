@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/derivatives.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(derivative_bodies);
 
-const Bodies* derivative_bodies() { return HWY_DYNAMIC_DISPATCH(derivative_bodies)(); }
+std::vector<KernelRow> derivative_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Derivatives(), HWY_DYNAMIC_DISPATCH(derivative_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/exponential.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(exponential_bodies);
 
-const Bodies* exponential_bodies() { return HWY_DYNAMIC_DISPATCH(exponential_bodies)(); }
+std::vector<KernelRow> exponential_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Exponentials(), HWY_DYNAMIC_DISPATCH(exponential_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

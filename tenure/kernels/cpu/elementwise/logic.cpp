@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/logic.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(logic_bodies);
 
-const Bodies* logic_bodies() { return HWY_DYNAMIC_DISPATCH(logic_bodies)(); }
+std::vector<KernelRow> logic_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::LogicAndBits(), HWY_DYNAMIC_DISPATCH(logic_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

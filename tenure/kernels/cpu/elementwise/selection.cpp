@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/selection.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(selection_bodies);
 
-const Bodies* selection_bodies() { return HWY_DYNAMIC_DISPATCH(selection_bodies)(); }
+std::vector<KernelRow> selection_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Selections(), HWY_DYNAMIC_DISPATCH(selection_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

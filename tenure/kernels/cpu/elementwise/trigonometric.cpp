@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/elementwise/bodies.h"
+#include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/elementwise/trigonometric.cpp"
@@ -22,7 +22,9 @@ namespace tenure::kernels {
 
 HWY_EXPORT(trigonometric_bodies);
 
-const Bodies* trigonometric_bodies() { return HWY_DYNAMIC_DISPATCH(trigonometric_bodies)(); }
+std::vector<KernelRow> trigonometric_kernels() {
+  return rows_of(ops::HWY_NAMESPACE::Trigonometric(), HWY_DYNAMIC_DISPATCH(trigonometric_bodies)());
+}
 
 }  // namespace tenure::kernels
 #endif

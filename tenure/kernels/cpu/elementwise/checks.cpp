@@ -1,20 +1,20 @@
-#include "tenure/ops/elementwise/checks.h"
+#include "tenure/kernels/cpu/elementwise/checks.h"
 
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
 #include "tenure/tensor/strided.h"
 
-namespace tenure::ops {
+namespace tenure::kernels {
 namespace {
 
-kernels::View as_bytes(kernels::View view) {
+View as_bytes(View view) {
   view.dtype = DType::uint8;
   return view;
 }
 
 template <class Bad>
-bool contains(const kernels::View& view, const Bad& is_bad) {
+bool contains(const View& view, const Bad& is_bad) {
   if (view.dtype == DType::boolean) return contains(as_bytes(view), is_bad);
   bool found = false;
   visit_dtype(view.dtype, [&]<class T>(TypeTag<T>) {
@@ -28,14 +28,14 @@ bool contains(const kernels::View& view, const Bad& is_bad) {
 
 }  // namespace
 
-void reject_zero(const char* op, DType compute, std::span<const kernels::View> in) {
+void reject_zero(const char* op, DType compute, std::span<const View> in) {
   if (!is_integral(compute)) return;
   if (contains(in.back(), [](auto value) { return !(value < 0) && !(value > 0); })) {
     throw ValueError(fmt::format("{}: integer division by zero", op));
   }
 }
 
-void reject_negative(const char* op, DType compute, std::span<const kernels::View> in) {
+void reject_negative(const char* op, DType compute, std::span<const View> in) {
   if (!is_integral(compute)) return;
   if (contains(in.back(), [](auto value) { return value < 0; })) {
     throw ValueError(
@@ -43,4 +43,4 @@ void reject_negative(const char* op, DType compute, std::span<const kernels::Vie
   }
 }
 
-}  // namespace tenure::ops
+}  // namespace tenure::kernels

@@ -4,12 +4,12 @@
 
 #include "tenure/kernels/view.h"
 
-namespace tenure::ops {
+namespace tenure::kernels {
 
 /// Throws ValueError if the last operand of an op that computes in integers has a zero: it would
 /// divide by it.
-void reject_zero(const char* op, DType compute, std::span<const kernels::View> in);
+void reject_zero(const char* op, DType compute, std::span<const View> in);
 /// Throws ValueError if it has a negative element.
-void reject_negative(const char* op, DType compute, std::span<const kernels::View> in);
+void reject_negative(const char* op, DType compute, std::span<const View> in);
 
-}  // namespace tenure::ops
+}  // namespace tenure::kernels
