@@ -32,9 +32,9 @@ class RangeFunction {
 };
 
 /// Calls `f` on consecutive ranges that cover [0, n), each a multiple of `grain` long but for the
-/// last, on several threads when there is more than one grain. `f` must not throw, allocate tensors,
-/// or wait for another range; a child that is forked within may exec or end, and no more. Results
-/// must not depend on the split: it changes with the number of threads.
+/// last, on several threads when there is more than one grain. `f` must not throw, allocate
+/// tensors, or wait for another range; a child that is forked within may exec or end, and no more.
+/// Results must not depend on the split: it changes with the number of threads.
 void parallel_for(std::int64_t n, std::int64_t grain, RangeFunction f);
 
 }  // namespace tenure::kernels

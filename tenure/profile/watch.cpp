@@ -96,7 +96,7 @@ std::string watch_snapshot() {
   }
   std::string largest;
   std::size_t n = 0;
-  for (const HolderGroup& group : mem::holder_groups()) {
+  for (const HolderGroup& group : mem::holder_groups({.device = cpu})) {
     if (++n > kLargest) break;
     largest += fmt::format(R"({}{{"op":{},"place":{},"tensors":{},"bytes":{}}})",
                            largest.empty() ? "" : ",", json_string(group.op),

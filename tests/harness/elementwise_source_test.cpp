@@ -145,7 +145,7 @@ TEST(ElementwiseSource, KeepsTheErrorBoundOfItsOp) {
       const auto n = static_cast<std::size_t>(count(shape));
       std::vector<std::byte> out(n * size_of(type));
       loop(in.data(), out.data(), n);
-      expect_reference(c, {tensor_from(out.data(), n, type, shape, Site::current())},
+      expect_reference(c, {ops::tensor_from(out.data(), n, type, shape, Site::current())},
                        expected_of(c));
       ++checked;
     }
@@ -222,7 +222,7 @@ void expect_same_bits(const OpRecord& op, const Compiled& compiled) {
   const auto run = [&](Loop body) {
     std::vector<std::byte> out(n * size_of(type));
     body(in.data(), out.data(), n);
-    return tensor_from(out.data(), n, type, {static_cast<std::int64_t>(n)}, Site::current());
+    return ops::tensor_from(out.data(), n, type, {static_cast<std::int64_t>(n)}, Site::current());
   };
   const Tensor scalar = run([](const void* const* from, void* to, std::size_t count) {
     scalar_loop<Op, T>(from, to, count, std::make_index_sequence<kArity>());

@@ -254,7 +254,7 @@ TEST(DevicePrograms, CountAsAModelDoes) {
   }
 }
 
-TEST(DevicePrograms, AChildOfAForkGoesOn) {
+TEST(Fork, AChildGoesOnWithAllDevices) {
   test::second_memory();
   const Tensor there = test::room_on(kSecond, 1000);
   const std::int64_t before = memory(kSecond).bytes;
@@ -276,7 +276,7 @@ TEST(DevicePrograms, AChildOfAForkGoesOn) {
   EXPECT_EQ(memory(kSecond).bytes, before);
 }
 
-TEST(DevicePrograms, AForkComesWhileThreadsAllocate) {
+TEST(Fork, ComesWhileThreadsAllocateOnAllDevices) {
   test::second_memory();
   std::atomic<bool> ends{false};
   std::vector<std::thread> threads;
