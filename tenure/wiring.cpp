@@ -3,7 +3,9 @@
 #include "tenure/autograd/late.h"
 #include "tenure/eager/run.h"
 #include "tenure/graph/ir/control_ops.h"
+#include "tenure/kernels/cpu/table.h"
 #include "tenure/memory/observer.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/list.h"
 #include "tenure/profile/profile.h"
 
@@ -18,6 +20,13 @@ namespace tenure {
 // memory/observer.h
 
 void mem::begin_as_environment_says() noexcept { profile::begin_as_environment_says(); }
+
+// ops/core/backend.h: each device has its line here
+
+ops::Backend* ops::find_backend(Device device) {
+  if (device.kind == Device::Kind::cpu) return &kernels::cpu_backend();
+  return nullptr;
+}
 
 // ops/core/dispatch.h
 

@@ -48,7 +48,7 @@ class Fenced {
 std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   const std::vector<Tensor> inputs = make_all(c);
   const auto pins = std::make_unique<Pin[]>(inputs.size());
-  std::vector<kernels::View> in;
+  std::vector<ops::View> in;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     TensorBody& body = inputs[i].body("check");
     pins[i].take(body, "check", Site::current());
@@ -72,7 +72,7 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
     specs = slot.measure(kernel);
   }
   std::vector<std::unique_ptr<Fenced>> memory;
-  std::vector<kernels::View> out;
+  std::vector<ops::View> out;
   for (const ops::Spec& spec : specs) {
     const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
     memory.push_back(std::make_unique<Fenced>(bytes, fill));

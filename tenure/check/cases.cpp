@@ -130,7 +130,7 @@ std::vector<Reference> expected_of(const Case& c) {
   return ops::expected_of(*c.op, in, c.attributes);
 }
 
-ops::Attributes kernel_attributes(const Case& c, std::span<const kernels::View> in) {
+ops::Attributes kernel_attributes(const Case& c, std::span<const ops::View> in) {
   const ops::Preparable* const programs = ops::preparable_in(c.attributes);
   if (programs == nullptr) return c.attributes;
   return programs->prepared(

@@ -34,7 +34,7 @@ std::string describe(const Case& c);
 std::vector<ops::Reference> expected_of(const Case& c);
 
 /// The attributes that a kernel gets with such inputs; see ops/core/prepare.h.
-ops::Attributes kernel_attributes(const Case& c, std::span<const kernels::View> in);
+ops::Attributes kernel_attributes(const Case& c, std::span<const ops::View> in);
 /// How many outputs the call has.
 std::size_t output_count(const Case& c);
 

@@ -3,6 +3,7 @@
 #include "tenure/check/checks.h"
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
+#include "tenure/kernels/cpu/elementwise/body.h"
 #include "tenure/kernels/cpu/elementwise/stream.h"
 #include "tenure/ops/core/backend.h"
 

@@ -19,7 +19,7 @@ const void* data_of(const Tensor& tensor) {
   return Pin(tensor.body("data_of()"), "data_of()", Site::current()).storage()->data();
 }
 
-kernels::View view_of(const Tensor& tensor) {
+ops::View view_of(const Tensor& tensor) {
   TensorBody& body = tensor.body("view_of()");
   return {.dtype = body.dtype,
           .shape = body.shape,
@@ -68,10 +68,10 @@ struct Declared {
   std::int64_t workspace = 0;
 };
 
-Declared declared(const Case& c, const std::vector<kernels::View>& in,
+Declared declared(const Case& c, const std::vector<ops::View>& in,
                   const std::vector<Tensor>& outputs) {
   Declared result{.allocations = static_cast<std::int64_t>(outputs.size())};
-  std::vector<kernels::View> out;
+  std::vector<ops::View> out;
   for (const Tensor& output : outputs) {
     result.bytes += static_cast<std::int64_t>(output.nbytes());
     out.push_back(view_of(output));
@@ -98,7 +98,7 @@ void check_read(const Case& c) {
   {
     const std::vector<Tensor> inputs = make_all(c);
     std::vector<std::vector<std::byte>> before;
-    std::vector<kernels::View> views;
+    std::vector<ops::View> views;
     for (const Tensor& input : inputs) {
       before.push_back(bytes_of(input));
       views.push_back(view_of(input));

@@ -111,7 +111,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                     .data = pins[i].data()});
   }
   check_shape(shape, size_of(types.result), name);
-  const std::span<const kernels::View> in(views.data(), arity);
+  const std::span<const ops::View> in(views.data(), arity);
   if (slot.check != nullptr) slot.check(name, types.compute, in);
 
   TensorBody* donor = nullptr;

@@ -21,7 +21,7 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     : size_(operands.size()) {
   if (size_ > kFew) {
     many_pins_ = std::make_unique<Pin[]>(size_);
-    many_views_ = std::make_unique<kernels::View[]>(size_);
+    many_views_ = std::make_unique<ops::View[]>(size_);
     pins_ = many_pins_.get();
     views_ = many_views_.get();
   }
@@ -34,7 +34,7 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     TensorBody& body = tensor.body(name, operand.site());
     pins_[i].take(body, name, operand.site());
     if (!operand.is_scalar()) device.add(body);
-    new (&views_[i]) kernels::View{
+    new (&views_[i]) ops::View{
         .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
   }
   device_ = device.get();

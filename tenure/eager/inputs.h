@@ -19,15 +19,15 @@ template <std::size_t n>
 class ViewRoom {
  public:
   ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default)
-  kernels::View* data() noexcept { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
-  kernels::View& operator[](std::size_t i) noexcept { return data()[i]; }
-  void write(std::size_t i, const kernels::View& view) noexcept {
-    new (bytes_ + i * sizeof(kernels::View)) kernels::View(view);
+  ops::View* data() noexcept { return std::launder(reinterpret_cast<ops::View*>(bytes_)); }
+  ops::View& operator[](std::size_t i) noexcept { return data()[i]; }
+  void write(std::size_t i, const ops::View& view) noexcept {
+    new (bytes_ + i * sizeof(ops::View)) ops::View(view);
   }
 
  private:
-  static_assert(std::is_trivially_destructible_v<kernels::View>);
-  alignas(kernels::View) std::byte bytes_[n * sizeof(kernels::View)];
+  static_assert(std::is_trivially_destructible_v<ops::View>);
+  alignas(ops::View) std::byte bytes_[n * sizeof(ops::View)];
 };
 
 /// The pins of a call on n tensors, where nothing but their data is wanted.
@@ -94,7 +94,7 @@ class Inputs {
   Inputs& operator=(const Inputs&) = delete;
 
   std::size_t size() const { return size_; }
-  std::span<const kernels::View> views() const { return {views_, size_}; }
+  std::span<const ops::View> views() const { return {views_, size_}; }
   TensorBody& body(std::size_t i) const { return *pins_[i].body(); }
   mem::Storage* storage(std::size_t i) const { return pins_[i].storage(); }
   Device device() const { return device_; }
@@ -110,9 +110,9 @@ class Inputs {
   std::array<Pin, kFew> few_pins_;
   ViewRoom<kFew> few_views_;
   std::unique_ptr<Pin[]> many_pins_;
-  std::unique_ptr<kernels::View[]> many_views_;
+  std::unique_ptr<ops::View[]> many_views_;
   Pin* pins_ = few_pins_.data();
-  kernels::View* views_ = few_views_.data();
+  ops::View* views_ = few_views_.data();
 };
 
 /// True when the moved tensor's memory can be computed in: nobody else holds it, and an output of

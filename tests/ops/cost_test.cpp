@@ -12,14 +12,14 @@ namespace {
 ops::Cost cost_of(const char* name, const std::vector<Shape>& in, const Shape& out,
                   const ops::Attributes& attributes = {}) {
   const auto view = [](const Shape& shape) {
-    return kernels::View{.dtype = DType::float32,
+    return ops::View{.dtype = DType::float32,
                          .shape = shape,
                          .strides = contiguous_strides(shape),
                          .data = nullptr};
   };
-  std::vector<kernels::View> inputs;
+  std::vector<ops::View> inputs;
   for (const Shape& shape : in) inputs.push_back(view(shape));
-  const std::vector<kernels::View> outputs{view(out)};
+  const std::vector<ops::View> outputs{view(out)};
   return ops::cost_of(*ops::find_op(name),
                       {.op = name, .in = inputs, .out = outputs, .attributes = attributes});
 }

@@ -18,7 +18,7 @@
 namespace tenure::graph {
 namespace {
 
-using kernels::View;
+using ops::View;
 using ops::Kernel;
 using ops::OpRecord;
 using ops::Spec;

@@ -45,7 +45,7 @@ std::vector<Spec> infer_composite(const ops::OpRecord& op, std::span<const Argum
 
 std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const ArgumentSpec> arguments,
                                    const ops::Attributes& attributes) {
-  std::vector<kernels::View> views;
+  std::vector<ops::View> views;
   for (const ArgumentSpec& argument : arguments) {
     const Spec& spec = argument.spec;
     views.push_back({.dtype = spec.dtype,

@@ -102,7 +102,7 @@ class Fusion {
   }
 
   bool takes(const Node& node, const ops::FusingKernel& fusing) const {
-    std::vector<kernels::View> in;
+    std::vector<ops::View> in;
     for (const Argument& argument : node.arguments) {
       const ops::Spec& spec = program_.spec(argument.value);
       in.push_back({.dtype = spec.dtype,

@@ -84,8 +84,8 @@ std::optional<std::int64_t> LayoutChoice::copied_for(std::int32_t number, std::i
   }
   if (op.view != nullptr) {
     if (reader.arguments[0].value.node != node) return 0;  // it wants the shape alone
-    const kernels::View view{.dtype = spec.dtype, .shape = spec.shape, .strides = strides};
-    std::vector<kernels::View> in{view};
+    const ops::View view{.dtype = spec.dtype, .shape = spec.shape, .strides = strides};
+    std::vector<ops::View> in{view};
     for (std::size_t a = 1; a < reader.arguments.size(); ++a) {
       const ops::Spec& other = program_.spec(reader.arguments[a].value);
       in.push_back(

@@ -32,8 +32,8 @@ class KernelViews {
 
  private:
   const Node& node_;
-  std::vector<kernels::View> in_;
-  std::vector<kernels::View> out_;
+  std::vector<ops::View> in_;
+  std::vector<ops::View> out_;
 };
 
 class Lowering {
@@ -146,7 +146,7 @@ class Lowering {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     if (node.op->view == nullptr) return false;
     const Layout& base = layout(node.arguments[0].value);
-    std::vector<kernels::View> in{view_of(base)};
+    std::vector<ops::View> in{view_of(base)};
     for (std::size_t a = 1; a < node.arguments.size(); ++a) {  // whose shapes alone count
       in.push_back(view_of(contiguous_in(-1, program().spec(node.arguments[a].value))));
     }

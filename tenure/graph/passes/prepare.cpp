@@ -9,7 +9,7 @@ Request prepare(Request request) {
   for (Node& node : request.program.nodes) {
     const ops::Preparable* const programs = ops::preparable_in(node.attribute_list());
     if (node.kind != Node::Kind::call || programs == nullptr) continue;
-    std::vector<kernels::View> in;
+    std::vector<ops::View> in;
     for (const Argument& argument : node.arguments) {
       const ops::Spec& spec = request.program.spec(argument.value);
       in.push_back({.dtype = spec.dtype,

@@ -18,8 +18,8 @@ constexpr double kBytes = 20;
 constexpr double kBegin = 500;
 
 double cost_of(const Unit& unit) {
-  std::vector<kernels::View> in;
-  std::vector<kernels::View> out;
+  std::vector<ops::View> in;
+  std::vector<ops::View> out;
   for (const Layout& layout : unit.in) in.push_back(view_of(layout));
   for (const Layout& layout : unit.out) out.push_back(view_of(layout));
   ops::Cost cost;
@@ -29,7 +29,7 @@ double cost_of(const Unit& unit) {
   } else {  // loops, or a copy
     std::int64_t elements = count(unit.made.shape);
     for (const auto& views : {in, out}) {
-      for (const kernels::View& view : views) {
+      for (const ops::View& view : views) {
         elements = std::max(elements, view.count());
         cost.bytes += static_cast<double>(view.count()) * static_cast<double>(size_of(view.dtype));
       }

@@ -59,7 +59,7 @@ class Simplifier {
 
   const Node& made(Value value) const { return builder_.program()[value]; }
 
-  kernels::View plain_view(Value value) const {
+  ops::View plain_view(Value value) const {
     const ops::Spec& spec = builder_.program().spec(value);
     return {.dtype = spec.dtype, .shape = spec.shape, .strides = contiguous_strides(spec.shape)};
   }
@@ -80,7 +80,7 @@ class Simplifier {
     if (node.kind == Node::Kind::assign) return is_argument_plain();
     if (node.kind != Node::Kind::call || node.op->view == nullptr) return true;
     if (!is_argument_plain()) return false;
-    std::vector<kernels::View> views;
+    std::vector<ops::View> views;
     for (const Argument& argument : node.arguments) views.push_back(plain_view(argument.value));
     const auto seen = node.op->view({.op = node.op->name,
                                      .in = views,
@@ -117,7 +117,7 @@ class Simplifier {
       return std::nullopt;
     }
     if (node.op->is_identity == nullptr || !is_result(arguments[0])) return std::nullopt;
-    std::vector<kernels::View> views;
+    std::vector<ops::View> views;
     for (const Argument& argument : arguments) {
       if (argument.number) return std::nullopt;
       views.push_back(plain_view(argument.value));

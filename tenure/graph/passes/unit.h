@@ -63,7 +63,7 @@ struct Layout {
 };
 
 /// Without data.
-inline kernels::View view_of(const Layout& layout) {
+inline ops::View view_of(const Layout& layout) {
   return {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = nullptr};
 }
 

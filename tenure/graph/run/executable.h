@@ -67,7 +67,7 @@ class Executable {
   struct Frame {
     std::span<std::byte* const> bases;
     std::span<const Generator::State> draws;
-    kernels::View* views;
+    ops::View* views;
   };
   /// Where an output goes besides to the caller, and in whose memory it is computed.
   struct OutputTarget {

@@ -33,15 +33,15 @@ std::byte* at(std::span<std::byte* const> bases, const Place& place) {
 class ViewRoom {
  public:
   ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
-  kernels::View* get() { return std::launder(reinterpret_cast<kernels::View*>(bytes_)); }
+  ops::View* get() { return std::launder(reinterpret_cast<ops::View*>(bytes_)); }
 
  private:
-  static_assert(std::is_trivially_destructible_v<kernels::View>);
-  alignas(kernels::View) std::byte bytes_[sizeof(kernels::View)];
+  static_assert(std::is_trivially_destructible_v<ops::View>);
+  alignas(ops::View) std::byte bytes_[sizeof(ops::View)];
 };
 
-void write(kernels::View* room, const kernels::View& view) { std::construct_at(room, view); }
-void write(kernels::View* room, const Layout& layout, std::byte* data) {
+void write(ops::View* room, const ops::View& view) { std::construct_at(room, view); }
+void write(ops::View* room, const Layout& layout, std::byte* data) {
   write(room,
         {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
 }
@@ -145,25 +145,25 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
 }
 
 /// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
-void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in, const kernels::View& out,
-                      kernels::View* room) {
+void run_fused_kernel(const Unit& unit, std::span<const ops::View> in, const ops::View& out,
+                      ops::View* room) {
   const ops::OpRecord& op = *unit.node->op;
   const bool is_followed = !unit.after.steps.empty();
   const std::size_t before = unit.loop.in_types.size();
   const std::size_t after = is_followed ? unit.after.in_types.size() : 1;
-  kernels::View result = out;
+  ops::View result = out;
   result.dtype = unit.node->outputs[0].dtype;
   result.shape = unit.node->outputs[0].shape;
   result.strides = contiguous_strides(result.shape);
   std::size_t n = 0;
   if (before > 0) write(room + n++, unit.made, nullptr);
-  for (const kernels::View& view : in.subspan(before, in.size() - before - (after - 1))) {
+  for (const ops::View& view : in.subspan(before, in.size() - before - (after - 1))) {
     write(room + n++, view);
   }
-  kernels::View* const after_in = room + n;
+  ops::View* const after_in = room + n;
   std::size_t m = n;
   write(room + m++, result);
-  for (const kernels::View& view : in.last(after - 1)) write(room + m++, view);
+  for (const ops::View& view : in.last(after - 1)) write(room + m++, view);
   unit.slot->fusing->run({.op = op.name,
                           .in = {room, n},
                           .out = {&result, 1},
@@ -180,17 +180,17 @@ void run_fused_kernel(const Unit& unit, std::span<const kernels::View> in, const
 
 void Executable::run_kernel(const Step& step, const Frame& frame) {
   const Unit& unit = *step.unit;
-  kernels::View* const in = frame.views;
+  ops::View* const in = frame.views;
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
     write(in + i, unit.in[i], at(frame.bases, step.in[i]));
   }
-  kernels::View* const out = in + unit.in.size();
+  ops::View* const out = in + unit.in.size();
   for (std::size_t i = 0; i < unit.out.size(); ++i) {
     write(out + i, unit.out[i], at(frame.bases, step.out[i]));
   }
   if (unit.nodes == 0) return kernels::copy(*in, *out);
   const ops::OpRecord& op = *unit.node->op;
-  const std::span<const kernels::View> inputs(in, unit.in.size());
+  const std::span<const ops::View> inputs(in, unit.in.size());
   if (op.elementwise != nullptr) {
     if (unit.slot->check != nullptr) {
       unit.slot->check(op.name, unit.loop.in_types[0], inputs);

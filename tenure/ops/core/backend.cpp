@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <deque>
-#include <mutex>
-
-#include "tenure/base/object_mutex.h"
-
 namespace tenure {
 
 DeviceError::DeviceError(std::string_view op, Device device)
@@ -28,25 +23,6 @@ DeviceError::DeviceError(std::string_view op, Device device, Device other)
 }  // namespace tenure
 
 namespace tenure::ops {
-namespace {
-
-/// Of a record that brings its kernel along itself.
-const KernelSlot* own_kernel(const OpRecord& op) {
-  if (op.run == nullptr) return nullptr;
-  static auto& slots = *new std::deque<KernelSlot>;  // records keep pointers for good
-  static constinit ObjectMutex mutex;
-  const std::lock_guard lock(mutex);
-  return &slots.emplace_back(KernelSlot{.workspace = op.workspace,
-                                        .run = op.run,
-                                        .measure = nullptr,
-                                        .check = nullptr,
-                                        .direct = op.direct,
-                                        .fusing = op.fusing,
-                                        .bodies = nullptr});
-}
-
-}  // namespace
-
 const KernelSlot kNoKernel{};
 
 Backend& backend(Device device) {
@@ -63,8 +39,7 @@ bool needs_kernel(const OpRecord& op) {
 const KernelSlot& ask_for_kernel(const OpRecord& op, Device device) {
   const Backend* const asked = find_backend(device);
   if (asked == nullptr) return kNoKernel;
-  const KernelSlot* found = asked->find(op);
-  if (found == nullptr && device == cpu) found = own_kernel(op);
+  const KernelSlot* const found = asked->find(op);
   op.kernels.set(device, found == nullptr ? kNoKernel : *found);
   return *op.kernels.get(device);
 }

@@ -34,7 +34,36 @@ class DeviceError : public Error {
 
 }  // namespace tenure
 
+namespace tenure::kernels {
+// What the CPU has beside its kernels: loops of elementwise ops, and what a kernel is fused with.
+struct Body;
+struct FusedNeighbours;
+}  // namespace tenure::kernels
+
 namespace tenure::ops {
+
+/// A tensor's element type and how its elements lie, borrowed.
+struct LayoutRef {
+  DType dtype;
+  const Shape& shape;
+  const Strides& strides;
+};
+
+/// A shorter way for calls on two tensors that end before views and workspaces are made.
+struct DirectKernel {
+  /// Whether it takes these inputs; then `shape` is the output's, of the inputs' type.
+  bool (*infer)(const LayoutRef& a, const LayoutRef& b, Shape& shape) = nullptr;
+  void (*run)(const LayoutRef& a, const void* a_data, const LayoutRef& b, const void* b_data,
+              void* out) = nullptr;
+};
+
+/// How elementwise ops join a kernel, so that what lies between them takes no memory.
+struct FusingKernel {
+  /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
+  bool (*takes_loop)(const Kernel& kernel) = nullptr;
+  /// run, with those ops. What comes after has results of the size of the kernel's own.
+  void (*run)(const Kernel& kernel, const kernels::FusedNeighbours& neighbours) = nullptr;
+};
 
 /// What a device has for an op.
 struct KernelSlot {
@@ -73,7 +102,7 @@ class Backend {
   virtual const KernelSlot* find(const OpRecord& op) const = 0;
 };
 
-/// The backend of a device; nullptr if there is none. kernels/backends.cpp has the table; nothing
+/// The backend of a device; nullptr if there is none. wiring.cpp has the table; nothing
 /// registers itself.
 Backend* find_backend(Device device);
 /// The same, or DeviceError.

@@ -11,7 +11,7 @@ Reference elementwise_reference(const OpRecord& op, const std::vector<Reference>
   Shape shape;
   for (const Reference& input : in) shape = broadcast(shape, input.shape, op.name);
   return make_reference(shape, [&](const Dims& index) {
-    std::array<long double, kernels::kMaxArity> arguments{};
+    std::array<long double, kMaxArity> arguments{};
     for (std::size_t i = 0; i < in.size(); ++i) {
       const Shape& own = in[i].shape;
       const Strides strides = broadcast_strides(own, contiguous_strides(own), shape);

@@ -13,10 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/kernels/cpu/elementwise/body.h"
-#include "tenure/kernels/cpu/elementwise/fused.h"
-#include "tenure/kernels/view.h"
 #include "tenure/ops/core/attributes.h"
+#include "tenure/ops/core/view.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {
@@ -25,7 +23,6 @@ class Operand;
 
 namespace tenure::ops {
 
-using kernels::View;
 struct GradientRule;
 struct KernelSlot;
 
@@ -160,29 +157,6 @@ struct ElementwiseRecord {
   Refusal refuses = Refusal::nothing;
 };
 
-/// A tensor's element type and how its elements lie, borrowed.
-struct LayoutRef {
-  DType dtype;
-  const Shape& shape;
-  const Strides& strides;
-};
-
-/// A shorter way for calls on two tensors that end before views and workspaces are made.
-struct DirectKernel {
-  /// Whether it takes these inputs; then `shape` is the output's, of the inputs' type.
-  bool (*infer)(const LayoutRef& a, const LayoutRef& b, Shape& shape) = nullptr;
-  void (*run)(const LayoutRef& a, const void* a_data, const LayoutRef& b, const void* b_data,
-              void* out) = nullptr;
-};
-
-/// How elementwise ops join a kernel, so that what lies between them takes no memory.
-struct FusingKernel {
-  /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
-  bool (*takes_loop)(const Kernel& kernel) = nullptr;
-  /// run, with those ops. What comes after has results of the size of the kernel's own.
-  void (*run)(const Kernel& kernel, const kernels::FusedNeighbours& neighbours) = nullptr;
-};
-
 /// The elements of an input are in [lowest, end), but for those that are `except`.
 struct IndexBound {
   int input = 0;
@@ -250,11 +224,6 @@ struct OpRecord {
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;
-  /// Of ops whose kernels are not in the table of the CPU yet; see backend.h.
-  std::size_t (*workspace)(const Kernel&) = nullptr;
-  void (*run)(const Kernel&) = nullptr;
-  const DirectKernel* direct = nullptr;
-  const FusingKernel* fusing = nullptr;
   /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
   /// whichever are more. See cost.h.
   double (*flops)(const Kernel&) = nullptr;

@@ -61,7 +61,7 @@ DType common_type(std::span<const Operand> operands) {
 }
 
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands) {
-  std::array<OperandType, kernels::kMaxArity> types;
+  std::array<OperandType, kMaxArity> types;
   for (std::size_t i = 0; i < operands.size(); ++i) types[i] = type_of(operands[i]);
   return elementwise_types(op, std::span<const OperandType>(types.data(), operands.size()));
 }

@@ -22,7 +22,7 @@ DType common_type(std::span<const Operand> operands);
 
 /// The types of one elementwise call.
 struct ElementwiseTypes {
-  std::array<DType, kernels::kMaxArity> in{};  ///< what the body reads
+  std::array<DType, kMaxArity> in{};  ///< what the body reads
   DType compute{};                             ///< which body
   DType body_out{};                            ///< what the body writes
   DType result{};                              ///< what the caller gets

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "tenure/ops/core/view.h"
 #include "tenure/tensor/dtype.h"
 
 namespace tenure::kernels {
@@ -27,6 +28,6 @@ struct Body {
 
 /// Elements of a tile: small enough that all tiles of a call stay in the first-level cache.
 inline constexpr std::size_t kTile = 1024;
-inline constexpr int kMaxArity = 3;
+using ops::kMaxArity;
 
 }  // namespace tenure::kernels
