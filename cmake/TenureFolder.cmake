@@ -10,8 +10,8 @@ if(TENURE_SANITIZE MATCHES "undefined")
     -fsanitize=shift,integer-divide-by-zero,signed-integer-overflow,bounds)
 endif()
 
-# Compiled once: they are half of what most sources of the library take. The folders with SIMD code
-# have their own copy, as their options differ.
+# Compiled once: they are half of what most sources of the library take. The folder with SIMD code
+# has its own copy, as its options differ.
 set(TENURE_COMMON_HEADERS
   <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
   <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
@@ -93,7 +93,7 @@ function(tenure_folder name)
   add_library(tenure_${name} OBJECT ${sources})
   set_target_properties(tenure_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
-  if(name MATCHES "^(kernels|ops)$")
+  if(name STREQUAL "kernels")
     target_compile_options(tenure_${name} PRIVATE
       $<$<CONFIG:Release>:-O3> ${TENURE_SIMD_SANITIZE_OPTIONS})
     tenure_precompile(tenure_${name} simd ${TENURE_SIMD_HEADERS})
