@@ -44,11 +44,9 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
       return std::nullopt;
     }
   }
-  static_cast<void>(ops::kernel_of(op, bodies[0]->device()));  // or DeviceError
+  const ops::KernelSlot& slot = ops::kernel_of(op, bodies[0]->device());
   const DType dtype = bodies[0]->dtype;
-  const ops::KernelSlot* const slot = ops::find_kernel(op, bodies[0]->device());
-  if (slot == nullptr || slot->bodies == nullptr) return std::nullopt;
-  const kernels::Body body = (*slot->bodies)[static_cast<std::size_t>(dtype)];
+  const kernels::Body body = (*slot.bodies)[static_cast<std::size_t>(dtype)];
   const bool converts = e.rule == TypeRule::logic
                             ? dtype != DType::boolean
                             : e.rule == TypeRule::floating && !is_floating(dtype);
