@@ -101,7 +101,9 @@ CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, S
   Entry& entry = all.entries.emplace_back();
   entry.record = record;
   entry.kernel = kernel;
-  if (kernel.run != nullptr) entry.record.kernels.set(cpu, entry.kernel);
+  if (kernel.run != nullptr || kernel.bodies != nullptr) {
+    entry.record.kernels.set(cpu, entry.kernel);
+  }
   entry.site = site;
   const std::array<const char**, 4> fields{&entry.record.name, &entry.record.family,
                                            &entry.record.signature, &entry.record.doc};

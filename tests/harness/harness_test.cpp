@@ -6,6 +6,7 @@
 
 #include "tenure/check/check.h"
 #include "tenure/check/checks.h"
+#include "tenure/kernels/cpu/elementwise/body.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/creation.h"
@@ -285,6 +286,28 @@ TEST(CustomOp, MayThrowAnything) {
   OpRecord record = record_of<Twice>();
   record.name = "throws_a_number";
   EXPECT_FALSE(check_op(define_op(record, {.run = [](const Kernel&) { throw 5; }})).ok());
+}
+
+TEST(CustomOp, MayBeElementwise) {
+  static constexpr ops::ElementwiseRecord kElementwise{
+      .arity = 1, .reference = [](const long double* x) { return x[0] * 3; }};
+  static constexpr auto kBodies = [] {
+    std::array<kernels::Body, kDTypes> bodies{};
+    bodies[static_cast<std::size_t>(DType::float32)] = {
+        [](const void* const* in, void* out, std::size_t n) {
+          const auto* const x = static_cast<const float*>(in[0]);
+          for (std::size_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = x[i] * 3;
+        }};
+    return bodies;
+  }();
+  OpRecord record;
+  record.name = "users_three_times";
+  record.memory = ops::reuses(1);
+  record.dtypes = 1u << static_cast<int>(DType::float32);
+  record.elementwise = &kElementwise;
+  record.samples = [] { return std::vector<Sample>{{.inputs = {{.shape = {3, 5}}}}}; };
+  const OpReport report = check_op(define_op(record, {.bodies = &kBodies}));
+  EXPECT_TRUE(report.ok()) << report;
 }
 
 TEST(CustomOp, TooFewOperandsAreAnError) {
