@@ -1,5 +1,6 @@
 # Run by `cmake --install`: the headers for users, and whatever these include. The others stay inside.
 # TENURE_SOURCE is the tree, TENURE_INCLUDE where headers go.
+cmake_policy(SET CMP0057 NEW)  # if(IN_LIST)
 
 set(pending
   tenure/tenure.h
