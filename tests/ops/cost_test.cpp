@@ -13,9 +13,9 @@ ops::Cost cost_of(const char* name, const std::vector<Shape>& in, const Shape& o
                   const ops::Attributes& attributes = {}) {
   const auto view = [](const Shape& shape) {
     return ops::View{.dtype = DType::float32,
-                         .shape = shape,
-                         .strides = contiguous_strides(shape),
-                         .data = nullptr};
+                     .shape = shape,
+                     .strides = contiguous_strides(shape),
+                     .data = nullptr};
   };
   std::vector<ops::View> inputs;
   for (const Shape& shape : in) inputs.push_back(view(shape));

@@ -18,11 +18,11 @@
 namespace tenure::graph {
 namespace {
 
-using ops::View;
 using ops::Kernel;
 using ops::OpRecord;
 using ops::Spec;
 using ops::Specs;
+using ops::View;
 
 std::size_t bytes_of(const Spec& spec) {
   return static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);

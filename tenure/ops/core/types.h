@@ -23,9 +23,9 @@ DType common_type(std::span<const Operand> operands);
 /// The types of one elementwise call.
 struct ElementwiseTypes {
   std::array<DType, kMaxArity> in{};  ///< what the body reads
-  DType compute{};                             ///< which body
-  DType body_out{};                            ///< what the body writes
-  DType result{};                              ///< what the caller gets
+  DType compute{};                    ///< which body
+  DType body_out{};                   ///< what the body writes
+  DType result{};                     ///< what the caller gets
 };
 /// Throws DTypeError where the op does not take the operands' types.
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandType> operands);
