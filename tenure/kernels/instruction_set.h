@@ -13,7 +13,7 @@ enum class InstructionSet : std::uint8_t { sse4, avx2, avx512, other };
 /// The environment variable TENURE_MAX_ISA (sse4, avx2, avx512, or native: whatever there is)
 /// bounds the instruction set of all kernels. It is read once, before the program's own static
 /// objects are made; a value that is none of these is ignored, which is said once on standard
-/// error.
+/// error. A library that was compiled for one set alone has no other to choose.
 InstructionSet instruction_set();
 /// The best that the CPU has and kernels are compiled for.
 InstructionSet native_instruction_set();

@@ -9,4 +9,9 @@ constexpr DType compute_type(DType dtype) {
   return dtype == DType::float64 ? DType::float64 : DType::float32;
 }
 
+/// The type that one element is computed in: 16-bit floats in float32, others as themselves.
+constexpr DType widened_type(DType dtype) {
+  return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
+}
+
 }  // namespace tenure::ops

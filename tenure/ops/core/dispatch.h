@@ -37,8 +37,8 @@ inline const char* called_name(const OpRecord& op) noexcept {
   return acting_op == nullptr ? op.name : acting_op;
 }
 
-/// The dispatch point of all ops: runs the call now. In eager/run.cpp, as are
-/// the forms below.
+/// The dispatch point of all ops: runs the call now. wiring.cpp says who does
+/// it and the forms below.
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site);
 /// The same for ops with several outputs.

@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenure/ops/core/compute_type.h"
+
 namespace tenure::ops {
 namespace {
 
 Scalar::Kind kind_of(DType dtype) {
   if (dtype == DType::boolean) return Scalar::Kind::boolean;
   return is_floating(dtype) ? Scalar::Kind::floating : Scalar::Kind::integer;
-}
-
-/// 16-bit floats are computed with in float32.
-DType compute_type(DType dtype) {
-  return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
 }
 
 }  // namespace
@@ -80,7 +77,7 @@ ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandTy
   }
   if (e.rule == TypeRule::floating && !is_floating(common)) common = DType::float32;
   ElementwiseTypes types;
-  types.compute = e.rule == TypeRule::logic ? DType::boolean : compute_type(common);
+  types.compute = e.rule == TypeRule::logic ? DType::boolean : widened_type(common);
   types.in.fill(types.compute);
   if (selects) types.in[0] = DType::boolean;
   const bool tests = e.rule == TypeRule::comparison || e.rule == TypeRule::logic;

@@ -7,6 +7,7 @@
 
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
 #include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/ops/core/compute_type.h"
 
 namespace tenure::kernels {
 namespace {
@@ -38,11 +39,6 @@ Rule rule_of(Reduction kind) {
   throw InternalError("unknown reduction");
 }
 
-/// float16 and bfloat16 are computed as float32, the other floats as themselves.
-DType compute_type(DType in) {
-  return in == DType::float16 || in == DType::bfloat16 ? DType::float32 : in;
-}
-
 DType accumulator_of(Reduction kind, DType in, std::int64_t count) {
   switch (kind) {
     case Reduction::any:
@@ -50,15 +46,15 @@ DType accumulator_of(Reduction kind, DType in, std::int64_t count) {
       return DType::boolean;
     case Reduction::max:
     case Reduction::min:
-      return compute_type(in);
+      return ops::widened_type(in);
     case Reduction::prod:
       return is_floating(in) ? DType::float64 : DType::int64;
     case Reduction::mean:
-      if (is_floating(in)) return compute_type(in);
+      if (is_floating(in)) return ops::widened_type(in);
       // Sums of 32 bits pass 63 only with as many terms as nobody has.
       return in == DType::int64 || count >> 32 != 0 ? DType::float64 : DType::int64;
     default:
-      return is_floating(in) ? compute_type(in) : DType::int64;
+      return is_floating(in) ? ops::widened_type(in) : DType::int64;
   }
 }
 
@@ -114,7 +110,7 @@ void finish(Reduction kind, DType accumulator, void* high, void* low, std::int64
 /// Calls `f(TypeTag<T>{})` with the type in which an input of floats is computed.
 template <class F>
 void visit_floats(const char* op, DType in, const F& f) {
-  switch (compute_type(in)) {
+  switch (ops::widened_type(in)) {
     case DType::float32:
       return f(TypeTag<float>{});
     case DType::float64:
