@@ -11,6 +11,7 @@
 #include "tenure/planner/offsets/instance.h"
 #include "tenure/planner/offsets/search.h"
 #include "tests/planner/offsets_instances.h"
+#include "tests/support/sanitized.h"
 
 // Small problems, where trying every offset of every buffer tells the least height.
 
@@ -196,7 +197,7 @@ TEST(OffsetsExact, GroupsAreTheirHulls) {
 TEST(OffsetsExact, GapsAreUsedAndNeverMisused) {
   Dice dice(19);
   int used = 0;
-  for (int round = 0; round < 600 && !HasFailure(); ++round) {
+  for (int round = 0; round < tenure::test::rounds(600) && !HasFailure(); ++round) {
     OffsetProblem problem = test::any_problem(dice, static_cast<int>(dice.roll(2, 6)), 6, 4);
     OffsetProblem filled = problem;
     for (Buffer& buffer : problem.buffers) {
@@ -227,7 +228,7 @@ TEST(OffsetsExact, GapsAreUsedAndNeverMisused) {
     ASSERT_LE(plan.height, without);
     used += plan.height < without ? 1 : 0;
   }
-  EXPECT_GT(used, 50);
+  EXPECT_GT(used, tenure::test::rounds(50));
 }
 
 /// At every capacity, the search finds a packing where one exists, and knows where none does.

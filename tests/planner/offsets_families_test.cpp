@@ -14,6 +14,7 @@
 
 #include "tenure/planner/offsets.h"
 #include "tests/planner/offsets_instances.h"
+#include "tests/support/sanitized.h"
 
 // Problems of the shapes and sizes that programs have.
 
@@ -53,6 +54,7 @@ TEST(OffsetsFamilies, CutRectanglesArePutTogetherAgain) {
 TEST(OffsetsFamilies, TrainingStepsComeCloseToTheBound) {
   Dice dice(32);
   for (const int buffers : {5'000, 20'000}) {
+    if (tenure::test::kSanitized && buffers > 5'000) continue;
     const OffsetProblem problem = test::training_step(dice, buffers);
     const OffsetPlan plan = solve_and_validate(problem, {.steps = 200'000});
     EXPECT_LE(static_cast<double>(plan.height), 1.005 * static_cast<double>(plan.lower_bound));

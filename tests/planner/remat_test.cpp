@@ -23,6 +23,7 @@
 #include "tenure/planner/order.h"
 #include "tests/planner/order_dags.h"
 #include "tests/planner/programs.h"
+#include "tests/support/sanitized.h"
 
 namespace tenure::planner {
 namespace {
@@ -201,14 +202,15 @@ void expect_monotone(const Dag& dag, int budgets, const RematOptions& options) {
 TEST(Remat, NeverCostsMoreWithALargerBudget) {
   std::mt19937_64 random(4);
   for (const int nodes : {14, 30, 60, 120}) {
-    for (int trial = 0; trial < (nodes > 50 ? 1 : 2); ++trial) {
+    if (test::kSanitized && nodes > 30) continue;
+    for (int trial = 0; trial < test::rounds(nodes > 50 ? 1 : 2); ++trial) {
       Dag dag = layered_dag(nodes, random);
       for (Node& node : dag.nodes) node.cost = static_cast<std::int64_t>(random() % 100);
       expect_monotone(dag, 6, quick(20'000));
     }
   }
   std::mt19937 small(5);
-  for (int trial = 0; trial < 24; ++trial)
+  for (int trial = 0; trial < test::rounds(24); ++trial)
     expect_monotone(random_program(4 + trial % 14, small, trial % 2 == 0), 5, quick(2'000));
 }
 
@@ -216,10 +218,11 @@ TEST(Remat, BoundsAreBounds) {
   // Dearer plans of a weaker search must respect the bound too.
   for (const Dag& dag : {chain(6), residual(3), unet(2), inception(1), transformer(1)}) {
     for (const int percent : {45, 60, 75, 90}) {
+      if (test::kSanitized && percent != 60) continue;
       const std::int64_t budget = plain_peak(dag) * percent / 100;
       if (least_budget(dag).plan.peak > budget) continue;
       const RematPlan weak = rematerialize(dag, budget, quick(0));
-      const RematPlan good = rematerialize(dag, budget, quick(200'000));
+      const RematPlan good = rematerialize(dag, budget, quick(test::rounds(200'000)));
       EXPECT_EQ(weak.cost_bound == weak.added_cost, weak.optimal());
       EXPECT_LE(weak.cost_bound, good.added_cost);
     }
@@ -228,7 +231,7 @@ TEST(Remat, BoundsAreBounds) {
 
 TEST(Remat, NeverRefusesWhatASmallerBudgetWasGranted) {
   std::mt19937_64 random(9);
-  Dag dag = layered_dag(120, random);
+  Dag dag = layered_dag(test::kSanitized ? 50 : 120, random);
   for (Node& node : dag.nodes) node.cost = 1 + static_cast<std::int64_t>(random() % 100);
   const std::int64_t least = least_budget(dag).plan.peak;
   RematOptions hasty;
@@ -242,6 +245,7 @@ TEST(Remat, NeverRefusesWhatASmallerBudgetWasGranted) {
 TEST(Remat, CostsNothingWhereAnOrderDoes) {
   std::mt19937_64 random(6);
   for (const int nodes : {30, 120, 250}) {
+    if (test::kSanitized && nodes > 30) continue;
     Dag dag = layered_dag(nodes, random);
     for (Node& node : dag.nodes) node.cost = 1;
     const OrderPlan plan = order(dag);

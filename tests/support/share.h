@@ -10,6 +10,7 @@
 
 #include "tenure/memory/threads/thread_context.h"
 #include "tenure/tensor/pending.h"
+#include "tests/support/sanitized.h"
 
 // Tensors that share, lack or borrow their memory, made without any op; and threads.
 
@@ -82,13 +83,5 @@ class Random {
  private:
   std::uint64_t state_;
 };
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-/// How often a loop of threads or of small calls goes round: less often where each step is slow.
-constexpr int rounds(int n) { return kSanitized ? n / 10 + 1 : n; }
 
 }  // namespace tenure::test
