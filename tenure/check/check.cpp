@@ -16,7 +16,6 @@ std::span<const NamedCheck> all_checks() {
                                         {"numerics", check_numerics},
                                         {"layouts", check_layouts},
                                         {"special values", check_special_values},
-                                        {"streaming", check_streaming},
                                         {"numbers", check_scalars},
                                         {"memory effect", check_memory},
                                         {"heap", check_heap},

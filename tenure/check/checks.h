@@ -11,8 +11,8 @@
 // Findings of the thread. The tests call them for every op of ops::all_ops(); check_op() calls them
 // for a user's own op.
 //
-// They are in numerics.cpp (record, numerics, special values), layouts.cpp (layouts, streaming,
-// scalars), memory_effects.cpp, bounds.cpp, heap.cpp, errors.cpp (errors, faults), error_sites.cpp,
+// They are in numerics.cpp (record, numerics, special values), layouts.cpp (layouts, scalars),
+// memory_effects.cpp, bounds.cpp, heap.cpp, errors.cpp (errors, faults), error_sites.cpp,
 // gradients.cpp (gradient, saved, gradient modes), modes.cpp, unknown_sizes.cpp and threads.cpp.
 
 namespace tenure::check {
@@ -27,8 +27,6 @@ void check_layouts(const ops::OpRecord& op);
 /// Elementwise on floats: NaN, infinities, signed zeros and the ends of the range come out as the
 /// reference has them.
 void check_special_values(const ops::OpRecord& op);
-/// Elementwise: writing past the caches gives the same bits.
-void check_streaming(const ops::OpRecord& op);
 /// Elementwise: a number in place of a tensor gives what a tensor of that number gives.
 void check_scalars(const ops::OpRecord& op);
 /// It allocates, shares and overwrites what its memory effect says, and nothing else.

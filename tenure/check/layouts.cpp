@@ -3,9 +3,6 @@
 #include "tenure/check/checks.h"
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
-#include "tenure/kernels/cpu/elementwise/body.h"
-#include "tenure/kernels/cpu/elementwise/stream.h"
-#include "tenure/ops/core/backend.h"
 
 namespace tenure::check {
 namespace {
@@ -55,34 +52,6 @@ void check_layouts(const OpRecord& op) {
         expect_reference(c, got, repeats ? expected_of(c) : expected);
       }
     }
-  }
-}
-
-void check_streaming(const OpRecord& op) {
-  if (op.elementwise == nullptr) return;
-  struct alignas(64) Line {
-    std::byte bytes[64];
-    bool operator==(const Line&) const = default;
-  };
-  for (const Case& c : cases_of(op)) {
-    const kernels::Body body =
-        (*ops::kernel_of(op, cpu).bodies)[static_cast<std::size_t>(c.inputs.back().dtype)];
-    const Shape& shape = c.inputs[0].shape;
-    const bool plain = std::all_of(c.inputs.begin(), c.inputs.end(),
-                                   [&](const Input& input) { return input.shape == shape; });
-    if (body == nullptr || body.streamed == nullptr || !plain) continue;
-    const std::vector<Tensor> inputs = make_all(c);
-    std::vector<const void*> in;
-    for (const Tensor& input : inputs) {
-      in.push_back(Pin(input.body("data"), "data", Site::current()).data());
-    }
-    const auto n = static_cast<std::size_t>(count(shape));
-    std::vector<Line> stored(n / 8 + 1);
-    std::vector<Line> streamed(n / 8 + 1);
-    body.loop(in.data(), stored.data(), n);
-    body.streamed(in.data(), streamed.data(), n);
-    kernels::stream_fence();
-    EXPECT_TRUE(streamed == stored) << describe(c);
   }
 }
 

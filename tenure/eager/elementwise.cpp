@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "tenure/eager/inputs.h"
-#include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/ops/core/backend.h"
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/types.h"
@@ -26,8 +26,8 @@ void prepare(PendingTensor& pending, mem::ThreadContext& context, Device device,
   }
 }
 
-/// Tensors of one type and one shape, contiguous, too few elements for threads: most calls of small
-/// programs. No conversion, no broadcasting, no tiles.
+/// Tensors of one type and one shape, contiguous: most calls of small programs. No conversion and
+/// no broadcasting.
 template <std::same_as<Operand>... Operands>
 std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments) {
   constexpr std::size_t arity = sizeof...(arguments);
@@ -44,15 +44,13 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
       return std::nullopt;
     }
   }
-  const ops::KernelSlot& slot = ops::kernel_of(op, bodies[0]->device());
   const DType dtype = bodies[0]->dtype;
-  const kernels::Body body = (*slot.bodies)[static_cast<std::size_t>(dtype)];
   const bool converts = e.rule == TypeRule::logic
                             ? dtype != DType::boolean
-                            : e.rule == TypeRule::floating && !is_floating(dtype);
-  if (body == nullptr || converts || !op.takes(dtype)) return std::nullopt;
-  const std::int64_t n = count(bodies[0]->shape);
-  if (static_cast<double>(n) * e.cost > kernels::kWorkPerThread) return std::nullopt;
+                            : ops::widened_type(dtype) != dtype ||
+                                  (e.rule == TypeRule::floating && !is_floating(dtype));
+  if (converts || !op.takes(dtype)) return std::nullopt;
+  const ops::PreparedLoop& loop = ops::loop_of(op, bodies[0]->device(), dtype);
 
   const bool tests = e.rule == TypeRule::comparison || e.rule == TypeRule::logic;
   const DType result = tests ? DType::boolean : dtype;
@@ -73,15 +71,14 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
   }
   PendingTensor pending;
   prepare(pending, context, bodies[0]->device(), result, shape, donor);
-  body(in.data(), pending.data(), static_cast<std::size_t>(n));
+  loop.run_flat(in.data(), 0, pending.data(), static_cast<std::size_t>(count(shape)));
   return pending.finish(op.name, site);
 }
 
 Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
-  const ElementwiseRecord& e = *op.elementwise;
   const std::size_t arity = operands.size();
   const char* const name = ops::called_name(op);
-  std::array<Pin, kernels::kMaxArity> pins;
+  std::array<Pin, ops::kMaxArity> pins;
   CallDevice device(name);
   for (std::size_t i = 0; i < arity; ++i) {
     if (operands[i].is_scalar()) continue;
@@ -91,15 +88,18 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   }
   const ops::KernelSlot& slot = ops::kernel_of(op, device.get());
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
+  const ops::PreparedLoop& loop = ops::loop_of(op, device.get(), types.common);
 
-  ViewRoom<kernels::kMaxArity> views;
-  alignas(8) std::array<std::array<std::byte, 8>, kernels::kMaxArity> scalars;
+  ViewRoom<ops::kMaxArity> views;
+  alignas(8) std::array<std::array<std::byte, 8>, ops::kMaxArity> scalars;
+  std::uint32_t numbers = 0;
   Shape shape;
   for (std::size_t i = 0; i < arity; ++i) {
     const TensorBody* const body = pins[i].body();
     if (body == nullptr) {
       ops::store_scalar(operands[i].scalar(), types.in[i], scalars[i].data(), name);
       views.write(i, {.dtype = types.in[i], .data = scalars[i].data()});
+      numbers |= 1u << i;
       continue;
     }
     shape = broadcast(shape, body->shape, name);
@@ -119,17 +119,12 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
       donor = pins[i].body();
     }
   }
-  const kernels::Elementwise work{.body = (*slot.bodies)[static_cast<std::size_t>(types.compute)],
-                                  .in_types = types.in,
-                                  .out_type = types.body_out,
-                                  .cost = e.cost};
   PendingTensor pending;
   prepare(pending, mem::this_thread(), device.get(), types.result, shape, donor);
-  kernels::run_elementwise(work, in,
-                           {.dtype = types.result,
-                            .shape = shape,
-                            .strides = contiguous_strides(shape),
-                            .data = pending.data()});
+  loop.run({in, numbers}, {.dtype = types.result,
+                           .shape = shape,
+                           .strides = contiguous_strides(shape),
+                           .data = pending.data()});
   return pending.finish(name, operands[0].site());
 }
 

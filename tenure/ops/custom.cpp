@@ -38,15 +38,22 @@ void require(bool holds, const ops::OpRecord& op, const char* problem) {
 
 void require_complete(const ops::OpRecord& op, const ops::KernelSlot& kernel) {
   if (op.name == nullptr || *op.name == '\0') throw ValueError("define_op: the op has no name");
-  const bool computes = op.elementwise != nullptr ? kernel.bodies != nullptr
+  const bool computes = op.elementwise != nullptr ? kernel.loops != nullptr
                                                   : op.infer != nullptr && kernel.run != nullptr;
-  require(
-      computes || op.view != nullptr || op.expand != nullptr, op,
-      "has neither infer and a kernel that runs, nor bodies if it is elementwise, nor view, nor "
-      "expand");
+  require(computes || op.view != nullptr || op.expand != nullptr, op,
+          "has neither infer and a kernel that runs, nor loops if it is elementwise, nor view, nor "
+          "expand");
   require(op.data_dependent == (kernel.measure != nullptr), op,
           "has shapes that depend on data and does not measure them, or the other way round");
   require(op.dtypes != 0, op, "takes no element type");
+  for (int i = 0; i < kDTypes && kernel.loops != nullptr && op.elementwise != nullptr; ++i) {
+    const auto type = static_cast<DType>(i);
+    require(
+        !op.takes(type) ||
+            (*kernel.loops)[static_cast<std::size_t>(ops::elementwise_types(op, type).compute)] !=
+                nullptr,
+        op, "takes an element type and has no loop for the type that it computes in");
+  }
   require(op.outputs >= 1 && op.outputs <= 8, op, "has less than one output, or more than eight");
   require(op.memory.workspace == (kernel.workspace != nullptr) || op.expand != nullptr, op,
           "declares a workspace and does not say how large, or the other way round");
@@ -101,7 +108,7 @@ CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, S
   Entry& entry = all.entries.emplace_back();
   entry.record = record;
   entry.kernel = kernel;
-  if (kernel.run != nullptr || kernel.bodies != nullptr) {
+  if (kernel.run != nullptr || kernel.loops != nullptr) {
     entry.record.kernels.set(cpu, entry.kernel);
   }
   entry.site = site;

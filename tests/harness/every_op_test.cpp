@@ -12,7 +12,6 @@ TEST_P(EveryOp, HasACompleteRecord) { expect(check_record, *GetParam()); }
 TEST_P(EveryOp, IsWithinItsErrorBound) { expect(check_numerics, *GetParam()); }
 TEST_P(EveryOp, TakesAnyLayout) { expect(check_layouts, *GetParam()); }
 TEST_P(EveryOp, TakesSpecialValues) { expect(check_special_values, *GetParam()); }
-TEST_P(EveryOp, StreamsWhatItStores) { expect(check_streaming, *GetParam()); }
 TEST_P(EveryOp, TakesNumbers) { expect(check_scalars, *GetParam()); }
 TEST_P(EveryOp, KeepsToItsMemoryEffect) { expect(check_memory, *GetParam()); }
 TEST_P(EveryOp, WritesWhatIsItsOwn) { expect(check_bounds, *GetParam()); }

@@ -6,7 +6,6 @@
 
 #include "tenure/check/check.h"
 #include "tenure/check/checks.h"
-#include "tenure/kernels/cpu/elementwise/body.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/creation.h"
@@ -291,14 +290,14 @@ TEST(CustomOp, MayThrowAnything) {
 TEST(CustomOp, MayBeElementwise) {
   static constexpr ops::ElementwiseRecord kElementwise{
       .arity = 1, .reference = [](const long double* x) { return x[0] * 3; }};
-  static constexpr auto kBodies = [] {
-    std::array<kernels::Body, kDTypes> bodies{};
-    bodies[static_cast<std::size_t>(DType::float32)] = {
-        [](const void* const* in, void* out, std::size_t n) {
-          const auto* const x = static_cast<const float*>(in[0]);
-          for (std::size_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = x[i] * 3;
-        }};
-    return bodies;
+  static constexpr auto kLoops = [] {
+    ops::ElementLoops loops{};
+    loops[static_cast<std::size_t>(DType::float32)] = [](const void* const* in, void* out,
+                                                         std::size_t n) {
+      const auto* const x = static_cast<const float*>(in[0]);
+      for (std::size_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = x[i] * 3;
+    };
+    return loops;
   }();
   OpRecord record;
   record.name = "users_three_times";
@@ -306,8 +305,11 @@ TEST(CustomOp, MayBeElementwise) {
   record.dtypes = 1u << static_cast<int>(DType::float32);
   record.elementwise = &kElementwise;
   record.samples = [] { return std::vector<Sample>{{.inputs = {{.shape = {3, 5}}}}}; };
-  const OpReport report = check_op(define_op(record, {.bodies = &kBodies}));
+  const OpReport report = check_op(define_op(record, {.loops = &kLoops}));
   EXPECT_TRUE(report.ok()) << report;
+  record.name = "users_three_times_of_doubles";
+  record.dtypes |= 1u << static_cast<int>(DType::float64);
+  EXPECT_THROW(define_op(record, {.loops = &kLoops}), ValueError);
 }
 
 TEST(CustomOp, TooFewOperandsAreAnError) {

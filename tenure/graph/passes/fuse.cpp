@@ -1,6 +1,5 @@
 #include "tenure/graph/passes/fuse.h"
 
-#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {
@@ -26,6 +25,7 @@ class Fusion {
   Fusion(const Program& program, std::span<const Value> fetches, Device device)
       : program_(program),
         device_(device),
+        limits_(ops::backend(device).loop_limits()),
         loops_(program.nodes.size()),
         readers_(program.nodes.size(), kNobody),
         sizes_(program.nodes.size(), 1),
@@ -67,13 +67,11 @@ class Fusion {
   }
 
   void add_elementwise(std::size_t i) {
-    constexpr int kMaxNodes = 24;
     const Node& node = program_.nodes[i];
     const int arity = static_cast<int>(node.arguments.size());
     if (readers_[i] >= 0) {
       const std::size_t root = at(readers_[i]);
-      const bool fits =
-          inputs_[root] + arity - 1 <= kernels::kMaxFusedInputs && sizes_[root] < kMaxNodes;
+      const bool fits = inputs_[root] + arity - 1 <= limits_.inputs && sizes_[root] < limits_.ops;
       if (fits && shape_of_reader(i) == node.outputs[0].shape) {
         loops_[i] = readers_[i];
         inputs_[root] += arity - 1;
@@ -119,6 +117,7 @@ class Fusion {
 
   const Program& program_;
   const Device device_;
+  const ops::LoopLimits limits_;
   std::vector<std::int32_t> loops_;
   std::vector<std::int32_t> readers_;  ///< the loop, or the kernel, that all readers are in
   std::vector<int> sizes_;             ///< of the loop that ends in a node, or makes its argument

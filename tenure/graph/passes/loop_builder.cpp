@@ -27,55 +27,51 @@ ops::ElementwiseTypes types_of(const Program& program, const Node& node) {
 }  // namespace
 
 void LoopBuilder::read_result(std::int32_t node) {
-  loop_.in_types.push_back(program_.nodes[static_cast<std::size_t>(node)].outputs[0].dtype);
+  loop_.code.in_types.push_back(program_.nodes[static_cast<std::size_t>(node)].outputs[0].dtype);
   first_input_ = 1;
   value_of_[node] = 0;
 }
 
 bool LoopBuilder::add(std::span<const std::int32_t> nodes) {
   for (const std::int32_t node : nodes) add_node(node);
-  const int inputs = static_cast<int>(loop_.in_types.size());
-  for (kernels::FusedStep& step : loop_.steps) {
+  const int inputs = static_cast<int>(loop_.inputs());
+  if (inputs > ops::kMaxLoopInputs) return false;
+  for (ops::LoopStep& step : loop_.code.steps) {
     for (int& from : step.in) from = is_step(from) ? from - kStep + inputs : from;
   }
-  return kernels::prepare(loop_);
+  loop_.prepared = ops::backend(device_).prepare(loop_.code);
+  return loop_.prepared != nullptr;
 }
 
 void LoopBuilder::add_node(std::int32_t number) {
   const Node& node = program_.nodes[static_cast<std::size_t>(number)];
   const ops::ElementwiseTypes types = types_of(program_, node);
-  const ops::ElementwiseRecord& e = *node.op->elementwise;
-  const auto& bodies = *ops::kernel_of(*node.op, device_).bodies;
-  kernels::FusedStep step{.body = bodies[static_cast<std::size_t>(types.compute)],
-                          .arity = e.arity,
-                          .out_type = types.body_out};
+  ops::LoopStep step{.op = node.op, .compute = types.compute, .out_type = types.body_out};
   for (std::size_t k = 0; k < node.arguments.size(); ++k) {
     const Argument& argument = node.arguments[k];
     const auto known = argument.number ? value_of_.end() : value_of_.find(argument.value.node);
-    step.in[k] = known != value_of_.end()
-                     ? converted(known->second, types.in[k])
-                     : add_input(find_(argument, types.in[k], node.outputs[0].shape, node.op->name),
-                                 types.in[k]);
+    step.in[k] = known != value_of_.end() ? converted(known->second, types.in[k])
+                                          : add_input(argument, types.in[k], node);
   }
   value_of_[number] = converted(add_step(step), types.result);
-  loop_.cost += e.cost;
 }
 
-int LoopBuilder::add_step(const kernels::FusedStep& step) {
-  loop_.steps.push_back(step);
-  return kStep + static_cast<int>(loop_.steps.size()) - 1;
+int LoopBuilder::add_step(const ops::LoopStep& step) {
+  loop_.code.steps.push_back(step);
+  return kStep + static_cast<int>(loop_.code.steps.size()) - 1;
 }
 
 DType LoopBuilder::type_of(int value) const {
-  return is_step(value) ? loop_.steps[static_cast<std::size_t>(value - kStep)].out_type
-                        : loop_.in_types[static_cast<std::size_t>(value)];
+  return is_step(value) ? loop_.code.steps[static_cast<std::size_t>(value - kStep)].out_type
+                        : loop_.code.in_types[static_cast<std::size_t>(value)];
 }
 
 int LoopBuilder::converted(int value, DType wanted) {
   return type_of(value) == wanted ? value : add_step({.in = {value}, .out_type = wanted});
 }
 
-int LoopBuilder::add_input(const Layout& layout, DType wanted) {
+int LoopBuilder::add_input(const Argument& argument, DType wanted, const Node& reader) {
+  const Layout layout = find_(argument, wanted, reader.outputs[0].shape, reader.op->name);
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Layout& l = inputs_[i];
     const int value = first_input_ + static_cast<int>(i);
@@ -84,9 +80,11 @@ int LoopBuilder::add_input(const Layout& layout, DType wanted) {
       return value;
     }
   }
+  const auto input = static_cast<int>(loop_.inputs());
+  if (argument.number && input < ops::kMaxLoopInputs) loop_.numbers |= 1u << input;
   inputs_.push_back(layout);
-  loop_.in_types.push_back(wanted);
-  return static_cast<int>(loop_.in_types.size()) - 1;
+  loop_.code.in_types.push_back(wanted);
+  return input;
 }
 
 }  // namespace tenure::graph

@@ -23,15 +23,15 @@ class LoopBuilder {
 
   /// What a kernel's node gives is input 0 of the loop, though none of `inputs()`.
   void read_result(std::int32_t node);
-  /// False if the loop gets too many inputs or tiles; then it is of no use.
+  /// False if that is too much for one loop on the device; then it is of no use.
   bool add(std::span<const std::int32_t> nodes);
 
-  kernels::Fused take_loop() { return std::move(loop_); }
+  FusedLoop take_loop() { return std::move(loop_); }
   std::vector<Layout> take_inputs() { return std::move(inputs_); }
 
  private:
-  int add_step(const kernels::FusedStep& step);
-  int add_input(const Layout& layout, DType wanted);
+  int add_step(const ops::LoopStep& step);
+  int add_input(const Argument& argument, DType wanted, const Node& reader);
   /// A value of the loop, input or step, in another type.
   int converted(int value, DType wanted);
   void add_node(std::int32_t node);
@@ -40,7 +40,7 @@ class LoopBuilder {
   const Program& program_;
   Device device_;
   Find find_;
-  kernels::Fused loop_{.cost = 0};
+  FusedLoop loop_;
   std::vector<Layout> inputs_;
   int first_input_ = 0;                   ///< 1 if input 0 is a kernel's result
   std::map<std::int32_t, int> value_of_;  ///< per node that the loop has

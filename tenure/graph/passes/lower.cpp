@@ -8,8 +8,7 @@
 #include "tenure/graph/passes/fuse.h"
 #include "tenure/graph/passes/layout.h"
 #include "tenure/graph/passes/loop_builder.h"
-#include "tenure/kernels/parallel.h"
-#include "tenure/kernels/thread_limit.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::graph {
@@ -40,6 +39,7 @@ class Lowering {
  public:
   explicit Lowering(Request request)
       : lowered_(std::make_unique<Lowered>(Lowered{.request = std::move(request)})),
+        device_(ops::backend(this->request().device)),
         layout_choice_(program(), this->request().fetches) {}
 
   std::unique_ptr<Lowered> run() && {
@@ -203,7 +203,7 @@ class Lowering {
     } else {
       for (const std::int32_t member : before) add_loop(member, {&member, 1});
     }
-    for (std::size_t a = unit.loop.steps.empty() ? 0 : 1; a < node.arguments.size(); ++a) {
+    for (std::size_t a = unit.loop.empty() ? 0 : 1; a < node.arguments.size(); ++a) {
       unit.in.push_back(layout(node.arguments[a].value));
     }
     return unit;
@@ -212,7 +212,7 @@ class Lowering {
   void add_kernel(std::int32_t i) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     Unit unit = kernel_unit(i);
-    if (!unit.loop.steps.empty()) {
+    if (!unit.loop.empty()) {
       unit.overwrites.resize(node.outputs.size());
       return add_unit(i, std::move(unit));
     }
@@ -224,9 +224,9 @@ class Lowering {
     add_unit(i, std::move(unit));
     Unit& made = lowered_->units.back();
     if (made.slot->workspace != nullptr) {
-      const int threads = num_threads();
-      made.workspace = workspace_on(made, threads);
-      if (made.workspace != workspace_on(made, 1)) made.threads = threads;
+      const int threads = device_.threads();
+      made.workspace = workspace_on(made, device_, threads);
+      if (made.workspace != workspace_on(made, device_, 1)) made.threads = threads;
     }
     if (node.op->index_bounds != nullptr) {
       const KernelViews views(made);
@@ -271,9 +271,8 @@ class Lowering {
 
   /// A number as the input of a loop over `shape`. A small loop wants it as often as it is read.
   Layout add_number(const Scalar& number, DType wanted, const Shape& shape, const char* op) {
-    constexpr std::int64_t kRepeatUpTo = 256;
     const std::size_t size = size_of(wanted);
-    const bool repeat = count(shape) <= kRepeatUpTo;
+    const bool repeat = count(shape) <= device_.loop_limits().repeated_numbers;
     std::vector<std::byte> elements(repeat ? static_cast<std::size_t>(count(shape)) * size : size);
     for (std::size_t i = 0; i < elements.size(); i += size) {
       ops::store_scalar(number, wanted, elements.data() + i, op);
@@ -379,6 +378,7 @@ class Lowering {
   }
 
   std::unique_ptr<Lowered> lowered_;
+  const ops::Backend& device_;
   LayoutChoice layout_choice_;
   std::set<const VariableState*> assigned_;
   std::map<std::int32_t, int> assignments_;  // the outputs of those that are fetched
@@ -394,10 +394,9 @@ bool is_whole(const Layout& layout, const Buffer& buffer) {
          bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
 }
 
-std::size_t workspace_on(const Unit& unit, int threads) {
+std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads) {
   if (unit.nodes != 1 || unit.slot->workspace == nullptr) return 0;
-  const ThreadLimit limit(threads);
-  return unit.slot->workspace(KernelViews(unit).kernel());
+  return device.workspace(*unit.slot, KernelViews(unit).kernel(), threads);
 }
 
 std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }

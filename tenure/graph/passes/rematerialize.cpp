@@ -34,7 +34,8 @@ double cost_of(const Unit& unit) {
         cost.bytes += static_cast<double>(view.count()) * static_cast<double>(size_of(view.dtype));
       }
     }
-    cost.flops = unit.loop.cost * static_cast<double>(elements);
+    const double each = unit.loop.empty() ? 1 : unit.loop.code.cost();
+    cost.flops = each * static_cast<double>(elements);
   }
   return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
 }

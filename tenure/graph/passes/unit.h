@@ -8,7 +8,6 @@
 
 #include "tenure/graph/ir/program.h"
 #include "tenure/graph/passes/specialize.h"
-#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {
@@ -74,6 +73,16 @@ inline ops::LayoutRef ref_of(const Layout& layout) {
 /// Whether it reads all of its buffer, in order. In lower.cpp.
 bool is_whole(const Layout& layout, const Buffer& buffer);
 
+/// Elementwise nodes that are computed as one loop: as data, and as the program's device runs it.
+struct FusedLoop {
+  ops::Loop code{};           ///< empty: there is no loop
+  std::uint32_t numbers = 0;  ///< bit i: its input i is a number of the program
+  std::shared_ptr<const ops::PreparedLoop> prepared{};
+
+  bool empty() const { return code.empty(); }
+  std::size_t inputs() const { return code.in_types.size(); }
+};
+
 /// Something that a run does: one fused loop, or one kernel, which loops may join: one that makes
 /// its first input on the way, and one that follows its result. What a unit reads are the inputs of
 /// the first, then the kernel's others, then those of the second.
@@ -84,9 +93,9 @@ struct Unit {
   int nodes = 1;
   std::vector<Layout> in{};
   std::vector<Layout> out{};
-  kernels::Fused loop{};   ///< with steps if it is elementwise, or a loop makes its first input
-  Layout made{};           ///< what that loop makes, in no buffer
-  kernels::Fused after{};  ///< with steps if a loop follows; its first input is the kernel's result
+  FusedLoop loop{};   ///< there if it is elementwise, or a loop makes its first input
+  Layout made{};      ///< what that loop makes, in no buffer
+  FusedLoop after{};  ///< there if a loop follows; its first input is the kernel's result
   std::size_t workspace = 0;
   int threads = kAnyThreads;  ///< that the workspace is for: its kernel uses no more
   /// Per result, bit i: may be computed in the memory of in[i].
@@ -115,8 +124,8 @@ inline bool is_loop(const Unit& unit) {
   return unit.nodes != 0 && unit.node->op->elementwise != nullptr;
 }
 
-/// The workspace that a unit wants on so many threads, or on num_threads() where those are fewer.
-/// In lower.cpp.
-std::size_t workspace_on(const Unit& unit, int threads);
+/// The workspace that a unit wants on so many threads, or as many as the device has where those are
+/// fewer. In lower.cpp.
+std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads);
 
 }  // namespace tenure::graph

@@ -9,7 +9,6 @@
 #include "tenure/graph/place/bound.h"
 #include "tenure/graph/place/ladder.h"
 #include "tenure/graph/place/workspaces.h"
-#include "tenure/kernels/parallel.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::graph {
@@ -32,7 +31,8 @@ double share_of(const Rung& rung, const Ladder& ladder) {
 Arranged arranged_by(const Lowered& lowered, const Rung& rung, std::int64_t most) {
   Arranged made{.lowered = repeat_units(lowered, rung.word), .placement = rung.placement};
   const std::int64_t outputs = rung.peak - rung.placement.arena;
-  widen_workspaces(*made.lowered, made.placement, num_threads(), most - outputs);
+  widen_workspaces(*made.lowered, made.placement, ops::backend(lowered.request.device).threads(),
+                   most - outputs);
   return made;
 }
 

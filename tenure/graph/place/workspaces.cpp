@@ -30,11 +30,12 @@ std::vector<std::int64_t> tops_of(const Lowered& lowered, const Placement& place
 }  // namespace
 
 std::vector<Workspace> narrow_workspaces(Lowered& lowered) {
+  const ops::Backend& device = ops::backend(lowered.request.device);
   std::vector<Workspace> before;
   for (Unit& unit : lowered.units) {
     before.push_back({unit.workspace, unit.threads});
     if (unit.threads == kAnyThreads) continue;
-    unit.workspace = workspace_on(unit, 1);
+    unit.workspace = workspace_on(unit, device, 1);
     unit.threads = 1;
   }
   return before;
@@ -48,13 +49,14 @@ void restore_workspaces(Lowered& lowered, const std::vector<Workspace>& workspac
 }
 
 void widen_workspaces(Lowered& lowered, Placement& placement, int threads, std::int64_t arena) {
+  const ops::Backend& device = ops::backend(lowered.request.device);
   const std::vector<std::int64_t> tops = tops_of(lowered, placement);
   for (std::size_t t = 0; t < placement.order.size(); ++t) {
     const int u = placement.order[t];
     Unit& unit = lowered.units[at(u)];
     Place& place = placement.workspaces[at(u)];
     for (int more = threads; more > unit.threads; more /= 2) {
-      const std::size_t bytes = workspace_on(unit, more);
+      const std::size_t bytes = workspace_on(unit, device, more);
       const bool fits_there = bytes <= unit.workspace;
       const std::int64_t end = tops[t] + aligned(static_cast<std::int64_t>(bytes));
       if (!fits_there && end > arena) continue;

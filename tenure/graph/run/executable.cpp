@@ -7,7 +7,6 @@
 
 #include "tenure/graph/place/arrange.h"
 #include "tenure/graph/run/observed_run.h"
-#include "tenure/kernels/cpu/elementwise/engine.h"
 
 namespace tenure::graph {
 namespace {
@@ -27,18 +26,17 @@ Plan::Value plan_value(const ops::Spec& spec) {
           .bytes = count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype))};
 }
 
-bool is_tile(const Unit& unit) {
+bool is_flat(const Unit& unit) {
   const Layout& out = unit.out[0];
-  if (!is_loop(unit) || count(out.shape) > std::int64_t{kernels::kTile}) return false;
-  if (unit.slot->check != nullptr) return false;
+  if (!is_loop(unit) || unit.slot->check != nullptr) return false;
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
     const Layout& in = unit.in[i];
     if (!(in.shape == out.shape) || !is_contiguous(in.shape, in.strides) ||
-        in.dtype != unit.loop.in_types[i]) {
+        in.dtype != unit.loop.code.in_types[i]) {
       return false;
     }
   }
-  return static_cast<double>(count(out.shape)) * unit.loop.cost <= kernels::kWorkPerThread;
+  return true;
 }
 
 bool is_direct(const Unit& unit) {
@@ -50,7 +48,10 @@ bool is_direct(const Unit& unit) {
 }  // namespace
 
 Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
-    : lowered_(std::move(lowered)), parts_(std::move(parts)), number_(next_executable()) {
+    : lowered_(std::move(lowered)),
+      device_(&ops::backend(lowered_->request.device)),
+      parts_(std::move(parts)),
+      number_(next_executable()) {
   plan_.constants = parts_.constants;
   for (const auto& body : parts_.bodies) plan_.constants += body->plan().constants;
   const Placement placement = arrange();
@@ -59,7 +60,7 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   for (const int u : placement.order) {
     const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
     Step step{.unit = &unit,
-              .way = is_tile(unit)     ? Step::Way::tile
+              .way = is_flat(unit)     ? Step::Way::flat
                      : is_direct(unit) ? Step::Way::direct
                                        : Step::Way::kernel,
               .workspace = placement.workspaces[static_cast<std::size_t>(u)],
@@ -158,8 +159,10 @@ std::int64_t Executable::bytes() const {
   for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites);
-    for (const kernels::Fused* loop : {&unit.loop, &unit.after}) {
-      bytes += room(loop->steps) + room(loop->in_types) + room(loop->tiles) + room(loop->types);
+    for (const FusedLoop* loop : {&unit.loop, &unit.after}) {
+      bytes += loop->code.bytes();
+      // Copies of a unit share it.
+      if (loop->prepared != nullptr && unit.origin < 0) bytes += loop->prepared->bytes();
     }
   }
   for (const auto& number : low.numbers) bytes += room(number);

@@ -50,7 +50,7 @@ class Executable {
  private:
   struct Step {
     enum class Way : std::uint8_t {
-      tile,    ///< an elementwise loop over few elements, all contiguous and in the right types
+      flat,    ///< an elementwise loop, all contiguous and in the right types
       direct,  ///< a direct kernel
       kernel,  ///< anything
     };
@@ -65,6 +65,7 @@ class Executable {
   /// What a run has for its steps: a pointer per base, a state per random op, and room for the
   /// views of one step, undefined until it writes them.
   struct Frame {
+    ops::Backend& device;
     std::span<std::byte* const> bases;
     std::span<const Generator::State> draws;
     ops::View* views;
@@ -87,6 +88,7 @@ class Executable {
   static void check_numbers(const Step& step, const Frame& frame);
 
   std::unique_ptr<Lowered> lowered_;
+  ops::Backend* device_;
   CompiledParts parts_;
   std::vector<Step> steps_;
   std::size_t most_views_ = 0;         ///< that a step has, of its own and of its kernel

@@ -14,10 +14,7 @@
 #include "tenure/graph/number_error.h"
 #include "tenure/graph/run/executable.h"
 #include "tenure/graph/run/observed_run.h"
-#include "tenure/kernels/cpu/elementwise/engine.h"
 #include "tenure/kernels/cpu/move/copy.h"
-#include "tenure/kernels/cpu/reduce/finite.h"
-#include "tenure/kernels/thread_limit.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/tensor/pending.h"
@@ -148,9 +145,8 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
 void run_fused_kernel(const Unit& unit, std::span<const ops::View> in, const ops::View& out,
                       ops::View* room) {
   const ops::OpRecord& op = *unit.node->op;
-  const bool is_followed = !unit.after.steps.empty();
-  const std::size_t before = unit.loop.in_types.size();
-  const std::size_t after = is_followed ? unit.after.in_types.size() : 1;
+  const std::size_t before = unit.loop.inputs();
+  const std::size_t after = unit.after.empty() ? 1 : unit.after.inputs();
   ops::View result = out;
   result.dtype = unit.node->outputs[0].dtype;
   result.shape = unit.node->outputs[0].shape;
@@ -169,10 +165,10 @@ void run_fused_kernel(const Unit& unit, std::span<const ops::View> in, const ops
                           .out = {&result, 1},
                           .attributes = unit.node->attribute_list(),
                           .workspace = {}},
-                         {.before = before > 0 ? &unit.loop : nullptr,
-                          .before_inputs = in.first(before),
-                          .after = is_followed ? &unit.after : nullptr,
-                          .after_inputs = {after_in, after},
+                         {.before = unit.loop.prepared.get(),
+                          .before_inputs = {in.first(before), unit.loop.numbers},
+                          .after = unit.after.prepared.get(),
+                          .after_inputs = {{after_in, after}, unit.after.numbers},
                           .after_shape = out.shape});
 }
 
@@ -193,23 +189,24 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   const std::span<const ops::View> inputs(in, unit.in.size());
   if (op.elementwise != nullptr) {
     if (unit.slot->check != nullptr) {
-      unit.slot->check(op.name, unit.loop.in_types[0], inputs);
+      unit.slot->check(op.name, unit.loop.code.in_types[0], inputs);
     }
-    return kernels::run_fused(unit.loop, inputs, *out);
+    return unit.loop.prepared->run({inputs, unit.loop.numbers}, *out);
   }
-  if (!unit.loop.steps.empty() || !unit.after.steps.empty()) {
+  if (!unit.loop.empty() || !unit.after.empty()) {
     return run_fused_kernel(unit, inputs, *out, out + unit.out.size());
   }
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
-  const ThreadLimit limit(unit.threads);
   const auto run = [&](const ops::Attributes& attributes) {
-    unit.slot->run({.op = op.name,
-                    .in = inputs,
-                    .out = {out, unit.out.size()},
-                    .attributes = attributes,
-                    .workspace = workspace});
+    frame.device.run(*unit.slot,
+                     {.op = op.name,
+                      .in = inputs,
+                      .out = {out, unit.out.size()},
+                      .attributes = attributes,
+                      .workspace = workspace},
+                     unit.threads);
   };
   const ops::Attributes& attributes = unit.node->attribute_list();
   if (op.draws == nullptr) return run(attributes);
@@ -221,11 +218,11 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
 void Executable::run_step(const Step& step, const Frame& frame) {
   const Unit& unit = *step.unit;
   switch (step.way) {
-    case Step::Way::tile: {
-      std::array<const void*, kernels::kMaxFusedInputs> in;
+    case Step::Way::flat: {
+      std::array<const void*, ops::kMaxLoopInputs> in;
       for (std::size_t i = 0; i < step.in.size(); ++i) in[i] = at(frame.bases, step.in[i]);
-      return kernels::run_fused_tile(unit.loop, in.data(), at(frame.bases, step.out[0]),
-                                     step.count);
+      return unit.loop.prepared->run_flat(in.data(), unit.loop.numbers,
+                                          at(frame.bases, step.out[0]), step.count);
     }
     case Step::Way::direct:
       return unit.slot->direct->run(ref_of(unit.in[0]), at(frame.bases, step.in[0]),
@@ -248,9 +245,9 @@ void Executable::run_step_named(const Step& step, const Frame& frame) {
 void Executable::check_numbers(const Step& step, const Frame& frame) {
   const Unit& unit = *step.unit;
   for (std::size_t o = 0; o < unit.out.size(); ++o) {
-    const auto n = static_cast<std::size_t>(count(unit.out[o].shape));
-    const std::int64_t bad =
-        kernels::find_not_finite(unit.out[o].dtype, at(frame.bases, step.out[o]), n);
+    ops::View view = view_of(unit.out[o]);
+    view.data = at(frame.bases, step.out[o]);
+    const std::int64_t bad = frame.device.find_not_finite(view);
     if (bad >= 0) throw NumberError(graph::describe(*unit.node), unit.node->site, bad);
   }
 }
@@ -263,7 +260,8 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
   // Before the first step: later ones may have computed in what variables hold when one fails.
   SmallArray<ViewRoom, 16> views(most_views_);
-  const Frame frame{.bases = bases,
+  const Frame frame{.device = *device_,
+                    .bases = bases,
                     .draws = {states.data(), states.size()},
                     .views = views.size() == 0 ? nullptr : views.data()->get()};
   for (const Step& step : steps_) {

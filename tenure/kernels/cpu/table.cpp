@@ -3,6 +3,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "tenure/kernels/cpu/elementwise/cpu_loop.h"
+#include "tenure/kernels/cpu/reduce/finite.h"
+#include "tenure/kernels/parallel.h"
+#include "tenure/kernels/thread_limit.h"
+
 namespace tenure::kernels {
 namespace {
 
@@ -14,18 +19,46 @@ class CpuBackend final : public ops::Backend {
     for (const KernelRow& row : cpu_kernels()) {
       const auto op = ops.find(row.op);
       internal_check(op != ops.end(), "a kernel is for an op that is in the list");
-      const bool is_new = slots_.emplace(op->second, row.slot).second;
+      const bool is_new = rows_.emplace(op->second, row).second;
       internal_check(is_new, "an op has one kernel");
     }
   }
   const ops::KernelSlot* find(const ops::OpRecord& op) const override {
-    const auto found = slots_.find(&op);
-    return found == slots_.end() ? nullptr : &found->second;
+    const auto found = rows_.find(&op);
+    return found == rows_.end() ? nullptr : &found->second.slot;
+  }
+  ops::LoopLimits loop_limits() const override {
+    return {.inputs = kMaxFusedInputs, .ops = 24, .repeated_numbers = kTile / 4};
+  }
+  std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override {
+    return prepare_loop(loop, cpu_body);
+  }
+  int threads() const override { return num_threads(); }
+  std::size_t workspace(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                        int threads) const override {
+    const ThreadLimit limit(threads);
+    return slot.workspace(kernel);
+  }
+  void run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) override {
+    const ThreadLimit limit(threads);
+    slot.run(kernel);
+  }
+  std::int64_t find_not_finite(const View& view) override {
+    return kernels::find_not_finite(view.dtype, view.data, static_cast<std::size_t>(view.count()));
+  }
+  const Bodies* bodies(const ops::OpRecord& op) const {
+    const auto found = rows_.find(&op);
+    return found == rows_.end() ? nullptr : found->second.bodies;
   }
 
  private:
-  std::unordered_map<const ops::OpRecord*, ops::KernelSlot> slots_;
+  std::unordered_map<const ops::OpRecord*, KernelRow> rows_;
 };
+
+CpuBackend& backend() {
+  static auto& one = *new CpuBackend;
+  return one;
+}
 
 }  // namespace
 
@@ -43,9 +76,13 @@ std::vector<KernelRow> cpu_kernels() {
   return all;
 }
 
-ops::Backend& cpu_backend() {
-  static auto& one = *new CpuBackend;
-  return one;
+ops::Backend& cpu_backend() { return backend(); }
+
+Body cpu_body(const ops::OpRecord& op, DType compute) {
+  const auto type = static_cast<std::size_t>(compute);
+  if (const Bodies* const bodies = backend().bodies(op)) return (*bodies)[type];
+  const ops::KernelSlot& slot = ops::kernel_of(op, cpu);
+  return slot.loops == nullptr ? Body() : Body((*slot.loops)[type]);
 }
 
 }  // namespace tenure::kernels

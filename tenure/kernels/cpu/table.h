@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "tenure/kernels/cpu/elementwise/body.h"
 #include "tenure/ops/core/backend.h"
 
 // Note: how the CPU gets a kernel for an op
@@ -26,15 +27,18 @@ ops::Backend& cpu_backend();
 struct KernelRow {
   const char* op = nullptr;
   ops::KernelSlot slot{};
+  const Bodies* bodies = nullptr;  ///< of an elementwise op
 };
 
 template <class Slot>
 KernelRow kernel_row(const char* op) {
-  return {op, ops::make_slot<Slot>()};
+  return {.op = op, .slot = ops::make_slot<Slot>()};
 }
 
 /// All kernels, in the order of table.cpp.
 std::vector<KernelRow> cpu_kernels();
+/// How an elementwise op is computed in a type; none if it is not. In table.cpp.
+Body cpu_body(const ops::OpRecord& op, DType compute);
 
 std::vector<KernelRow> activation_kernels();     // elementwise/activation.cpp
 std::vector<KernelRow> arithmetic_kernels();     // elementwise/arithmetic.cpp

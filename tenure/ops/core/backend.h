@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "tenure/base/error.h"
+#include "tenure/ops/core/loop.h"
 #include "tenure/ops/core/record.h"
 
 // Note: where a device begins
@@ -34,12 +38,6 @@ class DeviceError : public Error {
 
 }  // namespace tenure
 
-namespace tenure::kernels {
-// What the CPU has beside its kernels: loops of elementwise ops, and what a kernel is fused with.
-struct Body;
-struct FusedNeighbours;
-}  // namespace tenure::kernels
-
 namespace tenure::ops {
 
 /// A tensor's element type and how its elements lie, borrowed.
@@ -62,8 +60,14 @@ struct FusingKernel {
   /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
   bool (*takes_loop)(const Kernel& kernel) = nullptr;
   /// run, with those ops. What comes after has results of the size of the kernel's own.
-  void (*run)(const Kernel& kernel, const kernels::FusedNeighbours& neighbours) = nullptr;
+  void (*run)(const Kernel& kernel, const FusedNeighbours& neighbours) = nullptr;
 };
+
+/// How the host computes an elementwise op of a user's: reads n elements of each input and writes n
+/// to `out`, all contiguous. `out` may be one of the inputs.
+using ElementLoop = void (*)(const void* const* in, void* out, std::size_t n);
+/// By the type that they compute in. 16-bit floats need none: they are computed with in float32.
+using ElementLoops = std::array<ElementLoop, kDTypes>;
 
 /// What a device has for an op.
 struct KernelSlot {
@@ -79,8 +83,8 @@ struct KernelSlot {
   void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
-  /// Of elementwise ops: loops over contiguous elements, by the type that they compute in.
-  const std::array<kernels::Body, kDTypes>* bodies = nullptr;
+  /// Of users' elementwise ops, on the CPU. The others have bodies, which a device compiles.
+  const ElementLoops* loops = nullptr;
 };
 
 /// The slot of a struct with static members of these names, of which only run must be there.
@@ -94,12 +98,41 @@ KernelSlot make_slot() {
   return slot;
 }
 
+/// How much a device makes one loop of. The same on every machine, as plans are.
+struct LoopLimits {
+  int inputs = kMaxLoopInputs;  ///< at most kMaxLoopInputs
+  int ops = 0;
+  /// A loop over at most so many elements gets its numbers as often as it reads them.
+  std::int64_t repeated_numbers = 0;
+};
+
 /// A device: what it can compute.
 class Backend {
  public:
   virtual ~Backend() = default;
   /// nullptr: this device cannot. What it returns stays for the process.
   virtual const KernelSlot* find(const OpRecord& op) const = 0;
+  virtual LoopLimits loop_limits() const = 0;
+  /// Elementwise ops of which it has kernels, as it runs them. nullptr: they are too many for one
+  /// loop, as one op alone never is.
+  virtual std::shared_ptr<const PreparedLoop> prepare(const Loop& loop) const = 0;
+
+  /// Threads that a kernel may use now, if that means anything here: its workspace may depend on
+  /// them.
+  virtual int threads() const { return 1; }
+  /// What a kernel that has a workspace wants on at most so many threads.
+  virtual std::size_t workspace(const KernelSlot& slot, const Kernel& kernel, int threads) const {
+    static_cast<void>(threads);
+    return slot.workspace(kernel);
+  }
+  /// slot.run on at most so many threads.
+  virtual void run(const KernelSlot& slot, const Kernel& kernel, int threads) {
+    static_cast<void>(threads);
+    slot.run(kernel);
+  }
+  /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
+  /// -1: there is none.
+  virtual std::int64_t find_not_finite(const View& view) = 0;
 };
 
 /// The backend of a device; nullptr if there is none. wiring.cpp has the table; nothing
@@ -117,6 +150,9 @@ const KernelSlot& ask_for_kernel(const OpRecord& op, Device device);
 extern const KernelSlot kNoKernel;
 [[noreturn]] void throw_no_kernel(const OpRecord& op, Device device);
 
+/// Asks the device and keeps the answer, for loop_of. In backend.cpp.
+const PreparedLoop& ask_for_loop(const OpRecord& op, Device device, DType common);
+
 /// What the device has for the op; nullptr if it cannot compute it.
 inline const KernelSlot* find_kernel(const OpRecord& op, Device device) {
   const KernelSlot* slot = op.kernels.get(device);
@@ -131,6 +167,12 @@ inline const KernelSlot& kernel_of(const OpRecord& op, Device device) {
   if (slot == nullptr) [[unlikely]]
     throw_no_kernel(op, device);
   return *slot;
+}
+
+/// An elementwise op alone, on operands that meet in a type, which it takes; or DeviceError.
+inline const PreparedLoop& loop_of(const OpRecord& op, Device device, DType common) {
+  const PreparedLoop* const loop = op.kernels.loop(device, common);
+  return loop != nullptr ? *loop : ask_for_loop(op, device, common);
 }
 
 }  // namespace tenure::ops

@@ -64,9 +64,8 @@ ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> 
 }
 
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandType> operands) {
-  const ElementwiseRecord& e = *op.elementwise;
-  const bool selects = e.rule == TypeRule::select;
-  DType common = common_type(selects ? operands.subspan(1) : operands);
+  const bool selects = op.elementwise->rule == TypeRule::select;
+  const DType common = common_type(selects ? operands.subspan(1) : operands);
   if (selects) {
     const DType type = operands[0].dtype;
     if (type != DType::boolean) {
@@ -75,11 +74,16 @@ ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandTy
   } else {
     require_type(op, common);
   }
+  return elementwise_types(op, common);
+}
+
+ElementwiseTypes elementwise_types(const OpRecord& op, DType common) {
+  const ElementwiseRecord& e = *op.elementwise;
   if (e.rule == TypeRule::floating && !is_floating(common)) common = DType::float32;
-  ElementwiseTypes types;
+  ElementwiseTypes types{.common = common};
   types.compute = e.rule == TypeRule::logic ? DType::boolean : widened_type(common);
   types.in.fill(types.compute);
-  if (selects) types.in[0] = DType::boolean;
+  if (e.rule == TypeRule::select) types.in[0] = DType::boolean;
   const bool tests = e.rule == TypeRule::comparison || e.rule == TypeRule::logic;
   types.body_out = tests ? DType::boolean : types.compute;
   types.result = tests ? DType::boolean : common;

@@ -22,6 +22,7 @@ DType common_type(std::span<const Operand> operands);
 
 /// The types of one elementwise call.
 struct ElementwiseTypes {
+  DType common{};                     ///< in which the operands meet; all else follows
   std::array<DType, kMaxArity> in{};  ///< what the body reads
   DType compute{};                    ///< which body
   DType body_out{};                   ///< what the body writes
@@ -30,6 +31,8 @@ struct ElementwiseTypes {
 /// Throws DTypeError where the op does not take the operands' types.
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const OperandType> operands);
 ElementwiseTypes elementwise_types(const OpRecord& op, std::span<const Operand> operands);
+/// Of operands that meet in a type, which the op takes.
+ElementwiseTypes elementwise_types(const OpRecord& op, DType common);
 
 /// Throws DTypeError, which lists what the op takes, unless its first input may be of this type.
 void require_type(const OpRecord& op, DType dtype);

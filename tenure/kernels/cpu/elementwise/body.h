@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "tenure/ops/core/view.h"
@@ -25,6 +26,10 @@ struct Body {
   /// the arithmetic takes longer than the memory, so that nothing is gained.
   Loop streamed;
 };
+
+/// The bodies of one op, by the type that it computes in. 16-bit floats have none: they are
+/// computed with in float32.
+using Bodies = std::array<Body, kDTypes>;
 
 /// Elements of a tile: small enough that all tiles of a call stay in the first-level cache.
 inline constexpr std::size_t kTile = 1024;

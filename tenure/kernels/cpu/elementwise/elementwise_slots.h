@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "tenure/kernels/cpu/elementwise/body.h"
@@ -10,13 +9,9 @@
 
 namespace tenure::kernels {
 
-/// The bodies of one op, by the type that it computes in. 16-bit floats have none: they are
-/// computed with in float32.
-using Bodies = std::array<Body, kDTypes>;
-
 template <class Op>
 KernelRow elementwise_row(const Bodies& bodies) {
-  KernelRow row{.op = Op::name, .slot = {.bodies = &bodies}};
+  KernelRow row{.op = Op::name, .bodies = &bodies};
   if constexpr (Op::refuses == ops::Refusal::zero) row.slot.check = reject_zero;
   if constexpr (Op::refuses == ops::Refusal::negative) row.slot.check = reject_negative;
   return row;

@@ -36,7 +36,7 @@ struct Fused {
   int tile_count = 0;
 };
 
-/// At most this many inputs and steps: the tiles of a loop must stay in the cache.
+/// At most this many inputs and tiles: those of a loop must stay in the cache.
 inline constexpr int kMaxFusedInputs = 12;
 inline constexpr int kMaxFusedTiles = 16;
 
@@ -46,16 +46,6 @@ bool prepare(Fused& fused);
 
 /// Runs it on n <= kTile elements of each input, contiguous and in the wanted types.
 void run_fused_tile(const Fused& fused, const void* const* in, void* out, std::size_t n);
-
-/// Elementwise ops that a kernel does by the way: those that make its first input, of which it
-/// never needs all at once, and those that follow its result. Null: none.
-struct FusedNeighbours {
-  const Fused* before = nullptr;
-  std::span<const View> before_inputs{};
-  const Fused* after = nullptr;
-  std::span<const View> after_inputs{};  ///< the first is the kernel's result, where it lies
-  Shape after_shape{};
-};
 
 /// Runs it. Inputs broadcast to the shape of `out`, which is contiguous, of the last step's type,
 /// and may be the memory of an input of the same layout and element size.

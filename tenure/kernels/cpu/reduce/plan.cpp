@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tenure/kernels/cpu/elementwise/cpu_loop.h"
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
 
 namespace tenure::kernels::folding {
@@ -33,7 +34,8 @@ class Maker {
  public:
   explicit Maker(const Plan& plan)
       : size_(plan.size_),
-        range_(*plan.neighbours_.before, plan.neighbours_.before_inputs, plan.shape_) {}
+        range_(fused_of(*plan.neighbours_.before), plan.neighbours_.before_inputs.views,
+               plan.shape_) {}
 
   /// `rows` rows of `width` elements that lie `stride` apart, packed; kPiece elements at most.
   const std::byte* make(std::int64_t at, std::int64_t stride, std::int64_t rows,
@@ -79,7 +81,8 @@ std::int64_t Walk::offset(std::int64_t index) const {
   return rank_ == 0 ? 0 : offset + index * dims_[0].stride;
 }
 
-Plan::Plan(const View& in, const Axes& axes, DType accumulator, const FusedNeighbours& neighbours)
+Plan::Plan(const View& in, const Axes& axes, DType accumulator,
+           const ops::FusedNeighbours& neighbours)
     : data_(in.as<const std::byte>()),
       neighbours_(neighbours),
       shape_(in.shape),
@@ -145,8 +148,8 @@ void Plan::set_blocks(std::int64_t widest, std::int64_t elements) {
 // the input makes them smaller.
 void Plan::divide_blocks() {
   if (neighbours_.before == nullptr || chunk_ != 0) return;
-  const auto elements =
-      static_cast<std::int64_t>(static_cast<double>(kGrain) / (1 + neighbours_.before->cost));
+  const auto elements = static_cast<std::int64_t>(static_cast<double>(kGrain) /
+                                                  (1 + fused_of(*neighbours_.before).cost));
   const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
   const std::int64_t narrow = std::max(elements / terms, kMadeBlock);
   set_blocks(columns_ ? std::min(block_width_, narrow) : kBlock / 2, elements);

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/kernels/cpu/reduce/convert.h"
 #include "tenure/kernels/cpu/reduce/fold.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/core/loop.h"
 
 namespace tenure::kernels::folding {
 
@@ -71,7 +71,8 @@ class Maker;
 class Plan {
  public:
   /// `neighbours.before` makes the input, if it is there; the view has no data then.
-  Plan(const View& in, const Axes& axes, DType accumulator, const FusedNeighbours& neighbours = {});
+  Plan(const View& in, const Axes& axes, DType accumulator,
+       const ops::FusedNeighbours& neighbours = {});
 
   std::int64_t outputs() const { return outputs_; }
   /// How many elements make one output.
@@ -122,7 +123,7 @@ class Plan {
   const std::byte* element(std::int64_t at) const { return data_ + at * in_size_; }
 
   const std::byte* data_;
-  FusedNeighbours neighbours_;
+  ops::FusedNeighbours neighbours_;
   Shape shape_;
   std::int64_t origin_ = 0;  ///< of the walk: the first element unless axes are walked backwards
   std::int64_t in_size_;

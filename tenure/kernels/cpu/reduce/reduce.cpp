@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "tenure/kernels/cpu/elementwise/cpu_loop.h"
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
 #include "tenure/kernels/cpu/reduce/plan.h"
 #include "tenure/ops/core/compute_type.h"
@@ -123,7 +124,7 @@ void visit_floats(const char* op, DType in, const F& f) {
 }  // namespace
 
 void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const FusedNeighbours& neighbours) {
+            const ops::FusedNeighbours& neighbours) {
   constexpr std::int64_t kSmall = 1 << 14;
   const DType accumulator = accumulator_of(kind, in.dtype, in.count());
   const Fold& rule = find_fold(rule_of(kind), accumulator);
@@ -132,7 +133,7 @@ void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
     if (neighbours.after == nullptr) return;
     auto* const to =
         out.as<std::byte>() + block.first * static_cast<std::int64_t>(size_of(out.dtype));
-    FusedRange(*neighbours.after, neighbours.after_inputs, neighbours.after_shape)
+    FusedRange(fused_of(*neighbours.after), neighbours.after_inputs.views, neighbours.after_shape)
         .run(block.first, block.first + block.width, to);
   };
 

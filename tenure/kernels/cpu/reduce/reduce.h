@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tenure/kernels/cpu/elementwise/fused.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/core/loop.h"
 
 // Reductions, scans and softmax on the CPU.
 //
@@ -26,7 +26,7 @@ enum class Reduction { sum, mean, prod, max, min, any, all };
 /// `neighbours.before` may make `in`, which has no data then, if reduce_takes_loop says so; ops of
 /// `neighbours.after` have results of the size of `out`'s.
 void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const FusedNeighbours& neighbours = {});
+            const ops::FusedNeighbours& neighbours = {});
 /// Whether it pays that a loop makes the input on the way, given its type and shape.
 bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes);
 

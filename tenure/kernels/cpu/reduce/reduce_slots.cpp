@@ -6,6 +6,7 @@
 namespace tenure::kernels {
 namespace {
 
+using ops::FusedNeighbours;
 using ops::FusingKernel;
 using ops::Kernel;
 
