@@ -28,7 +28,8 @@ class CpuBackend final : public ops::Backend {
     return found == rows_.end() ? nullptr : &found->second.slot;
   }
   ops::LoopLimits loop_limits() const override {
-    return {.inputs = kMaxFusedInputs, .ops = 24, .repeated_numbers = kTile / 4};
+    // What fits in one tile needs none if its numbers are there as often as they are read.
+    return {.inputs = kMaxFusedInputs, .ops = kMaxFusedOps, .repeated_numbers = kFusedTile};
   }
   std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override {
     return prepare_loop(loop, cpu_body);

@@ -10,9 +10,6 @@
 namespace tenure::kernels {
 namespace {
 
-/// A quarter of a tile: the inputs of this one and of the next ones, and the results in between,
-/// fit in the first-level cache together.
-constexpr std::size_t kFusedTile = kTile / 4;
 constexpr std::int64_t kTilesAhead = 2;
 
 /// Memory that a later tile reads.

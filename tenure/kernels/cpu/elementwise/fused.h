@@ -36,9 +36,14 @@ struct Fused {
   int tile_count = 0;
 };
 
-/// At most this many inputs and tiles: those of a loop must stay in the cache.
+/// At most this many inputs and tiles: those of a loop must stay in the cache. More ops than so
+/// many gain nothing.
 inline constexpr int kMaxFusedInputs = 12;
 inline constexpr int kMaxFusedTiles = 16;
+inline constexpr int kMaxFusedOps = 24;
+/// A quarter of a tile: the inputs of this one and of the next ones, and the results in between,
+/// fit in the first-level cache together.
+inline constexpr std::size_t kFusedTile = kTile / 4;
 
 /// Gives every step a tile, used again as soon as its last reader is done. False if there are too
 /// many inputs or tiles.
