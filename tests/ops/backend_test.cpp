@@ -91,6 +91,20 @@ TEST(Backend, ACallWithoutAKernelChangesNothing) {
   test::expect_elements<float>(x, {3}, {1, 1, 1});
 }
 
+TEST(Backend, AnElementwiseOpWithoutAKernelIsAnErrorAloneAndAmongOthers) {
+  OpRecord record = *ops::find_op("abs");
+  record.name = "nobody_computes_it";
+  const Tensor x = ones({3});
+  const auto call = [&](const Operand& operand) {
+    return ops::run_now(record, {&operand, 1}, ops::kNoAttributes, Site::current());
+  };
+  const auto f = function([&](const Tensor& a) { return relu(call(a + 1)) * 2; });
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THROW(static_cast<void>(call(x)), DeviceError);
+    EXPECT_THROW(static_cast<void>(f(x)), DeviceError);
+  }
+}
+
 TEST(Backend, ADeviceThatIsNotThereIsAnError) {
   EXPECT_THROW(ops::backend(kCuda), DeviceError);
   try {

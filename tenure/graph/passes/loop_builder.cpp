@@ -46,6 +46,7 @@ bool LoopBuilder::add(std::span<const std::int32_t> nodes) {
 void LoopBuilder::add_node(std::int32_t number) {
   const Node& node = program_.nodes[static_cast<std::size_t>(number)];
   const ops::ElementwiseTypes types = types_of(program_, node);
+  static_cast<void>(ops::kernel_of(*node.op, device_));  // or an error that names both
   ops::LoopStep step{.op = node.op, .compute = types.compute, .out_type = types.body_out};
   for (std::size_t k = 0; k < node.arguments.size(); ++k) {
     const Argument& argument = node.arguments[k];
