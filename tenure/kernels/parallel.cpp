@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "tenure/base/cpus.h"
 #include "tenure/base/environment.h"
-#include "tenure/kernels/cpus.h"
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/kernels/thread_limit.h"
 #include "tenure/kernels/workers.h"
@@ -30,7 +30,7 @@ int threads_at_start() {
   for (const char* variable : {"TENURE_NUM_THREADS", "OMP_NUM_THREADS"}) {
     if (const int number = number_of(variable)) return number;
   }
-  return kernels::available_cpus();
+  return available_cpus();
 }
 
 /// 0 until somebody asks. Not a static of a function: its guard could be held when another thread

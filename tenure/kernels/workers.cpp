@@ -15,7 +15,7 @@
 #include <memory>
 #include <new>
 
-#include "tenure/kernels/cpus.h"
+#include "tenure/base/cpus.h"
 
 namespace tenure::kernels {
 namespace {

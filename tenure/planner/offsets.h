@@ -45,7 +45,7 @@ struct OffsetOptions {
   double deadline = std::numeric_limits<double>::infinity();  ///< in seconds from the call
   std::int64_t steps = 4'000'000;  ///< of search; about a microsecond each
   std::uint64_t seed = 0;
-  int threads = 0;            ///< 0: as many as the machine has; the plan does not depend on it
+  int threads = 0;  ///< 0: as many CPUs as there are for us; the plan does not depend on it
   std::int64_t capacity = 0;  ///< a height that is good enough; 0: only the least is
 };
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numeric>
 #include <string>
-#include <thread>
 
+#include "tenure/base/cpus.h"
 #include "tenure/base/error.h"
 #include "tenure/planner/offsets.h"
 #include "tenure/planner/offsets/instance.h"
@@ -26,7 +26,7 @@ void check(const OffsetOptions& options) {
   }
   if (options.threads < 0) {
     throw ValueError("planner: " + std::to_string(options.threads) +
-                     " threads; give 0 for as many as the machine has");
+                     " threads; give 0 for as many as there are CPUs");
   }
   if (options.capacity < 0) {
     throw ValueError("planner: the capacity is negative: " + std::to_string(options.capacity));
@@ -49,9 +49,8 @@ std::vector<Packing> solve_parts(const Prepared& prepared, const OffsetOptions& 
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return packings[a].height > packings[b].height;
   });
-  const int threads = options.threads > 0
-                          ? options.threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  static const int cpus = available_cpus();
+  const int threads = options.threads > 0 ? options.threads : cpus;
   for (const std::size_t i : order) {
     improve(prepared.parts[i], goal, options.seed, threads, budget, packings[i]);
     goal = std::max(goal, packings[i].height);

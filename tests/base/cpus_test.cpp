@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpus.h"
+#include "tenure/base/cpus.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-namespace tenure::kernels {
+namespace tenure {
 namespace {
 
 /// A folder with the system's files, for as long as it lives.
@@ -73,4 +73,4 @@ TEST(Cpus, OfOlderControlGroupsTheQuotaCounts) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels
+}  // namespace tenure

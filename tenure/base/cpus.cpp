@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpus.h"
+#include "tenure/base/cpus.h"
 
 #include <sched.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace tenure::kernels {
+namespace tenure {
 namespace {
 
 int cpus_of_affinity() noexcept {
@@ -98,4 +98,4 @@ int available_cpus() noexcept {
   }
 }
 
-}  // namespace tenure::kernels
+}  // namespace tenure

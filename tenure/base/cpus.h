@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-namespace tenure::kernels {
+namespace tenure {
 
 /// CPUs that this process may use: as many as its affinity has, and no more than its control group
 /// gives time of. At least 1.
@@ -13,4 +13,4 @@ int available_cpus() noexcept;
 /// limit. `root` is where the system's files are: "/", but for tests.
 std::optional<int> cpus_of_control_group(const std::filesystem::path& root);
 
-}  // namespace tenure::kernels
+}  // namespace tenure
