@@ -9,6 +9,7 @@ namespace {
 // Recursion ends before the thread's stack does.
 constexpr int kDeepest = 4'096;
 constexpr std::int64_t kStepsPerClock = 256;
+constexpr int kSectionsPerStep = 128;
 
 }  // namespace
 
@@ -33,10 +34,15 @@ Search::Outcome Search::run(std::int64_t steps, std::uint64_t preference,
   return cut_off_ ? Outcome::cut_off : Outcome::impossible;
 }
 
-bool Search::out_of_steps() {
-  ++steps_;
-  if (steps_ > limit_ || depth_ > kDeepest || (steps_ % kStepsPerClock == 0 && (*expired_)()))
-    cut_off_ = true;
+/// A step of a long range takes longer: it counts for more, so that a search of so many steps takes
+/// about the same time for problems of all sizes.
+bool Search::out_of_steps(Range range) {
+  const std::int64_t steps = 1 + (range.end - range.begin) / kSectionsPerStep;
+  steps_ += steps;
+  since_clock_ += steps;
+  const bool looks = since_clock_ >= kStepsPerClock;
+  if (looks) since_clock_ = 0;
+  if (steps_ > limit_ || depth_ > kDeepest || (looks && (*expired_)())) cut_off_ = true;
   return cut_off_;
 }
 
@@ -75,7 +81,7 @@ bool Search::solve_parts(Range range) {
 }
 
 bool Search::branch(Range range, std::uint64_t key, Range changed) {
-  if (out_of_steps() || nogoods_.contains(key)) return false;
+  if (out_of_steps(range) || nogoods_.contains(key)) return false;
   const std::size_t mark = trail_.size();
   std::uint64_t settled = key;
   if (settle(range, changed, settled)) {

@@ -69,7 +69,7 @@ class Search {
   bool try_gap(Range range, std::uint64_t key, int section, Range valley);
   int choose(Range range) const;
   void list_candidates(Range range, int section, Range valley);
-  bool out_of_steps();
+  bool out_of_steps(Range range);
 
   // Propagation; settle.cpp. They return false where no solution is left.
   bool settle(Range range, Range changed, std::uint64_t& key);
@@ -135,6 +135,7 @@ class Search {
 
   std::int64_t steps_ = 0;
   std::int64_t limit_ = 0;
+  std::int64_t since_clock_ = 0;
   bool cut_off_ = false;
   int depth_ = 0;
   const std::function<bool()>* expired_ = nullptr;
