@@ -58,9 +58,11 @@ void place(const Dag& dag, const PlanOptions& options, double seconds,
 }
 
 /// With a deadline, what was found of an order is a matter of time, and must not decide what is
-/// refused. So before something is refused it gets all that it gets without one.
+/// refused. So before something is refused it gets all that it gets without one, if there is time;
+/// if not, it is not known.
 planner::Arrangement arrange_within(const Dag& dag, const PlanOptions& options,
                                     const std::vector<int>& order, double seconds) {
+  const Stopwatch watch;
   Progress progress;
   const auto show = [&](double share) { progress.show(share); };
   auto search = options.search<planner::RematOptions>(1);
@@ -74,14 +76,19 @@ planner::Arrangement arrange_within(const Dag& dag, const PlanOptions& options,
   try {
     return planner::arrange(dag, *options.budget, search);
   } catch (const planner::BudgetError& refused) {
-    PlanOptions patient = options;
-    patient.deadline = std::numeric_limits<double>::infinity();
-    const auto best = planner::order(dag, patient.search<planner::OrderOptions>(1)).order;
+    if (!refused.is_final()) throw;
+    auto best = options.search<planner::OrderOptions>(1);
+    best.deadline = std::max(0.0, seconds - watch.seconds());
+    search.given = planner::order(dag, best).order;
+    search.deadline = std::max(0.0, seconds - watch.seconds());
+    if (search.deadline == 0) {
+      throw planner::BudgetError(*options.budget, refused.least(), refused.bound(), false);
+    }
     try {
-      return arrange_within(dag, patient, best, patient.deadline);
+      return planner::arrange(dag, *options.budget, search);
     } catch (const planner::BudgetError& again) {
       throw planner::BudgetError(*options.budget, std::min(refused.least(), again.least()),
-                                 std::max(refused.bound(), again.bound()));
+                                 std::max(refused.bound(), again.bound()), again.is_final());
     }
   }
 }

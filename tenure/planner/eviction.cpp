@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "tenure/planner/elementary.h"
+
 namespace tenure::planner {
 
 // Note: what to give up
@@ -212,7 +214,7 @@ double Eviction::worth(std::size_t index) {
     entry.is_stale = false;
   }
   const double staleness = static_cast<double>(clock_ - entry.last_use) + 1;
-  return entry.price / (static_cast<double>(entry.bytes) * std::pow(staleness, kStalenessExponent));
+  return entry.price / (static_cast<double>(entry.bytes) * power(staleness, kStalenessExponent));
 }
 
 void Eviction::forget_unwanted(std::size_t index) {

@@ -39,8 +39,9 @@ struct RematOptions {
   /// topological. The search begins with better orders, too: up to 300 nodes with what order()
   /// finds in 3,000,000 steps, above with what it finds quickly.
   std::vector<int> given{};
-  /// Another order, of use with a deadline only: it may make plans cheaper, and has no say in what
-  /// is refused. So it may itself come from a search that ended with the time.
+  /// Another order, of use with a deadline only: it may make plans cheaper, or do where the time is
+  /// over, and has no say in what is refused. So it may itself come from a search that ended with
+  /// the time.
   std::vector<int> hint{};
   /// Is told now and then how much of the search is done, from 0 to 1.
   std::function<void(double)> progress{};
@@ -59,18 +60,21 @@ struct RematPlan {
 /// No schedule within a budget is known.
 class BudgetError : public ValueError {
  public:
-  BudgetError(std::int64_t budget, std::int64_t least, std::int64_t bound);
+  BudgetError(std::int64_t budget, std::int64_t least, std::int64_t bound, bool is_final = true);
 
   std::int64_t budget() const { return budget_; }
   /// The least budget for which a schedule is known.
   std::int64_t least() const { return least_; }
   /// No schedule has a lower peak; between this and least() nothing is known.
   std::int64_t bound() const { return bound_; }
+  /// False where a deadline ended the search before it was known whether the budget suffices.
+  bool is_final() const { return is_final_; }
 
  private:
   std::int64_t budget_;
   std::int64_t least_;
   std::int64_t bound_;
+  bool is_final_;
 };
 
 // In remat/solve.cpp.
@@ -107,7 +111,7 @@ struct LeastBudget {
 LeastBudget least_budget(const Dag& dag, const RematOptions& options = {});
 
 /// What is wrong with a plan, if it is to stay within the budget; nothing if all is well. It is
-/// slow, simple, and shares no code with the solver. In remat/validate.cpp.
+/// simple, and shares no code with the solver. In remat/validate.cpp.
 std::optional<std::string> validate(const Dag& dag, const RematPlan& plan, std::int64_t budget);
 
 /// For each step of a schedule the nodes whose results are freed when it is done.

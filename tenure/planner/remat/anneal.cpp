@@ -1,8 +1,9 @@
 #include "tenure/planner/remat/anneal.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
+
+#include "tenure/planner/elementary.h"
 
 namespace tenure::planner::remat {
 namespace {
@@ -34,10 +35,10 @@ void Annealer::walk(const std::vector<int>& word, const Cooling& cooling, std::i
   for (std::int64_t done = 0; done < moves && !effort.is_spent(); done += group) {
     const double progress = static_cast<double>(done) / static_cast<double>(moves);
     const double temperature =
-        mean_cost_ * cooling.hot * std::pow(cooling.cold / cooling.hot, progress);
+        mean_cost_ * cooling.hot * power(cooling.cold / cooling.hot, progress);
     std::int64_t within = 0;
     for (std::int64_t i = 0; i < group; ++i) {
-      threshold_ = -temperature * std::log(random_.unit());
+      threshold_ = -temperature * logarithm(random_.unit());
       move();
       note_best();
       within += line.excess() == 0;

@@ -42,15 +42,19 @@ class Search {
         effort_(kShareOfSchedules * options.deadline, options.steps),
         clock_(options.deadline, kNone),
         options_(timeless(options)),
-        ladder_(dag, options_) {}
+        ladder_(dag, options_, has_deadline_ ? &clock_ : nullptr) {}
 
   Arrangement within(std::int64_t budget) {
-    if (!ladder_.fits_plainly(budget) && ladder_.least().peak > budget) refuse(budget);
+    if (has_deadline_ && !options_.hint.empty()) ladder_.hint();  // throws if it is no order
     if (ladder_.is_exact()) ladder_.climb_all();
-    std::optional<Arrangement> found = find_fit(budget);
-    while (!(found && has_deadline_) &&
+    std::optional<Arrangement> found;
+    if (has_deadline_) found = find_quickly(budget);
+    const bool may_fit = found || ladder_.fits_plainly(budget) || ladder_.least().peak <= budget;
+    if (may_fit && !found) found = find_fit(budget);
+    while (may_fit && !(found && has_deadline_) &&
            ladder_.search_below(budget, found ? found->schedule.added_cost : kNone))
       found = find_fit(budget);
+    if (!found && is_over()) found = find_hint(budget);
     if (!found) refuse(budget);
     found->schedule = ladder_.bounded(found->schedule, budget);
     if (has_deadline_ && !found->schedule.optimal()) improve(*found, budget);
@@ -76,14 +80,38 @@ class Search {
     return found;
   }
 
+  /// With a deadline: the cheapest that does, of those that are known in whatever time there is.
+  std::optional<Arrangement> find_quickly(std::int64_t budget) {
+    std::optional<Arrangement> found;
+    for (const Rung& rung : ladder_.quick()) {
+      const Arrangement& other = arrangement_of(rung.plan, budget, 0);
+      quick_ = std::min(quick_, other.size);
+      if (other.size > budget) continue;
+      if (!found || other.schedule.added_cost < found->schedule.added_cost) found = other;
+    }
+    return found;
+  }
+
+  /// The hint, if it does.
+  std::optional<Arrangement> find_hint(std::int64_t budget) {
+    if (options_.hint.empty()) return std::nullopt;
+    const Arrangement& found = arrangement_of(ladder_.hint(), budget, 0);
+    return found.size <= budget ? std::optional(found) : std::nullopt;
+  }
+
   std::optional<Arrangement> find_fit(std::int64_t budget, int levels) {
     for (const Rung* rung : ladder_.candidates()) {
       if (rung->budget > budget) continue;
-      const Arrangement& found = arrangement_of(rung->plan, budget, levels);
+      if (is_over()) return std::nullopt;
+      const Arrangement& found = arrangement_of(rung->plan, budget, levels, seconds_left());
       if (found.size <= budget) return found;
     }
     return std::nullopt;
   }
+
+  /// What is known exactly is known at once.
+  bool is_over() const { return has_deadline_ && !ladder_.is_exact() && clock_.is_spent(); }
+  double seconds_left() const { return has_deadline_ ? clock_.seconds_left() : kForever; }
 
   /// Looks for something cheaper until the time is over. What is found by then gets its place.
   void improve(Arrangement& best, std::int64_t budget) {
@@ -97,7 +125,7 @@ class Search {
       const bool is_late = clock_.is_spent();
       if (is_late && ++late > kMostLate) break;
       const Arrangement& found =
-          arrangement_of(plan, budget, is_late ? 0 : kMostLevels, clock_.seconds_left());
+          arrangement_of(plan, budget, is_late ? 0 : kMostLevels, seconds_left());
       if (found.size > budget) continue;
       best = found;
       break;
@@ -140,6 +168,7 @@ class Search {
   /// The least budget that within() grants: that of a plan that is there from some budget on, and
   /// whose arena takes so much.
   [[noreturn]] void refuse(std::int64_t budget) {
+    const bool is_known = !is_over();
     std::int64_t least = kNone;
     const auto search_and_look = [&](std::int64_t most) {
       while (ladder_.search_below(most, kNone)) {
@@ -149,13 +178,15 @@ class Search {
       std::stable_sort(all.begin(), all.end(),
                        [](const Rung* a, const Rung* b) { return a->budget < b->budget; });
       for (const Rung* rung : all) {
-        if (rung->budget >= least) break;
-        least = std::min(least, std::max(rung->budget, arrangement_of(rung->plan, 0).size));
+        if (rung->budget >= least || is_over()) break;
+        const auto size_within = [&](std::int64_t bytes) {
+          return arrangement_of(rung->plan, bytes, kMostLevels, seconds_left()).size;
+        };
+        least = std::min(least, std::max(rung->budget, size_within(0)));
         // Only where it may become less is it worth a search.
         for (std::int64_t before = kNone; rung->budget < least && least < before;) {
           before = least;
-          const Arrangement& found = arrangement_of(rung->plan, least - 1);
-          least = std::min(least, std::max(rung->budget, found.size));
+          least = std::min(least, std::max(rung->budget, size_within(least - 1)));
         }
       }
     };
@@ -164,7 +195,9 @@ class Search {
       if (least <= end) break;
     }
     search_and_look(least - 1);
-    throw BudgetError(budget, least, ladder_.bound());
+    // What is only found if there is time enough is nothing to rely on.
+    if (is_over()) least = quick_;
+    throw BudgetError(budget, least, ladder_.bound(), is_known);
   }
 
   const Dag& dag_;
@@ -173,6 +206,7 @@ class Search {
   remat::Effort clock_;
   const RematOptions options_;
   remat::Ladder ladder_;
+  std::int64_t quick_ = kNone;  // what find_quickly() grants
   std::map<std::vector<int>, Placed> arrangements_;
 };
 

@@ -1,13 +1,8 @@
 #include "tenure/planner/remat/ladder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <optional>
-#include <queue>
 #include <utility>
 
 #include "tenure/planner/order.h"
@@ -21,46 +16,6 @@ namespace {
 using Word = std::vector<int>;
 
 constexpr int kRungsOfBlock = 4;
-constexpr double kForever = std::numeric_limits<double>::infinity();
-
-Word topological_order(const Problem& problem) {
-  std::vector<int> waits_for(problem.end, 0);
-  std::vector<std::vector<int>> readers(problem.end);
-  std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int node = 0; node < problem.end; ++node) {
-    for (int input : problem.inputs(node)) readers[input].push_back(node);
-    waits_for[node] = static_cast<int>(problem.inputs(node).size());
-    if (waits_for[node] == 0) ready.push(node);
-  }
-  Word order;
-  while (!ready.empty()) {
-    const int node = ready.top();
-    ready.pop();
-    order.push_back(node);
-    for (int reader : readers[node])
-      if (--waits_for[reader] == 0) ready.push(reader);
-  }
-  return order;
-}
-
-/// The given order with the end appended, or one of our own.
-Word base_word(const Problem& problem, const std::vector<int>& given) {
-  Word word = given.empty() ? topological_order(problem) : given;
-  std::vector<char> done(problem.end, false);
-  for (int node : word) {
-    if (node < 0 || node >= problem.end || done[node])
-      throw ValueError(fmt::format("the given order names {} twice, or it is no node", node));
-    for (int input : problem.inputs(node))
-      if (!done[input])
-        throw ValueError(
-            fmt::format("the given order has node {} before its input {}", node, input));
-    done[node] = true;
-  }
-  if (static_cast<int>(word.size()) != problem.end)
-    throw ValueError(fmt::format("the given order has {} nodes of {}", word.size(), problem.end));
-  word.push_back(problem.end);
-  return word;
-}
 
 /// Keeps a rung if it is of use among others, of which it may make some superfluous.
 void insert(std::vector<Rung>& rungs, const Rung& rung) {
@@ -84,13 +39,14 @@ void insert(std::vector<Rung>& rungs, const Rung& rung) {
 
 }  // namespace
 
-Ladder::Ladder(const Dag& dag, const RematOptions& options)
+Ladder::Ladder(const Dag& dag, const RematOptions& options, const Effort* clock)
     : dag_(dag),
       options_(options),
-      problem_(dag),
-      in_bytes_(dag, Problem::Unit::byte),
-      cost_bound_(in_bytes_),
-      orders_{base_word(problem_, options.given)},
+      clock_(clock != nullptr ? *clock : forever_),
+      search_(dag, options, clock_),
+      problem_(search_.scaled()),
+      in_bytes_(search_.in_bytes()),
+      cost_bound_(search_.cost_bound()),
       bound_(lower_bound(in_bytes_)) {
   // Another order may need nothing computed twice. What is refused depends on it, so that it has no
   // deadline.
@@ -98,20 +54,28 @@ Ladder::Ladder(const Dag& dag, const RematOptions& options)
   OrderPlan plan = order(dag, {.steps = kSteps, .given = options.given});
   order_bound_ = plan.lower_bound;
   plan.order.push_back(problem_.end);
-  start_with(orders_[0]);
-  if (plan.order != orders_[0]) start_with(plan.order);
-  // Each order costs as much time again, of which long programs take enough.
-  constexpr int kLong = 20'000;
-  if (problem_.end > kLong && plan.peak < measure(in_bytes_, orders_[0]).peak)
-    orders_[0] = std::move(plan.order);
-  else if (problem_.end <= kLong && plan.order != orders_[0])
-    orders_.push_back(std::move(plan.order));
+  start_with(search_.orders().front());
+  if (plan.order != search_.orders().front()) start_with(plan.order);
+  search_.add_order(std::move(plan.order));
   plain_peak_ = std::numeric_limits<std::int64_t>::max();
-  for (const Word& word : orders_) {
+  for (const Word& word : search_.orders()) {
     const std::int64_t peak = measure(in_bytes_, word).peak;
     plain_peak_ = std::min(plain_peak_, peak);
     keep(word, peak);
   }
+  find_quick();
+}
+
+/// Between the bound and what the best order needs.
+void Ladder::find_quick() {
+  for (const double share : {0.75, 0.5, 0.35, 0.25, 0.18, 0.125}) {
+    const auto part = static_cast<std::int64_t>(share * static_cast<double>(plain_peak_ - bound_));
+    const Word word = search_.quick(bound_ + part);
+    if (word.empty()) break;
+    keep(word, 0);
+    start_with(word);
+  }
+  quick_ = starts_.size();
 }
 
 Rung Ladder::rung_of(const Word& word, std::int64_t from) const {
@@ -161,22 +125,10 @@ RematPlan Ladder::bounded(RematPlan plan, std::int64_t budget) const {
   return plan;
 }
 
-bool Ladder::is_proven(const Word& word, std::int64_t budget) const {
-  return measure(in_bytes_, word).cost - problem_.base_cost <= cost_bound_.at(budget);
-}
-
 Word Ladder::word_of(const RematPlan& plan) const {
   Word word = plan.steps;
   word.push_back(problem_.end);
   return word;
-}
-
-std::int64_t Ladder::moves_per_round() const {
-  constexpr std::int64_t kLeast = 2'000;
-  // Each move may touch the whole word, so large programs get fewer.
-  const std::int64_t affordable = 150'000'000 / (problem_.end + 1);
-  return std::clamp<std::int64_t>(std::int64_t{1'000} * problem_.end, kLeast,
-                                  std::clamp<std::int64_t>(affordable, kLeast, 200'000));
 }
 
 /// The first rung of a block gets half of the block's share. A move of a short word takes less
@@ -184,33 +136,15 @@ std::int64_t Ladder::moves_per_round() const {
 std::int64_t Ladder::moves_per_rung() const {
   constexpr double kUsual = 400;
   const double shorter = std::clamp(kUsual / (problem_.end + 1), 0.2, 1.5);
-  const double share =
-      static_cast<double>(options_.steps) / static_cast<double>(2 * blocks_.size());
+  const double share = static_cast<double>(options_.steps) / (2 * blocks_of_one_budget_);
   // What is usual is more than small programs need.
-  const double enough = static_cast<double>(2 * moves_per_round()) *
+  const double enough = static_cast<double>(4 * search_.moves_per_round()) *
                         std::max(1.0, static_cast<double>(options_.steps) / RematOptions{}.steps);
   return static_cast<std::int64_t>(std::min(share * shorter, enough));
 }
 
 void Ladder::tell(double share) const {
   if (options_.progress) options_.progress(share);
-}
-
-Word Ladder::best_eviction(std::int64_t budget) const {
-  Word best;
-  Measure best_measure;
-  for (const Word& order : orders_) {
-    for (const EvictionRule& rule : eviction_rules(problem_)) {
-      Word word = run_with_eviction(problem_, order, problem_.scaled(budget), rule,
-                                    kLongestWord / 4 * (problem_.end + 1));
-      if (word.empty()) continue;
-      const Measure measured = measure(in_bytes_, word);
-      if (!best.empty() && measured.cost >= best_measure.cost) continue;
-      best = std::move(word);
-      best_measure = measured;
-    }
-  }
-  return best;
 }
 
 // The least budget ------------------------------------------------------------------------------
@@ -221,39 +155,21 @@ const RematPlan& Ladder::least() {
   return least_;
 }
 
-/// A word within the budget, whatever it costs, or none.
-Word Ladder::lean_word(std::int64_t budget, const Word& start) const {
-  const std::int64_t scaled = problem_.scaled(budget);
-  for (const Word& order : orders_) {
-    for (const EvictionRule& rule : eviction_rules(problem_)) {
-      Word word =
-          run_with_eviction(problem_, order, scaled, rule, kLongestWord / 4 * (problem_.end + 1));
-      if (!word.empty()) return word;
-    }
-  }
-  const std::int64_t moves =
-      std::clamp<std::int64_t>(20'000'000 / static_cast<std::int64_t>(start.size()), 200, 50'000);
-  Effort effort(kForever, moves);
-  Annealer annealer(problem_, scaled, options_.seed);
-  annealer.walk(start, {.hot = 0.5, .cold = 0.05, .excess_price = 100}, moves, effort);
-  return annealer.best();
-}
-
 void Ladder::find_least() {
   Word leanest = word_of(rungs_.front().plan);
   if (is_exact()) {
     leanest = leanest_word(in_bytes_);
     bound_ = measure(in_bytes_, leanest).peak;
   }
-  // Bisection that ends after so many trials, whatever the deadline: whether a budget is refused
-  // must not depend on the clock.
+  // Bisection that ends after so many trials: whether a budget is refused must not depend on time.
   const int trials = std::clamp(100'000 / (problem_.end + 1), 2, 24);
   constexpr std::int64_t kPrecision = 1'024;
   std::int64_t low = bound_;
   std::int64_t high = measure(in_bytes_, leanest).peak;
-  for (int trial = 0; trial < trials && low < high - high / kPrecision; ++trial) {
+  for (int trial = 0; trial < trials && low < high - high / kPrecision && !clock_.is_spent();
+       ++trial) {
     const std::int64_t middle = trial == 0 ? low : low + (high - low) / 2;
-    Word word = lean_word(middle, leanest);
+    Word word = search_.lean(middle, leanest);
     if (word.empty()) {
       low = middle + 1;
       continue;
@@ -276,7 +192,8 @@ void Ladder::set_blocks() {
   const std::int64_t low = least_.peak;
   const auto budget_at = [&](int rung) {
     // Closer where costs rise faster.
-    const double share = std::pow(static_cast<double>(rung) / (blocks * kRungsOfBlock), 1.5);
+    const double part = static_cast<double>(rung) / (blocks * kRungsOfBlock);
+    const double share = part * std::sqrt(part);
     return low + static_cast<std::int64_t>(share * static_cast<double>(plain_peak_ - low));
   };
   for (int i = 0; i < blocks; ++i) {
@@ -287,6 +204,23 @@ void Ladder::set_blocks() {
     }
     block.end = i + 1 < blocks ? budget_at((i + 1) * kRungsOfBlock) : plain_peak_;
     if (block.end > block.budgets.front()) blocks_.push_back(std::move(block));
+  }
+  share_out();
+}
+
+/// The steps are for one budget. So the fewer blocks it takes, the more there is for each: what the
+/// bound says of how costs fall from block to block tells how many it will be.
+void Ladder::share_out() {
+  constexpr double kHope = 1.25;  // how far from the bound plans are expected to be
+  const double small = 0.01 * static_cast<double>(problem_.base_cost);
+  blocks_of_one_budget_ = 1;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const std::int64_t bound = cost_bound_.at(blocks_[i].budgets.front());
+    const double cost = std::max(small, kHope * static_cast<double>(bound));
+    const auto below = std::count_if(
+        blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const Block& block) { return static_cast<double>(cost_bound_.at(block.end)) < cost; });
+    blocks_of_one_budget_ = std::max(blocks_of_one_budget_, 1 + static_cast<int>(below));
   }
 }
 
@@ -300,9 +234,9 @@ std::vector<std::int64_t> Ladder::block_ends() {
 }
 
 bool Ladder::search_below(std::int64_t budget, std::int64_t cost) {
-  if (cost <= cost_bound_.at(budget) || is_exact()) return false;
+  if (cost <= cost_bound_.at(budget) || is_exact() || clock_.is_spent()) return false;
   if (budget >= order_bound_ && !has_searched_orders_) {
-    search_orders(kForever);
+    search_orders(clock_.seconds_left());
     return true;
   }
   set_blocks();
@@ -315,7 +249,7 @@ bool Ladder::search_below(std::int64_t budget, std::int64_t cost) {
         std::upper_bound(block.budgets.begin(), block.budgets.end(), budget) -
         block.budgets.begin());
     if (block.done >= wanted) continue;
-    while (block.done < wanted) {
+    while (block.done < wanted && !clock_.is_spent()) {
       search_rung(block, options_.seed + i * kRungsOfBlock + block.done);
       ++block.done;
     }
@@ -366,19 +300,11 @@ void Ladder::search_rung(Block& block, std::uint64_t seed) {
   const std::int64_t until = is_last ? block.end : block.budgets[block.done + 1];
   const std::int64_t moves = moves_per_rung();
   if (block.done == 0) block.word = word_of(least_);
-  Word quick = best_eviction(budget);
+  Word quick = search_.best_eviction(budget);
   if (!quick.empty() && measure(in_bytes_, quick).cost < measure(in_bytes_, block.word).cost)
     block.word = std::move(quick);
-  if (!is_proven(block.word, budget)) {
-    if (block.done > 0) {
-      block.word = anneal_briefly(budget, block.word, moves / 3, seed);
-    } else if (moves <= 4 * moves_per_round()) {
-      block.word = anneal_briefly(budget, block.word, moves, seed);
-    } else {
-      Effort effort(kForever, moves);
-      block.word = anneal(budget, block.word, seed, effort);
-    }
-  }
+  if (!search_.is_proven(block.word, budget))
+    block.word = search_.anneal(budget, block.word, seed, block.done > 0 ? moves / 3 : moves);
   keep(block.word, budget, &block);
   peel(block.word, budget, until, &block);
 }
@@ -422,81 +348,15 @@ void Ladder::peel(Word word, std::int64_t from, std::int64_t limit, Block* block
 
 void Ladder::focus(std::int64_t budget, Effort& effort) {
   if (is_exact()) return climb(budget);
-  if (!options_.hint.empty()) keep(base_word(problem_, options_.hint), 0);
+  if (!options_.hint.empty()) keep(search_.with_end(options_.hint), 0);
   constexpr double kShareOfTime = 0.3;
-  if (budget >= order_bound_ && !is_proven(word_of(*known(budget)), budget))
+  if (budget >= order_bound_ && !search_.is_proven(word_of(*known(budget)), budget))
     search_orders(kShareOfTime * effort.seconds_left());
-  keep(best_eviction(budget), 0);
+  keep(search_.best_eviction(budget), 0);
   peel(word_of(*known(budget)), 0, budget);
   const Word start = word_of(*known(budget));
-  if (!is_proven(start, budget)) keep(anneal(budget, start, options_.seed, effort), 0);
-}
-
-/// A walk that begins hot, and some that do not.
-Word Ladder::anneal_briefly(std::int64_t budget, const Word& start, std::int64_t moves,
-                            std::uint64_t seed) const {
-  Effort effort(kForever, moves);
-  Random random(seed);
-  Annealer annealer(problem_, problem_.scaled(budget), random.next());
-  annealer.walk(start, {.hot = 0.5, .cold = 0.01, .excess_price = 0.5}, moves / 2, effort);
-  const std::int64_t round = std::max<std::int64_t>(1, moves / 8);
-  refine(annealer, start, round, std::numeric_limits<int>::max(), random, effort);
-  return annealer.best().empty() ? start : annealer.best();
-}
-
-Word Ladder::anneal(std::int64_t budget, const Word& start, std::uint64_t seed, Effort& effort) {
-  // Several contenders begin anew; the best returns to its best word again and again, a little
-  // hotter than that word likes, until that helps no more. Then all begins again: there are valleys
-  // that only luck leads to. A budget that is a little off leads to others, from which the way back
-  // is short.
-  constexpr int kFruitlessAtFirst = 2;
-  constexpr int kFruitless = 16;
-  constexpr double kFarthest = 0.015;
-  Random random(seed);
-  const std::int64_t scaled = problem_.scaled(budget);
-  const std::int64_t moves = moves_per_round();
-  const Word& given = orders_.front();
-  const Word& ordered = orders_.back();
-  Word best = start;
-  while (!effort.is_spent() && !is_proven(best, budget)) {
-    std::optional<Annealer> leader;
-    for (const Word* word : {&start, &given, &given, &ordered, &given}) {
-      if (effort.is_spent()) break;
-      const double off = leader ? kFarthest * (random.unit() - 0.25) : 0;
-      Annealer scout(problem_,
-                     scaled + static_cast<std::int64_t>(off * static_cast<double>(scaled)),
-                     random.next());
-      scout.walk(*word, {.hot = 1, .cold = 0.01, .excess_price = 0.5}, 2 * moves, effort);
-      refine(scout, *word, moves, kFruitlessAtFirst, random, effort);
-      Annealer contender(problem_, scaled, random.next());
-      refine(contender, scout.best().empty() ? *word : scout.best(), moves, kFruitlessAtFirst,
-             random, effort);
-      if (!leader || contender.best_cost() < leader->best_cost())
-        leader.emplace(std::move(contender));
-    }
-    if (!leader) break;
-    refine(*leader, start, moves, kFruitless, random, effort);
-    if (!leader->best().empty() && leader->best_cost() < measure(problem_, best).cost)
-      best = leader->best();
-    tell(effort.share());
-  }
-  return best;
-}
-
-void Ladder::refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
-                    Random& random, Effort& effort) const {
-  for (int fruitless = 0; fruitless < patience && !effort.is_spent();) {
-    const std::int64_t before = annealer.best_cost();
-    const Word from = annealer.best().empty() ? start : annealer.best();
-    constexpr int kPercentRebuilds[] = {1, 4, 16};
-    constexpr int kShorter[] = {1, 1, 2};
-    const int kind = random.below(3);
-    const Cooling cooling{.hot = 0.02 * std::pow(25.0, random.unit()),
-                          .cold = 0.01,
-                          .percent_rebuilds = kPercentRebuilds[kind]};
-    annealer.walk(from, cooling, std::max<std::int64_t>(1, moves / kShorter[kind]), effort);
-    fruitless = annealer.best_cost() < before ? 0 : fruitless + 1;
-  }
+  if (!search_.is_proven(start, budget))
+    keep(search_.anneal(budget, start, options_.seed, effort), 0);
 }
 
 }  // namespace tenure::planner::remat

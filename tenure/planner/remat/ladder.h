@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "tenure/planner/remat.h"
-#include "tenure/planner/remat/anneal.h"
-#include "tenure/planner/remat/bound.h"
-#include "tenure/planner/remat/problem.h"
+#include "tenure/planner/remat/effort.h"
+#include "tenure/planner/remat/search.h"
 
 namespace tenure::planner::remat {
 
@@ -39,12 +40,20 @@ void check(const Dag& dag, const RematOptions& options);
 /// The plans of a program for all budgets.
 class Ladder {
  public:
-  Ladder(const Dag& dag, const RematOptions& options);
+  /// With a clock, all searches after this end when it is spent: then nothing follows from what
+  /// they did not find. `dag`, `options` and `clock` must live as long as this.
+  Ladder(const Dag& dag, const RematOptions& options, const Effort* clock = nullptr);
+  Ladder(const Ladder&) = delete;
+  Ladder& operator=(const Ladder&) = delete;
 
   /// No schedule has a lower peak.
   std::int64_t bound() const { return bound_; }
   /// The plan of lowest peak; what it takes to find it does not depend on the options.
   const RematPlan& least();
+  /// What is known at once: orders, and quick plans for less.
+  std::span<const Rung> quick() const { return std::span(starts_).first(quick_); }
+  /// That of the options, which must have one. Throws ValueError if it is no order.
+  RematPlan hint() const { return rung_of(search_.with_end(options_.hint), 0).plan; }
   /// Whether an order does without computing anything again.
   bool fits_plainly(std::int64_t budget) const { return plain_peak_ <= budget; }
   /// Searches the highest of the rungs up to `budget` that were not searched yet, with those of its
@@ -89,33 +98,26 @@ class Ladder {
   void start_with(const Word& word);
   const RematPlan* known(std::int64_t budget) const;
   void find_least();
-  Word lean_word(std::int64_t budget, const Word& start) const;
+  void find_quick();
   void set_blocks();
+  void share_out();
   void search_rung(Block& block, std::uint64_t seed);
   void search_orders(double seconds);
-  /// The cheapest of some quick words; empty if none is within the budget.
-  Word best_eviction(std::int64_t budget) const;
   /// Makes a word cheaper as far as `limit` bytes allow, one repetition after the other.
   void peel(Word word, std::int64_t from, std::int64_t limit, Block* block = nullptr);
-  /// The cheapest word that some moves lead to from `start`, which is within the budget.
-  Word anneal(std::int64_t budget, const Word& start, std::uint64_t seed, Effort& effort);
-  Word anneal_briefly(std::int64_t budget, const Word& start, std::int64_t moves,
-                      std::uint64_t seed) const;
-  /// Returns to the annealer's best word until that helped no more `patience` times in a row.
-  void refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
-              Random& random, Effort& effort) const;
   Word word_of(const RematPlan& plan) const;
-  std::int64_t moves_per_round() const;
   std::int64_t moves_per_rung() const;
-  bool is_proven(const Word& word, std::int64_t budget) const;
   void tell(double share) const;
 
   const Dag& dag_;
   const RematOptions& options_;
-  Problem problem_;
-  Problem in_bytes_;
-  CostBound cost_bound_;
-  std::vector<Word> orders_;  // to begin with: the given one, and a better one
+  const Effort forever_{std::numeric_limits<double>::infinity(),
+                        std::numeric_limits<std::int64_t>::max()};
+  const Effort& clock_;
+  WordSearch search_;
+  const Problem& problem_;  // these three are of the search
+  const Problem& in_bytes_;
+  const CostBound& cost_bound_;
   std::int64_t order_bound_ = 0;
   std::int64_t plain_peak_ = 0;  // of the best order
   std::int64_t bound_;
@@ -123,8 +125,10 @@ class Ladder {
   bool has_searched_orders_ = false;
   RematPlan least_;
   std::vector<Block> blocks_;
-  std::vector<Rung> rungs_;   // budgets rise, added costs fall
-  std::vector<Rung> starts_;  // orders, and the plan of lowest peak
+  int blocks_of_one_budget_ = 1;  // that a search for it looks into, at most
+  std::vector<Rung> rungs_;       // budgets rise, added costs fall
+  std::vector<Rung> starts_;      // orders, and the plan of lowest peak
+  std::size_t quick_ = 0;         // of those, the first
 };
 
 }  // namespace tenure::planner::remat

@@ -8,13 +8,16 @@
 
 namespace tenure::planner {
 
-BudgetError::BudgetError(std::int64_t budget, std::int64_t least, std::int64_t bound)
-    : ValueError(fmt::format("the program does not fit into {} bytes: the least budget known to "
-                             "suffice is {}, and none below {} can",
-                             budget, least, bound)),
+BudgetError::BudgetError(std::int64_t budget, std::int64_t least, std::int64_t bound, bool is_final)
+    : ValueError(fmt::format(
+          "{} {} bytes: the least budget known to suffice is {}, and none below {} can{}",
+          is_final ? "the program does not fit into"
+                   : "the time was over before it was known whether the program fits into",
+          budget, least, bound, is_final ? "" : "; give it more time, or no deadline")),
       budget_(budget),
       least_(least),
-      bound_(bound) {}
+      bound_(bound),
+      is_final_(is_final) {}
 
 void remat::check(const Dag& dag, const RematOptions& options) {
   planner::check(dag);
