@@ -35,8 +35,8 @@ struct Plan {
   /// whose old value nobody else holds.
   std::int64_t peak = 0;
   std::int64_t arena = 0;
-  /// Bytes of constants that were computed when it was compiled. They are there before a run and
-  /// after it, until the program is dropped, and are no part of the peak.
+  /// Bytes of constants that were computed when it was traced or compiled. They are there before a
+  /// run and after it, until the program is dropped, and are no part of the peak.
   std::int64_t constants = 0;
   /// Of a program that may: the time of what is computed again, as a share of the rest. An
   /// estimate.
