@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 
 namespace tenure {
@@ -14,5 +17,9 @@ int above_standard(int descriptor);
 
 /// open(2), interrupted by no signal, above the standard descriptors.
 int open_descriptor(const std::string& path, int flags, unsigned mode = 0);
+
+/// Fills `to` with what stands from `offset` on; how many bytes there were, fewer only where the
+/// file ends; -1, with errno, if the system refuses.
+std::ptrdiff_t read_descriptor(int descriptor, std::uint64_t offset, std::span<std::byte> to);
 
 }  // namespace tenure

@@ -101,19 +101,16 @@ InputFile::InputFile(std::string path)
 InputFile::~InputFile() { close(descriptor_); }
 
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> to) const {
-  while (!to.empty()) {
-    if (offset >= size_) {
-      throw FormatError(path_, size_,
-                        fmt::format("the file ends, and {} more bytes are expected", to.size()));
-    }
-    // The system moves at most 2 GiB in one call.
-    const std::size_t step = std::min<std::size_t>(to.size(), std::size_t{1} << 30);
-    const ssize_t got = uninterrupted(
-        [&] { return pread(descriptor_, to.data(), step, static_cast<off_t>(offset)); });
-    if (got == -1) throw FileError("read", path_, errno);
-    if (got == 0) throw FormatError(path_, offset, "the file became shorter while it was read");
-    to = to.subspan(static_cast<std::size_t>(got));
-    offset += static_cast<std::uint64_t>(got);
+  const std::uint64_t left = offset < size_ ? size_ - offset : 0;
+  if (to.size() > left) {
+    throw FormatError(
+        path_, size_,
+        fmt::format("the file ends, and {} more bytes are expected", to.size() - left));
+  }
+  const std::ptrdiff_t got = read_descriptor(descriptor_, offset, to);
+  if (got < 0) throw FileError("read", path_, errno);
+  if (const auto there = static_cast<std::size_t>(got); there < to.size()) {
+    throw FormatError(path_, offset + there, "the file became shorter while it was read");
   }
 }
 

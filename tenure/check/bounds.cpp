@@ -74,7 +74,7 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   std::vector<std::unique_ptr<Fenced>> memory;
   std::vector<ops::View> out;
   for (const ops::Spec& spec : specs) {
-    const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
+    const auto bytes = static_cast<std::size_t>(bytes_of(spec));
     memory.push_back(std::make_unique<Fenced>(bytes, fill));
     out.push_back({.dtype = spec.dtype,
                    .shape = spec.shape,
@@ -84,10 +84,10 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   kernel.out = out;
   if (!c.op->data_dependent) take_workspace();
   slot.run(kernel);
-  EXPECT_TRUE(workspace == nullptr || workspace->is_whole()) << "writes beside its workspace";
+  CHECK_TRUE(workspace == nullptr || workspace->is_whole()) << "writes beside its workspace";
   std::vector<Tensor> results;
   for (std::size_t o = 0; o < out.size(); ++o) {
-    EXPECT_TRUE(memory[o]->is_whole()) << "writes beside output " << o;
+    CHECK_TRUE(memory[o]->is_whole()) << "writes beside output " << o;
     PendingTensor pending(mem::this_thread(), cpu, out[o].dtype, out[o].shape);
     std::memcpy(pending.data(), memory[o]->data(), memory[o]->span().size());
     results.push_back(pending.finish("check", Site::current()));
@@ -100,9 +100,9 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
 void check_bounds(const OpRecord& op) {
   if (!ops::needs_kernel(op) || op.elementwise != nullptr) return;
   for (const Case& c : cases_of(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> expected = run_fenced(c, std::byte{0});
-    EXPECT_TRUE(equals(run_fenced(c, std::byte{0x5a}), expected))
+    CHECK_TRUE(equals(run_fenced(c, std::byte{0x5a}), expected))
         << "the results depend on what was in their memory, or in the workspace";
   }
 }

@@ -71,9 +71,9 @@ bool varies(const Sample& sample) {
                      [](const Sample::Input& input) { return !input.dtype; });
 }
 
-bool is_still(Layout layout, int axis, int rank) {
-  return layout == Layout::still || (layout == Layout::first_still && axis == 0) ||
-         (layout == Layout::last_still && axis == rank - 1);
+bool is_still(LayoutKind layout, int axis, int rank) {
+  return layout == LayoutKind::still || (layout == LayoutKind::first_still && axis == 0) ||
+         (layout == LayoutKind::last_still && axis == rank - 1);
 }
 
 struct Placement {
@@ -82,20 +82,21 @@ struct Placement {
   std::int64_t room = 0;   // elements of the storage
 };
 
-Placement place(const Shape& shape, Layout layout) {
+Placement place(const Shape& shape, LayoutKind layout) {
   const int rank = shape.size();
   Placement placement{.strides = Strides::filled(rank, 0)};
   std::int64_t step = 1;
   for (int i = 0; i < rank; ++i) {
-    const int axis = layout == Layout::transposed ? i : rank - 1 - i;
+    const int axis = layout == LayoutKind::transposed ? i : rank - 1 - i;
     if (is_still(layout, axis, rank)) continue;
-    if (layout == Layout::stepped) step *= 2;
-    placement.strides[axis] = layout == Layout::reversed ? -step : step;
-    if (layout == Layout::reversed && shape[axis] > 0) placement.first += step * (shape[axis] - 1);
+    if (layout == LayoutKind::stepped) step *= 2;
+    placement.strides[axis] = layout == LayoutKind::reversed ? -step : step;
+    if (layout == LayoutKind::reversed && shape[axis] > 0)
+      placement.first += step * (shape[axis] - 1);
     step *= std::max<std::int64_t>(1, shape[axis]);
   }
   if (count(shape) == 0) return {.strides = placement.strides};
-  const std::int64_t margin = layout == Layout::contiguous ? 0 : 3;
+  const std::int64_t margin = layout == LayoutKind::contiguous ? 0 : 3;
   placement.first += margin;
   placement.room = step + 2 * margin;
   return placement;
@@ -157,13 +158,13 @@ std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs) {
   return run(c, std::vector<Operand>(inputs.begin(), inputs.end()));
 }
 
-const char* name_of(Layout layout) {
+const char* name_of(LayoutKind layout) {
   constexpr const char* names[] = {"contiguous",  "transposed", "stepped", "reversed",
                                    "first_still", "last_still", "still"};
   return names[static_cast<int>(layout)];
 }
 
-Input suited(const Input& input, Layout layout) {
+Input suited(const Input& input, LayoutKind layout) {
   Input result = input;
   const int rank = input.shape.size();
   std::size_t i = 0;
@@ -176,7 +177,7 @@ Input suited(const Input& input, Layout layout) {
   return result;
 }
 
-Tensor make(const Input& input, Layout layout) {
+Tensor make(const Input& input, LayoutKind layout) {
   const Placement placement = place(input.shape, layout);
   mem::ThreadContext& context = mem::this_thread();
   const auto bytes = static_cast<std::size_t>(placement.room) * size_of(input.dtype);
@@ -192,7 +193,7 @@ Tensor make(const Input& input, Layout layout) {
                      "sample", Site::current());
 }
 
-std::vector<Tensor> make_all(const Case& c, Layout layout) {
+std::vector<Tensor> make_all(const Case& c, LayoutKind layout) {
   std::vector<Tensor> tensors;
   for (const Input& input : c.inputs) tensors.push_back(make(input, layout));
   return tensors;

@@ -45,7 +45,7 @@ std::vector<Tensor> run(const Case& c, std::span<const Operand> operands, Site s
 std::vector<Tensor> run(const Case& c, const std::vector<Tensor>& inputs);
 
 /// Where the elements of a tensor lie in its storage.
-enum class Layout {
+enum class LayoutKind {
   contiguous,
   transposed,   ///< first axis fastest
   stepped,      ///< every second element along every axis, behind an offset
@@ -54,15 +54,15 @@ enum class Layout {
   last_still,   ///< stride 0 along the last axis
   still,        ///< stride 0 along all axes
 };
-inline constexpr Layout kStridedLayouts[] = {Layout::transposed, Layout::stepped,
-                                             Layout::reversed,   Layout::first_still,
-                                             Layout::last_still, Layout::still};
-const char* name_of(Layout layout);
+inline constexpr LayoutKind kStridedLayouts[] = {LayoutKind::transposed, LayoutKind::stepped,
+                                                 LayoutKind::reversed,   LayoutKind::first_still,
+                                                 LayoutKind::last_still, LayoutKind::still};
+const char* name_of(LayoutKind layout);
 
 /// `input` with equal elements along the axes that the layout does not move along.
-Input suited(const Input& input, Layout layout);
+Input suited(const Input& input, LayoutKind layout);
 /// A new tensor; `input` is suited to the layout.
-Tensor make(const Input& input, Layout layout = Layout::contiguous);
-std::vector<Tensor> make_all(const Case& c, Layout layout = Layout::contiguous);
+Tensor make(const Input& input, LayoutKind layout = LayoutKind::contiguous);
+std::vector<Tensor> make_all(const Case& c, LayoutKind layout = LayoutKind::contiguous);
 
 }  // namespace tenure::check

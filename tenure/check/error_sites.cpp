@@ -89,8 +89,8 @@ void expect_named(const char* mode, const Case& c, Site site, const std::functio
     call();
   } catch (const Error& error) {
     const std::string text = error.what();
-    EXPECT_TRUE(text.find(to_string(site)) != std::string::npos) << mode << ": " << text;
-    EXPECT_TRUE(text.find(c.op->name) != std::string::npos) << mode << ": " << text;
+    CHECK_TRUE(text.find(to_string(site)) != std::string::npos) << mode << ": " << text;
+    CHECK_TRUE(text.find(c.op->name) != std::string::npos) << mode << ": " << text;
   }
 }
 
@@ -139,12 +139,12 @@ void check_error_sites(const OpRecord& op) {
     // other shapes; its rules have to say so where they can.
     const Site site = Site::current();
     for (const Case& other : other_shapes(c)) {
-      SCOPED_TRACE(describe(other));
+      CHECK_WITHIN(describe(other));
       check_graph(other, site);
       if (op.elementwise != nullptr) check_eager(other, make_all(other), site);
     }
     for (const Case& wrong : wrong_elements(c)) {
-      SCOPED_TRACE(describe(wrong));
+      CHECK_WITHIN(describe(wrong));
       const std::vector<Tensor> inputs = make_all(wrong);
       check_eager(wrong, inputs, site);
       check_graph(wrong, site);

@@ -17,10 +17,10 @@ void check_disposed(const Case& c, std::size_t i) {
   inputs[i].dispose();
   try {
     run(c, inputs);
-    ADD_FAILURE() << "took a disposed input " << i;
+    CHECK_NOT_REACHED() << "took a disposed input " << i;
   } catch (const DisposedError& error) {
-    EXPECT_EQ(error.facts().used_by, c.op->name);
-    EXPECT_EQ(error.id(), inputs[i].id());
+    CHECK_EQ(error.facts().used_by, c.op->name);
+    CHECK_EQ(error.id(), inputs[i].id());
   }
 }
 
@@ -29,10 +29,9 @@ void check_empty(const Case& c, std::size_t i) {
   inputs[i] = Tensor();
   try {
     run(c, inputs);
-    ADD_FAILURE() << "took an empty handle as input " << i;
+    CHECK_NOT_REACHED() << "took an empty handle as input " << i;
   } catch (const EmptyTensorError& error) {
-    EXPECT_EQ(std::string(error.what()).rfind(std::string(c.op->name) + " ", 0), 0u)
-        << error.what();
+    CHECK_EQ(std::string(error.what()).rfind(std::string(c.op->name) + " ", 0), 0u) << error.what();
   }
 }
 
@@ -42,21 +41,21 @@ void check_rejected_type(Case c, DType dtype) {
   for (Input& input : c.inputs) {
     if (input.dtype == original) input.dtype = dtype;
   }
-  SCOPED_TRACE(describe(c));
+  CHECK_WITHIN(describe(c));
   try {
     run(c, make_all(c));
-    ADD_FAILURE() << "took a type that its record does not name";
+    CHECK_NOT_REACHED() << "took a type that its record does not name";
   } catch (const DTypeError& error) {
-    EXPECT_EQ(error.op(), c.op->name);
+    CHECK_EQ(error.op(), c.op->name);
   }
 }
 
 /// Lets allocation 1, 2, ... of the call fail until it passes.
 void check_every_fault(const Case& c, bool moved) {
-  SCOPED_TRACE(moved ? "moved inputs" : "read inputs");
+  CHECK_WITHIN(moved ? "moved inputs" : "read inputs");
   const MemoryRegion around;
   for (int n = 1; n < 1000; ++n) {
-    SCOPED_TRACE(Message() << "allocation " << n << " fails");
+    CHECK_WITHIN(Message() << "allocation " << n << " fails");
     std::vector<Tensor> inputs = make_all(c);
     std::vector<std::vector<std::byte>> before;
     std::vector<Operand> operands;
@@ -70,19 +69,19 @@ void check_every_fault(const Case& c, bool moved) {
       run(c, operands);
       break;
     } catch (const OutOfMemory& error) {
-      EXPECT_EQ(error.cause(), OutOfMemory::Cause::injected);
+      CHECK_EQ(error.cause(), OutOfMemory::Cause::injected);
     }
-    EXPECT_EQ(region.left_bytes(), 0);
-    EXPECT_EQ(region.left_tensors(), 0);
+    CHECK_EQ(region.left_bytes(), 0);
+    CHECK_EQ(region.left_tensors(), 0);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const bool remains = inputs[i].defined() && !inputs[i].is_disposed();
-      EXPECT_TRUE(remains) << "input " << i << " was used up";
+      CHECK_TRUE(remains) << "input " << i << " was used up";
       if (!remains) continue;
-      EXPECT_TRUE(bytes_of(inputs[i]) == before[i]) << "input " << i << " was overwritten";
+      CHECK_TRUE(bytes_of(inputs[i]) == before[i]) << "input " << i << " was overwritten";
     }
   }
-  EXPECT_EQ(around.left_bytes(), 0);
-  EXPECT_EQ(around.left_tensors(), 0);
+  CHECK_EQ(around.left_bytes(), 0);
+  CHECK_EQ(around.left_tensors(), 0);
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ void check_errors(const OpRecord& op) {
   if (cases.empty() || cases[0].inputs.empty()) return;
   const Case& c = cases.back();
   {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {
       check_disposed(c, i);
       check_empty(c, i);
@@ -109,7 +108,7 @@ void check_faults(const OpRecord& op) {
   for (const Case& c : cases_of(op)) {
     if (c.sample == last) continue;  // one type per sample: types take the same path to memory
     last = c.sample;
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     check_every_fault(c, false);
     check_every_fault(c, true);
   }

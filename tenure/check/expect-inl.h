@@ -7,8 +7,9 @@
 
 #include "tenure/check/findings.h"
 
-// What checks are written in. The macros read as those of GoogleTest do, but what they find goes to
-// Findings: a program that checks its own op needs no test framework.
+// What checks are written in. CHECK_... adds what it finds to Findings and goes on, REQUIRE_...
+// leaves the function; more can be said with <<. What CHECK_WITHIN names is named by all that is
+// found until the block ends. A program that checks its own op needs no test framework.
 
 namespace tenure::check {
 
@@ -89,17 +90,18 @@ inline Verdict verdict_of(const Verdict& verdict) { return verdict; }
     else                                      \
       leaving ::tenure::check::Finding(::tenure::check::unlike(#a, (a), "near", #b, (b)))
 
-#define EXPECT_TRUE(expression) TENURE_TRUTH(expression, #expression " does not hold")
-#define EXPECT_FALSE(expression) TENURE_TRUTH(!(expression), #expression " holds")
-#define EXPECT_EQ(a, b) TENURE_RELATION(a, ==, b, )
-#define EXPECT_NE(a, b) TENURE_RELATION(a, !=, b, )
-#define EXPECT_LE(a, b) TENURE_RELATION(a, <=, b, )
-#define EXPECT_LT(a, b) TENURE_RELATION(a, <, b, )
-#define EXPECT_NEAR(a, b, tolerance) TENURE_NEAR(a, b, tolerance, )
-#define ASSERT_EQ(a, b) TENURE_RELATION(a, ==, b, return ::tenure::check::Leave() =)
-#define ASSERT_NEAR(a, b, tolerance) TENURE_NEAR(a, b, tolerance, return ::tenure::check::Leave() =)
-#define ADD_FAILURE() ::tenure::check::Finding("it should not have come here")
+#define CHECK_TRUE(expression) TENURE_TRUTH(expression, #expression " does not hold")
+#define CHECK_FALSE(expression) TENURE_TRUTH(!(expression), #expression " holds")
+#define CHECK_EQ(a, b) TENURE_RELATION(a, ==, b, )
+#define CHECK_NE(a, b) TENURE_RELATION(a, !=, b, )
+#define CHECK_LE(a, b) TENURE_RELATION(a, <=, b, )
+#define CHECK_LT(a, b) TENURE_RELATION(a, <, b, )
+#define CHECK_NEAR(a, b, tolerance) TENURE_NEAR(a, b, tolerance, )
+#define REQUIRE_EQ(a, b) TENURE_RELATION(a, ==, b, return ::tenure::check::Leave() =)
+#define REQUIRE_NEAR(a, b, tolerance) \
+  TENURE_NEAR(a, b, tolerance, return ::tenure::check::Leave() =)
+#define CHECK_NOT_REACHED() ::tenure::check::Finding("it should not have come here")
 #define TENURE_JOIN_(a, b) a##b
 #define TENURE_JOIN(a, b) TENURE_JOIN_(a, b)
-#define SCOPED_TRACE(text) \
+#define CHECK_WITHIN(text) \
   const ::tenure::check::Trace TENURE_JOIN(trace_, __LINE__) { text }

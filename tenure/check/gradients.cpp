@@ -103,8 +103,8 @@ void expect_slopes(const Scalarized& f, const std::vector<Tensor>& inputs, const
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].dtype() != DType::float64) continue;
     const Tensor& gradient = gradients[at++];
-    ASSERT_EQ(gradient.shape(), inputs[i].shape());
-    ASSERT_EQ(gradient.dtype(), inputs[i].dtype());
+    REQUIRE_EQ(gradient.shape(), inputs[i].shape());
+    REQUIRE_EQ(gradient.dtype(), inputs[i].dtype());
     const Tensor direction = weights(inputs[i].shape(), random);
     std::vector<Tensor> moved = inputs;
     const auto at_step = [&](double steps) {
@@ -116,7 +116,7 @@ void expect_slopes(const Scalarized& f, const std::vector<Tensor>& inputs, const
         (8 * (at_step(1) - at_step(-1)) - (at_step(2) - at_step(-2))) / (12 * kStep);
     const double got = sum(gradient * direction).item<double>();
     const double scale = sum(abs(gradient)).item<double>();
-    EXPECT_NEAR(got, expected, 2e-5 * scale + 1e-8 * (1 + size))
+    CHECK_NEAR(got, expected, 2e-5 * scale + 1e-8 * (1 + size))
         << order << " derivative by input " << i;
   }
 }
@@ -145,8 +145,8 @@ void expect_slopes_of_reference(const Case& c, const std::vector<Tensor>& inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_floating(inputs[i].dtype())) continue;
     const Tensor& gradient = gradients[at++];
-    ASSERT_EQ(gradient.shape(), inputs[i].shape());
-    ASSERT_EQ(gradient.dtype(), inputs[i].dtype());
+    REQUIRE_EQ(gradient.shape(), inputs[i].shape());
+    REQUIRE_EQ(gradient.dtype(), inputs[i].dtype());
     const Tensor direction = weights(inputs[i].shape(), random);
     const auto steps = direction.to_vector<double>();
     const auto at_step = [&](int n) {
@@ -160,7 +160,7 @@ void expect_slopes_of_reference(const Case& c, const std::vector<Tensor>& inputs
         (8 * (at_step(1) - at_step(-1)) - (at_step(2) - at_step(-2))) / (12 * kStep));
     const double got = sum(gradient * direction).item<double>();
     const double scale = 1 + sum(abs(cast(gradient, DType::float64))).item<double>();
-    EXPECT_NEAR(got, expected, precision_of(inputs[i].dtype()) * scale)
+    CHECK_NEAR(got, expected, precision_of(inputs[i].dtype()) * scale)
         << "first derivative by input " << i << ", against the reference";
   }
 }
@@ -176,11 +176,11 @@ void expect_alone(const Scalarized& f, const std::vector<Tensor>& inputs) {
     const Tensor alone = tape.gradient(f(inputs), sources[i], {.unconnected = Unconnected::zero});
     const auto got = cast(alone, DType::float64).to_vector<double>();
     const auto expected = cast(together[i], DType::float64).to_vector<double>();
-    ASSERT_EQ(got.size(), expected.size());
+    REQUIRE_EQ(got.size(), expected.size());
     for (std::size_t k = 0; k < got.size(); ++k) {
       if (std::isnan(got[k]) && std::isnan(expected[k])) continue;
-      ASSERT_NEAR(got[k], expected[k],
-                  precision_of(sources[i].dtype()) * (1 + std::abs(expected[k])))
+      REQUIRE_NEAR(got[k], expected[k],
+                   precision_of(sources[i].dtype()) * (1 + std::abs(expected[k])))
           << "first derivative by input " << i << ", asked for alone";
     }
   }
@@ -248,13 +248,13 @@ void check_gradient(const OpRecord& op) {
   const std::vector<Case> cases = differentiable_cases(op);
   if (cases.empty()) return;
   const bool is_double = *float_type(cases[0]) == DType::float64;
-  EXPECT_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent || !is_double)
+  CHECK_TRUE(op.gradient != nullptr || op.expand != nullptr || op.data_dependent || !is_double)
       << op.name << " takes floats and gives floats, but states no gradient";
   if (op.gradient == nullptr && op.expand == nullptr) return;
   const bool stops = op.gradient != nullptr && op.gradient->run == nullptr && op.view != nullptr;
   if (stops) return;  // on purpose
   for (const Case& c : cases) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
     const Scalarized f = scalarized(c, 1);
     expect_alone(f, inputs);
@@ -283,14 +283,14 @@ void check_saved(const OpRecord& op) {
   std::uint32_t read_inputs = 0;
   std::uint32_t read_outputs = 0;
   for (const Case& c : differentiable_cases(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
     const ops::GradientRule::Needs needs = declared(op, inputs);
     GradientTape tape;
     tape.watch(float_inputs(inputs));
     const std::vector<Tensor> outputs = run(c, inputs);
     const int saved = std::popcount(needs.inputs) + std::popcount(needs.outputs);
-    EXPECT_EQ(static_cast<int>(tape.saved().tensors.size()), saved);
+    CHECK_EQ(static_cast<int>(tape.saved().tensors.size()), saved);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if ((needs.inputs >> i & 1) == 0 || inputs[i].size() == 0) continue;
       (misses(c, needs, false, i) ? read_inputs : unread_inputs) |= 1u << i;
@@ -300,27 +300,27 @@ void check_saved(const OpRecord& op) {
       (misses(c, needs, true, o) ? read_outputs : unread_outputs) |= 1u << o;
     }
   }
-  EXPECT_EQ(unread_inputs & ~read_inputs, 0u) << op.name << " saves inputs that it never reads";
-  EXPECT_EQ(unread_outputs & ~read_outputs, 0u) << op.name << " saves outputs that it never reads";
+  CHECK_EQ(unread_inputs & ~read_inputs, 0u) << op.name << " saves inputs that it never reads";
+  CHECK_EQ(unread_outputs & ~read_outputs, 0u) << op.name << " saves outputs that it never reads";
 }
 
 void check_gradient_modes(const OpRecord& op) {
   if (op.data_dependent || (op.gradient == nullptr && op.expand == nullptr)) return;
   for (const Case& c : differentiable_cases(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
     const Scalarized f = scalarized(c, 1);
     const std::vector<Tensor> expected = gradients_of(f, inputs);
     const auto traced = function([&](const std::vector<Tensor>& x) { return gradients_of(f, x); });
     const std::vector<Tensor> got = traced(inputs);
-    ASSERT_EQ(got.size(), expected.size());
+    REQUIRE_EQ(got.size(), expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
       const auto a = got[i].to_vector<double>();
       const auto b = expected[i].to_vector<double>();
-      ASSERT_EQ(a.size(), b.size());
+      REQUIRE_EQ(a.size(), b.size());
       for (std::size_t k = 0; k < a.size(); ++k) {
         if (std::isnan(a[k]) && std::isnan(b[k])) continue;
-        ASSERT_NEAR(a[k], b[k], precision_of(*float_type(c)) * (1 + std::abs(b[k])))
+        REQUIRE_NEAR(a[k], b[k], precision_of(*float_type(c)) * (1 + std::abs(b[k])))
             << "gradient " << i;
       }
     }

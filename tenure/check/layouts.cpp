@@ -18,14 +18,14 @@ Operand number(const Input& input) {
 
 /// Replaces input i by its first element, once as a number and once as a tensor of rank 0.
 void expect_scalar_is_tensor(const Case& c, std::size_t i) {
-  SCOPED_TRACE(Message() << describe(c) << ", number instead of input " << i);
+  CHECK_WITHIN(Message() << describe(c) << ", number instead of input " << i);
   Input element{.dtype = c.inputs[i].dtype, .shape = {}, .values = {c.inputs[i].values[0]}};
   std::vector<Tensor> tensors = make_all(c);
   std::vector<Operand> operands(tensors.begin(), tensors.end());
   operands[i] = number(element);
   const std::vector<Tensor> got = run(c, operands);
   tensors[i] = make(element);
-  EXPECT_TRUE(equals(got, run(c, tensors)));
+  CHECK_TRUE(equals(got, run(c, tensors)));
 }
 
 }  // namespace
@@ -35,19 +35,19 @@ void check_layouts(const OpRecord& op) {
   for (const Case& original : cases_of(op)) {
     std::vector<ops::Reference> expected;
     if (!is_exact) expected = expected_of(original);
-    for (const Layout layout : kStridedLayouts) {
-      const bool repeats = layout >= Layout::first_still;
+    for (const LayoutKind layout : kStridedLayouts) {
+      const bool repeats = layout >= LayoutKind::first_still;
       Case c = original;
       std::vector<Tensor> strided;
       for (Input& input : c.inputs) {
-        const Layout own = repeats && !input.is_random ? Layout::contiguous : layout;
+        const LayoutKind own = repeats && !input.is_random ? LayoutKind::contiguous : layout;
         input = suited(input, own);
         strided.push_back(make(input, own));
       }
-      SCOPED_TRACE(Message() << describe(c) << ", " << name_of(layout));
+      CHECK_WITHIN(Message() << describe(c) << ", " << name_of(layout));
       const std::vector<Tensor> got = run(c, strided);
       if (is_exact) {
-        EXPECT_TRUE(equals(got, run(c, make_all(c))));
+        CHECK_TRUE(equals(got, run(c, make_all(c))));
       } else {  // sums may be taken in the order in which the elements lie
         expect_reference(c, got, repeats ? expected_of(c) : expected);
       }

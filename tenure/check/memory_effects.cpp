@@ -86,10 +86,10 @@ Declared declared(const Case& c, const std::vector<ops::View>& in,
 }
 
 void expect_allocates(const Case& c, const Measured& got, const Declared& want) {
-  EXPECT_EQ(got.bytes, want.bytes) << "bytes that the call leaves behind";
+  CHECK_EQ(got.bytes, want.bytes) << "bytes that the call leaves behind";
   if (c.op->expand != nullptr) return;  // a composite has temporaries
-  EXPECT_EQ(got.allocations, want.allocations + (want.workspace > 0 ? 1 : 0));
-  EXPECT_EQ(got.peak, want.bytes + want.workspace);
+  CHECK_EQ(got.allocations, want.allocations + (want.workspace > 0 ? 1 : 0));
+  CHECK_EQ(got.peak, want.bytes + want.workspace);
 }
 
 /// With tensors that the call only reads.
@@ -104,34 +104,34 @@ void check_read(const Case& c) {
       views.push_back(view_of(input));
     }
     const Measured got = measure(c, {inputs.begin(), inputs.end()});
-    EXPECT_EQ(got.outputs.size(), output_count(c));
-    EXPECT_EQ(got.tensors, static_cast<std::int64_t>(output_count(c)));
+    CHECK_EQ(got.outputs.size(), output_count(c));
+    CHECK_EQ(got.tensors, static_cast<std::int64_t>(output_count(c)));
     if (c.op->memory.kind == MemoryEffect::Kind::allocates) {
       expect_allocates(c, got, declared(c, views, got.outputs));
       for (const Tensor& output : got.outputs) {
-        EXPECT_TRUE(output.is_sole_holder()) << "an output shares its storage";
-        EXPECT_TRUE(output.is_contiguous());
+        CHECK_TRUE(output.is_sole_holder()) << "an output shares its storage";
+        CHECK_TRUE(output.is_contiguous());
       }
     } else {  // inputs are contiguous here, so view_or_copy is a view too
-      EXPECT_EQ(got.bytes, 0);
-      EXPECT_EQ(got.allocations, 0);
-      for (const Tensor& output : got.outputs) EXPECT_TRUE(shares_storage(output, inputs[0]));
+      CHECK_EQ(got.bytes, 0);
+      CHECK_EQ(got.allocations, 0);
+      for (const Tensor& output : got.outputs) CHECK_TRUE(shares_storage(output, inputs[0]));
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      EXPECT_TRUE(bytes_of(inputs[i]) == before[i]) << "input " << i << " was overwritten";
+      CHECK_TRUE(bytes_of(inputs[i]) == before[i]) << "input " << i << " was overwritten";
     }
   }
-  EXPECT_EQ(around.left_bytes(), 0) << "after all tensors are gone";
-  EXPECT_EQ(around.left_tensors(), 0) << "after all tensors are gone";
+  CHECK_EQ(around.left_bytes(), 0) << "after all tensors are gone";
+  CHECK_EQ(around.left_tensors(), 0) << "after all tensors are gone";
 }
 
 /// Strided inputs of an op that gives a view where it can: a view, or a copy of just that size.
-void check_view_or_copy(const Case& c, Layout layout) {
+void check_view_or_copy(const Case& c, LayoutKind layout) {
   const std::vector<Tensor> inputs = make_all(c, layout);
   const Measured got = measure(c, {inputs.begin(), inputs.end()});
   if (got.allocations == 0) {
-    EXPECT_EQ(got.bytes, 0);
-    EXPECT_TRUE(shares_storage(got.outputs[0], inputs[0]));
+    CHECK_EQ(got.bytes, 0);
+    CHECK_TRUE(shares_storage(got.outputs[0], inputs[0]));
   } else {
     expect_allocates(c, got, declared(c, {}, got.outputs));
   }
@@ -146,7 +146,7 @@ Measured measure_moved(const Case& c, std::vector<Tensor>& inputs,
   }
   Measured measured = measure(c, operands);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    EXPECT_EQ(inputs[i].defined(), !moves(i)) << "handle of input " << i;
+    CHECK_EQ(inputs[i].defined(), !moves(i)) << "handle of input " << i;
   }
   return measured;
 }
@@ -157,35 +157,35 @@ bool fits(const Input& input, const Tensor& output) {
 
 /// Moves input i in, alone, and says whether the op must then compute in its memory.
 void check_moved(const Case& c, std::size_t i, const std::vector<Tensor>& expected) {
-  SCOPED_TRACE(Message() << "moved input " << i);
+  CHECK_WITHIN(Message() << "moved input " << i);
   std::vector<Tensor> inputs = make_all(c);
   const void* const data = data_of(inputs[i]);
   const Measured got = measure_moved(c, inputs, [&](std::size_t k) { return k == i; });
-  EXPECT_TRUE(equals(got.outputs, expected));
+  CHECK_TRUE(equals(got.outputs, expected));
   const std::size_t o = expected.size() == 1 ? 0 : i;  // the output that may be in input i
   const bool reuses = o < expected.size() &&
                       (c.op->memory.reuses_for(o, expected.size()) >> i & 1) != 0 &&
                       fits(c.inputs[i], expected[o]);
   if (!reuses || c.op->expand != nullptr) return;
-  EXPECT_EQ(data_of(got.outputs[o]), data) << "the output did not take over the storage";
-  EXPECT_LE(got.allocations, c.op->outputs - 1 + (c.op->memory.workspace ? 1 : 0));
-  EXPECT_TRUE(got.outputs[o].is_sole_holder());
+  CHECK_EQ(data_of(got.outputs[o]), data) << "the output did not take over the storage";
+  CHECK_LE(got.allocations, c.op->outputs - 1 + (c.op->memory.workspace ? 1 : 0));
+  CHECK_TRUE(got.outputs[o].is_sole_holder());
 }
 
 /// The same while somebody else holds the storage: through the same tensor or through a view.
 void check_moved_shared(const Case& c, std::size_t i, const std::vector<Tensor>& expected) {
   for (const bool through_view : {false, true}) {
-    SCOPED_TRACE(Message() << "moved input " << i << ", which another "
+    CHECK_WITHIN(Message() << "moved input " << i << ", which another "
                            << (through_view ? "view" : "handle") << " holds");
     std::vector<Tensor> inputs = make_all(c);
     const Tensor other = through_view ? view_on(inputs[i]) : inputs[i];
     const std::vector<std::byte> before = bytes_of(other);
     const Measured got = measure_moved(c, inputs, [&](std::size_t k) { return k == i; });
-    EXPECT_TRUE(bytes_of(other) == before) << "the other holder's data was overwritten";
-    EXPECT_TRUE(equals(got.outputs, expected));
+    CHECK_TRUE(bytes_of(other) == before) << "the other holder's data was overwritten";
+    CHECK_TRUE(equals(got.outputs, expected));
     for (const Tensor& output : got.outputs) {
       if (c.op->memory.kind == MemoryEffect::Kind::allocates && output.nbytes() != 0) {
-        EXPECT_NE(data_of(output), data_of(other));
+        CHECK_NE(data_of(output), data_of(other));
       }
     }
   }
@@ -197,7 +197,7 @@ void check_moved_and_read(Case c) {
       c.inputs[0].shape != c.inputs[1].shape) {
     return;
   }
-  SCOPED_TRACE("input 0 moved, and read as input 1");
+  CHECK_WITHIN("input 0 moved, and read as input 1");
   c.inputs[0] = c.inputs[1];
   std::vector<Tensor> inputs = make_all(c);
   inputs[1] = Tensor();
@@ -205,16 +205,16 @@ void check_moved_and_read(Case c) {
   for (std::size_t i = 0; i < inputs.size(); ++i) operands.emplace_back(inputs[i == 1 ? 0 : i]);
   const std::vector<Tensor> expected = run(c, operands);
   operands[0] = Operand(std::move(inputs[0]));
-  EXPECT_TRUE(equals(run(c, operands), expected));
+  CHECK_TRUE(equals(run(c, operands), expected));
 }
 
 void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
-  SCOPED_TRACE("all inputs moved");
+  CHECK_WITHIN("all inputs moved");
   const MemoryRegion around;
   {
     std::vector<Tensor> inputs = make_all(c);
     const Measured got = measure_moved(c, inputs, [](std::size_t) { return true; });
-    EXPECT_TRUE(equals(got.outputs, expected));
+    CHECK_TRUE(equals(got.outputs, expected));
     if (expected.size() > 1 && c.op->expand == nullptr) {
       std::int64_t own = 0;  // outputs that no input can hold
       for (std::size_t o = 0; o < expected.size(); ++o) {
@@ -222,22 +222,22 @@ void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
                             c.op->memory.reuses_for(o, expected.size()) != 0;
         own += reuses ? 0 : 1;
       }
-      EXPECT_LE(got.allocations, own + (c.op->memory.workspace ? 1 : 0));
+      CHECK_LE(got.allocations, own + (c.op->memory.workspace ? 1 : 0));
     }
   }
-  EXPECT_EQ(around.left_bytes(), 0) << "after all tensors are gone";
-  EXPECT_EQ(around.left_tensors(), 0) << "after all tensors are gone";
+  CHECK_EQ(around.left_bytes(), 0) << "after all tensors are gone";
+  CHECK_EQ(around.left_tensors(), 0) << "after all tensors are gone";
 }
 
 }  // namespace
 
 void check_memory(const OpRecord& op) {
   for (const Case& c : cases_of(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     check_read(c);
     if (op.memory.kind == MemoryEffect::Kind::view_or_copy) {
-      check_view_or_copy(c, Layout::transposed);
-      check_view_or_copy(c, Layout::reversed);
+      check_view_or_copy(c, LayoutKind::transposed);
+      check_view_or_copy(c, LayoutKind::reversed);
     }
     const std::vector<Tensor> expected = run(c, make_all(c));
     for (std::size_t i = 0; i < c.inputs.size(); ++i) {

@@ -11,7 +11,7 @@ namespace tenure::check {
 void check_modes(const ops::OpRecord& op) {
   if (op.data_dependent || op.draws != nullptr) return;
   for (const Case& c : cases_of(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
     if (inputs.empty()) continue;
     const std::vector<Tensor> expected = run(c, inputs);
@@ -24,8 +24,8 @@ void check_modes(const ops::OpRecord& op) {
       got = f(inputs);
       peak = region.peak_bytes();
     }
-    EXPECT_TRUE(equals(got, expected)) << "as a function";
-    EXPECT_EQ(peak, plan.peak);
+    CHECK_TRUE(equals(got, expected)) << "as a function";
+    CHECK_EQ(peak, plan.peak);
   }
 }
 

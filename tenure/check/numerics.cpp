@@ -68,30 +68,30 @@ Case special_case(const OpRecord& op, DType dtype) {
 }  // namespace
 
 void check_record(const OpRecord& op) {
-  EXPECT_TRUE(op.samples != nullptr && !op.samples().empty()) << op.name << " has no samples";
+  CHECK_TRUE(op.samples != nullptr && !op.samples().empty()) << op.name << " has no samples";
   const bool has_reference =
       op.elementwise != nullptr ? op.elementwise->reference != nullptr : op.reference != nullptr;
-  EXPECT_TRUE(has_reference) << op.name << " has no reference";
+  CHECK_TRUE(has_reference) << op.name << " has no reference";
   for (const char* text : {op.name, op.family, op.signature, op.doc}) {
-    EXPECT_TRUE(text != nullptr && *text != '\0') << op.name << " lacks a text";
+    CHECK_TRUE(text != nullptr && *text != '\0') << op.name << " lacks a text";
   }
-  EXPECT_NE(op.dtypes, 0u) << op.name << " takes no element type";
-  EXPECT_FALSE(cases_of(op).empty()) << op.name << ": no sample suits any of its types";
+  CHECK_NE(op.dtypes, 0u) << op.name << " takes no element type";
+  CHECK_FALSE(cases_of(op).empty()) << op.name << ": no sample suits any of its types";
   if (!ops::needs_kernel(op)) return;
   const ops::KernelSlot* const slot = ops::find_kernel(op, cpu);
-  EXPECT_TRUE(slot != nullptr) << op.name << " has no kernel";
+  CHECK_TRUE(slot != nullptr) << op.name << " has no kernel";
   if (slot == nullptr) return;
-  EXPECT_EQ(op.memory.workspace, slot->workspace != nullptr)
+  CHECK_EQ(op.memory.workspace, slot->workspace != nullptr)
       << op.name << ": its memory effect and its workspace do not agree";
 }
 
 void check_numerics(const OpRecord& op) {
   for (const Case& c : cases_of(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     const std::vector<Tensor> got = run(c, make_all(c));
     expect_reference(c, got, expected_of(c));
     if (op.elementwise == nullptr) continue;
-    EXPECT_EQ(got[0].dtype(), result_type(op.elementwise->rule, c.inputs.back().dtype));
+    CHECK_EQ(got[0].dtype(), result_type(op.elementwise->rule, c.inputs.back().dtype));
   }
 }
 
@@ -101,7 +101,7 @@ void check_special_values(const OpRecord& op) {
     const auto dtype = static_cast<DType>(i);
     if (!is_floating(dtype) || !op.takes(dtype)) continue;
     const Case c = special_case(op, dtype);
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     expect_reference(c, run(c, make_all(c)), expected_of(c), true);
   }
 }

@@ -61,7 +61,7 @@ void expect_equal_on_threads(const Case& c, const std::vector<Tensor>& inputs) {
   if (expected.empty()) return;
   for (const int threads : kThreads) {
     set_num_threads(threads);
-    EXPECT_TRUE(equals(run(c, inputs), expected))
+    CHECK_TRUE(equals(run(c, inputs), expected))
         << describe(c) << ", first input now " << to_string(inputs[0].shape()) << ", on " << threads
         << " threads";
   }

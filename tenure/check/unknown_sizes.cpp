@@ -159,15 +159,15 @@ bool holds(const Shape& inferred, const Shape& found) {
 }
 
 void expect_near(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
+  REQUIRE_EQ(got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
-    ASSERT_EQ(got[i].shape(), expected[i].shape());
+    REQUIRE_EQ(got[i].shape(), expected[i].shape());
     const auto a = got[i].to_vector<double>();
     const auto b = expected[i].to_vector<double>();
     for (std::size_t k = 0; k < a.size(); ++k) {
       if (std::isnan(a[k]) && std::isnan(b[k])) continue;
       if (a[k] == b[k]) continue;  // infinities
-      ASSERT_NEAR(a[k], b[k], 1e-12 * (1 + std::abs(b[k]))) << "gradient " << i;
+      REQUIRE_NEAR(a[k], b[k], 1e-12 * (1 + std::abs(b[k]))) << "gradient " << i;
     }
   }
 }
@@ -203,7 +203,7 @@ void check_choice(const Case& c, const Places& places) {
   const auto refused = error_of([&] { symbolic = computed(c, symbols, differentiates); });
   if (refused) {
     const bool says_why = refused->find(graph::kNotAllTried) != std::string::npos;
-    EXPECT_TRUE(ranks.size() > 1 || says_why) << "refused though a run takes it: " << *refused;
+    CHECK_TRUE(ranks.size() > 1 || says_why) << "refused though a run takes it: " << *refused;
     return;
   }
   Session session(graph);
@@ -217,20 +217,19 @@ void check_choice(const Case& c, const Places& places) {
     const auto eager_error = error_of([&] { expected = computed(sized, inputs, differentiates); });
     std::vector<Tensor> got;
     const auto run_error = error_of([&] { got = session.run(fetches, feeds); });
-    SCOPED_TRACE("with inputs like " + describe(sized));
+    CHECK_WITHIN("with inputs like " + describe(sized));
     if (eager_error || run_error) {
-      EXPECT_TRUE(eager_error && run_error)
-          << (eager_error ? "an eager call throws: " + *eager_error
-                          : "the run throws: " + *run_error);
+      CHECK_TRUE(eager_error && run_error) << (eager_error ? "an eager call throws: " + *eager_error
+                                                           : "the run throws: " + *run_error);
       continue;
     }
     const auto outputs = static_cast<std::ptrdiff_t>(symbolic.outputs.size());
     for (std::size_t o = 0; o < symbolic.outputs.size(); ++o) {
-      EXPECT_TRUE(holds(symbolic.outputs[o].shape(), expected.outputs[o].shape()))
+      CHECK_TRUE(holds(symbolic.outputs[o].shape(), expected.outputs[o].shape()))
           << "static shape " << to_string(symbolic.outputs[o].shape()) << ", found "
           << to_string(expected.outputs[o].shape());
     }
-    EXPECT_TRUE(equals({got.begin(), got.begin() + outputs}, expected.outputs)) << "in a graph";
+    CHECK_TRUE(equals({got.begin(), got.begin() + outputs}, expected.outputs)) << "in a graph";
     expect_near({got.begin() + outputs, got.end()}, expected.gradients);
   }
 }
@@ -240,13 +239,13 @@ void check_choice(const Case& c, const Places& places) {
 void check_unknown_sizes(const OpRecord& op) {
   if (op.data_dependent || op.draws != nullptr) return;
   for (const Case& c : one_of_each_sample(op)) {
-    SCOPED_TRACE(describe(c));
+    CHECK_WITHIN(describe(c));
     for (const Places& places : choices_of(c)) {
       std::string text = "unknown:";
       for (const Place& place : places) {
         text += fmt::format(" {}.{}", place.input, place.dimension);
       }
-      SCOPED_TRACE(text);
+      CHECK_WITHIN(text);
       check_choice(c, places);
     }
   }

@@ -68,9 +68,9 @@ constexpr std::array<std::array<Stroke, 2>, 10> kDigits = {{{kZero, kZero},
                                                             {kNine, kNine}}};
 
 /// Numbers that depend on the seed and the place of the image alone.
-class Random {
+class ImageNumbers {
  public:
-  Random(std::uint64_t seed, std::int64_t place)
+  ImageNumbers(std::uint64_t seed, std::int64_t place)
       : key_(mix(seed, static_cast<std::uint64_t>(place))) {}
   double between(double low, double high) {
     return low + (high - low) * (static_cast<double>(next() >> 11) * 0x1p-53);
@@ -144,7 +144,7 @@ void draw_stroke(Distances& distances, std::span<const Point> points) {
 }
 
 /// A digit as somebody writes it: bent, turned, slanted, stretched and moved.
-void write(Stroke shape, Random& random, Distances& distances) {
+void write(Stroke shape, ImageNumbers& random, Distances& distances) {
   constexpr double kPi = 3.14159265358979323846;
   const double turn = random.between(-0.08, 0.08) * kPi;
   const double slant = random.between(-0.25, 0.25);
@@ -177,7 +177,7 @@ void write(Stroke shape, Random& random, Distances& distances) {
   draw_stroke(distances, std::span(points).first(count));
 }
 
-void draw(std::int64_t label, Random& random, std::uint8_t* pixels) {
+void draw(std::int64_t label, ImageNumbers& random, std::uint8_t* pixels) {
   const double pen = random.between(0.7, 1.5);
   const double edge = random.between(0.8, 1.4);  // over which black becomes white
   const double ink = random.between(190, 255);
@@ -201,7 +201,7 @@ Dataset digits(std::int64_t n, std::uint64_t seed, Site site) try {
   constexpr std::int64_t kGrain = 16;
   kernels::parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      Random random(seed, i);
+      ImageNumbers random(seed, i);
       values[i] = static_cast<std::int64_t>(random.next() % 10);
       draw(values[i], random, pixels + i * kSide * kSide);
     }

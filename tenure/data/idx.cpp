@@ -36,7 +36,7 @@ std::optional<DType> type_of(std::byte code) {
   }
 }
 
-io::Layout read_layout(io::ByteSource& source) {
+io::FileLayout read_layout(io::ByteSource& source) {
   std::array<std::byte, 4> magic{};
   source.read_all(magic, "the first bytes");
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0}) {
@@ -51,7 +51,7 @@ io::Layout read_layout(io::ByteSource& source) {
   if (rank > kMaxRank) {
     throw FormatError(source.path(), 3, fmt::format("{} axes are more than {}", rank, kMaxRank));
   }
-  io::Layout layout{.dtype = *dtype, .shape = {}, .big_endian = true};
+  io::FileLayout layout{.dtype = *dtype, .shape = {}, .big_endian = true};
   for (int axis = 0; axis < rank; ++axis) {
     std::array<std::byte, 4> size{};
     source.read_all(size, "the shape");
@@ -65,7 +65,7 @@ io::Layout read_layout(io::ByteSource& source) {
 Tensor read_as(const std::string& path, io::Origin origin) {
   const InputFile file(path);
   const std::unique_ptr<io::ByteSource> source = io::open_source(file);
-  const io::Layout layout = read_layout(*source);
+  const io::FileLayout layout = read_layout(*source);
   Tensor tensor = io::read_elements(*source, layout, origin);
   source->expect_end("the array");
   return tensor;

@@ -19,7 +19,7 @@ Dims reversed(const Dims& dims) {
   return result;
 }
 
-Strides strides_of(const Layout& layout) {
+Strides strides_of(const FileLayout& layout) {
   return layout.fortran_order ? reversed(contiguous_strides(reversed(layout.shape)))
                               : contiguous_strides(layout.shape);
 }
@@ -56,7 +56,7 @@ struct NewStorage {
   std::span<std::byte> bytes() const {
     return {static_cast<std::byte*>(storage->data()), storage->bytes()};
   }
-  Tensor tensor(const Layout& layout, Origin origin) {
+  Tensor tensor(const FileLayout& layout, Origin origin) {
     return make_tensor(mem::this_thread(), std::exchange(storage, nullptr), layout.dtype,
                        layout.shape, strides_of(layout), 0, origin.op, origin.site);
   }
@@ -65,7 +65,7 @@ struct NewStorage {
 
 }  // namespace
 
-std::size_t bytes_of(const Layout& layout, const std::string& path, std::uint64_t offset) {
+std::size_t bytes_of(const FileLayout& layout, const std::string& path, std::uint64_t offset) {
   try {
     return static_cast<std::size_t>(check_shape(layout.shape, size_of(layout.dtype), "shape")) *
            size_of(layout.dtype);
@@ -74,7 +74,7 @@ std::size_t bytes_of(const Layout& layout, const std::string& path, std::uint64_
   }
 }
 
-Tensor read_elements(ByteSource& source, const Layout& layout, Origin origin) {
+Tensor read_elements(ByteSource& source, const FileLayout& layout, Origin origin) {
   const std::uint64_t begin = source.offset();
   const std::size_t bytes = bytes_of(layout, source.path(), begin);
   if (bytes > source.at_most()) {
@@ -91,7 +91,7 @@ Tensor read_elements(ByteSource& source, const Layout& layout, Origin origin) {
 }
 
 Tensor map_elements(const std::shared_ptr<const MappedFile>& file, const std::string& path,
-                    std::uint64_t offset, std::span<std::byte> bytes, const Layout& layout,
+                    std::uint64_t offset, std::span<std::byte> bytes, const FileLayout& layout,
                     Origin origin) {
   check_bools(bytes, layout.dtype, path, offset);
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % size_of(layout.dtype) != 0) {

@@ -22,7 +22,7 @@ struct Origin {
 };
 
 /// What a file says of a tensor.
-struct Layout {
+struct FileLayout {
   DType dtype = DType::float32;
   Shape shape;
   bool fortran_order = false;  ///< the first axis is the fastest
@@ -31,16 +31,16 @@ struct Layout {
 
 /// Bytes of its elements. Throws FormatError in the name of a file, at `offset`, for shapes that
 /// memory cannot hold.
-std::size_t bytes_of(const Layout& layout, const std::string& path, std::uint64_t offset);
+std::size_t bytes_of(const FileLayout& layout, const std::string& path, std::uint64_t offset);
 
 /// A tensor of the next elements of `source`. Throws FormatError if they are not all there, or if
 /// an element of bool is neither 0 nor 1; it allocates nothing if the source cannot be that long.
-Tensor read_elements(ByteSource& source, const Layout& layout, Origin origin);
+Tensor read_elements(ByteSource& source, const FileLayout& layout, Origin origin);
 
 /// A tensor in `bytes` of a mapped file, which stays mapped as long as a tensor is there. Copies
 /// only what is not aligned to its element size. `offset` is where in the file the bytes are.
 Tensor map_elements(const std::shared_ptr<const MappedFile>& file, const std::string& path,
-                    std::uint64_t offset, std::span<std::byte> bytes, const Layout& layout,
+                    std::uint64_t offset, std::span<std::byte> bytes, const FileLayout& layout,
                     Origin origin);
 
 /// The elements of a tensor one after the other: in place where they lie so, else a copy that lives

@@ -28,7 +28,7 @@ class HeaderReader {
   HeaderReader(std::string_view text, const ByteSource& source, std::uint64_t begin)
       : text_(text), source_(source), begin_(begin) {}
 
-  Layout read();
+  FileLayout read();
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
@@ -49,7 +49,7 @@ class HeaderReader {
   std::string_view read_string();
   bool read_bool();
   Shape read_shape();
-  void read_type(Layout& layout);
+  void read_type(FileLayout& layout);
 
   std::string_view text_;
   const ByteSource& source_;
@@ -95,7 +95,7 @@ Shape HeaderReader::read_shape() {
   return shape;
 }
 
-void HeaderReader::read_type(Layout& layout) {
+void HeaderReader::read_type(FileLayout& layout) {
   if (peek() == '[') fail("arrays of records are not supported");
   const std::string_view type = read_string();
   const std::size_t size = type.size();
@@ -108,8 +108,8 @@ void HeaderReader::read_type(Layout& layout) {
   fail(fmt::format("elements of type '{}' are not supported", type));
 }
 
-Layout HeaderReader::read() {
-  Layout layout;
+FileLayout HeaderReader::read() {
+  FileLayout layout;
   bool has_type = false;
   bool has_order = false;
   bool has_shape = false;
@@ -172,7 +172,7 @@ Tensor read_npy(ByteSource& source, Origin origin) {
   }
   const std::uint64_t header = source.offset();
   const std::string text = read_text(source, size, "the header");
-  const Layout layout = HeaderReader(text, source, header).read();
+  const FileLayout layout = HeaderReader(text, source, header).read();
   Tensor tensor = read_elements(source, layout, origin);
   source.expect_end("the array");
   return tensor;

@@ -52,7 +52,7 @@ std::string place_text(const Origin& origin) {
   return fmt::format("{}:{}", origin.file.substr(origin.file.find_last_of('/') + 1), origin.line);
 }
 
-std::string to_string(const Layout& layout) {
+std::string to_string(const RecordedSpec& layout) {
   if (layout.dtype < 0) return "";
   return fmt::format("{}[{}]", name_of(static_cast<DType>(layout.dtype)),
                      fmt::join(layout.shape, ", "));
@@ -60,7 +60,7 @@ std::string to_string(const Layout& layout) {
 
 Recorded::Recorded(const std::string& file)
     : path(file),
-      input_(std::make_shared<InputFile>(file)),
+      input_(std::make_shared<RecordingInput>(file)),
       strings_(1),
       raw_origins_(1),
       origins_(1),
@@ -236,7 +236,7 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
       const auto dtype = read<std::uint32_t>(payload);
       const auto rank = read<std::uint32_t>(payload + 4);
       if (dtype >= kDTypes || rank > kMaxRank || head.length != 8 + std::size_t{rank} * 8) break;
-      Layout& layout = layouts_[head.number];
+      RecordedSpec& layout = layouts_[head.number];
       layout = {static_cast<int>(dtype), std::vector<std::int64_t>(rank)};
       if (rank != 0) std::memcpy(layout.shape.data(), payload + 8, std::size_t{rank} * 8);
       return;
@@ -280,6 +280,8 @@ const Origin& Recorded::origin(std::uint64_t number) const { return at_or_first(
 std::uint32_t Recorded::op_number(std::uint64_t number) const {
   return at_or_first(raw_origins_, number).op;
 }
-const Layout& Recorded::layout(std::uint64_t number) const { return at_or_first(layouts_, number); }
+const RecordedSpec& Recorded::layout(std::uint64_t number) const {
+  return at_or_first(layouts_, number);
+}
 
 }  // namespace tenure::profile

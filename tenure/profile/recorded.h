@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "tenure/profile/format.h"
-#include "tenure/profile/input.h"
 #include "tenure/profile/profile.h"
+#include "tenure/profile/recording_input.h"
 
 namespace tenure::profile {
 
@@ -29,12 +29,13 @@ struct Origin {
 /// "train.cpp:12", without directories; "unknown" where there is no file.
 std::string place_text(const Origin& origin);
 
-struct Layout {
+/// What is known of a tensor's elements.
+struct RecordedSpec {
   int dtype = -1;  ///< a DType; -1: unknown
   std::vector<std::int64_t> shape{};
 };
 /// "float32[8, 4]".
-std::string to_string(const Layout& layout);
+std::string to_string(const RecordedSpec& layout);
 
 /// A compiled program and where its temporaries lie in the arena.
 struct RecordedPlan {
@@ -92,7 +93,7 @@ class Recorded {
   std::size_t origins() const { return origins_.size(); }
   /// Equal for origins with the same op.
   std::uint32_t op_number(std::uint64_t origin) const;
-  const Layout& layout(std::uint64_t number) const;
+  const RecordedSpec& layout(std::uint64_t number) const;
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
   /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
@@ -125,7 +126,7 @@ class Recorded {
   void add_piece(Piece piece, std::span<const std::byte> payload);
   void check_references();
 
-  std::shared_ptr<const InputFile> input_;
+  std::shared_ptr<const RecordingInput> input_;
   int patience_ = 200;                              // how often to look again
   std::vector<Piece> pieces_;                       // by thread and then sequence
   std::map<std::uint64_t, std::size_t> sequences_;  // -> piece
@@ -139,7 +140,7 @@ class Recorded {
   };
   std::vector<RawOrigin> raw_origins_;
   std::vector<Origin> origins_;
-  std::vector<Layout> layouts_;
+  std::vector<RecordedSpec> layouts_;
   struct RawPlan {
     PlanHead head{};
     std::vector<PlanBuffer> buffers{};

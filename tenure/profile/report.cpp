@@ -151,7 +151,7 @@ void Report::add_rows() {
   for (std::size_t i = 0; i < n; ++i) {
     const StorageLife& life = lives[i];
     const Place from = place(life.origin);
-    const Layout& layout = recorded_.layout(life.layout);
+    const RecordedSpec& layout = recorded_.layout(life.layout);
     birth[i] = static_cast<double>(life.birth_ns);
     death[i] = life.is_live() ? kInfinity : static_cast<double>(life.death_ns);
     bytes[i] = static_cast<double>(life.bytes);

@@ -24,9 +24,6 @@ using ops::Spec;
 using ops::Specs;
 using ops::View;
 
-std::size_t bytes_of(const Spec& spec) {
-  return static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
-}
 Spec spec_of(const View& view) { return {view.dtype, view.shape}; }
 
 const Bodies& bodies_of(const Kernel& kernel) {
@@ -107,7 +104,7 @@ std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skip
   for (const View& view : kernel.in.subspan(skipped)) {
     auto* data = static_cast<std::byte*>(view.data);
     if (!is_contiguous(view.shape, view.strides)) {
-      data = workspace.take(bytes_of(spec_of(view)));
+      data = workspace.take(static_cast<std::size_t>(bytes_of(spec_of(view))));
       if (data != nullptr) {
         kernels::copy(view, {.dtype = view.dtype,
                              .shape = view.shape,
@@ -139,7 +136,7 @@ class Ping {
       : now_(std::move(outputs)) {
     now_.resize(specs.size());
     for (const Spec& spec : specs) {
-      bytes_.push_back(bytes_of(spec));
+      bytes_.push_back(static_cast<std::size_t>(bytes_of(spec)));
       next_.push_back(workspace.take(bytes_.back()));
     }
     last_ = now_;
@@ -313,12 +310,11 @@ struct Scan : ControlOp {
     for (std::int64_t i = 0; i < length(k); ++i) {
       std::vector<std::byte*> in = carry.now();
       for (std::size_t x = carried(k); x < operands; ++x) {
-        in.push_back(data[x] + static_cast<std::size_t>(i) * bytes_of(call.operands()[x]));
+        in.push_back(data[x] + i * bytes_of(call.operands()[x]));
       }
       std::vector<std::byte*> out = carry.next();
       for (const View& y : k.out.subspan(carried(k))) {
-        out.push_back(static_cast<std::byte*>(y.data) +
-                      static_cast<std::size_t>(i) * bytes_of(element_of(spec_of(y))));
+        out.push_back(static_cast<std::byte*>(y.data) + i * bytes_of(element_of(spec_of(y))));
       }
       programs[0]->run_at(call.bodies.inputs_of<std::byte*>(0, in, captures), out, arena);
       carry.swap();

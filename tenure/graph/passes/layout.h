@@ -17,11 +17,6 @@ namespace tenure::graph {
 // the loop's inputs do, if that spares more copies than it makes. Kernels that compute from strided
 // elements would give other bits: what they read keeps its order.
 
-/// Of all elements.
-inline std::int64_t bytes_of(const ops::Spec& spec) {
-  return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
-}
-
 /// Chooses the order of axes in which the results of loops lie in memory.
 class LayoutChoice {
  public:

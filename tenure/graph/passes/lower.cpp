@@ -391,7 +391,7 @@ class Lowering {
 
 bool is_whole(const Layout& layout, const Buffer& buffer) {
   return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
-         bytes_of({layout.dtype, layout.shape}) == buffer.bytes;
+         bytes_of(ops::Spec{layout.dtype, layout.shape}) == buffer.bytes;
 }
 
 std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads) {

@@ -134,7 +134,7 @@ class Simplifier {
     if (node.op->draws != nullptr || node.op->view != nullptr || !node.op->folds) return false;
     std::int64_t bytes = 0;
     for (const ops::Spec& spec : node.outputs) {
-      bytes += count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
+      bytes += bytes_of(spec);
     }
     return bytes <= kFoldUpTo &&
            std::all_of(arguments.begin(), arguments.end(), [&](const Argument& argument) {

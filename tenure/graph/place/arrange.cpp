@@ -17,7 +17,7 @@ namespace {
 std::int64_t input_bytes(const Lowered& lowered) {
   std::int64_t bytes = 0;
   for (const ops::Spec& spec : lowered.inputs) {
-    bytes += count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
+    bytes += bytes_of(spec);
   }
   return bytes;
 }

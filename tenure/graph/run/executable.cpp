@@ -21,9 +21,7 @@ std::string name_of_unit(const Unit& unit) {
 }
 
 Plan::Value plan_value(const ops::Spec& spec) {
-  return {.dtype = spec.dtype,
-          .shape = spec.shape,
-          .bytes = count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype))};
+  return {.dtype = spec.dtype, .shape = spec.shape, .bytes = bytes_of(spec)};
 }
 
 bool is_flat(const Unit& unit) {

@@ -65,6 +65,10 @@ struct Spec {
   DType dtype = DType::float32;
   Shape shape;
 };
+/// Of all its elements.
+inline std::int64_t bytes_of(const Spec& spec) {
+  return count(spec.shape) * static_cast<std::int64_t>(size_of(spec.dtype));
+}
 /// The outputs of one call; without a trip to the heap if they are few.
 class Specs {
  public:

@@ -35,8 +35,8 @@ struct Candidate {
 
 class Beam {
  public:
-  Beam(const Net& net, std::int64_t limit, const BeamOptions& options, Effort& effort)
-      : net_(net), limit_(limit), options_(options), effort_(effort) {}
+  Beam(const Net& net, std::int64_t limit, const BeamOptions& options, Allowance& allowance)
+      : net_(net), limit_(limit), options_(options), effort_(allowance) {}
 
   std::optional<std::vector<int>> run() {
     const Walk start(net_);
@@ -106,7 +106,7 @@ class Beam {
   const Net& net_;
   std::int64_t limit_;
   const BeamOptions& options_;
-  Effort& effort_;
+  Allowance& effort_;
   std::vector<State> states_;
   std::vector<State> next_;
   std::vector<Candidate> candidates_;
@@ -117,8 +117,8 @@ class Beam {
 }  // namespace
 
 std::optional<std::vector<int>> search_beam(const Net& net, std::int64_t limit,
-                                            const BeamOptions& options, Effort& effort) {
-  return Beam(net, limit, options, effort).run();
+                                            const BeamOptions& options, Allowance& allowance) {
+  return Beam(net, limit, options, allowance).run();
 }
 
 }  // namespace tenure::planner::ordering

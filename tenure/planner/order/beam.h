@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "tenure/planner/order/effort.h"
+#include "tenure/planner/order/allowance.h"
 #include "tenure/planner/order/net.h"
 
 namespace tenure::planner::ordering {
@@ -21,6 +21,6 @@ struct BeamOptions {
 /// An order whose peak is below `limit`, or nothing: after each step the sets that leave the least
 /// live are kept.
 std::optional<std::vector<int>> search_beam(const Net& net, std::int64_t limit,
-                                            const BeamOptions& options, Effort& effort);
+                                            const BeamOptions& options, Allowance& allowance);
 
 }  // namespace tenure::planner::ordering

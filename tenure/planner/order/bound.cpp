@@ -29,13 +29,13 @@ class Flow {
 
   void set_capacity(int arc, std::int64_t capacity) { arcs_[at(arc)].capacity = capacity; }
 
-  /// -1 if the effort is over before.
-  std::int64_t largest(int source, int sink, Effort& effort) {
+  /// -1 if the allowance is over before.
+  std::int64_t largest(int source, int sink, Allowance& allowance) {
     for (Arc& arc : arcs_) arc.left = arc.capacity;
     std::int64_t total = 0;
     while (assign_levels(source, sink)) {
-      effort.spend(static_cast<std::int64_t>(arcs_.size()) / 2);
-      if (effort.over()) return -1;
+      allowance.spend(static_cast<std::int64_t>(arcs_.size()) / 2);
+      if (allowance.over()) return -1;
       std::fill(next_.begin(), next_.end(), 0);
       while (const std::int64_t pushed = push(source, sink)) total += pushed;
     }
@@ -134,15 +134,15 @@ class Cuts {
     }
   }
 
-  /// The least that is live while the step runs; -1 if the effort is over before.
-  std::int64_t least_during(int step, Effort& effort) {
+  /// The least that is live while the step runs; -1 if the allowance is over before.
+  std::int64_t least_during(int step, Allowance& allowance) {
     for (const int arc : from_source_) flow_.set_capacity(arc, 0);
     for (const int arc : to_sink_) flow_.set_capacity(arc, 0);
     for (const int v : reached(step, net_.before)) {
       if (v != step) flow_.set_capacity(from_source_[at(v)], kUnlimited);
     }
     for (const int v : reached(step, net_.after)) flow_.set_capacity(to_sink_[at(v)], kUnlimited);
-    const std::int64_t cut = flow_.largest(source_, sink_, effort);
+    const std::int64_t cut = flow_.largest(source_, sink_, allowance);
     if (cut < 0) return -1;
     const std::int64_t own = net_.reuses[step].empty() ? net_.own[at(step)] : 0;
     return net_.base + cut + own + net_.workspace[at(step)];
@@ -189,7 +189,7 @@ std::int64_t step_bound(const Net& net) {
 }
 
 std::int64_t cut_bound(const Net& net, std::span<const int> order, std::int64_t known,
-                       Effort& effort) {
+                       Allowance& allowance) {
   // A step's bound is at most what it takes in this order, so the promising ones come first.
   std::vector<std::pair<std::int64_t, int>> steps;
   const std::vector<Walk::Step> profile = profile_of(net, order);
@@ -197,8 +197,8 @@ std::int64_t cut_bound(const Net& net, std::span<const int> order, std::int64_t 
   std::sort(steps.begin(), steps.end(), std::greater<>());
   Cuts cuts(net);
   for (const auto& [during, step] : steps) {
-    if (during <= known || effort.over()) break;
-    known = std::max(known, cuts.least_during(step, effort));
+    if (during <= known || allowance.over()) break;
+    known = std::max(known, cuts.least_during(step, allowance));
   }
   return known;
 }

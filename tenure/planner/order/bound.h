@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tenure/planner/order/effort.h"
+#include "tenure/planner/order/allowance.h"
 #include "tenure/planner/order/net.h"
 
 namespace tenure::planner::ordering {
@@ -15,6 +15,6 @@ std::int64_t step_bound(const Net& net);
 /// A better bound, at least `known`: the least that can be live while a step runs, over all orders,
 /// for the steps that need much in `order`. See Note [What must be live].
 std::int64_t cut_bound(const Net& net, std::span<const int> order, std::int64_t known,
-                       Effort& effort);
+                       Allowance& allowance);
 
 }  // namespace tenure::planner::ordering

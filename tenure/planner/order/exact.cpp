@@ -26,11 +26,11 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 // more than the net that it has opened for them. Such steps are not branched on.
 class Search {
  public:
-  Search(const Net& net, std::int64_t limit, std::size_t most, Effort& effort)
+  Search(const Net& net, std::int64_t limit, std::size_t most, Allowance& allowance)
       : net_(net),
         limit_(limit),
         most_(most),
-        effort_(effort),
+        effort_(allowance),
         start_(net),
         sets_(net.size),
         closed_(net.size) {}
@@ -159,7 +159,7 @@ class Search {
   const Net& net_;
   std::int64_t limit_;
   std::size_t most_;
-  Effort& effort_;
+  Allowance& effort_;
   Walk start_;
   std::vector<int> ready_at_start_ = start_.ready_at_start();
   Sets sets_;    ///< of the states
@@ -171,8 +171,8 @@ class Search {
 }  // namespace
 
 ExactResult search_exactly(const Net& net, std::int64_t limit, std::int64_t bound,
-                           std::int64_t states, Effort& effort) {
-  return Search(net, limit, static_cast<std::size_t>(states), effort).run(bound);
+                           std::int64_t states, Allowance& allowance) {
+  return Search(net, limit, static_cast<std::size_t>(states), allowance).run(bound);
 }
 
 }  // namespace tenure::planner::ordering

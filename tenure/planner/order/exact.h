@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenure/planner/order/effort.h"
+#include "tenure/planner/order/allowance.h"
 #include "tenure/planner/order/net.h"
 
 namespace tenure::planner::ordering {
@@ -18,6 +18,6 @@ struct ExactResult {
 /// Looks for the order of least peak among those below `limit`, given that none is below `bound`;
 /// gives up after `states` sets of done steps.
 ExactResult search_exactly(const Net& net, std::int64_t limit, std::int64_t bound,
-                           std::int64_t states, Effort& effort);
+                           std::int64_t states, Allowance& allowance);
 
 }  // namespace tenure::planner::ordering

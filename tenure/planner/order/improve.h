@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "tenure/planner/order/effort.h"
+#include "tenure/planner/order/allowance.h"
 #include "tenure/planner/order/net.h"
 
 namespace tenure::planner::ordering {
 
 /// Lowers the peak of an order by solving windows around the peak anew, by beams of all kinds and,
 /// where they are short, exactly. Stops at `bound`, after `patience` windows without success or
-/// when the effort is over. Returns the peak.
+/// when the allowance is over. Returns the peak.
 std::int64_t improve(const Net& net, std::vector<int>& order, std::int64_t bound, int patience,
-                     std::uint64_t seed, Effort& effort);
+                     std::uint64_t seed, Allowance& allowance);
 
 }  // namespace tenure::planner::ordering

@@ -5,15 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/planner/random.h"
+
 namespace tenure::planner::ordering {
 
 /// A random-looking word for each word.
-inline std::uint64_t mixed(std::uint64_t x) {
-  x = (x + 1) * 0x9e3779b97f4a7c15U;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
+inline std::uint64_t mixed(std::uint64_t x) { return scrambled((x + 1) * kGoldenRatio); }
 
 /// The exclusive or of the signatures of its steps names a set.
 inline std::uint64_t signature(int step) { return mixed(static_cast<std::uint64_t>(step)); }

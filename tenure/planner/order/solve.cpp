@@ -4,9 +4,9 @@
 
 #include "tenure/base/error.h"
 #include "tenure/planner/order.h"
+#include "tenure/planner/order/allowance.h"
 #include "tenure/planner/order/baselines.h"
 #include "tenure/planner/order/bound.h"
-#include "tenure/planner/order/effort.h"
 #include "tenure/planner/order/exact.h"
 #include "tenure/planner/order/improve.h"
 #include "tenure/planner/order/net.h"
@@ -116,12 +116,12 @@ std::vector<Part> split(const Net& net, const std::vector<std::vector<int>>& ord
   return parts;
 }
 
-void search_sets(Part& part, std::int64_t enough, std::int64_t states, Effort& effort) {
+void search_sets(Part& part, std::int64_t enough, std::int64_t states, Allowance& allowance) {
   for (const bool backwards : {false, true}) {
     const std::int64_t bound = std::max(part.bound, enough);
     if (part.peak <= bound) return;
     const Net& net = backwards ? reversed(part.net) : part.net;
-    ExactResult result = search_exactly(net, part.peak, bound, states, effort);
+    ExactResult result = search_exactly(net, part.peak, bound, states, allowance);
     if (!result.order.empty()) {
       if (backwards) std::reverse(result.order.begin(), result.order.end());
       part.order = std::move(result.order);
@@ -133,11 +133,11 @@ void search_sets(Part& part, std::int64_t enough, std::int64_t states, Effort& e
 }
 
 /// Makes the part as low as can be, or as `enough`: a peak that the plan has anyway.
-void solve(Part& part, std::int64_t enough, std::uint64_t seed, Effort& effort) {
+void solve(Part& part, std::int64_t enough, std::uint64_t seed, Allowance& allowance) {
   const auto done = [&] { return part.peak <= std::max(part.bound, enough); };
   const auto search_windows = [&](int patience) {
     const std::int64_t goal = std::max(part.bound, enough);
-    part.peak = improve(part.net, part.order, goal, patience, seed++, effort);
+    part.peak = improve(part.net, part.order, goal, patience, seed++, allowance);
   };
   constexpr int kPatience = 300;
   if (part.net.size > kLargest) return search_windows(kPatience);
@@ -145,17 +145,17 @@ void solve(Part& part, std::int64_t enough, std::uint64_t seed, Effort& effort) 
   constexpr std::int64_t kWords = 16'000'000;  // so that the sets of a search take 400 MB at most
   const std::int64_t states = kWords / (part.net.size / 64 + 4);
   search_windows(kPatience / 10);
-  if (!done()) part.bound = cut_bound(part.net, part.order, part.bound, effort);
-  if (!done()) search_sets(part, enough, states / 80, effort);
+  if (!done()) part.bound = cut_bound(part.net, part.order, part.bound, allowance);
+  if (!done()) search_sets(part, enough, states / 80, allowance);
   if (!done()) search_windows(kPatience);
-  if (!done()) search_sets(part, enough, states, effort);
+  if (!done()) search_sets(part, enough, states, allowance);
 }
 
 }  // namespace
 
 OrderPlan order(const Dag& dag, const OrderOptions& options) {
   check(dag);
-  Effort effort(options.deadline, options.steps);
+  Allowance allowance(options.deadline, options.steps);
   const Net net = make_net(dag);
   const std::vector<std::vector<int>> orders = simple_orders(net, dag, options);
   OrderPlan plan;
@@ -171,7 +171,7 @@ OrderPlan order(const Dag& dag, const OrderOptions& options) {
                    [&](std::size_t a, std::size_t b) { return parts[a].peak > parts[b].peak; });
   for (const std::size_t i : by_peak) {
     const std::int64_t enough = std::max(plan.lower_bound, plan.peak);
-    if (parts[i].peak > enough) solve(parts[i], enough, options.seed + i, effort);
+    if (parts[i].peak > enough) solve(parts[i], enough, options.seed + i, allowance);
     plan.peak = std::max(plan.peak, parts[i].peak);
     plan.lower_bound = std::max(plan.lower_bound, parts[i].bound);
   }

@@ -5,7 +5,7 @@
 
 #include "tenure/planner/remat/effort.h"
 #include "tenure/planner/remat/problem.h"
-#include "tenure/planner/remat/random.h"
+#include "tenure/planner/remat/split_mix.h"
 #include "tenure/planner/remat/timeline.h"
 
 namespace tenure::planner::remat {
@@ -71,7 +71,7 @@ class Annealer {
 
   const Problem& problem_;
   std::int64_t budget_;
-  Random random_;
+  SplitMix random_;
   Timeline* line_ = nullptr;
   double threshold_ = 0;   // how much worse the next change may be
   double price_ = 0;       // of a byte above the budget at one step

@@ -143,7 +143,7 @@ WordSearch::Word WordSearch::anneal(std::int64_t budget, const Word& start, std:
 WordSearch::Word WordSearch::anneal_briefly(std::int64_t budget, const Word& start,
                                             std::int64_t moves, std::uint64_t seed) const {
   Effort effort(clock_.seconds_left(), moves);
-  Random random(seed);
+  SplitMix random(seed);
   Annealer annealer(problem_, problem_.scaled(budget), random.next());
   annealer.walk(start, {.hot = 0.5, .cold = 0.01, .excess_price = 0.5}, moves / 2, effort);
   const std::int64_t round = std::max<std::int64_t>(1, moves / 8);
@@ -160,7 +160,7 @@ WordSearch::Word WordSearch::anneal(std::int64_t budget, const Word& start, std:
   constexpr int kFruitlessAtFirst = 2;
   constexpr int kFruitless = 16;
   constexpr double kFarthest = 0.015;
-  Random random(seed);
+  SplitMix random(seed);
   const std::int64_t scaled = problem_.scaled(budget);
   const std::int64_t moves = moves_per_round();
   const Word& given = orders_.front();
@@ -192,7 +192,7 @@ WordSearch::Word WordSearch::anneal(std::int64_t budget, const Word& start, std:
 }
 
 void WordSearch::refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
-                        Random& random, Effort& effort) const {
+                        SplitMix& random, Effort& effort) const {
   for (int fruitless = 0; fruitless < patience && !effort.is_spent();) {
     const std::int64_t before = annealer.best_cost();
     const Word from = annealer.best().empty() ? start : annealer.best();

@@ -52,7 +52,7 @@ class WordSearch {
                       std::uint64_t seed) const;
   /// Returns to the annealer's best word until that helped no more `patience` times in a row.
   void refine(Annealer& annealer, const Word& start, std::int64_t moves, int patience,
-              Random& random, Effort& effort) const;
+              SplitMix& random, Effort& effort) const;
 
   const RematOptions& options_;
   const Effort& clock_;

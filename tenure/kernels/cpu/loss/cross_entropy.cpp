@@ -11,7 +11,7 @@
 #include "tenure/kernels/cpu/loss/rows.h"
 #include "tenure/kernels/cpu/loss/sums.h"
 #include "tenure/kernels/cpu/move/pieces.h"
-#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 #include "tenure/tensor/strided.h"
 
 namespace tenure::kernels {

@@ -15,14 +15,14 @@ constexpr std::int64_t kGrainBytes = 256 * 1024;
 
 /// Dimensions of a copy, outermost first, merged where both layouts allow. The last one is the one
 /// along which `out` is contiguous, if any, the one before it that of `in`, if it is another.
-struct Plan {
+struct CopyPlan {
   Shape shape;
   Strides in;
   Strides out;
 };
 
-Plan make_plan(const View& in, const View& out) {
-  Plan plan;
+CopyPlan make_plan(const View& in, const View& out) {
+  CopyPlan plan;
   for (int i = 0; i < in.shape.size(); ++i) {
     if (in.shape[i] == 1) continue;
     const int last = plan.shape.size() - 1;
@@ -67,7 +67,8 @@ void copy_row(const Unit* in, std::int64_t in_stride, Unit* out, std::int64_t ou
 
 /// Calls `f(in_offset, out_offset)` for every index of the first `axes` dimensions in [begin, end).
 template <class F>
-void for_each_outer(const Plan& plan, int axes, std::int64_t begin, std::int64_t end, const F& f) {
+void for_each_outer(const CopyPlan& plan, int axes, std::int64_t begin, std::int64_t end,
+                    const F& f) {
   for (std::int64_t flat = begin; flat < end; ++flat) {
     std::int64_t rest = flat;
     std::int64_t in = 0;
@@ -84,7 +85,7 @@ void for_each_outer(const Plan& plan, int axes, std::int64_t begin, std::int64_t
 
 template <class Unit>
 void copy_units(const View& from, const View& to) {
-  const Plan plan = make_plan(from, to);
+  const CopyPlan plan = make_plan(from, to);
   const auto* const in = from.as<const Unit>();
   auto* const out = to.as<Unit>();
   const int inner = plan.shape.size() - 1;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "tenure/base/units.h"
-#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 #include "tenure/kernels/view.h"
 
 // The matrices of tensors of rank two and more, one after another, as kernels on blocks want them.

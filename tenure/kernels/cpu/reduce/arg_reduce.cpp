@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "tenure/kernels/cpu/reduce/arg_fold.h"
-#include "tenure/kernels/cpu/reduce/plan.h"
 #include "tenure/kernels/cpu/reduce/reduce.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 
 namespace tenure::kernels {
 namespace {
@@ -14,7 +14,7 @@ using folding::RowNumber;
 using folding::Walk;
 
 constexpr std::int64_t kTile = 4096;
-constexpr std::int64_t kColumns = 240;  // see kTransposedBlock in plan.cpp
+constexpr std::int64_t kColumns = 240;  // see kTransposedBlock in reduce_plan.cpp
 constexpr std::int64_t kLanes = 64;
 constexpr std::int64_t kGrain = 1 << 16;
 constexpr std::int64_t kMaxChunks = 256;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 
 namespace tenure::kernels::folding {
 

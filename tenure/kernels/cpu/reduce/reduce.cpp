@@ -7,7 +7,7 @@
 
 #include "tenure/kernels/cpu/elementwise/cpu_loop.h"
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
-#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 #include "tenure/ops/core/compute_type.h"
 
 namespace tenure::kernels {
@@ -19,7 +19,7 @@ using folding::find_convert;
 using folding::find_fold;
 using folding::Fold;
 using folding::Partials;
-using folding::Plan;
+using folding::ReducePlan;
 using folding::Rule;
 using folding::total;
 
@@ -151,7 +151,7 @@ void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
     }
   }
 
-  const Plan plan(in, axes, accumulator, neighbours);
+  const ReducePlan plan(in, axes, accumulator, neighbours);
   if (kind == Reduction::max || kind == Reduction::min) {
     internal_check(plan.terms() > 0 || plan.outputs() == 0, "an extremum has elements");
   }
@@ -164,13 +164,13 @@ void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
 
 bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes) {
   const View in{.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape)};
-  return Plan(in, axes, accumulator_of(kind, dtype, in.count())).takes_loop();
+  return ReducePlan(in, axes, accumulator_of(kind, dtype, in.count())).takes_loop();
 }
 
 void variance(const View& in, const Axes& axes, double correction, bool take_sqrt,
               const View& out) {
   visit_floats("variance", in.dtype, [&]<class T>(TypeTag<T>) {
-    const Plan plan(in, axes, dtype_of<T>());
+    const ReducePlan plan(in, axes, dtype_of<T>());
     const Fold& sum = find_fold(Rule::sum, dtype_of<T>());
     const Fold& deviations = find_fold(Rule::sum_deviations, dtype_of<T>());
     const auto terms = static_cast<double>(plan.terms());
@@ -197,7 +197,7 @@ void variance(const View& in, const Axes& axes, double correction, bool take_sqr
 
 void logsumexp(const View& in, const Axes& axes, const View& out) {
   visit_floats("logsumexp", in.dtype, [&]<class T>(TypeTag<T>) {
-    const Plan plan(in, axes, dtype_of<T>());
+    const ReducePlan plan(in, axes, dtype_of<T>());
     const Fold& max = find_fold(Rule::max, dtype_of<T>());
     const Fold& sum_exp = find_fold(Rule::sum_exp, dtype_of<T>());
     plan.for_each_block([&](const Block& block) {
@@ -222,7 +222,8 @@ namespace {
 
 /// The 2-norms of a block, each with its elements scaled by a power of two to magnitudes near one.
 template <class T>
-void store_scaled_norms(const Plan& plan, const Block& block, Partials& partials, const View& out) {
+void store_scaled_norms(const ReducePlan& plan, const Block& block, Partials& partials,
+                        const View& out) {
   BlockArray scales;
   T* high = partials.high.as<T>();
   T* low = partials.low.as<T>();
@@ -242,7 +243,7 @@ void store_scaled_norms(const Plan& plan, const Block& block, Partials& partials
 }
 
 template <class T>
-void store_norms(const Plan& plan, const Block& block, const View& out) {
+void store_norms(const ReducePlan& plan, const Block& block, const View& out) {
   // Squares of what lies outside this range have lost digits, or all.
   constexpr double kLeast = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
   Partials partials;
@@ -264,7 +265,7 @@ void store_norms(const Plan& plan, const Block& block, const View& out) {
 
 void norm(const View& in, const Axes& axes, double order, const View& out) {
   visit_floats("norm", in.dtype, [&]<class T>(TypeTag<T>) {
-    const Plan plan(in, axes, dtype_of<T>());
+    const ReducePlan plan(in, axes, dtype_of<T>());
     if (order == 2) {
       plan.for_each_block([&](const Block& block) { store_norms<T>(plan, block, out); });
       return;

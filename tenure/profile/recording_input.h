@@ -8,15 +8,15 @@
 
 namespace tenure::profile {
 
-/// A file that is read piece by piece, also while somebody writes to it. What cannot be read twice,
-/// as a pipe, is taken into memory.
-class InputFile {
+/// The file of a recording, read piece by piece, also while somebody writes to it. What cannot be
+/// read twice, as a pipe, is taken into memory.
+class RecordingInput {
  public:
   /// Throws ProfileError.
-  explicit InputFile(std::string path);
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
+  explicit RecordingInput(std::string path);
+  ~RecordingInput();
+  RecordingInput(const RecordingInput&) = delete;
+  RecordingInput& operator=(const RecordingInput&) = delete;
 
   /// Bytes when it was opened.
   std::uint64_t size() const { return size_; }

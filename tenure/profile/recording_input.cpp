@@ -1,4 +1,4 @@
-#include "tenure/profile/input.h"
+#include "tenure/profile/recording_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostTaken = 1024 * MiB;  // into memory
 
 }  // namespace
 
-InputFile::InputFile(std::string path) : path_(std::move(path)) {
+RecordingInput::RecordingInput(std::string path) : path_(std::move(path)) {
   file_ = open_descriptor(path_, O_RDONLY);
   if (file_ < 0) throw_unreadable(path_, errno);
   struct stat status {};
@@ -42,9 +42,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-InputFile::~InputFile() { close(file_); }
+RecordingInput::~RecordingInput() { close(file_); }
 
-void InputFile::take_all() {
+void RecordingInput::take_all() {
   constexpr std::size_t kPart = 1024 * 1024;
   for (;;) {
     taken_.resize(size_ + kPart);
@@ -66,23 +66,16 @@ void InputFile::take_all() {
   is_taken_ = true;
 }
 
-std::size_t InputFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+std::size_t RecordingInput::read(std::uint64_t offset, std::span<std::byte> to) const {
   if (is_taken_) {
     const std::size_t begin = std::min<std::uint64_t>(offset, taken_.size());
     const std::size_t there = std::min(to.size(), taken_.size() - begin);
     std::memcpy(to.data(), taken_.data() + begin, there);
     return there;
   }
-  std::size_t there = 0;
-  while (there < to.size()) {
-    const ssize_t got =
-        pread(file_, to.data() + there, to.size() - there, static_cast<off_t>(offset + there));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_unreadable(path_, errno);
-    if (got == 0) break;
-    there += static_cast<std::size_t>(got);
-  }
-  return there;
+  const std::ptrdiff_t got = read_descriptor(file_, offset, to);
+  if (got < 0) throw_unreadable(path_, errno);
+  return static_cast<std::size_t>(got);
 }
 
 }  // namespace tenure::profile

@@ -7,11 +7,11 @@
 namespace tenure::planner::ordering {
 
 /// What may still be spent. A step is one look at one candidate; the clock is read now and then.
-class Effort {
+class Allowance {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Effort(double seconds, std::int64_t steps)
+  Allowance(double seconds, std::int64_t steps)
       : end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(std::min(seconds, kForever)))),
         steps_(steps) {}

@@ -68,11 +68,11 @@ class Maker;
 /// How one reduction walks its input. Two ways: outputs one after another, each over consecutive
 /// elements, or a row of outputs side by side. What is not contiguous or of another type than the
 /// accumulator goes through a tile on the stack. Depends on the view alone, not on the threads.
-class Plan {
+class ReducePlan {
  public:
   /// `neighbours.before` makes the input, if it is there; the view has no data then.
-  Plan(const View& in, const Axes& axes, DType accumulator,
-       const ops::FusedNeighbours& neighbours = {});
+  ReducePlan(const View& in, const Axes& axes, DType accumulator,
+             const ops::FusedNeighbours& neighbours = {});
 
   std::int64_t outputs() const { return outputs_; }
   /// How many elements make one output.

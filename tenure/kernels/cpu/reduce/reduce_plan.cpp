@@ -1,4 +1,4 @@
-#include "tenure/kernels/cpu/reduce/plan.h"
+#include "tenure/kernels/cpu/reduce/reduce_plan.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +32,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; 
 
 class Maker {
  public:
-  explicit Maker(const Plan& plan)
+  explicit Maker(const ReducePlan& plan)
       : size_(plan.size_),
         range_(fused_of(*plan.neighbours_.before), plan.neighbours_.before_inputs.views,
                plan.shape_) {}
@@ -54,7 +54,7 @@ class Maker {
  private:
   std::int64_t size_;
   FusedRange range_;
-  alignas(64) std::byte made_[Plan::kPiece * 8];
+  alignas(64) std::byte made_[ReducePlan::kPiece * 8];
 };
 
 std::int64_t Walk::count() const {
@@ -81,8 +81,8 @@ std::int64_t Walk::offset(std::int64_t index) const {
   return rank_ == 0 ? 0 : offset + index * dims_[0].stride;
 }
 
-Plan::Plan(const View& in, const Axes& axes, DType accumulator,
-           const ops::FusedNeighbours& neighbours)
+ReducePlan::ReducePlan(const View& in, const Axes& axes, DType accumulator,
+                       const ops::FusedNeighbours& neighbours)
     : data_(in.as<const std::byte>()),
       neighbours_(neighbours),
       shape_(in.shape),
@@ -120,7 +120,7 @@ Plan::Plan(const View& in, const Axes& axes, DType accumulator,
   divide_blocks();
 }
 
-void Plan::choose_blocks() {
+void ReducePlan::choose_blocks() {
   const Dim run = reduced_.rank() > 0 ? reduced_[reduced_.rank() - 1] : Dim{};
   const Dim row = kept_.rank() > 0 ? kept_[kept_.rank() - 1] : Dim{};
   const bool runs_are_nearer = row.stride == 0 || run.stride < std::abs(row.stride);
@@ -131,7 +131,7 @@ void Plan::choose_blocks() {
   set_blocks(columns_ ? widest : kBlock / 2, kGrain);
 }
 
-void Plan::set_blocks(std::int64_t widest, std::int64_t elements) {
+void ReducePlan::set_blocks(std::int64_t widest, std::int64_t elements) {
   const std::int64_t terms = std::max<std::int64_t>(terms_, 1);
   if (columns_) {
     const std::int64_t row = kept_[kept_.rank() - 1].size;
@@ -146,7 +146,7 @@ void Plan::set_blocks(std::int64_t widest, std::int64_t elements) {
 
 // Blocks do not change what is added to what, if no output is shared: the cost of a loop that makes
 // the input makes them smaller.
-void Plan::divide_blocks() {
+void ReducePlan::divide_blocks() {
   if (neighbours_.before == nullptr || chunk_ != 0) return;
   const auto elements = static_cast<std::int64_t>(static_cast<double>(kGrain) /
                                                   (1 + fused_of(*neighbours_.before).cost));
@@ -157,7 +157,7 @@ void Plan::divide_blocks() {
 
 // Where few outputs have many terms each, threads share an output: every chunk of its terms gives a
 // partial result, and these are joined in order.
-void Plan::choose_split() {
+void ReducePlan::choose_split() {
   constexpr std::int64_t kEnoughBlocks = 16;
   constexpr std::int64_t kMaxChunks = 256;
   constexpr std::int64_t kRoundChunk = 512;
@@ -175,7 +175,7 @@ void Plan::choose_split() {
   if (chunk_ != 0) grain_ = blocks_;
 }
 
-bool Plan::takes_loop() const {
+bool ReducePlan::takes_loop() const {
   constexpr std::int64_t kFewElements = kGrain;
   constexpr std::int64_t kFewParts = 4;
   if (outputs_ == 0 || terms_ == 0 || !same_type_) return false;
@@ -187,7 +187,7 @@ bool Plan::takes_loop() const {
   return outputs_ * terms_ <= kFewElements || parts >= kFewParts;
 }
 
-Block Plan::block(std::int64_t index) const {
+Block ReducePlan::block(std::int64_t index) const {
   if (!columns_) {
     const std::int64_t first = index * block_width_;
     return {first, std::min(block_width_, outputs_ - first)};
@@ -198,7 +198,7 @@ Block Plan::block(std::int64_t index) const {
   return {index / blocks_per_row * row + column, std::min(block_width_, row - column)};
 }
 
-void Plan::fold(const Fold& rule, const Block& block, const void* p, Partials& into) const {
+void ReducePlan::fold(const Fold& rule, const Block& block, const void* p, Partials& into) const {
   rule.init(into.high.bytes, into.low.bytes, block.width);
   if (terms_ == 0) return;
   if (chunk_ != 0) {
@@ -209,7 +209,8 @@ void Plan::fold(const Fold& rule, const Block& block, const void* p, Partials& i
   }
 }
 
-void Plan::fold_split(const Fold& rule, const Block& block, const void* p, Partials& into) const {
+void ReducePlan::fold_split(const Fold& rule, const Block& block, const void* p,
+                            Partials& into) const {
   alignas(64) std::byte partials[kMaxPartialBytes];
   const std::int64_t size = reduced_[split_dim_].size;
   const std::int64_t bytes = block.width * size_;
@@ -229,8 +230,8 @@ void Plan::fold_split(const Fold& rule, const Block& block, const void* p, Parti
   }
 }
 
-void Plan::fold_range(const Fold& rule, const Block& block, const void* p, std::int64_t begin,
-                      std::int64_t end, Partials& into) const {
+void ReducePlan::fold_range(const Fold& rule, const Block& block, const void* p, std::int64_t begin,
+                            std::int64_t end, Partials& into) const {
   Walk reduced = reduced_;
   std::int64_t at = origin_;
   if (reduced.rank() > 0) {
@@ -245,8 +246,8 @@ void Plan::fold_range(const Fold& rule, const Block& block, const void* p, std::
   }
 }
 
-void Plan::fold_walk(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
-                     const void* p, Partials& into, Maker* maker) const {
+void ReducePlan::fold_walk(const Fold& rule, const Walk& reduced, std::int64_t at,
+                           const Block& block, const void* p, Partials& into, Maker* maker) const {
   if (columns_) {
     fold_columns(rule, reduced, at + kept_.offset(block.first), block, p, into, maker);
     return;
@@ -258,7 +259,7 @@ void Plan::fold_walk(const Fold& rule, const Walk& reduced, std::int64_t at, con
   }
 }
 
-bool Plan::folds_runs_directly(const Walk& reduced) const {
+bool ReducePlan::folds_runs_directly(const Walk& reduced) const {
   const int rank = reduced.rank();
   const Dim run = rank >= 1 ? reduced[rank - 1] : Dim{};
   const Dim rows = rank >= 2 ? reduced[rank - 2] : Dim{};
@@ -266,8 +267,8 @@ bool Plan::folds_runs_directly(const Walk& reduced) const {
          (run.size >= kShortRun || rows.size == 1);
 }
 
-void Plan::fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, const void* p,
-                     void* high, void* low, Maker* maker) const {
+void ReducePlan::fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, const void* p,
+                           void* high, void* low, Maker* maker) const {
   const int rank = reduced.rank();
   const Dim run = rank >= 1 ? reduced[rank - 1] : Dim{};
   const Dim rows = rank >= 2 ? reduced[rank - 2] : Dim{};
@@ -297,8 +298,9 @@ void Plan::fold_runs(const Fold& rule, const Walk& reduced, std::int64_t at, con
   });
 }
 
-void Plan::fold_columns(const Fold& rule, const Walk& reduced, std::int64_t at, const Block& block,
-                        const void* p, Partials& into, Maker* maker) const {
+void ReducePlan::fold_columns(const Fold& rule, const Walk& reduced, std::int64_t at,
+                              const Block& block, const void* p, Partials& into,
+                              Maker* maker) const {
   const int rank = reduced.rank();
   const Dim rows = rank >= 1 ? reduced[rank - 1] : Dim{};
   const std::int64_t stride = kept_[kept_.rank() - 1].stride;
