@@ -66,7 +66,7 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
     const Value value = node.input_values[i];
     wanted[i] = value != kNoValue && (flags[value] & kNeeded) != 0;
   }
-  for (TapeState* tape = static_cast<TapeState*>(ops::active_tape); tape != nullptr;
+  for (TapeState* tape = static_cast<TapeState*>(ops::current_tape()); tape != nullptr;
        tape = tape->next()) {
     for (std::size_t i = 0; i < node.saved; ++i) {
       if (node.origins[i] != 0) tape->alias(node.origins[i], key_of(node.saved_tensors[i]));

@@ -61,7 +61,7 @@ Tensor call_custom(const CustomIdentity& identity, const std::vector<Tensor>& in
       output = ops::call(same, Operand(output, site), ops::Attributes(identity));
     }
   }
-  if (auto* const tape = static_cast<TapeState*>(ops::active_tape)) {
+  if (auto* const tape = static_cast<TapeState*>(ops::current_tape())) {
     tape->note_custom(std::make_shared<CustomCall>(std::move(backward)), inputs, {&output, 1},
                       saves.tensors(), site);
   }

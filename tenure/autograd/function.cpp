@@ -83,7 +83,7 @@ void make_own(Tensor& result, Site site) {
 
 std::optional<FunctionCore::Result> call_taped(FunctionCore& core, const FunctionCore::Call& call,
                                                const FunctionCore::Trace& trace) {
-  auto& tape = static_cast<TapeState&>(*ops::active_tape);
+  auto& tape = static_cast<TapeState&>(*ops::current_tape());
   const auto one_by_one = [&] {
     FunctionCore::Result result = core.call_inline(call, trace);
     for (Tensor& tensor : result.tensors) make_own(tensor, core.site());

@@ -297,7 +297,7 @@ void TapeState::update_chain() noexcept {
     tape->next_ = outer;
     if (tape->is_recording()) outer = tape.get();
   }
-  ops::active_tape = outer;
+  ops::call_context().tape = outer;
 }
 
 PauseAll::PauseAll() : tapes_(chain()) {

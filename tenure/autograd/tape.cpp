@@ -92,7 +92,7 @@ Tensor handed_out(Tensor gradient, Site site) {
   if (!body.sole_handle() || body.kind() == HolderKind::tape) {
     // Somebody else's handle: disposing theirs or ours must not end both. Tapes around know it too.
     Tensor own = share(gradient, "gradient", site, HolderKind::view);
-    for (auto* tape = static_cast<TapeState*>(ops::active_tape); tape != nullptr;
+    for (auto* tape = static_cast<TapeState*>(ops::current_tape()); tape != nullptr;
          tape = tape->next()) {
       tape->alias(body.id(), own.id());
     }

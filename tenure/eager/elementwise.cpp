@@ -90,7 +90,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   const ops::ElementwiseTypes types = ops::elementwise_types(op, operands);
   const ops::PreparedLoop& loop = ops::loop_of(op, device.get(), types.common);
 
-  ViewRoom<ops::kMaxArity> views;
+  ops::ViewRoom<ops::kMaxArity> views;
   alignas(8) std::array<std::array<std::byte, 8>, ops::kMaxArity> scalars;
   std::uint32_t numbers = 0;
   Shape shape;

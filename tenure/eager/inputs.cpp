@@ -1,21 +1,9 @@
 #include "tenure/eager/inputs.h"
 
 #include "tenure/ops/core/dispatch.h"
-#include "tenure/ops/core/types.h"
+#include "tenure/ops/core/scalar_tensor.h"
 
 namespace tenure::eager {
-namespace {
-
-Tensor tensor_of(const Operand& operand, const char* op) {
-  const DType dtype = operand.scalar().dtype();
-  const Shape shape{};
-  PendingTensor pending;
-  pending.allocate(mem::this_thread(), cpu, dtype, shape);
-  ops::store_scalar(operand.scalar(), dtype, pending.data(), op);
-  return pending.finish("scalar", operand.site());
-}
-
-}  // namespace
 
 Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
     : size_(operands.size()) {
@@ -29,7 +17,9 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
   CallDevice device(name);
   for (std::size_t i = 0; i < size_; ++i) {
     const Operand& operand = operands[i];
-    if (operand.is_scalar()) made_.push_back(tensor_of(operand, name));
+    if (operand.is_scalar()) {
+      made_.push_back(ops::scalar_tensor(operand.scalar(), name, operand.site()));
+    }
     const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
     TensorBody& body = tensor.body(name, operand.site());
     pins_[i].take(body, name, operand.site());

@@ -3,32 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <new>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/operand.h"
+#include "tenure/ops/core/view_room.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::eager {
-
-/// Room for n views, undefined until they are written: clearing it would cost more than a small op.
-template <std::size_t n>
-class ViewRoom {
- public:
-  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default)
-  ops::View* data() noexcept { return std::launder(reinterpret_cast<ops::View*>(bytes_)); }
-  ops::View& operator[](std::size_t i) noexcept { return data()[i]; }
-  void write(std::size_t i, const ops::View& view) noexcept {
-    new (bytes_ + i * sizeof(ops::View)) ops::View(view);
-  }
-
- private:
-  static_assert(std::is_trivially_destructible_v<ops::View>);
-  alignas(ops::View) std::byte bytes_[n * sizeof(ops::View)];
-};
 
 /// The pins of a call on n tensors, where nothing but their data is wanted.
 template <std::size_t n>
@@ -108,7 +91,7 @@ class Inputs {
   Device device_ = cpu;
   std::vector<Tensor> made_;  // from numbers; outlives the pins
   std::array<Pin, kFew> few_pins_;
-  ViewRoom<kFew> few_views_;
+  ops::ViewRoom<kFew> few_views_;
   std::unique_ptr<Pin[]> many_pins_;
   std::unique_ptr<ops::View[]> many_views_;
   Pin* pins_ = few_pins_.data();

@@ -92,7 +92,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
   internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
-  ViewRoom<kMaxOutputs> out;
+  ops::ViewRoom<kMaxOutputs> out;
   for (std::size_t o = 0; o < specs.size(); ++o) {
     const ops::Spec& spec = specs[o];
     check_shape(spec.shape, size_of(spec.dtype), name);
@@ -213,7 +213,9 @@ std::vector<Tensor> record(ops::Recorder& recorder, const OpRecord& op,
 }
 
 /// Whether a trace takes in the call whatever its operands are. A composite's parts are taken in.
-bool is_traced(const OpRecord& op) { return ops::active_trace != nullptr && op.expand == nullptr; }
+bool is_traced(const OpRecord& op) {
+  return ops::current_trace() != nullptr && op.expand == nullptr;
+}
 
 }  // namespace
 
@@ -275,8 +277,8 @@ namespace {
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   try {
-    if (ops::active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
-      return ops::active_tape->run(op, operands, attributes, site);
+    if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
+      return ops::current_tape()->run(op, operands, attributes, site);
     return eager::run_untaped(op, operands, attributes, site);
   } catch (Error& error) {
     ops::name_call(error, op.name, operands, site);
@@ -288,9 +290,9 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
   try {
-    if (ops::active_tape != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
+    if (ops::current_tape() != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
         [[unlikely]]
-      return ops::active_tape->run(op, std::array{a, b}, ops::kNoAttributes, a.site());
+      return ops::current_tape()->run(op, std::array{a, b}, ops::kNoAttributes, a.site());
     if (is_traced(op)) [[unlikely]]
       return eager::run_untaped(op, std::array{a, b}, ops::kNoAttributes, a.site());
     if (op.elementwise != nullptr) return run_elementwise(op, a, b);
@@ -309,8 +311,8 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
   try {
-    if (ops::active_tape != nullptr && is_taped(op, operands)) [[unlikely]]
-      return ops::active_tape->run_many(op, operands, attributes, site);
+    if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
+      return ops::current_tape()->run_many(op, operands, attributes, site);
     return eager::run_many_untaped(op, operands, attributes, site);
   } catch (Error& error) {
     ops::name_call(error, op.name, operands, site);

@@ -303,7 +303,7 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
     is_inline |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
   if (is_inline) return prepared(call_inline(call, trace));
-  if (ops::active_tape != nullptr) {
+  if (ops::current_tape() != nullptr) {
     if (auto result = call_taped(*this, call, trace)) return prepared(*std::move(result));
   }
   const Donations donations(call.tensors, call.ownership,

@@ -61,8 +61,8 @@ Tensor Variable::value(Site site) const {
   if (value.is_disposed()) throw_disposed(value.body("value()", site), "value()", site);
   // A view: what the variable holds next is another tensor, and this one stays.
   Tensor view = share(value, "variable", site, HolderKind::view);
-  if (ops::active_tape != nullptr) {
-    ops::active_tape->read_variable(state_->number, state_->trainable, view);
+  if (ops::current_tape() != nullptr) {
+    ops::current_tape()->read_variable(state_->number, state_->trainable, view);
   }
   return view;
 }

@@ -41,29 +41,31 @@ Variable make_variable(std::vector<NamedVariable>& list, const std::string& name
   return list.back().variable;
 }
 
-thread_local Layer::Watcher* current_watcher = nullptr;
-thread_local const Site* current_call = nullptr;
-thread_local bool is_trainer_call = false;
+/// What the thread does with layers now.
+LayerCall layer_call() {
+  const LayerCall* const call = ops::call_context().layer;
+  return call == nullptr ? LayerCall{} : *call;
+}
 
-/// While it lives, the thread applies a layer from there.
-class CallFrame {
- public:
-  explicit CallFrame(const Site& site) : outer_(std::exchange(current_call, &site)) {}
-  ~CallFrame() { current_call = outer_; }
-  CallFrame(const CallFrame&) = delete;
-  CallFrame& operator=(const CallFrame&) = delete;
+LayerCall with_site(LayerCall call, const Site& site) {
+  call.site = &site;
+  return call;
+}
 
- private:
-  const Site* outer_;
-};
+LayerCall with_watcher(LayerCall call, Layer::Watcher& watcher) {
+  call.watcher = &watcher;
+  return call;
+}
+
+LayerCall by_trainer(LayerCall call) {
+  call.is_trainers = true;
+  return call;
+}
 
 }  // namespace
 
-Layer::Watch::Watch(Watcher& watcher) : outer_(std::exchange(current_watcher, &watcher)) {}
-Layer::Watch::~Watch() { current_watcher = outer_; }
-
-Layer::TrainerCall::TrainerCall() : outer_(std::exchange(is_trainer_call, true)) {}
-Layer::TrainerCall::~TrainerCall() { is_trainer_call = outer_; }
+Layer::Watch::Watch(Watcher& watcher) : LayerCallScope(with_watcher(layer_call(), watcher)) {}
+Layer::TrainerCall::TrainerCall() : LayerCallScope(by_trainer(layer_call())) {}
 
 std::int64_t bytes_of(const Variable& variable) {
   return count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));
@@ -93,9 +95,14 @@ void Layer::State::require_free(const std::string& wanted) const {
 Layer::Layer(std::string kind, Site site)
     : state_(std::make_shared<State>(std::move(kind), site)) {}
 
-Site Layer::call_site() { return current_call != nullptr ? *current_call : Site::current(); }
+Site Layer::call_site() {
+  const Site* const site = layer_call().site;
+  return site != nullptr ? *site : Site::current();
+}
 
-Site Layer::part_site(const Layer& part) { return is_trainer_call ? part.created() : call_site(); }
+Site Layer::part_site(const Layer& part) {
+  return layer_call().is_trainers ? part.created() : call_site();
+}
 
 Site Layer::created() const { return state_->site; }
 
@@ -103,19 +110,19 @@ Tensor Layer::operator()(Tensor x, Site site) const {
   if (x.defined() && x.is_disposed()) throw_disposed(x.body("forward"), "forward", site);
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
-  const CallFrame call(site);
+  const LayerCallScope call(with_site(layer_call(), site));
   const ops::GraphScope scope(x, "forward", site);
   // What it throws itself; ops have named their own calls, and the path of the layer with them.
   return mem::in_call(kind(), site, [&] {
-    if (current_watcher == nullptr) return forward(std::move(x));
-    Watcher& watcher = *current_watcher;
-    watcher.enter(*this);
+    Watcher* const watcher = layer_call().watcher;
+    if (watcher == nullptr) return forward(std::move(x));
+    watcher->enter(*this);
     try {
       Tensor output = forward(std::move(x));
-      watcher.leave(&output);
+      watcher->leave(&output);
       return output;
     } catch (...) {
-      watcher.leave(nullptr);
+      watcher->leave(nullptr);
       throw;
     }
   });

@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "tenure/nn/layer.h"
+#include "tenure/ops/core/call_context.h"
 
 namespace tenure::nn {
 
@@ -51,28 +52,33 @@ class Layer::Watcher {
   ~Watcher() = default;
 };
 
-/// While it lives, the watcher is told of what this thread applies.
-class Layer::Watch {
+/// How a thread applies layers.
+struct LayerCall {
+  const Site* site = nullptr;         ///< where the outermost layer is called; nullptr: none is
+  Layer::Watcher* watcher = nullptr;  ///< is told of every layer, if it is there
+  bool is_trainers = false;           ///< a trainer applies them
+};
+
+/// While it lives, the thread applies layers in this way.
+class LayerCallScope {
  public:
-  explicit Watch(Watcher& watcher);
-  ~Watch();
-  Watch(const Watch&) = delete;
-  Watch& operator=(const Watch&) = delete;
+  explicit LayerCallScope(const LayerCall& call) noexcept : call_(call), scope_(&call_) {}
 
  private:
-  Watcher* outer_;
+  LayerCall call_;
+  ops::ContextScope<&ops::CallContext::layer> scope_;
+};
+
+/// While it lives, the watcher is told of what this thread applies.
+class Layer::Watch : LayerCallScope {
+ public:
+  explicit Watch(Watcher& watcher);
 };
 
 /// While it lives, it is a trainer that applies layers on this thread.
-class Layer::TrainerCall {
+class Layer::TrainerCall : LayerCallScope {
  public:
   TrainerCall();
-  ~TrainerCall();
-  TrainerCall(const TrainerCall&) = delete;
-  TrainerCall& operator=(const TrainerCall&) = delete;
-
- private:
-  bool outer_;
 };
 
 }  // namespace tenure::nn

@@ -16,6 +16,7 @@
 #include "tenure/graph/run/observed_run.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/core/view_room.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/tensor/pending.h"
 
@@ -25,17 +26,6 @@ namespace {
 std::byte* at(std::span<std::byte* const> bases, const Place& place) {
   return bases[static_cast<std::size_t>(place.base)] + place.offset;
 }
-
-/// Room for a view, undefined until it is written.
-class ViewRoom {
- public:
-  ViewRoom() noexcept {}  // NOLINT(modernize-use-equals-default): clearing it would take time
-  ops::View* get() { return std::launder(reinterpret_cast<ops::View*>(bytes_)); }
-
- private:
-  static_assert(std::is_trivially_destructible_v<ops::View>);
-  alignas(ops::View) std::byte bytes_[sizeof(ops::View)];
-};
 
 void write(ops::View* room, const ops::View& view) { std::construct_at(room, view); }
 void write(ops::View* room, const Layout& layout, std::byte* data) {
@@ -133,7 +123,7 @@ class ViewSlot {
 /// With the memory of `reused` if that can be taken over, else with its own.
 void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
              const ops::Spec& spec, const Pin* reused) {
-  const std::size_t bytes = static_cast<std::size_t>(count(spec.shape)) * size_of(spec.dtype);
+  const auto bytes = static_cast<std::size_t>(bytes_of(spec));
   if (reused != nullptr && can_take_over(*reused->body(), *reused->storage(), bytes)) {
     output.borrow(context, spec.dtype, spec.shape, *reused->body());
   } else {
@@ -259,11 +249,11 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   SmallArray<Generator::State, 4> states(counters.size());
   for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
   // Before the first step: later ones may have computed in what variables hold when one fails.
-  SmallArray<ViewRoom, 16> views(most_views_);
+  SmallArray<ops::ViewRoom<1>, 16> views(most_views_);
   const Frame frame{.device = *device_,
                     .bases = bases,
                     .draws = {states.data(), states.size()},
-                    .views = views.size() == 0 ? nullptr : views.data()->get()};
+                    .views = views.size() == 0 ? nullptr : views.data()->data()};
   for (const Step& step : steps_) {
     run_step_named(step, frame);
     if (lowered_->request.options.check_numbers) check_numbers(step, frame);

@@ -8,9 +8,9 @@
 #include "tenure/graph/ir/infer.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/ops/core/scalar_tensor.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
-#include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
 namespace {
@@ -41,13 +41,6 @@ class NodeSymbol final : public Symbol {
   std::string what_;
   Site created_;
 };
-
-Tensor tensor_of(const Scalar& scalar, const char* op, Site site) {
-  const Shape shape;
-  PendingTensor pending(mem::this_thread(), cpu, scalar.dtype(), shape);
-  ops::store_scalar(scalar, scalar.dtype(), pending.data(), op);
-  return pending.finish("scalar", site);
-}
 
 /// What a call gives, or what it throws, before it has added a constant. Nothing is locked: what
 /// the user wrote may run to find out, and use the graph.
@@ -186,8 +179,8 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
   const Value value = assigned ? builder_.program()[*assigned].arguments[0].value
                                : builder_.variable(variable, site);
   Tensor symbol = make_symbol(value, "variable", site);
-  if (ops::active_tape != nullptr) {
-    ops::active_tape->read_variable(variable->number, variable->trainable, symbol);
+  if (ops::current_tape() != nullptr) {
+    ops::current_tape()->read_variable(variable->number, variable->trainable, symbol);
   }
   return symbol;
 }
@@ -264,7 +257,7 @@ std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const 
   for (const Operand& operand : operands) {
     const bool is_number = operand.is_scalar() && op.elementwise != nullptr;
     tensors.push_back(is_number             ? Tensor()
-                      : operand.is_scalar() ? tensor_of(operand.scalar(), op.name, site)
+                      : operand.is_scalar() ? ops::scalar_tensor(operand.scalar(), op.name, site)
                                             : operand.tensor());
     if (!is_number) require_usable(tensors.back(), op.name, operand.site());
   }

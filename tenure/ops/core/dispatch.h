@@ -5,36 +5,16 @@
 #include <vector>
 
 #include "tenure/ops/core/attributes.h"
+#include "tenure/ops/core/call_context.h"
 #include "tenure/ops/core/operand.h"
 #include "tenure/ops/core/record.h"
 
 namespace tenure::ops {
 
-// Note: what is written in several ops
-//
-// Results and errors name the op that the user called. What calls other ops to do its work, a
-// composite or index(), stands up for them while it runs: they then go under its name. Calls on the
-// shortest ways (two tensors, elementwise or with a direct kernel) do not ask.
-
-inline constinit thread_local const char* acting_op = nullptr;
-
-/// While it lives, this thread's calls go under the name of `op`; an outer one's stays.
-class ActingFor {
- public:
-  explicit ActingFor(const char* op) noexcept : outer_(acting_op) {
-    if (outer_ == nullptr) acting_op = op;
-  }
-  ~ActingFor() { acting_op = outer_; }
-  ActingFor(const ActingFor&) = delete;
-  ActingFor& operator=(const ActingFor&) = delete;
-
- private:
-  const char* outer_;
-};
-
 /// The name under which a call of `op` goes.
 inline const char* called_name(const OpRecord& op) noexcept {
-  return acting_op == nullptr ? op.name : acting_op;
+  const char* const acting = call_context().acting_op;
+  return acting == nullptr ? op.name : acting;
 }
 
 /// The dispatch point of all ops: runs the call now. wiring.cpp says who does

@@ -20,7 +20,7 @@ std::string describe(const Tensor& tensor) {
 
 void name_call(Error& error, const char* op, std::span<const Operand> operands,
                Site site) noexcept {
-  if (acting_op != nullptr || !mem::name_call(error, op, site)) return;
+  if (call_context().acting_op != nullptr || !mem::name_call(error, op, site)) return;
   constexpr std::size_t kShown = 4;
   // Who asks for memory has no wrong operands.
   if (dynamic_cast<const OutOfMemory*>(&error) != nullptr) return;

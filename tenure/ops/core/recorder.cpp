@@ -6,7 +6,6 @@
 namespace tenure::ops {
 namespace {
 
-thread_local std::uint64_t application_of_thread = 0;
 constinit std::atomic<std::uint64_t> applications{0};
 
 }  // namespace
@@ -19,7 +18,7 @@ std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operan
       return body->symbol()->recorder(op.name, operand.site());
     }
   }
-  return {std::shared_ptr<void>(), active_trace};  // whoever traces keeps it
+  return {std::shared_ptr<void>(), current_trace()};  // whoever traces keeps it
 }
 
 bool has_unknown_size(std::span<const Operand> operands) {
@@ -30,17 +29,10 @@ bool has_unknown_size(std::span<const Operand> operands) {
 }
 
 GraphScope::GraphScope(const Tensor& tensor, const char* user, Site site)
-    : recorder_(active_trace == nullptr && tensor.defined() && tensor.is_symbolic()
+    : recorder_(current_trace() == nullptr && tensor.defined() && tensor.is_symbolic()
                     ? tensor.body(user, site).symbol()->recorder(user, site)
                     : nullptr),
-      scope_(recorder_ != nullptr ? recorder_.get() : active_trace) {
-  if (recorder_ != nullptr) application_of_thread = ++applications;
-}
-
-GraphScope::~GraphScope() {
-  if (recorder_ != nullptr) application_of_thread = 0;
-}
-
-std::uint64_t current_application() noexcept { return application_of_thread; }
+      trace_(recorder_ != nullptr ? recorder_.get() : current_trace()),
+      application_(recorder_ != nullptr ? ++applications : current_application()) {}
 
 }  // namespace tenure::ops

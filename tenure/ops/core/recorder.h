@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "tenure/ops/core/attributes.h"
+#include "tenure/ops/core/call_context.h"
 #include "tenure/ops/core/operand.h"
 #include "tenure/ops/core/record.h"
 
@@ -31,10 +31,6 @@ class Recorder {
 // before: that is a SymbolError. Tensors with data that the traced code finds, or makes from
 // numbers of the host, can be looked at as ever.
 
-/// What records this thread's calls, all of them; nullptr: those without symbols run now.
-inline constinit thread_local Recorder* active_trace = nullptr;
-inline Recorder* current_trace() noexcept { return active_trace; }
-
 /// What records a call: the graph of a symbolic operand, else the trace that this thread is in.
 /// Null: the call runs now.
 std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operand> operands);
@@ -43,34 +39,18 @@ std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operan
 /// node, which is written out in its ops when the sizes are known.
 bool has_unknown_size(std::span<const Operand> operands);
 
-/// While it lives, this thread's calls are recorded; with nullptr they run now.
-class TraceScope {
- public:
-  explicit TraceScope(Recorder* recorder) noexcept
-      : outer_(std::exchange(active_trace, recorder)) {}
-  ~TraceScope() { active_trace = outer_; }
-  TraceScope(const TraceScope&) = delete;
-  TraceScope& operator=(const TraceScope&) = delete;
-
- private:
-  Recorder* outer_;
-};
-
-/// The number of the GraphScope that this thread is in, which no other has had; 0: it is in none.
-std::uint64_t current_application() noexcept;
-
 /// While it lives, all calls, and variables, go where calls on `tensor` go: into the graph of a
 /// symbol. Not while something is traced already: that takes in everything.
 class GraphScope {
  public:
   GraphScope(const Tensor& tensor, const char* user, Site site);
-  ~GraphScope();
   GraphScope(const GraphScope&) = delete;
   GraphScope& operator=(const GraphScope&) = delete;
 
  private:
   std::shared_ptr<Recorder> recorder_;
-  TraceScope scope_;
+  TraceScope trace_;
+  ContextScope<&CallContext::application> application_;
 };
 
 }  // namespace tenure::ops

@@ -216,7 +216,7 @@ Tensor cumprod_gradient_of_products(const Backward& b, int axis) {
 void cumprod(Backward& b) {
   const int axis = axis_along(b);
   // To go back once more, no slope may be lost in a division, and none at a zero in a choice.
-  if (active_tape != nullptr && !b.specs[0].shape.empty() && count(b.specs[0].shape) > 0) {
+  if (current_tape() != nullptr && !b.specs[0].shape.empty() && count(b.specs[0].shape) > 0) {
     b.results[0] = cumprod_gradient_of_products(b, axis);
     return;
   }

@@ -10,7 +10,7 @@ namespace tenure::ops {
 /// gradient of zero would not do: it would go on to what the operand was made of, and beyond an
 /// infinite slope be no zero.
 inline Tensor call_like(const OpRecord& op, const Operand& x, const Operand& like) {
-  if (like.is_scalar() || active_tape == nullptr) return call(op, {x, like});
+  if (like.is_scalar() || current_tape() == nullptr) return call(op, {x, like});
   const Tensor apart = stop_gradient(like);
   return call(op, {x, Operand(apart, like.site())});
 }
