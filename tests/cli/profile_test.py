@@ -2,27 +2,17 @@ import base64
 import gzip
 import json
 import os
-import platform
 import shutil
 import signal
-import socket
 import stat
 import struct
 import subprocess
 import tempfile
-import threading
 import unittest
 import zlib
 from pathlib import Path
 
-COMMAND = os.environ.get("TENURE_COMMAND", "tenure")
-PROGRAM = os.environ.get("TENURE_PROGRAM", "program")
-
-
-def run(*arguments, **environment):
-    variables = {k: v for k, v in os.environ.items() if not k.startswith("TENURE_PROFILE")}
-    variables.update(environment, COLUMNS="100")
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=variables)
+from command import COMMAND, PROGRAM, run
 
 
 class RecordingTest(unittest.TestCase):
@@ -332,157 +322,6 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         self.assertIn("still being written", result.stderr)
         self.assertEqual(json.loads(result.stdout)["steps"], 20)
-
-
-class WatchTest(unittest.TestCase):
-    def test_watch(self):
-        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              env=dict(os.environ, TENURE_WATCH="1")) as process:
-            process.stdout.readline()
-            result = run("watch", str(process.pid), "--count", "2", "--interval", "0.05", "--json")
-            text = run("watch", str(process.pid), "--count", "1")
-            process.communicate(b"\n")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        first, second = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(first["bytes"], 64 * 64 * 4)
-        self.assertEqual(second["largest"][0]["op"], "full")
-        self.assertIn("full at program.cpp", text.stdout)
-        self.assertNotIn("\033", text.stdout)
-
-    def test_a_program_that_is_stopped_does_not_answer(self):
-        with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              env=dict(os.environ, TENURE_WATCH="1")) as process:
-            process.stdout.readline()
-            process.send_signal(signal.SIGSTOP)
-            result = run("watch", str(process.pid), "--count", "1")
-            process.send_signal(signal.SIGCONT)
-            process.communicate(b"\n")
-        self.assertEqual(result.returncode, 3)
-        self.assertIn("does not answer", result.stderr)
-
-    def test_what_is_no_socket_of_ours(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, f"tenure-{os.getpid()}.sock")
-            Path(path).write_text("a file")
-            result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
-            self.assertEqual(result.returncode, 3)
-            self.assertIn("not a socket of this user", result.stderr)
-            os.remove(path)
-            with socket.socket(socket.AF_UNIX) as server:
-                server.bind(path)
-                server.listen()
-                if os.geteuid() == 0:  # somebody else's
-                    os.chown(path, 65534, 65534)
-                    result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
-                    self.assertIn("not a socket of this user", result.stderr)
-                    os.chown(path, 0, 0)
-
-                def answer():
-                    client, _ = server.accept()
-                    client.recv(1)
-                    client.sendall(b"\x1b[2J{\n")
-                    client.close()
-
-                thread = threading.Thread(target=answer)
-                thread.start()
-                result = run("watch", str(os.getpid()), "--count", "1", XDG_RUNTIME_DIR=folder)
-                thread.join()
-            self.assertEqual(result.returncode, 3)
-            self.assertIn("no snapshot", result.stderr)
-            self.assertNotIn("\033", result.stdout)
-
-    def test_watch_of_others(self):
-        self.assertEqual(run("watch", str(os.getpid())).returncode, 3)
-        self.assertIn("no process", run("watch", "999999999").stderr)
-        self.assertEqual(run("watch", "-5").returncode, 2)
-
-    def test_a_folder_that_others_can_read_is_refused(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            result = run("watch", str(os.getpid()), XDG_RUNTIME_DIR=folder)
-            self.assertEqual(result.returncode, 3)
-            self.assertIn("not safe", result.stderr)
-
-
-class TeachingTest(unittest.TestCase):
-    def test_demos_measure_what_they_say(self):
-        result = run("demo", "--json")
-        self.assertEqual(result.returncode, 0, result.stdout)
-        document = json.loads(result.stdout)
-        self.assertEqual(len(document["demos"]), 6)
-        for demo in document["demos"]:
-            for fact in demo["facts"]:
-                self.assertEqual(fact["measured"], fact["expected"], demo["name"])
-        self.assertIn("Will it fit?", run("demo", "fit").stdout)
-        self.assertEqual(run("demo", "fitt").returncode, 2)
-        self.assertIn("fit", run("demo", "fitt").stderr)
-
-    def test_doctor(self):
-        result = run("doctor", "--json")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        document = json.loads(result.stdout)
-        self.assertIn("right", document["computing"]["value"])
-        self.assertIn("works", document["recording"]["value"])
-        with tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            broken = run("doctor", XDG_RUNTIME_DIR=folder)
-            self.assertEqual(broken.returncode, 1)
-            self.assertIn("not safe", broken.stdout)
-
-    @unittest.skipUnless(platform.machine() == "x86_64", "names of another architecture's sets")
-    def test_doctor_says_which_instruction_set_is_used(self):
-        def used(**environment):
-            result = run("doctor", "--json", **environment)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            return json.loads(result.stdout)["SIMD"]["value"], result.stderr
-
-        native = used(TENURE_MAX_ISA="native")
-        self.assertIn(native[0], ["SSE4", "AVX2", "AVX-512"])
-        self.assertEqual(used(TENURE_MAX_ISA="avx512"), native)
-        self.assertTrue(used(TENURE_MAX_ISA="sse4")[0].startswith("SSE4"))
-        if native[0] != "SSE4":
-            self.assertEqual(
-                used(TENURE_MAX_ISA="sse4"), (f"SSE4, by TENURE_MAX_ISA; the CPU has {native[0]}", "")
-            )
-        value, said = used(TENURE_MAX_ISA="AVX3\033[31m")
-        self.assertEqual(value, native[0])
-        self.assertEqual(said.count("TENURE_MAX_ISA is ignored"), 1)
-        self.assertNotIn("\033", said)
-
-    def test_doctor_follows_no_link(self):
-        with tempfile.TemporaryDirectory() as folder:
-            victim = Path(folder) / "victim"
-            victim.write_text("mine")
-            with subprocess.Popen(["true"]) as process:
-                process.wait()
-            for pid in range(process.pid, process.pid + 3000):  # the doctor will have one of these numbers
-                os.symlink(victim, Path(folder) / f"tenure-doctor-{pid}")
-            self.assertEqual(run("doctor", TMPDIR=folder).returncode, 0)
-            self.assertEqual(victim.read_text(), "mine")
-
-    def test_every_command_helps_with_examples(self):
-        listed = run("completions", "bash").stdout
-        for command in ["profile", "report", "top", "leaks", "diff", "export", "watch", "demo", "doctor",
-                        "ops", "plan", "completions", "man"]:
-            result = run(command, "--help")
-            self.assertEqual(result.returncode, 0)
-            self.assertIn("Examples:\n  ", result.stdout)
-            self.assertIn("tenure " + command, result.stdout.split("Examples:")[1])
-            self.assertIn(f"    {command}) words=", listed)
-
-    def test_completions_are_scripts(self):
-        for shell in ["bash", "zsh", "fish"]:
-            result = run("completions", shell)
-            self.assertEqual(result.returncode, 0)
-            self.assertIn("leaks", result.stdout)
-        checked = subprocess.run(["bash", "-n"], input=run("completions", "bash").stdout, text=True)
-        self.assertEqual(checked.returncode, 0)
-        self.assertEqual(run("completions", "tcsh").returncode, 2)
-
-    def test_man_has_every_section(self):
-        text = run("man").stdout
-        for section in [".SH NAME", ".SH COMMANDS", ".SS leaks", ".SH EXIT STATUS", ".SH ENVIRONMENT"]:
-            self.assertIn(section, text)
 
 
 if __name__ == "__main__":

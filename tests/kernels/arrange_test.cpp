@@ -12,7 +12,7 @@ namespace {
 constexpr int kTrials = 400;
 
 TEST(Mask, MatchesReference) {
-  Random random(1);
+  RandomViews random(1);
   for (int trial = 0; trial < kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(0, 4, 6), -1, 1, false);
     if (is_floating(in.dtype) && in.count() > 0) {
@@ -57,7 +57,7 @@ TEST(Mask, MatchesReference) {
 }
 
 TEST(Mask, SameOnAnyThreads) {
-  Random random(2);
+  RandomViews random(2);
   const Owned in = random.view(float32, {300, 500}, -1, 1);
   const Owned mask = random.view(boolean, {300, 500});
   expect_same_on_threads([&] {
@@ -82,7 +82,7 @@ std::int64_t bounce(std::int64_t i, std::int64_t n, bool symmetric) {
 }
 
 TEST(Pad, MatchesReference) {
-  Random random(3);
+  RandomViews random(3);
   for (int trial = 0; trial < 2 * kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(0, 4, 5, false));
     const auto mode = static_cast<PadMode>(random.integer(0, 4));
@@ -125,7 +125,7 @@ TEST(Pad, EmptyAxes) {
 }
 
 TEST(Roll, MatchesReference) {
-  Random random(4);
+  RandomViews random(4);
   for (int trial = 0; trial < kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(0, 4, 5));
     Dims shifts;
@@ -144,7 +144,7 @@ TEST(Roll, MatchesReference) {
 }
 
 TEST(RepeatAndTile, MatchReference) {
-  Random random(5);
+  RandomViews random(5);
   for (int trial = 0; trial < kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(1, 4, 4));
     const int axis = static_cast<int>(random.integer(0, in.shape.size() - 1));
@@ -173,7 +173,7 @@ TEST(RepeatAndTile, MatchReference) {
 }
 
 TEST(Tile, EightDimensions) {
-  Random random(6);
+  RandomViews random(6);
   const Shape shape{2, 1, 2, 1, 2, 1, 1, 2};
   const Owned in = random.view(int16, shape, -8, 8, false);
   Shape doubled = shape;
@@ -188,7 +188,7 @@ TEST(Tile, EightDimensions) {
 }
 
 TEST(Triangles, MatchReference) {
-  Random random(7);
+  RandomViews random(7);
   for (int trial = 0; trial < kTrials; ++trial) {
     const DType dtype = random.dtype();
     const Shape shape = random.shape(2, 4, 5);
@@ -226,7 +226,7 @@ TEST(Eye, MatchesReference) {
 }
 
 TEST(OneHot, MatchesReferenceAndRefuses) {
-  Random random(8);
+  RandomViews random(8);
   for (int trial = 0; trial < 100; ++trial) {
     const Owned indices = random.view(random.index_dtype(), random.shape(0, 3, 5), -4, 3, false);
     Shape shape = indices.shape;

@@ -15,7 +15,7 @@ using test::expect_same_on_threads;
 using test::for_each;
 using test::make_dense;
 using test::Owned;
-using test::Random;
+using test::RandomViews;
 using test::values_of;
 
 /// The bytes of `view`'s memory that are not its elements.
@@ -31,7 +31,7 @@ std::vector<std::byte> gaps_of(const Owned& view) {
 }
 
 TEST(Copy, MovesAnyLayoutToAnyOther) {
-  Random random(1);
+  RandomViews random(1);
   for (int round = 0; round < 600; ++round) {
     const DType dtype = random.dtype();
     const Shape shape = random.shape(0, 5, 9);
@@ -100,7 +100,7 @@ TEST(Fill, WritesEveryElement) {
 }
 
 TEST(TileReader, HandsOutAnyLayoutInPiecesOfAnyLength) {
-  Random random(2);
+  RandomViews random(2);
   for (int round = 0; round < 400; ++round) {
     const DType dtype = random.dtype();
     const Shape shape = random.shape(0, 4, 7, false);

@@ -10,7 +10,7 @@ namespace {
 using test::expect_same_on_threads;
 using test::make_dense;
 using test::Owned;
-using test::Random;
+using test::RandomViews;
 using test::values_of;
 
 /// a - 2b: not symmetric, exact for the small integers of the tests in every type.
@@ -48,7 +48,7 @@ Owned counting(DType dtype, const Shape& shape) {
 }
 
 TEST(Elementwise, ReadsAnyLayoutAndTypeAndBroadcasts) {
-  Random random(3);
+  RandomViews random(3);
   for (int round = 0; round < 400; ++round) {
     const Shape shape = random.shape(0, 4, 9);
     Shape smaller = shape;

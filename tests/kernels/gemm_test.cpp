@@ -11,7 +11,7 @@ using test::expect_same_on_threads;
 using test::get;
 using test::make_dense;
 using test::Owned;
-using test::Random;
+using test::RandomViews;
 
 std::vector<std::byte> product(const View& a, const View& b, const Owned& out) {
   std::fill(out.memory->begin(), out.memory->end(), std::byte{0x5a});
@@ -36,7 +36,7 @@ void expect_exact(const View& a, const View& b, const Owned& out) {
 }
 
 TEST(Matmul, TakesAnySizeAndLayout) {
-  Random random(1);
+  RandomViews random(1);
   for (int round = 0; round < 400; ++round) {
     const DType dtype = random.chance(0.6) ? float32 : float64;
     const std::int64_t m = random.integer(1, 40);
@@ -51,7 +51,7 @@ TEST(Matmul, TakesAnySizeAndLayout) {
 }
 
 TEST(Matmul, MultipliesVectorsOnEitherSide) {
-  Random random(2);
+  RandomViews random(2);
   for (int round = 0; round < 300; ++round) {
     const DType dtype = random.chance(0.6) ? float32 : float64;
     const std::int64_t size = random.integer(1, 90);
@@ -66,7 +66,7 @@ TEST(Matmul, MultipliesVectorsOnEitherSide) {
 }
 
 TEST(Matmul, TakesMatricesWhoseRowsAreFarApart) {
-  Random random(3);
+  RandomViews random(3);
   for (const DType dtype : {float32, float64}) {
     const Owned a = random.view(dtype, {24, 300});
     const Owned wide = make_dense(dtype, {300, 1024});

@@ -15,7 +15,7 @@ std::int64_t wrapped(double index, std::int64_t size) {
 }
 
 /// Indices for an axis of `size` elements, or of none if that is empty.
-Owned indices_for(Random& random, Shape shape, std::int64_t size, bool broadcast = true) {
+Owned indices_for(RandomViews& random, Shape shape, std::int64_t size, bool broadcast = true) {
   if (size == 0 && count(shape) > 0) shape = Shape{0};
   return random.view(random.index_dtype(), shape, -size, std::max<std::int64_t>(size - 1, -size),
                      broadcast);
@@ -32,7 +32,7 @@ Coordinates join(Coordinates a, const Coordinates& b) {
 }
 
 TEST(Take, MatchesReference) {
-  Random random(1);
+  RandomViews random(1);
   for (int trial = 0; trial < kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(1, 4, 6));
     const int axis = static_cast<int>(random.integer(0, in.shape.size() - 1));
@@ -56,7 +56,7 @@ TEST(Take, MatchesReference) {
 }
 
 TEST(Take, ScalarsAndLargeInputs) {
-  Random random(2);
+  RandomViews random(2);
   const Owned scalar = random.view(float32, {});
   const Owned indices = make_dense(int64, {3});
   const Owned out = make_dense(float32, {3});
@@ -73,7 +73,7 @@ TEST(Take, ScalarsAndLargeInputs) {
 }
 
 TEST(Gather, MatchesReference) {
-  Random random(3);
+  RandomViews random(3);
   for (int trial = 0; trial < kTrials; ++trial) {
     const Owned in = random.view(random.dtype(), random.shape(1, 4, 6, false));
     const int axis = static_cast<int>(random.integer(0, in.shape.size() - 1));
@@ -109,7 +109,7 @@ double combined(ScatterMode mode, DType dtype, double a, double b) {
 }
 
 TEST(Scatter, MatchesReference) {
-  Random random(4);
+  RandomViews random(4);
   for (int trial = 0; trial < kTrials; ++trial) {
     const auto mode = static_cast<ScatterMode>(random.integer(0, 4));
     const DType dtype = random.dtype();
@@ -158,7 +158,7 @@ TEST(Scatter, NanAndOverflow) {
 }
 
 TEST(Scatter, SameOnAnyThreads) {
-  Random random(5);
+  RandomViews random(5);
   const Owned indices = random.view(int64, {300, 400}, -20, 19);
   const Owned updates = random.view(float32, {300, 400}, -1000, 1000);
   for (const auto mode : {ScatterMode::assign, ScatterMode::add}) {
@@ -179,7 +179,7 @@ struct IndexCase {
   Shape index_shape;
   Shape shape;  // of the values
 
-  explicit IndexCase(Random& random, bool broadcast)
+  explicit IndexCase(RandomViews& random, bool broadcast)
       : tensor(random.view(random.dtype(), random.shape(1, 4, 5, false), 0, 7, broadcast)),
         index_shape(random.shape(0, 3, 4)),
         shape(index_shape) {
@@ -204,7 +204,7 @@ struct IndexCase {
 };
 
 TEST(IndexGather, MatchesReference) {
-  Random random(6);
+  RandomViews random(6);
   for (int trial = 0; trial < kTrials; ++trial) {
     const IndexCase c(random, true);
     const Owned out = make_dense(c.tensor.dtype, c.shape);
@@ -216,7 +216,7 @@ TEST(IndexGather, MatchesReference) {
 }
 
 TEST(IndexPut, MatchesReference) {
-  Random random(7);
+  RandomViews random(7);
   for (int trial = 0; trial < kTrials; ++trial) {
     const IndexCase c(random, false);
     const bool accumulate = random.chance(0.5);
@@ -237,7 +237,7 @@ TEST(IndexPut, MatchesReference) {
 }
 
 TEST(IndexPut, SameOnAnyThreads) {
-  Random random(8);
+  RandomViews random(8);
   const Owned rows = random.view(int64, {5000}, -50, 49);
   const Owned values = random.view(float32, {5000, 33}, -1000, 1000);
   const std::vector<View> indices{rows};
@@ -265,7 +265,7 @@ void expect_refused(const Owned& out, const char* op, std::int64_t index, F f) {
 }
 
 TEST(Indices, BadOnesThrowAndChangeNothing) {
-  Random random(9);
+  RandomViews random(9);
   const Owned tensor = random.view(float32, {5, 4});
   for (std::int64_t bad : {std::int64_t{5}, std::int64_t{-6}}) {
     for (DType dtype : {int32, int64}) {

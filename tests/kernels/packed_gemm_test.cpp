@@ -9,7 +9,7 @@ namespace {
 
 using test::make_dense;
 using test::Owned;
-using test::Random;
+using test::RandomViews;
 using test::values_of;
 
 /// matmul in a workspace of just the size that it asks for.
@@ -49,7 +49,7 @@ void expect_exact(const View& a, const View& b, const Owned& out) {
 }
 
 TEST(PackedGemm, TakesAnySizeAndLayout) {
-  Random random(7);
+  RandomViews random(7);
   for (int round = 0; round < 60; ++round) {
     const DType dtype = random.chance(0.6) ? float32 : float64;
     const std::int64_t m = random.integer(2, 150);
@@ -63,7 +63,7 @@ TEST(PackedGemm, TakesAnySizeAndLayout) {
 
 /// More than is packed at a time: in depth, in lines, in both; rows that stay, and columns.
 TEST(PackedGemm, TakesPartAfterPart) {
-  Random random(8);
+  RandomViews random(8);
   for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{600, 140, 500},
                                 {1100, 130, 270},
                                 {131, 128, 2100},
@@ -79,7 +79,7 @@ TEST(PackedGemm, TakesPartAfterPart) {
 }
 
 TEST(PackedGemm, TakesBatches) {
-  Random random(9);
+  RandomViews random(9);
   const Owned a = random.view(float32, {3, 5, 70, 66});
   for (const Shape& shape : {Shape{3, 5, 66, 80}, Shape{5, 66, 80}, Shape{3, 1, 66, 80},
                              Shape{1, 66, 80}, Shape{66, 300}}) {
@@ -151,7 +151,7 @@ TEST(PackedGemm, GivesTheSameBitsHoweverTheWorkIsSplit) {
 }
 
 TEST(PackedGemm, AsksForTheSameWorkspaceOnAnyNumberOfThreads) {
-  Random random(10);
+  RandomViews random(10);
   const int before = num_threads();
   for (int round = 0; round < 200; ++round) {
     const std::int64_t m = random.integer(1, 3000);

@@ -80,9 +80,10 @@ inline Owned make_dense(DType dtype, const Shape& shape) {
   return result;
 }
 
-class Random {
+/// Makes views at random, and what else tests draw.
+class RandomViews {
  public:
-  explicit Random(unsigned seed) : engine_(seed) {}
+  explicit RandomViews(unsigned seed) : engine_(seed) {}
 
   std::int64_t integer(std::int64_t low, std::int64_t high) {  // [low, high]
     return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);

@@ -38,7 +38,7 @@ TEST_P(ArgReduceTest, FindsTheFirstOfManyEquals) {
   std::mt19937 rng(7);
   for (const Case& c : {Case{{500}, {0}}, Case{{30, 100}, {0}}, Case{{30, 100}, {1}},
                         Case{{300, 8}, {1}}, Case{{4, 5, 6}, {0, 1, 2}}}) {
-    for (Layout layout : {Layout::contiguous, Layout::strided}) {
+    for (LayoutKind layout : {LayoutKind::contiguous, LayoutKind::strided}) {
       Array in = random_array(GetParam(), c.shape, layout, rng);
       for (std::int64_t i = 0; i < in.elements(); ++i) {
         write(in.bytes.data(), GetParam(), i, static_cast<double>(rng() % 2));
@@ -52,7 +52,7 @@ TEST_P(ArgReduceTest, LongInputsOnAnyNumberOfThreads) {
   std::mt19937 rng(9);
   for (const Case& c : {Case{{400000}, {0}}, Case{{400, 1000}, {0, 1}}, Case{{2, 300000}, {1}},
                         Case{{50000, 10}, {1}}, Case{{3000, 100}, {0}}}) {
-    for (Layout layout : {Layout::contiguous, Layout::strided}) {
+    for (LayoutKind layout : {LayoutKind::contiguous, LayoutKind::strided}) {
       const Array in = random_array(GetParam(), c.shape, layout, rng);
       check(in, c.axes);
       expect_same_bits(int64, kept_shape(c.shape, c.axes),

@@ -166,7 +166,7 @@ TEST_P(ReduceFloatTest, SameBitsOnAnyNumberOfThreads) {
   std::mt19937 rng(5);
   for (const Case& c : {Case{{700000}, {0}}, Case{{1000, 700}, {0}}, Case{{1000, 700}, {1}},
                         Case{{300000, 3}, {0}}}) {
-    const Array in = random_array(dtype, c.shape, Layout::contiguous, rng, 1);
+    const Array in = random_array(dtype, c.shape, LayoutKind::contiguous, rng, 1);
     const Shape kept = kept_shape(c.shape, c.axes);
     expect_same_bits(dtype, kept,
                      [&](const View& out) { variance(in.view, c.axes, 1, false, out); });

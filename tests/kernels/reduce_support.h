@@ -91,22 +91,22 @@ inline long double element(const View& view, std::int64_t index) {
   return read(view.data, view.dtype, place(view, index));
 }
 
-enum class Layout { contiguous, strided, broadcast };
+enum class LayoutKind { contiguous, strided, broadcast };
 
 /// Random elements: floats around `center`, integers of few bits. Strided: permuted, with gaps and
 /// backwards; broadcast: some strides are zero as well.
-inline Array random_array(DType dtype, const Shape& shape, Layout layout, std::mt19937& rng,
+inline Array random_array(DType dtype, const Shape& shape, LayoutKind layout, std::mt19937& rng,
                           double center = 0) {
   std::vector<int> order(static_cast<std::size_t>(shape.size()));
   for (int i = 0; i < shape.size(); ++i) order[static_cast<std::size_t>(i)] = i;
-  if (layout != Layout::contiguous) std::shuffle(order.begin(), order.end(), rng);
+  if (layout != LayoutKind::contiguous) std::shuffle(order.begin(), order.end(), rng);
   Strides strides = shape;
   std::int64_t step = 1;
   std::int64_t origin = 0;
   for (auto at = order.rbegin(); at != order.rend(); ++at) {
     const std::int64_t n = std::max<std::int64_t>(shape[*at], 1);
-    const bool strided = layout != Layout::contiguous;
-    if (layout == Layout::broadcast && rng() % 3 == 0) {
+    const bool strided = layout != LayoutKind::contiguous;
+    if (layout == LayoutKind::broadcast && rng() % 3 == 0) {
       strides[*at] = 0;
       continue;
     }
@@ -222,7 +222,7 @@ inline void for_each_input(DType dtype, double center,
                            const std::function<void(const Array&, const Axes&)>& f) {
   std::mt19937 rng(17);
   for (const Case& c : cases()) {
-    for (Layout layout : {Layout::contiguous, Layout::strided, Layout::broadcast}) {
+    for (LayoutKind layout : {LayoutKind::contiguous, LayoutKind::strided, LayoutKind::broadcast}) {
       f(random_array(dtype, c.shape, layout, rng, center), c.axes);
       if (::testing::Test::HasFailure()) return;
     }

@@ -99,7 +99,7 @@ TEST_P(ReduceTest, AnyAndAll) {
   std::mt19937 rng(3);
   for (const Case& c : cases()) {
     for (int zeros : {1, 2, 40}) {  // mostly zeros, half of them, few
-      Array in = random_array(dtype, c.shape, Layout::strided, rng, 5);
+      Array in = random_array(dtype, c.shape, LayoutKind::strided, rng, 5);
       for (std::int64_t i = 0; i < in.elements(); ++i) {
         if (zeros == 1 ? rng() % 40 != 0 : rng() % static_cast<unsigned>(zeros) == 0) {
           write(in.bytes.data(), dtype, i, 0);
@@ -150,7 +150,7 @@ TEST_P(ReduceTest, SameBitsOnAnyNumberOfThreads) {
   std::mt19937 rng(5);
   for (const Case& c : {Case{{700000}, {0}}, Case{{1000, 700}, {0}}, Case{{1000, 700}, {1}},
                         Case{{300000, 3}, {0}}, Case{{3, 300000}, {1}}, Case{{70000, 9}, {1}}}) {
-    for (Layout layout : {Layout::contiguous, Layout::strided}) {
+    for (LayoutKind layout : {LayoutKind::contiguous, LayoutKind::strided}) {
       const Array in = random_array(dtype, c.shape, layout, rng, 0.1);
       const Shape kept = kept_shape(c.shape, c.axes);
       for (Reduction kind : {Reduction::sum, Reduction::prod}) {

@@ -63,7 +63,7 @@ TEST_P(ScanTest, InPlaceAndOnAnyNumberOfThreads) {
   std::mt19937 rng(4);
   for (const Shape& shape : {Shape{10000}, Shape{300, 400}, Shape{20, 30, 200}}) {
     for (int axis = 0; axis < shape.size(); ++axis) {
-      const Array in = random_array(dtype, shape, Layout::contiguous, rng);
+      const Array in = random_array(dtype, shape, LayoutKind::contiguous, rng);
       Array expected(dtype, shape);
       scan(Scan::sum, in.view, axis, expected.view);
       check(Scan::sum, in, axis, expected);

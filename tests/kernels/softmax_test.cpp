@@ -59,7 +59,7 @@ TEST_P(SoftmaxTest, LongRows) {
   std::mt19937 rng(21);
   for (const Case& c : {Case{{2, 20000}, {1}}, Case{{20000, 2}, {0}}, Case{{300, 300}, {0}},
                         Case{{300, 300}, {1}}, Case{{3, 100, 100}, {1}}}) {
-    for (Layout layout : {Layout::contiguous, Layout::strided}) {
+    for (LayoutKind layout : {LayoutKind::contiguous, LayoutKind::strided}) {
       for (bool log : {false, true}) {
         const Array in = random_array(dtype, c.shape, layout, rng);
         const int axis = static_cast<int>(c.axes[0]);
@@ -67,7 +67,7 @@ TEST_P(SoftmaxTest, LongRows) {
         apply(log, in.view, axis, out.view);
         check(log, in, axis, out);
         expect_same_bits(dtype, c.shape, [&](const View& again) {
-          if (layout == Layout::contiguous) {  // in place as well
+          if (layout == LayoutKind::contiguous) {  // in place as well
             std::memcpy(again.data, in.bytes.data(), in.bytes.size());
             apply(log, again, axis, again);
           } else {
@@ -124,8 +124,8 @@ TEST(SoftmaxGradientTest, SameBitsOnAnyNumberOfThreadsAndInPlace) {
   for (const Case& c : {Case{{300, 300}, {0}}, Case{{300, 300}, {1}}, Case{{70, 3000}, {0}},
                         Case{{3, 100, 100}, {1}}, Case{{20000, 2}, {0}}}) {
     const int axis = static_cast<int>(c.axes[0]);
-    const Array dy = random_array(float32, c.shape, Layout::contiguous, rng);
-    const Array y = random_array(float32, c.shape, Layout::contiguous, rng);
+    const Array dy = random_array(float32, c.shape, LayoutKind::contiguous, rng);
+    const Array y = random_array(float32, c.shape, LayoutKind::contiguous, rng);
     for (const auto gradient : {softmax_gradient, log_softmax_gradient}) {
       Array dx(float32, c.shape);
       gradient(dy.view, y.view, axis, dx.view);

@@ -22,7 +22,7 @@ bool same(double a, double b) {
 }
 
 /// Integers, and in floating types some NaN, infinities and zeros of both signs.
-Owned mixed_view(Random& random, DType dtype, const Shape& shape) {
+Owned mixed_view(RandomViews& random, DType dtype, const Shape& shape) {
   Owned view = random.view(dtype, shape, -40, 40, false);
   if (!is_floating(dtype)) return view;
   for_each(shape, [&](const Coordinates& at) {
@@ -56,7 +56,7 @@ Line sorted_line(const View& view, int axis, Coordinates at, bool descending) {
 std::vector<std::byte> workspace_of(std::size_t bytes) { return std::vector<std::byte>(bytes); }
 
 TEST(Sort, MatchesReference) {
-  Random random(1);
+  RandomViews random(1);
   for (int trial = 0; trial < kTrials; ++trial) {
     const DType dtype = random.dtype();
     const Shape shape =
@@ -118,7 +118,7 @@ TEST(Sort, ExtremesAndScalars) {
 }
 
 TEST(Sort, SameOnAnyThreads) {
-  Random random(2);
+  RandomViews random(2);
   const Owned in = mixed_view(random, float32, {300, 200});
   for (int axis : {0, 1}) {
     expect_same_on_threads([&] {
@@ -131,7 +131,7 @@ TEST(Sort, SameOnAnyThreads) {
 }
 
 TEST(TopK, MatchesReference) {
-  Random random(3);
+  RandomViews random(3);
   for (int trial = 0; trial < kTrials; ++trial) {
     const DType dtype = random.dtype();
     const Shape shape =
@@ -161,7 +161,7 @@ TEST(TopK, MatchesReference) {
 }
 
 TEST(Unique, MatchesReference) {
-  Random random(4);
+  RandomViews random(4);
   for (int trial = 0; trial < kTrials; ++trial) {
     const DType dtype = random.dtype();
     const Owned in = mixed_view(random, dtype, random.shape(0, 3, 7));

@@ -119,30 +119,30 @@ TEST(OrderParts, BoundsBeamsAndExactSearchAgree) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 100; ++i) {
     const Net net = make_net(layered_dag(3 + static_cast<int>(random() % 25), random));
-    Effort effort(1e6, kMany);
-    const ExactResult exact = search_exactly(net, kMany, 0, 1'000'000, effort);
+    Allowance allowance(1e6, kMany);
+    const ExactResult exact = search_exactly(net, kMany, 0, 1'000'000, allowance);
     ASSERT_TRUE(exact.complete);
     ASSERT_EQ(peak_of(net, exact.order), exact.peak);
     ASSERT_EQ(exact.bound, exact.peak);
-    const ExactResult backwards = search_exactly(reversed(net), kMany, 0, 1'000'000, effort);
+    const ExactResult backwards = search_exactly(reversed(net), kMany, 0, 1'000'000, allowance);
     EXPECT_EQ(backwards.peak, exact.peak);
-    const ExactResult none = search_exactly(net, exact.peak, 0, 1'000'000, effort);
+    const ExactResult none = search_exactly(net, exact.peak, 0, 1'000'000, allowance);
     EXPECT_TRUE(none.complete);
     EXPECT_TRUE(none.order.empty());
 
     const std::vector<int> some = list_schedule(net);
     EXPECT_LE(step_bound(net), exact.peak);
-    EXPECT_LE(cut_bound(net, some, 0, effort), exact.peak);
-    EXPECT_LE(cut_bound(net, exact.order, 0, effort), exact.peak);
+    EXPECT_LE(cut_bound(net, some, 0, allowance), exact.peak);
+    EXPECT_LE(cut_bound(net, exact.order, 0, allowance), exact.peak);
 
     for (const int credit : {0, 8, 16}) {
       const BeamOptions options{.width = 64, .credit = credit, .noise = credit, .seed = 1};
-      const auto found = search_beam(net, exact.peak + 20, options, effort);
+      const auto found = search_beam(net, exact.peak + 20, options, allowance);
       if (found) {
         EXPECT_LT(peak_of(net, *found), exact.peak + 20);
         EXPECT_GE(peak_of(net, *found), exact.peak);
       }
-      EXPECT_FALSE(search_beam(net, exact.peak, options, effort));
+      EXPECT_FALSE(search_beam(net, exact.peak, options, allowance));
     }
   }
 }

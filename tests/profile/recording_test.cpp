@@ -1,42 +1,20 @@
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <map>
-#include <thread>
 #include <vector>
 
-#include "tenure/profile/paths.h"
 #include "tenure/profile/queries.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
-#include "tests/support/share.h"
 
-// What is written, and that it can be read whatever becomes of the program.
+// What is written.
 
 namespace tenure {
 namespace {
 
-using profile::EventKind;
 using profile::History;
 using profile::Recorded;
 using test::ScratchFile;
-
-std::vector<profile::Event> events_of(const Recorded& recorded) {
-  std::vector<profile::Event> events;
-  recorded.for_each([&](const profile::Event& event) {
-    events.push_back(event);
-    return true;
-  });
-  return events;
-}
-
-std::map<EventKind, int> counts_of(const Recorded& recorded) {
-  std::map<EventKind, int> counts;
-  for (const profile::Event& event : events_of(recorded)) ++counts[event.kind];
-  return counts;
-}
 
 TEST(Profile, TellsATensorsLife) {
   const ScratchFile file;
@@ -253,262 +231,6 @@ TEST(Profile, UsesAfterTheDisposalAreTold) {
   EXPECT_EQ(times, 3);
 }
 
-TEST(Profile, EventsOfManyThreadsAddUp) {
-  const int rounds = test::rounds(3000);
-  const ScratchFile file;
-  {
-    const Profile profile(file.path());
-    test::on_threads(4, [&](int) {
-      for (int i = 0; i < rounds; ++i) {
-        const Tensor x = test::room(i % 100);
-        x.dispose();
-      }
-    });
-  }
-  const Recorded recorded(file.path());
-  EXPECT_EQ(recorded.damaged, 0u);
-  std::map<EventKind, int> counts = counts_of(recorded);
-  for (const EventKind kind :
-       {EventKind::allocate, EventKind::create, EventKind::dispose, EventKind::free}) {
-    EXPECT_EQ(counts[kind], 4 * rounds);
-  }
-  std::int64_t last = 0;
-  for (const profile::Event& event : events_of(recorded)) {
-    ASSERT_GE(event.time_ns, last);
-    last = event.time_ns;
-  }
-  const History history(recorded);
-  EXPECT_EQ(history.storages.size(), static_cast<std::size_t>(4 * rounds));
-  for (const profile::StorageLife& life : history.storages) ASSERT_FALSE(life.is_live());
-}
-
-TEST(Profile, BeginsAndEndsWhileThreadsWork) {
-  std::atomic<bool> stop{false};
-  std::thread worker([&] {
-    while (!stop) const Tensor x = test::room(10);
-  });
-  for (int i = 0; i < test::rounds(50); ++i) {
-    const ScratchFile file;
-    {
-      const Profile profile(file.path());
-      const Tensor x = test::room(1);
-    }
-    const Recorded recorded(file.path());
-    EXPECT_TRUE(recorded.finished);
-    EXPECT_EQ(recorded.damaged, 0u);
-  }
-  stop = true;
-  worker.join();
-}
-
-TEST(Profile, KeepsTheNewestWithinItsCapacity) {
-  const ScratchFile file;
-  const Tensor outer = test::room(1000);
-  constexpr std::size_t capacity = 8 * profile::kChunkBytes;
-  std::int64_t live = 0;
-  {
-    const Profile profile(file.path(), {.capacity = capacity});
-    const Tensor kept = test::room(5000);
-    for (int i = 0; i < 20000; ++i) const Tensor x = test::room(10);
-    live = memory().bytes;
-  }
-  const Recorded recorded(file.path());
-  EXPECT_GT(recorded.recycled, 0u);
-  EXPECT_EQ(recorded.damaged, 0u);
-  EXPECT_EQ(recorded.dropped, 0u);
-  EXPECT_LE(std::filesystem::file_size(file.path()), capacity);
-  const History history(recorded);
-  EXPECT_GT(history.storages.size(), 1000u);
-  // What is forgotten is still counted.
-  EXPECT_LE(std::abs(live_at_end(history) - (live - 5000)), 100);
-  EXPECT_GE(peak(history).bytes, live - 200);
-}
-
-TEST(Profile, WhatTheRingForgotIsNotTakenForALeak) {
-  const ScratchFile file;
-  std::vector<Tensor> passed;
-  {
-    const Profile profile(file.path(), {.capacity = 8 * profile::kChunkBytes});
-    // This thread's piece of the file is never full, and stays; that of the other one, which ends
-    // the tensors, is long gone.
-    for (int i = 0; i < 10; ++i) passed.push_back(test::room(100));
-    std::thread([&] {
-      passed.clear();
-      for (int i = 0; i < 20000; ++i) const Tensor x = test::room(10);
-    }).join();
-  }
-  const Recorded recorded(file.path());
-  EXPECT_GT(recorded.horizon_ns, 0);
-  const History history(recorded);
-  for (const profile::Held& held : held_at_end(history)) EXPECT_NE(held.storage->bytes, 100);
-}
-
-TEST(Profile, WhatLivesLongIsKnownHoweverShortTheRing) {
-  const ScratchFile file;
-  const std::int64_t before = memory().bytes;
-  std::int64_t live = 0;
-  Tensor weights;
-  {
-    const Profile profile(file.path(), {.capacity = 8 * profile::kChunkBytes});
-    weights = test::room(5000);
-    weights.set_name("weights");
-    for (int i = 0; i < 20000; ++i) {
-      const Tensor x = test::room(10);
-      if (i % 100 == 0) mark_step();
-    }
-    live = memory().bytes;
-  }
-  const Recorded recorded(file.path());
-  ASSERT_GT(recorded.recycled, 8u);
-  const History history(recorded);
-  const std::vector<profile::Held> held = held_at_end(history);
-  const auto found = std::find_if(held.begin(), held.end(), [](const profile::Held& each) {
-    return each.storage->bytes == 5000;
-  });
-  ASSERT_NE(found, held.end());
-  ASSERT_EQ(found->holders.size(), 1u);
-  EXPECT_EQ(found->holders[0]->name, "weights");
-  EXPECT_EQ(live_at_end(history), live);
-  EXPECT_EQ(peak(history).bytes, live + 10) << "and not counted twice";
-  EXPECT_GE(live, before + 5000);
-}
-
-TEST(Profile, CanBeReadWhileThreadsWriteToIt) {
-  const ScratchFile file;
-  const Profile profile(file.path(), {.capacity = 64 * profile::kChunkBytes});
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> workers;
-  for (int t = 0; t < 2; ++t) {
-    workers.emplace_back([&] {
-      while (!stop) const Tensor x = test::room(10);
-    });
-  }
-  for (int i = 0; i < test::rounds(60); ++i) {
-    const Recorded recorded(file.path());
-    EXPECT_EQ(recorded.damaged, 0u);
-    const History history(recorded);
-    EXPECT_LE(history.holders.size(), 1000u) << "tensors live for a moment";
-  }
-  stop = true;
-  for (std::thread& worker : workers) worker.join();
-}
-
-TEST(Profile, NamesWithoutEndAreBounded) {
-  const ScratchFile file;
-  constexpr std::size_t capacity = 8 * profile::kChunkBytes;
-  {
-    const Profile profile(file.path(), {.capacity = capacity});
-    for (int i = 0; i < 20000; ++i) {
-      const NameScope name("a name that never comes again " + std::to_string(i));
-      const Tensor x = test::room(10);
-    }
-  }
-  EXPECT_LE(std::filesystem::file_size(file.path()), capacity);
-  const Recorded recorded(file.path());
-  EXPECT_EQ(recorded.damaged, 0u);
-  const History history(recorded);
-  EXPECT_GT(history.storages.size(), 100u) << "room for events is left";
-}
-
-TEST(Profile, TwoProcessesDoNotWriteToOneFile) {
-  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
-  const ScratchFile file;
-  {
-    const Profile profile(file.path());
-    const Tensor x = ones({2});
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      try {
-        const Profile second(file.path());
-      } catch (const ProfileError& error) {
-        _exit(std::string(error.what()).find("another recording") == std::string::npos ? 2 : 0);
-      }
-      _exit(1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    for (int i = 0; i < 1000; ++i) relu(x);  // into a file that nobody cut
-  }
-  const Recorded recorded(file.path());
-  EXPECT_TRUE(recorded.finished);
-  EXPECT_EQ(History(recorded).ops.at("relu").calls, 1000);
-}
-
-TEST(Profile, WithoutANameItIsTheProgramsOwn) {
-  const ScratchFile folder;
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::create_directory(folder.path());
-  std::filesystem::current_path(folder.path());
-  {
-    const Profile profile;
-    const Tensor x = ones({2});
-  }
-  { const Profile numbered("by-%p.tenure"); }
-  std::filesystem::current_path(before);
-  EXPECT_GE(Recorded(folder.path() + "/tenure_profile_tests.tenure").events, 2u);
-  EXPECT_NO_THROW(Recorded(folder.path() + "/by-" + std::to_string(getpid()) + ".tenure"));
-  std::filesystem::remove_all(folder.path());
-}
-
-TEST(Profile, AKilledProgramLeavesWhatItDid) {
-  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
-  const ScratchFile file;
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    static const Profile profile(file.path());
-    const Tensor kept = ones({25});
-    for (int i = 0; i < 1000; ++i) relu(kept);
-    raise(SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFSIGNALED(status));
-  const Recorded recorded(file.path());
-  EXPECT_FALSE(recorded.finished);
-  EXPECT_EQ(recorded.damaged, 0u);
-  const History history(recorded);
-  EXPECT_EQ(history.ops.at("relu").calls, 1000) << "every one, to the last";
-  const std::vector<profile::Held> held = held_at_end(history);
-  ASSERT_FALSE(held.empty());
-  EXPECT_EQ(held[0].storage->bytes, 100);
-}
-
-TEST(Profile, AForkedChildDoesNotWrite) {
-  if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
-  const ScratchFile file;
-  {
-    const Profile profile(file.path());
-    const Tensor x = ones({2});
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      for (int i = 0; i < 100; ++i) relu(x);
-      _exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
-    tanh(x);
-  }
-  const Recorded recorded(file.path());
-  const History history(recorded);
-  EXPECT_EQ(history.ops.count("relu"), 0u);
-  EXPECT_EQ(history.ops.count("tanh"), 1u);
-}
-
-TEST(Profile, CanBeReadWhileItIsWritten) {
-  const ScratchFile file;
-  const Profile profile(file.path());
-  const Tensor x = ones({4});
-  const Recorded recorded(file.path());
-  EXPECT_FALSE(recorded.finished);
-  EXPECT_EQ(recorded.damaged, 0u);
-  EXPECT_GE(recorded.events, 2u);
-}
-
 TEST(Profile, RefusesWhatCannotBe) {
   const ScratchFile file;
   EXPECT_THROW(Profile("/nowhere/at/all"), ProfileError);
@@ -532,19 +254,6 @@ TEST(Profile, AnEmptyRecordingAnswersToo) {
   EXPECT_FALSE(timeline(history).empty());
   EXPECT_TRUE(growth(history).empty());
   EXPECT_TRUE(plans(history).empty());
-}
-
-TEST(Profile, AnEventTakesAtMost32Bytes) {
-  const ScratchFile file;
-  {
-    const Profile profile(file.path());
-    const Tensor x = ones({16});
-    for (int i = 0; i < 20000; ++i) add(x, x);
-  }
-  const Recorded recorded(file.path());
-  EXPECT_LE(static_cast<double>(std::filesystem::file_size(file.path())) /
-                static_cast<double>(recorded.events),
-            32);
 }
 
 }  // namespace

@@ -1,0 +1,13 @@
+"""The command under test, and the program that it is tried on."""
+
+import os
+import subprocess
+
+COMMAND = os.environ.get("TENURE_COMMAND", "tenure")
+PROGRAM = os.environ.get("TENURE_PROGRAM", "program")
+
+
+def run(*arguments, **environment):
+    variables = {k: v for k, v in os.environ.items() if not k.startswith("TENURE_PROFILE")}
+    variables.update(environment, COLUMNS="100")
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=variables)
