@@ -5,27 +5,27 @@
 #include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
-#include "tenure/ops/nn/update_rule.h"
+#include "tenure/ops/nn/update_rules.h"
 #include "tenure/ops/optimizer_ops.h"
 
 namespace tenure::ops {
 namespace {
 
-using Kind = UpdateRule::Kind;
+using Elements = std::array<long double, 3>;
 
-/// An update of a parameter and its state by a gradient. An op adds its names, `kind`, `rule`,
-/// which reads the attributes, and `element`, the reference: it changes a parameter and its state.
-template <class Op, Kind kind>
+/// An update of a parameter and its state by a gradient, as `Rule` says (update_rules.h). An op
+/// adds its names and `element`, the reference: it changes a parameter x[0] and its state x[1...].
+template <class Op, class Rule>
 struct UpdateOp {
   static constexpr auto family = "optimizer updates";
-  static constexpr int outputs = tensors_of(kind);
+  static constexpr int outputs = Rule::kTensors;
   static constexpr auto memory = reuses((1u << outputs) - 1).with_workspace();
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 8;
   static constexpr std::size_t kGradient = outputs;
   static constexpr std::size_t kRate = outputs + 1;
   static constexpr std::size_t kStep = outputs + 2;
-  static constexpr std::size_t kInputs = kind == Kind::adam ? outputs + 3 : outputs + 2;
+  static constexpr std::size_t kInputs = Rule::kCountsSteps ? outputs + 3 : outputs + 2;
 
   static Specs infer(const Kernel& k) {
     const Shape& shape = k.in[0].shape;
@@ -64,12 +64,12 @@ struct UpdateOp {
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
 
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    UpdateRule rule = Op::rule(a);
-    rule.rate = static_cast<double>(in[kRate].values[0]);
-    if constexpr (kind == Kind::adam) rule.step = static_cast<double>(in[kStep].values[0]);
+    double step = 0;
+    if constexpr (Rule::kCountsSteps) step = static_cast<double>(in[kStep].values[0]);
+    const Rule rule = Rule::of(a, static_cast<double>(in[kRate].values[0]), step);
     std::vector<Reference> out(in.begin(), in.begin() + outputs);
     for (std::size_t i = 0; i < in[0].values.size(); ++i) {
-      std::array<long double, 3> x{};
+      Elements x{};
       for (std::size_t o = 0; o < outputs; ++o) x[o] = in[o].values[i];
       Op::element(rule, x, in[kGradient].values[i]);
       for (std::size_t o = 0; o < outputs; ++o) out[o].values[i] = x[o];
@@ -84,7 +84,7 @@ struct UpdateOp {
     }
     s.inputs.push_back({.shape = shape, .dtype = gradient});
     s.inputs.push_back({.shape = {}, .low = 0.125, .high = 0.125, .dtype = DType::float32});
-    if constexpr (kind == Kind::adam) {
+    if constexpr (Rule::kCountsSteps) {
       s.inputs.push_back({.shape = {}, .dtype = DType::int64, .values = {3}});
     }
     return s;
@@ -105,51 +105,48 @@ struct UpdateOp {
   }
 };
 
-struct SgdUpdate : UpdateOp<SgdUpdate, Kind::sgd> {
+struct SgdUpdate : UpdateOp<SgdUpdate, SgdRule> {
   static constexpr auto name = "sgd_update";
   static constexpr auto signature = "sgd_update(parameter, gradient, rate, weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient";
-  static constexpr auto rule = sgd_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
+  static void element(const SgdRule& r, Elements& x, long double g) {
     x[0] -= r.rate * (g + r.decay * x[0]);
   }
   static std::vector<Attributes> attributes() { return {Attributes(0.25), Attributes(0.0)}; }
 };
 
-struct SgdMomentumUpdate : UpdateOp<SgdMomentumUpdate, Kind::momentum> {
+struct SgdMomentumUpdate : UpdateOp<SgdMomentumUpdate, MomentumRule> {
   static constexpr auto name = "sgd_momentum_update";
   static constexpr auto signature =
       "sgd_momentum_update(parameter, velocity, gradient, rate, momentum = 0.9, dampening = 0, "
       "nesterov = false, weight_decay = 0)";
   static constexpr auto doc = "a step along a velocity that gradients push";
-  static constexpr auto rule = momentum_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
+  static void element(const MomentumRule& r, Elements& x, long double g) {
     g += r.decay * x[0];
-    x[1] = r.first * x[1] + (1 - r.dampening) * g;
-    x[0] -= r.rate * (r.nesterov ? g + r.first * x[1] : x[1]);
+    x[1] = r.momentum * x[1] + (1 - r.dampening) * g;
+    x[0] -= r.rate * (r.nesterov ? g + r.momentum * x[1] : x[1]);
   }
   static std::vector<Attributes> attributes() {
     return {Attributes(0.875, 0.0, false, 0.0), Attributes(0.5, 0.25, true, 0.125)};
   }
 };
 
-struct AdamUpdate : UpdateOp<AdamUpdate, Kind::adam> {
+struct AdamUpdate : UpdateOp<AdamUpdate, AdamRule> {
   static constexpr auto name = "adam_update";
   static constexpr auto signature =
       "adam_update(parameter, mean, square, gradient, rate, step, beta1 = 0.9, beta2 = 0.999, "
       "epsilon = 1e-8, weight_decay = 0, decoupled = false)";
   static constexpr auto doc = "Adam, and with a decoupled decay AdamW";
-  static constexpr auto rule = adam_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
+  static void element(const AdamRule& r, Elements& x, long double g) {
     if (r.decoupled) {
       x[0] -= r.rate * r.decay * x[0];
     } else {
       g += r.decay * x[0];
     }
-    x[1] = r.first * x[1] + (1 - r.first) * g;
-    x[2] = r.second * x[2] + (1 - r.second) * g * g;
-    const long double mean = x[1] / (1 - std::pow(static_cast<long double>(r.first), r.step));
-    const long double square = x[2] / (1 - std::pow(static_cast<long double>(r.second), r.step));
+    x[1] = r.beta1 * x[1] + (1 - r.beta1) * g;
+    x[2] = r.beta2 * x[2] + (1 - r.beta2) * g * g;
+    const long double mean = x[1] / (1 - std::pow(static_cast<long double>(r.beta1), r.step));
+    const long double square = x[2] / (1 - std::pow(static_cast<long double>(r.beta2), r.step));
     x[0] -= r.rate * mean / (std::sqrt(square) + r.epsilon);
   }
   static std::vector<Attributes> attributes() {
@@ -158,16 +155,15 @@ struct AdamUpdate : UpdateOp<AdamUpdate, Kind::adam> {
   }
 };
 
-struct RmspropUpdate : UpdateOp<RmspropUpdate, Kind::rmsprop> {
+struct RmspropUpdate : UpdateOp<RmspropUpdate, RmspropRule> {
   static constexpr auto name = "rmsprop_update";
   static constexpr auto signature =
       "rmsprop_update(parameter, square, gradient, rate, alpha = 0.99, epsilon = 1e-8, "
       "weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient over the root of its average square";
-  static constexpr auto rule = rmsprop_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
+  static void element(const RmspropRule& r, Elements& x, long double g) {
     g += r.decay * x[0];
-    x[1] = r.second * x[1] + (1 - r.second) * g * g;
+    x[1] = r.alpha * x[1] + (1 - r.alpha) * g * g;
     x[0] -= r.rate * g / (std::sqrt(x[1]) + r.epsilon);
   }
   static std::vector<Attributes> attributes() {
@@ -175,13 +171,12 @@ struct RmspropUpdate : UpdateOp<RmspropUpdate, Kind::rmsprop> {
   }
 };
 
-struct AdagradUpdate : UpdateOp<AdagradUpdate, Kind::adagrad> {
+struct AdagradUpdate : UpdateOp<AdagradUpdate, AdagradRule> {
   static constexpr auto name = "adagrad_update";
   static constexpr auto signature =
       "adagrad_update(parameter, sum, gradient, rate, epsilon = 1e-10, weight_decay = 0)";
   static constexpr auto doc = "a step against the gradient over the root of the sum of its squares";
-  static constexpr auto rule = adagrad_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
+  static void element(const AdagradRule& r, Elements& x, long double g) {
     g += r.decay * x[0];
     x[1] += g * g;
     x[0] -= r.rate * g / (std::sqrt(x[1]) + r.epsilon);
@@ -191,17 +186,16 @@ struct AdagradUpdate : UpdateOp<AdagradUpdate, Kind::adagrad> {
   }
 };
 
-struct LionUpdate : UpdateOp<LionUpdate, Kind::lion> {
+struct LionUpdate : UpdateOp<LionUpdate, LionRule> {
   static constexpr auto name = "lion_update";
   static constexpr auto signature =
       "lion_update(parameter, mean, gradient, rate, beta1 = 0.9, beta2 = 0.99, weight_decay = 0)";
   static constexpr auto doc = "a step along the sign of an average of gradients";
-  static constexpr auto rule = lion_rule;
-  static void element(const UpdateRule& r, std::array<long double, 3>& x, long double g) {
-    const long double u = r.first * x[1] + (1 - r.first) * g;
+  static void element(const LionRule& r, Elements& x, long double g) {
+    const long double u = r.beta1 * x[1] + (1 - r.beta1) * g;
     const int sign = (u > 0) - (u < 0);
     x[0] -= r.rate * (sign + r.decay * x[0]);
-    x[1] = r.second * x[1] + (1 - r.second) * g;
+    x[1] = r.beta2 * x[1] + (1 - r.beta2) * g;
   }
   static std::vector<Attributes> attributes() {
     return {Attributes(0.9, 0.99, 0.0), Attributes(0.5, 0.75, 0.125)};
