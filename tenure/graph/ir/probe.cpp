@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/graph/ir/probe_sizes.h"
 #include "tenure/memory/out_of_memory.h"
 
 namespace tenure::graph {
@@ -21,108 +22,12 @@ namespace {
 
 using ops::Spec;
 
-/// A size that nobody has; errors are shown with it.
-constexpr std::int64_t kStandIn = 8191;
-constexpr std::int64_t kLarge = 131071;
-/// The first candidates: they tell whether ranks depend on sizes, as where those of 1 are dropped.
-constexpr std::initializer_list<std::int64_t> kSmall = {2, 3, 1, 4, 0, 5, 6, 7, 8, 33, 100};
+/// How many of the first candidates tell whether ranks depend on sizes.
 constexpr std::size_t kTelling = 5;
 /// Beyond it, sizes are tried for what is written out only if something names them.
 constexpr std::int64_t kAffordable = 128;
 /// Of so many unknown dimensions all combinations of candidates are tried.
 constexpr std::size_t kTriedWhole = 2;
-/// Larger numbers are no sizes.
-constexpr std::int64_t kLargest = std::int64_t{1} << 40;
-
-/// Sizes to try, without duplicates, in the order in which they were added.
-class Candidates {
- public:
-  void add(std::int64_t size) {
-    if (size < 0 || size > kLargest) return;
-    if (std::find(sizes_.begin(), sizes_.end(), size) == sizes_.end()) sizes_.push_back(size);
-  }
-  void add_around(std::int64_t size) {
-    for (const std::int64_t near : {size, size - 1, size + 1}) add(near);
-  }
-  const std::vector<std::int64_t>& all() const { return sizes_; }
-
- private:
-  std::vector<std::int64_t> sizes_;
-};
-
-void add_number(std::vector<std::int64_t>& numbers, std::int64_t number) {
-  if (number == std::numeric_limits<std::int64_t>::min()) return;
-  number = std::abs(number);
-  if (number < 2 || number > kLargest) return;
-  if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
-}
-
-/// The product of the known ones.
-std::int64_t known_product(const Dims& dims) {
-  std::int64_t product = 1;
-  for (const std::int64_t d : dims) {
-    if (d > 0 && __builtin_mul_overflow(product, d, &product)) return kLargest + 1;
-  }
-  return product;
-}
-
-/// What may matter to a rule.
-struct InPlay {
-  std::vector<std::int64_t> named{};           ///< by attributes
-  std::vector<std::int64_t> sizes{};           ///< that are known
-  std::vector<std::int64_t> products{};        ///< of elements that something else has
-  std::vector<std::int64_t> known_elements{};  ///< beside the unknown dimensions of an argument
-};
-
-InPlay in_play(std::span<const ArgumentSpec> arguments, const ops::Attributes& attributes) {
-  InPlay found;
-  for (int i = 0; i < attributes.size(); ++i) {
-    if (const auto* const number = std::get_if<std::int64_t>(&attributes[i])) {
-      add_number(found.named, *number);
-    } else if (const auto* const dims = std::get_if<Dims>(&attributes[i])) {
-      for (const std::int64_t d : *dims) add_number(found.named, d);
-      found.products.push_back(known_product(*dims));
-    }
-  }
-  for (const ArgumentSpec& argument : arguments) {
-    const Shape& shape = argument.spec.shape;
-    for (const std::int64_t d : shape) add_number(found.sizes, d);
-    (has_unknown(shape) ? found.known_elements : found.products).push_back(known_product(shape));
-  }
-  return found;
-}
-
-/// The first ones are small.
-std::vector<std::int64_t> candidates_for(const InPlay& found) {
-  constexpr std::size_t kCombined = 12;  // numbers that are added
-  Candidates sizes;
-  for (const std::int64_t small : kSmall) sizes.add(small);
-  std::vector<std::int64_t> numbers = found.named;
-  for (const std::int64_t size : found.sizes) add_number(numbers, size);
-  for (const std::int64_t number : numbers) sizes.add_around(number);
-  for (const std::int64_t number : numbers) {
-    for (const std::int64_t part : {2, 3, 4}) {  // gates of a cell, heads, groups
-      if (number % part == 0) sizes.add(number / part);
-      sizes.add(number * part);
-    }
-  }
-  for (const std::int64_t product : found.products) {
-    sizes.add(product);
-    for (const std::int64_t known : found.known_elements) {
-      if (product % known == 0) sizes.add(product / known);
-    }
-  }
-  if (numbers.size() > kCombined) numbers.resize(kCombined);
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    for (std::size_t j = i + 1; j < numbers.size(); ++j) {
-      sizes.add(numbers[i] + numbers[j]);
-      sizes.add(std::abs(numbers[i] - numbers[j]));
-    }
-  }
-  sizes.add(kStandIn);
-  sizes.add(kLarge);
-  return sizes.all();
-}
 
 /// Whether the answer takes programs: of a composite, a branch or a loop.
 bool is_written_down(const ops::OpRecord& op, const ops::Attributes& attributes) {
@@ -131,12 +36,6 @@ bool is_written_down(const ops::OpRecord& op, const ops::Attributes& attributes)
     if (std::holds_alternative<std::shared_ptr<const ops::Opaque>>(attributes[i])) return true;
   }
   return false;
-}
-
-/// Whether something like it is named by an attribute.
-bool is_named(const InPlay& found, std::int64_t size) {
-  return std::any_of(found.named.begin(), found.named.end(),
-                     [&](std::int64_t number) { return std::abs(size - number) <= 1; });
 }
 
 /// One question after the other, and what holds in all answers.
@@ -353,15 +252,6 @@ std::optional<Probe::Sizes> find_unequal(Probe& probe, std::span<const std::int6
   return find_among(probe, candidates);
 }
 
-/// Whether a dimension can have but one size, for all that is known: that of something else. Where
-/// only another one was found, it hangs together with other dimensions in a way that was not.
-bool is_explained(const InPlay& found, std::int64_t size) {
-  const auto has = [&](const std::vector<std::int64_t>& list) {
-    return std::find(list.begin(), list.end(), size) != list.end();
-  };
-  return size == 1 || has(found.sizes) || has(found.products);
-}
-
 /// Changes one size at a time.
 template <class IsAsked>
 void vary_each(Probe& probe, const Probe::Sizes& base, std::span<const std::int64_t> candidates,
@@ -380,7 +270,7 @@ template <class IsAsked>
 void vary_groups(Probe& probe, const Probe::Sizes& base, std::span<const std::int64_t> candidates,
                  const IsAsked& is_asked) {
   constexpr std::size_t kFew = 6;
-  candidates = candidates.first(std::min(candidates.size(), kSmall.size()));
+  candidates = candidates.first(std::min(candidates.size(), kSmallSizes.size()));
   const std::size_t n = std::min(probe.unknown(), kFew);
   for (std::size_t group = 1; group < std::size_t{1} << n; ++group) {
     if (std::has_single_bit(group) && n == probe.unknown()) continue;  // vary_each() has
