@@ -12,7 +12,6 @@
 namespace tenure::mem {
 namespace {
 
-using Chunk = ChunkHeap::Chunk;
 using test::Random;
 
 std::uintptr_t begin_of(const Chunk* chunk) {

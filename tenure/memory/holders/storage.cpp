@@ -9,6 +9,7 @@
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/recording.h"
 
 namespace tenure::mem {
@@ -52,7 +53,7 @@ Storage* Storage::try_allocate(ThreadContext& context, Device device, std::size_
     void* const block = allocate_small(context, bin);
     return block == nullptr ? nullptr : with_data(block, bin, bytes);
   }
-  ChunkHeap::Chunk* const chunk = heap(device).allocate(bytes);
+  Chunk* const chunk = heap(device).allocate(bytes);
   if (chunk == nullptr) {
     lacking = device;
     return nullptr;
@@ -139,7 +140,7 @@ void Storage::destroy() noexcept {
   } else if (!is_foreign()) {
     context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
   }
-  ChunkHeap::Chunk* const chunk = chunk_;
+  Chunk* const chunk = chunk_;
   BudgetAccount* const account = budget_;
   {
     const VitalSection section(context);

@@ -9,13 +9,13 @@
 #include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/pool/asan.h"
-#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/pool/pool.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
 
 class BudgetAccount;
+struct Chunk;
 
 /// A reference-counted buffer on one device. The header is one cache line, on the CPU; the data of
 /// small buffers there follows it in the same block.
@@ -111,9 +111,9 @@ class alignas(kAlignment) Storage {
   std::uint8_t bin_ = 0;  // of the block that begins with this header
   std::size_t bytes_ = 0;
   void* data_ = nullptr;
-  ChunkHeap::Chunk* chunk_ = nullptr;  // of the data, when it does not follow the header
-  BudgetAccount* budget_ = nullptr;    // that was charged for it
-  Deleter* deleter_ = nullptr;         // of foreign memory
+  Chunk* chunk_ = nullptr;           // of the data, when it does not follow the header
+  BudgetAccount* budget_ = nullptr;  // that was charged for it
+  Deleter* deleter_ = nullptr;       // of foreign memory
   std::uint64_t serial_ = 0;
   std::atomic<std::uint64_t> last_write_{0};
 };

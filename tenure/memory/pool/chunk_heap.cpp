@@ -18,7 +18,7 @@ constexpr std::size_t kSmallestSegment = 8 * MiB;
 
 /// A range of a segment, linked to its neighbours in address order. While it is in use it keeps
 /// the tree node that it will need to become free again.
-struct ChunkHeap::Chunk {
+struct Chunk {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
   // How far from its beginning it may be backed by memory; counts while it is free. Chunks are cut
@@ -27,7 +27,7 @@ struct ChunkHeap::Chunk {
   bool is_free = false;
   Chunk* previous = nullptr;
   Chunk* next = nullptr;
-  FreeSet::node_type node;
+  ChunkHeap::FreeSet::node_type node;
 };
 
 bool ChunkHeap::BySize::operator()(const Chunk* a, const Chunk* b) const noexcept {
@@ -37,7 +37,7 @@ bool ChunkHeap::BySize::operator()(const Chunk* a, std::size_t bytes) const noex
   return a->bytes < bytes;
 }
 
-std::unique_ptr<ChunkHeap::Chunk> ChunkHeap::make_chunk() {
+std::unique_ptr<Chunk> ChunkHeap::make_chunk() {
   auto chunk = std::make_unique<Chunk>();
   FreeSet one;
   chunk->node = one.extract(one.insert(chunk.get()).first);
@@ -55,7 +55,7 @@ ChunkHeap::~ChunkHeap() {
 void* ChunkHeap::address(const Chunk* chunk) noexcept { return chunk->begin; }
 std::size_t ChunkHeap::bytes(const Chunk* chunk) noexcept { return chunk->bytes; }
 
-ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
+Chunk* ChunkHeap::allocate(std::size_t bytes) try {
   if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
   bytes = round_up(std::max<std::size_t>(bytes, 1), granularity_);
   const std::lock_guard lock(mutex_);
@@ -90,7 +90,7 @@ ChunkHeap::Chunk* ChunkHeap::allocate(std::size_t bytes) try {
   return nullptr;
 }
 
-ChunkHeap::Chunk* ChunkHeap::map_segment(std::size_t bytes) {
+Chunk* ChunkHeap::map_segment(std::size_t bytes) {
   const std::size_t size = round_up(std::max(bytes, kSmallestSegment), kSegmentStep);
   std::unique_ptr<Chunk> chunk = make_chunk();
   chunk->begin = static_cast<std::byte*>(source_.map(size));
@@ -117,7 +117,7 @@ void ChunkHeap::remove_free(Chunk* chunk) noexcept {
 }
 
 /// Both are free and out of the tree; the result is too.
-ChunkHeap::Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
+Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
   Chunk* const gone = chunk->next;
   if (gone->resident > 0) chunk->resident = chunk->bytes + gone->resident;
   chunk->bytes += gone->bytes;

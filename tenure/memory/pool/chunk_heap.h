@@ -9,6 +9,8 @@
 
 namespace tenure::mem {
 
+struct Chunk;
+
 /// Memory for large blocks: segments mapped from a source, cut into chunks, best fit, with
 /// neighbours merged as soon as both are free.
 ///
@@ -16,8 +18,6 @@ namespace tenure::mem {
 /// a chunk back never allocates and never fails.
 class ChunkHeap {
  public:
-  struct Chunk;
-
   /// The source outlives it and serves nobody else.
   explicit ChunkHeap(Source& source) noexcept;
   ChunkHeap(const ChunkHeap&) = delete;
@@ -49,6 +49,8 @@ class ChunkHeap {
   std::mutex& mutex() noexcept { return mutex_; }
 
  private:
+  friend struct Chunk;
+
   struct BySize {
     using is_transparent = void;
     bool operator()(const Chunk* a, const Chunk* b) const noexcept;

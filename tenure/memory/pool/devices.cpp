@@ -12,6 +12,7 @@
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/chunk_heap.h"
 
 namespace tenure::mem {
 namespace {

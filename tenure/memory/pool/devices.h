@@ -3,10 +3,11 @@
 #include <cstddef>
 
 #include "tenure/memory/kinds.h"
-#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/pool/source.h"
 
 namespace tenure::mem {
+
+class ChunkHeap;
 
 /// There is one CPU, and at most so many devices of each other kind.
 inline constexpr std::size_t kDevicesOfAKind = 16;

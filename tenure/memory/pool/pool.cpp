@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenure/memory/pool/asan.h"
+#include "tenure/memory/pool/chunk_heap.h"
 
 namespace tenure::mem {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 struct Slab {
   std::byte* begin;
   std::byte* end;
-  ChunkHeap::Chunk* chunk;
+  Chunk* chunk;
   std::size_t free;  // blocks found free, while trimming
 };
 
@@ -48,7 +49,7 @@ SharedBin* shared_bins() {
 bool SharedBin::grow(int index) try {
   const std::size_t size = bin_bytes(index);
   slabs.reserve(slabs.size() + 1);
-  ChunkHeap::Chunk* const chunk = heap().allocate(std::max<std::size_t>(64 * KiB, 8 * size));
+  Chunk* const chunk = heap().allocate(std::max<std::size_t>(64 * KiB, 8 * size));
   if (chunk == nullptr) return false;
   auto* const begin = static_cast<std::byte*>(ChunkHeap::address(chunk));
   const std::size_t blocks = ChunkHeap::bytes(chunk) / size;

@@ -1,12 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
-#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
@@ -64,8 +62,8 @@ constexpr std::size_t bin_bytes(int bin) {
 inline constexpr std::array<std::uint32_t, kBins> kBinCapacity = [] {
   std::array<std::uint32_t, kBins> capacity{};
   for (int bin = 0; bin < kBins; ++bin) {
-    capacity[static_cast<std::size_t>(bin)] =
-        std::clamp(static_cast<std::uint32_t>(128 * KiB / bin_bytes(bin)), 4u, 256u);
+    const auto blocks = static_cast<std::uint32_t>(128 * KiB / bin_bytes(bin));
+    capacity[static_cast<std::size_t>(bin)] = blocks < 4 ? 4 : blocks > 256 ? 256 : blocks;
   }
   return capacity;
 }();

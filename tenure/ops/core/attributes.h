@@ -78,6 +78,6 @@ class Attributes {
   int size_ = 0;
 };
 
-inline const Attributes kNoAttributes;
+extern const Attributes kNoAttributes;
 
 }  // namespace tenure::ops

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -78,7 +77,8 @@ class Specs {
     if (size_ > kFew) {
       many_ = specs;
     } else {
-      std::copy(specs.begin(), specs.end(), few_.begin());
+      std::size_t i = 0;
+      for (const Spec& spec : specs) few_[i++] = spec;
     }
   }
   explicit Specs(std::vector<Spec> specs) : many_(std::move(specs)), size_(many_.size()) {}
