@@ -25,8 +25,7 @@ bool fill(Input& input, double low, double high, std::mt19937_64& random) {
   const auto n = static_cast<std::size_t>(count(input.shape));
   if (!is_floating(input.dtype)) {
     const bool is_bool = input.dtype == DType::boolean;
-    const bool is_unsigned = is_bool || input.dtype == DType::uint8;
-    low = std::ceil(is_unsigned ? std::max(low, 0.0) : low);
+    low = std::ceil(is_unsigned(input.dtype) ? std::max(low, 0.0) : low);
     high = std::floor(is_bool ? std::min(high, 1.0) : high);
     if (low > high) return false;
   }

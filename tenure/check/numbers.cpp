@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "tenure/tensor/strided.h"
 
@@ -80,10 +81,13 @@ long double overflow_from(DType dtype) {
   return end + ulp(dtype, end) / 2;
 }
 
+bool is_unsigned(DType dtype) {
+  return visit_dtype(dtype, []<class T>(TypeTag<T>) { return std::is_unsigned_v<T>; });
+}
+
 long double wrapped(DType dtype, long double value) {
-  const bool is_signed = dtype != DType::uint8;
   const long double range = std::ldexp(1.0L, 8 * static_cast<int>(size_of(dtype)));
-  const long double low = is_signed ? -range / 2 : 0;
+  const long double low = is_unsigned(dtype) ? 0 : -range / 2;
   long double rest = std::fmod(value, range);
   if (rest < low) rest += range;
   if (rest >= low + range) rest -= range;

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/record.h"
 
@@ -79,7 +80,7 @@ using Bits = ElementwiseDefaults<inputs, TypeRule::bits, types>;
 /// with in float32.
 template <class Op>
 constexpr bool computes_in(DType type) {
-  if (type == DType::float16 || type == DType::bfloat16) return false;
+  if (widened_type(type) != type) return false;
   switch (Op::rule) {
     case TypeRule::select:
       return true;

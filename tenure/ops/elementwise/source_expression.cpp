@@ -24,7 +24,7 @@ const SourceNode* add(std::deque<SourceNode>* arena, DType type, std::string_vie
 }
 
 std::string literal(DType type, double value) {
-  const std::string_view name = source_type(type);
+  const std::string name = source_type(type);
   if (type == DType::boolean) return value != 0 ? "true" : "false";
   if (!is_floating(type)) return fmt::format("({})({})", name, value);
   if (std::isnan(value)) return fmt::format("({})NAN", name);
@@ -134,25 +134,10 @@ Source SourcePrinter::print(SourceValue result) const {
   return {writer.take_statements(), std::move(text)};
 }
 
-std::string_view source_type(DType type) {
-  switch (type) {
-    case DType::boolean:
-      return "bool";
-    case DType::uint8:
-      return "std::uint8_t";
-    case DType::int8:
-      return "std::int8_t";
-    case DType::int16:
-      return "std::int16_t";
-    case DType::int32:
-      return "std::int32_t";
-    case DType::int64:
-      return "std::int64_t";
-    case DType::float64:
-      return "double";
-    default:  // 16-bit floats are computed with in float32
-      return "float";
-  }
+std::string source_type(DType type) {
+  if (type == DType::boolean) return "bool";
+  if (is_integral(type)) return fmt::format("std::{}_t", name_of(type));
+  return type == DType::float64 ? "double" : "float";  // 16-bit floats are computed with in float32
 }
 
 }  // namespace tenure::ops

@@ -41,7 +41,7 @@ SourceValue test_form(std::string_view form, std::initializer_list<SourceValue> 
 SourceValue select_form(SourceValue condition, SourceValue a, SourceValue b);
 
 /// "float", "std::int32_t", ...
-std::string_view source_type(DType type);
+std::string source_type(DType type);
 
 /// Stands for any type of integers.
 struct AnyInteger {};

@@ -112,47 +112,17 @@ void float_to_bfloat16(const float* in, void* out, std::size_t n) {
 
 using Row = void (*)(const void*, void*, std::size_t);
 
-template <class From>
-Row row_to(DType to) {
-  switch (to) {
-    case DType::boolean:
-      return cast_row<From, bool>;
-    case DType::uint8:
-      return cast_row<From, std::uint8_t>;
-    case DType::int8:
-      return cast_row<From, std::int8_t>;
-    case DType::int16:
-      return cast_row<From, std::int16_t>;
-    case DType::int32:
-      return cast_row<From, std::int32_t>;
-    case DType::int64:
-      return cast_row<From, std::int64_t>;
-    case DType::float32:
-      return cast_row<From, float>;
-    default:
-      return cast_row<From, double>;
-  }
-}
-
+/// Between types that are no 16-bit floats.
 Row row_between(DType from, DType to) {
-  switch (from) {
-    case DType::boolean:
-      return row_to<bool>(to);
-    case DType::uint8:
-      return row_to<std::uint8_t>(to);
-    case DType::int8:
-      return row_to<std::int8_t>(to);
-    case DType::int16:
-      return row_to<std::int16_t>(to);
-    case DType::int32:
-      return row_to<std::int32_t>(to);
-    case DType::int64:
-      return row_to<std::int64_t>(to);
-    case DType::float32:
-      return row_to<float>(to);
-    default:
-      return row_to<double>(to);
-  }
+  return visit_dtype(from, [to]<class From>(TypeTag<From>) {
+    return visit_dtype(to, []<class To>(TypeTag<To>) -> Row {
+      if constexpr (NarrowFloat<From> || NarrowFloat<To>) {
+        return nullptr;
+      } else {
+        return cast_row<From, To>;
+      }
+    });
+  });
 }
 
 bool is_narrow_float(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }

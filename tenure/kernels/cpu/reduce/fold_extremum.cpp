@@ -6,6 +6,7 @@
 
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
@@ -67,25 +68,15 @@ struct Extreme {
 
 template <class R>
 const Fold* for_all(DType accumulator) {
-  switch (accumulator) {
-    case DType::boolean:
-    case DType::uint8:
-      return &kFold<R, std::uint8_t>;
-    case DType::int8:
-      return &kFold<R, std::int8_t>;
-    case DType::int16:
-      return &kFold<R, std::int16_t>;
-    case DType::int32:
-      return &kFold<R, std::int32_t>;
-    case DType::int64:
-      return &kFold<R, std::int64_t>;
-    case DType::float32:
-      return &kFold<R, float>;
-    case DType::float64:
-      return &kFold<R, double>;
-    default:
+  return visit_dtype(accumulator, []<class T>(TypeTag<T>) -> const Fold* {
+    if constexpr (NarrowFloat<T>) {
       return nullptr;
-  }
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return &kFold<R, std::uint8_t>;
+    } else {
+      return &kFold<R, T>;
+    }
+  });
 }
 
 template <class R>
