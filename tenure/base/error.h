@@ -19,7 +19,7 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& text) : std::runtime_error(text), text_(text) {}
 
   const char* what() const noexcept override { return text_.c_str(); }
-  /// Adds a line; whoever passes an error on may say what he knows.
+  /// Adds a line; whoever passes an error on may say what is known there.
   void add_line(const std::string& line) { text_ += "\n  " + line; }
   /// The same, with the line of the user's that it happened at.
   void add_place(const std::string& line) {

@@ -7,7 +7,7 @@ namespace tenure {
 // Note: what a thread has of the library's
 //
 // thread_local objects of the library would end before those of its users that are older, and
-// before all static ones: who computes in a destructor would meet the dead. So what the library
+// before all static ones: a destructor that computes would use what has ended. So what the library
 // keeps for a thread hangs on a pointer, which is there until the very end, and ends by a key of
 // the thread, later than all thread_local objects. Whoever comes later still gets a new one. That
 // of the main thread stays until the process has ended, as do the library's static objects.

@@ -29,7 +29,7 @@ using Batch = std::vector<Tensor>;
 /// Where elements come from. Several threads may read at once.
 class Source {
  public:
-  /// `site` is where it was made: the line that what it makes bears.
+  /// `site` is where it was made; what it makes has that line.
   explicit Source(Site site = Site::current()) : site_(site) {}
   virtual ~Source() = default;
   virtual std::int64_t size() const = 0;

@@ -30,7 +30,7 @@ class ScopeEnd {
     ThreadContext& context = frame.context;
     cut_frame(context.scope, frame);
     if (frame.late.load(std::memory_order_relaxed) != ScopeFrame::kNoId) hand_over_late(frame);
-    // Dropping foreign memory calls a deleter of the user's, who may do there what he likes.
+    // Dropping foreign memory calls a deleter of the user's, which may do anything.
     const bool within_deleter = std::exchange(context.scope_is_ending, true);
     while (frame.first != nullptr) {
       Tenant& tenant = *frame.first;

@@ -43,8 +43,8 @@ class Layer {
   using KeepsItsTensors = void;  ///< no scope disposes variables; see tree.h
   virtual ~Layer() = default;
 
-  /// Applies it. What is made inside bears the layer's name in reports, and what Tenure's own
-  /// layers make bears the line of the call. On a symbol of a graph, it reads its parameters when
+  /// Applies it. What is made inside has the layer's name in reports, and what Tenure's own
+  /// layers make has the line of the call. On a symbol of a graph, it reads its parameters when
   /// the graph runs.
   Tensor operator()(Tensor x, Site site = Site::current()) const;
 
@@ -99,9 +99,9 @@ class Layer {
   Layer& operator=(Layer&&) = default;
 
   virtual Tensor forward(Tensor x) const = 0;
-  /// Of forward(): where the layer is called. Ops that are given it bear that line, not their own.
+  /// Of forward(): where the layer is called. Ops that are given it have that line, not their own.
   static Site call_site();
-  /// The line that a part bears which forward() applies for its own sake, as Sequential does: that
+  /// The line of a part that forward() applies for its own sake, as Sequential does: that
   /// of the call, but where the part was made if the call is a trainer's and has no line of its
   /// own.
   static Site part_site(const Layer& part);

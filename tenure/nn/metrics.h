@@ -10,7 +10,7 @@ namespace tenure::nn {
 /// One number for the predictions and the targets of a batch: a mean over its rows.
 using Loss = std::function<Tensor(const Tensor& prediction, const Tensor& target)>;
 
-/// A number to look at; training does not follow it. What those below compute bears the line where
+/// A number to look at; training does not follow it. What those below compute has the line where
 /// they were made.
 struct Metric {
   std::string name;

@@ -26,7 +26,7 @@ class Optimizer {
   /// they are used up. Where one is an empty handle, the parameter and its state stay as they are.
   /// Throws ValueError if there are more or fewer, ShapeError, DTypeError, DisposedError or
   /// SymbolError if one is no gradient of its parameter, DisposedError if a parameter or its state
-  /// was disposed, and OutOfMemory; then nothing has changed. What it computes bears the line of
+  /// was disposed, and OutOfMemory; then nothing has changed. What it computes has the line of
   /// the call.
   void apply(std::vector<Tensor> gradients, Site site = Site::current());
 

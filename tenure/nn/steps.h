@@ -37,7 +37,7 @@ struct StepParts {
   Site site;  ///< where the trainer was made
 
   Tensor apply_model(const Tensor& x) const;
-  /// What compiled functions bear: where the trainer was made; where the optimizer was, if the
+  /// The line of compiled functions: where the trainer was made; where the optimizer was, if the
   /// standard library made the trainer.
   Site function_site() const;
   void add_metrics(const Tensor& prediction, const Tensor& target,

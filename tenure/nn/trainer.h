@@ -66,7 +66,7 @@ struct StepPlan {
 /// gradients are applied and freed as soon as they are ready.
 class Trainer {
  public:
-  /// Model and optimizer must outlive it. What is neither the model's nor the loss's bears the line
+  /// Model and optimizer must outlive it. What is neither the model's nor the loss's has the line
   /// where it is made. Throws ValueError for options out of their domain, and for a loss or a
   /// metric without a function.
   Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options = {},

@@ -348,7 +348,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     // What it held is pinned still.
     ended[static_cast<std::size_t>(&assignment - low.assignments.data())] =
         assignment.variable->replace_locked(outputs[o].finish("run", site));
-    // The variable has the tensor itself, the caller a view of it: what he disposes is his own.
+    // The variable has the tensor itself, the caller a view of it, to dispose when it likes.
     for (std::size_t i = 0; i < results.size(); ++i) {
       if (low.fetches[i] != assignment.output) continue;
       results[i] = views[i].finish(assignment.variable->locked_value(), site);

@@ -11,7 +11,7 @@ namespace tenure::ops {
 /// where they were made. Nothing within a call that acts for others: that one does it.
 void name_call(Error& error, const char* op, std::span<const Operand> operands, Site site) noexcept;
 
-/// Runs `f`, which is a part of a public function outside its ops; errors bear the name and the
+/// Runs `f`, which is a part of a public function outside its ops; errors have the name and the
 /// line of the user's call.
 template <class F>
 decltype(auto) in_call(const char* op, Site site, const F& f) {

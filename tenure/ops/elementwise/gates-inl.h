@@ -1,4 +1,4 @@
-// Functions x * g(x) where g goes from 0 to 1: silu, gelu and their kin. Computed such that the
+// Functions x * g(x) where g goes from 0 to 1: silu, gelu and the like. Computed such that the
 // result keeps its digits far out on the negative side, where g is tiny or subnormal.
 #if defined(TENURE_OPS_ELEMENTWISE_GATES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_OPS_ELEMENTWISE_GATES_INL_H_
