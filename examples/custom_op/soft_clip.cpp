@@ -38,7 +38,7 @@ std::vector<ops::Reference> reference(const std::vector<ops::Reference>& in,
 
 /// g / (1 + |x|)^2
 void gradient(ops::Backward& b) { b.results[0] = b.gradients[0] / square(abs(b.inputs[0]) + 1); }
-constexpr ops::GradientRule kGradient{.needs = {{{.inputs = 1}}}, .run = gradient};
+constexpr ops::GradientRule kGradient{.needs = {{ops::input_data(0)}}, .run = gradient};
 
 ops::OpRecord record() {
   ops::OpRecord op;

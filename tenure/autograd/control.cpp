@@ -27,7 +27,8 @@ using ops::Backward;
 bool is_float(const Tensor& tensor) { return is_floating(tensor.dtype()); }
 
 const Bodies& bodies_of(const Backward& b) {
-  const auto& bodies = static_cast<const Bodies&>(*b.attributes.opaque(0));
+  const auto& bodies =
+      static_cast<const Bodies&>(*b.attributes.opaque(graph::ControlAttributes::bodies));
   if (bodies.draws()) {
     throw GradientError(
         "a branch or a loop that draws random numbers cannot be differentiated as a node: the way "
@@ -135,7 +136,8 @@ void gradient_of_cond(Backward& b) {
 void gradient_of_scan(Backward& b) {
   const Bodies& bodies = bodies_of(b);
   const Body& body = bodies[0];
-  const auto carried = static_cast<std::size_t>(b.attributes.integer(1));
+  const auto carried =
+      static_cast<std::size_t>(b.attributes.integer(graph::ControlAttributes::carried));
   const std::size_t captured = bodies.captures();
   const std::size_t scanned = b.inputs.size() - carried - captured;
   const auto inputs_from = [&](std::size_t begin, std::size_t n) {
@@ -227,7 +229,7 @@ void gradient_of_scan(Backward& b) {
 }
 
 void gradient_of_while(Backward& b) {
-  const std::int64_t most = b.attributes.integer(1);
+  const std::int64_t most = b.attributes.integer(graph::ControlAttributes::most_iterations);
   if (most == 0) {
     throw GradientError(
         "while_loop can be differentiated only with max_iterations: without it, "

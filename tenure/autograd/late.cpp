@@ -77,6 +77,11 @@ struct LateRule final : ops::Opaque {
   }
 };
 
+/// The only attribute of the op.
+const LateRule& late_rule_of(const Attributes& attributes) {
+  return static_cast<const LateRule&>(*attributes.opaque(0));
+}
+
 std::int64_t draws_so_far() {
   const auto* const trace = dynamic_cast<graph::GraphState*>(ops::current_trace());
   if (trace == nullptr) return 0;
@@ -134,7 +139,7 @@ void go_back_through_parts(const OpRecord& op, Backward& b) {
 }
 
 std::vector<Tensor> run_late(std::span<const Operand> operands, const Attributes& attributes) {
-  const auto& late = static_cast<const LateRule&>(*attributes.opaque(0));
+  const auto& late = late_rule_of(attributes);
   std::vector<Tensor> inputs(late.specs.size());
   std::vector<Tensor> outputs(late.outputs);
   std::vector<Tensor> gradients(late.outputs);
@@ -180,7 +185,7 @@ std::vector<Tensor> run_late(std::span<const Operand> operands, const Attributes
 }
 
 ops::Specs infer_late(const ops::Kernel& k) {
-  const auto& late = static_cast<const LateRule&>(*k.attributes.opaque(0));
+  const auto& late = late_rule_of(k.attributes);
   const std::vector<Spec> specs = late.specs_from([&](std::size_t i) { return k.in[i].shape; });
   std::vector<Spec> results;
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -233,7 +238,7 @@ struct Gradient {
   }
   static std::vector<ops::Reference> reference(const std::vector<ops::Reference>& in,
                                                const Attributes& attributes) {
-    const auto& late = static_cast<const LateRule&>(*attributes.opaque(0));
+    const auto& late = late_rule_of(attributes);
     const std::vector<long double>& gradient = in[2].values;
     ops::Reference first = in[2];
     if (late.specs.size() == 1) {

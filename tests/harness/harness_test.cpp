@@ -245,7 +245,8 @@ void modest_gradient(ops::Backward& b) {
 
 /// Its gradients read the other input, by which one of them is not asked for alone.
 TEST(Harness, NoticesGradientsThatReadWhatIsNotThere) {
-  static constexpr std::array<ops::GradientRule::Needs, 4> kNeeds{{{.inputs = 2}, {.inputs = 1}}};
+  static constexpr std::array<ops::GradientRule::Needs, 4> kNeeds{
+      {ops::input_data(1), ops::input_data(0)}};
   static constexpr ops::GradientRule greedy{.needs = kNeeds, .run = greedy_gradient};
   static constexpr ops::GradientRule modest{.needs = kNeeds, .run = modest_gradient};
   OpRecord product = record_of<Twice>();

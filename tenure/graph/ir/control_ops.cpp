@@ -27,7 +27,7 @@ using ops::View;
 Spec spec_of(const View& view) { return {view.dtype, view.shape}; }
 
 const Bodies& bodies_of(const Kernel& kernel) {
-  return static_cast<const Bodies&>(*kernel.attributes.opaque(0));
+  return static_cast<const Bodies&>(*kernel.attributes.opaque(ControlAttributes::bodies));
 }
 
 /// Throws DTypeError or ShapeError unless a body was written for such inputs.
@@ -74,7 +74,9 @@ class Call {
 };
 
 /// Of a scan: how many operands are the carry.
-std::size_t carried(const Kernel& k) { return static_cast<std::size_t>(k.attributes.integer(1)); }
+std::size_t carried(const Kernel& k) {
+  return static_cast<std::size_t>(k.attributes.integer(ControlAttributes::carried));
+}
 
 /// Of a scan: what it goes along.
 std::span<const View> scanned_of(const Kernel& k) {
@@ -249,7 +251,7 @@ struct While : ControlOp {
       programs[body]->run_at(call.bodies.inputs_of<std::byte*>(body, state.now(), captures),
                              outputs, arena);
     };
-    const std::int64_t most = k.attributes.integer(1);
+    const std::int64_t most = k.attributes.integer(ControlAttributes::most_iterations);
     for (std::int64_t i = 0;; ++i) {
       step(0, flag);
       if (flag[0][0] == std::byte{0}) break;

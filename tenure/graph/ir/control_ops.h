@@ -13,6 +13,11 @@ struct Backward;
 
 namespace tenure::graph {
 
+/// The places of their attributes.
+struct ControlAttributes {
+  enum : int { bodies, most_iterations, carried = most_iterations };
+};
+
 /// Attributes: bodies {then, else}. Operands: the predicate, then those of the branches.
 const ops::OpRecord& cond_record();
 /// Attributes: bodies {condition, body}, the most iterations (0: any number). Operands: the state.

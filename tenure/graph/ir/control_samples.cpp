@@ -86,7 +86,7 @@ Sample scan_sample(std::int64_t length, DType dtype) {
 }
 
 const Bodies& bodies_in(const Attributes& attributes) {
-  return static_cast<const Bodies&>(*attributes.opaque(0));
+  return static_cast<const Bodies&>(*attributes.opaque(ControlAttributes::bodies));
 }
 
 /// What a body computes, by the references of its ops.
@@ -183,7 +183,7 @@ std::vector<Sample> scan_samples() {
 
 References scan_reference(const References& in, const Attributes& attributes) {
   const Bodies& bodies = bodies_in(attributes);
-  const auto carried = static_cast<std::size_t>(attributes.integer(1));
+  const auto carried = static_cast<std::size_t>(attributes.integer(ControlAttributes::carried));
   const References xs = part(in, carried, in.size() - bodies.captures());
   const std::int64_t length = xs[0].shape[0];
   References carry = part(in, 0, carried);

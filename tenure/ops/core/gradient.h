@@ -25,7 +25,7 @@ namespace tenure::ops {
 //   static void gradient_of_tanh(Backward& b) {
 //     b.results[0] = tanh_gradient(b.take_gradient(), b.take_output());
 //   }
-//   static constexpr GradientRule gradient{.needs = {{{.outputs = 1}}}, .run = gradient_of_tanh};
+//   static constexpr GradientRule gradient{.needs = {{output_data(0)}}, .run = gradient_of_tanh};
 //
 // What a rule is done with, it moves into its last op (`take_...`), which computes in place where
 // nobody else holds the data. A tape that may run the rule again keeps handles of its own.
@@ -84,6 +84,10 @@ struct GradientRule {
   struct Needs {
     std::uint32_t inputs = 0;
     std::uint32_t outputs = 0;
+
+    constexpr Needs operator|(const Needs& other) const {
+      return {.inputs = inputs | other.inputs, .outputs = outputs | other.outputs};
+    }
   };
   static constexpr std::size_t kNeeds = 4;
 
@@ -97,16 +101,26 @@ struct GradientRule {
   }
 };
 
+/// The data of these inputs, or outputs: `input_data(0, 2) | output_data(0)`.
+template <class... Places>
+constexpr GradientRule::Needs input_data(Places... places) {
+  return {.inputs = ((std::uint32_t{1} << places) | ...)};
+}
+template <class... Places>
+constexpr GradientRule::Needs output_data(Places... places) {
+  return {.outputs = ((std::uint32_t{1} << places) | ...)};
+}
+
 /// Of ops that are constant almost everywhere.
 inline constexpr GradientRule kZeroGradient{};
 
 /// Rules that read nothing, the first input, or the first output.
 constexpr GradientRule reads_nothing(void (*run)(Backward&)) { return {.run = run}; }
 constexpr GradientRule reads_input(void (*run)(Backward&)) {
-  return {.needs = {{{.inputs = 1}}}, .run = run};
+  return {.needs = {{input_data(0)}}, .run = run};
 }
 constexpr GradientRule reads_output(void (*run)(Backward&)) {
-  return {.needs = {{{.outputs = 1}}}, .run = run};
+  return {.needs = {{output_data(0)}}, .run = run};
 }
 
 /// What a tape may have to hold for the op: "input 1, output 0", "nothing", ...

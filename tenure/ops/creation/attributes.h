@@ -7,6 +7,31 @@
 
 namespace tenure::ops {
 
+// The places of the attributes of each op, in the order of its signature.
+
+/// Of zeros and ones.
+struct ConstantAttributes {
+  enum : int { shape, dtype };
+};
+struct FullAttributes {
+  enum : int { shape, value, dtype };
+};
+struct FullLikeAttributes {
+  enum : int { value, dtype };
+};
+struct ArangeAttributes {
+  enum : int { start, stop, step, dtype };
+};
+struct LinspaceAttributes {
+  enum : int { start, stop, size, dtype, endpoint };
+};
+struct EyeAttributes {
+  enum : int { rows, columns, diagonal, dtype };
+};
+struct OneHotAttributes {
+  enum : int { depth, dtype };
+};
+
 /// One element of any type.
 struct ElementBytes {
   alignas(8) std::byte bytes[8];
@@ -23,7 +48,8 @@ struct ArangeNumbers {
   ArangeNumbers(const Scalar& start, const Scalar& stop, const Scalar& step)
       : start(start), stop(stop), step(step) {}
   explicit ArangeNumbers(const Attributes& a)
-      : ArangeNumbers(to_scalar(a[0]), to_scalar(a[1]), to_scalar(a[2])) {}
+      : ArangeNumbers(to_scalar(a[ArangeAttributes::start]), to_scalar(a[ArangeAttributes::stop]),
+                      to_scalar(a[ArangeAttributes::step])) {}
 
   bool integers() const {
     return start.kind != Scalar::Kind::floating && stop.kind != Scalar::Kind::floating &&

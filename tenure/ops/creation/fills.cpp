@@ -25,17 +25,17 @@ struct FillOp : CreationOp {
   static Specs infer(const Kernel& k) {
     const DType dtype = Op::dtype(k.attributes);
     element(Op::value(k.attributes), dtype, k.op);  // throws if the type does not hold the value
-    return {{dtype, k.attributes.dims(0)}};
+    return {{dtype, k.attributes.dims(ConstantAttributes::shape)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     const long double value = Op::value(a).floating;
-    return {make_reference(a.dims(0), [&](const Dims&) { return value; })};
+    return {make_reference(a.dims(ConstantAttributes::shape), [&](const Dims&) { return value; })};
   }
 };
 
 template <class Op>
 struct ConstantOp : FillOp<Op> {
-  static DType dtype(const Attributes& a) { return a.dtype(1); }
+  static DType dtype(const Attributes& a) { return a.dtype(ConstantAttributes::dtype); }
   static std::vector<Sample> samples() {
     return {{.attributes = Attributes(Dims{3, 50}, DType::float32)},
             {.attributes = Attributes(Dims{}, DType::boolean)},
@@ -61,8 +61,8 @@ struct Full : FillOp<Full> {
   static constexpr auto name = "full";
   static constexpr auto signature = "full(shape, value, dtype = the value's)";
   static constexpr auto doc = "one value in a shape; full_like(x, value) takes the shape of x";
-  static Scalar value(const Attributes& a) { return to_scalar(a[1]); }
-  static DType dtype(const Attributes& a) { return a.dtype(2); }
+  static Scalar value(const Attributes& a) { return to_scalar(a[FullAttributes::value]); }
+  static DType dtype(const Attributes& a) { return a.dtype(FullAttributes::dtype); }
   static std::vector<Sample> samples() {
     return {{.attributes = Attributes(Dims{4, 33}, 2.5, DType::float64)},
             {.attributes = Attributes(Dims{7}, std::int64_t{-3}, DType::int8)},
@@ -76,9 +76,13 @@ struct FullLike : CreationOp {
   static constexpr auto signature = "full_like(x, value, dtype = that of x)";
   static constexpr auto doc = "one value in the shape of x, whose elements are not read";
   static constexpr const GradientRule& gradient = kZeroGradient;
-  static Specs infer(const Kernel& k) { return {{k.attributes.dtype(1), k.in[0].shape}}; }
+  static Specs infer(const Kernel& k) {
+    return {{k.attributes.dtype(FullLikeAttributes::dtype), k.in[0].shape}};
+  }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    return {create(record<Full>(), Attributes(operands[0].tensor().shape(), a[0], a.dtype(1)),
+    return {create(record<Full>(),
+                   Attributes(operands[0].tensor().shape(), a[FullLikeAttributes::value],
+                              a.dtype(FullLikeAttributes::dtype)),
                    operands[0].site())};
   }
   static std::vector<Sample> samples() {
@@ -86,7 +90,7 @@ struct FullLike : CreationOp {
             {.inputs = {{.shape = {}}}, .attributes = Attributes(std::int64_t{-3}, DType::int8)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Scalar value = to_scalar(a[0]);
+    const Scalar value = to_scalar(a[FullLikeAttributes::value]);
     return {make_reference(in[0].shape, [&](const Dims&) { return value.floating; })};
   }
 };
@@ -118,7 +122,7 @@ struct Arange : CreationOp {
   }
   static Specs infer(const Kernel& k) {
     const ArangeNumbers r(k.attributes);
-    const DType dtype = k.attributes.dtype(3);
+    const DType dtype = k.attributes.dtype(ArangeAttributes::dtype);
     if (dtype == DType::boolean) throw DTypeError(name, "makes numbers, not bool");
     const std::int64_t n = length(r);
     if (n > 0 && r.integers()) {  // the ends tell whether the type holds the values
@@ -143,7 +147,8 @@ struct Arange : CreationOp {
     for (long double i = 0;; ++i) {
       const long double value = at(r.start) + i * at(r.step);
       if (at(r.step) > 0 ? value >= at(r.stop) : value <= at(r.stop)) break;
-      out.values.push_back(is_integral(a.dtype(3)) ? std::trunc(value) : value);
+      out.values.push_back(is_integral(a.dtype(ArangeAttributes::dtype)) ? std::trunc(value)
+                                                                         : value);
     }
     out.shape[0] = static_cast<std::int64_t>(out.values.size());
     return {out};
@@ -165,24 +170,26 @@ struct Linspace : CreationOp {
   static constexpr auto doc = "n numbers evenly spaced from start to stop";
   static constexpr auto ulp = 4.0;  // several roundings in double
   static Specs infer(const Kernel& k) {
-    const DType dtype = k.attributes.dtype(3);
-    const std::int64_t n = k.attributes.integer(2);
+    const DType dtype = k.attributes.dtype(LinspaceAttributes::dtype);
+    const std::int64_t n = k.attributes.integer(LinspaceAttributes::size);
     if (n < 0) throw ValueError(fmt::format("linspace: {} is no number of elements", n));
-    if (!std::isfinite(k.attributes.number(0)) || !std::isfinite(k.attributes.number(1))) {
+    if (!std::isfinite(k.attributes.number(LinspaceAttributes::start)) ||
+        !std::isfinite(k.attributes.number(LinspaceAttributes::stop))) {
       throw ValueError("linspace: the ends are not finite");
     }
-    element(k.attributes.number(0), dtype, name);
-    element(k.attributes.number(1), dtype, name);
+    element(k.attributes.number(LinspaceAttributes::start), dtype, name);
+    element(k.attributes.number(LinspaceAttributes::stop), dtype, name);
     return {{dtype, {n}}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
-    const std::int64_t n = a.integer(2);
-    const long double start = a.number(0);
-    const long double width = a.number(1) - start;
-    const std::int64_t steps = std::max<std::int64_t>(a.flag(4) ? n - 1 : n, 1);
+    const std::int64_t n = a.integer(LinspaceAttributes::size);
+    const long double start = a.number(LinspaceAttributes::start);
+    const long double width = a.number(LinspaceAttributes::stop) - start;
+    const std::int64_t steps =
+        std::max<std::int64_t>(a.flag(LinspaceAttributes::endpoint) ? n - 1 : n, 1);
     return {make_reference({n}, [&](const Dims& i) {
       const long double value = start + width * i[0] / steps;
-      return is_integral(a.dtype(3)) ? std::floor(value) : value;
+      return is_integral(a.dtype(LinspaceAttributes::dtype)) ? std::floor(value) : value;
     })};
   }
   static std::vector<Sample> samples() {
@@ -200,11 +207,15 @@ struct Eye : CreationOp {
   static constexpr auto signature = "eye(n, m = n, k = 0, dtype = float32)";
   static constexpr auto doc = "ones on the k-th diagonal of a matrix, zeros elsewhere";
   static Specs infer(const Kernel& k) {
-    return {{k.attributes.dtype(3), {k.attributes.integer(0), k.attributes.integer(1)}}};
+    return {{k.attributes.dtype(EyeAttributes::dtype),
+             {k.attributes.integer(EyeAttributes::rows),
+              k.attributes.integer(EyeAttributes::columns)}}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
-    return {make_reference({a.integer(0), a.integer(1)},
-                           [&](const Dims& at) { return at[1] - at[0] == a.integer(2) ? 1 : 0; })};
+    return {make_reference({a.integer(EyeAttributes::rows), a.integer(EyeAttributes::columns)},
+                           [&](const Dims& at) {
+                             return at[1] - at[0] == a.integer(EyeAttributes::diagonal) ? 1 : 0;
+                           })};
   }
   static std::vector<Sample> samples() {
     const auto sample = [](std::int64_t n, std::int64_t m, std::int64_t k, DType dtype) {
@@ -222,14 +233,14 @@ struct OneHot : CreationOp {
   static constexpr auto doc = "a new last axis of zeros with a one at each index";
   static constexpr auto types = kIndexTypes;
   static Specs infer(const Kernel& k) {
-    const std::int64_t depth = k.attributes.integer(0);
+    const std::int64_t depth = k.attributes.integer(OneHotAttributes::depth);
     if (depth < 0) throw ValueError(fmt::format("one_hot: the depth {} is negative", depth));
     Shape shape = k.in[0].shape;
     shape.push_back(depth);
-    return {{k.attributes.dtype(1), shape}};
+    return {{k.attributes.dtype(OneHotAttributes::dtype), shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const std::int64_t depth = a.integer(0);
+    const std::int64_t depth = a.integer(OneHotAttributes::depth);
     Shape shape = in[0].shape;
     shape.push_back(depth);
     return {make_reference(shape, [&](Dims at) {

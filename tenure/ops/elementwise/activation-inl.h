@@ -77,7 +77,7 @@ struct LeakyRelu : Float<2> {
       b.results[1] = to_input(b, 1, tenure::where(is_above, 0.0, b.at(std::move(below))));
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0)}},
                                          .run = backward};
 };
 
@@ -108,7 +108,7 @@ struct Elu : Float<2> {
       b.results[1] = to_input(b, 1, tenure::mul(b.take_gradient(), b.at(std::move(slope))));
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0)}},
                                          .run = backward};
 };
 

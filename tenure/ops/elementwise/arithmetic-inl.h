@@ -67,7 +67,7 @@ struct Mul : Map<2> {
     if (b.wants(0)) gradients::give(b, 0, tenure::mul(gradients::gradient_for(b, 0), b.input(1)));
     if (b.wants(1)) gradients::give(b, 1, tenure::mul(b.take_gradient(), b.input(0)));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0)}},
                                          .run = backward};
 };
 
@@ -89,7 +89,7 @@ struct Div : Float<2> {
     }
     if (b.wants(0)) gradients::give(b, 0, std::move(quotient));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 2, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(1) | output_data(0)}},
                                          .run = backward};
 };
 
@@ -129,7 +129,7 @@ struct Remainder : Map<2, kNumberTypes> {
                       tenure::neg(b.at(tenure::mul(b.take_gradient(), b.at(std::move(times))))));
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{}, {.inputs = 3}}}, .run = backward};
+  static constexpr GradientRule gradient{.needs = {{{}, input_data(0, 1)}}, .run = backward};
 };
 
 struct Pow : Map<2, kNumberTypes> {
@@ -174,8 +174,8 @@ struct Pow : Map<2, kNumberTypes> {
       gradients::give(b, 1, tenure::mul(b.take_gradient(), b.at(std::move(slope))));
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 1, .outputs = 1}}},
-                                         .run = backward};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1), input_data(0) | output_data(0)}}, .run = backward};
 };
 
 struct Maximum : Map<2> {
@@ -190,7 +190,7 @@ struct Maximum : Map<2> {
     return std::isnan(a) || a > b ? a : b;
   }
   static void backward(Backward& b) { gradients::share(b, tenure::greater); }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = backward};
 };
 
@@ -206,7 +206,7 @@ struct Minimum : Map<2> {
     return std::isnan(a) || a < b ? a : b;
   }
   static void backward(Backward& b) { gradients::share(b, tenure::less); }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = backward};
 };
 

@@ -35,7 +35,7 @@ struct ReluGradient : Derivative {
     // Its slope by y is zero wherever it has one.
     if (b.wants(0)) gradients::give(b, 0, tenure::relu_gradient(b.take_gradient(), b.input(1)));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = backward};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = backward};
 };
 
 struct TanhGradient : Derivative {
@@ -57,7 +57,7 @@ struct TanhGradient : Derivative {
     }
     if (b.wants(0)) gradients::give(b, 0, tenure::tanh_gradient(b.take_gradient(), b.input(1)));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = backward};
 };
 
@@ -81,7 +81,7 @@ struct SigmoidGradient : Derivative {
     }
     if (b.wants(0)) gradients::give(b, 0, tenure::sigmoid_gradient(b.take_gradient(), b.input(1)));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = backward};
 };
 
@@ -121,7 +121,7 @@ struct SiluGradient : GateDerivative {
       return tenure::mul(b.at(std::move(sum)), b.at(gradients::sigmoid_slope(b, s)));
     });
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = backward};
 };
 
@@ -149,7 +149,7 @@ struct GeluGradient : GateDerivative {
       return tenure::mul(b.at(tenure::mul(b.at(std::move(bell)), kBell)), b.at(std::move(rest)));
     });
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = backward};
 };
 
@@ -188,7 +188,7 @@ struct GeluTanhGradient : GateDerivative {
       return tenure::add(b.at(tenure::mul(b.at(std::move(near)), 2.0)), b.at(std::move(far)));
     });
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = backward};
 };
 

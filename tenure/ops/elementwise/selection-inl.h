@@ -34,7 +34,7 @@ struct Where : ElementwiseDefaults<3, TypeRule::select, kAllTypes> {
       gradients::give(b, 1, tenure::where(b.input(0), gradients::gradient_for(b, 1), 0.0));
     if (b.wants(2)) gradients::give(b, 2, tenure::where(b.input(0), 0.0, b.take_gradient()));
   }
-  static constexpr GradientRule gradient{.needs = {{{}, {.inputs = 1}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{{}, input_data(0), input_data(0)}},
                                          .run = backward};
 };
 
@@ -69,8 +69,8 @@ struct Clamp : Map<3, kNumberTypes> {
     }
     if (b.wants(2)) gradients::give(b, 2, tenure::where(is_lowered, b.take_gradient(), 0.0));
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 7}}},
-                                         .run = backward};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1, 2), input_data(0, 1, 2), input_data(0, 1, 2)}}, .run = backward};
 };
 
 // The list: each line makes a record, its kernels, and the function that the header declares.

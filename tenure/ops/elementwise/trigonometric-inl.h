@@ -139,7 +139,7 @@ struct Atan2 : Float<2> {
       b.results[1] = to_input(b, 1, tenure::neg(b.at(std::move(slope))));
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = backward};
 };
 

@@ -7,6 +7,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
@@ -43,8 +44,8 @@ struct Pad : ArrangeOp {
   static constexpr auto doc =
       "with new elements before and after each axis: constant, edge, reflect, symmetric or wrap";
   static Shape padded(const Shape& x, const Attributes& a) {
-    const Dims& before = a.dims(0);
-    const Dims& after = a.dims(1);
+    const Dims& before = a.dims(PadAttributes::before);
+    const Dims& after = a.dims(PadAttributes::after);
     if (before.size() != x.size()) {
       throw ShapeError(name,
                        fmt::format("{} pairs of widths for shape {}", before.size(), to_string(x)),
@@ -63,7 +64,7 @@ struct Pad : ArrangeOp {
       }
     }
     const auto empty = std::find(x.begin(), x.end(), 0);
-    const bool repeats = static_cast<PadMode>(a.integer(2)) != PadMode::constant;
+    const bool repeats = static_cast<PadMode>(a.integer(PadAttributes::mode)) != PadMode::constant;
     if (repeats && empty != x.end() && count(shape) != 0) {
       throw ValueError(fmt::format(
           "pad: axis {} is empty, so it can only be extended by a constant", empty - x.begin()));
@@ -72,7 +73,7 @@ struct Pad : ArrangeOp {
   }
   static Specs infer(const Kernel& k) {
     const DType dtype = k.in[0].dtype;
-    const Scalar value = to_scalar(k.attributes[3]);
+    const Scalar value = to_scalar(k.attributes[PadAttributes::value]);
     check_kind(value, dtype, name);
     alignas(8) std::byte element[8];
     store_scalar(value, dtype, element, name);  // throws if the type does not hold it
@@ -101,9 +102,9 @@ struct Pad : ArrangeOp {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {make_reference(padded(in[0].shape, a), [&](Dims place) -> long double {
       for (int i = 0; i < place.size(); ++i) {
-        place[i] =
-            source(place[i] - a.dims(0)[i], in[0].shape[i], static_cast<PadMode>(a.integer(2)));
-        if (place[i] < 0) return to_scalar(a[3]).floating;
+        place[i] = source(place[i] - a.dims(PadAttributes::before)[i], in[0].shape[i],
+                          static_cast<PadMode>(a.integer(PadAttributes::mode)));
+        if (place[i] < 0) return to_scalar(a[PadAttributes::value]).floating;
       }
       return at(in[0], place);
     })};
@@ -133,7 +134,7 @@ struct Tile : ArrangeOp {
   static constexpr auto signature = "tile(x, times)";
   static constexpr auto doc = "the whole of x several times along each axis";
   static Specs infer(const Kernel& k) {
-    const Dims& given = k.attributes.dims(0);
+    const Dims& given = k.attributes.dims(TileAttributes::times);
     const int rank = std::max(k.in[0].shape.size(), given.size());
     Shape shape = with_leading_ones(k.in[0].shape, rank);
     const Dims repeats = with_leading_ones(given, rank);
@@ -145,9 +146,9 @@ struct Tile : ArrangeOp {
     return {{k.in[0].dtype, shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int rank = std::max(in[0].shape.size(), a.dims(0).size());
+    const int rank = std::max(in[0].shape.size(), a.dims(TileAttributes::times).size());
     const Reference x{.shape = with_leading_ones(in[0].shape, rank), .values = in[0].values};
-    const Dims repeats = with_leading_ones(a.dims(0), rank);
+    const Dims repeats = with_leading_ones(a.dims(TileAttributes::times), rank);
     Shape shape = x.shape;
     for (int i = 0; i < rank; ++i) shape[i] *= repeats[i];
     return {make_reference(shape, [&](Dims place) {
@@ -170,19 +171,20 @@ struct Repeat : ArrangeOp {
   static constexpr auto signature = "repeat(x, times, axis)";
   static constexpr auto doc = "every element several times in a row along an axis";
   static Specs infer(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(1), k.in[0].shape.size(), name);
-    const std::int64_t n = k.attributes.integer(0);
+    const int axis =
+        normalize_axis(k.attributes.integer(RepeatAttributes::axis), k.in[0].shape.size(), name);
+    const std::int64_t n = k.attributes.integer(RepeatAttributes::times);
     if (n < 0) throw ValueError(fmt::format("repeat: {} is no number of times", n));
     Shape shape = k.in[0].shape;
     shape[axis] = times(shape[axis], n, name);
     return {{k.in[0].dtype, shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(1), in[0].shape.size(), name);
+    const int axis = normalize_axis(a.integer(RepeatAttributes::axis), in[0].shape.size(), name);
     Shape shape = in[0].shape;
-    shape[axis] *= a.integer(0);
+    shape[axis] *= a.integer(RepeatAttributes::times);
     return {make_reference(shape, [&](Dims place) {
-      place[axis] /= a.integer(0);
+      place[axis] /= a.integer(RepeatAttributes::times);
       return at(in[0], place);
     })};
   }
@@ -205,9 +207,9 @@ struct Roll : ArrangeOp {
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {make_reference(in[0].shape, [&](Dims place) {
-      for (int i = 0; i < a.dims(1).size(); ++i) {
-        const int axis = normalize_axis(a.dims(1)[i], place.size(), name);
-        place[axis] = wrapped(place[axis] - a.dims(0)[i], in[0].shape[axis]);
+      for (int i = 0; i < a.dims(RollAttributes::axes).size(); ++i) {
+        const int axis = normalize_axis(a.dims(RollAttributes::axes)[i], place.size(), name);
+        place[axis] = wrapped(place[axis] - a.dims(RollAttributes::shifts)[i], in[0].shape[axis]);
       }
       return at(in[0], place);
     })};
@@ -234,7 +236,7 @@ struct TriangleOp : ArrangeOp {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {make_reference(in[0].shape, [&](const Dims& place) -> long double {
       const std::int64_t diagonal = place.back() - place[place.size() - 2];
-      return Op::keeps(diagonal, a.integer(0)) ? at(in[0], place) : 0;
+      return Op::keeps(diagonal, a.integer(TriangleAttributes::diagonal)) ? at(in[0], place) : 0;
     })};
   }
   static std::vector<Sample> samples() {
@@ -265,14 +267,16 @@ struct Triu : TriangleOp<Triu> {
 }  // namespace
 
 Dims shifts_of_axes(const Shape& x, const Attributes& a) {
-  if (a.dims(0).size() != a.dims(1).size()) {
-    throw ValueError(
-        fmt::format("roll: {} shifts for {} axes", a.dims(0).size(), a.dims(1).size()));
+  if (a.dims(RollAttributes::shifts).size() != a.dims(RollAttributes::axes).size()) {
+    throw ValueError(fmt::format("roll: {} shifts for {} axes",
+                                 a.dims(RollAttributes::shifts).size(),
+                                 a.dims(RollAttributes::axes).size()));
   }
   Dims shifts = Dims::filled(x.size(), 0);
-  for (int i = 0; i < a.dims(1).size(); ++i) {
-    const int axis = normalize_axis(a.dims(1)[i], x.size(), "roll");
-    if (x[axis] > 0) shifts[axis] = (shifts[axis] + a.dims(0)[i] % x[axis]) % x[axis];
+  for (int i = 0; i < a.dims(RollAttributes::axes).size(); ++i) {
+    const int axis = normalize_axis(a.dims(RollAttributes::axes)[i], x.size(), "roll");
+    if (x[axis] > 0)
+      shifts[axis] = (shifts[axis] + a.dims(RollAttributes::shifts)[i] % x[axis]) % x[axis];
   }
   return shifts;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "tenure/ops/creation.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/reduce_ops.h"
@@ -47,9 +48,9 @@ std::int64_t mirrored(std::int64_t i, std::int64_t n, PadMode mode) {
 }  // namespace
 
 void pad(Backward& b) {
-  const Dims& before = b.attributes.dims(0);
-  const Dims& after = b.attributes.dims(1);
-  const auto mode = static_cast<PadMode>(b.attributes.integer(2));
+  const Dims& before = b.attributes.dims(PadAttributes::before);
+  const Dims& after = b.attributes.dims(PadAttributes::after);
+  const auto mode = static_cast<PadMode>(b.attributes.integer(PadAttributes::mode));
   if (mode == PadMode::constant) {
     std::vector<std::pair<std::int64_t, std::int64_t>> widths;
     for (int i = 0; i < before.size(); ++i) widths.emplace_back(-before[i], -after[i]);
@@ -80,7 +81,7 @@ void pad(Backward& b) {
 
 void tile(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const Dims& times = b.attributes.dims(0);
+  const Dims& times = b.attributes.dims(TileAttributes::times);
   Tensor gradient = std::move(b.gradients[0]);
   const int rank = gradient.rank();
   for (int axis = 0; axis < rank; ++axis) {
@@ -96,18 +97,25 @@ void tile(Backward& b) {
 
 void repeat(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const int axis = normalize_axis(b.attributes.integer(1), shape.size(), "repeat");
-  b.results[0] =
-      sum_of_parts(b, std::move(b.gradients[0]), axis, shape[axis], b.attributes.integer(0), 1);
+  const int axis =
+      normalize_axis(b.attributes.integer(RepeatAttributes::axis), shape.size(), "repeat");
+  b.results[0] = sum_of_parts(b, std::move(b.gradients[0]), axis, shape[axis],
+                              b.attributes.integer(RepeatAttributes::times), 1);
 }
 
 void roll(Backward& b) {
-  Dims back = b.attributes.dims(0);
+  Dims back = b.attributes.dims(RollAttributes::shifts);
   for (std::int64_t& shift : back) shift = -shift;
-  b.results[0] = tenure::roll(b.take_gradient(), back, b.attributes.dims(1));
+  b.results[0] = tenure::roll(b.take_gradient(), back, b.attributes.dims(RollAttributes::axes));
 }
 
-void tril(Backward& b) { b.results[0] = tenure::tril(b.take_gradient(), b.attributes.integer(0)); }
-void triu(Backward& b) { b.results[0] = tenure::triu(b.take_gradient(), b.attributes.integer(0)); }
+void tril(Backward& b) {
+  b.results[0] =
+      tenure::tril(b.take_gradient(), b.attributes.integer(TriangleAttributes::diagonal));
+}
+void triu(Backward& b) {
+  b.results[0] =
+      tenure::triu(b.take_gradient(), b.attributes.integer(TriangleAttributes::diagonal));
+}
 
 }  // namespace tenure::ops::gradients

@@ -3,11 +3,13 @@
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/plan.h"
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/ops/sort/axis.h"
 #include "tenure/ops/sort_ops.h"
 
 namespace tenure::ops::gradients {
@@ -40,14 +42,15 @@ Tensor extended(const Backward& b, Tensor x, const Shape& shape) {
 
 void take(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "take");
+  const int axis =
+      normalize_axis(b.attributes.integer(AlongAxisAttributes::axis), shape.size(), "take");
   std::vector<Index> places(static_cast<std::size_t>(axis), All);
   places.emplace_back(b.inputs[1]);
   b.results[0] = tenure::index_add(b.at(zeros_of_input(b, 0)), places, b.take_gradient());
 }
 
 void gather(Backward& b) {
-  const int axis = static_cast<int>(b.attributes.integer(0));
+  const int axis = static_cast<int>(b.attributes.integer(AlongAxisAttributes::axis));
   b.results[0] = tenure::scatter(b.at(zeros_of_input(b, 0)), axis, b.input(1), b.take_gradient(),
                                  ScatterMode::add);
 }
@@ -105,8 +108,8 @@ void scatter_extremum(Backward& b, int axis) {
 }  // namespace
 
 void scatter(Backward& b) {
-  const int axis = static_cast<int>(b.attributes.integer(0));
-  const auto mode = static_cast<ScatterMode>(b.attributes.integer(1));
+  const int axis = static_cast<int>(b.attributes.integer(ScatterAttributes::axis));
+  const auto mode = static_cast<ScatterMode>(b.attributes.integer(ScatterAttributes::mode));
   if (mode == ScatterMode::maximum || mode == ScatterMode::minimum) {
     return scatter_extremum(b, axis);
   }
@@ -145,11 +148,13 @@ void mask_select(Backward& b) {
 void index_view(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   Tensor gradient = std::move(b.gradients[0]);
-  const Dims& new_axes = b.attributes.dims(3);
+  const Dims& new_axes = b.attributes.dims(IndexPartAttributes::axes);
   if (!new_axes.empty()) gradient = squeeze(b.at(std::move(gradient)), AxisList(new_axes));
-  b.results[0] = call(
-      index_update_op(), {b.at(zeros(shape, b.specs[0].dtype, b.site)), b.at(std::move(gradient))},
-      Attributes(b.attributes.dims(0), b.attributes.dims(1), b.attributes.dims(2), Axes{}));
+  b.results[0] = call(index_update_op(),
+                      {b.at(zeros(shape, b.specs[0].dtype, b.site)), b.at(std::move(gradient))},
+                      Attributes(b.attributes.dims(IndexPartAttributes::starts),
+                                 b.attributes.dims(IndexPartAttributes::counts),
+                                 b.attributes.dims(IndexPartAttributes::steps), Axes{}));
 }
 
 void index_gather(Backward& b) {
@@ -157,9 +162,10 @@ void index_gather(Backward& b) {
   Tensor zero = zeros_of_input(b, 0);
   std::vector<Operand> operands{b.at(std::move(zero)), b.take_gradient()};
   for (std::size_t i = 1; i < b.specs.size(); ++i) operands.push_back(b.input(i));
-  b.results[0] = call(index_add_op(), operands,
-                      Attributes(Dims::filled(shape.size(), 0), shape,
-                                 Dims::filled(shape.size(), 1), b.attributes.dims(0)));
+  b.results[0] =
+      call(index_add_op(), operands,
+           Attributes(Dims::filled(shape.size(), 0), shape, Dims::filled(shape.size(), 1),
+                      b.attributes.dims(IndexGatherAttributes::axes)));
 }
 
 namespace {
@@ -168,11 +174,13 @@ namespace {
 Tensor at_places(const Backward& b, const Tensor& x) {
   const Attributes& a = b.attributes;
   Tensor part =
-      call(index_view_op(), read(b, x), Attributes(a.dims(0), a.dims(1), a.dims(2), Axes{}));
-  if (a.dims(3).empty()) return part;
+      call(index_view_op(), read(b, x),
+           Attributes(a.dims(IndexPartAttributes::starts), a.dims(IndexPartAttributes::counts),
+                      a.dims(IndexPartAttributes::steps), Axes{}));
+  if (a.dims(IndexPartAttributes::axes).empty()) return part;
   std::vector<Operand> operands{read(b, part)};
   for (std::size_t i = 2; i < b.specs.size(); ++i) operands.push_back(b.input(i));
-  return call(index_gather_op(), operands, Attributes(a.dims(3)));
+  return call(index_gather_op(), operands, Attributes(a.dims(IndexPartAttributes::axes)));
 }
 
 Tensor written_to_places(const Backward& b, const Operand& x, const Operand& values) {
@@ -186,7 +194,7 @@ Tensor written_to_places(const Backward& b, const Operand& x, const Operand& val
 void index_update(Backward& b) {
   if (b.wants(1)) {
     Tensor arrived = at_places(b, b.gradients[0]);
-    if (!b.attributes.dims(3).empty()) {
+    if (!b.attributes.dims(IndexPartAttributes::axes).empty()) {
       // A place that was written to more than once holds what came last.
       const Tensor numbers = numbered(b, arrived.shape());
       Tensor none = zeros(b.specs[0].shape, DType::int64, b.site);
@@ -212,8 +220,8 @@ void sort(Backward& b) {
     b.results[0] = std::move(b.gradients[0]);
     return;
   }
-  const int axis = static_cast<int>(b.attributes.integer(0));
-  const Tensor places = argsort(b.input(0), axis, b.attributes.flag(1));
+  const int axis = static_cast<int>(b.attributes.integer(SortAttributes::axis));
+  const Tensor places = argsort(b.input(0), axis, b.attributes.flag(SortAttributes::descending));
   b.results[0] = tenure::scatter(b.at(zeros_of_input(b, 0)), axis, read(b, places),
                                  b.take_gradient(), ScatterMode::assign);
 }
@@ -224,7 +232,7 @@ void topk(Backward& b) {
     b.results[0] = std::move(b.gradients[0]);
     return;
   }
-  const int axis = static_cast<int>(b.attributes.integer(1));
+  const int axis = static_cast<int>(b.attributes.integer(TopKAttributes::axis));
   b.results[0] = tenure::scatter(b.at(zeros_of_input(b, 0)), axis, b.output(1), b.take_gradient(),
                                  ScatterMode::assign);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/plan.h"
 
@@ -32,11 +33,12 @@ ViewSpec region(const Shape& shape, const Strides& strides, const Attributes& a)
   }
   ViewSpec spec;
   for (int i = 0; i < shape.size(); ++i) {
-    require_within(a.dims(0)[i], a.dims(1)[i], a.dims(2)[i], shape[i], i);
-    spec.offset += a.dims(0)[i] * strides[i];
-    if (a.dims(1)[i] == kDropped) continue;
-    spec.shape.push_back(a.dims(1)[i]);
-    spec.strides.push_back(a.dims(2)[i] * strides[i]);
+    require_within(a.dims(IndexPartAttributes::starts)[i], a.dims(IndexPartAttributes::counts)[i],
+                   a.dims(IndexPartAttributes::steps)[i], shape[i], i);
+    spec.offset += a.dims(IndexPartAttributes::starts)[i] * strides[i];
+    if (a.dims(IndexPartAttributes::counts)[i] == kDropped) continue;
+    spec.shape.push_back(a.dims(IndexPartAttributes::counts)[i]);
+    spec.strides.push_back(a.dims(IndexPartAttributes::steps)[i] * strides[i]);
   }
   return spec;
 }
@@ -62,7 +64,7 @@ View part_of(const View& x, const Attributes& a) {
   if (part.count() > 0) {
     part.data = x.as<std::byte>() + spec.offset * static_cast<std::int64_t>(size_of(x.dtype));
   }
-  return axes_first(part, a.dims(3));
+  return axes_first(part, a.dims(IndexPartAttributes::axes));
 }
 
 IndexViews::IndexViews(std::span<const View> indices, const char* op) : size_(indices.size()) {

@@ -5,6 +5,7 @@
 
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index/places.h"
@@ -23,9 +24,10 @@ struct IndexingOp {
 Dims in_whole(const Dims& place, const Attributes& a) {
   Dims whole;
   int axis = 0;
-  for (int i = 0; i < a.dims(0).size(); ++i) {
-    const bool dropped = a.dims(1)[i] == kDropped;
-    whole.push_back(a.dims(0)[i] + (dropped ? 0 : place[axis++] * a.dims(2)[i]));
+  for (int i = 0; i < a.dims(IndexPartAttributes::starts).size(); ++i) {
+    const bool dropped = a.dims(IndexPartAttributes::counts)[i] == kDropped;
+    whole.push_back(a.dims(IndexPartAttributes::starts)[i] +
+                    (dropped ? 0 : place[axis++] * a.dims(IndexPartAttributes::steps)[i]));
   }
   return whole;
 }
@@ -39,14 +41,14 @@ struct IndexView : IndexingOp {
   static constexpr auto memory = ops::view();
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec = region(k.in[0].shape, k.in[0].strides, k.attributes);
-    for (const std::int64_t axis : k.attributes.dims(3)) {
+    for (const std::int64_t axis : k.attributes.dims(IndexPartAttributes::axes)) {
       spec.shape.insert(static_cast<int>(axis), 1);
       spec.strides.insert(static_cast<int>(axis), 1);
     }
     return spec;
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const Dims& new_axes = a.dims(3);
+    const Dims& new_axes = a.dims(IndexPartAttributes::axes);
     Shape shape = region(in[0].shape, contiguous_strides(in[0].shape), a).shape;
     for (const std::int64_t axis : new_axes) shape.insert(static_cast<int>(axis), 1);
     return {make_reference(shape, [&](Dims place) {
@@ -127,16 +129,17 @@ struct IndexGather : IndexingOp {
       "first";
   static constexpr auto memory = allocates();
   static Specs infer(const Kernel& k) {
-    const View x = axes_first(k.in[0], k.attributes.dims(0));
+    const View x = axes_first(k.in[0], k.attributes.dims(IndexGatherAttributes::axes));
     return {{x.dtype, IndexViews(k.in.subspan(1), k.op).chosen_from(x.shape)}};
   }
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
-    return bounds_of(k, 1, axes_first(k.in[0], k.attributes.dims(0)).shape);
+    return bounds_of(k, 1,
+                     axes_first(k.in[0], k.attributes.dims(IndexGatherAttributes::axes)).shape);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out;
     out.shape = for_each_chosen(
-        in[0].shape, std::span(in).subspan(1), a.dims(0),
+        in[0].shape, std::span(in).subspan(1), a.dims(IndexGatherAttributes::axes),
         [&](const Dims&, const Dims& whole) { out.values.push_back(at(in[0], whole)); });
     return {out};
   }
@@ -175,7 +178,7 @@ struct IndexPut : IndexingOp {
     Reference out = in[0];
     const Shape part = region(out.shape, contiguous_strides(out.shape), a).shape;
     const Reference& values = in[1];
-    for_each_chosen(part, std::span(in).subspan(2), a.dims(3),
+    for_each_chosen(part, std::span(in).subspan(2), a.dims(IndexPartAttributes::axes),
                     [&](const Dims& place, const Dims& in_part) {
                       Dims own;
                       const int lead = place.size() - values.shape.size();

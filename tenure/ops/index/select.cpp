@@ -4,6 +4,7 @@
 
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/gradients.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
@@ -22,7 +23,8 @@ struct SelectionOp {
 struct AlongAxisOp : SelectionOp {
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
     const Shape& shape = k.in[0].shape;
-    return {index_of_axis(1, shape[normalize_axis(k.attributes.integer(0), shape.size(), k.op)])};
+    return {index_of_axis(1, shape[normalize_axis(k.attributes.integer(AlongAxisAttributes::axis),
+                                                  shape.size(), k.op)])};
   }
 };
 
@@ -38,7 +40,7 @@ std::int64_t index_at(const Reference& indices, const Dims& place, std::int64_t 
 
 struct Take : AlongAxisOp {
   static constexpr auto name = "take";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::take};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = gradients::take};
   static constexpr auto signature = "take(x, indices, axis = 0)";
   static constexpr auto doc = "the elements at indices along an axis";
   static constexpr auto memory = allocates();
@@ -49,12 +51,13 @@ struct Take : AlongAxisOp {
     return shape;
   }
   static Specs infer(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+    const int axis =
+        normalize_axis(k.attributes.integer(AlongAxisAttributes::axis), k.in[0].shape.size(), k.op);
     check_index_type(k.in[1], k.op);
     return {{k.in[0].dtype, taken(k.in[0].shape, axis, k.in[1].shape)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
+    const int axis = normalize_axis(a.integer(AlongAxisAttributes::axis), in[0].shape.size(), name);
     const int rank = in[1].shape.size();
     return {make_reference(taken(in[0].shape, axis, in[1].shape), [&](Dims place) {
       Dims chosen;
@@ -92,18 +95,19 @@ void check_within(const Shape& inner, const Shape& outer, int except, const char
 
 struct Gather : AlongAxisOp {
   static constexpr auto name = "gather";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::gather};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = gradients::gather};
   static constexpr auto signature = "gather(x, axis, indices)";
   static constexpr auto doc = "for each index the element at that place along an axis";
   static constexpr auto memory = allocates();
   static Specs infer(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
+    const int axis =
+        normalize_axis(k.attributes.integer(AlongAxisAttributes::axis), k.in[0].shape.size(), name);
     check_index_type(k.in[1], name);
     check_within(k.in[1].shape, k.in[0].shape, axis, name);
     return {{k.in[0].dtype, k.in[1].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
+    const int axis = normalize_axis(a.integer(AlongAxisAttributes::axis), in[0].shape.size(), name);
     return {make_reference(in[1].shape, [&](Dims place) {
       place[axis] = index_at(in[1], place, in[0].shape[axis]);
       return at(in[0], place);
@@ -122,7 +126,7 @@ struct Gather : AlongAxisOp {
 struct Scatter : AlongAxisOp {
   static constexpr auto name = "scatter";
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 7, .outputs = 1}, {}, {.inputs = 7, .outputs = 1}}},
+      .needs = {{input_data(0, 1, 2) | output_data(0), {}, input_data(0, 1, 2) | output_data(0)}},
       .run = gradients::scatter};
   static constexpr auto signature = "scatter(x, axis, indices, updates, mode = assign)";
   static constexpr auto doc =
@@ -131,7 +135,8 @@ struct Scatter : AlongAxisOp {
   static constexpr auto memory = reuses(1);
   static constexpr auto ulp = 2.0;  // sums and products of a few numbers
   static Specs infer(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
+    const int axis =
+        normalize_axis(k.attributes.integer(ScatterAttributes::axis), k.in[0].shape.size(), name);
     check_index_type(k.in[1], name);
     check_same_type(k.in[0], k.in[2], name);
     check_within(k.in[1].shape, k.in[0].shape, axis, name);
@@ -139,14 +144,14 @@ struct Scatter : AlongAxisOp {
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
+    const int axis = normalize_axis(a.integer(ScatterAttributes::axis), in[0].shape.size(), name);
     Reference out = in[0];
     for_each_index(in[1].shape, [&](const Dims& place) {
       Dims target = place;
       target[axis] = index_at(in[1], place, out.shape[axis]);
       long double& element = out.values[flat(out.shape, target)];
       const long double update = at(in[2], place);
-      switch (static_cast<ScatterMode>(a.integer(1))) {
+      switch (static_cast<ScatterMode>(a.integer(ScatterAttributes::mode))) {
         case ScatterMode::assign:
           element = update;
           break;
@@ -187,7 +192,7 @@ struct Scatter : AlongAxisOp {
 
 struct MaskSelect : SelectionOp {
   static constexpr auto name = "mask_select";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = gradients::mask_select};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = gradients::mask_select};
   static constexpr auto signature = "mask_select(x, mask)";
   static constexpr auto doc = "the elements where a mask holds, in row-major order";
   static constexpr auto memory = allocates();

@@ -114,6 +114,7 @@ Labelled contract(Labelled a, Labelled b, const std::string& wanted) {
 }
 
 struct Einsum {
+  static constexpr int kEquation = 0;  // the place of its attribute
   static constexpr auto family = "linear algebra";
   static constexpr auto name = "einsum";
   static constexpr auto signature = "einsum(equation, tensors)";
@@ -129,7 +130,7 @@ struct Einsum {
       if (operand.is_scalar()) throw ValueError("einsum: takes tensors, not numbers");
       shapes.push_back(operand.tensor().body(name, operand.site()).shape);
     }
-    const Equation equation = parse_equation(attributes.text(0), shapes);
+    const Equation equation = parse_equation(attributes.text(kEquation), shapes);
     const Site site = operands[0].site();
     std::vector<Labelled> parts;
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -160,7 +161,7 @@ struct Einsum {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     std::vector<Shape> shapes;
     for (const Reference& r : in) shapes.push_back(r.shape);
-    const Equation equation = parse_equation(a.text(0), shapes);
+    const Equation equation = parse_equation(a.text(kEquation), shapes);
     std::map<char, std::int64_t> sizes;
     for (std::size_t o = 0; o < in.size(); ++o) {
       for (int i = 0; i < shapes[o].size(); ++i) {

@@ -59,7 +59,7 @@ void matmul_gradient(Backward& b) {
 struct Matmul {
   static constexpr auto family = "linear algebra";
   static constexpr auto name = "matmul";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0)}},
                                          .run = matmul_gradient};
   static constexpr auto signature = "matmul(a, b)";
   static constexpr auto doc =

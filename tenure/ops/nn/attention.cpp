@@ -10,6 +10,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/types.h"
 
 namespace tenure::ops {
@@ -66,7 +67,7 @@ void check_attention(const Kernel& k, const View* mask) {
 }
 
 double scale_of(const Attributes& a, std::int64_t d) {
-  if (a.flag(1)) return a.number(2);
+  if (a.flag(AttentionAttributes::has_scale)) return a.number(AttentionAttributes::scale);
   return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
 }
 
@@ -75,7 +76,8 @@ double pairs_seen(const Kernel& k) {
   const std::int64_t keys = rows_of(k.in[1].shape);
   double pairs = 0;
   for (std::int64_t i = 0; i < queries; ++i) {
-    pairs += static_cast<double>(seen(k.attributes.flag(0), i, queries, keys));
+    pairs +=
+        static_cast<double>(seen(k.attributes.flag(AttentionAttributes::causal), i, queries, keys));
   }
   return pairs * static_cast<double>(matrix_count(k.in[0].shape));
 }
@@ -138,7 +140,7 @@ Reference attention_weights(const std::vector<Reference>& in, const Reference* m
   Reference scores = make_reference(shape, [&](const Dims& index) -> long double {
     const std::int64_t query = index[index.size() - 2];
     const std::int64_t key = index.back();
-    if (key >= seen(a.flag(0), query, queries, keys)) return -HUGE_VALL;
+    if (key >= seen(a.flag(AttentionAttributes::causal), query, queries, keys)) return -HUGE_VALL;
     const auto head = static_cast<std::int64_t>(flat(shape, index)) / (queries * keys);
     long double sum = 0;
     for (std::int64_t c = 0; c < d; ++c) {
@@ -216,7 +218,8 @@ struct AttentionOp {
     }
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 15}, {.inputs = 15}, {.inputs = 15}, {.inputs = 15}}},
+      .needs = {{input_data(0, 1, 2, 3), input_data(0, 1, 2, 3), input_data(0, 1, 2, 3),
+                 input_data(0, 1, 2, 3)}},
       .run = run_gradient};
 };
 

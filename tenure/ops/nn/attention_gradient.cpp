@@ -7,6 +7,7 @@
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/nn/attention.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/loss.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
@@ -18,7 +19,7 @@ namespace {
 /// Which keys each query may see; an empty handle if all.
 Tensor seen_keys(const Backward& b, const Tensor& mask) {
   Tensor seen;
-  if (b.attributes.flag(0)) {
+  if (b.attributes.flag(AttentionAttributes::causal)) {
     const Shape& q = b.specs[0].shape;
     const Shape& k = b.specs[1].shape;
     const std::int64_t queries = q[q.size() - 2];
@@ -154,7 +155,8 @@ struct AttentionGradient {
     if (has_mask && b.wants(4)) b.results[4] = to_input(b, 4, g_s);
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 31}, {.inputs = 31}, {.inputs = 31}, {.inputs = 31}}},
+      .needs = {{input_data(0, 1, 2, 3, 4), input_data(0, 1, 2, 3, 4), input_data(0, 1, 2, 3, 4),
+                 input_data(0, 1, 2, 3, 4)}},
       .run = run_gradient};
 };
 

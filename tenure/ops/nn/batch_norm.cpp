@@ -3,6 +3,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/norm.h"
 #include "tenure/ops/nn/norm_reference.h"
 #include "tenure/ops/nn/types.h"
@@ -73,14 +74,17 @@ struct BatchNormGradient : ColumnNorm {
     return specs(k.in[0]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    return norm_gradient_reference(in, axes(in[1].shape), 1, false, a.number(0));
+    return norm_gradient_reference(in, axes(in[1].shape), 1, false,
+                                   a.number(BatchNormAttributes::epsilon));
   }
   static std::vector<Sample> samples() { return make_samples(true); }
   static void run_gradient(Backward& b) {
-    norm_gradient_rule(b, axes(b.specs[1].shape), false, b.attributes.number(0));
+    norm_gradient_rule(b, axes(b.specs[1].shape), false,
+                       b.attributes.number(BatchNormAttributes::epsilon));
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 6}, {.inputs = 7}, {.inputs = 3}, {}}}, .run = run_gradient};
+      .needs = {{input_data(1, 2), input_data(0, 1, 2), input_data(0, 1), {}}},
+      .run = run_gradient};
 };
 
 struct BatchNormOp : ColumnNorm {
@@ -100,7 +104,8 @@ struct BatchNormOp : ColumnNorm {
     return specs(k.in[0]);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const NormReference norm = norm_reference(in, axes(in[0].shape), false, a.number(0));
+    const NormReference norm =
+        norm_reference(in, axes(in[0].shape), false, a.number(BatchNormAttributes::epsilon));
     const Shape channels{in[0].shape.back()};
     const auto of_channel = [&](const Reference& all) {
       return make_reference(
@@ -134,7 +139,7 @@ struct BatchNormOp : ColumnNorm {
     }
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 3, .outputs = 2}, {.inputs = 3}, {.inputs = 3}, {}}},
+      .needs = {{input_data(0, 1) | output_data(1), input_data(0, 1), input_data(0, 1), {}}},
       .run = run_gradient};
 };
 

@@ -114,7 +114,7 @@ struct Conv : ConvOp<false> {
   static constexpr auto name = "conv";
   static constexpr auto signature = "conv(x, weights, bias, stride, low, high, dilation, groups)";
   static constexpr auto doc = "convolution of channels-last images, with or without a bias";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}, {}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0), {}}},
                                          .run = run_gradient};
 };
 
@@ -124,7 +124,7 @@ struct ConvRelu : ConvOp<true> {
       "conv_relu(x, weights, bias, stride, low, high, dilation, groups)";
   static constexpr auto doc = "relu of a convolution of channels-last images, in one pass";
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 2, .outputs = 1}, {.inputs = 1, .outputs = 1}, {.outputs = 1}}},
+      .needs = {{input_data(1) | output_data(0), input_data(0) | output_data(0), output_data(0)}},
       .run = run_gradient};
 };
 

@@ -65,7 +65,7 @@ struct ConvInputGradient {
     return samples;
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0)}},
                                          .run = run_gradient};
 };
 
@@ -116,7 +116,7 @@ struct ConvWeightGradient {
     return samples;
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0)}},
                                          .run = run_gradient};
 };
 

@@ -93,7 +93,8 @@ Convolution convolution_of_input_gradient(const char* op, const Shape& dy, const
                                  to_string(dy), to_string(weights)),
                      {dy.to_vector(), weights.to_vector()});
   }
-  const Shape x = with_spatial(dy, a.dims(5), weights[weights.size() - 2] * arguments.groups);
+  const Shape x = with_spatial(dy, a.dims(ConvArguments::kSizes),
+                               weights[weights.size() - 2] * arguments.groups);
   const Convolution c = convolution_of(op, x, weights, arguments);
   if (output_shape(c, dy.size() - 2) != dy) {
     throw ShapeError(
@@ -108,7 +109,7 @@ Convolution convolution_of_input_gradient(const char* op, const Shape& dy, const
 Convolution convolution_of_weight_gradient(const char* op, const Shape& x, const Shape& dy,
                                            const Attributes& a) {
   const ConvArguments arguments = ConvArguments::of(a);
-  Shape weights = a.dims(5);
+  Shape weights = a.dims(ConvArguments::kSizes);
   weights.push_back(arguments.groups < 1 || x.empty() ? 0 : x.back() / arguments.groups);
   weights.push_back(dy.empty() ? 0 : dy.back());
   const Convolution c = convolution_of(op, x, weights, arguments);

@@ -16,8 +16,15 @@ struct ConvArguments {
   Dims dilation;
   std::int64_t groups = 1;
 
+  /// Their places; gradients have one more, sizes that their inputs do not tell.
+  enum : int { kStride, kLow, kHigh, kDilation, kGroups, kSizes };
+
   static ConvArguments of(const Attributes& a) {
-    return {a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.integer(4)};
+    return {.stride = a.dims(kStride),
+            .low = a.dims(kLow),
+            .high = a.dims(kHigh),
+            .dilation = a.dims(kDilation),
+            .groups = a.integer(kGroups)};
   }
   template <class Last>
   Attributes with(const Last& last) const {

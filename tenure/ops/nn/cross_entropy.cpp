@@ -7,6 +7,7 @@
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/loss.h"
 #include "tenure/ops/operators.h"
 #include "tenure/ops/reduce_ops.h"
@@ -40,7 +41,7 @@ void check_inputs(const Kernel& k) {
                                        "{}",
                                        name_of(targets)));
   }
-  const double smoothing = k.attributes.number(0);
+  const double smoothing = k.attributes.number(CrossEntropyAttributes::label_smoothing);
   if (!(smoothing >= 0 && smoothing <= 1)) {
     throw ValueError(
         fmt::format("{}: label_smoothing is {}, and must be from 0 to 1", k.op, smoothing));
@@ -52,14 +53,14 @@ std::vector<long double> target_row(const std::vector<Reference>& in, std::int64
                                     const Attributes& a) {
   const auto classes = static_cast<std::size_t>(in[0].shape.back());
   const auto first = static_cast<std::size_t>(row) * classes;
-  const long double smoothing = a.number(0);
+  const long double smoothing = a.number(CrossEntropyAttributes::label_smoothing);
   std::vector<long double> q(classes, smoothing / static_cast<long double>(classes));
   if (in[1].shape.size() == in[0].shape.size()) {
     for (std::size_t j = 0; j < classes; ++j) q[j] += (1 - smoothing) * in[1].values[first + j];
     return q;
   }
   const long double index = in[1].values[static_cast<std::size_t>(row)];
-  if (index == static_cast<long double>(a.integer(1))) return {};
+  if (index == static_cast<long double>(a.integer(CrossEntropyAttributes::ignore_index))) return {};
   q[static_cast<std::size_t>(index)] += 1 - smoothing;
   return q;
 }
@@ -91,8 +92,10 @@ struct CrossEntropyOp {
 
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
     if (is_floating(k.in[1].dtype)) return {};
-    return {
-        {.input = 1, .lowest = 0, .end = k.in[0].shape.back(), .except = k.attributes.integer(1)}};
+    return {{.input = 1,
+             .lowest = 0,
+             .end = k.in[0].shape.back(),
+             .except = k.attributes.integer(CrossEntropyAttributes::ignore_index)}};
   }
 
   static std::vector<Sample> samples() {
@@ -162,7 +165,7 @@ struct CrossEntropy : CrossEntropyOp {
     return {{.shape = {}, .values = {sum * reference_scale(in, a)}}};
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = run_gradient};
 };
 
@@ -209,8 +212,8 @@ struct CrossEntropyGradient : CrossEntropyOp {
     return samples;
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 3}}},
-                                         .run = run_gradient};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1, 2), input_data(0, 1, 2), input_data(0, 1)}}, .run = run_gradient};
 };
 
 const OpRecord& gradient_record() { return record<CrossEntropyGradient>(); }
@@ -225,7 +228,8 @@ Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy)
     return mul({each, b.site}, {scale_of(Reduction::mean, row_count(b.specs[0].shape)), b.site});
   }
   const Site at = b.site;
-  Tensor is_counted = not_equal({targets, at}, {b.attributes.integer(1), at});
+  Tensor is_counted =
+      not_equal({targets, at}, {b.attributes.integer(CrossEntropyAttributes::ignore_index), at});
   is_counted = expand_dims({std::move(is_counted), at}, -1);
   const Tensor counts = cast({std::move(is_counted), at}, dy.dtype());
   if (!averages) return mul({counts, at}, {each, at});
@@ -237,7 +241,8 @@ void CrossEntropy::run_gradient(Backward& b) {
   if (b.wants(1)) {
     const Tensor weights = row_gradients(b, b.inputs[1], b.gradients[0]);
     const Tensor log_probabilities = log_softmax(b.input(0));
-    const Tensor scaled = mul({weights, b.site}, b.attributes.number(0) - 1.0);
+    const Tensor scaled =
+        mul({weights, b.site}, b.attributes.number(CrossEntropyAttributes::label_smoothing) - 1.0);
     b.results[1] = mul({log_probabilities, b.site}, {scaled, b.site});
   }
   if (b.wants(0)) {
@@ -258,7 +263,7 @@ void CrossEntropyGradient::run_gradient(Backward& b) {
   const bool reduces = reduction_of(b.attributes) != Reduction::none;
   if (b.wants(0) || b.wants(1)) {
     const bool has_probabilities = is_floating(b.specs[1].dtype);
-    const double smoothing = b.attributes.number(0);
+    const double smoothing = b.attributes.number(CrossEntropyAttributes::label_smoothing);
     const Tensor weights = row_gradients(b, targets, b.inputs[2]);
     const Tensor p = softmax(b.input(0));
     const Site at = b.site;

@@ -9,6 +9,7 @@
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/layer_ops.h"
+#include "tenure/ops/random/attributes.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random/philox.h"
 #include "tenure/ops/random_ops.h"
@@ -28,11 +29,13 @@ struct RandomKey {
   static constexpr auto types = kAllTypes;
 
   static Specs infer(const Kernel&) { return {{DType::int64, {2}}}; }
-  static std::uint64_t draws(const Attributes& a) { return narrow_counters(a.integer(0)); }
+  static std::uint64_t draws(const Attributes& a) {
+    return narrow_counters(a.integer(RandomKeyAttributes::words));
+  }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     return {{.shape = {2},
-             .values = {static_cast<long double>(a.integer(1)),
-                        static_cast<long double>(a.integer(2))}}};
+             .values = {static_cast<long double>(a.integer(RandomKeyAttributes::key)),
+                        static_cast<long double>(a.integer(RandomKeyAttributes::counter))}}};
   }
   static std::vector<Sample> samples() {
     return {{.attributes =
@@ -50,7 +53,7 @@ struct Dropout {
   static constexpr double ulp = 2;
 
   static Specs infer(const Kernel& k) {
-    const double p = k.attributes.number(0);
+    const double p = k.attributes.number(DropoutAttributes::probability);
     if (!(p >= 0 && p <= 1)) {
       throw ValueError(fmt::format("{}: a probability of {} is not in [0, 1]", k.op, p));
     }
@@ -60,7 +63,7 @@ struct Dropout {
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const long double p = a.number(0);
+    const long double p = a.number(DropoutAttributes::probability);
     const RandomWords words(
         {static_cast<std::uint64_t>(in[1].values[0]), static_cast<std::uint64_t>(in[1].values[1])});
     Reference y = in[0];
@@ -84,7 +87,7 @@ struct Dropout {
     b.results[0] = call(record<Dropout>(), {Operand(std::move(b.gradients[0]), b.site), b.input(1)},
                         b.attributes);
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {}}}, .run = run_gradient};
+  static constexpr GradientRule gradient{.needs = {{input_data(1), {}}}, .run = run_gradient};
 };
 
 /// The next words of the default generator, one for each element of `x`; in a trace or a graph,

@@ -58,8 +58,9 @@ struct GruCell : CellOp {
       if (b.wants(i)) b.results[i] = std::move(results[i]);
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 7}}},
-                                         .run = run_gradient};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1, 2), input_data(0, 1, 2), input_data(0, 1, 2)}},
+      .run = run_gradient};
 };
 
 struct GruCellGradient : CellOp {
@@ -132,7 +133,8 @@ struct GruCellGradient : CellOp {
     if (b.wants(3)) b.results[3] = (1.0 - z) * n1 * through_n + xz * difference * z1 + ds * z;
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 15}, {.inputs = 15}, {.inputs = 15}, {.inputs = 15}}},
+      .needs = {{input_data(0, 1, 2, 3), input_data(0, 1, 2, 3), input_data(0, 1, 2, 3),
+                 input_data(0, 1, 2, 3)}},
       .run = run_gradient};
 };
 

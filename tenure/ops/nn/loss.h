@@ -16,9 +16,10 @@ inline std::int64_t to_attribute(Reduction reduction) {
   return static_cast<std::int64_t>(reduction);
 }
 
-/// The parameter of losses of a prediction and a target that have one: it stands before the
-/// reduction.
-inline double parameter_of(const Attributes& a) { return a.size() == 2 ? a.number(0) : 0; }
+/// Of losses of a prediction and a target.
+inline bool has_parameter(const Attributes& a) { return a.size() == 2; }
+/// It stands before the reduction.
+inline double parameter_of(const Attributes& a) { return has_parameter(a) ? a.number(0) : 0; }
 
 /// What the loss of one of n elements or rows counts in the result.
 inline double scale_of(Reduction reduction, std::int64_t n) {

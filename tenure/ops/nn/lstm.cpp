@@ -69,8 +69,9 @@ struct LstmCell : CellOp {
     give_to_both(b, results[0]);
     if (b.wants(2)) b.results[2] = std::move(results[1]);
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 7}}},
-                                         .run = run_gradient};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1, 2), input_data(0, 1, 2), input_data(0, 1, 2)}},
+      .run = run_gradient};
 };
 
 struct LstmCellGradient : CellOp {
@@ -144,7 +145,8 @@ struct LstmCellGradient : CellOp {
     if (b.wants(4)) b.results[4] = through_s;
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 31}, {.inputs = 31}, {.inputs = 31}, {.inputs = 31}}},
+      .needs = {{input_data(0, 1, 2, 3, 4), input_data(0, 1, 2, 3, 4), input_data(0, 1, 2, 3, 4),
+                 input_data(0, 1, 2, 3, 4)}},
       .run = run_gradient};
 };
 

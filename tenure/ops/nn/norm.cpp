@@ -5,13 +5,14 @@
 #include <cmath>
 
 #include "tenure/ops/core/define.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/norm_reference.h"
 #include "tenure/ops/nn/types.h"
 
 namespace tenure::ops {
 
 Shape normalized_shape(const char* op, const Shape& x, const Attributes& a) {
-  const std::int64_t dims = a.integer(0);
+  const std::int64_t dims = a.integer(RowNormAttributes::dims);
   if (dims < 1 || dims > x.size()) {
     throw ShapeError(op,
                      fmt::format("{} dimensions cannot be normalized of {}", dims, to_string(x)),
@@ -45,7 +46,8 @@ struct RowNorm {
   }
   static Axes axes(const Shape& x, const Attributes& a) {
     Axes axes;
-    for (int i = x.size() - static_cast<int>(a.integer(0)); i < x.size(); ++i) axes.push_back(i);
+    for (int i = x.size() - static_cast<int>(a.integer(RowNormAttributes::dims)); i < x.size(); ++i)
+      axes.push_back(i);
     return axes;
   }
 };
@@ -60,7 +62,7 @@ struct RowNormForward : RowNorm {
   }
   static double flops(const Kernel& k) { return 8.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    return {norm_reference(in, axes(in[0].shape, a), rms, a.number(1)).y};
+    return {norm_reference(in, axes(in[0].shape, a), rms, a.number(RowNormAttributes::epsilon)).y};
   }
   static std::vector<Sample> samples() { return norm_samples(rms ? 2 : 3, false); }
 };
@@ -84,15 +86,18 @@ struct RowNormGradient : RowNorm {
   }
   static double flops(const Kernel& k) { return 16.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    return norm_gradient_reference(in, axes(in[1].shape, a), static_cast<int>(a.integer(0)), rms,
-                                   a.number(1));
+    return norm_gradient_reference(in, axes(in[1].shape, a),
+                                   static_cast<int>(a.integer(RowNormAttributes::dims)), rms,
+                                   a.number(RowNormAttributes::epsilon));
   }
   static std::vector<Sample> samples() { return norm_samples(3, true); }
   static void run_gradient(Backward& b) {
-    norm_gradient_rule(b, axes(b.specs[1].shape, b.attributes), rms, b.attributes.number(1));
+    norm_gradient_rule(b, axes(b.specs[1].shape, b.attributes), rms,
+                       b.attributes.number(RowNormAttributes::epsilon));
   }
   static constexpr GradientRule gradient{
-      .needs = {{{.inputs = 6}, {.inputs = 7}, {.inputs = 3}, {}}}, .run = run_gradient};
+      .needs = {{input_data(1, 2), input_data(0, 1, 2), input_data(0, 1), {}}},
+      .run = run_gradient};
 };
 
 struct LayerNormGradient : RowNormGradient<false> {
@@ -123,15 +128,16 @@ struct LayerNorm : RowNormForward<false> {
   static constexpr auto signature = "layer_norm(x, weight, bias, dims = 1, epsilon = 1e-5)";
   static constexpr auto doc =
       "the last dimensions with mean 0 and variance 1, times weight plus bias";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}, {.inputs = 3}}},
-                                         .run = run_norm_gradient<LayerNormGradient>};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1), input_data(0, 1), input_data(0, 1)}},
+      .run = run_norm_gradient<LayerNormGradient>};
 };
 
 struct RmsNorm : RowNormForward<true> {
   static constexpr auto name = "rms_norm";
   static constexpr auto signature = "rms_norm(x, weight, dims = 1, epsilon = 1e-5)";
   static constexpr auto doc = "the last dimensions with a mean square of 1, times weight";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = run_norm_gradient<RmsNormGradient>};
 };
 

@@ -150,9 +150,9 @@ struct KlDivergence : LossDefaults {
 void check_inputs(const Kernel& k) {
   require_type_of_first(k, 1);
   require_shape(k, 1, "targets", k.in[0].shape);
-  if (k.attributes.size() == 2 && !(k.attributes.number(0) > 0)) {
-    throw ValueError(
-        fmt::format("{}: delta is {}, and must be above 0", k.op, k.attributes.number(0)));
+  const double delta = parameter_of(k.attributes);
+  if (has_parameter(k.attributes) && !(delta > 0)) {
+    throw ValueError(fmt::format("{}: delta is {}, and must be above 0", k.op, delta));
   }
 }
 
@@ -224,7 +224,7 @@ struct LossOf : PointwiseLossOp<Loss> {
                           a);
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 3}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0, 1), input_data(0, 1)}},
                                          .run = run_gradient};
 };
 
@@ -282,8 +282,8 @@ struct LossGradient : PointwiseLossOp<Loss> {
       b.results[2] = reduces ? sum({std::move(product), b.site}) : std::move(product);
     }
   }
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 7}, {.inputs = 7}, {.inputs = 3}}},
-                                         .run = run_gradient};
+  static constexpr GradientRule gradient{
+      .needs = {{input_data(0, 1, 2), input_data(0, 1, 2), input_data(0, 1)}}, .run = run_gradient};
 };
 
 template <class... Loss>

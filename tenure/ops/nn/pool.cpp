@@ -98,7 +98,7 @@ struct MaxPool : PoolOp {
     return samples;
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.outputs = 2}}}, .run = run_gradient};
+  static constexpr GradientRule gradient{.needs = {{output_data(1)}}, .run = run_gradient};
 };
 
 /// From windows to images or back, by the places of maxima.
@@ -152,7 +152,7 @@ struct MaxPoolGradient : PlacesOp<MaxPoolGradient> {
     return {dx};
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = run_gradient};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = run_gradient};
 };
 
 struct MaxPoolSelect : PlacesOp<MaxPoolSelect> {
@@ -175,7 +175,7 @@ struct MaxPoolSelect : PlacesOp<MaxPoolSelect> {
     return {y};
   }
   static void run_gradient(Backward& b);
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}}}, .run = run_gradient};
+  static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = run_gradient};
 };
 
 /// Average pooling and its gradient, which are each other's transposes.
@@ -199,7 +199,7 @@ struct AveragePool : AverageOp {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Pooling p = average_pooling(name, in[0].shape, a);
     Reference y = zeros_of(pooled_shape(p, in[0].shape.size() - 2));
-    for_each_place(p, a.flag(4),
+    for_each_place(p, a.flag(PoolArguments::kCountPadding),
                    [&](std::size_t x, std::size_t o, std::int64_t, std::int64_t counted) {
                      y.values[o] += in[0].values[x] / counted;
                    });
@@ -237,7 +237,7 @@ struct AveragePoolGradient : AverageOp {
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Pooling p = average_pooling_of_windows(name, in[0].shape, a);
     Reference dx = zeros_of(image_of_windows(name, in[0].shape, a));
-    for_each_place(p, a.flag(4),
+    for_each_place(p, a.flag(PoolArguments::kCountPadding),
                    [&](std::size_t x, std::size_t o, std::int64_t, std::int64_t counted) {
                      dx.values[x] += in[0].values[o] / counted;
                    });
@@ -259,7 +259,9 @@ struct AveragePoolGradient : AverageOp {
 };
 
 Attributes with_spatial(const Attributes& a, const Shape& image) {
-  return Attributes(a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4), spatial_of(image));
+  const PoolArguments given = PoolArguments::of(a);
+  return Attributes(given.kernel, given.stride, given.low, given.high, given.dilation,
+                    spatial_of(image));
 }
 
 void MaxPool::run_gradient(Backward& b) {
@@ -277,15 +279,17 @@ void MaxPoolSelect::run_gradient(Backward& b) {
                       {Operand(std::move(b.gradients[0]), b.site), b.input(1)}, b.attributes);
 }
 void AveragePool::run_gradient(Backward& b) {
-  const Attributes& a = b.attributes;
-  b.results[0] = call(record<AveragePoolGradient>(), Operand(std::move(b.gradients[0]), b.site),
-                      Attributes(a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.flag(4),
-                                 spatial_of(b.specs[0].shape)));
+  const PoolArguments a = PoolArguments::undilated(b.attributes);
+  b.results[0] = call(
+      record<AveragePoolGradient>(), Operand(std::move(b.gradients[0]), b.site),
+      Attributes(a.kernel, a.stride, a.low, a.high, b.attributes.flag(PoolArguments::kCountPadding),
+                 spatial_of(b.specs[0].shape)));
 }
 void AveragePoolGradient::run_gradient(Backward& b) {
-  const Attributes& a = b.attributes;
+  const PoolArguments a = PoolArguments::undilated(b.attributes);
   b.results[0] = call(record<AveragePool>(), Operand(std::move(b.gradients[0]), b.site),
-                      Attributes(a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.flag(4)));
+                      Attributes(a.kernel, a.stride, a.low, a.high,
+                                 b.attributes.flag(PoolArguments::kCountPadding)));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ Pooling average_pooling_of_windows(const char* op, const Shape& dy, const Attrib
 }
 
 Shape image_of_windows(const char* op, const Shape& dy, const Attributes& a) {
-  const Dims& spatial = a.dims(5);
+  const Dims& spatial = a.dims(PoolArguments::kSpatial);
   if (dy.size() != spatial.size() + 2) {
     throw ShapeError(op, fmt::format("windows of {} do not go with images of {} spatial axes",
                                      to_string(dy), spatial.size()));

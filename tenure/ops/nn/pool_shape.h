@@ -18,13 +18,31 @@ struct PoolArguments {
   Dims high;
   Dims dilation;
 
+  /// Their places. Average pooling has no dilation, but says there whether padding counts;
+  /// gradients of windows have the spatial sizes of the images last.
+  enum : int {
+    kKernel,
+    kStride,
+    kLow,
+    kHigh,
+    kDilation,
+    kSpatial,
+    kCountPadding = kDilation,
+  };
+
   /// Of max pooling.
   static PoolArguments of(const Attributes& a) {
-    return {a.dims(0), a.dims(1), a.dims(2), a.dims(3), a.dims(4)};
+    PoolArguments arguments = undilated(a);
+    arguments.dilation = a.dims(kDilation);
+    return arguments;
   }
-  /// Of average pooling, which has no dilation.
+  /// Of average pooling.
   static PoolArguments undilated(const Attributes& a) {
-    return {a.dims(0), a.dims(1), a.dims(2), a.dims(3), Dims::filled(a.dims(0).size(), 1)};
+    return {.kernel = a.dims(kKernel),
+            .stride = a.dims(kStride),
+            .low = a.dims(kLow),
+            .high = a.dims(kHigh),
+            .dilation = Dims::filled(a.dims(kKernel).size(), 1)};
   }
 };
 

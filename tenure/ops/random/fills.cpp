@@ -6,6 +6,7 @@
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/random/attributes.h"
 #include "tenure/ops/random/definition.h"
 #include "tenure/ops/random/domain.h"
 #include "tenure/ops/random_ops.h"
@@ -51,15 +52,20 @@ struct Uniform : RandomOp<Uniform> {
       "uniform(shape, low = 0, high = 1, dtype = float32, generator = default)";
   static constexpr auto doc = "random numbers, uniform in [low, high)";
   static constexpr auto ulp = 2.0;  // a product and a sum
-  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static Spec spec(const Attributes& a) {
+    return {a.dtype(UniformAttributes::dtype), a.dims(UniformAttributes::shape)};
+  }
   static std::uint64_t counters(DType dtype, std::int64_t n) { return floating_counters(dtype, n); }
-  static void check(const Attributes& a) { check_uniform(a.dtype(3), a.number(1), a.number(2)); }
+  static void check(const Attributes& a) {
+    check_uniform(a.dtype(UniformAttributes::dtype), a.number(UniformAttributes::low),
+                  a.number(UniformAttributes::high));
+  }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
-    const long double unit = a.dtype(3) == DType::float64
+    const long double unit = a.dtype(UniformAttributes::dtype) == DType::float64
                                  ? std::ldexp(static_cast<long double>(words.wide(i) >> 11), -53)
                                  : std::ldexp(static_cast<long double>(words.narrow(i) >> 8), -24);
-    const long double low = a.number(1);
-    return low + unit * (a.number(2) - low);
+    const long double low = a.number(UniformAttributes::low);
+    return low + unit * (a.number(UniformAttributes::high) - low);
   }
   static std::vector<Sample> samples() {
     return {
@@ -75,11 +81,17 @@ struct Normal : RandomOp<Normal> {
       "normal(shape, mean = 0, deviation = 1, dtype = float32, generator = default)";
   static constexpr auto doc = "normally distributed random numbers, by Box and Muller";
   static constexpr auto ulp = 8.0;  // logarithm, root, sine and cosine of the SIMD kernel
-  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(0)}; }
+  static Spec spec(const Attributes& a) {
+    return {a.dtype(NormalAttributes::dtype), a.dims(NormalAttributes::shape)};
+  }
   static std::uint64_t counters(DType dtype, std::int64_t n) { return floating_counters(dtype, n); }
-  static void check(const Attributes& a) { check_normal(a.dtype(3), a.number(2)); }
+  static void check(const Attributes& a) {
+    check_normal(a.dtype(NormalAttributes::dtype), a.number(NormalAttributes::deviation));
+  }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
-    return a.number(1) + a.number(2) * standard_normal(words, a.dtype(3), i);
+    return a.number(NormalAttributes::mean) +
+           a.number(NormalAttributes::deviation) *
+               standard_normal(words, a.dtype(NormalAttributes::dtype), i);
   }
   static std::vector<Sample> samples() {
     return {
@@ -93,11 +105,17 @@ struct Bernoulli : RandomOp<Bernoulli> {
   static constexpr auto name = "bernoulli";
   static constexpr auto signature = "bernoulli(shape, p, dtype = bool, generator = default)";
   static constexpr auto doc = "one with probability p, else zero";
-  static Spec spec(const Attributes& a) { return {a.dtype(2), a.dims(0)}; }
+  static Spec spec(const Attributes& a) {
+    return {a.dtype(BernoulliAttributes::dtype), a.dims(BernoulliAttributes::shape)};
+  }
   static std::uint64_t counters(DType, std::int64_t n) { return narrow_counters(n); }
-  static void check(const Attributes& a) { check_bernoulli(a.number(1)); }
+  static void check(const Attributes& a) {
+    check_bernoulli(a.number(BernoulliAttributes::probability));
+  }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
-    return words.narrow(i) < std::round(std::ldexp(a.number(1), 32)) ? 1 : 0;
+    return words.narrow(i) < std::round(std::ldexp(a.number(BernoulliAttributes::probability), 32))
+               ? 1
+               : 0;
   }
   static std::vector<Sample> samples() {
     return {sample(Dims{9, 33}, 0.25, DType::boolean), sample(Dims{50}, 0.75, DType::float32),
@@ -110,12 +128,17 @@ struct Randint : RandomOp<Randint> {
   static constexpr auto name = "randint";
   static constexpr auto signature = "randint(low, high, shape, dtype = int64, generator = default)";
   static constexpr auto doc = "random integers in [low, high)";
-  static Spec spec(const Attributes& a) { return {a.dtype(3), a.dims(2)}; }
+  static Spec spec(const Attributes& a) {
+    return {a.dtype(RandintAttributes::dtype), a.dims(RandintAttributes::shape)};
+  }
   static std::uint64_t counters(DType, std::int64_t n) { return wide_counters(n); }
-  static void check(const Attributes& a) { check_randint(a.dtype(3), a.integer(0), a.integer(1)); }
+  static void check(const Attributes& a) {
+    check_randint(a.dtype(RandintAttributes::dtype), a.integer(RandintAttributes::low),
+                  a.integer(RandintAttributes::high));
+  }
   static long double element(const RandomWords& words, std::int64_t i, const Attributes& a) {
-    const auto low = static_cast<std::uint64_t>(a.integer(0));
-    const auto width = static_cast<std::uint64_t>(a.integer(1)) - low;
+    const auto low = static_cast<std::uint64_t>(a.integer(RandintAttributes::low));
+    const auto width = static_cast<std::uint64_t>(a.integer(RandintAttributes::high)) - low;
     return static_cast<std::int64_t>(low + scaled(words.wide(i), width));
   }
   static std::vector<Sample> samples() {
@@ -132,12 +155,16 @@ struct Permutation : RandomOp<Permutation> {
   static constexpr auto signature = "permutation(n, dtype = int64, generator = default)";
   static constexpr auto doc = "the integers [0, n) in random order";
   static Spec spec(const Attributes& a) {
-    if (a.integer(0) < 0)
-      throw ValueError(fmt::format("permutation: {} is negative", a.integer(0)));
-    return {a.dtype(1), {a.integer(0)}};
+    if (a.integer(PermutationAttributes::size) < 0)
+      throw ValueError(
+          fmt::format("permutation: {} is negative", a.integer(PermutationAttributes::size)));
+    return {a.dtype(PermutationAttributes::dtype), {a.integer(PermutationAttributes::size)}};
   }
   static std::uint64_t counters(DType, std::int64_t n) { return wide_counters(n); }
-  static void check(const Attributes& a) { check_permutation(a.dtype(1), a.integer(0)); }
+  static void check(const Attributes& a) {
+    check_permutation(a.dtype(PermutationAttributes::dtype),
+                      a.integer(PermutationAttributes::size));
+  }
   static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
     const RandomWords words(stream_of(a));
     Reference out{.shape = spec(a).shape};

@@ -12,6 +12,24 @@
 
 namespace tenure::ops {
 
+// The places of the attributes of each op, in the order of its signature.
+// Reductions have the axes and keepdims.
+
+/// Of ops along one axis: softmax, cumulative sums, ...
+struct AxiswiseAttributes {
+  enum : int { axis };
+};
+
+/// Of var and stddev.
+struct VarianceAttributes {
+  enum : int { axes, keepdims, correction };
+};
+
+/// Of norm.
+struct VectorNormAttributes {
+  enum : int { order, axes, keepdims };
+};
+
 /// One axis, normalized. The only element of a tensor without axes counts as lying along axis 0.
 inline int axis_of(std::int64_t axis, int rank, const char* op) {
   return normalize_axis(axis, std::max(rank, 1), op);

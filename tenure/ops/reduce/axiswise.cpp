@@ -2,6 +2,7 @@
 
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/nn/types.h"
+#include "tenure/ops/reduce/axes.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -17,11 +18,12 @@ struct AxiswiseOp {
   static constexpr double low = -2, high = 2;
 
   static Specs infer(const Kernel& k) {
-    axis_of(k.attributes.integer(0), k.in[0].shape.size(), Op::name);  // rejects a wrong one
+    axis_of(k.attributes.integer(AxiswiseAttributes::axis), k.in[0].shape.size(),
+            Op::name);  // rejects a wrong one
     return {{Op::result_type(k.in[0].dtype), k.in[0].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = axis_of(a.integer(0), in[0].shape.size(), Op::name);
+    const int axis = axis_of(a.integer(AxiswiseAttributes::axis), in[0].shape.size(), Op::name);
     const Axes axes = in[0].shape.empty() ? Axes{} : Axes{axis};
     return {make_reference(in[0].shape, [&](const Dims& index) {
       Values values = values_over(in[0], axes, index);
@@ -64,7 +66,7 @@ struct CumSum : ScanOp<CumSum> {
 
 struct CumProd : ScanOp<CumProd> {
   static constexpr auto name = "cumprod";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::cumprod};
   static constexpr auto signature = "cumprod(x, axis)";
   static constexpr auto doc = "running products along an axis; of integers and bool int64";
@@ -119,7 +121,8 @@ struct SoftmaxGradientOp {
 
   static Specs infer(const Kernel& k) {
     require_same_type(k);
-    axis_of(k.attributes.integer(0), k.in[0].shape.size(), k.op);  // rejects a wrong one
+    axis_of(k.attributes.integer(AxiswiseAttributes::axis), k.in[0].shape.size(),
+            k.op);  // rejects a wrong one
     if (k.in[0].shape != k.in[1].shape) {
       throw ShapeError(k.op, "a gradient has the shape of what it is of",
                        {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
@@ -130,7 +133,7 @@ struct SoftmaxGradientOp {
     return (log ? 12.0 : 4.0) * static_cast<double>(k.in[0].count());
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int along = axis_of(a.integer(0), in[0].shape.size(), "softmax");
+    const int along = axis_of(a.integer(AxiswiseAttributes::axis), in[0].shape.size(), "softmax");
     const Axes axes = in[0].shape.empty() ? Axes{} : Axes{along};
     return {make_reference(in[0].shape, [&](const Dims& index) {
       const Values dy = values_over(in[0], axes, index);
@@ -154,7 +157,7 @@ struct SoftmaxGradientOp {
 
 struct SoftmaxGradient : SoftmaxGradientOp<false> {
   static constexpr auto name = "softmax_gradient";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = gradients::softmax_gradient};
   static constexpr auto signature = "softmax_gradient(gradient, y, axis)";
   static constexpr auto doc = "y * (gradient - sum(gradient * y)) along an axis; y is softmax(x)";
@@ -162,7 +165,7 @@ struct SoftmaxGradient : SoftmaxGradientOp<false> {
 
 struct LogSoftmaxGradient : SoftmaxGradientOp<true> {
   static constexpr auto name = "log_softmax_gradient";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 2}, {.inputs = 3}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(1), input_data(0, 1)}},
                                          .run = gradients::log_softmax_gradient};
   static constexpr auto signature = "log_softmax_gradient(gradient, y, axis)";
   static constexpr auto doc =

@@ -10,6 +10,7 @@
 #include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
+#include "tenure/ops/reduce/axes.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -48,7 +49,8 @@ Tensor over_elements(const Backward& b, Tensor gradient, double factor, double c
 }
 
 int axis_along(const Backward& b) {
-  return axis_of(b.attributes.integer(0), b.specs[0].shape.size(), "gradient");
+  return axis_of(b.attributes.integer(AxiswiseAttributes::axis), b.specs[0].shape.size(),
+                 "gradient");
 }
 
 Tensor shared_by_equals(const Backward& b, const Tensor& is_equal, Tensor gradient,
@@ -121,8 +123,8 @@ void extremum(Backward& b) {
 
 void var(Backward& b) {
   Tensor middle = tenure::mean(b.input(0), axes_of(b), true);
-  Tensor scaled =
-      over_elements(b, with_dims(b, std::move(b.gradients[0])), 2, b.attributes.number(2));
+  Tensor scaled = over_elements(b, with_dims(b, std::move(b.gradients[0])), 2,
+                                b.attributes.number(VarianceAttributes::correction));
   Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
   b.results[0] = mul(b.at(std::move(deviation)), b.at(std::move(scaled)));
 }
@@ -133,7 +135,8 @@ void stddev(Backward& b) {
   const Tensor is_zero = equal(b.output(), 0);
   Tensor divisor = where(Operand(is_zero, b.site), 1.0, b.take_output());
   Tensor scaled = div(b.take_gradient(), b.at(std::move(divisor)));
-  scaled = over_elements(b, with_dims(b, std::move(scaled)), 1, b.attributes.number(2));
+  scaled = over_elements(b, with_dims(b, std::move(scaled)), 1,
+                         b.attributes.number(VarianceAttributes::correction));
   Tensor deviation = sub(b.take_input(0), b.at(std::move(middle)));
   b.results[0] = mul(b.at(std::move(deviation)), b.at(std::move(scaled)));
 }
@@ -145,7 +148,7 @@ void logsumexp(Backward& b) {
 }
 
 void norm(Backward& b) {
-  const double order = b.attributes.number(0);
+  const double order = b.attributes.number(VectorNormAttributes::order);
   Tensor gradient = with_dims(b, std::move(b.gradients[0]), 1);
   const Tensor size = with_dims(b, std::move(b.outputs[0]), 1);
   if (order == 0) return;
@@ -155,7 +158,8 @@ void norm(Backward& b) {
   }
   if (std::isinf(order)) {
     const Tensor is_extreme = equal(b.at(abs(b.input(0))), Operand(size, b.site));
-    Tensor part = shared_by_equals(b, is_extreme, std::move(gradient), axes_of(b, 1));
+    Tensor part = shared_by_equals(b, is_extreme, std::move(gradient),
+                                   axes_of(b, VectorNormAttributes::axes));
     b.results[0] = mul(b.at(std::move(part)), b.at(sign(b.take_input(0))));
     return;
   }

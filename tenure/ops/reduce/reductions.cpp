@@ -131,7 +131,7 @@ struct ExtremeValue : ExtremumOp<Op, largest> {
 
 struct Max : ExtremeValue<Max, true> {
   static constexpr auto name = "max";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::extremum};
   static constexpr auto signature = "max(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the largest element, or NaN if there is one";
@@ -139,7 +139,7 @@ struct Max : ExtremeValue<Max, true> {
 
 struct Min : ExtremeValue<Min, false> {
   static constexpr auto name = "min";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::extremum};
   static constexpr auto signature = "min(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the smallest element, or NaN if there is one";

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenure/ops/reduce/axes.h"
 #include "tenure/ops/reduce/gradients.h"
 #include "tenure/ops/reduce/reduction.h"
 #include "tenure/ops/reduce_ops.h"
@@ -28,7 +29,8 @@ struct VarianceOp : FloatReduction<Op> {
     long double squares = 0;
     for (const long double value : values) squares += (value - mean) * (value - mean);
     const long double variance =
-        squares / std::max(n - static_cast<long double>(a.number(2)), 0.0L);
+        squares /
+        std::max(n - static_cast<long double>(a.number(VarianceAttributes::correction)), 0.0L);
     return root ? std::sqrt(variance) : variance;
   }
   static std::vector<Sample> samples() {
@@ -56,7 +58,7 @@ struct Var : VarianceOp<Var, false> {
 
 struct StdDev : VarianceOp<StdDev, true> {
   static constexpr auto name = "stddev";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::stddev};
   static constexpr auto signature = "stddev(x, axes = all, keepdims = false, correction = 1)";
   static constexpr auto doc = "the root of the variance";
@@ -65,7 +67,7 @@ struct StdDev : VarianceOp<StdDev, true> {
 
 struct LogSumExp : FloatReduction<LogSumExp> {
   static constexpr auto name = "logsumexp";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::logsumexp};
   static constexpr auto signature = "logsumexp(x, axes = all, keepdims = false)";
   static constexpr auto doc = "log(sum(exp(x))) without overflow";
@@ -80,7 +82,7 @@ struct LogSumExp : FloatReduction<LogSumExp> {
 
 struct Norm : FloatReduction<Norm> {
   static constexpr auto name = "norm";
-  static constexpr GradientRule gradient{.needs = {{{.inputs = 1, .outputs = 1}}},
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
                                          .run = gradients::norm};
   static constexpr auto signature = "norm(x, order = 2, axes = all, keepdims = false)";
   static constexpr auto doc = "sum(|x|^order)^(1/order); 0 counts, inf and -inf are extremes";
@@ -90,12 +92,12 @@ struct Norm : FloatReduction<Norm> {
     return Attributes(2.0, axes, keepdims);
   }
   static void check(const Shape& shape, const Axes& axes, const Attributes& a) {
-    const double order = a.number(0);
+    const double order = a.number(VectorNormAttributes::order);
     if (std::isnan(order)) throw ValueError("norm: the order is NaN");
     if (order < 0) require_elements(shape, axes, name);
   }
   static long double expected(const Values& values, const Attributes& a) {
-    const auto order = static_cast<long double>(a.number(0));
+    const auto order = static_cast<long double>(a.number(VectorNormAttributes::order));
     long double largest = 0;
     long double smallest = std::numeric_limits<long double>::infinity();
     long double nonzero = 0;

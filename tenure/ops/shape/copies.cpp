@@ -6,6 +6,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape_ops.h"
@@ -92,17 +93,20 @@ struct Reshape : CopyOp {
   static constexpr auto doc = "the same elements in another shape; one dimension may be -1";
   static constexpr auto memory = view_or_copy();
   static std::optional<ViewSpec> view(const Kernel& k) {
-    const Shape shape = resolve_shape(k.in[0].shape, k.attributes.dims(0), k.in[0].dtype);
+    const Shape shape =
+        resolve_shape(k.in[0].shape, k.attributes.dims(ReshapeAttributes::shape), k.in[0].dtype);
     const std::optional<Strides> strides = reshaped_strides(k.in[0], shape);
     if (!strides) return std::nullopt;
     return ViewSpec{.shape = shape, .strides = *strides};
   }
   static Specs infer(const Kernel& k) {
-    return {{k.in[0].dtype, resolve_shape(k.in[0].shape, k.attributes.dims(0), k.in[0].dtype)}};
+    return {
+        {k.in[0].dtype,
+         resolve_shape(k.in[0].shape, k.attributes.dims(ReshapeAttributes::shape), k.in[0].dtype)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    return {
-        {.shape = resolve_shape(in[0].shape, a.dims(0), DType::float64), .values = in[0].values}};
+    return {{.shape = resolve_shape(in[0].shape, a.dims(ReshapeAttributes::shape), DType::float64),
+             .values = in[0].values}};
   }
   static std::vector<Sample> samples() {
     return {{.inputs = {{.shape = {4, 6}}}, .attributes = Attributes(Dims{2, 2, -1})},
@@ -144,8 +148,8 @@ struct Flatten : Reshape {
   static constexpr auto doc = "the axes from first to last merged into one";
   static Shape merged(const Shape& from, const Attributes& a) {
     if (from.empty()) return {1};
-    const int begin = normalize_axis(a.integer(0), from.size(), name);
-    const int end = normalize_axis(a.integer(1), from.size(), name);
+    const int begin = normalize_axis(a.integer(FlattenAttributes::first), from.size(), name);
+    const int end = normalize_axis(a.integer(FlattenAttributes::last), from.size(), name);
     if (begin > end) throw ValueError("flatten: the first axis lies behind the last");
     Shape shape;
     for (int i = 0; i < from.size(); ++i) {
@@ -212,11 +216,15 @@ struct Cast : CopyOp {
   static constexpr auto doc =
       "the elements converted; floats to integers lose the fraction and saturate, integers wrap";
   static constexpr auto memory = reuses(1);
-  static Specs infer(const Kernel& k) { return {{k.attributes.dtype(0), k.in[0].shape}}; }
-  static bool is_identity(const Kernel& k) { return k.attributes.dtype(0) == k.in[0].dtype; }
+  static Specs infer(const Kernel& k) {
+    return {{k.attributes.dtype(CastAttributes::dtype), k.in[0].shape}};
+  }
+  static bool is_identity(const Kernel& k) {
+    return k.attributes.dtype(CastAttributes::dtype) == k.in[0].dtype;
+  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference out = in[0];
-    const DType to = a.dtype(0);
+    const DType to = a.dtype(CastAttributes::dtype);
     for (long double& value : out.values) {
       if (to == DType::boolean) {
         value = value != 0;

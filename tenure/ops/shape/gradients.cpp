@@ -7,6 +7,7 @@
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -35,12 +36,13 @@ void pass(Backward& b) {
 void reshape(Backward& b) { b.results[0] = reshape_to_input(b, 0, std::move(b.gradients[0])); }
 
 void transpose(Backward& b) {
-  b.results[0] = tenure::transpose(b.take_gradient(), static_cast<int>(b.attributes.integer(0)),
-                                   static_cast<int>(b.attributes.integer(1)));
+  b.results[0] = tenure::transpose(
+      b.take_gradient(), static_cast<int>(b.attributes.integer(TransposeAttributes::axis_a)),
+      static_cast<int>(b.attributes.integer(TransposeAttributes::axis_b)));
 }
 
 void permute(Backward& b) {
-  const Axes& order = b.attributes.dims(0);
+  const Axes& order = b.attributes.dims(PermuteAttributes::order);
   Axes back = order;
   for (int i = 0; i < order.size(); ++i) {
     back[normalize_axis(order[i], order.size(), "permute")] = i;
@@ -54,10 +56,12 @@ void broadcast(Backward& b) {
 
 void slice(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "slice");
-  const std::int64_t step = b.attributes.integer(3);
+  const int axis =
+      normalize_axis(b.attributes.integer(SliceAttributes::axis), shape.size(), "slice");
+  const std::int64_t step = b.attributes.integer(SliceAttributes::step);
   const SliceRange range =
-      slice_range(b.attributes.integer(1), b.attributes.integer(2), step, shape[axis], "slice");
+      slice_range(b.attributes.integer(SliceAttributes::start),
+                  b.attributes.integer(SliceAttributes::stop), step, shape[axis], "slice");
   if (step == 1 || range.count <= 1) {
     const std::int64_t start = range.count == 0 ? 0 : range.start;
     b.results[0] = placed(b, std::move(b.gradients[0]), axis, start, shape[axis]);
@@ -75,14 +79,17 @@ void slice(Backward& b) {
 
 void split(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "split");
-  b.results[0] = placed(b, std::move(b.gradients[0]), axis, b.attributes.integer(1), shape[axis]);
+  const int axis =
+      normalize_axis(b.attributes.integer(SplitAttributes::axis), shape.size(), "split");
+  b.results[0] = placed(b, std::move(b.gradients[0]), axis,
+                        b.attributes.integer(SplitAttributes::start), shape[axis]);
 }
 
 void select(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  const int axis = normalize_axis(b.attributes.integer(0), shape.size(), "select");
-  const std::int64_t index = b.attributes.integer(1);
+  const int axis =
+      normalize_axis(b.attributes.integer(SelectAttributes::axis), shape.size(), "select");
+  const std::int64_t index = b.attributes.integer(SelectAttributes::index);
   b.results[0] = placed(b, expand_dims(b.take_gradient(), axis), axis,
                         index < 0 ? index + shape[axis] : index, shape[axis]);
 }
@@ -90,8 +97,8 @@ void select(Backward& b) {
 void diagonal(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   const int rank = shape.size();
-  int rows = normalize_axis(b.attributes.integer(0), rank, "diagonal");
-  int columns = normalize_axis(b.attributes.integer(1), rank, "diagonal");
+  int rows = normalize_axis(b.attributes.integer(DiagonalAttributes::axis_a), rank, "diagonal");
+  int columns = normalize_axis(b.attributes.integer(DiagonalAttributes::axis_b), rank, "diagonal");
   if (rows > columns) std::swap(rows, columns);
   // The diagonal as a column, repeated along the rows and hidden where there is no diagonal.
   Tensor column = placed(b, std::move(b.gradients[0]), rank - 2, 0, shape[rows]);
@@ -106,11 +113,12 @@ void diagonal(Backward& b) {
 }
 
 void flip(Backward& b) {
-  b.results[0] = tenure::flip(b.take_gradient(), AxisList(b.attributes.dims(0)));
+  b.results[0] = tenure::flip(b.take_gradient(), AxisList(b.attributes.dims(FlipAttributes::axes)));
 }
 
 void concat(Backward& b) {
-  const int axis = normalize_axis(b.attributes.integer(0), b.specs[0].shape.size(), "concat");
+  const int axis =
+      normalize_axis(b.attributes.integer(JoinAttributes::axis), b.specs[0].shape.size(), "concat");
   std::int64_t start = 0;
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     const std::int64_t size = b.specs[i].shape[axis];
@@ -126,7 +134,8 @@ void concat(Backward& b) {
 }
 
 void stack(Backward& b) {
-  const int axis = normalize_axis(b.attributes.integer(0), b.specs[0].shape.size() + 1, "stack");
+  const int axis = normalize_axis(b.attributes.integer(JoinAttributes::axis),
+                                  b.specs[0].shape.size() + 1, "stack");
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     if (!b.wants(i)) continue;
     Tensor piece = tenure::select(b.gradient(), axis, static_cast<std::int64_t>(i));

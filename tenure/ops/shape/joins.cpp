@@ -5,6 +5,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -50,11 +51,12 @@ struct Concat : JoiningOp {
   static constexpr auto doc = "tensors one after the other along an existing axis";
   static Specs infer(const Kernel& k) {
     if (k.in.empty()) throw ValueError("concat: no tensors");
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
+    const int axis =
+        normalize_axis(k.attributes.integer(JoinAttributes::axis), k.in[0].shape.size(), name);
     return {{joined_type(k.in), concat_shape(k.in, axis, name)}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = normalize_axis(a.integer(0), in[0].shape.size(), name);
+    const int axis = normalize_axis(a.integer(JoinAttributes::axis), in[0].shape.size(), name);
     Shape shape = in[0].shape;
     shape[axis] = 0;
     for (const Reference& r : in) shape[axis] += r.shape[axis];
@@ -86,13 +88,13 @@ struct Stack : JoiningOp {
           name, fmt::format("shapes {} and {} differ", to_string(shape), to_string(view.shape)),
           {shape.to_vector(), view.shape.to_vector()});
     }
-    shape.insert(normalize_axis(k.attributes.integer(0), shape.size() + 1, name),
+    shape.insert(normalize_axis(k.attributes.integer(JoinAttributes::axis), shape.size() + 1, name),
                  static_cast<std::int64_t>(k.in.size()));
     return {{joined_type(k.in), shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Shape shape = in[0].shape;
-    const int axis = normalize_axis(a.integer(0), shape.size() + 1, name);
+    const int axis = normalize_axis(a.integer(JoinAttributes::axis), shape.size() + 1, name);
     shape.insert(axis, static_cast<std::int64_t>(in.size()));
     return {make_reference(shape, [&](Dims index) {
       const auto i = static_cast<std::size_t>(index[axis]);

@@ -6,6 +6,7 @@
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/operators.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
@@ -48,12 +49,12 @@ struct Dim : SizeOp {
   static constexpr auto signature = "dim(x, axis)";
   static constexpr auto doc = "the size of a dimension; a symbol where that is unknown";
   static Specs infer(const Kernel& k) {
-    normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), name);
+    normalize_axis(k.attributes.integer(DimAttributes::axis), k.in[0].shape.size(), name);
     return {{DType::int64, {}}};
   }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
     const Tensor& x = operands[0].tensor();
-    const int axis = normalize_axis(a.integer(0), x.rank(), name);
+    const int axis = normalize_axis(a.integer(DimAttributes::axis), x.rank(), name);
     return {number(x.dim(axis), operands[0].site())};
   }
   static std::vector<Sample> samples() {
@@ -62,7 +63,8 @@ struct Dim : SizeOp {
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Shape& shape = in[0].shape;
-    return reference_number(shape[normalize_axis(a.integer(0), shape.size(), name)]);
+    return reference_number(
+        shape[normalize_axis(a.integer(DimAttributes::axis), shape.size(), name)]);
   }
 };
 
@@ -113,7 +115,8 @@ struct WithSizes {
   static constexpr bool folds = false;
   static std::vector<Tensor> expand(std::span<const Operand> operands,
                                     const Attributes& attributes) {
-    const auto& sized = static_cast<const Sized&>(*attributes.opaque(0));
+    const auto& sized =
+        static_cast<const Sized&>(*attributes.opaque(WithSizesAttributes::function));
     const ActingFor acting(sized.op);
     std::vector<Tensor> tensors;
     for (const Operand& operand : operands) tensors.push_back(operand.tensor());

@@ -8,6 +8,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape/view_op.h"
@@ -24,10 +25,12 @@ struct Slice : ViewOp<Slice> {
   static constexpr auto doc = "elements start, start + step, ... before stop along an axis";
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
-    const std::int64_t step = k.attributes.integer(3);
+    const int axis =
+        normalize_axis(k.attributes.integer(SliceAttributes::axis), spec.shape.size(), name);
+    const std::int64_t step = k.attributes.integer(SliceAttributes::step);
     const SliceRange range =
-        slice_range(k.attributes.integer(1), k.attributes.integer(2), step, spec.shape[axis], k.op);
+        slice_range(k.attributes.integer(SliceAttributes::start),
+                    k.attributes.integer(SliceAttributes::stop), step, spec.shape[axis], k.op);
     if (range.count > 0) spec.offset = range.start * spec.strides[axis];
     spec.shape[axis] = range.count;
     // With one element or none the step is never taken, however large.
@@ -35,12 +38,13 @@ struct Slice : ViewOp<Slice> {
     return spec;
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const int axis =
+        normalize_axis(k.attributes.integer(SliceAttributes::axis), x.shape.size(), name);
     const std::int64_t n = x.shape[axis];
-    const std::int64_t step = k.attributes.integer(3);
+    const std::int64_t step = k.attributes.integer(SliceAttributes::step);
     std::vector<std::int64_t> positions;
-    std::int64_t start = k.attributes.integer(1);
-    std::int64_t stop = k.attributes.integer(2);
+    std::int64_t start = k.attributes.integer(SliceAttributes::start);
+    std::int64_t stop = k.attributes.integer(SliceAttributes::stop);
     start = start == kAbsent ? (step > 0 ? 0 : n - 1) : start < 0 ? start + n : start;
     if (stop != kAbsent && stop < 0) stop += n;
     for (std::int64_t i = start; step > 0 ? i < n : i >= 0; i += step) {
@@ -72,9 +76,10 @@ struct Split : ViewOp<Split> {
   static constexpr auto doc = "pieces along an axis, each from a call of its own";
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
-    const std::int64_t start = k.attributes.integer(1);
-    const std::int64_t size = k.attributes.integer(2);
+    const int axis =
+        normalize_axis(k.attributes.integer(SplitAttributes::axis), spec.shape.size(), name);
+    const std::int64_t start = k.attributes.integer(SplitAttributes::start);
+    const std::int64_t size = k.attributes.integer(SplitAttributes::size);
     if (start < 0 || size < 0 || start > spec.shape[axis] - size) {
       throw ShapeError(name,
                        fmt::format("{} elements from {} on are not all on axis {} of shape {}",
@@ -86,11 +91,12 @@ struct Split : ViewOp<Split> {
     return spec;
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
+    const int axis =
+        normalize_axis(k.attributes.integer(SplitAttributes::axis), x.shape.size(), name);
     Shape shape = x.shape;
-    shape[axis] = k.attributes.integer(2);
+    shape[axis] = k.attributes.integer(SplitAttributes::size);
     return make_reference(shape, [&](Dims index) {
-      index[axis] += k.attributes.integer(1);
+      index[axis] += k.attributes.integer(SplitAttributes::start);
       return at(x, index);
     });
   }
@@ -111,8 +117,9 @@ struct Select : ViewOp<Select> {
   static constexpr auto doc = "one element along an axis, which disappears";
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size(), name);
-    const std::int64_t index = k.attributes.integer(1);
+    const int axis =
+        normalize_axis(k.attributes.integer(SelectAttributes::axis), spec.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(SelectAttributes::index);
     const std::int64_t n = spec.shape[axis];
     if (index < -n || index >= n) {
       throw IndexError(name, fmt::format("index {} is outside axis {} of size {}", index, axis, n),
@@ -124,8 +131,9 @@ struct Select : ViewOp<Select> {
     return spec;
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), x.shape.size(), name);
-    const std::int64_t index = k.attributes.integer(1);
+    const int axis =
+        normalize_axis(k.attributes.integer(SelectAttributes::axis), x.shape.size(), name);
+    const std::int64_t index = k.attributes.integer(SelectAttributes::index);
     Shape shape = x.shape;
     shape.erase(axis);
     return make_reference(shape, [&](Dims rest) {
@@ -147,8 +155,8 @@ struct Diagonal : ViewOp<Diagonal> {
   static constexpr auto signature = "diagonal(x, a = -2, b = -1)";
   static constexpr auto doc = "elements with equal indices along two axes, along a new last axis";
   static std::pair<int, int> axes(const Kernel& k, int rank) {
-    const int a = normalize_axis(k.attributes.integer(0), rank, name);
-    const int b = normalize_axis(k.attributes.integer(1), rank, name);
+    const int a = normalize_axis(k.attributes.integer(DiagonalAttributes::axis_a), rank, name);
+    const int b = normalize_axis(k.attributes.integer(DiagonalAttributes::axis_b), rank, name);
     if (a == b) throw ValueError("diagonal: the two axes are the same");
     return {std::min(a, b), std::max(a, b)};
   }
@@ -191,7 +199,8 @@ struct Flip : ViewOp<Flip> {
   static constexpr auto doc = "reversed along axes";
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    for (const std::int64_t a : normalize_axes(k.attributes.dims(0), spec.shape.size(), name)) {
+    for (const std::int64_t a :
+         normalize_axes(k.attributes.dims(FlipAttributes::axes), spec.shape.size(), name)) {
       const int axis = static_cast<int>(a);
       if (spec.shape[axis] > 0) spec.offset += (spec.shape[axis] - 1) * spec.strides[axis];
       spec.strides[axis] = -spec.strides[axis];
@@ -199,7 +208,7 @@ struct Flip : ViewOp<Flip> {
     return spec;
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const Axes axes = normalize_axes(k.attributes.dims(0), x.shape.size(), name);
+    const Axes axes = normalize_axes(k.attributes.dims(FlipAttributes::axes), x.shape.size(), name);
     return make_reference(x.shape, [&](Dims index) {
       for (const std::int64_t a : axes) {
         const int axis = static_cast<int>(a);

@@ -4,6 +4,7 @@
 
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape/view_op.h"
@@ -19,8 +20,8 @@ struct Transpose : ViewOp<Transpose> {
   static constexpr auto doc = "two axes exchanged";
   static std::optional<ViewSpec> view(const Kernel& k) {
     const int rank = k.in[0].shape.size();
-    const int a = normalize_axis(k.attributes.integer(0), rank, k.op);
-    const int b = normalize_axis(k.attributes.integer(1), rank, k.op);
+    const int a = normalize_axis(k.attributes.integer(TransposeAttributes::axis_a), rank, k.op);
+    const int b = normalize_axis(k.attributes.integer(TransposeAttributes::axis_b), rank, k.op);
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
     std::swap(spec.shape[a], spec.shape[b]);
     std::swap(spec.strides[a], spec.strides[b]);
@@ -28,8 +29,8 @@ struct Transpose : ViewOp<Transpose> {
   }
   static Reference expected(const Reference& x, const Kernel& k) {
     const int rank = x.shape.size();
-    const int a = normalize_axis(k.attributes.integer(0), rank, name);
-    const int b = normalize_axis(k.attributes.integer(1), rank, name);
+    const int a = normalize_axis(k.attributes.integer(TransposeAttributes::axis_a), rank, name);
+    const int b = normalize_axis(k.attributes.integer(TransposeAttributes::axis_b), rank, name);
     Shape shape = x.shape;
     std::swap(shape[a], shape[b]);
     return make_reference(shape, [&](Dims index) {
@@ -61,7 +62,8 @@ struct Permute : ViewOp<Permute> {
     return result;
   }
   static std::optional<ViewSpec> view(const Kernel& k) {
-    const Axes order = checked_order(k.attributes.dims(0), k.in[0].shape.size());
+    const Axes order =
+        checked_order(k.attributes.dims(PermuteAttributes::order), k.in[0].shape.size());
     ViewSpec spec;
     for (const std::int64_t axis : order) {
       spec.shape.push_back(k.in[0].shape[static_cast<int>(axis)]);
@@ -70,7 +72,7 @@ struct Permute : ViewOp<Permute> {
     return spec;
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const Axes order = checked_order(k.attributes.dims(0), x.shape.size());
+    const Axes order = checked_order(k.attributes.dims(PermuteAttributes::order), x.shape.size());
     Shape shape;
     for (const std::int64_t axis : order) shape.push_back(x.shape[static_cast<int>(axis)]);
     return make_reference(shape, [&](const Dims& index) {
@@ -92,7 +94,7 @@ struct Squeeze : ViewOp<Squeeze> {
   static constexpr auto doc = "without dimensions of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
     const Shape& shape = k.in[0].shape;
-    const Axes& given = k.attributes.dims(0);
+    const Axes& given = k.attributes.dims(SqueezeAttributes::axes);
     const Axes axes = normalize_axes(given, shape.size(), name);
     ViewSpec spec;
     for (int i = 0; i < shape.size(); ++i) {
@@ -124,7 +126,8 @@ struct ExpandDims : ViewOp<ExpandDims> {
   static constexpr auto doc = "with a new dimension of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis = normalize_axis(k.attributes.integer(0), spec.shape.size() + 1, name);
+    const int axis = normalize_axis(k.attributes.integer(ExpandDimsAttributes::axis),
+                                    spec.shape.size() + 1, name);
     spec.shape.insert(axis, 1);
     spec.strides.insert(axis, 1);
     return spec;
@@ -145,7 +148,7 @@ struct BroadcastTo : ViewOp<BroadcastTo> {
   static constexpr auto doc = "repeated along new dimensions and those of size 1";
   static std::optional<ViewSpec> view(const Kernel& k) {
     const Shape& from = k.in[0].shape;
-    const Shape& to = k.attributes.dims(0);
+    const Shape& to = k.attributes.dims(BroadcastToAttributes::shape);
     check_shape(to, 8, k.op);
     if (broadcast(from, to, k.op) != to) {
       throw ShapeError(
@@ -155,7 +158,7 @@ struct BroadcastTo : ViewOp<BroadcastTo> {
     return ViewSpec{.shape = to, .strides = broadcast_strides(from, k.in[0].strides, to)};
   }
   static Reference expected(const Reference& x, const Kernel& k) {
-    const Shape& to = k.attributes.dims(0);
+    const Shape& to = k.attributes.dims(BroadcastToAttributes::shape);
     const int lead = to.size() - x.shape.size();
     return make_reference(to, [&](const Dims& index) {
       Dims source = x.shape;

@@ -9,6 +9,15 @@
 
 namespace tenure::ops {
 
+// The places of the attributes of each op, in the order of its signature.
+
+struct SortAttributes {
+  enum : int { axis, descending };
+};
+struct TopKAttributes {
+  enum : int { size, axis, largest };
+};
+
 inline int sorted_axis(std::int64_t axis, int rank, const char* op) {
   return normalize_axis(axis, std::max(rank, 1), op);
 }

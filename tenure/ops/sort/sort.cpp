@@ -80,12 +80,13 @@ struct Sort : SortingOp {
   static constexpr auto doc = "sorted along an axis; NaN is greater than every number";
   static constexpr auto memory = reuses(1).with_workspace();
   static Specs infer(const Kernel& k) {
-    sorted_axis(k, 0);
+    sorted_axis(k, SortAttributes::axis);
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = sorted_axis(a.integer(0), in[0].shape.size(), name);
-    return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[0]};
+    const int axis = sorted_axis(a.integer(SortAttributes::axis), in[0].shape.size(), name);
+    return {
+        sorted(in[0], axis, a.flag(SortAttributes::descending), size_along(in[0].shape, axis))[0]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
 };
@@ -96,27 +97,28 @@ struct Argsort : SortingOp {
   static constexpr auto doc = "the places of the elements in sorted order along an axis";
   static constexpr auto memory = allocates().with_workspace();
   static Specs infer(const Kernel& k) {
-    sorted_axis(k, 0);
+    sorted_axis(k, SortAttributes::axis);
     return {{DType::int64, k.in[0].shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = sorted_axis(a.integer(0), in[0].shape.size(), name);
-    return {sorted(in[0], axis, a.flag(1), size_along(in[0].shape, axis))[1]};
+    const int axis = sorted_axis(a.integer(SortAttributes::axis), in[0].shape.size(), name);
+    return {
+        sorted(in[0], axis, a.flag(SortAttributes::descending), size_along(in[0].shape, axis))[1]};
   }
   static std::vector<Sample> samples() { return sort_samples(); }
 };
 
 struct TopKOp : SortingOp {
   static constexpr auto name = "topk";
-  static constexpr GradientRule gradient{.needs = {{{.outputs = 2}}}, .run = gradients::topk};
+  static constexpr GradientRule gradient{.needs = {{output_data(1)}}, .run = gradients::topk};
   static constexpr auto signature = "topk(x, k, axis = -1, largest = true)";
   static constexpr auto doc =
       "the k largest or smallest elements along an axis, best first, and their places";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr int outputs = 2;
   static Specs infer(const Kernel& k) {
-    const int axis = sorted_axis(k, 1);
-    const std::int64_t kept = k.attributes.integer(0);
+    const int axis = sorted_axis(k, TopKAttributes::axis);
+    const std::int64_t kept = k.attributes.integer(TopKAttributes::size);
     Shape shape = k.in[0].shape;
     const std::int64_t size = size_along(shape, axis);
     if (kept < 0 || kept > size) {
@@ -130,8 +132,8 @@ struct TopKOp : SortingOp {
     return {{k.in[0].dtype, shape}, {DType::int64, shape}};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
-    const int axis = sorted_axis(a.integer(1), in[0].shape.size(), name);
-    return sorted(in[0], axis, a.flag(2), a.integer(0));
+    const int axis = sorted_axis(a.integer(TopKAttributes::axis), in[0].shape.size(), name);
+    return sorted(in[0], axis, a.flag(TopKAttributes::largest), a.integer(TopKAttributes::size));
   }
   static std::vector<Sample> samples() {
     const auto sample = [](const Shape& shape, std::int64_t k, std::int64_t axis, bool largest) {

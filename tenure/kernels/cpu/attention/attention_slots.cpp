@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/attention/attention.h"
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/ops/nn/attention.h"
+#include "tenure/ops/nn/attributes.h"
 
 namespace tenure::kernels {
 namespace {
@@ -9,7 +10,7 @@ using ops::Kernel;
 
 Attention attention_of(const Kernel& k, std::size_t inputs_before_mask) {
   return {.scale = ops::scale_of(k.attributes, k.in[0].shape.back()),
-          .causal = k.attributes.flag(0),
+          .causal = k.attributes.flag(ops::AttentionAttributes::causal),
           .mask = ops::mask_behind(k, inputs_before_mask)};
 }
 

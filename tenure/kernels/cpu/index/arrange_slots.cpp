@@ -2,6 +2,7 @@
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/index/arrange.h"
+#include "tenure/ops/index/attributes.h"
 
 namespace tenure::kernels {
 namespace {
@@ -11,9 +12,10 @@ using ops::Kernel;
 struct PadSlot {
   static void run(const Kernel& k) {
     alignas(8) std::byte element[8];
-    ops::store_scalar(ops::to_scalar(k.attributes[3]), k.in[0].dtype, element, k.op);
-    pad(k.in[0], k.out[0], k.attributes.dims(0), static_cast<PadMode>(k.attributes.integer(2)),
-        element);
+    ops::store_scalar(ops::to_scalar(k.attributes[ops::PadAttributes::value]), k.in[0].dtype,
+                      element, k.op);
+    pad(k.in[0], k.out[0], k.attributes.dims(ops::PadAttributes::before),
+        static_cast<PadMode>(k.attributes.integer(ops::PadAttributes::mode)), element);
   }
 };
 
@@ -23,14 +25,15 @@ struct TileSlot {
     const int rank = k.out[0].shape.size();
     in.shape = ops::with_leading_ones(in.shape, rank);
     in.strides = ops::with_leading_ones(in.strides, rank);
-    tile(in, ops::with_leading_ones(k.attributes.dims(0), rank), k.out[0]);
+    tile(in, ops::with_leading_ones(k.attributes.dims(ops::TileAttributes::times), rank), k.out[0]);
   }
 };
 
 struct RepeatSlot {
   static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(1), k.in[0].shape.size(), k.op);
-    repeat(k.in[0], axis, k.attributes.integer(0), k.out[0]);
+    const int axis = normalize_axis(k.attributes.integer(ops::RepeatAttributes::axis),
+                                    k.in[0].shape.size(), k.op);
+    repeat(k.in[0], axis, k.attributes.integer(ops::RepeatAttributes::times), k.out[0]);
   }
 };
 
@@ -41,11 +44,15 @@ struct RollSlot {
 };
 
 struct TrilSlot {
-  static void run(const Kernel& k) { tril(k.in[0], k.out[0], k.attributes.integer(0)); }
+  static void run(const Kernel& k) {
+    tril(k.in[0], k.out[0], k.attributes.integer(ops::TriangleAttributes::diagonal));
+  }
 };
 
 struct TriuSlot {
-  static void run(const Kernel& k) { triu(k.in[0], k.out[0], k.attributes.integer(0)); }
+  static void run(const Kernel& k) {
+    triu(k.in[0], k.out[0], k.attributes.integer(ops::TriangleAttributes::diagonal));
+  }
 };
 
 }  // namespace

@@ -16,7 +16,9 @@ struct ConstantSlot {
 
 struct FullSlot {
   static void run(const Kernel& k) {
-    fill(k.out[0], element(ops::to_scalar(k.attributes[1]), k.out[0].dtype, k.op).bytes);
+    fill(k.out[0],
+         element(ops::to_scalar(k.attributes[ops::FullAttributes::value]), k.out[0].dtype, k.op)
+             .bytes);
   }
 };
 
@@ -33,12 +35,16 @@ struct ArangeSlot {
 
 struct LinspaceSlot {
   static void run(const Kernel& k) {
-    linspace(k.out[0], k.attributes.number(0), k.attributes.number(1), k.attributes.flag(4));
+    linspace(k.out[0], k.attributes.number(ops::LinspaceAttributes::start),
+             k.attributes.number(ops::LinspaceAttributes::stop),
+             k.attributes.flag(ops::LinspaceAttributes::endpoint));
   }
 };
 
 struct EyeSlot {
-  static void run(const Kernel& k) { eye(k.out[0], k.attributes.integer(2)); }
+  static void run(const Kernel& k) {
+    eye(k.out[0], k.attributes.integer(ops::EyeAttributes::diagonal));
+  }
 };
 
 struct OneHotSlot {

@@ -3,6 +3,7 @@
 #include "tenure/kernels/cpu/index/take.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/places.h"
 
 namespace tenure::kernels {
@@ -11,7 +12,8 @@ namespace {
 using ops::Kernel;
 
 int axis_of(const Kernel& k) {
-  return normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+  return normalize_axis(k.attributes.integer(ops::AlongAxisAttributes::axis), k.in[0].shape.size(),
+                        k.op);
 }
 
 /// Copies input 0 to the output, unless the call computes in place.
@@ -31,7 +33,7 @@ struct ScatterSlot {
   static void run(const Kernel& k) {
     copy_input(k);
     scatter(k.out[0], axis_of(k), k.in[1], k.in[2],
-            static_cast<ScatterMode>(k.attributes.integer(1)));
+            static_cast<ScatterMode>(k.attributes.integer(ops::ScatterAttributes::mode)));
   }
 };
 
@@ -50,7 +52,8 @@ struct NonzeroSlot {
 struct IndexGatherSlot {
   static void run(const Kernel& k) {
     const ops::IndexViews indices(k.in.subspan(1), k.op);
-    index_gather(ops::axes_first(k.in[0], k.attributes.dims(0)), indices.views(), k.out[0], k.op);
+    index_gather(ops::axes_first(k.in[0], k.attributes.dims(ops::IndexGatherAttributes::axes)),
+                 indices.views(), k.out[0], k.op);
   }
 };
 

@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/loss/cross_entropy.h"
 #include "tenure/kernels/cpu/loss/pointwise.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/loss.h"
 
 namespace tenure::kernels {
@@ -12,8 +13,8 @@ using ops::reduction_of;
 
 CrossEntropy cross_entropy_of(const Attributes& a) {
   const tenure::Reduction reduction = reduction_of(a);
-  return {.label_smoothing = a.number(0),
-          .ignore_index = a.integer(1),
+  return {.label_smoothing = a.number(ops::CrossEntropyAttributes::label_smoothing),
+          .ignore_index = a.integer(ops::CrossEntropyAttributes::ignore_index),
           .reduces = reduction != tenure::Reduction::none,
           .averages = reduction == tenure::Reduction::mean};
 }

@@ -5,6 +5,7 @@
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/shape/attributes.h"
 #include "tenure/tensor/strided.h"
 
 namespace tenure::kernels {
@@ -84,7 +85,8 @@ void copy_converted(const View& in, const View& out) {
 
 struct ConcatSlot {
   static void run(const Kernel& k) {
-    const int axis = normalize_axis(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+    const int axis =
+        normalize_axis(k.attributes.integer(ops::JoinAttributes::axis), k.in[0].shape.size(), k.op);
     View piece = k.out[0];
     for (const View& view : k.in) {
       piece.shape[axis] = view.shape[axis];
@@ -98,7 +100,8 @@ struct ConcatSlot {
 struct StackSlot {
   static void run(const Kernel& k) {
     View piece = k.out[0];
-    const int axis = normalize_axis(k.attributes.integer(0), piece.shape.size(), k.op);
+    const int axis =
+        normalize_axis(k.attributes.integer(ops::JoinAttributes::axis), piece.shape.size(), k.op);
     const std::int64_t step = piece.strides[axis] * static_cast<std::int64_t>(size_of(piece.dtype));
     piece.shape.erase(axis);
     piece.strides.erase(axis);

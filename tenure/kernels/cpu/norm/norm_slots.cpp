@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/norm/norm.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/norm.h"
 
 namespace tenure::kernels {
@@ -15,7 +16,7 @@ Normalization rows_of(const char* op, const Shape& x, const Attributes& a, bool 
   const std::int64_t columns = count(ops::normalized_shape(op, x, a));
   return {.rows = columns == 0 ? 0 : count(x) / columns,
           .columns = columns,
-          .epsilon = a.number(1),
+          .epsilon = a.number(ops::RowNormAttributes::epsilon),
           .rms = rms};
 }
 
@@ -66,8 +67,9 @@ struct RowNormGradientSlot {
 // Normalization over all dimensions but the last; attribute: epsilon.
 
 Normalization columns_of(const Shape& x, const Attributes& a) {
-  return {
-      .rows = x.back() == 0 ? 0 : count(x) / x.back(), .columns = x.back(), .epsilon = a.number(0)};
+  return {.rows = x.back() == 0 ? 0 : count(x) / x.back(),
+          .columns = x.back(),
+          .epsilon = a.number(ops::BatchNormAttributes::epsilon)};
 }
 
 struct ColumnNormSlot {

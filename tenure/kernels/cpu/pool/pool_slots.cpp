@@ -52,8 +52,10 @@ struct AverageSlot {
     Staging staging(type, k.workspace);
     const View from = staging.read(k.in[0]);
     const View to = staging.write(k.out[0]);
-    compute(pooling(k.op, k.in[0].shape, k.attributes), type,
-            k.attributes.flag(4) ? PoolCount::all : PoolCount::inside, from.data, to.data);
+    compute(
+        pooling(k.op, k.in[0].shape, k.attributes), type,
+        k.attributes.flag(ops::PoolArguments::kCountPadding) ? PoolCount::all : PoolCount::inside,
+        from.data, to.data);
     staging.finish(to, k.out[0]);
   }
 };

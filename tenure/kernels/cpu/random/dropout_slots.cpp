@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/random/dropout.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/random/attributes.h"
 
 namespace tenure::kernels {
 namespace {
@@ -10,8 +11,8 @@ using ops::Kernel;
 /// The seed and the first counter, which the call was given as its last attributes.
 struct RandomKeySlot {
   static void run(const Kernel& k) {
-    k.out[0].as<std::int64_t>()[0] = k.attributes.integer(1);
-    k.out[0].as<std::int64_t>()[1] = k.attributes.integer(2);
+    k.out[0].as<std::int64_t>()[0] = k.attributes.integer(ops::RandomKeyAttributes::key);
+    k.out[0].as<std::int64_t>()[1] = k.attributes.integer(ops::RandomKeyAttributes::counter);
   }
 };
 
@@ -27,7 +28,8 @@ struct DropoutSlot {
     const auto* const key = k.in[1].as<const std::int64_t>();
     const PhiloxStream stream{static_cast<std::uint64_t>(key[0]),
                               static_cast<std::uint64_t>(key[k.in[1].strides[0]])};
-    dropout(type, x.count(), x.data, stream, k.attributes.number(0), y.data);
+    dropout(type, x.count(), x.data, stream,
+            k.attributes.number(ops::DropoutAttributes::probability), y.data);
     staging.finish(y, k.out[0]);
   }
 };

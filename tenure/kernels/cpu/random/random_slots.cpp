@@ -1,5 +1,6 @@
 #include "tenure/kernels/cpu/random/random.h"
 #include "tenure/kernels/cpu/table.h"
+#include "tenure/ops/random/attributes.h"
 
 namespace tenure::kernels {
 namespace {
@@ -8,26 +9,31 @@ using ops::Kernel;
 
 struct UniformSlot {
   static void run(const Kernel& k) {
-    uniform(k.out[0], ops::stream_of(k.attributes), k.attributes.number(1), k.attributes.number(2));
+    uniform(k.out[0], ops::stream_of(k.attributes),
+            k.attributes.number(ops::UniformAttributes::low),
+            k.attributes.number(ops::UniformAttributes::high));
   }
 };
 
 struct NormalSlot {
   static void run(const Kernel& k) {
-    normal(k.out[0], ops::stream_of(k.attributes), k.attributes.number(1), k.attributes.number(2));
+    normal(k.out[0], ops::stream_of(k.attributes), k.attributes.number(ops::NormalAttributes::mean),
+           k.attributes.number(ops::NormalAttributes::deviation));
   }
 };
 
 struct BernoulliSlot {
   static void run(const Kernel& k) {
-    bernoulli(k.out[0], ops::stream_of(k.attributes), k.attributes.number(1));
+    bernoulli(k.out[0], ops::stream_of(k.attributes),
+              k.attributes.number(ops::BernoulliAttributes::probability));
   }
 };
 
 struct RandintSlot {
   static void run(const Kernel& k) {
-    randint(k.out[0], ops::stream_of(k.attributes), k.attributes.integer(0),
-            k.attributes.integer(1));
+    randint(k.out[0], ops::stream_of(k.attributes),
+            k.attributes.integer(ops::RandintAttributes::low),
+            k.attributes.integer(ops::RandintAttributes::high));
   }
 };
 

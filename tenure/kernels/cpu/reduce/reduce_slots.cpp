@@ -15,7 +15,8 @@ Axes axes_of(const Kernel& k, int at = 0) {
   return ops::reduced_axes(k.attributes.dims(at), k.in[0].shape.size(), k.op);
 }
 int axis_of(const Kernel& k) {
-  return ops::axis_of(k.attributes.integer(0), k.in[0].shape.size(), k.op);
+  return ops::axis_of(k.attributes.integer(ops::AxiswiseAttributes::axis), k.in[0].shape.size(),
+                      k.op);
 }
 
 /// A reduction that `reduce` computes.
@@ -58,7 +59,8 @@ struct ExtremePlaceSlot {
 template <bool root>
 struct VarianceSlot {
   static void run(const Kernel& k) {
-    variance(k.in[0], axes_of(k), k.attributes.number(2), root, k.out[0]);
+    variance(k.in[0], axes_of(k), k.attributes.number(ops::VarianceAttributes::correction), root,
+             k.out[0]);
   }
 };
 
@@ -68,7 +70,8 @@ struct LogSumExpSlot {
 
 struct NormSlot {
   static void run(const Kernel& k) {
-    norm(k.in[0], axes_of(k, 1), k.attributes.number(0), k.out[0]);
+    norm(k.in[0], axes_of(k, ops::VectorNormAttributes::axes),
+         k.attributes.number(ops::VectorNormAttributes::order), k.out[0]);
   }
 };
 

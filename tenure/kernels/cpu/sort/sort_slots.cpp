@@ -13,23 +13,27 @@ using ops::with_axis;
 template <bool indices>
 struct SortSlot {
   static std::size_t workspace(const Kernel& k) {
-    return sort_workspace(with_axis(k.in[0]), sorted_axis(k, 0), indices);
+    return sort_workspace(with_axis(k.in[0]), sorted_axis(k, ops::SortAttributes::axis), indices);
   }
   static void run(const Kernel& k) {
     const View out = with_axis(k.out[0]);
-    const Order order = k.attributes.flag(1) ? Order::descending : Order::ascending;
-    sort(with_axis(k.in[0]), sorted_axis(k, 0), order, indices ? nullptr : &out,
-         indices ? &out : nullptr, k.workspace);
+    const Order order =
+        k.attributes.flag(ops::SortAttributes::descending) ? Order::descending : Order::ascending;
+    sort(with_axis(k.in[0]), sorted_axis(k, ops::SortAttributes::axis), order,
+         indices ? nullptr : &out, indices ? &out : nullptr, k.workspace);
   }
 };
 
 struct TopKSlot {
   static std::size_t workspace(const Kernel& k) {
-    return topk_workspace(with_axis(k.in[0]), sorted_axis(k, 1), k.attributes.integer(0));
+    return topk_workspace(with_axis(k.in[0]), sorted_axis(k, ops::TopKAttributes::axis),
+                          k.attributes.integer(ops::TopKAttributes::size));
   }
   static void run(const Kernel& k) {
-    topk(with_axis(k.in[0]), sorted_axis(k, 1), k.attributes.integer(0), k.attributes.flag(2),
-         with_axis(k.out[0]), with_axis(k.out[1]), k.workspace);
+    topk(with_axis(k.in[0]), sorted_axis(k, ops::TopKAttributes::axis),
+         k.attributes.integer(ops::TopKAttributes::size),
+         k.attributes.flag(ops::TopKAttributes::largest), with_axis(k.out[0]), with_axis(k.out[1]),
+         k.workspace);
   }
 };
 
