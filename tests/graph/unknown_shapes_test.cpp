@@ -35,7 +35,7 @@ TEST(UnknownSizes, AreNoNumbers) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("with_sizes()"), std::string::npos);
-  EXPECT_NE(text.find("unknown_sizes_test.cpp"), std::string::npos);
+  EXPECT_NE(text.find("unknown_shapes_test.cpp"), std::string::npos);
   EXPECT_THROW(static_cast<void>(x.nbytes()), GraphError);
   EXPECT_THROW(static_cast<void>(both.size()), GraphError);
   EXPECT_THROW(static_cast<void>(both.nbytes()), GraphError);

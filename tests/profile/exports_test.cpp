@@ -6,6 +6,7 @@
 #include "tenure/profile/exports.h"
 #include "tenure/profile/queries.h"
 #include "tenure/profile/report.h"
+#include "tenure/profile/text.h"
 #include "tenure/tenure.h"
 #include "tests/profile/read_recording.h"
 
