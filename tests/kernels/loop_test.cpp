@@ -19,12 +19,12 @@ using ops::LoopStep;
 using ops::OpRecord;
 using test::make_dense;
 using test::Owned;
-using test::Random;
+using test::RandomViews;
 
 using PreparedLoop = std::shared_ptr<const ops::PreparedLoop>;
 
 /// Steps that compute in float32 or int32, with conversions between them where they must be.
-Loop random_loop(Random& random, int inputs, int steps) {
+Loop random_loop(RandomViews& random, int inputs, int steps) {
   static const std::vector<const OpRecord*> ops{ops::find_op("add"),     ops::find_op("sub"),
                                                 ops::find_op("maximum"), ops::find_op("neg"),
                                                 ops::find_op("abs"),     ops::find_op("square")};
@@ -56,7 +56,7 @@ Loop random_loop(Random& random, int inputs, int steps) {
 }
 
 /// Small numbers, so that sums and squares of integers stay in range.
-Owned counting(Random& random, DType dtype, const Shape& shape) {
+Owned counting(RandomViews& random, DType dtype, const Shape& shape) {
   Owned view = make_dense(dtype, shape);
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
     for (std::int64_t i = 0; i < view.count(); ++i) {
@@ -89,7 +89,7 @@ std::vector<std::byte> one_by_one(const Loop& loop, const std::vector<Owned>& in
 }
 
 TEST(CpuLoop, ComputesWhatItsStepsComputeOneByOne) {
-  Random random(11);
+  RandomViews random(11);
   for (int round = 0; round < 300; ++round) {
     const auto n_in = static_cast<int>(random.integer(1, 5));
     const Loop loop = random_loop(random, n_in, static_cast<int>(random.integer(1, 7)));
