@@ -8,6 +8,7 @@
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/list.h"
 #include "tenure/profile/profile.h"
+#include "tenure/tensor/host.h"
 
 // Note: where lower folders call upper ones
 //
@@ -25,7 +26,16 @@ void mem::begin_as_environment_says() noexcept { profile::begin_as_environment_s
 
 ops::Backend* ops::find_backend(Device device) {
   if (device.kind == Device::Kind::cpu) return &kernels::cpu_backend();
-  return nullptr;
+  return find_added_backend(device);
+}
+
+// tensor/host.h
+
+void read_from_device(Device device, void* host, const void* from, std::size_t bytes) {
+  ops::backend(device).read(host, from, bytes);
+}
+void write_to_device(Device device, void* to, const void* host, std::size_t bytes) {
+  ops::backend(device).write(to, host, bytes);
 }
 
 // ops/core/dispatch.h

@@ -7,6 +7,7 @@
 #include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/base/small_array.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/tensor/introspect.h"
@@ -27,6 +28,14 @@ void accumulate(Tensor& sum, Tensor more, Site site) {
   } else {
     sum = add(Operand(std::move(sum), site), Operand(std::move(more), site));
   }
+}
+
+/// Of the first one that is there.
+Device device_of(std::span<const Tensor> gradients) {
+  for (const Tensor& gradient : gradients) {
+    if (gradient.defined()) return gradient.device();
+  }
+  return default_device();
 }
 
 [[noreturn]] void throw_written(const Node& node, std::size_t place, std::uint64_t write,
@@ -88,6 +97,7 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
       .wanted = {wanted.data(), wanted.size()},
       .site = node.site,
       .results = {results.data(), results.size()}};
+  const DeviceScope device(device_of(backward.gradients));  // for what rules make from nothing
   if (node.op == nullptr) {
     node.custom->run(backward);
   } else if (waits_for_sizes(backward)) {

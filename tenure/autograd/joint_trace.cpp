@@ -34,7 +34,7 @@ using Places = std::map<graph::Value, std::size_t, Precedes>;  // among JointTra
 
 /// The second part of a joint program.
 struct Cut {
-  graph::Builder builder{graph::Builder::Constants::by_identity};
+  graph::Builder builder;
   Values values;                    ///< of the joint program, in this part
   std::vector<graph::Value> saved;  ///< those of the first part that this one reads
 };
@@ -56,7 +56,8 @@ Cut cut_off(const Program& joint, std::int32_t first, std::span<const graph::Val
       if (!argument.number) read.insert(argument.value);
     }
   }
-  Cut cut;
+  Cut cut{
+      .builder = {graph::Builder::Constants::by_identity, joint.device}, .values = {}, .saved = {}};
   for (const graph::Value value : read) {
     if (cut.values.contains(value)) continue;
     const GraphNode& node = joint[value];

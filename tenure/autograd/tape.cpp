@@ -9,6 +9,7 @@
 #include "tenure/autograd/state.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
@@ -81,6 +82,7 @@ struct Source {
   std::string text() const { return tensor != nullptr ? describe(*tensor) : describe(*variable); }
   DType dtype() const { return tensor != nullptr ? tensor->dtype() : variable->dtype(); }
   const Shape& shape() const { return tensor != nullptr ? tensor->shape() : variable->shape(); }
+  Device device() const { return tensor != nullptr ? tensor->device() : variable->device(); }
 };
 
 /// A tensor of the caller's own with the gradient's elements, contiguous.
@@ -115,6 +117,7 @@ Tensor in_graph_of(const Tensor& target, Tensor gradient, Site site) {
 
 Tensor zeros_of(const Source& source, Site site) {
   if (source.tensor != nullptr) return zeros_like(*source.tensor, std::nullopt, site);
+  const DeviceScope device(source.device());
   return zeros(source.shape(), source.dtype(), site);
 }
 
@@ -210,6 +213,7 @@ Tensor GradientTape::jacobian(const Tensor& target, const Tensor& source, Unconn
   use_up(site);
   const Pause pause(state_);
   const std::int64_t n = target.size();
+  const DeviceScope device(target.device());
   const Tensor units = eye(n, n, 0, target.dtype(), site);
   std::vector<Tensor> rows;
   for (std::int64_t i = 0; i < n; ++i) {

@@ -1,47 +1,60 @@
 #include <algorithm>
-#include <cstring>
 #include <memory>
-#include <new>
+#include <vector>
 
 #include "tenure/check/checks.h"
 #include "tenure/check/compare.h"
 #include "tenure/check/expect-inl.h"
 #include "tenure/check/numbers.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/backend.h"
-#include "tenure/tensor/pending.h"
+#include "tenure/tensor/host.h"
 
 namespace tenure::check {
 namespace {
 
 using ops::OpRecord;
 
-/// Memory with room on both sides that nobody may write to.
+/// Memory of a device with room on both sides that nobody may write to.
 class Fenced {
  public:
-  Fenced(std::size_t bytes, std::byte fill) : bytes_(bytes) {
-    const std::size_t all = 2 * kFence + bytes;
-    memory_.reset(static_cast<std::byte*>(::operator new(all, kAlignment)));
-    std::fill_n(memory_.get(), all, kMark);
-    std::fill_n(data(), bytes, fill);
+  Fenced(Device device, std::size_t bytes, std::byte fill)
+      : device_(device),
+        bytes_(bytes),
+        storage_(mem::Storage::allocate(mem::this_thread(), device, 2 * kFence + bytes)) {
+    std::vector<std::byte> all(2 * kFence + bytes, kMark);
+    std::fill_n(all.begin() + kFence, bytes, fill);
+    ops::backend(device).write(storage_->data(), all.data(), all.size());
   }
-  std::byte* data() const { return memory_.get() + kFence; }
-  std::span<std::byte> span() const { return {data(), bytes_}; }
+  ~Fenced() { storage_->release(); }
+  Fenced(const Fenced&) = delete;
+  Fenced& operator=(const Fenced&) = delete;
+  std::span<std::byte> span() const {
+    return {static_cast<std::byte*>(storage_->data()) + kFence, bytes_};
+  }
+  std::vector<std::byte> read() const { return read(kFence, bytes_); }
   bool is_whole() const {
-    const auto is_mark = [](std::byte byte) { return byte == kMark; };
-    return std::all_of(memory_.get(), data(), is_mark) &&
-           std::all_of(data() + bytes_, data() + bytes_ + kFence, is_mark);
+    const auto is_fence = [&](std::size_t from) {
+      const std::vector<std::byte> bytes = read(from, kFence);
+      return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == kMark; });
+    };
+    return is_fence(0) && is_fence(kFence + bytes_);
   }
 
  private:
-  struct Delete {
-    void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
-  };
   static constexpr std::size_t kFence = 4096;
-  static constexpr std::align_val_t kAlignment{64};
   static constexpr std::byte kMark{0xa5};
 
-  std::size_t bytes_;
-  std::unique_ptr<std::byte, Delete> memory_;
+  std::vector<std::byte> read(std::size_t from, std::size_t bytes) const {
+    std::vector<std::byte> copy(bytes);
+    ops::backend(device_).read(copy.data(), static_cast<std::byte*>(storage_->data()) + from,
+                               bytes);
+    return copy;
+  }
+
+  const Device device_;
+  const std::size_t bytes_;
+  mem::Storage* const storage_;
 };
 
 /// The kernel's results, in memory that held `fill` before.
@@ -57,13 +70,14 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
                   .strides = body.strides,
                   .data = pins[i].data()});
   }
-  const ops::KernelSlot& slot = ops::kernel_of(*c.op, inputs.empty() ? cpu : inputs[0].device());
+  const Device device = inputs.empty() ? default_device() : inputs[0].device();
+  const ops::KernelSlot& slot = ops::kernel_of(*c.op, device);
   const ops::Attributes attributes = kernel_attributes(c, in);
   ops::Kernel kernel{.op = c.op->name, .in = in, .out = {}, .attributes = attributes};
   std::unique_ptr<Fenced> workspace;
   const auto take_workspace = [&] {
     if (slot.workspace == nullptr) return;
-    workspace = std::make_unique<Fenced>(slot.workspace(kernel), fill);
+    workspace = std::make_unique<Fenced>(device, slot.workspace(kernel), fill);
     kernel.workspace = workspace->span();
   };
   ops::Specs specs = c.op->infer(kernel);
@@ -75,11 +89,11 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   std::vector<ops::View> out;
   for (const ops::Spec& spec : specs) {
     const auto bytes = static_cast<std::size_t>(bytes_of(spec));
-    memory.push_back(std::make_unique<Fenced>(bytes, fill));
+    memory.push_back(std::make_unique<Fenced>(device, bytes, fill));
     out.push_back({.dtype = spec.dtype,
                    .shape = spec.shape,
                    .strides = contiguous_strides(spec.shape),
-                   .data = memory.back()->data()});
+                   .data = memory.back()->span().data()});
   }
   kernel.out = out;
   if (!c.op->data_dependent) take_workspace();
@@ -88,9 +102,8 @@ std::vector<Tensor> run_fenced(const Case& c, std::byte fill) {
   std::vector<Tensor> results;
   for (std::size_t o = 0; o < out.size(); ++o) {
     CHECK_TRUE(memory[o]->is_whole()) << "writes beside output " << o;
-    PendingTensor pending(mem::this_thread(), cpu, out[o].dtype, out[o].shape);
-    std::memcpy(pending.data(), memory[o]->data(), memory[o]->span().size());
-    results.push_back(pending.finish("check", Site::current()));
+    results.push_back(tensor_from_host(cpu, memory[o]->read().data(), out[o].dtype, out[o].shape,
+                                       "check", Site::current()));
   }
   return results;
 }

@@ -6,11 +6,14 @@
 #include <random>
 
 #include "tenure/check/numbers.h"
+#include "tenure/memory/default_device.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/expected.h"
 #include "tenure/ops/core/outputs.h"
 #include "tenure/ops/core/prepare.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/tensor/host.h"
 
 namespace tenure::check {
 namespace {
@@ -180,14 +183,17 @@ Tensor make(const Input& input, LayoutKind layout) {
   const Placement placement = place(input.shape, layout);
   mem::ThreadContext& context = mem::this_thread();
   const auto bytes = static_cast<std::size_t>(placement.room) * size_of(input.dtype);
-  mem::Storage* const storage = mem::Storage::allocate(context, cpu, bytes);
-  for (std::int64_t i = 0; i < placement.room; ++i) write(input.dtype, storage->data(), i, 1);
+  const Device device = default_device();
+  const HostMemory elements(bytes);
+  for (std::int64_t i = 0; i < placement.room; ++i) write(input.dtype, elements.data(), i, 1);
   std::size_t i = 0;
   ops::for_each_index(input.shape, [&](const Dims& index) {
     std::int64_t at = placement.first;
     for (int axis = 0; axis < index.size(); ++axis) at += index[axis] * placement.strides[axis];
-    write(input.dtype, storage->data(), at, input.values[i++]);
+    write(input.dtype, elements.data(), at, input.values[i++]);
   });
+  mem::Storage* const storage = mem::Storage::allocate(context, device, bytes);
+  ops::backend(device).write(storage->data(), elements.data(), bytes);
   return make_tensor(context, storage, input.dtype, input.shape, placement.strides, placement.first,
                      "sample", Site::current());
 }

@@ -3,6 +3,8 @@
 #include "tenure/check/cases.h"
 #include "tenure/check/checks.h"
 #include "tenure/check/expect-inl.h"
+#include "tenure/memory/default_device.h"
+#include "tenure/ops/core/backend.h"
 
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 #include <malloc.h>
@@ -28,9 +30,11 @@ bool grows(const Case& c, const std::vector<Tensor>& inputs) {
   constexpr int kCalls = 8;  // more than the C library keeps of one size
   constexpr int kTries = 3;
   constexpr std::int64_t kLeast = 16;  // bytes of a block
+  ops::Backend& device = ops::backend(inputs.empty() ? default_device() : inputs[0].device());
   const auto growth = [&] {
     const std::int64_t before = heap_bytes();
     for (int i = 0; i < kCalls; ++i) run(c, inputs);
+    device.wait();
     return heap_bytes() - before;
   };
   static_cast<void>(growth());

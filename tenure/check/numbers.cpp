@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "tenure/ops/core/backend.h"
+#include "tenure/tensor/host.h"
 #include "tenure/tensor/strided.h"
 
 namespace tenure::check {
@@ -106,10 +108,11 @@ void write(DType dtype, void* data, std::int64_t at, long double value) {
 std::vector<long double> values_of(const Tensor& tensor) {
   TensorBody& body = tensor.body("values_of()");
   const Pin pin(body, "values_of()", Site::current());
+  const HostElements elements(pin);
   std::vector<long double> values;
   values.reserve(static_cast<std::size_t>(tensor.size()));
   visit_dtype(body.dtype, [&]<class T>(TypeTag<T>) {
-    const auto* const data = static_cast<const T*>(pin.data());
+    const auto* const data = static_cast<const T*>(elements.data());
     for_each_offset(body.shape, body.strides,
                     [&](std::int64_t i) { values.push_back(static_cast<long double>(data[i])); });
   });
@@ -118,8 +121,9 @@ std::vector<long double> values_of(const Tensor& tensor) {
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
   const Pin pin(tensor.body("bytes_of()"), "bytes_of()", Site::current());
-  const auto* const data = static_cast<const std::byte*>(pin.storage()->data());
-  return {data, data + pin.storage()->bytes()};
+  std::vector<std::byte> bytes(pin.storage()->bytes());
+  ops::backend(tensor.device()).read(bytes.data(), pin.storage()->data(), bytes.size());
+  return bytes;
 }
 
 std::string to_text(long double value) { return fmt::format("{:.21g}", value); }

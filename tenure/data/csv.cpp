@@ -14,6 +14,7 @@
 #include "tenure/base/error.h"
 #include "tenure/data/csv_scanner.h"
 #include "tenure/io/elements.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 
@@ -171,6 +172,7 @@ const Column& Table::column(const std::string& name) const {
 }
 
 Table read_csv(const std::string& path, const CsvOptions& options, Site site) try {
+  const DeviceScope host(cpu);
   const InputFile file(path);
   io::FilePart source(file, 0, file.size());
   const Tensor bytes = io::read_elements(

@@ -9,6 +9,7 @@
 #include "tenure/data/idx.h"
 #include "tenure/data/sources.h"
 #include "tenure/kernels/parallel.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 
@@ -194,6 +195,7 @@ void draw(std::int64_t label, ImageNumbers& random, std::uint8_t* pixels) {
 
 Dataset digits(std::int64_t n, std::uint64_t seed, Site site) try {
   if (n < 0) throw ValueError(fmt::format("digits: {} images is negative", n));
+  const DeviceScope host(cpu);
   const Tensor images = empty({n, kSide, kSide}, DType::uint8, site);
   const Tensor labels = empty({n}, DType::int64, site);
   std::uint8_t* const pixels = images.mutable_span<std::uint8_t>().data();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tenure/data/dataset.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/index_ops.h"
@@ -53,6 +54,7 @@ Batch Tensors::rows(std::int64_t, std::span<const std::int64_t> places) const {
     }
     return batch;
   }
+  const DeviceScope device(tensors_[0].device());
   const Tensor indices = tensor(places, {-1}, site());
   for (const Tensor& tensor : tensors_) {
     batch.push_back(tenure::take(Operand(tensor, site()), Operand(indices, site())));

@@ -110,7 +110,7 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
   }
   check_shape(shape, size_of(types.result), name);
   const std::span<const ops::View> in(views.data(), arity);
-  if (slot.check != nullptr) slot.check(name, types.compute, in);
+  if (slot.check != nullptr) slot.check(name, types.compute, {in, numbers});
 
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity && donor == nullptr; ++i) {

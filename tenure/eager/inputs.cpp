@@ -15,19 +15,36 @@ Inputs::Inputs(const ops::OpRecord& op, std::span<const Operand> operands)
   }
   const char* const name = ops::called_name(op);
   CallDevice device(name);
+  std::size_t numbers = 0;
   for (std::size_t i = 0; i < size_; ++i) {
     const Operand& operand = operands[i];
     if (operand.is_scalar()) {
-      made_.push_back(ops::scalar_tensor(operand.scalar(), name, operand.site()));
+      ++numbers;
+      continue;
     }
-    const Tensor& tensor = operand.is_scalar() ? made_.back() : operand.tensor();
-    TensorBody& body = tensor.body(name, operand.site());
+    TensorBody& body = operand.tensor().body(name, operand.site());
     pins_[i].take(body, name, operand.site());
-    if (!operand.is_scalar()) device.add(body);
-    new (&views_[i]) ops::View{
-        .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
+    device.add(body);
+    write_view(i);
   }
   device_ = device.get();
+  if (numbers != 0) add_numbers(name, operands);
+}
+
+void Inputs::write_view(std::size_t i) {
+  const TensorBody& body = *pins_[i].body();
+  new (&views_[i]) ops::View{
+      .dtype = body.dtype, .shape = body.shape, .strides = body.strides, .data = pins_[i].data()};
+}
+
+void Inputs::add_numbers(const char* name, std::span<const Operand> operands) {
+  for (std::size_t i = 0; i < size_; ++i) {
+    const Operand& operand = operands[i];
+    if (!operand.is_scalar()) continue;
+    made_.push_back(ops::scalar_tensor(operand.scalar(), device_, name, operand.site()));
+    pins_[i].take(made_.back().body(name), name, operand.site());
+    write_view(i);
+  }
 }
 
 bool Inputs::can_reuse(std::size_t i, const Operand& operand, DType dtype,

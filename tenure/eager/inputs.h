@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/operand.h"
 #include "tenure/ops/core/view_room.h"
@@ -47,8 +48,8 @@ inline void* data_of(const TensorBody& body, const mem::Storage& storage) {
          body.offset * static_cast<std::int64_t>(size_of(body.dtype));
 }
 
-/// Where a call runs: where its tensors are. Numbers are everywhere, and what makes tensors of
-/// nothing does so on the CPU.
+/// Where a call runs: where its tensors are. Numbers are everywhere; without tensors it is the
+/// default device.
 class CallDevice {
  public:
   explicit CallDevice(const char* op) noexcept : op_(op) {}
@@ -59,7 +60,7 @@ class CallDevice {
     device_ = body.device();
     is_known_ = true;
   }
-  Device get() const noexcept { return device_; }
+  Device get() const noexcept { return is_known_ ? device_ : default_device(); }
 
  private:
   const char* op_;
@@ -71,7 +72,7 @@ class CallDevice {
 class Inputs {
  public:
   /// Throws EmptyTensorError, DisposedError or DeviceError in the name of `op`. Numbers become
-  /// tensors.
+  /// tensors on the device of the call.
   Inputs(const ops::OpRecord& op, std::span<const Operand> operands);
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
@@ -86,6 +87,8 @@ class Inputs {
 
  private:
   static constexpr std::size_t kFew = 3;
+  void write_view(std::size_t i);
+  void add_numbers(const char* name, std::span<const Operand> operands);
 
   std::size_t size_;
   Device device_ = cpu;

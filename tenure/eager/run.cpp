@@ -78,6 +78,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
   }
 
   const Device device = inputs.device();
+  const Device target = op.target == nullptr ? device : op.target(attributes);
   const ops::KernelSlot& slot = ops::kernel_of(op, device);
   std::optional<Workspace> workspace;
   const auto take_workspace = [&] {
@@ -104,7 +105,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
         pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
       }
     }
-    if (!pending[o].is_ready()) pending[o].allocate(context, device, spec.dtype, spec.shape);
+    if (!pending[o].is_ready()) pending[o].allocate(context, target, spec.dtype, spec.shape);
     out.write(o, {.dtype = spec.dtype,
                   .shape = spec.shape,
                   .strides = contiguous_strides(spec.shape),
@@ -185,9 +186,11 @@ std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> o
   if (is_recorded && ops::has_unknown_size(operands)) {
     return recorder->record(op, operands, attributes, site);
   }
+  std::optional<DeviceScope> device;  // for what the composite makes from nothing
   if (!is_recorded) {
     const Inputs inputs(op, operands);
     ops::require_type(op, inputs.body(0).dtype);
+    device.emplace(inputs.device());
   }
   std::vector<Tensor> results = op.expand(operands, attributes);
   for (const Operand& operand : operands) operand.consume();

@@ -8,6 +8,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/graph/ir/control_ops.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
@@ -154,6 +155,7 @@ Tensors run_scan(const FlatFunction& body, Tensors carry, const Tensors& xs, Sit
   for (const Tensors& row : rows) results.push_back(stack(OperandList(row, site), 0));
   if (length != 0) return results;
   // Nothing ran: what the body would give tells the shapes.
+  const DeviceScope device(all.empty() ? default_device() : all[0].device());
   const auto scratch = std::make_shared<GraphState>(GraphState::Kind::trace, "scan", site);
   const TracedBody traced = trace_body(scratch, "loop body", specs, body, site);
   const Program& program = traced.body.program;

@@ -18,7 +18,9 @@
 #include "tenure/graph/trace/state.h"
 #include "tenure/graph/trace/traced.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/tape.h"
 
@@ -59,8 +61,9 @@ class FunctionCore::Impl {
 
     bool serves(const Call& call, const std::vector<bool>& accepted,
                 const TraceVariant* variant) const {
-      const auto fits = [](const ops::Spec& spec, const Tensor& tensor) {
-        return spec.dtype == tensor.dtype() && spec.shape == tensor.shape();
+      const auto fits = [this](const ops::Spec& spec, const Tensor& tensor) {
+        return spec.dtype == tensor.dtype() && spec.shape == tensor.shape() &&
+               signature.device == tensor.device();
       };
       const auto lies_so = [](const Strides& strides, const Tensor& tensor) {
         const TensorBody& body = tensor.body("function");
@@ -69,6 +72,7 @@ class FunctionCore::Impl {
       };
       return std::equal(signature.specs.begin(), signature.specs.end(), call.tensors.begin(),
                         call.tensors.end(), fits) &&
+             (!call.tensors.empty() || signature.device == default_device()) &&
              std::equal(signature.strides.begin(), signature.strides.end(), call.tensors.begin(),
                         lies_so) &&
              signature.layout == call.layout && donated == accepted &&
@@ -182,6 +186,7 @@ class FunctionCore::Impl {
       signature = variant->key;
       signature.insert(signature.begin(), static_cast<std::int64_t>(variant->key.size()));
     }
+    signature.push_back(static_cast<std::int64_t>(mem::place_of(device_of(call))));
     signature.insert(signature.end(), call.layout.begin(), call.layout.end());
     return signature;
   }
@@ -230,8 +235,11 @@ class FunctionCore::Impl {
   std::shared_ptr<Entry> make_entry(const Call& call, const std::vector<bool>& donated,
                                     const Trace& trace, const TraceVariant* variant) {
     auto entry = std::make_shared<Entry>();
-    entry->signature = {
-        .specs = specs_of(call), .strides = strides_of(call), .layout = call.layout};
+    entry->signature = {.device = device_of(call),
+                        .specs = specs_of(call),
+                        .strides = strides_of(call),
+                        .layout = call.layout};
+    const DeviceScope device(entry->signature.device);
     if (variant != nullptr) entry->signature.variant = variant->key;
     entry->donated = donated;
     trace_for(*entry, call, trace, variant);
@@ -396,7 +404,8 @@ class SpecSymbol final : public Symbol {
 
 Tensor spec_tensor(DType dtype, const Shape& shape, Site site) try {
   check_shape(shape, size_of(dtype), "spec");
-  return make_symbolic(std::make_unique<SpecSymbol>(), dtype, shape, "spec", site);
+  return make_symbolic(std::make_unique<SpecSymbol>(), dtype, shape, "spec", site,
+                       default_device());
 } catch (Error& error) {
   mem::name_call(error, "spec", site);
   throw;

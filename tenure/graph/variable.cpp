@@ -51,6 +51,7 @@ const std::string& Variable::name() const { return state_->name; }
 bool Variable::trainable() const { return state_->trainable; }
 DType Variable::dtype() const { return state_->dtype; }
 const Shape& Variable::shape() const { return state_->shape; }
+Device Variable::device() const { return state_->device; }
 Site Variable::created() const { return state_->created; }
 
 Tensor Variable::value(Site site) const {
@@ -82,6 +83,10 @@ void Variable::assign(const Operand& value) const try {
   const TensorBody& body = value.tensor().body("assign", value.site());
   if (body.symbol() != nullptr) throw_disposed(body, "assign", value.site());
   state_->require_fit(body.dtype, body.shape);
+  if (body.device() != state_->device) {
+    state_->replace(copy_to(Operand(value.tensor(), value.site()), state_->device), value.site());
+    return value.consume();
+  }
   if (!can_move_in(value) && state_->copy_in(value.tensor(), value.site())) return value.consume();
   state_->replace(owned(value), value.site());
 } catch (Error& error) {

@@ -37,14 +37,16 @@ class Variable {
   bool trainable() const;
   DType dtype() const;
   const Shape& shape() const;
+  /// Where what it holds is: the device of what it was made with.
+  Device device() const;
   /// Where it was made.
   Site created() const;
 
   /// What it holds. The tensor stays as it is when the variable is assigned to. Throws
   /// DisposedError.
   Tensor value(Site site = Site::current()) const;
-  /// Replaces what it holds by a tensor of the same type and shape. Throws ShapeError, DTypeError
-  /// and DisposedError.
+  /// Replaces what it holds by a tensor of the same type and shape, whose elements are copied to
+  /// the variable's device. Throws ShapeError, DTypeError and DisposedError.
   void assign(const Operand& value) const;
   void assign_add(const Operand& value) const;
   void assign_sub(const Operand& value) const;

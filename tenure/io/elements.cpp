@@ -114,7 +114,8 @@ WrittenElements::WrittenElements(const Tensor& tensor, bool or_fortran, Origin o
                 ? tensor
                 : contiguous(Operand(tensor, origin.site));
   pin_.take(tensor_.body(origin.op, origin.site), origin.op, origin.site);
-  bytes_ = {static_cast<const std::byte*>(pin_.data()), tensor_.nbytes()};
+  elements_.emplace(pin_);
+  bytes_ = {static_cast<const std::byte*>(elements_->data()), tensor_.nbytes()};
 }
 
 }  // namespace tenure::io

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "tenure/base/file.h"
 #include "tenure/io/byte_source.h"
+#include "tenure/tensor/host.h"
 #include "tenure/tensor/tensor.h"
 
 // How elements get into files and out of them. Files have them in little-endian order, as memory
@@ -43,8 +45,8 @@ Tensor map_elements(const std::shared_ptr<const MappedFile>& file, const std::st
                     std::uint64_t offset, std::span<std::byte> bytes, const FileLayout& layout,
                     Origin origin);
 
-/// The elements of a tensor one after the other: in place where they lie so, else a copy that lives
-/// as long as this object.
+/// The elements of a tensor one after the other: in place where they lie so in the host's memory,
+/// else a copy that lives as long as this object.
 class WrittenElements {
  public:
   /// The copy is in row-major order; with `or_fortran`, elements in Fortran's order stay in place.
@@ -57,6 +59,7 @@ class WrittenElements {
   bool is_fortran_order_ = false;
   Tensor tensor_;
   Pin pin_;
+  std::optional<HostElements> elements_;
   std::span<const std::byte> bytes_;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/threads/frame.h"
 #include "tenure/memory/threads/thread_context.h"
@@ -104,7 +105,7 @@ namespace tenure {
 class Budget {
  public:
   /// Throws ValueError for an absent device.
-  Budget(std::string name, std::size_t limit, Device device = cpu);
+  Budget(std::string name, std::size_t limit, Device device = default_device());
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
@@ -157,6 +158,6 @@ class Budget {
 /// are just allocating. No limit until this is called; kNoLimit lifts it. Throws ValueError for an
 /// absent device.
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
-void set_process_budget(std::size_t limit, Device device = cpu);
+void set_process_budget(std::size_t limit, Device device = default_device());
 
 }  // namespace tenure

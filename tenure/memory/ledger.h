@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/kinds.h"
 
 namespace tenure {
@@ -41,9 +42,9 @@ struct MemoryStats {
 /// The counters of a device. Exact whenever no other thread is allocating meanwhile; but where
 /// several threads allocate on the CPU, `peak` is exact to 64 KiB per thread. Throws ValueError for
 /// an absent device.
-MemoryStats memory(Device device = cpu);
+MemoryStats memory(Device device = default_device());
 /// Starts the peaks anew from what is live now.
-void reset_peak(Device device = cpu);
+void reset_peak(Device device = default_device());
 /// Several lines for a person to read.
 std::string to_string(const MemoryStats& stats);
 
@@ -183,7 +184,7 @@ std::int64_t live_bytes(Device device) noexcept;
 /// resets. Throws ValueError for an absent device.
 class PeakWatch {
  public:
-  explicit PeakWatch(Device device = cpu);
+  explicit PeakWatch(Device device = default_device());
   ~PeakWatch();
   PeakWatch(const PeakWatch&) = delete;
   PeakWatch& operator=(const PeakWatch&) = delete;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -24,6 +26,9 @@ void require_limit(const char* function, double limit, Site site) {
 }  // namespace
 
 Tensor global_norm(const std::vector<Tensor>& gradients, Site site) {
+  const auto first = std::find_if(gradients.begin(), gradients.end(),
+                                  [](const Tensor& gradient) { return gradient.defined(); });
+  const DeviceScope device(first == gradients.end() ? default_device() : first->device());
   Tensor squares = zeros({}, DType::float32, site);
   for (const Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;

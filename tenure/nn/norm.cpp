@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/ops/creation.h"
@@ -72,6 +73,7 @@ Tensor count_in_run(const Tensor& x, Site site) {
   const Shape shape = x.shape();
   if (std::find(shape.begin(), shape.end(), kUnknown) == shape.end()) return {};
   const DType dtype = x.dtype() == DType::float64 ? DType::float64 : DType::float32;
+  const DeviceScope device(x.device());
   return sum({broadcast_like({ones({}, dtype, site), site}, {x, site}), site});
 }
 

@@ -11,6 +11,7 @@
 
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/function.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/recorder.h"
@@ -22,8 +23,12 @@
 namespace tenure::nn {
 namespace {
 
-Variable scalar_variable(const char* name, const Scalar& value, DType dtype, Site site) {
+/// On the device of the parameters, where the steps are computed.
+Variable scalar_variable(const std::vector<NamedVariable>& parameters, const char* name,
+                         const Scalar& value, DType dtype, Site site) {
   const CategoryScope category(Category::optimizer);
+  const DeviceScope device(parameters.empty() ? default_device()
+                                              : parameters.front().variable.device());
   return Variable({full({}, value, dtype, site), site}, name, false);
 }
 
@@ -56,8 +61,8 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
     : kind_(std::move(kind)),
       site_(site),
       parameters_(std::move(parameters)),
-      rate_(scalar_variable("learning_rate", rate, DType::float32, site)),
-      steps_(scalar_variable("steps", 0, DType::int64, site)),
+      rate_(scalar_variable(parameters_, "learning_rate", rate, DType::float32, site)),
+      steps_(scalar_variable(parameters_, "steps", 0, DType::int64, site)),
       compiled_(std::make_unique<Compiled>()) {
   mem::in_call(kind_, site, [&] { require_parameters(); });
   const CategoryScope category(Category::optimizer);
@@ -204,6 +209,7 @@ std::vector<Variable> Optimizer::make_slots(const std::string& name) {
     const std::string path = fmt::format("{}/{}/{}", kind_, name, parameter.name);
     const bool is_double = parameter.variable.dtype() == DType::float64;
     const DType dtype = is_double ? DType::float64 : DType::float32;
+    const DeviceScope device(parameter.variable.device());
     made.push_back(Variable({zeros(parameter.variable.shape(), dtype, site_), site_}, path, false));
     slots_.push_back({path, made.back()});
   }

@@ -17,6 +17,7 @@
 #include "tenure/base/user_site.h"
 #include "tenure/graph/function.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
 #include "tenure/nn/layer_state.h"
@@ -258,6 +259,9 @@ class CollectedStep final : public Steps {
   }
 
   static Variable scalar(const StepParts& parts, const char* name, double value) {
+    const auto& parameters = parts.optimizer.parameters();
+    const DeviceScope device(parameters.empty() ? default_device()
+                                                : parameters.front().variable.device());
     return Variable({full({}, value, DType::float32, parts.site), parts.site}, name, false);
   }
 
@@ -267,6 +271,7 @@ class CollectedStep final : public Steps {
     for (const NamedVariable& parameter : parts.optimizer.parameters()) {
       const bool is_double = parameter.variable.dtype() == DType::float64;
       const DType dtype = is_double ? DType::float64 : DType::float32;
+      const DeviceScope device(parameter.variable.device());
       sums.emplace_back(Operand(zeros(parameter.variable.shape(), dtype, parts.site), parts.site),
                         "sum/" + parameter.name, false);
     }

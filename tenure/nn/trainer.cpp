@@ -13,6 +13,7 @@
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
+#include "tenure/ops/shape_ops.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::nn {
@@ -87,9 +88,18 @@ void Trainer::require_options() const {
   }
 }
 
-Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
-  require_data(x, "step", site);
-  require_data(target, "step", site);
+Tensor Trainer::at_model(const Tensor& x, Site site) const {
+  const auto& parameters = optimizer_.parameters();
+  if (!x.defined() || parameters.empty()) return x;
+  const Device there = parameters.front().variable.device();
+  return x.device() == there ? x : copy_to(Operand(x, site), there);
+}
+
+Scores Trainer::step(const Tensor& given_x, const Tensor& given_target, Site site) {
+  require_data(given_x, "step", site);
+  require_data(given_target, "step", site);
+  const Tensor x = at_model(given_x, site);
+  const Tensor target = at_model(given_target, site);
   set_training(true);
   std::optional<Budget> guard;
   if (options_.budget) {
@@ -97,7 +107,8 @@ Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
     static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, target));
     const std::int64_t left =
         *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
-    guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
+    guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)),
+                  x.device());
   }
   return mem::or_out_of_memory([&] { return compiled_->steps->run(x, target); });
 }
@@ -107,13 +118,13 @@ Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {
   require_data(target, "score", site);
   set_training(false);
   Scores scores = room_for_scores(options_);
-  read_scores(compiled_->score(x, target, model_.modes()), scores);
+  read_scores(compiled_->score(at_model(x, site), at_model(target, site), model_.modes()), scores);
   return scores;
 }
 
 Tensor Trainer::predict(const Tensor& x) const {
   set_training(false);
-  return compiled_->predict(x, model_.modes());
+  return compiled_->predict(at_model(x, Site::current()), model_.modes());
 }
 
 StepPlan Trainer::plan(const Tensor& x, const Tensor& target) const {

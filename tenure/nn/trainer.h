@@ -75,8 +75,9 @@ class Trainer {
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
 
-  /// One batch. With `accumulate`, every so many of them change the parameters. If it throws, they
-  /// and all that variables() has are as before.
+  /// One batch, which is copied to the device of the parameters if it is elsewhere, as it is for
+  /// score() and predict(). With `accumulate`, every so many of them change the parameters. If it
+  /// throws, they and all that variables() has are as before.
   Scores step(const Tensor& x, const Tensor& target, Site site = Site::current());
   /// The same without training.
   Scores score(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
@@ -99,6 +100,7 @@ class Trainer {
  private:
   struct Compiled;
   void require_options() const;
+  Tensor at_model(const Tensor& x, Site site) const;
   /// Traces depend on it, so it is set before each call.
   void set_training(bool on) const;
 

@@ -14,8 +14,9 @@
 #include "tenure/ops/core/operand.h"
 
 // Tensors from nothing, and from data of the program. Each has storage of its own, but for
-// from_memory. `created()` is the line of the call. What fills is in creation/fills.cpp, what
-// copies or borrows in creation/from_data.cpp.
+// from_memory. They are on the default device (memory/default_device.h), but for from_memory, and
+// for what takes the shape of another tensor, which goes to its device. `created()` is the line of
+// the call. What fills is in creation/fills.cpp, what copies or borrows in creation/from_data.cpp.
 
 namespace tenure {
 

@@ -49,6 +49,9 @@ std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& siz
 
 /// A tensor of its own with the same elements, contiguous.
 Tensor clone(const Operand& x);
+/// The same on a device, also from another one. In a graph or a traced function, which run on one
+/// device, to that alone. Throws ValueError for an absent device.
+Tensor copy_to(const Operand& x, Device device);
 /// x itself, sharing the storage, if it is contiguous; else a contiguous copy.
 Tensor contiguous(const Operand& x);
 /// The elements converted to another type; docs/promotion.md says how.

@@ -87,7 +87,7 @@ std::string watch_socket(long pid) { return fmt::format("{}/tenure-{}.sock", own
 
 std::string watch_snapshot() {
   constexpr std::size_t kLargest = 20;
-  const MemoryStats stats = memory();
+  const MemoryStats stats = memory(cpu);
   std::string categories;
   for (int c = 0; c < kCategories; ++c) {
     const auto category = static_cast<Category>(c);

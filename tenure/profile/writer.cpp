@@ -169,7 +169,7 @@ void Writer::write_pool(ThreadBuffer& buffer, std::int64_t time) noexcept {
   std::int64_t last = pool_sampled_.load(std::memory_order_relaxed);
   if (time != 0 && last != 0 && time - last < kApart) return;
   pool_sampled_.store(time, std::memory_order_relaxed);
-  const mem::PoolStats stats = mem::pool_stats();
+  const mem::PoolStats stats = mem::pool_stats(cpu);
   put_words(buffer,
             {.kind = EventKind::pool,
              .subject = stats.reserved,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <ostream>
 
+#include "tenure/tensor/host.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {
@@ -105,7 +106,7 @@ std::string to_string(const Tensor& tensor) {
   if (!pin.try_take(body)) {
     return fmt::format("{} disposed at {}", head, to_string(body.disposed()));
   }
-  return Printer(body, pin.data()).text() + " " + head;
+  return Printer(body, HostElements(pin).data()).text() + " " + head;
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {

@@ -12,6 +12,8 @@
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/tensor/device_error.h"
+#include "tenure/tensor/host.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
 
@@ -166,8 +168,9 @@ T Tensor::item(Site site) const {
         {b.shape.to_vector()});
   });
   const Pin pin(b, "item()", site);
+  const HostElements elements(pin);
   T value;
-  copy_elements(b, pin.data(), &value);
+  copy_elements(b, elements.data(), &value);
   return value;
 }
 
@@ -176,22 +179,23 @@ std::vector<T> Tensor::to_vector(Site site) const {
   TensorBody& b = body("to_vector()", site);
   const Pin pin(b, "to_vector()", site);
   auto values = mem::in_call("to_vector()", site, [&] { return vector_of<T>(count(b.shape)); });
+  const HostElements elements(pin);
   if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no array to copy to
     std::size_t i = 0;
     visit_dtype(b.dtype, [&]<class From>(TypeTag<From>) {
-      const auto* const from = static_cast<const From*>(pin.data());
+      const auto* const from = static_cast<const From*>(elements.data());
       for_each_offset(b.shape, b.strides,
                       [&](std::int64_t o) { values[i++] = static_cast<bool>(from[o]); });
     });
   } else {
-    copy_elements(b, pin.data(), values.data());
+    copy_elements(b, elements.data(), values.data());
   }
   return values;
 }
 
 namespace {
 
-/// Throws unless the elements are of this type and lie one after the other.
+/// Throws unless the elements are of this type and lie one after the other, in the host's memory.
 void require_span(const TensorBody& b, DType wanted, const char* user) {
   if (b.dtype != wanted) {
     throw DTypeError(user,
@@ -203,6 +207,7 @@ void require_span(const TensorBody& b, DType wanted, const char* user) {
                      "in a variable",
                      {b.shape.to_vector()});
   }
+  if (b.device() != cpu && b.symbol() == nullptr) throw DeviceError::unreadable(user, b.device());
 }
 
 }  // namespace

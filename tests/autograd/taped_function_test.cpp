@@ -4,11 +4,14 @@
 #include <string>
 
 #include "tenure/tenure.h"
+#include "tests/support/put.h"
 
 // Traces that serve calls under a tape are among the function's own.
 
 namespace tenure {
 namespace {
+
+using test::put;
 
 template <class F>
 Tensor gradient_of(const F& f, const Tensor& x) {
@@ -177,9 +180,9 @@ TEST(TapedFunction, HoldsWhatItCaptures) {
     GradientTape tape;
     tape.watch(x);
     const Tensor y = f(x);
-    w.mutable_span<float>()[0] = 100;
+    put<float>(w, 0, 100);
     EXPECT_THROW(tape.gradient(y, x), GradientError);
-    w.mutable_span<float>()[0] = 3;
+    put<float>(w, 0, 3);
   }
   GradientTape tape;
   tape.watch(x);

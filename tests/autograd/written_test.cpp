@@ -5,6 +5,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
+#include "tests/support/put.h"
 
 // Data that a tape saved and that is written to before the way back gives no wrong gradient.
 
@@ -12,6 +13,7 @@ namespace tenure {
 namespace {
 
 using test::expect_elements;
+using test::put;
 
 TEST(Written, SavedDataIsRefused) {
   Tensor x = tensor({1.0, 2.0});
@@ -20,7 +22,7 @@ TEST(Written, SavedDataIsRefused) {
   tape.watch(x);
   const Tensor y = sum(x * x);
   const int saved = __LINE__ - 1;
-  x.mutable_span<float>()[0] = 100;
+  put<float>(x, 0, 100);
   const int written = __LINE__ - 1;
   try {
     tape.gradient(y, x);
@@ -42,7 +44,7 @@ TEST(Written, ThroughAViewToo) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = sum(square(x));
-  view.mutable_span<float>();
+  put<float>(view, 0, 1);
   EXPECT_THROW(tape.gradient(y, x), GradientError);
 }
 
@@ -53,7 +55,7 @@ TEST(Written, ARefusalLeavesTheTapeAsItWas) {
   tape.watch(std::vector{x, w});
   const Tensor bad = sum(square(x));
   const Tensor good = sum(exp(w) * 0 + w * 2);
-  x.mutable_span<float>();
+  put<float>(x, 0, 1);
   EXPECT_THROW(tape.gradient(bad, x), GradientError);
   expect_elements<float>(tape.gradient(good, w), {2}, {2, 2});
 }
@@ -64,8 +66,8 @@ TEST(Written, WhatNoRuleReadsMayBeWritten) {
   GradientTape tape;
   tape.watch(x);
   const Tensor z = sum((x + y) * 3);
-  x.mutable_span<float>()[0] = 5;  // sums read nothing
-  y.mutable_span<float>()[0] = 5;
+  put<float>(x, 0, 5);  // sums read nothing
+  put<float>(y, 0, 5);
   expect_elements<float>(tape.gradient(z, x), {2}, {3, 3});
 }
 
@@ -73,10 +75,10 @@ TEST(Written, BeforeItIsSavedIsFine) {
   const Tensor x = ones({2});
   GradientTape tape;
   tape.watch(x);
-  x.mutable_span<float>()[0] = 5;
+  put<float>(x, 0, 5);
   const Tensor y = sum(square(x));
   const Tensor other = ones({2});
-  other.mutable_span<float>()[0] = 7;  // of no concern
+  put<float>(other, 0, 7);  // of no concern
   expect_elements<float>(tape.gradient(y, x), {2}, {10, 2});
 }
 
@@ -86,12 +88,12 @@ TEST(Written, OutputsCountAsInputsDo) {
   tape.watch(x);
   const Tensor y = exp(x);  // its rule reads the output
   const Tensor z = sum(y);
-  y.mutable_span<float>()[0] = 0;
+  put<float>(y, 0, 0);
   EXPECT_THROW(tape.gradient(z, x), GradientError);
   GradientTape jacobian;
   jacobian.watch(x);
   const Tensor e = exp(x);
-  e.mutable_span<float>()[0] = 0;
+  put<float>(e, 0, 0);
   EXPECT_THROW(jacobian.jacobian(e, x), GradientError);
 }
 
@@ -101,7 +103,7 @@ TEST(Written, OfAFunctionTheArgumentsThatItSaved) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = f(x);
-  x.mutable_span<float>()[0] = 5;
+  put<float>(x, 0, 5);
   EXPECT_THROW(tape.gradient(y, x), GradientError);
 }
 
@@ -118,10 +120,10 @@ TEST(Written, OfAFunctionTheCapturesThatTheWayBackReads) {
     return tape.gradient(y, x);
   };
   expect_elements<float>(taped([] {}), {2}, {24, 40});
-  EXPECT_THROW(taped([&] { factor.mutable_span<float>()[0] = 100; }), GradientError);
+  EXPECT_THROW(taped([&] { put<float>(factor, 0, 100); }), GradientError);
   expect_elements<float>(taped([] {}), {2}, {20200, 40});  // as it is now, in both directions
   // Of the sum nothing is read on the way back.
-  expect_elements<float>(taped([&] { term.mutable_span<float>()[0] = 7; }), {2}, {20200, 40});
+  expect_elements<float>(taped([&] { put<float>(term, 0, 7); }), {2}, {20200, 40});
   // What a tape holds keeps its data.
   expect_elements<float>(taped([&] { factor.dispose(); }), {2}, {21400, 40});
 }
@@ -144,7 +146,7 @@ TEST(Written, AReadIsNoWrite) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = sum(square(x));
-  EXPECT_EQ(x.span<float>()[0], 1);
+  EXPECT_EQ(x.to_vector<float>()[0], 1);
   x.to_vector<float>();
   expect_elements<float>(tape.gradient(y, x), {2}, {2, 2});
 }
@@ -155,8 +157,8 @@ TEST(Written, ManyWritesLaterTheWriterIsUnknownButTheWriteIsNot) {
   GradientTape tape;
   tape.watch(x);
   const Tensor y = sum(square(x));
-  x.mutable_span<float>();
-  for (int i = 0; i < 1000; ++i) other.mutable_span<float>();
+  put<float>(x, 0, 1);
+  for (int i = 0; i < 1000; ++i) put<float>(other, 0, 1);
   EXPECT_THROW(tape.gradient(y, x), GradientError);
 }
 

@@ -3,6 +3,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/graph/session.h"
 #include "tenure/tenure.h"
+#include "tests/support/share.h"
 #include "tests/support/update_op.h"
 
 // Results in the memory of what ends with the call: donated arguments, and what variables held.
@@ -10,7 +11,7 @@
 namespace tenure {
 namespace {
 
-const void* data_of(const Tensor& tensor) { return tensor.span<float>().data(); }
+using test::data_of;
 
 TEST(Donation, AMovedArgumentCarriesTheResult) {
   const auto f = function([](const Tensor& x) { return tanh(x * 2) + 1; });
@@ -257,10 +258,10 @@ TEST(VariableInPlace, AStepTakesNoSecondCopy) {
     EXPECT_EQ(region.peak_bytes(), plan.peak);
   }
   const Tensor now = v.value();
-  EXPECT_EQ(now.span<float>()[n - 1], 0.125f);
+  EXPECT_EQ(now.to_vector<float>()[n - 1], 0.125f);
   // Somebody reads what it holds: that stays, and the run takes new memory.
   static_cast<void>(step(rate));
-  EXPECT_EQ(now.span<float>()[n - 1], 0.125f);
+  EXPECT_EQ(now.to_vector<float>()[n - 1], 0.125f);
   EXPECT_EQ(region.peak_bytes(), 4 * n + 4);
 }
 

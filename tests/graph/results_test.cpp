@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "tenure/tenure.h"
+#include "tests/support/put.h"
 #include "tests/support/random_program.h"
 #include "tests/support/share.h"
 
@@ -14,13 +15,14 @@ namespace tenure {
 namespace {
 
 using test::data_of;
+using test::put;
 using Pair = std::pair<Tensor, Tensor>;
 
 /// Writes to one and disposes the other; each must see nothing of that.
 void expect_apart(const Tensor& a, const Tensor& b) {
   EXPECT_NE(a.id(), b.id());
   const float before = b.to_vector<float>()[0];
-  a.mutable_span<float>()[0] = before + 77;
+  put<float>(a, 0, before + 77);
   EXPECT_EQ(b.to_vector<float>()[0], before);
   const float kept = a.to_vector<float>()[0];
   b.dispose();
@@ -98,16 +100,16 @@ TEST(Results, AreNoArgumentsCapturesOrVariables) {
   const Tensor x = ones({4});
   expect_apart(same(x), ones({4}));
   const Tensor given = same(x);
-  given.mutable_span<float>()[0] = 9;
+  put<float>(given, 0, 9);
   EXPECT_EQ(x.to_vector<float>()[0], 1);
   const Tensor got = found(x);
-  got.mutable_span<float>()[0] = 9;
+  put<float>(got, 0, 9);
   EXPECT_EQ(captured.to_vector<float>()[0], 1);
   const Tensor y = assigned(x);
-  y.mutable_span<float>()[0] = 9;
+  put<float>(y, 0, 9);
   EXPECT_EQ(v.value().to_vector<float>()[0], 3);
   const Tensor z = held(x);
-  z.mutable_span<float>()[0] = 9;
+  put<float>(z, 0, 9);
   EXPECT_EQ(v.value().to_vector<float>()[0], 3);
 }
 
@@ -164,16 +166,16 @@ TEST(Constants, AreWhatTheyWereWhenTheyWereGiven) {
   const Tensor buffer = zeros({2});
   std::vector<Tensor> sums;
   for (int i = 0; i < 3; ++i) {
-    buffer.mutable_span<float>()[0] = static_cast<float>(i);
+    put<float>(buffer, 0, static_cast<float>(i));
     sums.push_back(x + buffer);
   }
   const Tensor equal = zeros({2});
   const Tensor one = x * equal;
   const Tensor other = x * zeros({2});
-  equal.mutable_span<float>()[0] = 5;
+  put<float>(equal, 0, 5);
   const Tensor view = transpose(reshape(buffer, {1, 2}));
   const Tensor viewed = x + reshape(view, {2});
-  buffer.mutable_span<float>()[0] = 100;
+  put<float>(buffer, 0, 100);
   buffer.dispose();
   Session session(graph);
   sums.insert(sums.end(), {one, other, viewed});

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/threads/thread_context.h"
-#include "tenure/tensor/pending.h"
+#include "tenure/tensor/host.h"
 
 // Tensors for tests, made without any op.
 
@@ -18,8 +19,10 @@ Tensor make(const Shape& shape, const std::vector<T>& values, Site site = Site::
   if (count(shape) != static_cast<std::int64_t>(values.size())) {
     throw ShapeError("make", "the values do not fill the shape", {shape.to_vector()});
   }
-  PendingTensor pending(mem::this_thread(), cpu, dtype_of<T>(), shape);
-  std::copy(values.begin(), values.end(), static_cast<T*>(pending.data()));
+  PendingTensor pending(mem::this_thread(), default_device(), dtype_of<T>(), shape);
+  HostRoom room(pending, values.size() * sizeof(T));
+  std::copy(values.begin(), values.end(), static_cast<T*>(room.data()));
+  room.finish();
   return pending.finish("make", site);
 }
 

@@ -12,6 +12,7 @@
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/host.h"
 
 namespace tenure::graph {
 namespace {
@@ -84,11 +85,20 @@ std::string scope_of_thread() {
   return path == nullptr ? std::string() : path->text();
 }
 
-std::string_view bytes_of(const Tensor& tensor) {
-  TensorBody& body = tensor.body("constant");
-  const Pin pin(body, "constant", body.created());
-  return {static_cast<const char*>(pin.data()), tensor.nbytes()};
-}
+/// The elements of a contiguous tensor, as the host reads them.
+class Bytes {
+ public:
+  explicit Bytes(const Tensor& tensor)
+      : pin_(tensor.body("constant"), "constant", tensor.created()),
+        elements_(pin_),
+        size_(tensor.nbytes()) {}
+  std::string_view get() const { return {static_cast<const char*>(elements_.data()), size_}; }
+
+ private:
+  Pin pin_;
+  HostElements elements_;
+  std::size_t size_;
+};
 
 }  // namespace
 
@@ -137,7 +147,7 @@ Value Builder::constant(const Tensor& tensor, Site site) {
   const ops::Untaped untaped;
   if (by_content) {
     data = contiguous(Operand(tensor, site));
-    hash = mix(hash, std::hash<std::string_view>()(bytes_of(data)));
+    hash = mix(hash, std::hash<std::string_view>()(Bytes(data).get()));
   } else {
     hash = mix(hash, tensor.id());
   }
@@ -146,7 +156,7 @@ Value Builder::constant(const Tensor& tensor, Site site) {
     const Node& node = program_.nodes[static_cast<std::size_t>(it->second)];
     const bool equal = by_content ? node.outputs[0].dtype == spec.dtype &&
                                         node.outputs[0].shape == spec.shape &&
-                                        bytes_of(node.data) == bytes_of(data)
+                                        Bytes(node.data).get() == Bytes(data).get()
                                   : node.data.id() == tensor.id();
     if (equal) return {.node = it->second};
   }

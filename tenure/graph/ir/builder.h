@@ -29,8 +29,8 @@ class Builder {
   /// Called before a node is added; may throw to refuse it.
   using Gate = std::function<void(const Node&)>;
 
-  explicit Builder(Constants constants = Constants::by_content, Gate gate = nullptr)
-      : constants_(constants), gate_(std::move(gate)) {}
+  Builder(Constants constants, Device device, Gate gate = nullptr)
+      : constants_(constants), gate_(std::move(gate)), program_{.device = device} {}
 
   const Program& program() const { return program_; }
   Program take() && { return std::move(program_); }

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/graph/ir/control_samples.h"
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
@@ -65,6 +63,14 @@ class Call {
     return bodies[body].infer(inputs, {});
   }
   const BodyPrograms& compiled() const { return compiled_in(kernel.attributes)->programs; }
+  /// Where the bodies run.
+  ops::Backend& device() const { return ops::backend(compiled()[0]->device()); }
+  /// A truth value that a body, or whoever called, has computed there.
+  bool read(const void* flag) const {
+    bool value = false;
+    device().read(&value, flag, sizeof value);
+    return value;
+  }
 
   const Kernel& kernel;
   const Bodies& bodies;
@@ -99,19 +105,21 @@ class Workspace {
   std::size_t used_ = 0;
 };
 
-/// The operands of a call with rows in order, copied where they are not.
+/// The operands of a call with rows in order, copied where they are not. Without a device they are
+/// only counted.
 std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skipped,
-                                          Workspace& workspace) {
+                                          Workspace& workspace, ops::Backend* device = nullptr) {
   std::vector<std::byte*> pointers;
   for (const View& view : kernel.in.subspan(skipped)) {
     auto* data = static_cast<std::byte*>(view.data);
     if (!is_contiguous(view.shape, view.strides)) {
       data = workspace.take(static_cast<std::size_t>(bytes_of(spec_of(view))));
-      if (data != nullptr) {
-        kernels::copy(view, {.dtype = view.dtype,
-                             .shape = view.shape,
-                             .strides = contiguous_strides(view.shape),
-                             .data = data});
+      if (device != nullptr) {
+        device->copy({.dtype = view.dtype,
+                      .shape = view.shape,
+                      .strides = contiguous_strides(view.shape),
+                      .data = data},
+                     view);
       }
     }
     pointers.push_back(data);
@@ -134,8 +142,9 @@ std::vector<std::byte*> outputs_of(const Kernel& kernel) {
 /// Memory that values go to and fro between, step by step, and that ends in the outputs.
 class Ping {
  public:
-  Ping(std::span<const Spec> specs, std::vector<std::byte*> outputs, Workspace& workspace)
-      : now_(std::move(outputs)) {
+  Ping(std::span<const Spec> specs, std::vector<std::byte*> outputs, Workspace& workspace,
+       ops::Backend* device = nullptr)
+      : device_(device), now_(std::move(outputs)) {
     now_.resize(specs.size());
     for (const Spec& spec : specs) {
       bytes_.push_back(static_cast<std::size_t>(bytes_of(spec)));
@@ -153,10 +162,17 @@ class Ping {
 
  private:
   void move(std::span<std::byte* const> from, const std::vector<std::byte*>& to) const {
+    const auto bytes = [](std::byte* data, std::size_t n) {
+      return View{.dtype = DType::uint8,
+                  .shape = {static_cast<std::int64_t>(n)},
+                  .strides = {1},
+                  .data = data};
+    };
     for (std::size_t i = 0; i < to.size(); ++i) {
-      if (bytes_[i] != 0) std::memcpy(to[i], from[i], bytes_[i]);
+      if (bytes_[i] != 0) device_->copy(bytes(to[i], bytes_[i]), bytes(from[i], bytes_[i]));
     }
   }
+  ops::Backend* device_;
   std::vector<std::size_t> bytes_;
   std::vector<std::byte*> now_;
   std::vector<std::byte*> next_;
@@ -203,8 +219,8 @@ struct Cond : ControlOp {
   static void run(const Kernel& k) {
     const Call call(k);
     Workspace workspace(k.workspace.data());
-    const std::vector<std::byte*> data = straight_operands(k, 1, workspace);
-    const std::size_t branch = *k.in[0].as<const bool>() ? 0 : 1;
+    const std::vector<std::byte*> data = straight_operands(k, 1, workspace, &call.device());
+    const std::size_t branch = call.read(k.in[0].data) ? 0 : 1;
     const auto all = std::span<std::byte* const>(data);
     const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
         branch, all.first(all.size() - call.captured()), all.last(call.captured()));
@@ -240,8 +256,8 @@ struct While : ControlOp {
   static void run(const Kernel& k) {
     const Call call(k);
     Workspace workspace(k.workspace.data());
-    const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
-    Ping state(call.operands(), outputs_of(k), workspace);
+    const std::vector<std::byte*> data = straight_operands(k, 0, workspace, &call.device());
+    Ping state(call.operands(), outputs_of(k), workspace, &call.device());
     state.begin(data);
     const std::vector<std::byte*> flag{workspace.take(sizeof(bool))};
     std::byte* const arena = workspace.take(0);
@@ -254,7 +270,7 @@ struct While : ControlOp {
     const std::int64_t most = k.attributes.integer(ControlAttributes::most_iterations);
     for (std::int64_t i = 0;; ++i) {
       step(0, flag);
-      if (flag[0][0] == std::byte{0}) break;
+      if (!call.read(flag[0])) break;
       if (most != 0 && i >= most) throw_runaway(most);
       step(1, state.next());
       state.swap();
@@ -302,8 +318,8 @@ struct Scan : ControlOp {
   static void run(const Kernel& k) {
     const Call call(k);
     Workspace workspace(k.workspace.data());
-    const std::vector<std::byte*> data = straight_operands(k, 0, workspace);
-    Ping carry(call.operands().first(carried(k)), outputs_of(k), workspace);
+    const std::vector<std::byte*> data = straight_operands(k, 0, workspace, &call.device());
+    Ping carry(call.operands().first(carried(k)), outputs_of(k), workspace, &call.device());
     carry.begin(data);
     std::byte* const arena = workspace.take(0);
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
@@ -326,12 +342,14 @@ struct Scan : ControlOp {
 };
 
 /// Their kernels come along with them, as those of users' ops do: they run programs, which the
-/// tables of devices know nothing of.
+/// tables of devices know nothing of, on whichever device those are compiled for.
 template <class Op>
 const OpRecord& record_with_kernel() {
   static const ops::KernelSlot slot = ops::make_slot<Op>();
   static const OpRecord& record = [&]() -> const OpRecord& {
-    ops::record<Op>().kernels.set(cpu, slot);
+    for (const auto kind : {Device::Kind::cpu, Device::Kind::cuda, Device::Kind::test}) {
+      ops::record<Op>().kernels.set({.kind = kind}, slot);
+    }
     return ops::record<Op>();
   }();
   return record;

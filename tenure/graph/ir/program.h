@@ -56,7 +56,8 @@ struct Node {
 
 /// Nodes in an order in which each comes after what it reads.
 struct Program {
-  std::vector<Node> nodes;
+  Device device = cpu;  ///< where it runs, and its tensors are
+  std::vector<Node> nodes{};
 
   Node& operator[](Value value) { return nodes[static_cast<std::size_t>(value.node)]; }
   const Node& operator[](Value value) const { return nodes[static_cast<std::size_t>(value.node)]; }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
-#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/tensor/pending.h"
@@ -28,6 +28,7 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       trainable(trainable),
       dtype(value.dtype()),
       shape(value.shape()),
+      device(value.device()),
       created(site),
       category(mem::this_thread().category == Category::activation ? Category::parameter
                                                                    : mem::this_thread().category),
@@ -110,9 +111,9 @@ bool VariableState::copy_in(const Tensor& from, Site site) {
   TensorBody& source = from.body("assign", site);
   const Pin in(source, "assign", site);
   const Pin out(value_.body("assign", site), "assign", site);
-  kernels::copy(
-      {.dtype = dtype, .shape = shape, .strides = source.strides, .data = in.data()},
-      {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = out.data()});
+  ops::backend(device).copy(
+      {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = out.data()},
+      {.dtype = dtype, .shape = shape, .strides = source.strides, .data = in.data()});
   return true;
 }
 

@@ -24,6 +24,7 @@ class VariableState {
   const bool trainable;
   const DType dtype;
   const Shape shape;
+  const Device device;
   const Site created;
   /// Of what it holds: that of the scope in which it was made, a parameter unless one was set.
   const Category category;

@@ -6,6 +6,7 @@
 #include "tenure/graph/passes/lower.h"
 #include "tenure/graph/passes/prepare.h"
 #include "tenure/graph/passes/simplify.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/recorder.h"
 
 namespace tenure::graph {
@@ -14,6 +15,7 @@ std::shared_ptr<const Executable> compile(const Program& program, std::span<cons
                                           std::size_t returned, std::span<const Given> given,
                                           std::vector<bool> donated, Site site,
                                           const CompileOptions& options) {
+  const DeviceScope device(program.device);
   const ops::TraceScope none(nullptr);  // constants are folded now, whatever is being traced
   Request request = specialize(program, fetches, given, site, options);
   request.returned = returned;

@@ -20,7 +20,7 @@ class Simplifier {
 
   Request run(const Request& request) && {
     renamed_.resize(program_.nodes.size());
-    Request result;
+    Request result{.device = request.device};
     for (std::size_t i = 0; i < request.inputs.size(); ++i) {
       const Value input = request.inputs[i];
       const Node& node = program_[input];
@@ -165,7 +165,7 @@ class Simplifier {
   }
 
   const Program& program_;
-  Builder builder_{Builder::Constants::by_identity};
+  Builder builder_{Builder::Constants::by_identity, program_.device};
   std::vector<std::vector<Value>> renamed_;
   std::vector<bool> is_plain_;  ///< of the nodes so far
 };

@@ -66,8 +66,8 @@ Request needed_part(const Program& program, std::span<const Value> fetches,
   wanted.insert(wanted.end(), also.begin(), also.end());
   const std::vector<bool> needed = needed_by(program, wanted);
   std::vector<std::vector<Value>> renamed(program.nodes.size());
-  Builder builder(Builder::Constants::by_identity);
-  Request request;
+  Builder builder(Builder::Constants::by_identity, program.device);
+  Request request{.device = program.device};
   for (const Given& g : given) {
     const Node& node = program[g.value];
     const Value value = builder.input(node.name, g.spec, node.site);

@@ -39,11 +39,11 @@ struct CompileOptions {
 
 /// A program and what is wanted of it.
 struct Request {
-  Program program;
-  Device device = cpu;             ///< where it runs, and its tensors are
-  std::vector<Value> inputs;       ///< in the order of what is given
+  Program program{};
+  Device device = cpu;             ///< the program's
+  std::vector<Value> inputs{};     ///< in the order of what is given
   std::vector<Strides> strides{};  ///< per input; empty: contiguous
-  std::vector<Value> fetches;      ///< in the order in which they were asked for
+  std::vector<Value> fetches{};    ///< in the order in which they were asked for
   std::size_t returned = 0;  ///< of them, from the first: the others are made to be assigned alone
   std::vector<bool> donated{};  ///< per input: it ends with the run; empty: none
   /// What a run takes off the generator: for each random op, in the order of the program.

@@ -34,6 +34,8 @@ class Executable {
   Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts);
 
   const Plan& plan() const { return plan_; }
+  /// Where it runs, and its inputs and results are.
+  Device device() const { return lowered_->request.device; }
   /// Bytes that it holds, with its bodies.
   std::int64_t bytes() const;
   /// The inputs have the types, shapes and strides of the plan; donated ones can be taken over (see

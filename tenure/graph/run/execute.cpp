@@ -14,7 +14,6 @@
 #include "tenure/graph/number_error.h"
 #include "tenure/graph/run/executable.h"
 #include "tenure/graph/run/observed_run.h"
-#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/view_room.h"
 #include "tenure/ops/random_ops.h"
@@ -174,12 +173,12 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   for (std::size_t i = 0; i < unit.out.size(); ++i) {
     write(out + i, unit.out[i], at(frame.bases, step.out[i]));
   }
-  if (unit.nodes == 0) return kernels::copy(*in, *out);
+  if (unit.nodes == 0) return frame.device.copy(*out, *in);
   const ops::OpRecord& op = *unit.node->op;
   const std::span<const ops::View> inputs(in, unit.in.size());
   if (op.elementwise != nullptr) {
     if (unit.slot->check != nullptr) {
-      unit.slot->check(op.name, unit.loop.code.in_types[0], inputs);
+      unit.slot->check(op.name, unit.loop.code.in_types[0], {inputs, unit.loop.numbers});
     }
     return unit.loop.prepared->run({inputs, unit.loop.numbers}, *out);
   }

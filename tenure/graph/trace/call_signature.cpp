@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "tenure/memory/default_device.h"
+#include "tenure/tensor/device_error.h"
+
 namespace tenure::graph {
 
 std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated) {
@@ -16,6 +19,15 @@ std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& don
     text += fmt::format("{}{}", text.empty() ? "" : ", ", number);
   }
   return text.empty() ? "no arguments" : text;
+}
+
+Device device_of(const FunctionCore::Call& call) {
+  if (call.tensors.empty()) return default_device();
+  const Device device = call.tensors[0].device();
+  for (const Tensor& tensor : call.tensors) {
+    if (tensor.device() != device) throw DeviceError("function", tensor.device(), device);
+  }
+  return device;
 }
 
 std::vector<ops::Spec> specs_of(const FunctionCore::Call& call) {
@@ -44,6 +56,9 @@ std::string difference(const FunctionCore::Call& call, const TraceVariant* varia
       return fmt::format("tensor {} has shape {}, had {}", i, to_string(tensor.shape()),
                          to_string(before[i].shape));
     }
+  }
+  if (device_of(call) != last.device) {
+    return fmt::format("it is on {}, was on {}", name_of(device_of(call)), name_of(last.device));
   }
   if (call.layout != last.layout) {
     return "other containers of tensors, or another argument that is none";

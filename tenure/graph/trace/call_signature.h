@@ -11,6 +11,7 @@ namespace tenure::graph {
 
 /// What of a call tells whether a trace serves it.
 struct CallSignature {
+  Device device = cpu;
   std::vector<ops::Spec> specs{};
   std::vector<Strides> strides{};  ///< of what is not contiguous
   std::vector<std::int64_t> layout{};
@@ -20,6 +21,9 @@ struct CallSignature {
 /// "float32[8, 4], float32[4] donated, 0.5"
 std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated);
 
+/// Where its tensors are; the default device if there are none. Throws DeviceError if they are on
+/// several.
+Device device_of(const FunctionCore::Call& call);
 std::vector<ops::Spec> specs_of(const FunctionCore::Call& call);
 /// Empty where a tensor is contiguous.
 std::vector<Strides> strides_of(const FunctionCore::Call& call);

@@ -8,9 +8,11 @@
 #include "tenure/graph/ir/infer.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/scalar_tensor.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
+#include "tenure/tensor/device_error.h"
 
 namespace tenure::graph {
 namespace {
@@ -143,7 +145,7 @@ Tensor GraphState::make_symbol(Value value, const char* op, Site site) {
       : node.kind == Node::Kind::variable ? fmt::format("variable \"{}\" in {}", node.name, title())
                                           : fmt::format("the result of {} in {}", op, title());
   return make_symbolic(std::make_unique<NodeSymbol>(weak_from_this(), value, what, node.site),
-                       spec.dtype, spec.shape, op, site);
+                       spec.dtype, spec.shape, op, site, device_);
 }
 
 Tensor GraphState::symbol(Value value, Site site) {
@@ -173,6 +175,7 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
     const ops::Spec spec{variable->dtype, variable->shape};
     return symbol(capture({.outside = outside, .variable = variable}, spec, site), site);
   }
+  require_here(variable->device, "variable");
   const std::lock_guard lock(mutex_);
   const std::optional<Value> assigned = assignment_before(variable.get());
   // To a tape, the symbol is another one than that of the value that was assigned.
@@ -203,6 +206,7 @@ Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variabl
                                  variable->name, title()),
                      site);
   }
+  require_here(variable->device, "assign");
   variable->require_fit(tensor.dtype(site), tensor.shape(site));
   const Value value = value_of(tensor, "assign", site);
   const std::lock_guard lock(mutex_);
@@ -232,6 +236,7 @@ void GraphState::require_usable(const Tensor& tensor, const char* user, Site sit
                       fmt::format("is no symbol of {}", title()), tensor.created(), site);
   }
   TensorBody& body = tensor.body(user, site);
+  require_here(body.device(), user);
   if (kind_ == Kind::graph) const Pin readable(body, user, site);
 }
 
@@ -251,14 +256,20 @@ std::optional<Value> GraphState::find_input(const std::string& name) const {
   return found == inputs_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void GraphState::require_here(Device device, const char* user) const {
+  if (device != device_) throw DeviceError(user, device, device_);
+}
+
 std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const Operand> operands,
                                        const ops::Attributes& attributes, Site site) {
+  if (op.target != nullptr) require_here(op.target(attributes), op.name);
   std::vector<Tensor> tensors;  // empty handles for numbers
   for (const Operand& operand : operands) {
     const bool is_number = operand.is_scalar() && op.elementwise != nullptr;
-    tensors.push_back(is_number             ? Tensor()
-                      : operand.is_scalar() ? ops::scalar_tensor(operand.scalar(), op.name, site)
-                                            : operand.tensor());
+    tensors.push_back(is_number ? Tensor()
+                      : operand.is_scalar()
+                          ? ops::scalar_tensor(operand.scalar(), device_, op.name, site)
+                          : operand.tensor());
     if (!is_number) require_usable(tensors.back(), op.name, operand.site());
   }
   std::vector<ops::Spec> outputs = results_of(op, operands, tensors, attributes, site);

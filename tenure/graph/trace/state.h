@@ -11,6 +11,7 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/ir/builder.h"
 #include "tenure/graph/trace/updates.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/recorder.h"
 
 namespace tenure::graph {
@@ -29,9 +30,10 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
         name_(std::move(name)),
         site_(site),
         outer_(std::move(outer)),
+        device_(outer_ == nullptr ? default_device() : outer_->device_),
         builder_(
             kind == Kind::graph ? Builder::Constants::by_content : Builder::Constants::by_identity,
-            [this](const Node& node) { admit(node); }) {}
+            device_, [this](const Node& node) { admit(node); }) {}
   ~GraphState() override;
 
   std::vector<Tensor> record(const ops::OpRecord& op, std::span<const Operand> operands,
@@ -74,6 +76,8 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// `graph "model"`
   std::string title() const;
   Site site() const { return site_; }
+  /// Where it runs, and everything in it is: the default device when it was begun.
+  Device device() const override { return device_; }
 
   /// Calls `f(program)` while nothing is added.
   template <class F>
@@ -102,6 +106,8 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   /// Throws GraphError if it is final; else a graph's node is counted.
   void admit(const Node& node) const;
   Tensor make_symbol(Value value, const char* op, Site site);
+  /// Throws DeviceError for what is elsewhere.
+  void require_here(Device device, const char* user) const;
   /// What reads of a variable find that was assigned to; nullopt: what it holds.
   std::optional<Value> assignment_before(const VariableState* variable);
 
@@ -109,6 +115,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   std::string name_;
   Site site_;
   std::shared_ptr<GraphState> outer_;  // of a body
+  Device device_;
   mutable ObjectMutex mutex_;
   Builder builder_;
   std::vector<Capture> captures_;

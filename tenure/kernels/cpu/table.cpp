@@ -1,9 +1,11 @@
 #include "tenure/kernels/cpu/table.h"
 
+#include <cstring>
 #include <string_view>
 #include <unordered_map>
 
 #include "tenure/kernels/cpu/elementwise/cpu_loop.h"
+#include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/reduce/finite.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/thread_limit.h"
@@ -51,6 +53,14 @@ class CpuBackend final : public ops::Backend {
     const auto found = rows_.find(&op);
     return found == rows_.end() ? nullptr : found->second.bodies;
   }
+  void copy(const ops::View& to, const ops::View& from) override { kernels::copy(from, to); }
+  void read(void* host, const void* from, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(host, from, bytes);
+  }
+  void write(void* to, const void* host, std::size_t bytes) override {
+    if (bytes != 0) std::memcpy(to, host, bytes);
+  }
+  void wait() override {}  // it computes at once
 
  private:
   std::unordered_map<const ops::OpRecord*, KernelRow> rows_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
@@ -20,8 +21,8 @@ void trim(Device device);
 /// How much free memory the pool keeps for reuse; the rest goes back at once. The default of the
 /// CPU is the smaller of 2 GiB and an eighth of the machine's memory; other devices keep all they
 /// have.
-void set_cache_limit(std::size_t bytes, Device device = cpu);
-std::size_t cache_limit(Device device = cpu);
+void set_cache_limit(std::size_t bytes, Device device = default_device());
+std::size_t cache_limit(Device device = default_device());
 
 }  // namespace tenure
 
@@ -114,6 +115,6 @@ struct PoolStats {
   double fragmentation = 0;
 };
 /// Of a device that is present.
-PoolStats pool_stats(Device device = cpu) noexcept;
+PoolStats pool_stats(Device device = default_device()) noexcept;
 
 }  // namespace tenure::mem

@@ -2,28 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 #include <utility>
 
-namespace tenure {
-
-DeviceError::DeviceError(std::string_view op, Device device)
-    : Error(op.empty()
-                ? fmt::format("there is no device {}; this build computes on the cpu",
-                              name_of(device))
-                : fmt::format("{}: {} has no kernel for it; move its inputs to the cpu and compute "
-                              "it there",
-                              op, name_of(device))),
-      op_(op),
-      device_(device) {}
-
-DeviceError::DeviceError(std::string_view op, Device device, Device other)
-    : Error(fmt::format("{}: its inputs are on {} and on {}; bring them to one device", op,
-                        name_of(device), name_of(other))),
-      op_(op),
-      device_(device) {}
-
-}  // namespace tenure
+#include "tenure/memory/pool/devices.h"
 
 namespace tenure::ops {
 namespace {
@@ -36,9 +19,28 @@ struct KeptLoop {
 };
 constinit std::atomic<KeptLoop*> kept_loops = nullptr;
 
+std::array<std::atomic<Backend*>, mem::kDevices> added{};
+
 }  // namespace
 
 const KernelSlot kNoKernel{};
+
+void add_backend(Device device, Backend& backend) {
+  const std::size_t place = mem::place_of(device);
+  if (place == mem::kDevices) {
+    throw ValueError(fmt::format("add_backend: there can be no device {}", name_of(device)));
+  }
+  Backend* none = nullptr;
+  if (find_backend(device) != nullptr ||
+      !added[place].compare_exchange_strong(none, &backend, std::memory_order_acq_rel)) {
+    throw ValueError(fmt::format("add_backend: {} has a backend", name_of(device)));
+  }
+}
+
+Backend* find_added_backend(Device device) noexcept {
+  const std::size_t place = mem::place_of(device);
+  return place == mem::kDevices ? nullptr : added[place].load(std::memory_order_acquire);
+}
 
 Backend& backend(Device device) {
   Backend* const found = find_backend(device);

@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 
-#include "tenure/base/error.h"
 #include "tenure/ops/core/loop.h"
 #include "tenure/ops/core/record.h"
+#include "tenure/tensor/device_error.h"
 
 // Note: where a device begins
 //
@@ -18,25 +16,11 @@
 // computes it is in that device's table of kernels, a folder below kernels/: `backend(device)` is
 // the device, `kernel_of(op, device)` what it has for an op. Whoever runs an op asks with the
 // device of its inputs, or of the program, and knows no device by name.
-
-namespace tenure {
-
-/// A device cannot compute an op, or there is no such device, or a call has inputs on two.
-class DeviceError : public Error {
- public:
-  /// An empty `op`: none was asked for yet.
-  DeviceError(std::string_view op, Device device);
-  DeviceError(std::string_view op, Device device, Device other);
-
-  const std::string& op() const { return op_; }
-  Device device() const { return device_; }
-
- private:
-  std::string op_;
-  Device device_;
-};
-
-}  // namespace tenure
+//
+// A device may compute later, in the order in which it was given work: run() then returns before
+// the elements are there. Whoever wants them on the host goes through read(), which waits. What a
+// kernel finds out from elements (measure, check, an index outside its axis) it waits for itself,
+// so that a call that throws has changed nothing.
 
 namespace tenure::ops {
 
@@ -73,14 +57,15 @@ using ElementLoops = std::array<ElementLoop, kDTypes>;
 struct KernelSlot {
   /// Bytes of temporary memory for a call; null: none.
   std::size_t (*workspace)(const Kernel&) = nullptr;
-  /// Fills kernel.out. Not of elementwise ops.
+  /// Fills kernel.out, or sees to it that whoever comes later finds it filled. Not of elementwise
+  /// ops.
   void (*run)(const Kernel&) = nullptr;
   /// Of an op whose shapes depend on data: all that infer says, with the sizes that it leaves
   /// unknown. It sees the inputs' elements and the workspace, where it may leave what run goes on
   /// with.
   Specs (*measure)(const Kernel&) = nullptr;
   /// Of elementwise ops: rejects values that the op is not defined on, before anything is written.
-  void (*check)(const char* op, DType compute, std::span<const View> in) = nullptr;
+  void (*check)(const char* op, DType compute, const LoopInputs& in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
   /// Of users' elementwise ops, on the CPU. The others have bodies, which a device compiles.
@@ -106,7 +91,8 @@ struct LoopLimits {
   std::int64_t repeated_numbers = 0;
 };
 
-/// A device: what it can compute.
+/// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the
+/// host.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -133,6 +119,15 @@ class Backend {
   /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
   /// -1: there is none.
   virtual std::int64_t find_not_finite(const View& view) = 0;
+
+  /// Copies elements within the device, of one shape and type, any layout, no overlap.
+  virtual void copy(const View& to, const View& from) = 0;
+  /// Copies bytes to the host once all work that was given to the device is done.
+  virtual void read(void* host, const void* from, std::size_t bytes) = 0;
+  /// Copies bytes from the host; its memory is the caller's again on return.
+  virtual void write(void* to, const void* host, std::size_t bytes) = 0;
+  /// Returns when all work that was given to the device is done.
+  virtual void wait() = 0;
 };
 
 /// The backend of a device; nullptr if there is none. wiring.cpp has the table; nothing
@@ -140,6 +135,11 @@ class Backend {
 Backend* find_backend(Device device);
 /// The same, or DeviceError.
 Backend& backend(Device device);
+/// Gives a device that the table does not have a backend, for good: one of a program's own. Its
+/// memory is made known by mem::add_device. Throws ValueError if it has one.
+void add_backend(Device device, Backend& backend);
+/// What add_backend was given; nullptr: nothing. For the table.
+Backend* find_added_backend(Device device) noexcept;
 
 /// Whether a device needs a kernel for the op: it is neither written in other ops nor a view alone.
 bool needs_kernel(const OpRecord& op);

@@ -19,7 +19,8 @@ struct CallContext {
   /// The innermost tape that takes note of calls; nullptr: none does. Set by tapes
   /// (tenure/autograd) and Untaped.
   Tape* tape = nullptr;
-  /// What records all calls; nullptr: those without symbols run now. Set by TraceScope.
+  /// What records all calls; nullptr: those without symbols run now. Set by TraceScope
+  /// (recorder.h).
   Recorder* trace = nullptr;
   /// The op in whose name calls are made; nullptr: each has its own. Set by ActingFor.
   const char* acting_op = nullptr;
@@ -52,9 +53,6 @@ class ContextScope {
  private:
   Value outer_;
 };
-
-/// While it lives, this thread's calls are recorded; with nullptr they run now.
-using TraceScope = ContextScope<&CallContext::trace>;
 
 /// While it lives, no tape takes note of this thread's calls.
 class Untaped : ContextScope<&CallContext::tape> {

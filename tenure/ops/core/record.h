@@ -253,6 +253,8 @@ struct OpRecord {
   /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
   /// whichever are more. See cost.h.
   double (*flops)(const Kernel&) = nullptr;
+  /// Where its outputs are, if not on the device of its inputs.
+  Device (*target)(const Attributes&) = nullptr;
   /// Of a random op: how many counters it takes off a generator. Its last two attributes are the
   /// seed and where they begin.
   std::uint64_t (*draws)(const Attributes&) = nullptr;

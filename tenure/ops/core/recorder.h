@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/attributes.h"
 #include "tenure/ops/core/call_context.h"
 #include "tenure/ops/core/operand.h"
@@ -20,6 +22,8 @@ class Recorder {
   /// constants.
   virtual std::vector<Tensor> record(const OpRecord& op, std::span<const Operand> operands,
                                      const Attributes& attributes, Site site) = 0;
+  /// Where what it writes down will run.
+  virtual Device device() const = 0;
 };
 
 // Note: what a trace takes in
@@ -38,6 +42,18 @@ std::shared_ptr<Recorder> recorder_of(const OpRecord& op, std::span<const Operan
 /// Whether an operand has a size that is known only when its graph runs. A composite then is one
 /// node, which is written out in its ops when the sizes are known.
 bool has_unknown_size(std::span<const Operand> operands);
+
+/// While it lives, this thread's calls are recorded, and tensors that are made from numbers of the
+/// host are on the recorder's device; with nullptr calls run now.
+class TraceScope : ContextScope<&CallContext::trace> {
+ public:
+  explicit TraceScope(Recorder* recorder) : ContextScope(recorder) {
+    if (recorder != nullptr) device_.emplace(recorder->device());
+  }
+
+ private:
+  std::optional<DeviceScope> device_;
+};
 
 /// While it lives, all calls, and variables, go where calls on `tensor` go: into the graph of a
 /// symbol. Not while something is traced already: that takes in everything.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -299,17 +300,20 @@ Tensor filled_later(const Tensor& x, const Scalar& value, DType dtype, Site site
 
 Tensor full_like(const Tensor& x, const Scalar& value, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("full_like", site);
+  const DeviceScope device(body.device());
   const DType type = dtype.value_or(body.dtype);
   return body.shape.is_known() ? full(body.shape, value, type, site)
                                : filled_later(x, value, type, site);
 }
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("zeros_like", site);
+  const DeviceScope device(body.device());
   const DType type = dtype.value_or(body.dtype);
   return body.shape.is_known() ? zeros(body.shape, type, site) : filled_later(x, 0, type, site);
 }
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Site site) {
   const TensorBody& body = x.body("ones_like", site);
+  const DeviceScope device(body.device());
   const DType type = dtype.value_or(body.dtype);
   return body.shape.is_known() ? ones(body.shape, type, site) : filled_later(x, 1, type, site);
 }

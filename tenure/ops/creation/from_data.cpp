@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <utility>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/creation.h"
+#include "tenure/tensor/host.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure {
@@ -94,12 +95,14 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
   return ops::in_call("tensor", site, [&] {
     const ListReader reader(values);
     const DType type = dtype.value_or(reader.dtype());
-    PendingTensor pending(mem::this_thread(), cpu, type, reader.shape());
-    auto* to = static_cast<std::byte*>(pending.data());
+    PendingTensor pending(mem::this_thread(), default_device(), type, reader.shape());
+    HostRoom room(pending, static_cast<std::size_t>(count(reader.shape())) * size_of(type));
+    auto* to = static_cast<std::byte*>(room.data());
     reader.for_each(values, [&](const Scalar& number) {
       ops::store_scalar(number, type, to, "tensor");
       to += size_of(type);
     });
+    room.finish();
     return pending.finish("tensor", site);
   });
 }
@@ -107,8 +110,10 @@ Tensor tensor(const NestedList& values, std::optional<DType> dtype, Site site) {
 Tensor ops::tensor_from(const std::vector<bool>& elements, const Shape& shape, Site site) {
   return ops::in_call("tensor", site, [&] {
     const Shape filled = filled_shape(elements.size(), DType::boolean, shape);
-    PendingTensor pending(mem::this_thread(), cpu, DType::boolean, filled);
-    std::copy(elements.begin(), elements.end(), static_cast<bool*>(pending.data()));
+    PendingTensor pending(mem::this_thread(), default_device(), DType::boolean, filled);
+    HostRoom room(pending, elements.size());
+    std::copy(elements.begin(), elements.end(), static_cast<bool*>(room.data()));
+    room.finish();
     return pending.finish("tensor", site);
   });
 }
@@ -117,16 +122,14 @@ Tensor ops::tensor_from(const void* elements, std::size_t n, DType dtype, const 
                         Site site) {
   return ops::in_call("tensor", site, [&] {
     const Shape filled = filled_shape(n, dtype, shape);
-    PendingTensor pending(mem::this_thread(), cpu, dtype, filled);
-    if (n != 0) std::memcpy(pending.data(), elements, n * size_of(dtype));
-    return pending.finish("tensor", site);
+    return tensor_from_host(default_device(), elements, dtype, filled, "tensor", site);
   });
 }
 
 Tensor empty(const Shape& shape, DType dtype, Site site) {
   return ops::in_call("empty", site, [&] {
     check_shape(shape, size_of(dtype), "empty");
-    return PendingTensor(mem::this_thread(), cpu, dtype, shape).finish("empty", site);
+    return PendingTensor(mem::this_thread(), default_device(), dtype, shape).finish("empty", site);
   });
 }
 

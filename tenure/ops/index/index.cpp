@@ -106,8 +106,7 @@ Tensor put(const OpRecord& op, const Operand& x, const IndexList& indices, const
     const bool waits = !values.is_scalar() && has_unknown_size(std::span(&values, 1));
     if (waits || is_open(body.shape, indices.items())) {
       const Waiting waiting(indices.items());
-      const Tensor given =
-          values.is_scalar() ? converted(values, body.dtype, op.name) : values.tensor();
+      const Tensor given = values.is_scalar() ? converted(values, body, op.name) : values.tensor();
       std::vector<Tensor> tensors{x.tensor(), given};
       tensors.insert(tensors.end(), waiting.tensors.begin(), waiting.tensors.end());
       const auto later = [&op, waiting, add, site = x.site()](const std::vector<Tensor>& known) {
@@ -121,7 +120,7 @@ Tensor put(const OpRecord& op, const Operand& x, const IndexList& indices, const
       return result;
     }
     IndexPlan plan(body.shape, indices.items(), op.name, x.site());
-    const Tensor converted_values = converted(values, body.dtype, op.name);
+    const Tensor converted_values = converted(values, body, op.name);
     Tensor result;
     if (plan.mask && !add && converted_values.rank() == 0) {
       const Operand mask(*plan.mask, x.site());

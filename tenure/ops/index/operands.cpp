@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -31,8 +32,10 @@ void check_kind(const Scalar& number, DType dtype, const char* op) {
                    fmt::format("{} does not hold the number {}", name_of(dtype), number.floating));
 }
 
-Tensor converted(const Operand& values, DType dtype, const char* op) {
+Tensor converted(const Operand& values, const TensorBody& x, const char* op) {
+  const DType dtype = x.dtype;
   if (values.is_scalar()) {
+    const DeviceScope device(x.device());
     check_kind(values.scalar(), dtype, op);
     return full({}, values.scalar(), dtype, values.site());
   }

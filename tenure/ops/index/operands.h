@@ -17,7 +17,8 @@ void check_same_type(const View& x, const View& values, const char* op);
 /// Throws DTypeError for a floating number next to integers, and for all but 0 and 1 next to bool.
 void check_kind(const Scalar& number, DType dtype, const char* op);
 
-/// `values` in another element type, which must hold all of theirs. Throws DTypeError.
-Tensor converted(const Operand& values, DType dtype, const char* op);
+/// `values` in the element type of `x`, which must hold all of theirs; a number on its device.
+/// Throws DTypeError.
+Tensor converted(const Operand& values, const TensorBody& x, const char* op);
 
 }  // namespace tenure::ops

@@ -275,8 +275,7 @@ Tensor gather(const Operand& x, int axis, const Operand& indices) {
 
 Tensor scatter(const Operand& x, int axis, const Operand& indices, const Operand& updates,
                ScatterMode mode) {
-  const DType dtype = ops::body_of(x, "scatter").dtype;
-  Tensor values = ops::converted(updates, dtype, "scatter");
+  Tensor values = ops::converted(updates, ops::body_of(x, "scatter"), "scatter");
   if (updates.is_scalar()) {
     values = broadcast_to(Operand(values, x.site()), ops::body_of(indices, "scatter").shape);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/named.h"
@@ -94,6 +95,7 @@ struct Dropout {
 /// anew in every run.
 Tensor draw_key(const Tensor& x, Site site) {
   const TensorBody& body = x.body("dropout", site);
+  const DeviceScope device(body.device());
   if (!body.shape.is_known()) {
     const auto later = [site](const std::vector<Tensor>& known) {
       const Attributes attributes(count(outlined(known[0].shape())), std::int64_t{0},

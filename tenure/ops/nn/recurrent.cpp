@@ -1,4 +1,5 @@
 #include "tenure/ops/nn/recurrent.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/named.h"
 
 #include <fmt/format.h>
@@ -108,6 +109,7 @@ class Steps {
   std::int64_t length() const { return length_; }
   Tensor product(std::int64_t step) const { return select({products_, site_}, 1, step); }
   Tensor initial(const Tensor& given) const {
+    const DeviceScope device(products_.device());
     return given.defined() ? given : zeros(state_, dtype_, site_);
   }
 

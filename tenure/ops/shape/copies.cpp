@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/define.h"
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/gradients.h"
 #include "tenure/ops/shape/like.h"
+#include "tenure/ops/shape/transfer.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::ops {
@@ -209,6 +212,27 @@ struct Contiguous : Clone {
   }
 };
 
+void copy_back(Backward& b) {
+  const Operand gradient = b.take_gradient();
+  b.results[0] = tenure::copy_to(gradient, transfer_origin(b.attributes));
+}
+
+struct CopyTo : Clone {
+  static constexpr auto name = "copy_to";
+  static constexpr GradientRule gradient = reads_nothing(copy_back);
+  static constexpr auto signature = "copy_to(x, device)";
+  static constexpr auto doc = "a tensor of its own with the same elements on a device, contiguous";
+  static constexpr auto memory = allocates().with_workspace();
+  static constexpr bool folds = false;  // a program's constants are where it runs
+  static Device target(const Attributes& a) { return transfer_target(a); }
+  static std::vector<Sample> samples() {
+    const Attributes stay = transfer_attributes(default_device(), default_device());
+    return {{.inputs = {{.shape = {3, 40}}}, .attributes = stay},
+            {.inputs = {{.shape = {}}}, .attributes = stay},
+            {.inputs = {{.shape = {2, 0}}}, .attributes = stay}};
+  }
+};
+
 struct Cast : CopyOp {
   static constexpr auto name = "cast";
   static constexpr GradientRule gradient = reads_nothing(gradients::pass);
@@ -247,8 +271,8 @@ struct Cast : CopyOp {
 }  // namespace
 
 std::vector<const OpRecord*> copy_ops() {
-  return {&record<Reshape>(), &record<ReshapeLike>(), &record<Flatten>(),
-          &record<Clone>(),   &record<Contiguous>(),  &record<Cast>()};
+  return {&record<Reshape>(),    &record<ReshapeLike>(), &record<Flatten>(), &record<Clone>(),
+          &record<Contiguous>(), &record<CopyTo>(),      &record<Cast>()};
 }
 
 }  // namespace tenure::ops
@@ -273,6 +297,12 @@ Tensor flatten(const Operand& x, int first, int last) {
 
 Tensor clone(const Operand& x) { return call(record<ops::Clone>(), x); }
 Tensor contiguous(const Operand& x) { return call(record<ops::Contiguous>(), x); }
+Tensor copy_to(const Operand& x, Device device) {
+  ops::in_call("copy_to", x.site(), [&] { mem::require_device(device, "copy_to"); });
+  const Device from =
+      x.is_scalar() ? default_device() : x.tensor().body("copy_to", x.site()).device();
+  return call(record<ops::CopyTo>(), x, ops::transfer_attributes(device, from));
+}
 Tensor cast(const Operand& x, DType dtype) {
   return call(record<ops::Cast>(), x, Attributes(dtype));
 }

@@ -28,16 +28,16 @@ bool contains(const View& view, const Bad& is_bad) {
 
 }  // namespace
 
-void reject_zero(const char* op, DType compute, std::span<const View> in) {
+void reject_zero(const char* op, DType compute, const ops::LoopInputs& in) {
   if (!is_integral(compute)) return;
-  if (contains(in.back(), [](auto value) { return !(value < 0) && !(value > 0); })) {
+  if (contains(in.views.back(), [](auto value) { return !(value < 0) && !(value > 0); })) {
     throw ValueError(fmt::format("{}: integer division by zero", op));
   }
 }
 
-void reject_negative(const char* op, DType compute, std::span<const View> in) {
+void reject_negative(const char* op, DType compute, const ops::LoopInputs& in) {
   if (!is_integral(compute)) return;
-  if (contains(in.back(), [](auto value) { return value < 0; })) {
+  if (contains(in.views.back(), [](auto value) { return value < 0; })) {
     throw ValueError(
         fmt::format("{}: an integer has no negative integer power; convert it to a float", op));
   }

@@ -6,6 +6,7 @@
 #include "tenure/kernels/cpu/move/tile_reader.h"
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/ops/shape/attributes.h"
+#include "tenure/ops/shape/transfer.h"
 #include "tenure/tensor/strided.h"
 
 namespace tenure::kernels {
@@ -25,6 +26,30 @@ struct ReshapeSlot {
 
 struct CopySlot {
   static void run(const Kernel& k) { copy(k.in[0], k.out[0]); }
+};
+
+/// From the CPU to any device. A copy of what is not contiguous goes to another one.
+struct CopyToSlot {
+  static bool is_staged(const Kernel& k) {
+    return ops::transfer_target(k.attributes) != cpu && !k.in[0].contiguous();
+  }
+  static std::size_t workspace(const Kernel& k) {
+    if (!is_staged(k)) return 0;
+    return static_cast<std::size_t>(k.in[0].count()) * size_of(k.in[0].dtype);
+  }
+  static void run(const Kernel& k) {
+    const Device to = ops::transfer_target(k.attributes);
+    if (to == cpu) return copy(k.in[0], k.out[0]);
+    const View& out = k.out[0];
+    View from = k.in[0];
+    if (is_staged(k)) {
+      from.strides = contiguous_strides(from.shape);
+      from.data = k.workspace.data();
+      copy(k.in[0], from);
+    }
+    ops::backend(to).write(out.data, from.data,
+                           static_cast<std::size_t>(out.count()) * size_of(out.dtype));
+  }
 };
 
 struct CastSlot {
@@ -117,8 +142,9 @@ struct StackSlot {
 std::vector<KernelRow> copy_kernels() {
   return {kernel_row<ReshapeSlot>("reshape"), kernel_row<ReshapeSlot>("reshape_like"),
           kernel_row<ReshapeSlot>("flatten"), kernel_row<CopySlot>("clone"),
-          kernel_row<CopySlot>("contiguous"), kernel_row<CastSlot>("cast"),
-          kernel_row<ConcatSlot>("concat"),   kernel_row<StackSlot>("stack")};
+          kernel_row<CopySlot>("contiguous"), kernel_row<CopyToSlot>("copy_to"),
+          kernel_row<CastSlot>("cast"),       kernel_row<ConcatSlot>("concat"),
+          kernel_row<StackSlot>("stack")};
 }
 
 }  // namespace tenure::kernels

@@ -1,0 +1,429 @@
+#include "tests/support/test_device.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tenure/kernels/cpu/move/copy.h"
+#include "tenure/kernels/parallel.h"
+#include "tenure/kernels/thread_limit.h"
+#include "tenure/memory/pool/devices.h"
+#include "tenure/ops/shape/transfer.h"
+
+namespace tenure::test {
+namespace {
+
+constexpr std::size_t kCapacity = std::size_t{32} << 30;  // of addresses; memory as it is touched
+constexpr std::size_t kLongest = 1024;                    // queue
+
+[[noreturn]] void give_up(const char* reason) {
+  std::fprintf(stderr, "test device: %s\n", reason);
+  std::abort();
+}
+
+ops::Backend& host_backend() { return ops::backend(cpu); }
+
+}  // namespace
+
+/// A call that the device has taken over: nothing of it is the host's any more.
+class TestDevice::Work {
+ public:
+  Work(const TestDevice& device, const Entry& entry, const ops::Kernel& kernel)
+      : entry_(entry),
+        op_(kernel.op),
+        attributes_(kernel.attributes),
+        workspace_(kernel.workspace.empty() ? std::span<std::byte>()
+                                            : std::span(device.shadow_of(kernel.workspace.data()),
+                                                        kernel.workspace.size())),
+        threads_(num_threads()) {
+    for (const ops::View& view : kernel.in) in_.push_back(device.shadow_of(view));
+    for (const ops::View& view : kernel.out) out_.push_back(device.shadow_of(view));
+  }
+  ops::Kernel kernel() const {
+    return {.op = op_, .in = in_, .out = out_, .attributes = attributes_, .workspace = workspace_};
+  }
+  void run() const {
+    const ThreadLimit limit(threads_);
+    entry_.host->run(kernel());
+  }
+  ops::Specs measure() const {
+    const ThreadLimit limit(threads_);
+    return entry_.host->measure(kernel());
+  }
+
+ private:
+  const Entry entry_;
+  const char* op_;
+  const ops::Attributes attributes_;
+  std::vector<ops::View> in_;
+  std::vector<ops::View> out_;
+  std::span<std::byte> workspace_;
+  int threads_;
+};
+
+/// What a loop reads and writes, taken over from the host: numbers are copied.
+class TestDevice::LoopWork {
+ public:
+  LoopWork(const TestDevice& device, const ops::LoopInputs& in) : numbers_(in.numbers) {
+    for (std::size_t i = 0; i < in.views.size(); ++i) {
+      const ops::View& view = in.views[i];
+      if ((numbers_ >> i & 1) == 0) {
+        views_.push_back(device.shadow_of(view));
+        continue;
+      }
+      const auto* const first = static_cast<const std::byte*>(view.data);
+      const std::size_t bytes = static_cast<std::size_t>(view.count()) * size_of(view.dtype);
+      copies_.emplace_back(first, first + bytes);
+      views_.push_back(view);
+      views_.back().data = copies_.back().data();
+    }
+  }
+  ops::LoopInputs inputs() const { return {views_, numbers_}; }
+
+ private:
+  std::vector<ops::View> views_;
+  std::deque<std::vector<std::byte>> copies_;
+  std::uint32_t numbers_;
+};
+
+/// The CPU's loop, in the queue.
+class TestDevice::TestLoop final : public ops::PreparedLoop {
+ public:
+  TestLoop(std::shared_ptr<const ops::PreparedLoop> host, ops::Loop loop)
+      : host_(std::move(host)), loop_(std::move(loop)) {}
+
+  void run(const ops::LoopInputs& in, const ops::View& out) const override {
+    TestDevice& device = test_device();
+    // The loop itself may end before its work does.
+    device.enqueue([host = host_, work = std::make_shared<LoopWork>(device, in),
+                    out = device.shadow_of(out), threads = num_threads()] {
+      const ThreadLimit limit(threads);
+      host->run(work->inputs(), out);
+    });
+  }
+  void run_flat(const void* const* in, std::uint32_t numbers, void* out,
+                std::size_t n) const override {
+    const Shape shape{static_cast<std::int64_t>(n)};
+    const auto view = [&](DType dtype, const void* data) {
+      return ops::View{
+          .dtype = dtype, .shape = shape, .strides = {1}, .data = const_cast<void*>(data)};
+    };
+    std::vector<ops::View> views;
+    for (std::size_t i = 0; i < loop_.in_types.size(); ++i) {
+      views.push_back(view(loop_.in_types[i], in[i]));
+    }
+    run({views, numbers}, view(loop_.out_type(), out));
+  }
+  std::size_t bytes() const override { return host_->bytes(); }
+  const std::shared_ptr<const ops::PreparedLoop>& host() const { return host_; }
+
+ private:
+  std::shared_ptr<const ops::PreparedLoop> host_;
+  ops::Loop loop_;
+};
+
+TestDevice::TestDevice() {
+  file_ = memfd_create("tenure test device", 0);
+  if (file_ < 0 || ftruncate(file_, static_cast<off_t>(kCapacity)) != 0) give_up("no file");
+  const auto map = [&](int protection) {
+    void* const begin = mmap(nullptr, kCapacity, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);
+    if (begin == MAP_FAILED) give_up("no addresses");
+    return static_cast<std::byte*>(begin);
+  };
+  begin_ = map(PROT_NONE);
+  shadow_ = map(PROT_READ | PROT_WRITE);
+  free_.emplace(0, kCapacity);
+  write_table(std::make_index_sequence<kEntries>());
+  thread_ = std::thread([this] { work_through(); });
+  thread_.detach();  // it ends with the process
+}
+
+// A slot has plain functions, which know nothing of the op that they are for: there is one of each
+// for each place in the table, and all they do is to name the place.
+
+template <std::size_t i>
+struct TestDevice::Place {
+  static void run(const ops::Kernel& kernel) { test_device().run_kernel(i, kernel); }
+  static ops::Specs measure(const ops::Kernel& kernel) { return test_device().measure(i, kernel); }
+  static void check(const char* op, DType compute, const ops::LoopInputs& in) {
+    test_device().check(i, op, compute, in);
+  }
+  static void run_fused(const ops::Kernel& kernel, const ops::FusedNeighbours& neighbours) {
+    test_device().run_fused(i, kernel, neighbours);
+  }
+};
+
+template <std::size_t... i>
+void TestDevice::write_table(std::index_sequence<i...>) {
+  struct Functions {
+    void (*run)(const ops::Kernel&);
+    ops::Specs (*measure)(const ops::Kernel&);
+    void (*check)(const char*, DType, const ops::LoopInputs&);
+    void (*run_fused)(const ops::Kernel&, const ops::FusedNeighbours&);
+  };
+  static constexpr Functions kTable[] = {
+      {Place<i>::run, Place<i>::measure, Place<i>::check, Place<i>::run_fused}...};
+  for (std::size_t n = 0; n < kEntries; ++n) {
+    entries_[n].slot = {
+        .run = kTable[n].run, .measure = kTable[n].measure, .check = kTable[n].check};
+    entries_[n].fusing = {.run = kTable[n].run_fused};
+  }
+}
+
+ops::Specs TestDevice::measure(std::size_t place, const ops::Kernel& kernel) {
+  const Work work(*this, entries_[place], kernel);
+  ops::Specs specs{};
+  run_and_wait([&] { specs = work.measure(); });
+  return specs;
+}
+
+void TestDevice::run_fused(std::size_t place, const ops::Kernel& kernel,
+                           const ops::FusedNeighbours& neighbours) {
+  const auto host_of = [](const ops::PreparedLoop* loop) {
+    return loop == nullptr ? nullptr : static_cast<const TestLoop*>(loop)->host();
+  };
+  enqueue([host = entries_[place].host,
+           work = std::make_shared<Work>(*this, entries_[place], kernel),
+           before = host_of(neighbours.before), after = host_of(neighbours.after),
+           before_in = std::make_shared<LoopWork>(*this, neighbours.before_inputs),
+           after_in = std::make_shared<LoopWork>(*this, neighbours.after_inputs),
+           shape = neighbours.after_shape, threads = num_threads()] {
+    const ThreadLimit limit(threads);
+    host->fusing->run(work->kernel(), {.before = before.get(),
+                                       .before_inputs = before_in->inputs(),
+                                       .after = after.get(),
+                                       .after_inputs = after_in->inputs(),
+                                       .after_shape = shape});
+  });
+}
+
+void TestDevice::check(std::size_t place, const char* op, DType compute,
+                       const ops::LoopInputs& in) {
+  const LoopWork work(*this, in);
+  run_and_wait([&] { entries_[place].host->check(op, compute, work.inputs()); });
+}
+
+const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
+  const ops::KernelSlot* const host = ops::find_kernel(op, cpu);
+  if (host == nullptr) return nullptr;
+  const std::lock_guard lock(entries_mutex_);
+  const std::size_t number = numbers_.emplace(&op, numbers_.size()).first->second;
+  if (number >= kEntries) give_up("too many ops");
+  Entry& entry = entries_[number];
+  entry.host = host;
+  // It throws what its kernel throws; one that came with its op, and is in no table, may anything.
+  entry.waits = op.may_fail || host_backend().find(op) == nullptr;
+  entry.is_transfer = std::string_view(op.name) == "copy_to";
+  entry.slot.workspace = entry.is_transfer ? nullptr : host->workspace;
+  if (host->measure == nullptr) entry.slot.measure = nullptr;
+  if (host->check == nullptr) entry.slot.check = nullptr;
+  if (host->fusing != nullptr) {
+    entry.fusing.takes_loop = host->fusing->takes_loop;
+    entry.slot.fusing = &entry.fusing;
+  }
+  return &entry.slot;
+}
+
+ops::LoopLimits TestDevice::loop_limits() const { return host_backend().loop_limits(); }
+
+std::shared_ptr<const ops::PreparedLoop> TestDevice::prepare(const ops::Loop& loop) const {
+  auto host = host_backend().prepare(loop);
+  return host == nullptr ? nullptr : std::make_shared<const TestLoop>(std::move(host), loop);
+}
+
+int TestDevice::threads() const { return host_backend().threads(); }
+
+std::size_t TestDevice::workspace(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                                  int threads) const {
+  return host_backend().workspace(slot, kernel, threads);
+}
+
+void TestDevice::run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) {
+  host_backend().run(slot, kernel, threads);  // which work in the queue keeps to
+}
+
+std::int64_t TestDevice::find_not_finite(const ops::View& view) {
+  std::int64_t found = -1;
+  run_and_wait([&] { found = host_backend().find_not_finite(shadow_of(view)); });
+  return found;
+}
+
+void TestDevice::run_kernel(std::size_t place, const ops::Kernel& kernel) {
+  const Entry& entry = entries_[place];
+  if (entry.is_transfer) return run_transfer(kernel);
+  auto work = std::make_shared<Work>(*this, entry, kernel);
+  if (entry.waits) return run_and_wait([&] { work->run(); });
+  enqueue([work = std::move(work)] { work->run(); });
+}
+
+void TestDevice::run_transfer(const ops::Kernel& kernel) {
+  const Device target = ops::transfer_target(kernel.attributes);
+  if (target == kTestDevice) return copy(kernel.out[0], kernel.in[0]);
+  if (target != cpu) throw DeviceError(kernel.op, kTestDevice);
+  const ops::View from = shadow_of(kernel.in[0]);
+  run_and_wait([&] { kernels::copy(from, kernel.out[0]); });
+}
+
+void TestDevice::copy(const ops::View& to, const ops::View& from) {
+  enqueue([to = shadow_of(to), from = shadow_of(from)] { kernels::copy(from, to); });
+}
+
+void TestDevice::read(void* host, const void* from, std::size_t bytes) {
+  if (bytes == 0) return wait();
+  const std::byte* const shadow = shadow_of(from);
+  run_and_wait([&] { std::memcpy(host, shadow, bytes); });
+}
+
+void TestDevice::write(void* to, const void* host, std::size_t bytes) {
+  if (bytes == 0) return;
+  const auto* const first = static_cast<const std::byte*>(host);
+  enqueue([shadow = shadow_of(to), copy = std::vector<std::byte>(first, first + bytes)] {
+    std::memcpy(shadow, copy.data(), copy.size());
+  });
+}
+
+void TestDevice::wait() {
+  std::unique_lock lock(mutex_);
+  const std::size_t last = queued_;
+  changed_.wait(lock, [&] { return done_ >= last; });
+}
+
+void TestDevice::run_and_wait(const std::function<void()>& work) {
+  std::exception_ptr problem;
+  enqueue([&] {
+    try {
+      work();
+    } catch (...) {
+      problem = std::current_exception();
+    }
+  });
+  wait();
+  if (problem != nullptr) std::rethrow_exception(problem);
+}
+
+void TestDevice::enqueue(std::function<void()> work, bool may_wait) {
+  {
+    std::unique_lock lock(mutex_);
+    if (may_wait) changed_.wait(lock, [&] { return queue_.size() < kLongest || held_; });
+    queue_.push_back(std::move(work));
+    ++queued_;
+  }
+  changed_.notify_all();
+}
+
+void TestDevice::work_through() {
+  while (true) {
+    std::function<void()> work;
+    bool pauses = false;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !queue_.empty() && !held_; });
+      work = std::move(queue_.front());
+      queue_.pop_front();
+      pauses = pauses_() % 64 == 0;
+    }
+    if (pauses) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    work();
+    work = nullptr;  // what it holds ends before others hear of it
+    {
+      const std::lock_guard lock(mutex_);
+      ++done_;
+    }
+    changed_.notify_all();
+  }
+}
+
+std::size_t TestDevice::queued() const {
+  const std::lock_guard lock(mutex_);
+  return queued_;
+}
+
+void TestDevice::hold(bool hold) {
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = hold;
+  }
+  changed_.notify_all();
+}
+
+std::byte* TestDevice::shadow_of(const void* address) const {
+  const auto* const byte = static_cast<const std::byte*>(address);
+  if (byte < begin_ || byte > begin_ + kCapacity) give_up("an address of the host's in a call");
+  return shadow_ + (byte - begin_);
+}
+
+ops::View TestDevice::shadow_of(const ops::View& view) const {
+  ops::View shadow = view;
+  shadow.data = view.data == nullptr || view.count() == 0 ? nullptr : shadow_of(view.data);
+  return shadow;
+}
+
+void* TestDevice::map(std::size_t bytes) noexcept {
+  const std::size_t wanted = (bytes + 4095) / 4096 * 4096;
+  const auto found = std::find_if(free_.begin(), free_.end(),
+                                  [&](const auto& range) { return range.second >= wanted; });
+  if (found == free_.end()) return nullptr;
+  const auto [offset, room] = *found;
+  free_.erase(found);
+  if (room > wanted) free_.emplace(offset + wanted, room - wanted);
+  return begin_ + offset;
+}
+
+// In the queue's order, like everything else. Whoever calls it has the lock of the heap, which work
+// that ends may wait for: so this does not wait.
+void TestDevice::give_back(void* begin, std::size_t bytes) noexcept {
+  const auto offset = static_cast<std::byte*>(begin) - begin_;
+  const auto punch = [file = file_, offset, bytes] {
+    const int done = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                               static_cast<off_t>(bytes));
+    if (done != 0) give_up("memory cannot be given back");
+  };
+  enqueue(punch, false);
+}
+
+void TestDevice::unmap(void* begin, std::size_t bytes) noexcept {
+  give_back(begin, bytes);
+  auto offset = static_cast<std::size_t>(static_cast<std::byte*>(begin) - begin_);
+  std::size_t room = (bytes + 4095) / 4096 * 4096;
+  auto next = free_.lower_bound(offset);
+  if (next != free_.end() && offset + room == next->first) {
+    room += next->second;
+    next = free_.erase(next);
+  }
+  if (next != free_.begin()) {
+    const auto before = std::prev(next);
+    if (before->first + before->second == offset) {
+      offset = before->first;
+      room += before->second;
+      free_.erase(before);
+    }
+  }
+  free_.emplace(offset, room);
+}
+
+bool TestDevice::purge(void* begin, std::size_t bytes) noexcept {
+  give_back(begin, bytes);
+  return true;
+}
+
+TestDevice& test_device() {
+  static TestDevice& device = []() -> TestDevice& {
+    auto& made = *new TestDevice;
+    mem::add_device(kTestDevice, made);
+    ops::add_backend(kTestDevice, made);
+    return made;
+  }();
+  return device;
+}
+
+}  // namespace tenure::test

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <unordered_map>
+
+#include "tenure/memory/pool/source.h"
+#include "tenure/ops/core/backend.h"
+
+// Note: the test device
+//
+// A device without a chip, for whoever wants to know whether code keeps to the rules of devices.
+//
+// - Its memory is one file in memory, mapped twice. The addresses that storages have are in the
+//   first mapping, which nobody may read or write: whoever does so from the host ends the process.
+//   The device's own thread reads and writes the second one, the shadow.
+//
+//       device address   [ . . . . x . . . ]  PROT_NONE
+//                                 |  the same distance from the beginning
+//       shadow           [ . . . . x . . . ]  for the queue's thread alone
+//
+// - It computes later: work goes into a queue, and a thread of its own takes it out in order, now
+//   and then after a pause, so that the host runs ahead of it. A freed block is given out again at
+//   once, and its memory goes back to the system in the queue's order.
+// - A kernel is the CPU's, run on the shadow. An address in a call that is none of the device's
+//   ends the process: somebody forgot a copy.
+
+namespace tenure::test {
+
+/// A device of this process once test_device() was called.
+inline constexpr Device kTestDevice{.kind = Device::Kind::test, .index = 0};
+
+class TestDevice final : public ops::Backend, public mem::Source {
+ public:
+  TestDevice();
+
+  // Backend
+  const ops::KernelSlot* find(const ops::OpRecord& op) const override;
+  ops::LoopLimits loop_limits() const override;
+  std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override;
+  int threads() const override;
+  std::size_t workspace(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                        int threads) const override;
+  void run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) override;
+  std::int64_t find_not_finite(const ops::View& view) override;
+  void copy(const ops::View& to, const ops::View& from) override;
+  void read(void* host, const void* from, std::size_t bytes) override;
+  void write(void* to, const void* host, std::size_t bytes) override;
+  void wait() override;
+
+  // Source
+  void* map(std::size_t bytes) noexcept override;
+  void unmap(void* begin, std::size_t bytes) noexcept override;
+  bool purge(void* begin, std::size_t bytes) noexcept override;
+  std::size_t granularity() const noexcept override { return 4096; }
+
+  /// How many pieces of work it was given.
+  std::size_t queued() const;
+  /// While `hold` is true nothing is taken out of the queue.
+  void hold(bool hold);
+
+ private:
+  /// What the device has for an op: the CPU's kernel, and what tells when to wait for it.
+  struct Entry {
+    ops::KernelSlot slot{};
+    ops::FusingKernel fusing{};
+    const ops::KernelSlot* host = nullptr;
+    bool waits = false;
+    bool is_transfer = false;
+  };
+  class Work;
+  class TestLoop;
+  class LoopWork;
+  static constexpr std::size_t kEntries = 512;
+
+  template <std::size_t i>
+  struct Place;
+  template <std::size_t... i>
+  void write_table(std::index_sequence<i...>);
+
+  // What the functions at a place of the table do.
+  void run_kernel(std::size_t place, const ops::Kernel& kernel);
+  ops::Specs measure(std::size_t place, const ops::Kernel& kernel);
+  void check(std::size_t place, const char* op, DType compute, const ops::LoopInputs& in);
+  void run_fused(std::size_t place, const ops::Kernel& kernel,
+                 const ops::FusedNeighbours& neighbours);
+  void run_transfer(const ops::Kernel& kernel);
+  /// May wait until the queue is shorter.
+  void enqueue(std::function<void()> work, bool may_wait = true);
+  /// Waits for it, and throws what it throws.
+  void run_and_wait(const std::function<void()>& work);
+  void work_through();
+  std::byte* shadow_of(const void* address) const;
+  ops::View shadow_of(const ops::View& view) const;
+  void give_back(void* begin, std::size_t bytes) noexcept;
+
+  std::byte* begin_ = nullptr;
+  std::byte* shadow_ = nullptr;
+  int file_ = -1;
+  std::map<std::size_t, std::size_t> free_;  // by offset: bytes
+
+  mutable std::mutex entries_mutex_;
+  mutable std::array<Entry, kEntries> entries_{};
+  mutable std::unordered_map<const ops::OpRecord*, std::size_t> numbers_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  std::size_t queued_ = 0;
+  std::size_t done_ = 0;
+  bool held_ = false;
+  std::mt19937 pauses_{20261116};
+  std::thread thread_;
+};
+
+/// Made known, with its backend, by the first call; there for good.
+TestDevice& test_device();
+
+}  // namespace tenure::test
