@@ -30,6 +30,10 @@ ARROWS = {
     "profile": ["memory", "graph"],
 }
 
+# What a device has below kernels/ is its own: others reach it through ops/core/backend.h, and
+# tenure/wiring.cpp has the table.
+DEVICES = ("cpu", "cuda")
+
 MAX_LINES = 800
 SOURCES = {".h", ".cpp", ".cu"}
 
@@ -50,7 +54,13 @@ def reachable(folder, arrows=ARROWS):
     return seen
 
 
-def include_problem(folder, is_public_header, bracket, target):
+def device_of(parts):
+    """The device that a path below tenure/ is of, or None."""
+    is_of_device = len(parts) > 3 and parts[1] == "kernels" and parts[2] in DEVICES
+    return parts[2] if is_of_device else None
+
+
+def include_problem(folder, device, is_public_header, bracket, target):
     """What is wrong with one include of a file in `folder` (None: the root), or None."""
     if target.startswith("tenure/"):
         parts = target.split("/")
@@ -61,6 +71,8 @@ def include_problem(folder, is_public_header, bracket, target):
         allowed = reachable(folder)
         if parts[1] not in allowed:
             return f'{folder}/ may not include "{target}"; allowed: {", ".join(sorted(allowed))}'
+        if device_of(parts) not in (None, device):
+            return f'"{target}" is a device\'s own; go through tenure/ops/core/backend.h'
         return None
     if bracket == '"':
         return f'"{target}" must be spelled from the root: "tenure/..."'
@@ -79,6 +91,7 @@ def check_source(root, path):
         yield relative, 1, f"{folder}/ has no line in ARROWS of tools/check_includes.py"
         return
 
+    device = device_of(relative.parts)
     is_internal = path.name.endswith("-inl.h")  # These have toggle guards instead.
     is_public_header = path.suffix == ".h" and not is_internal
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -88,7 +101,7 @@ def check_source(root, path):
         yield relative, 1, "no #pragma once"
     for number, line in enumerate(lines, 1):
         if match := INCLUDE.match(line):
-            if problem := include_problem(folder, is_public_header, *match.groups()):
+            if problem := include_problem(folder, device, is_public_header, *match.groups()):
                 yield relative, number, problem
 
 

@@ -52,6 +52,18 @@ class CheckIncludesTest(unittest.TestCase):
         self.write("graph/ir.cpp", '#include "tenure/eager/run.h"\n')
         self.assertEqual(len(self.problems()), 2)
 
+    def test_rejects_what_is_a_devices_own_outside_its_folder(self):
+        include = '#include "tenure/kernels/cpu/move/copy.h"\n'
+        self.write("wiring.cpp", include)
+        self.write("kernels/cpu/gemm/gemm.cpp", include)
+        self.assertEqual(self.problems(), [])
+        self.write("graph/run/execute.cpp", include)
+        self.write("kernels/parallel.cpp", include)
+        self.write("kernels/cuda/move/copy.cpp", include)
+        problems = self.problems()
+        self.assertEqual(len(problems), 3, problems)
+        self.assertIn("a device's own", problems[0])
+
     def test_rejects_the_umbrella_header_inside_the_library(self):
         self.write("nn/layer.cpp", '#include "tenure/tenure.h"\n')
         self.assert_only_problem("tenure/nn/layer.cpp:1:")
