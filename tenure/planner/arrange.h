@@ -30,9 +30,9 @@ struct Arrangement {
 /// solve() finds: its size is granted, at no added cost.
 ///
 /// With a deadline, what is granted is what is granted without one and with the usual number of
-/// steps, or fewer, as far as there is time to know it; then the time is spent on making it cheaper.
-/// If the time is over before it is known, the BudgetError is not final, and its least() is granted
-/// with every deadline: it is the size of an arrangement that is known at once. In
+/// steps, or fewer, as far as there is time to know it; then the time is spent on making it
+/// cheaper. If the time is over before it is known, the BudgetError is not final, and its least()
+/// is granted with every deadline: it is the size of an arrangement that is known at once. In
 /// remat/arrange.cpp.
 Arrangement arrange(const Dag& dag, std::int64_t budget, const RematOptions& options = {});
 

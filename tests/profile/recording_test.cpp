@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "tenure/profile/paths.h"
 #include "tenure/profile/queries.h"
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
