@@ -1,5 +1,6 @@
 # Run by `cmake --install`: the headers for users, and whatever these include. The others stay inside.
 # TENURE_SOURCE is the tree, TENURE_INCLUDE where headers go.
+cmake_policy(PUSH)
 cmake_policy(SET CMP0057 NEW)  # if(IN_LIST)
 
 set(pending
@@ -39,3 +40,4 @@ foreach(header ${public})
   cmake_path(GET header PARENT_PATH folder)
   file(INSTALL "${TENURE_SOURCE}/${header}" DESTINATION "${TENURE_INCLUDE}/${folder}")
 endforeach()
+cmake_policy(POP)

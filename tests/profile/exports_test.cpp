@@ -69,7 +69,7 @@ TEST(Exports, PprofIsGzipOfAProfile) {
   });
   const std::string bytes = unpacked(to_pprof(r.history));
   for (const char* const text :
-       {"inuse_space", "alloc_objects", "model", "ones queries_test.cpp:"}) {
+       {"inuse_space", "alloc_objects", "model", "ones exports_test.cpp:"}) {
     EXPECT_NE(bytes.find(text), std::string::npos) << text;
   }
 }
