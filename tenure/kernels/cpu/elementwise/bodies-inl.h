@@ -7,18 +7,7 @@
 #define TENURE_KERNELS_CPU_ELEMENTWISE_BODIES_INL_H_
 #endif
 
-#ifndef TENURE_BODIES_BEGIN  // see ops/elementwise/value_kinds.h
-#define TENURE_BODIES_BEGIN \
-  HWY_BEFORE_NAMESPACE();   \
-  namespace tenure::ops {   \
-  namespace HWY_NAMESPACE {
-#define TENURE_BODIES_END \
-  }                       \
-  }                       \
-  HWY_AFTER_NAMESPACE();
-#define TENURE_BODY HWY_INLINE
-#endif
-
+#include "tenure/kernels/cpu/elementwise/body_target-inl.h"
 #include "tenure/kernels/cpu/elementwise/elementwise_slots.h"
 #include "tenure/kernels/cpu/elementwise/loops-inl.h"
 #include "tenure/kernels/cpu/elementwise/math-inl.h"

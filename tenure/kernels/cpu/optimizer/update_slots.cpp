@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "tenure/kernels/cpu/elementwise/body_target-inl.h"
 #include "tenure/kernels/cpu/elementwise/value-inl.h"
 #include "tenure/kernels/cpu/move/cast.h"
 #include "tenure/kernels/cpu/move/dense.h"
@@ -16,17 +17,6 @@
 #include "tenure/kernels/parallel.h"
 #include "tenure/ops/nn/update_rules.h"
 
-#ifndef TENURE_BODIES_BEGIN  // see ops/elementwise/value_kinds.h
-#define TENURE_BODIES_BEGIN \
-  HWY_BEFORE_NAMESPACE();   \
-  namespace tenure::ops {   \
-  namespace HWY_NAMESPACE {
-#define TENURE_BODIES_END \
-  }                       \
-  }                       \
-  HWY_AFTER_NAMESPACE();
-#define TENURE_BODY HWY_INLINE
-#endif
 #include "tenure/ops/nn/update_bodies-inl.h"
 
 #ifndef TENURE_KERNELS_CPU_OPTIMIZER_UPDATE_ONCE
