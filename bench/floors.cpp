@@ -16,6 +16,14 @@
 
 #include "tenure/kernels/parallel.h"
 
+// Sums are in registers only if every loop over them is unrolled.
+#undef TENURE_BENCH_UNROLL
+#ifdef __clang__
+#define TENURE_BENCH_UNROLL _Pragma("unroll")
+#else
+#define TENURE_BENCH_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace tenure::bench {
 namespace HWY_NAMESPACE {
@@ -28,11 +36,14 @@ constexpr int kChains = 12;  // more than the latency of an addition times the u
 double multiply_add(std::int64_t calls) {
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sums[kChains];
+  TENURE_BENCH_UNROLL
   for (int c = 0; c < kChains; ++c) sums[c] = hn::Set(d, static_cast<float>(c));
   auto factor = hn::Set(d, 0.999F);
   for (std::int64_t i = 0; i < calls * kStepsPerCall; ++i) {
+    TENURE_BENCH_UNROLL
     for (int c = 0; c < kChains; ++c) sums[c] = hn::MulAdd(sums[c], factor, factor);
   }
+  TENURE_BENCH_UNROLL
   for (int c = 1; c < kChains; ++c) sums[0] = hn::Add(sums[0], sums[c]);
   use(hn::GetLane(sums[0]));
   return 2.0 * kChains * kStepsPerCall * static_cast<double>(calls * hn::Lanes(d));
