@@ -70,9 +70,14 @@ namespace tenure::kernels {
 void parallel_for(std::int64_t n, std::int64_t grain, RangeFunction f) {
   if (n <= 0) return;
   const std::int64_t grains = (n - 1) / grain + 1;
-  const std::int64_t parts = std::min<std::int64_t>({num_threads(), grains, kMaxParts});
-  if (parts > 1 && !is_in_loop()) {
-    run_on_workers({.body = f, .size = n, .grain = grain, .parts = static_cast<int>(parts)});
+  const std::int64_t shares = std::min<std::int64_t>({num_threads(), grains, kMaxShares});
+  if (shares > 1 && !is_in_loop()) {
+    run_on_workers({.body = f,
+                    .size = n,
+                    .grain = grain,
+                    .shares = static_cast<int>(shares),
+                    .parts_of_share = static_cast<int>(
+                        std::min<std::int64_t>(grains / shares, kMaxPartsOfShare))});
   } else {
     f(0, n);
   }

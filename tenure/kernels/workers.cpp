@@ -66,31 +66,28 @@ class Slot {
   void publish(const Loop& loop) noexcept {
     loop_.store(&loop, std::memory_order_relaxed);
     caller_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
-    unfinished_.store(static_cast<std::uint32_t>(loop.parts), std::memory_order_relaxed);
-    number_and_parts_.store(++number_ * kPartsRange + static_cast<std::uint64_t>(loop.parts),
-                            std::memory_order_release);
+    unfinished_.store(static_cast<std::uint32_t>(loop.parts()), std::memory_order_relaxed);
+    offer_.store(Offer{++number_, loop.shares, loop.parts_of_share}.word(),
+                 std::memory_order_release);
   }
 
   /// The loop is over: there is nothing to look for here.
-  void withdraw() noexcept {
-    number_and_parts_.store(number_ * kPartsRange, std::memory_order_relaxed);
-  }
+  void withdraw() noexcept { offer_.store(0, std::memory_order_relaxed); }
 
-  /// Takes parts, the first of them `first` if it is free, until none is left to take. Whether it
-  /// took any.
+  /// Takes parts, those of share `first` before others, until none is left to take. Whether it took
+  /// any.
   bool help(int first) noexcept {
-    const std::uint64_t seen = number_and_parts_.load(std::memory_order_acquire);
-    const auto parts = static_cast<int>(seen % kPartsRange);
-    bool has_helped = false;
-    for (int i = 0; i < parts; ++i) {
-      const int part = (first + i) % parts;
-      if (claim(seen / kPartsRange, part)) {
-        loop_.load(std::memory_order_relaxed)->run(part);
-        finish();
-        has_helped = true;
+    const Offer offer(offer_.load(std::memory_order_acquire));
+    std::uint32_t done = 0;
+    for (int i = 0; i < offer.shares; ++i) {
+      const int share = (first + i) % offer.shares;
+      for (int part = claim(offer, share); part >= 0; part = claim(offer, share)) {
+        loop_.load(std::memory_order_relaxed)->run(share * offer.parts + part);
+        ++done;
       }
     }
-    return has_helped;
+    if (done > 0) finish(done);
+    return done > 0;
   }
 
   /// Where the last loop was begun.
@@ -101,33 +98,61 @@ class Slot {
   static constexpr std::uint32_t kCallerSleeps = 1u << 31;
 
  private:
-  static constexpr std::uint64_t kPartsRange = 1024;
-  static_assert(kMaxParts < kPartsRange);
+  /// A loop's number, its shares and the parts of each, in one word. None: no shares.
+  struct Offer {
+    std::uint64_t number;
+    int shares;
+    int parts;
 
-  struct alignas(kCacheLine) Part {
-    /// The last loop of which somebody has taken this part.
-    std::atomic<std::uint64_t> number{0};
+    static constexpr int kShareBits = 8;
+    static constexpr int kPartBits = 8;
+    static_assert(kMaxShares < 1 << kShareBits && kMaxPartsOfShare < 1 << kPartBits);
+
+    Offer(std::uint64_t n, int s, int p) : number(n), shares(s), parts(p) {}
+    explicit Offer(std::uint64_t word)
+        : number(word >> (kShareBits + kPartBits)),
+          shares(static_cast<int>(word >> kPartBits) & ((1 << kShareBits) - 1)),
+          parts(static_cast<int>(word) & ((1 << kPartBits) - 1)) {}
+    std::uint64_t word() const {
+      return (number << kShareBits | static_cast<std::uint64_t>(shares)) << kPartBits |
+             static_cast<std::uint64_t>(parts);
+    }
   };
 
-  bool claim(std::uint64_t number, int part) noexcept {
-    std::atomic<std::uint64_t>& taken = parts_[static_cast<std::size_t>(part)].number;
+  struct alignas(kCacheLine) Share {
+    /// The last loop of which somebody has taken a part here, and how many parts of it are taken.
+    std::atomic<std::uint64_t> taken{0};
+  };
+
+  /// The next part of a share, or -1 if none is left.
+  int claim(const Offer& offer, int share) noexcept {
+    constexpr std::uint64_t kRange = std::uint64_t{1} << Offer::kPartBits;
+    std::atomic<std::uint64_t>& taken = shares_[static_cast<std::size_t>(share)].taken;
     std::uint64_t last = taken.load(std::memory_order_relaxed);
-    return last < number && taken.compare_exchange_strong(last, number, std::memory_order_relaxed);
+    for (;;) {
+      if (last / kRange > offer.number) return -1;
+      const std::uint64_t part = last / kRange == offer.number ? last % kRange : 0;
+      if (part >= static_cast<std::uint64_t>(offer.parts)) return -1;
+      if (taken.compare_exchange_weak(last, offer.number * kRange + part + 1,
+                                      std::memory_order_relaxed)) {
+        return static_cast<int>(part);
+      }
+    }
   }
 
-  void finish() noexcept {
-    if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == (kCallerSleeps | 1)) {
+  void finish(std::uint32_t parts) noexcept {
+    if (unfinished_.fetch_sub(parts, std::memory_order_acq_rel) == (kCallerSleeps | parts)) {
       wake(unfinished_, 1);
     }
   }
 
   alignas(kCacheLine) std::atomic<bool> is_taken_{false};
   std::uint64_t number_ = 0;  ///< of the last loop; whoever has taken the slot counts
-  alignas(kCacheLine) std::atomic<std::uint64_t> number_and_parts_{0};
+  alignas(kCacheLine) std::atomic<std::uint64_t> offer_{0};
   std::atomic<const Loop*> loop_{nullptr};
   std::atomic<int> caller_cpu_{-1};
   alignas(kCacheLine) Word unfinished_{0};
-  std::array<Part, kMaxParts> parts_;
+  std::array<Share, kMaxShares> shares_;
 };
 
 class Workers {
@@ -135,11 +160,11 @@ class Workers {
   void run(const Loop& loop) noexcept {
     Slot* const slot = take_slot();
     if (slot == nullptr) {
-      for (int part = 0; part < loop.parts; ++part) loop.run(part);
+      for (int part = 0; part < loop.parts(); ++part) loop.run(part);
       return;
     }
-    if (started_.load(std::memory_order_relaxed) < loop.parts - 1) start(loop.parts - 1);
-    const int helpers = loop.parts - 1;
+    const int helpers = loop.shares - 1;
+    if (started_.load(std::memory_order_relaxed) < helpers) start(helpers);
     callers_.fetch_add(1, std::memory_order_relaxed);
     const int wanted = wanted_.fetch_add(helpers, std::memory_order_relaxed) + helpers;
     slot->publish(loop);
@@ -168,7 +193,7 @@ class Workers {
     if (is_starting_.exchange(true, std::memory_order_acquire)) return;
     if (loops_to_wait_ > 0) {
       --loops_to_wait_;
-    } else if (is_favoured_less() || !start_up_to(std::min(wanted, kMaxParts - 1))) {
+    } else if (is_favoured_less() || !start_up_to(std::min(wanted, kMaxShares - 1))) {
       loops_to_wait_ = kLoopsToWait;
     }
     is_starting_.store(false, std::memory_order_release);
@@ -329,8 +354,8 @@ Workers* workers() noexcept {
 
 void Loop::run(int part) const {
   const std::int64_t grains = (size - 1) / grain + 1;
-  const std::int64_t each = grains / parts;
-  const std::int64_t more = grains % parts;  // so many first parts have one more
+  const std::int64_t each = grains / parts();
+  const std::int64_t more = grains % parts();  // so many first parts have one more
   const std::int64_t begin = (each * part + std::min<std::int64_t>(part, more)) * grain;
   const std::int64_t end = std::min(size, begin + (each + (part < more ? 1 : 0)) * grain);
   if (begin < end) body(begin, end);
@@ -341,7 +366,7 @@ void run_on_workers(const Loop& loop) noexcept {
   if (Workers* const own = workers()) {
     own->run(loop);
   } else {
-    for (int part = 0; part < loop.parts; ++part) loop.run(part);
+    for (int part = 0; part < loop.parts(); ++part) loop.run(part);
   }
   in_loop = false;
 }

@@ -227,8 +227,12 @@ TEST(Workers, PartsOfAnySizeFollowEachOther) {
         EXPECT_EQ(begin, reached);
         reached = end;
       };
-      const Loop loop{.body = follow, .size = size, .grain = grain, .parts = kMaxParts};
-      for (int part = 0; part < loop.parts; ++part) loop.run(part);
+      const Loop loop{.body = follow,
+                      .size = size,
+                      .grain = grain,
+                      .shares = kMaxShares,
+                      .parts_of_share = kMaxPartsOfShare};
+      for (int part = 0; part < loop.parts(); ++part) loop.run(part);
       EXPECT_EQ(reached, size);
     }
   }
