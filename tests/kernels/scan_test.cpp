@@ -61,7 +61,8 @@ TEST_P(ScanTest, InPlaceAndOnAnyNumberOfThreads) {
   const DType dtype = GetParam();
   if (scan_type(dtype) != dtype) return;
   std::mt19937 rng(4);
-  for (const Shape& shape : {Shape{10000}, Shape{300, 400}, Shape{20, 30, 200}}) {
+  for (const Shape& shape : {Shape{10000}, Shape{300, 400}, Shape{20, 30, 200}, Shape{1 << 15},
+                             Shape{100003}, Shape{40000, 3}, Shape{2, 70001}}) {
     for (int axis = 0; axis < shape.size(); ++axis) {
       const Array in = random_array(dtype, shape, LayoutKind::contiguous, rng);
       Array expected(dtype, shape);
@@ -73,6 +74,18 @@ TEST_P(ScanTest, InPlaceAndOnAnyNumberOfThreads) {
         EXPECT_EQ(std::memcmp(out.data, expected.bytes.data(), in.bytes.size()), 0);
       });
     }
+  }
+}
+
+TEST(Scan, SumsOfWhatIsNotNegativeNeverFall) {
+  std::mt19937 rng(5);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (const std::int64_t size : {std::int64_t{32768}, std::int64_t{99999}, std::int64_t{200001}}) {
+    Array sums(float64, {size});
+    double* const data = sums.view.as<double>();
+    for (std::int64_t i = 0; i < size; ++i) data[i] = std::exp(-40 * uniform(rng));
+    scan(Scan::sum, sums.view, 0, sums.view);
+    EXPECT_TRUE(std::is_sorted(data, data + size)) << size;
   }
 }
 
