@@ -15,7 +15,7 @@ namespace tenure::cli {
 inline constexpr int kYes = 0;         ///< done; nothing found that was asked about
 inline constexpr int kFound = 1;       ///< what was looked for was found, or the work failed
 inline constexpr int kUsage = 2;       ///< the command line is wrong
-inline constexpr int kUnanswered = 3;  ///< a recording cannot be read, or does not say
+inline constexpr int kUnanswered = 3;  ///< a recording cannot be read, is damaged, or does not say
 
 /// What the user asked for cannot be: printed to standard error, exit status 2.
 class UsageError : public std::runtime_error {

@@ -119,7 +119,7 @@ void add_leaks(CLI::App& app) {
 What a line holds after the first few marks is compared with what it holds after the later ones:
 bytes, storages, and views, which are tensors on memory that was there already.
 
-Exit status: 0 steady, 1 it grows, 3 there are too few marks to tell.
+Exit status: 0 steady, 1 it grows, 3 there are too few marks to tell, or the recording is damaged.
 
 Examples:
   tenure profile -o step.tenure -- ./train && tenure leaks step.tenure

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/recording.h"
 #include "cli/terminal.h"
 #include "tenure/profile/profile.h"
 
@@ -23,7 +24,7 @@ constexpr const char* kFooter = R"(Examples:
 
 `tenure COMMAND --help` explains each with examples; --json prints for programs.
 Exit status: 0 done, 1 found what was looked for (growth) or failed, 2 wrong usage,
-3 a recording cannot be read or does not say.)";
+3 a recording cannot be read, is damaged, or does not say.)";
 
 }  // namespace
 
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) fmt::print("{}", app.help());
-    return kYes;
+    return has_read_damage() ? kUnanswered : kYes;
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream problem;

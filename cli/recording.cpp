@@ -43,8 +43,13 @@ std::string shortcomings(const Recorded& recorded) {
   return text;
 }
 
+static bool read_damage = false;
+
+bool has_read_damage() { return read_damage; }
+
 std::unique_ptr<Loaded> load(const std::string& path, bool with_spans) {
   auto loaded = std::make_unique<Loaded>(path, with_spans);
+  read_damage = read_damage || loaded->recorded.damaged != 0;
   std::string text = shortcomings(loaded->recorded);
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -85,7 +90,7 @@ Json summary_json(const History& history) {
   return {{"file", recorded.path},
           {"program", recorded.program},
           {"library", recorded.library},
-          {"complete", recorded.finished},
+          {"complete", recorded.is_complete()},
           {"events", recorded.events},
           {"dropped", recorded.dropped},
           {"damaged", recorded.damaged},

@@ -23,6 +23,10 @@ struct Loaded {
 /// Reads a recording, and says on standard error what is missing of it. Throws ProfileError.
 std::unique_ptr<Loaded> load(const std::string& path, bool with_spans = false);
 
+/// Whether something was damaged or cut off in what load() has read: then the command ends with
+/// kUnanswered at best.
+bool has_read_damage();
+
 /// What a report must not pass over: cut off, damaged, dropped. Empty where all is well.
 std::string shortcomings(const profile::Recorded& recorded);
 

@@ -112,6 +112,7 @@ std::byte* RecordingFile::map_next() noexcept try {
   if (chunk == MAP_FAILED) return nullptr;
   ++used_chunks_;
   mapped_.push_back(static_cast<std::byte*>(chunk));
+  note_length(used_chunks_ * kChunkBytes);
   return mapped_.back();
 } catch (const std::bad_alloc&) {
   errno = ENOMEM;
@@ -151,6 +152,10 @@ std::size_t RecordingFile::place_for_copy() noexcept {
   return oldest.place;
 }
 
+void RecordingFile::note_length(std::size_t bytes) noexcept {
+  header().file_bytes = std::max<std::uint64_t>(header().file_bytes, bytes);
+}
+
 void RecordingFile::forget_before(std::int64_t time_ns, std::int64_t live_bytes) noexcept {
   if (time_ns < header().horizon_ns) return;
   header().horizon_ns = time_ns;
@@ -179,6 +184,7 @@ void RecordingFile::renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_
                         static_cast<ssize_t>(bytes);
   if (!is_kept) count_dropped(chunk.used / 24);  // about so many were in it
   const std::lock_guard lock(mutex_);
+  if (is_kept) note_length(place * kChunkBytes + bytes);
   if (head.kind == ChunkKind::events) {
     if (!is_kept) forget_before(time_ns, live_bytes);
     try {

@@ -60,6 +60,8 @@ class RecordingFile {
   std::byte* map_next() noexcept;
   /// Where a copy may go; 0: nowhere.
   std::size_t place_for_copy() noexcept;
+  /// There are bytes up to here: whoever finds fewer has a part of the file.
+  void note_length(std::size_t bytes) noexcept;
   /// Events before this moment are missing.
   void forget_before(std::int64_t time_ns, std::int64_t live_bytes) noexcept;
   void begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,

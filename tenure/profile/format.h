@@ -51,6 +51,7 @@ struct FileHeader {
   std::uint32_t reserved;
   std::int64_t horizon_ns;     // events before it may be missing
   std::int64_t horizon_bytes;  // live then
+  std::uint64_t file_bytes;    // so long it is at least; 0: not told
 };
 
 enum class ChunkKind : std::uint32_t { definitions = 1, events = 2 };

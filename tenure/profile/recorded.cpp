@@ -67,11 +67,13 @@ Recorded::Recorded(const std::string& file)
       layouts_(1) {
   read_header();
   std::vector<std::byte> chunk(kChunkBytes);
-  for (std::uint64_t place = kChunkBytes;; place += kChunkBytes) {
+  std::uint64_t place = kChunkBytes;
+  for (;; place += kChunkBytes) {
     const std::size_t there = read_stable(place, chunk);
     if (there == 0) break;
     read_chunk(place, std::span(chunk).first(there));
   }
+  if (told_bytes_ > place) damaged += (told_bytes_ - place - 1) / kChunkBytes + 1;
   read_horizon();  // now: while the file was read, it may have moved on
   // A chunk is there twice while it is renewed; then the good one counts.
   for (const std::uint64_t sequence : broken_) damaged += sequences_.contains(sequence) ? 0 : 1;
@@ -121,6 +123,7 @@ void Recorded::read_header() {
   duration_ns = std::max<std::int64_t>(head.duration_ns, 0);
   dropped = head.dropped;
   recycled = head.recycled;
+  told_bytes_ = head.file_bytes;
 }
 
 void Recorded::read_horizon() {

@@ -86,6 +86,9 @@ class Recorded {
   std::uint64_t recycled = 0;   ///< chunks of the oldest events that gave way to newer ones
   std::int64_t horizon_ns = 0;  ///< when the events begin, if older ones gave way
   std::uint64_t damaged = 0;    ///< chunks that are damaged or cut off
+  /// Whether all is there that the program told until its recording ended, but for what found no
+  /// room or gave way.
+  bool is_complete() const { return finished && damaged == 0; }
   std::uint64_t events = 0;
 
   const std::string& string(std::uint64_t number) const;
@@ -127,6 +130,7 @@ class Recorded {
   void check_references();
 
   std::shared_ptr<const RecordingInput> input_;
+  std::uint64_t told_bytes_ = 0;                    // that the file has, by its header
   int patience_ = 200;                              // how often to look again
   std::vector<Piece> pieces_;                       // by thread and then sequence
   std::map<std::uint64_t, std::size_t> sequences_;  // -> piece

@@ -288,6 +288,18 @@ class RecordingTest(unittest.TestCase):
             result = subprocess.run([COMMAND, command, "/dev/zero"], capture_output=True, text=True, timeout=60)
             self.assertIn("not a recording", result.stderr)
 
+    def test_a_recording_that_is_cut_off_answers_nothing_for_sure(self):
+        whole = Path(self.path("steady")).read_bytes()
+        cut = self.folder / "cut.tenure"
+        cut.write_bytes(whole[:max(len(whole) // 2, 2 * 65536) // 65536 * 65536])
+        for command in ["top", "leaks", "report"]:
+            result = run(command, str(cut))
+            self.assertIn("cut off", result.stderr)
+            self.assertEqual(result.returncode, 3)
+        document = json.loads(run("top", str(cut), "--json").stdout)
+        self.assertFalse(document["complete"])
+        self.assertGreater(document["damaged"], 0)
+
     def test_closed_output_does_not_become_the_recording(self):
         for closed in [">&-", "<&- >&- 2>&-"]:
             file = self.folder / "closed.tenure"

@@ -108,10 +108,32 @@ TEST(DamagedRecordings, TheReadableBeginningIsUsed) {
     const Recorded cut(file.path());
     EXPECT_GE(cut.events, last);
     EXPECT_LE(cut.events, whole.events);
+    EXPECT_FALSE(cut.is_complete());
     last = cut.events;
     use_all(cut);
   }
   EXPECT_GT(last, 0u);
+}
+
+TEST(DamagedRecordings, WhereverItIsCutOffThatIsSaid) {
+  const std::string bytes = sample();
+  ASSERT_GT(bytes.size(), 4 * profile::kChunkBytes);
+  const ScratchFile file;
+  write(file.path(), bytes);
+  EXPECT_TRUE(Recorded(file.path()).is_complete());
+  std::vector<std::size_t> lengths;
+  for (std::size_t at = profile::kChunkBytes; at < bytes.size(); at += profile::kChunkBytes) {
+    for (const std::size_t more : {std::size_t{0}, std::size_t{1}, sizeof(profile::ChunkHeader)}) {
+      if (at + more < bytes.size()) lengths.push_back(at + more);
+    }
+  }
+  for (const std::size_t length : lengths) {
+    write(file.path(), bytes.substr(0, length));
+    const Recorded cut(file.path());
+    EXPECT_FALSE(cut.is_complete()) << length;
+    EXPECT_GE(cut.damaged, (bytes.size() - length) / profile::kChunkBytes) << length;
+    EXPECT_LE(cut.damaged, (bytes.size() - length) / profile::kChunkBytes + 2) << length;
+  }
 }
 
 TEST(DamagedRecordings, ASealedChunkThatChangedIsLeftOut) {
@@ -187,8 +209,11 @@ TEST(HostileRecordings, WhatManyReferToIsThereOnce) {
       DefinitionKind::layout, 1,
       std::string(reinterpret_cast<const char*>(rank), sizeof rank) + std::string(8000, '\x7f'));
   const ScratchFile file;
-  write(file.path(), sample().substr(0, profile::kChunkBytes) + definitions(1, name) +
-                         definitions(2, many) + definitions(3, shape));
+  std::string header = sample().substr(0, profile::kChunkBytes);
+  const std::size_t length = offsetof(profile::FileHeader, file_bytes);
+  header.replace(length, sizeof(std::uint64_t), sizeof(std::uint64_t),
+                 '\0');  // other chunks follow
+  write(file.path(), header + definitions(1, name) + definitions(2, many) + definitions(3, shape));
   const Recorded recorded(file.path());
   EXPECT_EQ(recorded.damaged, 1U);  // no tensor has so many dimensions
   EXPECT_TRUE(recorded.layout(1).shape.empty());
