@@ -27,7 +27,10 @@ std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word);
 }  // namespace
 
 History::History(const Recorded& recorded, bool with_spans)
-    : recorded(recorded), base_bytes(recorded.base_bytes), with_spans_(with_spans) {
+    : recorded(recorded),
+      base_bytes(recorded.base_bytes),
+      begin_ns(recorded.horizon_ns),
+      with_spans_(with_spans) {
   end_ns = recorded.duration_ns;
   recorded.for_each([this](const Event& event) {
     take(event);
@@ -91,7 +94,7 @@ void History::take_storage(const Event& event) {
       if (life != nullptr) return;  // it was there when the recording began, and is told twice
       live_[event.subject] = static_cast<std::uint32_t>(storages.size());
       storages.push_back({.serial = event.subject,
-                          .birth_ns = is_from_before(event) ? 0 : event.time_ns,
+                          .birth_ns = is_from_before(event) ? begin_ns : event.time_ns,
                           .bytes = bytes_of(event.third),
                           .address = event.fourth & kLow48,
                           .category = category_of(event.tag),
@@ -106,6 +109,7 @@ void History::take_storage(const Event& event) {
         live_.erase(event.subject);
       } else {
         storages.push_back({.serial = event.subject,
+                            .birth_ns = begin_ns,
                             .death_ns = event.time_ns,
                             .bytes = bytes_of(event.third),
                             .thread = event.thread,

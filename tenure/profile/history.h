@@ -17,7 +17,7 @@ inline constexpr std::int64_t kNever = INT64_MAX;
 /// One storage from its allocation to its end.
 struct StorageLife {
   std::uint64_t serial = 0;
-  std::int64_t birth_ns = 0;
+  std::int64_t birth_ns = 0;       ///< of what was there before: when the events begin
   std::int64_t death_ns = kNever;  ///< kNever: live at the end
   std::int64_t bytes = 0;
   std::uint64_t address = 0;  ///< 0: not known
@@ -33,7 +33,7 @@ struct StorageLife {
   std::uint32_t last_user = 0;    ///< origin
   std::int64_t last_use_ns = -1;  ///< -1: never
   std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
-  bool was_before = false;        ///< live when the recording began
+  bool was_before = false;        ///< live when the events begin
   bool is_live() const { return death_ns == kNever; }
   /// Since when nobody has used it, at the latest at `end_ns`. Uses of what has no tensor are not
   /// known: an arena is in use until its end.
@@ -133,6 +133,7 @@ class History {
   std::map<Miss, std::int64_t> misses;  ///< how often
   std::uint32_t threads = 0;
   std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
+  std::int64_t begin_ns = 0;    ///< nothing is known of the time before
   std::int64_t end_ns = 0;
 
  private:

@@ -43,7 +43,7 @@ void for_each_change(const History& history, const Visit& visit) {
 std::size_t index(Category category) { return static_cast<std::size_t>(category); }
 
 Level base_level(const History& history) {
-  Level level{.bytes = history.base_bytes};
+  Level level{.time_ns = history.begin_ns, .bytes = history.base_bytes};
   level.category[index(Category::activation)] = history.base_bytes;
   return level;
 }
@@ -70,21 +70,22 @@ std::vector<Group> sorted(std::unordered_map<std::string, Group> groups) {
 }  // namespace
 
 std::vector<Level> timeline(const History& history, int points) {
-  const std::int64_t end = std::max<std::int64_t>(history.end_ns, 1);
-  const std::int64_t width = (end + points - 1) / points;
+  const std::int64_t begin = history.begin_ns;
+  const std::int64_t whole = std::max<std::int64_t>(history.end_ns - begin, 1);
+  const std::int64_t width = (whole + points - 1) / points;
   std::vector<Level> result;
   Level now = base_level(history);
   Level highest = now;
   std::int64_t part = 0;
   const auto close_until = [&](std::int64_t wanted) {
     for (; part < wanted && part < points; ++part) {
-      highest.time_ns = std::max(highest.time_ns, part * width);
+      highest.time_ns = std::max(highest.time_ns, begin + part * width);
       result.push_back(highest);
       highest = now;
     }
   };
   for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
-    close_until(std::min<std::int64_t>(time / width, points - 1));
+    close_until(std::min<std::int64_t>((time - begin) / width, points - 1));
     change(now, time, life, bytes);
     if (now.bytes > highest.bytes) highest = now;
   });
@@ -181,7 +182,7 @@ std::vector<MeasuredPlan> plans(const History& history) {
 BudgetEffect with_budget(const History& history, std::int64_t limit) {
   BudgetEffect effect{.limit = limit, .over = history.base_bytes - limit};
   std::int64_t level = history.base_bytes;
-  std::int64_t last = 0;
+  std::int64_t last = history.begin_ns;
   for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
     if (level > limit) effect.seconds_above += static_cast<double>(time - last) * 1e-9;
     last = time;

@@ -19,7 +19,7 @@ struct Level {
   std::int64_t bytes = 0;
   std::array<std::int64_t, kCategories> category{};
 };
-/// The highest level within each of `points` equal parts of the time, and what was live then.
+/// The highest level within each of `points` equal parts of the time that is known, and what was live then.
 std::vector<Level> timeline(const History& history, int points = 200);
 /// The moment at which most was live; the first of several.
 Level peak(const History& history);

@@ -36,6 +36,11 @@ TEST(Profile, KeepsTheNewestWithinItsCapacity) {
   const History history(recorded);
   EXPECT_GT(history.storages.size(), 1000u);
   // What is forgotten is still counted.
+  ASSERT_GT(recorded.horizon_ns, 0);
+  for (const profile::StorageLife& life : history.storages) {
+    ASSERT_GE(life.birth_ns, recorded.horizon_ns) << "nothing is made up of the time before";
+  }
+  EXPECT_GE(timeline(history, 10).front().time_ns, recorded.horizon_ns);
   EXPECT_LE(std::abs(live_at_end(history) - (live - 5000)), 100);
   EXPECT_GE(peak(history).bytes, live - 200);
 }

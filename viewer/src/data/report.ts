@@ -100,7 +100,8 @@ export interface Events {
 
 export class Report {
   readonly events: Events;
-  /** The last moment: nothing is known after it. */
+  /** The first moment and the last one: nothing is known before and after. */
+  readonly begin: number;
   readonly end: number;
   /** When steps ended: all of them, and those of the loop that has most. */
   readonly steps: number[];
@@ -112,7 +113,8 @@ export class Report {
   ) {
     this.events = mergeEvents(rows);
     const { time } = this.events;
-    this.end = Math.max(header.duration_ns, time.length > 0 ? time[time.length - 1] : 0, 1);
+    this.begin = header.begins_ns ?? 0;
+    this.end = Math.max(header.duration_ns, time.length > 0 ? time[time.length - 1] : 0, this.begin + 1);
     this.steps = header.steps.map((step) => step.t);
     this.loop = longestLoop(header.steps);
   }

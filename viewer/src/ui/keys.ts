@@ -38,7 +38,7 @@ function press(page: Page, targets: KeyTargets, event: KeyboardEvent): boolean {
     case '+':
     case '=': page.zoomBy(0.6, around); return true;
     case '-': page.zoomBy(1 / 0.6, around); return true;
-    case '0': page.zoomTo(0, page.report.end); return true;
+    case '0': page.zoomTo(page.report.begin, page.report.end); return true;
     case 'p': page.lookAt(page.peakTime); return true;
     case 'n': return stepFrom(page, 1);
     case 'N': return stepFrom(page, -1);

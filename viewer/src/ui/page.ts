@@ -51,7 +51,7 @@ export class Page {
     this.stepLevels = stepLevels(report);
     this.palette = paletteOf(isDark);
     this.state = {
-      window: [0, report.end],
+      window: [report.begin, report.end],
       cursor: this.peakTime,
       row: null,
       group: null,
@@ -112,10 +112,11 @@ export class Page {
 
   /** Shows [t0, t1], moved and shrunk so far that it lies within the recording. */
   zoomTo(t0: number, t1: number): void {
-    const { end } = this.report;
-    const span = Math.min(end, Math.max(t1 - t0, Math.min(10, end)));
+    const { begin, end } = this.report;
+    const whole = end - begin;
+    const span = Math.min(whole, Math.max(t1 - t0, Math.min(10, whole)));
     const middle = (t0 + t1) / 2;
-    const start = Math.min(Math.max(0, middle - span / 2), end - span);
+    const start = Math.min(Math.max(begin, middle - span / 2), end - span);
     this.set({ window: [start, start + span] });
   }
 
@@ -127,14 +128,14 @@ export class Page {
   panBy(part: number): void {
     const [t0, t1] = this.state.window;
     const shift = (t1 - t0) * part;
-    const { end } = this.report;
-    const kept = Math.min(Math.max(shift, -t0), end - t1);
+    const { begin, end } = this.report;
+    const kept = Math.min(Math.max(shift, begin - t0), end - t1);
     this.set({ window: [t0 + kept, t1 + kept] });
   }
 
   /** Sets the cursor, and moves the window if it would not show it. */
   lookAt(t: number): void {
-    const moment = Math.min(Math.max(t, 0), this.report.end);
+    const moment = Math.min(Math.max(t, this.report.begin), this.report.end);
     const [t0, t1] = this.state.window;
     this.set({ cursor: moment });
     if (moment < t0 || moment > t1) {

@@ -44,7 +44,7 @@ export function showPage(page: Page): void {
   const upper = h('section', { class: 'upper', 'aria-label': 'Timeline' }, [
     h('div', { class: 'row controls' }, [
       h('span', { class: 'muted' }, 'live bytes by'), groups.element,
-      h('button', { type: 'button', class: 'quiet' }, 'whole recording', { click: () => page.zoomTo(0, page.report.end) }),
+      h('button', { type: 'button', class: 'quiet' }, 'whole recording', { click: () => page.zoomTo(page.report.begin, page.report.end) }),
     ]),
     timeline.element,
     overview.element,

@@ -74,7 +74,7 @@ export class Head implements View {
             click: () => page.set({ tab: 'growth' }),
           }]
         : []),
-      { label: 'recorded', value: timeText(report.end), click: () => page.zoomTo(0, report.end) },
+      { label: 'recorded', value: timeText(report.end - report.begin), click: () => page.zoomTo(report.begin, report.end) },
     ];
   }
 

@@ -16,7 +16,7 @@ export class Overview implements View {
     this.canvas.addEventListener('pointerdown', (event) => this.grab(event));
     this.canvas.addEventListener('pointermove', (event) => this.move(event));
     this.canvas.addEventListener('pointerup', () => (this.drag = null));
-    this.canvas.addEventListener('dblclick', () => page.zoomTo(0, page.report.end));
+    this.canvas.addEventListener('dblclick', () => page.zoomTo(page.report.begin, page.report.end));
   }
 
   private width(): number {
@@ -24,12 +24,14 @@ export class Overview implements View {
   }
 
   private xOf(t: number): number {
-    return MARGIN.left + (t / this.page.report.end) * this.width();
+    const { begin, end } = this.page.report;
+    return MARGIN.left + ((t - begin) / (end - begin)) * this.width();
   }
 
   private timeAt(x: number): number {
-    const { end } = this.page.report;
-    return Math.min(end, Math.max(0, ((x - MARGIN.left) / this.width()) * end));
+    const { begin, end } = this.page.report;
+    const t = begin + ((x - MARGIN.left) / this.width()) * (end - begin);
+    return Math.min(end, Math.max(begin, t));
   }
 
   private partAt(x: number): 'move' | 'left' | 'right' | 'draw' {
@@ -72,7 +74,7 @@ export class Overview implements View {
     const { context, height, ratio } = surface;
     const { palette, report, grouping, peak, state } = this.page;
     const width = this.width();
-    const columns = grouping.levels.columns(0, report.end, Math.round(width * ratio));
+    const columns = grouping.levels.columns(report.begin, report.end, Math.round(width * ratio));
     const yOf = (bytes: number) => height - 2 - (height - 6) * (bytes / Math.max(peak, 1));
     context.fillStyle = mixed(palette.panel, palette.muted, 0.45);
     context.beginPath();
@@ -95,6 +97,6 @@ export class Overview implements View {
     context.fillStyle = palette.accent;
     context.fillRect(Math.round(this.xOf(state.cursor)), 0, 1, height);
     this.canvas.setAttribute('aria-label',
-      `The whole recording of ${timeText(report.end)}; the window is the part shown above.`);
+      `The whole recording of ${timeText(report.end - report.begin)}; the window is the part shown above.`);
   }
 }

@@ -35,7 +35,7 @@ export class Timeline implements View {
       click: (event) => this.choose(event),
       hover: (event) => this.hover(event),
     });
-    this.canvas.addEventListener('dblclick', () => page.zoomTo(0, page.report.end));
+    this.canvas.addEventListener('dblclick', () => page.zoomTo(page.report.begin, page.report.end));
   }
 
   private axis(): TimeAxis {

@@ -84,6 +84,7 @@ test('what may be missing is told', async () => {
   assert.equal(notes.length, 4);
   assert.match(notes.join(' '), /ended before its recording did.*begins after 5 ms.*1,234 events.*2 parts/);
   assert.match(await page.locator('.legend').innerText(), /before the recording\s+4 KiB/);
+  assert.match(await page.locator('.timeline-canvas').getAttribute('aria-label'), /from 5 ms to/);
   await page.close();
 });
 
