@@ -34,7 +34,14 @@ using tiles::HWY_NAMESPACE::Sums;
 constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
 constexpr int kTileWidth = 2;
 
-/// Panels as a tile reads them: term k of line i at [k * step + i].
+/// How a panel of a lies: term k of row i at [k * step + i], or, where its terms were neighbours
+/// already and turning them would not pay, at [i * kRowStep<T> + k].
+enum class RowPanel { by_terms, by_rows };
+/// Not a power of two, that rows do not meet in one set of a cache.
+template <class T>
+inline constexpr std::int64_t kRowStep = kGemmDepth + 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// Panels as a tile reads them: term k of column i of b at [k * step + i].
 template <class T>
 struct Panels {
   std::int64_t depth;
@@ -45,7 +52,7 @@ struct Panels {
 };
 
 /// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
-template <class T, int rows, int width>
+template <class T, int rows, int width, RowPanel lies = RowPanel::by_terms>
 HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, std::int64_t columns,
                                 bool add) {
   const hn::ScalableTag<T> d;
@@ -60,7 +67,9 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
   }
   const T* HWY_RESTRICT a = p.a;
   const T* HWY_RESTRICT b = p.b;
-  const std::int64_t a_step = p.a_step;
+  constexpr bool kByTerms = lies == RowPanel::by_terms;
+  constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<T>;
+  const std::int64_t a_step = kByTerms ? p.a_step : 1;
   const std::int64_t b_step = p.b_step;
   TENURE_UNROLL_SOME
   for (std::int64_t k = p.depth; k > 0; --k, a += a_step, b += b_step) {
@@ -69,7 +78,7 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
     for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
     TENURE_UNROLL
     for (int r = 0; r < rows; ++r) {
-      const V x = hn::Set(d, a[r]);
+      const V x = hn::Set(d, a[r * kRow]);
       TENURE_UNROLL
       for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
     }
@@ -111,6 +120,12 @@ constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
 /// By rows less one.
 template <class T, int width>
 constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
+
+/// For panels that lie by rows: of one row less than most, and of most. Many rows are cut so.
+template <class T, int width>
+constexpr std::array<MultiplyTile<T>, 2> kTilesByRows = {
+    multiply_tile<T, kTileRows - 1, width, RowPanel::by_rows>,
+    multiply_tile<T, kTileRows, width, RowPanel::by_rows>};
 
 /// Lines cut into panels: rows into such of nearly the same height, the higher ones first; columns
 /// into full ones and the rest. Asked about every tile, it does not divide.
@@ -194,6 +209,7 @@ class PackedGemm {
     std::int64_t line;  ///< of the cut's first
     const T* data;
     std::int64_t step;
+    RowPanel lies = RowPanel::by_terms;
   };
 
   static std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())); }
@@ -301,8 +317,8 @@ class PackedGemm {
   /// Panel p of those that pass, from term k on. `more`: panel p + 1 is next.
   HWY_NOINLINE void pass(const Part& part, const Block& block, std::int64_t p, std::int64_t k,
                          bool more) const {
-    HWY_ALIGN T packed[kGemmDepth *
-                       std::max<std::int64_t>(kTileRows, kTileWidth * HWY_MAX_BYTES / sizeof(T))];
+    HWY_ALIGN T packed[std::max<std::int64_t>(kTileRows * kRowStep<T>,
+                                              kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(T))];
     const Lines<T>& lines = block.lines;
     const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
     const std::int64_t tiles = block.end - block.begin;
@@ -315,6 +331,12 @@ class PackedGemm {
     if (lines.line == 1 && part.passing.count(p) == width && (near || tiles <= kFew)) {
       passing.data = source;
       passing.step = lines.term;
+    } else if (!stay_.rows && lines.term == 1 && part.passing.count(p) >= kTileRows - 1) {
+      // Columns stay where there are few of them, so that a row is used but a few times.
+      for (std::int64_t i = 0; i < part.passing.count(p); ++i) {
+        std::copy_n(source + i * lines.line, depth, packed + i * kRowStep<T>);
+      }
+      passing.lies = RowPanel::by_rows;
     } else {
       pack_lines(Lines<T>{source, lines.line, lines.term}, part.passing.count(p), depth, packed,
                  width);
@@ -349,9 +371,15 @@ class PackedGemm {
                            .b = columns.data,
                            .b_step = columns.step};
     const bool wide = columns.cut.width(columns.panel) > lanes();
-    const auto& tiles = wide ? kTiles<T, kTileWidth> : kTiles<T, 1>;
-    tiles[static_cast<std::size_t>(high - 1)](panels, to, g_.c_row,
-                                              columns.cut.count(columns.panel), add);
+    const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
+      tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,
+                                                    columns.cut.count(columns.panel), add);
+    };
+    if (rows.lies == RowPanel::by_terms) {
+      multiply_with(wide ? kTiles<T, kTileWidth> : kTiles<T, 1>, 1);
+    } else {
+      multiply_with(wide ? kTilesByRows<T, kTileWidth> : kTilesByRows<T, 1>, kTileRows - 1);
+    }
   }
 
   static constexpr double kShare = 1e5;                // products that are worth waking a thread

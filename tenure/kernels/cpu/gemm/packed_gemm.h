@@ -12,10 +12,11 @@ namespace tenure::kernels {
 //
 // One of the matrices stays: its lines (rows of a, or columns of b) are packed into the workspace,
 // up to kBytes at a time, by all threads together. The lines of the other one pass by: a thread
-// takes a panel of them, as many as a tile in registers is high or wide, packs it on its stack, and
-// multiplies it with every panel that stays. Panels are kDepth terms deep. So every element of the
-// result is the sum, in order, of sums of kDepth products, whatever the threads, the tile and the
-// way in which the matrices lie in memory; and the workspace follows from the sizes alone.
+// takes a panel of them, as many as a tile in registers is high or wide, packs it on its stack
+// (rows as they are if their terms are neighbours), and multiplies it with every panel that stays.
+// Panels are kDepth terms deep. So every element of the result is the sum, in order, of sums of
+// kDepth products, whatever the threads, the tile and the way in which the matrices lie in memory;
+// and the workspace follows from the sizes alone.
 
 inline constexpr std::int64_t kGemmDepth = 256;
 
