@@ -73,34 +73,55 @@ void combine_row(T* out, std::int64_t out_step, const T* in, std::int64_t in_ste
   }
 }
 
+/// What an operation does to elements of a type, at n places. Everything around it, the nest of
+/// loops, is compiled once for all of them.
+struct Combination {
+  void (*elements)(void* out, const std::int64_t* out_offsets, const void* in,
+                   const std::int64_t* in_offsets, std::int64_t n);
+  void (*rows)(void* out, const std::int64_t* out_offsets, std::int64_t out_step, const void* in,
+               const std::int64_t* in_offsets, std::int64_t in_step, std::int64_t n,
+               std::int64_t length);
+};
+
 template <template <class> class Op, class T>
-void combine(const Loop<2>& block, T* out, const std::int64_t* out_offsets, const T* in,
-             const std::int64_t* in_offsets, std::int64_t n) {
-  const std::int64_t out_step = block.steps()[0];
-  const std::int64_t in_step = block.steps()[1];
-  const std::int64_t size = block.count();
-  if (block.rank() == 0) {
-    for (std::int64_t i = 0; i < n; ++i) Op<T>::apply(out[out_offsets[i]], in[in_offsets[i]]);
-  } else if (block.rank() == 1) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      combine_row<Op>(out + out_offsets[i], out_step, in + in_offsets[i], in_step, size);
-    }
-  } else {
-    for (std::int64_t i = 0; i < n; ++i) {
-      block.rows(0, size, [&](const auto& at, std::int64_t length) {
-        combine_row<Op>(out + out_offsets[i] + at[0], out_step, in + in_offsets[i] + at[1], in_step,
-                        length);
-      });
-    }
-  }
-}
+constexpr Combination kCombination{
+    [](void* out, const std::int64_t* out_offsets, const void* in, const std::int64_t* in_offsets,
+       std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        Op<T>::apply(static_cast<T*>(out)[out_offsets[i]],
+                     static_cast<const T*>(in)[in_offsets[i]]);
+      }
+    },
+    [](void* out, const std::int64_t* out_offsets, std::int64_t out_step, const void* in,
+       const std::int64_t* in_offsets, std::int64_t in_step, std::int64_t n, std::int64_t length) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        combine_row<Op>(static_cast<T*>(out) + out_offsets[i], out_step,
+                        static_cast<const T*>(in) + in_offsets[i], in_step, length);
+      }
+    }};
 
 template <template <class> class Op>
-void combine_typed(DType dtype, const Loop<2>& block, void* out, const std::int64_t* out_offsets,
-                   const void* in, const std::int64_t* in_offsets, std::int64_t n) {
-  visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
-    combine<Op>(block, static_cast<T*>(out), out_offsets, static_cast<const T*>(in), in_offsets, n);
-  });
+const Combination& combination_of(DType dtype) {
+  return visit_dtype(dtype,
+                     []<class T>(TypeTag<T>) -> const Combination& { return kCombination<Op, T>; });
+}
+
+const Combination& find_combination(ScatterMode mode, DType dtype) {
+  switch (mode) {
+    case ScatterMode::assign:
+      return visit_size(size_of(dtype), []<class T>(TypeTag<T>) -> const Combination& {
+        return kCombination<Assign, T>;
+      });
+    case ScatterMode::add:
+      return combination_of<Add>(dtype);
+    case ScatterMode::multiply:
+      return combination_of<Multiply>(dtype);
+    case ScatterMode::maximum:
+      return combination_of<Maximum>(dtype);
+    case ScatterMode::minimum:
+      return combination_of<Minimum>(dtype);
+  }
+  throw InternalError("unknown scatter mode");
 }
 
 template <class F>
@@ -178,20 +199,20 @@ void add_index_offsets(const Loop<2>& positions, const View& indices, std::int64
 void combine_blocks(ScatterMode mode, DType dtype, const Loop<2>& block, void* out,
                     const std::int64_t* out_offsets, const void* in, const std::int64_t* in_offsets,
                     std::int64_t n) {
-  switch (mode) {
-    case ScatterMode::assign:
-      return visit_size(size_of(dtype), [&]<class T>(TypeTag<T>) {
-        combine<Assign>(block, static_cast<T*>(out), out_offsets, static_cast<const T*>(in),
-                        in_offsets, n);
-      });
-    case ScatterMode::add:
-      return combine_typed<Add>(dtype, block, out, out_offsets, in, in_offsets, n);
-    case ScatterMode::multiply:
-      return combine_typed<Multiply>(dtype, block, out, out_offsets, in, in_offsets, n);
-    case ScatterMode::maximum:
-      return combine_typed<Maximum>(dtype, block, out, out_offsets, in, in_offsets, n);
-    case ScatterMode::minimum:
-      return combine_typed<Minimum>(dtype, block, out, out_offsets, in, in_offsets, n);
+  const Combination& combination = find_combination(mode, dtype);
+  if (block.rank() == 0) return combination.elements(out, out_offsets, in, in_offsets, n);
+  const std::int64_t size = block.count();
+  const std::int64_t out_step = block.steps()[0];
+  const std::int64_t in_step = block.steps()[1];
+  if (block.rank() == 1) {
+    return combination.rows(out, out_offsets, out_step, in, in_offsets, in_step, n, size);
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    block.rows(0, size, [&](const auto& at, std::int64_t length) {
+      const std::int64_t to = out_offsets[i] + at[0];
+      const std::int64_t from = in_offsets[i] + at[1];
+      combination.rows(out, &to, out_step, in, &from, in_step, 1, length);
+    });
   }
 }
 

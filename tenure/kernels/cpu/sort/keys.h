@@ -1,72 +1,108 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
+#include "tenure/kernels/view.h"
 #include "tenure/tensor/dtype.h"
 
 namespace tenure::kernels::sorting {
 
-template <std::size_t Size>
-using Unsigned = std::conditional_t<
-    Size == 1, std::uint8_t,
-    std::conditional_t<Size == 2, std::uint16_t,
-                       std::conditional_t<Size == 4, std::uint32_t, std::uint64_t>>>;
+/// The bits of infinity in a type of floats, 0 in other types.
+constexpr std::uint64_t infinity_bits(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 0x7c00;
+    case DType::bfloat16:
+      return 0x7f80;
+    case DType::float32:
+      return 0x7f800000;
+    case DType::float64:
+      return 0x7ff0000000000000;
+    default:
+      return 0;
+  }
+}
 
-/// Elements as unsigned integers in the order of sort: -0 and 0 are equal, every NaN is equal to
-/// every other and greater than all numbers. Integer keys sort by their digits, without branches.
-template <class T>
-struct Keys {
-  using U = Unsigned<sizeof(T)>;
-  static constexpr bool kFloating = !std::is_integral_v<T>;
-  static constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(T) - 1));
-  static constexpr U kInfinity = static_cast<U>(std::is_same_v<T, Half>       ? 0x7c00
-                                                : std::is_same_v<T, BFloat16> ? 0x7f80
-                                                : sizeof(T) == 4              ? 0x7f800000
-                                                                              : 0x7ff0000000000000);
-  static constexpr U kZero = kSign;                 ///< key of 0 and -0
+/// The bits of elements as unsigned integers in the order of sort: -0 and 0 are equal, every NaN is
+/// equal to every other and greater than all numbers. Integer keys sort by their digits, without
+/// branches. Types of one size share an instance, one for floats and one for the others.
+template <class Unsigned, bool kFloating>
+class Keys {
+ public:
+  using U = Unsigned;
+  static constexpr U kSign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
+  static constexpr U kZero = kSign;                 ///< key of 0 and -0, of floats
   static constexpr U kNan = static_cast<U>(~U{0});  ///< key of NaN
 
-  static U bits(T value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return value ? 1 : 0;
-    } else {
-      return std::bit_cast<U>(value);
-    }
-  }
-  static T element(U bits) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return bits != 0;
-    } else {
-      return std::bit_cast<T>(bits);
-    }
-  }
+  explicit Keys(DType dtype)
+      : infinity_(static_cast<U>(infinity_bits(dtype))),
+        flipped_(dtype == boolean || dtype == uint8 ? U{0} : kSign) {}
 
   /// Whether decode(encode(bits)) may differ from bits: -0 and NaN.
-  static bool loses(U bits) {
-    return kFloating && (bits == kSign || (bits & static_cast<U>(~kSign)) > kInfinity);
-  }
+  bool loses(U bits) const { return kFloating && (bits == kSign || magnitude(bits) > infinity_); }
 
-  static U encode(U bits) {
+  U encode(U bits) const {
     if constexpr (kFloating) {
-      const U magnitude = static_cast<U>(bits & static_cast<U>(~kSign));
-      if (magnitude > kInfinity) return kNan;
-      return static_cast<U>((bits & kSign) != 0 ? kSign - magnitude : kSign + magnitude);
-    } else if constexpr (std::is_signed_v<T>) {
-      return static_cast<U>(bits ^ kSign);
+      const U size = magnitude(bits);
+      if (size > infinity_) return kNan;
+      return static_cast<U>((bits & kSign) != 0 ? kSign - size : kSign + size);
     } else {
-      return bits;
+      return static_cast<U>(bits ^ flipped_);
     }
   }
-  static U decode(U key) {
+  U decode(U key) const {
     if constexpr (kFloating) {
       return static_cast<U>(key >= kSign ? key ^ kSign : kSign | (kSign - key));
     } else {
       return encode(key);
     }
   }
+
+ private:
+  static U magnitude(U bits) { return static_cast<U>(bits & static_cast<U>(~kSign)); }
+
+  U infinity_;
+  U flipped_;  ///< what makes keys of integers
 };
+
+/// Calls `f(Keys(dtype))`.
+template <class F>
+decltype(auto) visit_keys(DType dtype, const F& f) {
+  const bool floating = is_floating(dtype);
+  switch (size_of(dtype)) {
+    case 1:
+      return f(Keys<std::uint8_t, false>(dtype));
+    case 2:
+      return floating ? f(Keys<std::uint16_t, true>(dtype)) : f(Keys<std::uint16_t, false>(dtype));
+    case 4:
+      return floating ? f(Keys<std::uint32_t, true>(dtype)) : f(Keys<std::uint32_t, false>(dtype));
+    default:
+      return floating ? f(Keys<std::uint64_t, true>(dtype)) : f(Keys<std::uint64_t, false>(dtype));
+  }
+}
+
+/// Elements of any type along an axis, `step` elements apart, as bits.
+template <class U>
+struct Row {
+  std::byte* data;
+  std::int64_t step;
+
+  U operator[](std::int64_t i) const {
+    U bits;
+    std::memcpy(&bits, data + i * step * std::int64_t{sizeof(U)}, sizeof(U));
+    return bits;
+  }
+  void set(std::int64_t i, U bits) const {
+    std::memcpy(data + i * step * std::int64_t{sizeof(U)}, &bits, sizeof(U));
+  }
+};
+
+/// The elements along `axis` from `offset` on, which is counted in elements.
+template <class U>
+Row<U> row_at(const View& view, std::int64_t offset, int axis) {
+  return {view.as<std::byte>() + offset * std::int64_t{sizeof(U)}, view.strides[axis]};
+}
 
 }  // namespace tenure::kernels::sorting

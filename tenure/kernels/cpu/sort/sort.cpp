@@ -14,61 +14,48 @@ using namespace sorting;
 using indexing::at_least_1d;
 using indexing::make_loop;
 
-/// One line of elements along the sorted axis.
-template <class T>
-struct Row {
-  T* data;
-  std::int64_t step;
-
-  T& operator[](std::int64_t i) const { return data[i * step]; }
-};
-
 /// Sorts the elements alone. `flip` is xored into the keys and so reverses their order.
-template <class T>
-void sort_values(Row<const T> in, std::int64_t n, typename Keys<T>::U flip, Row<T> out,
+template <class K, class U = typename K::U>
+void sort_values(const K& order, Row<U> in, std::int64_t n, U flip, Row<U> out,
                  std::byte* scratch) {
-  using K = Keys<T>;
-  using U = typename K::U;
   U* keys = reinterpret_cast<U*>(scratch);
   bool lossy = false;
   for (std::int64_t i = 0; i < n; ++i) {
-    const U bits = K::bits(in[i]);
-    lossy |= K::loses(bits);
-    keys[i] = static_cast<U>(K::encode(bits) ^ flip);
+    const U bits = in[i];
+    lossy |= order.loses(bits);
+    keys[i] = static_cast<U>(order.encode(bits) ^ flip);
   }
   U* sorted = radix_sort(keys, keys + n, n);
-  U* zeros = std::lower_bound(sorted, sorted + n, static_cast<U>(K::kZero ^ flip));
-  U* nans = std::lower_bound(sorted, sorted + n, static_cast<U>(K::kNan ^ flip));
-  for (std::int64_t i = 0; i < n; ++i) sorted[i] = K::decode(static_cast<U>(sorted[i] ^ flip));
+  U* zeros = std::lower_bound(sorted, sorted + n, static_cast<U>(order.kZero ^ flip));
+  U* nans = std::lower_bound(sorted, sorted + n, static_cast<U>(order.kNan ^ flip));
+  for (std::int64_t i = 0; i < n; ++i) sorted[i] = order.decode(static_cast<U>(sorted[i] ^ flip));
   // The signs of zeros and the bits of NaN are lost in the keys. In the result they stand in the
   // order of the input.
   for (std::int64_t i = 0; lossy && i < n; ++i) {
-    const U bits = K::bits(in[i]);
-    if (K::encode(bits) == K::kZero) *zeros++ = bits;
-    if (K::encode(bits) == K::kNan) *nans++ = bits;
+    const U bits = in[i];
+    if (order.encode(bits) == order.kZero) *zeros++ = bits;
+    if (order.encode(bits) == order.kNan) *nans++ = bits;
   }
-  for (std::int64_t i = 0; i < n; ++i) out[i] = K::element(sorted[i]);
+  for (std::int64_t i = 0; i < n; ++i) out.set(i, sorted[i]);
 }
 
 /// Sorts the elements with their places. `values` may be null, and may be the input.
-template <class I, class T>
-void sort_pairs(Row<const T> in, std::int64_t n, typename Keys<T>::U flip, const Row<T>* values,
+template <class I, class K, class U = typename K::U>
+void sort_pairs(const K& order, Row<U> in, std::int64_t n, U flip, const Row<U>* values,
                 Row<std::int64_t> indices, std::byte* scratch) {
-  using K = Keys<T>;
-  using U = typename K::U;
   using Item = Keyed<U, I>;
   Item* items = reinterpret_cast<Item*>(scratch);
   for (std::int64_t i = 0; i < n; ++i) {
-    items[i] = {static_cast<U>(K::encode(K::bits(in[i])) ^ flip), static_cast<I>(i)};
+    items[i] = {static_cast<U>(order.encode(in[i]) ^ flip), static_cast<I>(i)};
   }
   const Item* sorted = items = radix_sort(items, items + n, n);
-  for (std::int64_t i = 0; i < n; ++i) indices[i] = static_cast<std::int64_t>(sorted[i].index);
+  for (std::int64_t i = 0; i < n; ++i) indices.set(i, static_cast<std::int64_t>(sorted[i].index));
   if (values == nullptr) return;
   // Read all before the first is written: the output may be the input.
   for (std::int64_t i = 0; i < n; ++i) {
-    items[i].key = K::bits(in[static_cast<std::int64_t>(sorted[i].index)]);
+    items[i].key = in[static_cast<std::int64_t>(sorted[i].index)];
   }
-  for (std::int64_t i = 0; i < n; ++i) (*values)[i] = K::element(sorted[i].key);
+  for (std::int64_t i = 0; i < n; ++i) values->set(i, sorted[i].key);
 }
 
 bool wide_places(std::int64_t n) { return n > std::int64_t{UINT32_MAX}; }
@@ -102,23 +89,23 @@ void sort(const View& view, int axis, Order order, const View* values, const Vie
   others[axis] = 1;
   const auto loop = make_loop(others, in.strides, out.strides, places.strides);
   const std::size_t bytes = row_bytes(in.dtype, n, indices != nullptr);
-  visit_dtype(in.dtype, [&]<class T>(TypeTag<T>) {
-    using U = typename Keys<T>::U;
-    const U flip = order == Order::descending ? static_cast<U>(~U{0}) : U{0};
-    for_rows(loop.count(), n, bytes, workspace, [&](auto begin, auto end, std::byte* scratch) {
-      loop.each(begin, end, [&](const auto& at) {
-        const Row<const T> from{in.as<const T>() + at[0], in.strides[axis]};
-        const Row<T> to{out.as<T>() + at[1], out.strides[axis]};
+  for_rows(loop.count(), n, bytes, workspace, [&](auto begin, auto end, std::byte* scratch) {
+    loop.each(begin, end, [&](const auto& at) {
+      visit_keys(in.dtype, [&]<class K>(const K& keys) {
+        using U = typename K::U;
+        const U flip = order == Order::descending ? static_cast<U>(~U{0}) : U{0};
+        const auto from = row_at<U>(in, at[0], axis);
+        const auto to = row_at<U>(out, at[1], axis);
         if (indices == nullptr) {
-          if (values != nullptr) sort_values<T>(from, n, flip, to, scratch);
+          if (values != nullptr) sort_values(keys, from, n, flip, to, scratch);
           return;
         }
-        const Row<T>* wanted = values != nullptr ? &to : nullptr;
-        const Row<std::int64_t> place{places.as<std::int64_t>() + at[2], places.strides[axis]};
+        const Row<U>* wanted = values != nullptr ? &to : nullptr;
+        const auto place = row_at<std::int64_t>(places, at[2], axis);
         if (wide_places(n)) {
-          sort_pairs<std::uint64_t, T>(from, n, flip, wanted, place, scratch);
+          sort_pairs<std::uint64_t>(keys, from, n, flip, wanted, place, scratch);
         } else {
-          sort_pairs<std::uint32_t, T>(from, n, flip, wanted, place, scratch);
+          sort_pairs<std::uint32_t>(keys, from, n, flip, wanted, place, scratch);
         }
       });
     });

@@ -13,39 +13,36 @@ using namespace sorting;
 using indexing::at_least_1d;
 using indexing::make_loop;
 
-template <class T>
-using Item = Keyed<typename Keys<T>::U, std::uint64_t>;
+template <class U>
+using Item = Keyed<U, std::uint64_t>;
 
 /// Whether to keep the best k in a heap while reading, rather than to sort everything.
 bool use_heap(std::int64_t n, std::int64_t k) { return k <= n / 16 || n <= 64; }
 
-std::size_t row_bytes(DType dtype, std::int64_t n, std::int64_t k) {
-  return visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
-    return sizeof(Item<T>) * static_cast<std::size_t>(use_heap(n, k) ? k : 2 * n);
-  });
+std::size_t row_bytes(std::int64_t n, std::int64_t k) {
+  // Items are of one size: the place is not smaller than any key.
+  return sizeof(Item<std::uint64_t>) * static_cast<std::size_t>(use_heap(n, k) ? k : 2 * n);
 }
 
 /// The k items of least key, in order; of equal keys the first. Returns where in `scratch`.
-template <class T>
-const Item<T>* select(const T* in, std::int64_t step, std::int64_t n, std::int64_t k,
-                      typename Keys<T>::U flip, std::byte* scratch) {
-  using U = typename Keys<T>::U;
-  auto* items = reinterpret_cast<Item<T>*>(scratch);
+template <class K, class U = typename K::U>
+const Item<U>* select(const K& order, Row<U> in, std::int64_t n, std::int64_t k, U flip,
+                      std::byte* scratch) {
+  auto* items = reinterpret_cast<Item<U>*>(scratch);
   const auto item = [&](std::int64_t i) {
-    const U bits = Keys<T>::bits(in[i * step]);
-    return Item<T>{static_cast<U>(Keys<T>::encode(bits) ^ flip), static_cast<std::uint64_t>(i)};
+    return Item<U>{static_cast<U>(order.encode(in[i]) ^ flip), static_cast<std::uint64_t>(i)};
   };
   if (!use_heap(n, k)) {
     for (std::int64_t i = 0; i < n; ++i) items[i] = item(i);
     return radix_sort(items, items + n, n);
   }
-  const auto better = [](const Item<T>& a, const Item<T>& b) {
+  const auto better = [](const Item<U>& a, const Item<U>& b) {
     return a.key != b.key ? a.key < b.key : a.index < b.index;
   };
   for (std::int64_t i = 0; i < k; ++i) items[i] = item(i);
   std::make_heap(items, items + k, better);
   for (std::int64_t i = k; i < n; ++i) {
-    const Item<T> next = item(i);
+    const Item<U> next = item(i);
     if (next.key >= items[0].key) continue;  // A later equal is not better.
     std::pop_heap(items, items + k, better);
     items[k - 1] = next;
@@ -61,7 +58,7 @@ std::size_t topk_workspace(const View& view, int axis, std::int64_t k) {
   const View in = at_least_1d(view);
   const std::int64_t n = in.shape[axis];
   if (in.count() == 0 || k == 0) return 0;
-  return scratch_bytes(in.count() / n, row_bytes(in.dtype, n, k));
+  return scratch_bytes(in.count() / n, row_bytes(n, k));
 }
 
 void topk(const View& view, int axis, std::int64_t k, bool largest, const View& value_view,
@@ -77,21 +74,20 @@ void topk(const View& view, int axis, std::int64_t k, bool largest, const View& 
   Shape others = in.shape;
   others[axis] = 1;
   const auto loop = make_loop(others, in.strides, values.strides, indices.strides);
-  visit_dtype(in.dtype, [&]<class T>(TypeTag<T>) {
-    using U = typename Keys<T>::U;
-    const U flip = largest ? static_cast<U>(~U{0}) : U{0};
-    const std::size_t bytes = row_bytes(in.dtype, n, k);
-    for_rows(loop.count(), n, bytes, workspace, [&](auto begin, auto end, std::byte* scratch) {
-      loop.each(begin, end, [&](const auto& at) {
-        const T* row = in.as<const T>() + at[0];
-        const std::int64_t step = in.strides[axis];
-        const Item<T>* best = select<T>(row, step, n, k, flip, scratch);
-        T* value = values.as<T>() + at[1];
-        std::int64_t* place = indices.as<std::int64_t>() + at[2];
+  const std::size_t bytes = row_bytes(n, k);
+  for_rows(loop.count(), n, bytes, workspace, [&](auto begin, auto end, std::byte* scratch) {
+    loop.each(begin, end, [&](const auto& at) {
+      const auto place = row_at<std::int64_t>(indices, at[2], axis);
+      visit_keys(in.dtype, [&]<class K>(const K& keys) {
+        using U = typename K::U;
+        const U flip = largest ? static_cast<U>(~U{0}) : U{0};
+        const auto from = row_at<U>(in, at[0], axis);
+        const auto value = row_at<U>(values, at[1], axis);
+        const Item<U>* best = select(keys, from, n, k, flip, scratch);
         for (std::int64_t i = 0; i < k; ++i) {
           const auto index = static_cast<std::int64_t>(best[i].index);
-          value[i * values.strides[axis]] = row[index * step];
-          place[i * indices.strides[axis]] = index;
+          value.set(i, from[index]);
+          place.set(i, index);
         }
       });
     });

@@ -20,12 +20,12 @@ Keyed<U, std::uint64_t> make_item(U key, std::int64_t i, TypeTag<Keyed<U, std::u
   return {key, static_cast<std::uint64_t>(i)};
 }
 
-/// Calls `f(TypeTag<T>{}, TypeTag<Item>{})`.
+/// Calls `f(keys, TypeTag<Item>{})`.
 template <class F>
-auto visit_item(DType dtype, bool with_inverse, F&& f) {
-  return visit_dtype(dtype, [&]<class T>(TypeTag<T> tag) {
-    using U = typename Keys<T>::U;
-    return with_inverse ? f(tag, TypeTag<Keyed<U, std::uint64_t>>{}) : f(tag, TypeTag<U>{});
+auto visit_item(DType dtype, bool with_inverse, const F& f) {
+  return visit_keys(dtype, [&]<class K>(const K& keys) {
+    using U = typename K::U;
+    return with_inverse ? f(keys, TypeTag<Keyed<U, std::uint64_t>>{}) : f(keys, TypeTag<U>{});
   });
 }
 
@@ -39,7 +39,7 @@ Item* items_in(std::span<std::byte> workspace, std::int64_t n) {
 
 std::size_t unique_workspace(const View& in, bool with_inverse) {
   const auto n = static_cast<std::size_t>(in.count());
-  return visit_item(in.dtype, with_inverse, [n]<class Item>(auto, TypeTag<Item>) {
+  return visit_item(in.dtype, with_inverse, [n]<class Item>(const auto&, TypeTag<Item>) {
     return n == 0 ? 0 : 2 * n * sizeof(Item) + kAlignment;
   });
 }
@@ -48,12 +48,12 @@ std::int64_t unique_count(const View& in, bool with_inverse, std::span<std::byte
   const std::int64_t n = in.count();
   if (n == 0) return 0;
   return visit_item(in.dtype, with_inverse,
-                    [&]<class T, class Item>(TypeTag<T>, TypeTag<Item> tag) {
+                    [&]<class K, class Item>(const K& keys, TypeTag<Item> tag) {
                       Item* items = items_in<Item>(workspace, n);
+                      const Row<typename K::U> elements{in.as<std::byte>(), 1};
                       std::int64_t i = 0;
                       indexing::make_loop(in.shape, in.strides).each(0, n, [&](const auto& at) {
-                        const auto bits = Keys<T>::bits(in.as<const T>()[at[0]]);
-                        items[i] = make_item(Keys<T>::encode(bits), i, tag);
+                        items[i] = make_item(keys.encode(elements[at[0]]), i, tag);
                         ++i;
                       });
                       const Item* sorted = radix_sort(items, items + n, n);
@@ -69,7 +69,8 @@ void unique(const View& in, bool with_inverse, std::span<std::byte> workspace, c
   const std::int64_t n = in.count();
   internal_check(with_inverse || inverse == nullptr, "the inverse was prepared");
   if (n == 0) return;
-  visit_item(in.dtype, with_inverse, [&]<class T, class Item>(TypeTag<T>, TypeTag<Item>) {
+  visit_item(in.dtype, with_inverse, [&]<class K, class Item>(const K& keys, TypeTag<Item>) {
+    const Row<typename K::U> different{values.as<std::byte>(), 1};
     const Item* items = items_in<Item>(workspace, n);
     std::int64_t group = 0;
     for (std::int64_t begin = 0, end = 0; begin < n; begin = end, ++group) {
@@ -79,7 +80,7 @@ void unique(const View& in, bool with_inverse, std::span<std::byte> workspace, c
           if (inverse != nullptr) inverse->as<std::int64_t>()[items[end].index] = group;
         }
       }
-      values.as<T>()[group] = Keys<T>::element(Keys<T>::decode(key));
+      different.set(group, keys.decode(key));
       if (counts != nullptr) counts->as<std::int64_t>()[group] = end - begin;
     }
   });
