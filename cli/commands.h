@@ -6,7 +6,7 @@
 // line in main.cpp.
 
 namespace CLI {
-class App;  // whose header takes seconds to compile
+class App;  // see command_line.h
 }
 
 namespace tenure::cli {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 
 // Completions and the manual are made from the commands themselves: they cannot fall behind.
@@ -203,24 +204,21 @@ no colours, also on a terminal
 }  // namespace
 
 void add_completions(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("completions", "Prints completions for a shell: bash, zsh or fish");
+  const Command command(app, "completions", "Prints completions for a shell: bash, zsh or fish");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(R"(Examples:
+  command.option("SHELL", *shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+  command.footer(R"(Examples:
   source <(tenure completions bash)
   tenure completions fish > ~/.config/fish/completions/tenure.fish)");
-  command->callback([shell, &app] {
+  command.run([shell, &app] {
     fmt::print("{}", *shell == "bash" ? bash(app) : *shell == "zsh" ? zsh(app) : fish(app));
   });
 }
 
 void add_man(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("man", "Prints the manual page");
-  command->footer("Examples:\n  tenure man | man -l -");
-  command->callback([&app] { fmt::print("{}", manual(app)); });
+  const Command command(app, "man", "Prints the manual page");
+  command.footer("Examples:\n  tenure man | man -l -");
+  command.run([&app] { fmt::print("{}", manual(app)); });
 }
 
 }  // namespace tenure::cli

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <functional>
 #include <memory>
 #include <sstream>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/nearest.h"
 #include "cli/recording.h"
@@ -257,20 +257,19 @@ void run_demos(const DemoOptions& options) {
 }  // namespace
 
 void add_demo(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("demo", "Answers the questions users bring, live and measured");
+  const Command command(app, "demo", "Answers the questions users bring, live and measured");
   const auto options = std::make_shared<DemoOptions>();
   std::string names;
   for (const Demo& demo : demos()) names += fmt::format("  {:<12} {}\n", demo.name, demo.question);
-  command->add_option("NAME", options->names, "Only these; all unless given");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer("Demonstrations:\n" + names + R"(
+  command.option("NAME", options->names, "Only these; all unless given");
+  command.flag("--json", options->json, "Print JSON");
+  command.footer("Demonstrations:\n" + names + R"(
 Exit status: 0 if all that was measured is as expected, 1 if not.
 
 Examples:
   tenure demo
   tenure demo fit dispose)");
-  command->callback([options] { run_demos(*options); });
+  command.run([options] { run_demos(*options); });
 }
 
 }  // namespace tenure::cli

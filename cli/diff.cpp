@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/table.h"
@@ -60,23 +60,23 @@ void print_text(const DiffOptions& options, const profile::Difference& d) {
 }  // namespace
 
 void add_diff(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("diff", "Compares two recordings");
+  const Command command(app, "diff", "Compares two recordings");
   const auto options = std::make_shared<DiffOptions>();
-  command->add_option("BEFORE", options->before, "A recording")->required();
-  command->add_option("AFTER", options->after, "Another one")->required();
-  command->add_option("--by", options->by, "Compare by op, line, scope or category")
-      ->check(CLI::IsMember({"op", "line", "scope", "category"}))
-      ->capture_default_str();
-  command->add_option("-n,--rows", options->rows, "Lines of the table")->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
+  command.option("BEFORE", options->before, "A recording").required();
+  command.option("AFTER", options->after, "Another one").required();
+  command.option("--by", options->by, "Compare by op, line, scope or category")
+      .one_of({"op", "line", "scope", "category"})
+      .show_default();
+  command.option("-n,--rows", options->rows, "Lines of the table").show_default();
+  command.flag("--json", options->json, "Print JSON");
+  command.footer(
       R"(Lines move when a source is edited; --by op or --by scope then compares what stayed.
 
 Examples:
   tenure diff before.tenure after.tenure
   tenure diff before.tenure after.tenure --by scope
   tenure diff a.tenure b.tenure --json | jq '.peak_bytes[1] - .peak_bytes[0]')");
-  command->callback([options] {
+  command.run([options] {
     const auto before = load(options->before);
     const auto after = load(options->after);
     const profile::Difference d =

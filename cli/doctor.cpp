@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <memory>
 #include <sstream>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
@@ -193,11 +193,10 @@ void doctor(bool json) {
 }  // namespace
 
 void add_doctor(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("doctor", "What this machine has, and whether Tenure works on it");
+  const Command command(app, "doctor", "What this machine has, and whether Tenure works on it");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "Print JSON");
-  command->footer(
+  command.flag("--json", *json, "Print JSON");
+  command.footer(
       R"(Cores, instruction sets, GPU, memory and its limits, libraries; and a product of matrices and a
 recording, tried out. What could be better comes with advice.
 
@@ -206,7 +205,7 @@ Exit status: 0, or 1 if computing, recording or watching does not work here.
 Examples:
   tenure doctor
   tenure doctor --json | jq .SIMD.value)");
-  command->callback([json] { doctor(*json); });
+  command.run([json] { doctor(*json); });
 }
 
 }  // namespace tenure::cli

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <memory>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/table.h"
@@ -108,13 +108,12 @@ void leaks(const LeaksOptions& options) {
 }  // namespace
 
 void add_leaks(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("leaks", "Does a recorded loop grow, and which lines make it grow?");
+  const Command command(app, "leaks", "Does a recorded loop grow, and which lines make it grow?");
   const auto options = std::make_shared<LeaksOptions>();
-  command->add_option("FILE", options->file, "A recording")->required();
-  command->add_option("-n,--rows", options->rows, "Lines of each table")->capture_default_str();
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
+  command.option("FILE", options->file, "A recording").required();
+  command.option("-n,--rows", options->rows, "Lines of each table").show_default();
+  command.flag("--json", options->json, "Print JSON");
+  command.footer(
       R"(The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard.
 What a line holds after the first few marks is compared with what it holds after the later ones:
 bytes, storages, and views, which are tensors on memory that was there already.
@@ -124,7 +123,7 @@ Exit status: 0 steady, 1 it grows, 3 there are too few marks to tell, or the rec
 Examples:
   tenure profile -o step.tenure -- ./train && tenure leaks step.tenure
   tenure leaks step.tenure --json | jq '.loops[].growing[].origin')");
-  command->callback([options] { leaks(*options); });
+  command.run([options] { leaks(*options); });
 }
 
 }  // namespace tenure::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -7,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/nearest.h"
 #include "cli/terminal.h"
@@ -184,13 +184,13 @@ void print(const OpsOptions& options) {
 }  // namespace
 
 void add_ops(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("ops", "Lists operations: what each computes and what it does to memory");
+  const Command command(app, "ops",
+                        "Lists operations: what each computes and what it does to memory");
   const auto options = std::make_shared<OpsOptions>();
-  command->add_option("NAME", options->names, "Only these ops");
-  CLI::Option* const json = command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--markdown", options->markdown, "Print Markdown tables")->excludes(json);
-  command->footer(
+  command.option("NAME", options->names, "Only these ops");
+  const Option json = command.flag("--json", options->json, "Print JSON");
+  command.flag("--markdown", options->markdown, "Print Markdown tables").excludes(json);
+  command.footer(
       R"(The memory effect says whether a call allocates. "in place in a moved input 0": written as
 f(std::move(x)), with nobody else holding x, the call computes in the memory of x and allocates
 nothing. "view": the result shares the memory of the first input. "gradient saves": what a gradient
@@ -200,7 +200,7 @@ Examples:
   tenure ops
   tenure ops add softmax
   tenure ops --json | jq '.ops[] | select(.name == "matmul")')");
-  command->callback([options] { print(*options); });
+  command.run([options] { print(*options); });
 }
 
 }  // namespace tenure::cli

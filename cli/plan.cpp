@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +17,7 @@
 #include <string_view>
 
 #include "cli/bytes.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "tenure/base/error.h"
 #include "tenure/base/text.h"
@@ -184,16 +184,17 @@ double Stopwatch::seconds() const {
 }
 
 void add_plan(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand(
-      "plan", "Plans memory: offsets for lifetimes; order, arena and recomputation for a program");
+  const Command command(
+      app, "plan",
+      "Plans memory: offsets for lifetimes; order, arena and recomputation for a program");
   const auto options = std::make_shared<PlanOptions>();
-  command->add_option("FILE", options->file, "Lifetimes (CSV) or a program (JSON)")->required();
+  command.option("FILE", options->file, "Lifetimes (CSV) or a program (JSON)").required();
   // What is given is read, also if it is nothing: an empty variable of a script is no "no budget".
   const auto add = [&](const char* name, const char* help, const char* type, auto read) {
     command
-        ->add_option_function<std::string>(
+        .option(
             name, [options, read](const std::string& text) { read(*options, text); }, help)
-        ->type_name(type);
+        .type_name(type);
   };
   using Text = const std::string&;
   add("--capacity", "Fail if it does not fit, e.g. 1MiB", "BYTES",
@@ -208,10 +209,10 @@ void add_plan(CLI::App& app) {
       });
   add("--seed", "Search differently", "NUMBER",
       [](PlanOptions& to, Text text) { to.seed = parse_number<std::uint64_t>(text, "--seed", 0); });
-  command->add_option("--svg", options->svg, "Draw the packing")->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON, with all offsets and orders");
-  command->footer(kHelp);
-  command->callback([options] { plan(*options); });
+  command.option("--svg", options->svg, "Draw the packing").type_name("FILE");
+  command.flag("--json", options->json, "Print JSON, with all offsets and orders");
+  command.footer(kHelp);
+  command.run([options] { plan(*options); });
 }
 
 }  // namespace tenure::cli

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 
@@ -82,7 +81,7 @@ void write_svg(const Drawing& drawing, const std::string& path) {
 
   std::string svg;
   const auto put = [&](fmt::string_view format, const auto&... values) {
-    fmt::vformat_to(std::back_inserter(svg), format, fmt::make_format_args(values...));
+    svg += fmt::vformat(format, fmt::make_format_args(values...));
   };
   const double width = kLeft + kWidth + kMargin;
   const double height = kTop + kHeight + kMargin;

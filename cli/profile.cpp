@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include <memory>
 
 #include "cli/bytes.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/top.h"
@@ -156,18 +156,16 @@ void profile(const ProfileOptions& options) {
 }  // namespace
 
 void add_profile(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("profile", "Runs a program, records its memory and sums it up");
+  const Command command(app, "profile", "Runs a program, records its memory and sums it up");
   const auto options = std::make_shared<ProfileOptions>();
-  command->add_option("-o,--output", options->output, "The recording (default: PROGRAM.tenure)")
-      ->type_name("FILE");
-  command->add_option("--capacity", options->capacity, "Keep the newest events within this size")
-      ->type_name("BYTES");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_option("PROGRAM", options->command, "The program and its arguments, after --")
-      ->required();
-  command->positionals_at_end();
-  command->footer(
+  command.option("-o,--output", options->output, "The recording (default: PROGRAM.tenure)")
+      .type_name("FILE");
+  command.option("--capacity", options->capacity, "Keep the newest events within this size")
+      .type_name("BYTES");
+  command.flag("--json", options->json, "Print JSON");
+  command.option("PROGRAM", options->command, "The program and its arguments, after --").required();
+  command.positionals_at_end();
+  command.footer(
       R"(The program needs no change: whatever links Tenure records itself when it is told to by its
 environment (TENURE_PROFILE=FILE does the same by hand). A program that crashes or is killed
 leaves what it did until then. The exit status is the program's own.
@@ -175,7 +173,7 @@ leaves what it did until then. The exit status is the program's own.
 Examples:
   tenure profile -- ./train --epochs 1
   tenure profile -o step.tenure --capacity 64MiB -- ./serve)");
-  command->callback([options] { profile(*options); });
+  command.run([options] { profile(*options); });
 }
 
 }  // namespace tenure::cli

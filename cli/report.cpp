@@ -1,11 +1,11 @@
 #include "tenure/profile/report.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <memory>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/resources.h"
@@ -81,42 +81,39 @@ void export_file(ReportOptions options) {
 }  // namespace
 
 void add_report(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("report", "Makes a page of a recording, to look at in a browser");
+  const Command command(app, "report", "Makes a page of a recording, to look at in a browser");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "A recording")->required();
-  command->add_option("-o,--output", options->output, "The page; - for standard output")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Say in JSON what was written");
-  command->footer(
+  command.option("FILE", options->file, "A recording").required();
+  command.option("-o,--output", options->output, "The page; - for standard output")
+      .type_name("FILE");
+  command.flag("--json", options->json, "Say in JSON what was written");
+  command.footer(
       R"(One file that needs no network: a timeline of live bytes, a flame graph of allocations, the map
 of memory, and tables that sort and filter.
 
 Examples:
   tenure report train.tenure                 writes train.html
   tenure report train.tenure -o /tmp/page.html)");
-  command->callback([options] { report(*options); });
+  command.run([options] { report(*options); });
 }
 
 void add_export(CLI::App& app) {
-  CLI::App* const command =
-      app.add_subcommand("export", "Writes a recording in the formats of other tools");
+  const Command command(app, "export", "Writes a recording in the formats of other tools");
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("FILE", options->file, "A recording")->required();
+  command.option("FILE", options->file, "A recording").required();
   command
-      ->add_option("--format", options->format,
-                   "chrome (also for Perfetto), pprof, speedscope or csv")
-      ->check(CLI::IsMember({"chrome", "pprof", "speedscope", "csv"}))
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "The file; - for standard output")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Say in JSON what was written");
-  command->footer(R"(Examples:
+      .option("--format", options->format, "chrome (also for Perfetto), pprof, speedscope or csv")
+      .one_of({"chrome", "pprof", "speedscope", "csv"})
+      .show_default();
+  command.option("-o,--output", options->output, "The file; - for standard output")
+      .type_name("FILE");
+  command.flag("--json", options->json, "Say in JSON what was written");
+  command.footer(R"(Examples:
   tenure export train.tenure                        train.trace.json, for ui.perfetto.dev
   tenure export train.tenure --format pprof         train.pb.gz, for go tool pprof
   tenure export train.tenure --format speedscope    for speedscope.app
   tenure export train.tenure --format csv -o - | head)");
-  command->callback([options] { export_file(*options); });
+  command.run([options] { export_file(*options); });
 }
 
 }  // namespace tenure::cli

@@ -1,7 +1,6 @@
 #include "cli/top.h"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "cli/bytes.h"
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "tenure/profile/text.h"
@@ -311,17 +311,17 @@ void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
 }
 
 void add_top(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("top", "What made the peak of a recording, and why");
+  const Command command(app, "top", "What made the peak of a recording, and why");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("FILE", options->file, "A recording")->required();
-  command->add_option("--by", options->by, "Group the peak by op, line, scope or category")
-      ->check(CLI::IsMember({"op", "line", "scope", "category"}))
-      ->capture_default_str();
-  command->add_option("-n,--rows", options->rows, "Lines of each table")->capture_default_str();
-  command->add_option("--budget", options->budget_text, "What would a budget have done?")
-      ->type_name("BYTES");
-  command->add_flag("--json", options->json, "Print JSON, with all answers");
-  command->footer(
+  command.option("FILE", options->file, "A recording").required();
+  command.option("--by", options->by, "Group the peak by op, line, scope or category")
+      .one_of({"op", "line", "scope", "category"})
+      .show_default();
+  command.option("-n,--rows", options->rows, "Lines of each table").show_default();
+  command.option("--budget", options->budget_text, "What would a budget have done?")
+      .type_name("BYTES");
+  command.flag("--json", options->json, "Print JSON, with all answers");
+  command.footer(
       R"(The peak is the moment at which most bytes were live; its table says who had them. "in
 place" results were computed in the memory of a moved input, views share it: neither allocates.
 "Freed late" is memory that nobody read any more: dispose it earlier, or move it.
@@ -331,7 +331,7 @@ Examples:
   tenure top train.tenure --by scope           which layer
   tenure top train.tenure --budget 512MiB      what would it have refused?
   tenure top train.tenure --json | jq '.peak.op[0]')");
-  command->callback([options] {
+  command.run([options] {
     if (!options->budget_text.empty()) {
       options->budget = parse_bytes(options->budget_text, "--budget");
     }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
 #include "cli/table.h"
@@ -92,26 +92,26 @@ void watch(const WatchOptions& options) {
 }  // namespace
 
 void add_watch(CLI::App& app) {
-  CLI::App* const command = app.add_subcommand("watch", "Shows what a running program holds, live");
+  const Command command(app, "watch", "Shows what a running program holds, live");
   const auto options = std::make_shared<WatchOptions>();
-  command->add_option("PID", options->pid, "The number of the process")
-      ->required()
-      ->check(CLI::Range(1L, long{std::numeric_limits<pid_t>::max()}));
-  command->add_option("-i,--interval", options->interval, "Seconds between two looks")
-      ->check(CLI::Range(0.05, 3600.0))
-      ->capture_default_str();
-  command->add_option("-c,--count", options->count, "Stop after so many looks; 0: never")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-      ->capture_default_str();
-  command->add_flag("--json", options->json, "Print one line of JSON per look");
-  command->footer(
+  command.option("PID", options->pid, "The number of the process")
+      .required()
+      .within(1L, long{std::numeric_limits<pid_t>::max()});
+  command.option("-i,--interval", options->interval, "Seconds between two looks")
+      .within(0.05, 3600.0)
+      .show_default();
+  command.option("-c,--count", options->count, "Stop after so many looks; 0: never")
+      .within(0L, long{std::numeric_limits<int>::max()})
+      .show_default();
+  command.flag("--json", options->json, "Print one line of JSON per look");
+  command.footer(
       R"(The program must allow it: start it with TENURE_WATCH=1, or make a tenure::Watch in it. It then
 listens on a local socket that its user alone can reach.
 
 Examples:
   TENURE_WATCH=1 ./train & tenure watch $!
   tenure watch 4711 --json --count 1 | jq .bytes)");
-  command->callback([options] { watch(*options); });
+  command.run([options] { watch(*options); });
 }
 
 }  // namespace tenure::cli

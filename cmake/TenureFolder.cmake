@@ -10,19 +10,6 @@ if(TENURE_SANITIZE MATCHES "undefined")
     -fsanitize=shift,integer-divide-by-zero,signed-integer-overflow,bounds)
 endif()
 
-# Compiled once: they are half of what most sources of the library take. The folder with SIMD code
-# has its own copy, as its options differ.
-set(TENURE_COMMON_HEADERS
-  <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
-  <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
-  <fmt/format.h>)
-set(TENURE_SIMD_HEADERS ${TENURE_COMMON_HEADERS})
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND TENURE_SANITIZE)
-  # Elsewhere a source includes it again for each instruction set.
-  list(APPEND TENURE_SIMD_HEADERS
-    <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
-endif()
-
 # One instruction set takes half of the time to compile. What is not SIMD stays as it is for all, so
 # that numbers are the same.
 set(TENURE_ONE_INSTRUCTION_SET "")
@@ -38,24 +25,64 @@ if(NOT TENURE_INSTRUCTION_SETS STREQUAL "all")
     HWY_BASELINE_TARGETS=${targets_${TENURE_INSTRUCTION_SETS}} HWY_COMPILE_ONLY_STATIC)
 endif()
 
-# tenure_unite(SOURCE...)
+# Compiled once: they are half of what most sources of the library take. The folder with SIMD code
+# has its own copy, as its options differ.
+set(TENURE_COMMON_HEADERS
+  <algorithm> <array> <atomic> <cmath> <cstdint> <cstring> <functional> <map> <memory> <mutex>
+  <optional> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+  <fmt/format.h>)
+set(TENURE_SIMD_HEADERS ${TENURE_COMMON_HEADERS})
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND (TENURE_SANITIZE OR TENURE_ONE_INSTRUCTION_SET))
+  # A source for several instruction sets includes it again for each of them.
+  list(APPEND TENURE_SIMD_HEADERS
+    <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
+endif()
+
+# tenure_unite(UNITS SOURCE...)
 #
 # With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
-# they include, and what they make of templates, is compiled once. Not those that are compiled for
-# several instruction sets.
-function(tenure_unite)
+# they include, and what they make of templates, is compiled once. Of those that are compiled for
+# several instruction sets it is three, in files that this makes and lists in UNITS: Highway's headers,
+# once for each set, are a third of what such a source takes.
+function(tenure_unite units)
+  set(${units} "" PARENT_SCOPE)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
   foreach(source ${ARGN})
     file(STRINGS "${source}" is_simd REGEX "^#include <hwy/foreach_target.h>" LIMIT_COUNT 1)
-    if(is_simd)
-      continue()
-    endif()
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
+    if(is_simd)
+      list(APPEND simd_${folder} "${source}")
+      list(APPEND simd_folders ${folder})
+      continue()
+    endif()
     math(EXPR group "${united_${folder}}+0")
     math(EXPR united_${folder} "${group}+1")
     math(EXPR group "${group}/10")
     set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${folder}_${group})
   endforeach()
+
+  list(REMOVE_DUPLICATES simd_folders)
+  foreach(folder ${simd_folders})
+    set(number 0)
+    while(simd_${folder})
+      list(SUBLIST simd_${folder} 0 3 parts)
+      list(REMOVE_ITEM simd_${folder} ${parts})
+      set(unit "${CMAKE_CURRENT_BINARY_DIR}/simd/${folder}_${number}.cpp")
+      math(EXPR number "${number}+1")
+      list(TRANSFORM parts REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
+      list(JOIN includes "\n" includes)
+      # Each source has itself included again for the next set; here it is all of them.
+      set(again "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${unit}\"")
+      file(CONFIGURE OUTPUT "${unit}" CONTENT
+        "${again}\n#include <hwy/foreach_target.h>\n${includes}\n${again}\n" @ONLY)
+      set_property(SOURCE ${parts} PROPERTY HEADER_FILE_ONLY ON)
+      list(APPEND made "${unit}")
+    endwhile()
+  endforeach()
+  set(${units} "${made}" PARENT_SCOPE)
 endfunction()
 
 # tenure_list_objects(NAME)
@@ -89,8 +116,8 @@ function(tenure_folder name)
   if(arg_ALONE)
     list(FILTER united EXCLUDE REGEX "${arg_ALONE}")
   endif()
-  tenure_unite(${united})
-  add_library(tenure_${name} OBJECT ${sources})
+  tenure_unite(units ${united})
+  add_library(tenure_${name} OBJECT ${sources} ${units})
   set_target_properties(tenure_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   if(name STREQUAL "kernels")

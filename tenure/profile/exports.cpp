@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <map>
 
 #include "tenure/profile/queries.h"
@@ -25,18 +24,18 @@ double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 
 }  // namespace
 
+// Texts come from fmt::format: format_to a string would compile all of fmt here.
+
 std::string to_chrome_trace(const History& history) {
   constexpr const char* kinds[] = {"op", "scope", "run", "kernel"};
   const Recorded& recorded = history.recorded;
   std::string out = R"({"displayTimeUnit":"ns","traceEvents":[)";
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
-                 json_string(recorded.program));
+  out += fmt::format(R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
+                     json_string(recorded.program));
   for (const Span& span : history.spans) {
     const Origin& origin = recorded.origin(span.origin);
     const bool is_scope = span.kind == Span::Kind::scope;
-    fmt::format_to(
-        to,
+    out += fmt::format(
         ",\n"
         R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}}}}})",
         span.thread, microseconds(span.begin_ns), microseconds(span.end_ns - span.begin_ns),
@@ -45,21 +44,21 @@ std::string to_chrome_trace(const History& history) {
         json_string(place_text(origin)), json_string(origin.scope));
   }
   for (const Level& level : timeline(history, 2000)) {
-    fmt::format_to(to,
-                   ",\n"
-                   R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"live bytes","args":{{)",
-                   microseconds(level.time_ns));
+    out += fmt::format(
+        ",\n"
+        R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"live bytes","args":{{)",
+        microseconds(level.time_ns));
     for (int c = 0; c < kCategories; ++c) {
-      fmt::format_to(to, R"({}"{}":{})", c == 0 ? "" : ",", name_of(static_cast<Category>(c)),
-                     level.category[static_cast<std::size_t>(c)]);
+      out += fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", name_of(static_cast<Category>(c)),
+                         level.category[static_cast<std::size_t>(c)]);
     }
     out += "}}";
   }
   for (const StepMark& step : history.steps) {
-    fmt::format_to(to,
-                   ",\n"
-                   R"({{"ph":"i","s":"g","pid":1,"tid":0,"ts":{:.3f},"name":{}}})",
-                   microseconds(step.time_ns), json_string(recorded.origin(step.origin).op));
+    out += fmt::format(
+        ",\n"
+        R"({{"ph":"i","s":"g","pid":1,"tid":0,"ts":{:.3f},"name":{}}})",
+        microseconds(step.time_ns), json_string(recorded.origin(step.origin).op));
   }
   return out + "]}\n";
 }
@@ -113,11 +112,10 @@ std::string to_csv(const History& history) {
   std::string out =
       "storage,birth_ns,death_ns,bytes,category,op,file,line,scope,thread,tensor,last_use_ns,"
       "disposed_at,address,name\n";
-  auto to = std::back_inserter(out);
   for (const StorageLife& life : history.storages) {
     const Origin& origin = recorded.origin(life.origin);
-    fmt::format_to(
-        to, "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
+    out += fmt::format(
+        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
         life.is_live() ? std::string() : fmt::to_string(life.death_ns), life.bytes,
         name_of(life.category), quoted_csv(origin.op), quoted_csv(origin.file), origin.line,
         quoted_csv(origin.scope), life.thread, quoted_csv(to_string(recorded.layout(life.layout))),
