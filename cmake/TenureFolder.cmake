@@ -38,13 +38,14 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND (TENURE_SANITIZE OR TENURE_ONE_I
     <hwy/foreach_target.h> <hwy/highway.h> <hwy/contrib/math/math-inl.h>)
 endif()
 
-# tenure_unite(UNITS SOURCE...)
+# tenure_unite(UNITS NAME APART SOURCE...)
 #
-# With CMAKE_UNITY_BUILD, which the presets set, ten sources of one folder are compiled as one: what
-# they include, and what they make of templates, is compiled once. Of those that are compiled for
-# several instruction sets it is three, in files that this makes and lists in UNITS: Highway's headers,
-# once for each set, are a third of what such a source takes.
-function(tenure_unite units)
+# With CMAKE_UNITY_BUILD, which the presets set, fifteen sources of a folder are compiled as one: what
+# they include, and what they make of templates, is compiled once. Those that match APART have names
+# of their own in common with other rooms, and are united with those of their room alone. Of those that
+# are compiled for several instruction sets three of a room become one, in files that this makes and
+# lists in UNITS: Highway's headers, once for each set, are a third of what such a source takes.
+function(tenure_unite units name apart)
   set(${units} "" PARENT_SCOPE)
   if(NOT CMAKE_UNITY_BUILD)
     return()
@@ -58,10 +59,15 @@ function(tenure_unite units)
       list(APPEND simd_folders ${folder})
       continue()
     endif()
-    math(EXPR group "${united_${folder}}+0")
-    math(EXPR united_${folder} "${group}+1")
-    math(EXPR group "${group}/10")
-    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${folder}_${group})
+    if(apart AND source MATCHES "${apart}")
+      set(union room_${folder})
+    else()
+      set(union ${name})
+    endif()
+    math(EXPR group "${united_${union}}+0")
+    math(EXPR united_${union} "${group}+1")
+    math(EXPR group "${group}/15")
+    set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${union}_${group})
   endforeach()
 
   list(REMOVE_DUPLICATES simd_folders)
@@ -94,14 +100,15 @@ function(tenure_list_objects name)
     CONTENT "$<JOIN:$<TARGET_OBJECTS:tenure_${name}>,\n>\n")
 endfunction()
 
-# tenure_folder(NAME [ALONE regex] [DEPENDS folder...])
+# tenure_folder(NAME [ALONE regex] [APART regex] [DEPENDS folder...])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
 # tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes and
 # tools/check_links.py on what object files need.
-# ALONE are sources that have names of their own in common with others, and are not united.
+# ALONE are sources that have names of their own in common with others of their room, and are not
+# united; APART those that are united with their room alone.
 function(tenure_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE" "DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE;APART" "DEPENDS")
   list(TRANSFORM arg_DEPENDS PREPEND tenure_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
 
@@ -116,7 +123,7 @@ function(tenure_folder name)
   if(arg_ALONE)
     list(FILTER united EXCLUDE REGEX "${arg_ALONE}")
   endif()
-  tenure_unite(units ${united})
+  tenure_unite(units ${name} "${arg_APART}" ${united})
   add_library(tenure_${name} OBJECT ${sources} ${units})
   set_target_properties(tenure_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_include_directories(tenure_${name} PUBLIC "${PROJECT_SOURCE_DIR}")
