@@ -161,6 +161,50 @@ std::vector<Figure> run_budgets(const std::function<TrainingCase()>& make, const
   return figures;
 }
 
+/// One eager step: the gradients of the loss by all parameters.
+std::vector<Tensor> eager_step(const TrainingCase& made) {
+  GradientTape tape;
+  const Tensor loss = loss_of((*made.model)(made.x), made.target);
+  std::vector<Variable> variables;
+  for (const auto& [name, variable] : made.model->parameters()) variables.push_back(variable);
+  return tape.gradient(loss, variables);
+}
+
+/// The time that an eager step takes in less memory than it takes plainly, with a budget that
+/// evicts; weights and batch are there before and do not count.
+std::vector<Figure> run_evicting(const TrainingCase& made, const Options& options) {
+  const std::size_t plain = [&made] {
+    const Budget budget("plain", kNoLimit);
+    use(eager_step(made));
+    return budget.peak();
+  }();
+  std::vector<Figure> figures;
+  for (const auto& [percent, target] : {std::pair(60, 0.75), std::pair(40, 0.6)}) {
+    const std::string name = fmt::format("eager {} step in {} %", made.name, percent);
+    const std::size_t limit = plain * static_cast<std::size_t>(percent) / 100;
+    const std::int64_t before = memory().recomputations;
+    try {
+      const auto tight = [&made, limit] {
+        const Budget budget("tight", limit, {.evict = true});
+        use(eager_step(made));
+      };
+      tight();
+      const std::int64_t recomputed = memory().recomputations - before;
+      const auto found = run(
+          {.name = name,
+           .unit = kMilliseconds,
+           .ours = repeat(tight),
+           .peers = {{"without a budget", repeat([&made] { use(eager_step(made)); }), 0, target}},
+           .note = fmt::format("{} of {} bytes, {} recomputations", limit, plain, recomputed)},
+          options);
+      figures.insert(figures.end(), found.begin(), found.end());
+    } catch (const OutOfMemory& error) {
+      figures.push_back({.name = name, .note = error.what()});
+    }
+  }
+  return figures;
+}
+
 /// Forward and backward of a small network, without an optimizer.
 std::vector<Figure> run_small(const Options& options) {
   const auto make = [] { return mlp_case("small MLP", {16, 32, 32, 4}, 8, false); };
@@ -174,13 +218,7 @@ std::vector<Figure> run_small(const Options& options) {
     results.push_back(loss);
     return results;
   });
-  const auto eager = [&made] {
-    GradientTape tape;
-    const Tensor loss = loss_of((*made.model)(made.x), made.target);
-    std::vector<Variable> variables;
-    for (const auto& [name, variable] : made.model->parameters()) variables.push_back(variable);
-    use(tape.gradient(loss, variables));
-  };
+  const auto eager = [&made] { use(eager_step(made)); };
   const std::shared_ptr<TorchTraining> peer = made.make_peer();
   std::vector<Figure> figures;
   const auto add = [&](const char* name, Work work) {
@@ -231,6 +269,7 @@ void add_train_cases(std::vector<Case>& cases) {
   add("small MLP", [](const Options& o) { return run_small(o); });
   add("CNN budgets", [=](const Options& o) { return run_budgets(cnn, o); });
   add("GPT budgets", [=](const Options& o) { return run_budgets(gpt, o); });
+  add("GPT evicting", [=](const Options& o) { return run_evicting(gpt(), o); });
 }
 
 }  // namespace tenure::bench

@@ -164,6 +164,14 @@ void print_pool(const History& history) {
              seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
 }
 
+void print_evictions(const History& history) {
+  if (history.evictions == 0) return;
+  const Terminal terminal;
+  fmt::print("\n{}\n", terminal.bold("Evicted by budgets"));
+  fmt::print("  {} results were given up; {} were computed again, {} together\n", history.evictions,
+             history.recomputations, size_text(history.recomputed_bytes));
+}
+
 void print_budget(const History& history, std::int64_t limit) {
   const profile::BudgetEffect effect = with_budget(history, limit);
   const Terminal terminal;
@@ -232,6 +240,9 @@ Json document(const History& history, const TopOptions& options) {
   }
   result["missed"] = std::move(missed);
   result["least_peak_bytes"] = all.least_peak;
+  result["evicted"] = {{"times", history.evictions},
+                       {"recomputed", history.recomputations},
+                       {"recomputed_bytes", history.recomputed_bytes}};
   Json held = Json::array();
   for (const profile::Held& one : held_at_end(history)) {
     if (held.size() == options.rows) break;
@@ -290,6 +301,7 @@ void top(const TopOptions& options) {
   print_idle(history, options.rows);
   print_held(history, options.rows);
   print_plans(history, options.rows);
+  print_evictions(history);
   print_pool(history);
   if (options.budget) print_budget(history, *options.budget);
 }

@@ -1,6 +1,7 @@
 #include "tenure/autograd/control.h"
 #include "tenure/autograd/function.h"
 #include "tenure/autograd/late.h"
+#include "tenure/eager/evictor.h"
 #include "tenure/eager/run.h"
 #include "tenure/graph/ir/control_ops.h"
 #include "tenure/kernels/cpu/table.h"
@@ -21,6 +22,40 @@ namespace tenure {
 // memory/observer.h
 
 void mem::begin_as_environment_says() noexcept { profile::begin_as_environment_says(); }
+
+// memory/holders/evictable.h
+
+void mem::pin_result(ThreadContext& context, Storage& storage) {
+  const eager::ResultsLock lock;
+  eager::Evictor::get().pin(context, storage);
+}
+void mem::unpin_result(std::uint64_t storage_serial) noexcept {
+  const eager::ResultsLock lock;
+  eager::Evictor::get().unpin(storage_serial);
+}
+bool mem::make_room(ThreadContext& context, const BudgetAccount& refusing,
+                    std::size_t bytes) noexcept {
+  const eager::ResultsLock lock;
+  return eager::Evictor::get().make_room(context, refusing, bytes);
+}
+bool mem::let_go(Storage& storage) noexcept {
+  const eager::ResultsLock lock;
+  return eager::Evictor::get().let_go(storage);
+}
+void mem::expose(Storage& storage, bool may_write) {
+  const eager::ResultsLock lock;
+  eager::Evictor::get().expose(storage, may_write);
+}
+bool mem::outlives_holders(Storage& storage) noexcept {
+  const eager::ResultsLock lock;
+  return eager::Evictor::get().outlives_holders(storage);
+}
+void mem::stop_evicting() noexcept {
+  const eager::ResultsLock lock;
+  eager::Evictor::get().stop_evicting();
+}
+void mem::lock_results() noexcept { eager::lock_results(); }
+void mem::unlock_results() noexcept { eager::unlock_results(); }
 
 // ops/core/backend.h: each device has its line here
 

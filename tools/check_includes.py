@@ -20,7 +20,7 @@ ARROWS = {
     "tensor": ["memory"],
     "ops": ["tensor"],
     "kernels": ["ops"],
-    "eager": ["kernels"],
+    "eager": ["kernels", "planner"],
     "graph": ["kernels", "planner"],
     "autograd": ["eager", "graph"],
     "check": ["autograd"],

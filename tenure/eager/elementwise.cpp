@@ -3,6 +3,7 @@
 #include <concepts>
 #include <optional>
 
+#include "tenure/eager/evictor.h"
 #include "tenure/eager/inputs.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/compute_type.h"
@@ -24,6 +25,18 @@ void prepare(PendingTensor& pending, mem::ThreadContext& context, Device device,
   } else {
     pending.allocate(context, device, dtype, shape);
   }
+}
+
+/// Takes note of the call that has given `result`.
+Tensor noted(const OpRecord& op, std::span<const Operand> operands, Device device, Tensor result) {
+  note_slowly({.op = op,
+               .operands = operands,
+               .attributes = ops::kNoAttributes,
+               .way = Way::elementwise,
+               .device = device,
+               .site = operands[0].site(),
+               .outputs = {&result, 1}});
+  return result;
 }
 
 /// Tensors of one type and one shape, contiguous: most calls of small programs. No conversion and
@@ -58,11 +71,12 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
   mem::ThreadContext& context = mem::this_thread();
   const Site site = operands[0]->site();
 
-  Pins<arity> pins(context);
+  const bool attends = mem::needs_attention(context);
+  Pins<arity> pins(context, attends);
   std::array<const void*, arity> in;
   TensorBody* donor = nullptr;
   for (std::size_t i = 0; i < arity; ++i) {
-    const mem::Storage& storage = pins.take(*bodies[i], op, operands[i]->site());
+    mem::Storage& storage = pins.take(*bodies[i], op, operands[i]->site());
     in[i] = data_of(*bodies[i], storage);
     if (donor == nullptr && operands[i]->may_consume() && (op.memory.reuses >> i & 1) != 0 &&
         is_reusable(*bodies[i], storage, result, shape)) {
@@ -72,6 +86,8 @@ std::optional<Tensor> run_plain(const OpRecord& op, const Operands&... arguments
   PendingTensor pending;
   prepare(pending, context, bodies[0]->device(), result, shape, donor);
   loop.run_flat(in.data(), 0, pending.data(), static_cast<std::size_t>(count(shape)));
+  if (attends) [[unlikely]]
+    return noted(op, std::array{arguments...}, bodies[0]->device(), pending.finish(op.name, site));
   return pending.finish(op.name, site);
 }
 
@@ -125,7 +141,10 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                            .shape = shape,
                            .strides = contiguous_strides(shape),
                            .data = pending.data()});
-  return pending.finish(name, operands[0].site());
+  Tensor result = pending.finish(name, operands[0].site());
+  if (mem::needs_attention(mem::this_thread())) [[unlikely]]
+    return noted(op, operands, device.get(), std::move(result));
+  return result;
 }
 
 /// Whatever has no short way. A graph takes calls on its symbols over.

@@ -52,8 +52,7 @@ bool Inputs::can_reuse(std::size_t i, const Operand& operand, DType dtype,
   return operand.may_consume() && is_reusable(body(i), *storage(i), dtype, shape);
 }
 
-bool is_reusable(const TensorBody& body, const mem::Storage& storage, DType dtype,
-                 const Shape& shape) {
+bool is_reusable(const TensorBody& body, mem::Storage& storage, DType dtype, const Shape& shape) {
   return size_of(body.dtype) == size_of(dtype) && body.shape == shape &&
          can_take_over(body, storage, static_cast<std::size_t>(count(shape)) * size_of(dtype));
 }

@@ -18,7 +18,8 @@ namespace tenure::eager {
 template <std::size_t n>
 class Pins {
  public:
-  explicit Pins(mem::ThreadContext& context) noexcept : context_(context) {}
+  /// `attends`: needs_attention(context).
+  Pins(mem::ThreadContext& context, bool attends) noexcept : context_(context), attends_(attends) {}
   ~Pins() {
     for (std::size_t i = 0; i < taken_; ++i) bodies_[i]->unpin(context_);
   }
@@ -31,13 +32,14 @@ class Pins {
     if (storage == nullptr) [[unlikely]]
       throw_disposed(body, op.name, site);
     bodies_[taken_++] = &body;
-    if (mem::needs_attention(context_)) [[unlikely]]
+    if (attends_) [[unlikely]]
       body.announce_use(context_, op.name, site);
     return *storage;
   }
 
  private:
   mem::ThreadContext& context_;
+  const bool attends_;
   std::array<TensorBody*, n> bodies_;
   std::size_t taken_ = 0;
 };
@@ -103,7 +105,6 @@ class Inputs {
 
 /// True when the moved tensor's memory can be computed in: nobody else holds it, and an output of
 /// this type and shape has its layout.
-bool is_reusable(const TensorBody& body, const mem::Storage& storage, DType dtype,
-                 const Shape& shape);
+bool is_reusable(const TensorBody& body, mem::Storage& storage, DType dtype, const Shape& shape);
 
 }  // namespace tenure::eager

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tenure/eager/elementwise.h"
+#include "tenure/eager/evictor.h"
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/scope.h"
@@ -115,6 +116,15 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
   if (!op.data_dependent) take_workspace();
   slot.run(kernel);
   for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(name, site);
+  if (mem::needs_attention(context)) [[unlikely]] {
+    note_slowly({.op = op,
+                 .operands = operands,
+                 .attributes = attributes,
+                 .way = Way::structured,
+                 .device = device,
+                 .site = site,
+                 .outputs = {outputs.data(), specs.size()}});
+  }
   return specs.size();
 }
 
@@ -134,12 +144,23 @@ std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, con
   const ops::LayoutRef b_layout{b->dtype, b->shape, b->strides};
   if (!direct.infer(a_layout, b_layout, shape)) return std::nullopt;
   mem::ThreadContext& context = mem::this_thread();
-  Pins<2> pins(context);
+  const bool attends = mem::needs_attention(context);
+  Pins<2> pins(context, attends);
   const mem::Storage& a_storage = pins.take(*a, op, left.site());
   const mem::Storage& b_storage = pins.take(*b, op, right.site());
   PendingTensor pending(context, a->device(), a->dtype, shape);
   direct.run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage), pending.data());
-  return pending.finish(op.name, left.site());
+  if (!attends) [[likely]]
+    return pending.finish(op.name, left.site());
+  Tensor result = pending.finish(op.name, left.site());
+  note_slowly({.op = op,
+               .operands = std::array{left, right},
+               .attributes = ops::kNoAttributes,
+               .way = Way::direct,
+               .device = a->device(),
+               .site = left.site(),
+               .outputs = {&result, 1}});
+  return result;
 }
 
 /// By the direct kernel of their device, if there is one and it takes these operands.
@@ -274,6 +295,20 @@ namespace {
 }
 
 }  // namespace
+
+std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> operands) {
+  if (recipe.way == Way::elementwise) {
+    return {eager::run_untaped(*recipe.op, operands, recipe.attributes, recipe.site)};
+  }
+  if (recipe.way == Way::direct) {
+    return {direct_result(*recipe.op, operands[0], operands[1]).value()};
+  }
+  Outputs outputs;
+  const std::size_t n =
+      run_structured(*recipe.op, operands, recipe.attributes, recipe.site, outputs);
+  return {std::make_move_iterator(outputs.begin()),
+          std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
+}
 
 // Whatever a call throws names it; a call that succeeds does nothing for that.
 

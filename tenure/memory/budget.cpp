@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/memory/holders/evictable.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
@@ -78,8 +79,8 @@ std::mutex& budget_mutex() noexcept { return setting_mutex; }
 void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budget, take_out); }
 
 BudgetAccount::BudgetAccount(std::string name, std::size_t limit, Device device,
-                             BudgetAccount* outer)
-    : name_(std::move(name)), device_(device), limit_(limit) {
+                             BudgetAccount* outer, bool evicts)
+    : name_(std::move(name)), device_(device), evicts_(evicts), limit_(limit) {
   if (outer == nullptr) return;
   around_.reserve(outer->around_.size() + 1);
   if (outer->is_open()) around_.push_back(outer);
@@ -92,7 +93,16 @@ BudgetAccount::BudgetAccount(std::string name, std::size_t limit, Device device,
 }
 
 void BudgetAccount::close() noexcept {
-  if (openings_.fetch_sub(1, std::memory_order_acq_rel) == 1) set_limit(kNoLimit);
+  if (openings_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  set_limit(kNoLimit);
+  if (evicts_) stop_evicting();
+}
+
+bool BudgetAccount::is_evicting() const noexcept {
+  const auto evicts = [](const BudgetAccount* account) {
+    return account->evicts_ && account->is_open();
+  };
+  return evicts(this) || std::any_of(around_.begin(), around_.end(), evicts);
 }
 
 void BudgetAccount::release() noexcept {
@@ -126,20 +136,27 @@ const BudgetAccount* BudgetAccount::charge(std::size_t bytes, std::size_t depth)
   return nullptr;
 }
 
+const BudgetAccount* BudgetAccount::charge_all(BudgetAccount* account, Device device,
+                                               std::size_t bytes) noexcept {
+  BudgetAccount* const process = process_account(device);
+  if (process != nullptr) {
+    if (const BudgetAccount* const refusing = process->charge(bytes)) return refusing;
+  }
+  if (account == nullptr) return nullptr;
+  const BudgetAccount* const refusing = account->charge(bytes);
+  if (refusing != nullptr && process != nullptr) process->uncharge(bytes);
+  return refusing;
+}
+
 BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, Device device,
                                              std::size_t bytes) {
-  BudgetAccount* const process = process_account(device);
   BudgetAccount* const account = innermost(context, device);
-  const BudgetAccount* refusing = process == nullptr ? nullptr : process->charge(bytes);
-  if (refusing == nullptr && account != nullptr) {
-    refusing = account->charge(bytes);
-    if (refusing == nullptr) {
-      account->retain();
-    } else if (process != nullptr) {
-      process->uncharge(bytes);
+  while (const BudgetAccount* const refusing = charge_all(account, device, bytes)) {
+    if (account == nullptr || !account->is_evicting() || !make_room(context, *refusing, bytes)) {
+      throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing, device);
     }
   }
-  if (refusing != nullptr) throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing, device);
+  if (account != nullptr) account->retain();
   return account;
 }
 
@@ -151,6 +168,14 @@ void BudgetAccount::refund_freed(BudgetAccount* account, Device device,
   account->uncharge(bytes);
   for (BudgetAccount* const outer : account->around_) outer->uncharge(bytes);
 }
+
+ChargeTo::ChargeTo(BudgetAccount& account) : frame_(new BudgetFrame(this_thread(), &account)) {
+  account.retain();
+  push_frame(frame_->context.budget, frame_);
+  frame_->context.attention |= kAttendBudget;
+}
+
+ChargeTo::~ChargeTo() { end_frame(frame_, take_out); }
 
 bool BudgetAccount::counts_in(const BudgetAccount* charged, Device device,
                               const BudgetAccount& account) noexcept {
@@ -164,11 +189,14 @@ bool BudgetAccount::counts_in(const BudgetAccount* charged, Device device,
 
 namespace tenure {
 
-Budget::Budget(std::string name, std::size_t limit, Device device) {
+Budget::Budget(std::string name, std::size_t limit, Device device)
+    : Budget(std::move(name), limit, Options(), device) {}
+
+Budget::Budget(std::string name, std::size_t limit, Options options, Device device) {
   mem::require_device(device, "Budget");
   mem::ThreadContext& context = mem::this_thread();
-  account_ =
-      new mem::BudgetAccount(std::move(name), limit, device, mem::innermost(context, device));
+  account_ = new mem::BudgetAccount(std::move(name), limit, device, mem::innermost(context, device),
+                                    options.evict);
   frame_ = mem::enter(context, account_);
   if (mem::Observer* const o = mem::observer(context)) {
     o->budget_began(context, account_->name(), limit);

@@ -20,7 +20,8 @@ namespace tenure::mem {
 class BudgetAccount {
  public:
   /// Inside `outer`, which may be null, and inside all that it lies in and that still hold.
-  BudgetAccount(std::string name, std::size_t limit, Device device, BudgetAccount* outer);
+  BudgetAccount(std::string name, std::size_t limit, Device device, BudgetAccount* outer,
+                bool evicts = false);
 
   const std::string& name() const { return name_; }
   Device device() const { return device_; }
@@ -29,9 +30,13 @@ class BudgetAccount {
   std::size_t used() const { return unsigned_of(used_.load(std::memory_order_relaxed)); }
   std::size_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
+  /// Whether results that are charged to it may be given up: it evicts, or one around it does, and
+  /// still holds.
+  bool is_evicting() const noexcept;
+
   /// Charges the thread's innermost budget of the device and all above it, or none and throws
-  /// OutOfMemory. Returns the account that the storage must be refunded to, with a reference; or
-  /// nullptr.
+  /// OutOfMemory; before it does, it gives up results if it may. Returns the account that the
+  /// storage must be refunded to, with a reference; or nullptr.
   static BudgetAccount* charge_current(ThreadContext& context, Device device, std::size_t bytes);
   /// A storage on `device` that was charged to `account` (nullptr: to none) is gone. Its reference
   /// stays.
@@ -59,6 +64,10 @@ class BudgetAccount {
   /// Charges the account at `depth` (0: this one, then those around it) and all further out.
   /// Returns the one that refuses; then none is charged.
   const BudgetAccount* charge(std::size_t bytes, std::size_t depth = 0) noexcept;
+  /// Charges `account`, which may be null, and the process's. Returns the one that refuses; then
+  /// none is charged.
+  static const BudgetAccount* charge_all(BudgetAccount* account, Device device,
+                                         std::size_t bytes) noexcept;
   void uncharge(std::size_t bytes) noexcept {
     used_.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   }
@@ -68,6 +77,7 @@ class BudgetAccount {
 
   const std::string name_;
   const Device device_;
+  const bool evicts_;
   std::atomic<std::size_t> limit_;
   // Signed: what other threads allocated while the process budget was set is refunded and may not
   // have been charged.
@@ -90,6 +100,19 @@ class BudgetFrame : public Frame<BudgetFrame> {
   BudgetAccount* const account;
 };
 
+/// While it lives, this thread's allocations on the device of `account` are charged to that, also
+/// if its budget has ended.
+class ChargeTo {
+ public:
+  explicit ChargeTo(BudgetAccount& account);
+  ~ChargeTo();
+  ChargeTo(const ChargeTo&) = delete;
+  ChargeTo& operator=(const ChargeTo&) = delete;
+
+ private:
+  BudgetFrame* frame_;
+};
+
 }  // namespace tenure::mem
 
 namespace tenure {
@@ -99,13 +122,22 @@ namespace tenure {
 /// under a budget counts until it is freed, also after the budget's end (then in the outer ones).
 /// Past the limit an allocation throws OutOfMemory, and every existing tensor stays as it is.
 ///
+/// A budget that evicts first gives up the data of results that can be computed again, those that
+/// are cheapest to do without, and they are computed again when they are used: a program may fit
+/// that does not otherwise, and computes the same bits. Those are results of eager ops in it and in
+/// the budgets inside it, but for small ones and those that somebody has a span() of.
+///
 /// Budgets may end in any order: each holds until its own end. One that ends on another thread no
 /// longer limits its thread from then on; one whose thread has ended still holds where it was
 /// entered.
 class Budget {
  public:
+  struct Options {
+    bool evict = false;  ///< results may be given up and computed again
+  };
   /// Throws ValueError for an absent device.
   Budget(std::string name, std::size_t limit, Device device = default_device());
+  Budget(std::string name, std::size_t limit, Options options, Device device = default_device());
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;

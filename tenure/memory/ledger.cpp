@@ -169,6 +169,10 @@ std::string to_string(const MemoryStats& s) {
       "pool: {} reserved, {} cached, fragmentation {:.0f} %\n",
       s.tensors, s.storages, format_bytes(s.bytes), format_bytes(s.peak), s.allocations, s.frees,
       format_bytes(s.reserved_bytes), format_bytes(s.cached_bytes), 100 * s.fragmentation);
+  if (s.evictions != 0) {
+    text += fmt::format("evicted: {} given up, {} evictions, {} recomputations\n",
+                        format_bytes(s.evicted_bytes), s.evictions, s.recomputations);
+  }
   for (int i = 0; i < kCategories; ++i) {
     const CategoryStats& c = s.categories[static_cast<std::size_t>(i)];
     if (c.peak == 0 && c.storages == 0) continue;

@@ -25,6 +25,9 @@ struct MemoryStats {
   std::int64_t peak = 0;      ///< highest `bytes` since the last reset_peak()
   std::int64_t allocations = 0;
   std::int64_t frees = 0;
+  std::int64_t evictions = 0;       ///< results whose data a Budget gave up, so far
+  std::int64_t recomputations = 0;  ///< of those, how often data was computed again
+  std::int64_t evicted_bytes = 0;   ///< of live tensors whose data is given up now; not in `bytes`
   std::int64_t foreign_bytes = 0;   ///< memory of the user that tensors refer to; not in `bytes`
   std::int64_t cached_bytes = 0;    ///< free, kept by the pool for reuse; trim() returns them
   std::int64_t reserved_bytes = 0;  ///< address space the pool has taken from the system

@@ -46,6 +46,9 @@ class Observer {
  public:
   virtual void allocated(ThreadContext& context, const Storage& storage) noexcept = 0;
   virtual void freed(ThreadContext& context, const Storage& storage) noexcept = 0;
+  /// Its data was given up, and was computed again: what another storage had, which was freed.
+  virtual void evicted(ThreadContext& context, const Storage& storage) noexcept = 0;
+  virtual void recomputed(ThreadContext& context, const Storage& storage) noexcept = 0;
   virtual void recategorized(ThreadContext& context, const Storage& storage) noexcept = 0;
   /// The whole tensor can be read.
   virtual void created(ThreadContext& context, const Tenant& tenant,

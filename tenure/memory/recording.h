@@ -18,6 +18,9 @@ struct MemoryEvent {
     create,    ///< a tensor was made, on a new or an existing storage
     dispose,   ///< a tensor gave up its data
     destroy,   ///< a tensor's last handle went
+    evict,     ///< a storage gave up its data, which can be computed again; see Budget
+    /// A storage has its data again. Before it, that was allocated and freed as another one's.
+    recompute,
   };
   Kind kind = Kind::allocate;
   std::uint32_t thread = 0;

@@ -100,6 +100,18 @@ void Eviction::on_free(Id id) {
   forget_unwanted(index);
 }
 
+void Eviction::on_settle(Id id) {
+  const std::size_t index = at(id);
+  if (!entries_[index].live) throw ValueError(fmt::format("eviction: result {} is not live", id));
+  for (const std::size_t reader : entries_[index].readers) {
+    std::erase(entries_[reader].inputs, index);
+    entries_[reader].is_stale = true;
+  }
+  entries_[index].readers.clear();
+  entries_[index].wanted = false;
+  forget_unwanted(index);
+}
+
 void Eviction::pin(Id id) { ++entries_[at(id)].pins; }
 
 void Eviction::unpin(Id id) {
@@ -108,12 +120,14 @@ void Eviction::unpin(Id id) {
   --entry.pins;
 }
 
-std::vector<Eviction::Id> Eviction::choose(std::int64_t bytes) {
+std::vector<Eviction::Id> Eviction::choose(std::int64_t bytes,
+                                           const std::function<bool(Id)>& may_go) {
   candidates_.clear();
   std::int64_t possible = 0;
   for (std::size_t index : live_) {
     const Entry& entry = entries_[index];
     if (!entry.pure || entry.pins > 0 || entry.bytes == 0) continue;
+    if (may_go && !may_go(entry.id)) continue;
     possible += entry.bytes;
     candidates_.push_back(index);
   }

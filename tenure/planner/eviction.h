@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -48,14 +49,17 @@ class Eviction {
   /// The program does not want the result any more. It stays known, live or not, while something
   /// that was computed from it is wanted; if not, it is forgotten, and so is what stayed for it.
   void on_free(Id id);
+  /// A live result stays for good: it is forgotten, and so is what stayed for it alone.
+  void on_settle(Id id);
 
   /// While it has pins, a result is not chosen.
   void pin(Id id);
   void unpin(Id id);
 
   /// Live, pure, unpinned results that have at least so many bytes together, the first to give up
-  /// first. Nothing is changed: the caller evicts them and says so. Throws EvictionError.
-  std::vector<Id> choose(std::int64_t bytes);
+  /// first; of those that `may_go`, if it is given. Nothing is changed: the caller evicts them and
+  /// says so. Throws EvictionError.
+  std::vector<Id> choose(std::int64_t bytes, const std::function<bool(Id)>& may_go = {});
 
   bool is_known(Id id) const { return index_.count(id) != 0; }
   bool is_live(Id id) const;

@@ -95,13 +95,15 @@ enum class EventKind : std::uint8_t {
   kernel,        // -; origin
   pool,          // reserved bytes; cached bytes; fragmentation as double
   miss,          // storage; tensor; origin of the use, and << 32 of the disposal
+  evict,         // storage; bytes
+  recompute,     // storage; bytes; address. tag: category
 };
-inline constexpr int kEventKinds = 19;
+inline constexpr int kEventKinds = 21;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3,
-                                               3, 2, 3, 3, 3, 2, 3, 4, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3,
+                                               2, 3, 3, 3, 2, 3, 4, 4, 3, 4};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }

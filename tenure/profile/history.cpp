@@ -52,7 +52,11 @@ void History::take(const Event& event) {
     case EventKind::free:
     case EventKind::recategorize:
     case EventKind::use:
+    case EventKind::evict:
       take_storage(event);
+      break;
+    case EventKind::recompute:
+      take_recomputation(event);
       break;
     case EventKind::create:
     case EventKind::dispose:
@@ -117,6 +121,12 @@ void History::take_storage(const Event& event) {
         base_bytes -= storages.back().bytes;
       }
       return;
+    case EventKind::evict:
+      ++evictions;
+      if (life == nullptr) return;
+      life->death_ns = event.time_ns;
+      life->was_evicted = true;
+      return;
     case EventKind::recategorize:
       if (life != nullptr) life->category = category_of(event.tag);
       return;
@@ -125,6 +135,33 @@ void History::take_storage(const Event& event) {
       life->last_use_ns = event.time_ns;
       life->last_user = low(event.third);
   }
+}
+
+/// It begins another life, with the tensors of the one before.
+void History::take_recomputation(const Event& event) {
+  ++recomputations;
+  recomputed_bytes += bytes_of(event.third);
+  StorageLife life{.serial = event.subject, .thread = event.thread};
+  const auto before = live_.find(event.subject);
+  if (before != live_.end()) {
+    if (storages[before->second].is_live()) return;  // the file is damaged
+    life = storages[before->second];
+    for (auto& [tensor, holding] : holding_) {
+      if (holding.storage == before->second) {
+        holding.storage = static_cast<std::uint32_t>(storages.size());
+      }
+    }
+    storages[before->second].holders = 0;
+  }
+  life.birth_ns = event.time_ns;
+  life.death_ns = kNever;
+  life.bytes = bytes_of(event.third);
+  life.address = event.fourth & kLow48;
+  life.category = category_of(event.tag);
+  life.was_before = false;
+  life.was_evicted = false;
+  live_[event.subject] = static_cast<std::uint32_t>(storages.size());
+  storages.push_back(life);
 }
 
 void History::take_tensor(const Event& event) {
@@ -284,6 +321,7 @@ void History::finish() {
   std::stable_partition(storages.begin(), storages.end(),
                         [](const StorageLife& life) { return life.was_before; });
   for (const auto& [tensor, holding] : holding_) {
+    if (!storages[places[holding.storage]].is_live()) continue;  // its data was given up
     holders.push_back({tensor, places[holding.storage], holding.kind, holding.origin,
                        recorded.string(holding.name)});
   }

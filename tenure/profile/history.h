@@ -14,7 +14,8 @@ namespace tenure::profile {
 
 inline constexpr std::int64_t kNever = INT64_MAX;
 
-/// One storage from its allocation to its end.
+/// One storage from its allocation to its end; of one whose data was given up and computed again,
+/// each time that it had data.
 struct StorageLife {
   std::uint64_t serial = 0;
   std::int64_t birth_ns = 0;       ///< of what was there before: when the events begin
@@ -34,6 +35,7 @@ struct StorageLife {
   std::int64_t last_use_ns = -1;  ///< -1: never
   std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
   bool was_before = false;        ///< live when the events begin
+  bool was_evicted = false;       ///< it ended because its data was given up
   bool is_live() const { return death_ns == kNever; }
   /// Since when nobody has used it, at the latest at `end_ns`. Uses of what has no tensor are not
   /// known: an arena is in use until its end.
@@ -131,6 +133,9 @@ class History {
   /// By the origin of the disposal: how often the data stayed because others held it.
   std::map<std::uint32_t, std::int64_t> disposed_while_held;
   std::map<Miss, std::int64_t> misses;  ///< how often
+  std::int64_t evictions = 0;           ///< of results, by budgets
+  std::int64_t recomputations = 0;      ///< of those
+  std::int64_t recomputed_bytes = 0;
   std::uint32_t threads = 0;
   std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
   std::int64_t begin_ns = 0;    ///< nothing is known of the time before
@@ -161,6 +166,7 @@ class History {
   };
   void take(const Event& event);
   void take_storage(const Event& event);
+  void take_recomputation(const Event& event);
   void take_tensor(const Event& event);
   void take_span(const Event& event, ThreadState& thread);
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin);

@@ -292,7 +292,8 @@ std::string Report::header(std::size_t columns_at) {
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
       R"("threads":{},)"
-      R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],"pool":{},"rows":{},)"
+      R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],)"
+      R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
       recorded_.finished, recorded_.horizon_ns, recorded_.dropped, recorded_.damaged,
@@ -300,7 +301,8 @@ std::string Report::header(std::size_t columns_at) {
       quoted_list(strings_.list()), sites, quoted_list(scopes_.list()), quoted_list(ops_.list()),
       op_counts(), names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }), history_.threads,
-      steps(), growing_, plans(), budgets, pool(), history_.storages.size(),
+      steps(), growing_, plans(), budgets, history_.evictions, history_.recomputations,
+      history_.recomputed_bytes, pool(), history_.storages.size(),
       columns_.describe(columns_at));
 }
 

@@ -226,7 +226,7 @@ void Writer::write_what_is_live(mem::ThreadContext& context) {
   const mem::Census census;
   census.for_each([&](const mem::Tenant& tenant) {
     const mem::Storage* const storage = tenant.storage();
-    if (storage == nullptr) return;
+    if (storage == nullptr || storage->is_hollow()) return;
     if (!storage->is_foreign() && storages.insert(storage->serial()).second) {
       write(context, [&](ThreadBuffer&) {
         return Event{.kind = EventKind::allocate,
@@ -255,6 +255,22 @@ void Writer::allocated(mem::ThreadContext& context, const mem::Storage& storage)
 void Writer::freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
   write(context, [&](ThreadBuffer&) {
     return Event{.kind = EventKind::free, .subject = storage.serial(), .third = storage.bytes()};
+  });
+}
+
+void Writer::evicted(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::evict, .subject = storage.serial(), .third = storage.bytes()};
+  });
+}
+
+void Writer::recomputed(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
+  write(context, [&](ThreadBuffer&) {
+    return Event{.kind = EventKind::recompute,
+                 .tag = static_cast<std::uint8_t>(storage.category()),
+                 .subject = storage.serial(),
+                 .third = storage.bytes(),
+                 .fourth = address_of(storage)};
   });
 }
 

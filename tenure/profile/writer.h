@@ -84,6 +84,8 @@ class Writer final : public mem::Observer {
 
   void allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
+  void evicted(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
+  void recomputed(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void recategorized(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void created(mem::ThreadContext& context, const mem::Tenant& tenant,
                const mem::Storage& storage) noexcept override;

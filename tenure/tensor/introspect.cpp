@@ -54,6 +54,7 @@ std::vector<TensorInfo> live_tensors() {
                      .device = body.device(),
                      .storage = storage->serial(),
                      .storage_bytes = static_cast<std::int64_t>(storage->bytes()),
+                     .is_evicted = storage->is_hollow(),
                      .category = storage->category()});
   });
   std::sort(found.begin(), found.end(),

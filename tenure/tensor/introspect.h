@@ -36,6 +36,7 @@ struct TensorInfo {
   Device device = cpu;
   std::uint64_t storage = 0;       ///< equal for tensors that share their data
   std::int64_t storage_bytes = 0;  ///< of the whole storage
+  bool is_evicted = false;         ///< a budget gave its data up: it is computed again when used
   Category category = Category::activation;
 };
 

@@ -4,15 +4,18 @@
 #include <new>
 #include <utility>
 
+#include "tenure/memory/holders/evictable.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {
 
 /// Whether a new tensor of `bytes` may take over the storage of one that the caller has a handle
-/// to: nobody else has one, and the tensor is all that there is in its storage.
-inline bool can_take_over(const TensorBody& body, const mem::Storage& storage, std::size_t bytes) {
+/// to, pinned: nobody else has one, the tensor is all that there is in its storage, and nothing
+/// that was given up is computed from it.
+inline bool can_take_over(const TensorBody& body, mem::Storage& storage, std::size_t bytes) {
   return body.sole_handle() && !storage.is_shared() && !storage.is_foreign() && body.contiguous &&
-         body.offset == 0 && storage.bytes() == bytes;
+         body.offset == 0 && storage.bytes() == bytes &&
+         (!storage.is_tracked() || mem::let_go(storage));
 }
 
 /// A tensor in the making: everything that can fail happens before its data is written, so that a

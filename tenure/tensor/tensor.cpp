@@ -89,9 +89,12 @@ Tensor make_tensor(mem::ThreadContext& context, mem::Storage* storage, DType dty
     storage->release();
     throw;
   }
-  return Tensor::adopt(new (slot) TensorBody(
-      {.context = context, .storage = storage, .op = op, .site = site, .kind = kind}, dtype, shape,
-      strides, offset));
+  auto* const body = new (slot)
+      TensorBody({.context = context, .storage = storage, .op = op, .site = site, .kind = kind},
+                 dtype, shape, strides, offset);
+  if (storage->is_tracked()) [[unlikely]]
+    body->tag_as_result();
+  return Tensor::adopt(body);
 }
 
 Tensor make_symbolic(std::unique_ptr<Symbol> symbol, DType dtype, const Shape& shape,
@@ -210,18 +213,25 @@ void require_span(const TensorBody& b, DType wanted, const char* user) {
   if (b.device() != cpu && b.symbol() == nullptr) throw DeviceError::unreadable(user, b.device());
 }
 
+void hand_out(mem::Storage& storage, bool may_write) {
+  if (storage.is_tracked()) mem::expose(storage, may_write);
+}
+
 }  // namespace
 
 void* Tensor::contiguous_data(DType wanted, Site site) const {
   TensorBody& b = body("span()", site);
   mem::in_call("span()", site, [&] { require_span(b, wanted, "span()"); });
-  return Pin(b, "span()", site).data();
+  const Pin pin(b, "span()", site);
+  mem::in_call("span()", site, [&] { hand_out(*pin.storage(), false); });
+  return pin.data();
 }
 
 void* Tensor::writable_data(DType wanted, Site site) const {
   TensorBody& b = body("mutable_span()", site);
   mem::in_call("mutable_span()", site, [&] { require_span(b, wanted, "mutable_span()"); });
   const Pin pin(b, "mutable_span()", site);
+  mem::in_call("mutable_span()", site, [&] { hand_out(*pin.storage(), true); });
   pin.storage()->note_write(site);
   return pin.data();
 }

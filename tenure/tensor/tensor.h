@@ -222,15 +222,16 @@ class Pin {
   Pin(const Pin&) = delete;
   Pin& operator=(const Pin&) = delete;
 
-  /// Throws DisposedError in the name of `user`.
+  /// Throws DisposedError in the name of `user`, and OutOfMemory if the data was given up and there
+  /// is no room to compute it again.
   void take(TensorBody& body, const char* user, Site site) {
     if (!try_take(body)) [[unlikely]]
       throw_disposed(body, user, site);
     if (mem::needs_attention(*context_)) [[unlikely]]
       body.announce_use(*context_, user, site);
   }
-  /// False if it is disposed.
-  bool try_take(TensorBody& body) noexcept {
+  /// False if it is disposed. Throws OutOfMemory as take() does.
+  bool try_take(TensorBody& body) {
     context_ = &mem::this_thread();
     storage_ = body.pin(*context_);
     if (storage_ == nullptr) [[unlikely]]

@@ -51,6 +51,33 @@ TEST(Eviction, CountsWhatIsGoneAround) {
   EXPECT_EQ(policy.choose(1), (std::vector<Eviction::Id>{2}));
 }
 
+TEST(Eviction, ChoosesAmongThoseThatMayGo) {
+  Eviction policy;
+  policy.on_compute(1, {.bytes = 10, .cost = 1});
+  policy.on_compute(2, {.bytes = 10, .cost = 100});
+  const auto is_even = [](Eviction::Id id) { return id % 2 == 0; };
+  EXPECT_EQ(policy.choose(5, is_even), (std::vector<Eviction::Id>{2}));
+  EXPECT_THROW(policy.choose(11, is_even), EvictionError);
+}
+
+TEST(Eviction, ForgetsBehindWhatIsSettled) {
+  Eviction policy;
+  policy.on_compute(1, {.bytes = 10, .cost = 1});
+  policy.on_compute(2, {.bytes = 10, .cost = 1, .inputs = {1}});
+  policy.on_compute(3, {.bytes = 10, .cost = 1, .inputs = {2}});
+  policy.on_evict(1);
+  policy.on_free(1);
+  EXPECT_TRUE(policy.is_known(1)) << "2 is computed from it";
+  EXPECT_THROW(policy.on_settle(1), ValueError);
+  policy.on_settle(2);
+  EXPECT_FALSE(policy.is_known(1));
+  EXPECT_FALSE(policy.is_known(2));
+  EXPECT_EQ(policy.live_bytes(), 10);
+  EXPECT_EQ(policy.choose(1), (std::vector<Eviction::Id>{3}));
+  policy.on_free(3);
+  EXPECT_EQ(policy.known(), 0u);
+}
+
 TEST(Eviction, NeverChoosesPinnedOrImpureResults) {
   Eviction policy;
   policy.on_compute(1, {.bytes = 10, .cost = 1, .inputs = {}, .pure = false});

@@ -51,6 +51,32 @@ TEST(Profile, TellsATensorsLife) {
   EXPECT_LE(y.death_ns, x.death_ns);
 }
 
+TEST(Profile, TellsWhatABudgetGaveUp) {
+  const ScratchFile file;
+  constexpr std::int64_t kBytes = 64 * 1024;
+  {
+    const Profile profile(file.path());
+    const Budget budget("tight", 3 * kBytes, {.evict = true});
+    std::vector<Tensor> row{zeros({kBytes / 4})};
+    for (int i = 0; i < 5; ++i) row.push_back(row.back() + 1);
+    EXPECT_EQ(row[2].to_vector<float>()[0], 2);
+  }
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 0u);
+  const History history(recorded);
+  EXPECT_GE(history.evictions, 3);
+  EXPECT_GE(history.recomputations, 1);
+  EXPECT_EQ(history.recomputed_bytes, history.recomputations * kBytes);
+  EXPECT_LE(peak(history).bytes, 3 * kBytes);
+  EXPECT_TRUE(history.holders.empty());
+  for (const profile::StorageLife& life : history.storages) {
+    EXPECT_FALSE(life.is_live());
+    if (life.tensors != 0 && life.bytes == kBytes) {
+      EXPECT_NE(life.origin, 0u) << "also when it was computed again";
+    }
+  }
+}
+
 TEST(Profile, TellsWhatOpsDidToMemory) {
   const ScratchFile file;
   {

@@ -12,11 +12,6 @@
 namespace tenure::graph {
 namespace {
 
-/// What a usual machine does in a nanosecond, and what it takes to begin.
-constexpr double kFlops = 100;
-constexpr double kBytes = 20;
-constexpr double kBegin = 500;
-
 double cost_of(const Unit& unit) {
   std::vector<ops::View> in;
   std::vector<ops::View> out;
@@ -37,7 +32,7 @@ double cost_of(const Unit& unit) {
     const double each = unit.loop.empty() ? 1 : unit.loop.code.cost();
     cost.flops = each * static_cast<double>(elements);
   }
-  return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
+  return ops::usual_nanoseconds(cost);
 }
 
 /// Of each unit, in nanoseconds; in a coarser unit for programs that take days, which the planner

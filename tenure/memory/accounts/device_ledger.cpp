@@ -136,6 +136,23 @@ void DeviceLedger::raise_peaks(const Levels& reached) noexcept {
   for (PeakWatch* w = watches_; w != nullptr; w = w->next_) raise(w->levels_, reached);
 }
 
+void DeviceLedger::evicted(std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++evictions_;
+  evicted_bytes_ += bytes;
+}
+
+void DeviceLedger::recomputed(std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  ++recomputations_;
+  evicted_bytes_ -= bytes;
+}
+
+void DeviceLedger::ended_evicted(std::int64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  evicted_bytes_ -= bytes;
+}
+
 MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
   const std::lock_guard lock(mutex_);
   update(context);
@@ -143,6 +160,9 @@ MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
   auto allocations = allocations_;
   auto frees = frees_;
   stats.tensors = tensors_;
+  stats.evictions = evictions_;
+  stats.recomputations = recomputations_;
+  stats.evicted_bytes = evicted_bytes_;
   if (has_tallies()) {
     for_each_context([&](ThreadContext& c) {
       stats.tensors += live_tensors_of(c);

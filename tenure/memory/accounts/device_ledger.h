@@ -35,6 +35,11 @@ class DeviceLedger {
   void tensor_began() noexcept;
   void tensor_ended() noexcept;
 
+  /// A result's data was given up; was computed again; and ended without being so.
+  void evicted(std::int64_t bytes) noexcept;
+  void recomputed(std::int64_t bytes) noexcept;
+  void ended_evicted(std::int64_t bytes) noexcept;
+
   /// Adds a thread's tally to the CPU's levels and raises the peaks by its highest point.
   void settle(Tally& tally) noexcept;
 
@@ -71,6 +76,9 @@ class DeviceLedger {
   std::int64_t tensors_ = 0;
   std::array<std::int64_t, kCategories> allocations_{};
   std::array<std::int64_t, kCategories> frees_{};
+  std::int64_t evictions_ = 0;
+  std::int64_t recomputations_ = 0;
+  std::int64_t evicted_bytes_ = 0;
 };
 
 }  // namespace tenure::mem

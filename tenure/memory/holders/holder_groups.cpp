@@ -33,7 +33,7 @@ std::vector<Seen> look_around(const WhichHolders& which) {
          !BudgetAccount::counts_in(storage->budget(), storage->device(), *which.within))) {
       return;
     }
-    const bool owns = storage != nullptr && !storage->is_foreign();
+    const bool owns = storage != nullptr && !storage->is_foreign() && !storage->is_hollow();
     const std::int64_t bytes = owns ? static_cast<std::int64_t>(storage->bytes()) : 0;
     seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes});
   });

@@ -7,6 +7,7 @@
 #include "tenure/memory/budget.h"
 #include "tenure/memory/fault.h"
 #include "tenure/memory/holders/census.h"
+#include "tenure/memory/holders/evictable.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/chunk_heap.h"
@@ -25,6 +26,20 @@ struct WriteSite {
 std::array<WriteSite, 256> write_sites;
 
 WriteSite& entry_of(std::uint64_t number) { return write_sites[number % write_sites.size()]; }
+
+/// Something became of its data.
+void tell(ThreadContext& context, const Storage& storage, MemoryEvent::Kind kind) noexcept {
+  if (!needs_attention(context)) return;
+  record(context, {.kind = kind,
+                   .storage = storage.serial(),
+                   .bytes = static_cast<std::int64_t>(storage.bytes()),
+                   .device = storage.device()});
+  Observer* const o = observer(context);
+  if (o == nullptr) return;
+  if (kind == MemoryEvent::Kind::evict) return o->evicted(context, storage);
+  if (kind == MemoryEvent::Kind::recompute) return o->recomputed(context, storage);
+  o->freed(context, storage);
+}
 
 }  // namespace
 
@@ -132,14 +147,20 @@ Storage* Storage::adopt(ThreadContext& context, void* data, std::size_t bytes, D
 
 void Storage::destroy() noexcept {
   ThreadContext& context = this_thread();
-  if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
-    settle_accounts(context);
-  const Device device = device_;
-  if (device != cpu) {
-    DeviceLedger::of(device).freed(category(), static_cast<std::int64_t>(bytes_));
-  } else if (!is_foreign()) {
-    context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
+  bool is_hollow = false;
+  if (is_tracked()) [[unlikely]] {
+    // Whoever computes something again may have taken a reference since release() looked.
+    if (references() != 0 && references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (outlives_holders(*this)) return;
+    is_hollow = this->is_hollow();
+    set_tracked(false);
   }
+  if (is_hollow) {
+    DeviceLedger::of(device_).ended_evicted(static_cast<std::int64_t>(bytes_));
+  } else {
+    give_back_data(context);
+  }
+  const Device device = device_;
   Chunk* const chunk = chunk_;
   BudgetAccount* const account = budget_;
   {
@@ -148,6 +169,52 @@ void Storage::destroy() noexcept {
   }
   if (account != nullptr) account->release();  // a census may have been looking at it
   if (chunk != nullptr) heap(device).free(chunk);
+}
+
+/// What the books say of it; the memory itself goes after.
+void Storage::give_back_data(ThreadContext& context) noexcept {
+  if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
+    settle_accounts(context);
+  if (device_ != cpu) {
+    DeviceLedger::of(device_).freed(category(), static_cast<std::int64_t>(bytes_));
+  } else if (!is_foreign()) {
+    context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
+  }
+}
+
+void Storage::hollow_out(ThreadContext& context) noexcept {
+  BudgetAccount::refund_freed(budget_, device_, bytes_);
+  tell(context, *this, MemoryEvent::Kind::evict);
+  const auto bytes = static_cast<std::int64_t>(bytes_);
+  if (device_ != cpu) {
+    DeviceLedger::of(device_).freed(category(), bytes);
+  } else {
+    context.tally.freed(category(), bytes);
+  }
+  DeviceLedger::of(device_).evicted(bytes);
+  Chunk* const given_up = chunk();
+  {
+    const VitalSection section(context);  // a census may be asking whether it is hollow
+    data_ = nullptr;
+    chunk_word().store(kTracked);
+  }
+  heap(device_).free(given_up);
+}
+
+void Storage::refill(ThreadContext& context, Storage* other) noexcept {
+  other->set_category(context, category());
+  tell(context, *other, MemoryEvent::Kind::free);
+  BudgetAccount* const charged_before = budget_;
+  {
+    const VitalSection section(context);
+    data_ = other->data_;
+    chunk_word().store(reinterpret_cast<std::uintptr_t>(other->chunk()) | kTracked);
+    budget_ = other->budget_;
+    other->recycle(context);
+  }
+  if (charged_before != nullptr) charged_before->release();
+  DeviceLedger::of(device_).recomputed(static_cast<std::int64_t>(bytes_));
+  tell(context, *this, MemoryEvent::Kind::recompute);
 }
 
 void Storage::settle_accounts(ThreadContext& context) noexcept {
@@ -161,11 +228,7 @@ void Storage::settle_accounts(ThreadContext& context) noexcept {
     return;
   }
   BudgetAccount::refund_freed(budget_, device_, bytes_);
-  record(context, {.kind = MemoryEvent::Kind::free,
-                   .storage = serial_,
-                   .bytes = static_cast<std::int64_t>(bytes_),
-                   .device = device_});
-  if (Observer* const o = observer(context)) o->freed(context, *this);
+  tell(context, *this, MemoryEvent::Kind::free);
 }
 
 void Storage::recategorize(ThreadContext& context, Category category) noexcept {

@@ -38,6 +38,14 @@ class alignas(kAlignment) Storage {
   static Storage* adopt(ThreadContext& context, void* data, std::size_t bytes, Deleter deleter);
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  /// False, and no reference, if the last one has gone.
+  bool retain_if_alive() noexcept {
+    std::uint32_t now = references_.load(std::memory_order_relaxed);
+    while (now != 0) {
+      if (references_.compare_exchange_weak(now, now + 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
   /// Frees the buffer with the last reference: at once, but see pool/source.h for a device that
   /// computes later.
   void release() noexcept {
@@ -46,6 +54,7 @@ class alignas(kAlignment) Storage {
   }
   bool is_shared() const noexcept { return references_.load(std::memory_order_acquire) != 1; }
 
+  /// nullptr while it is hollow.
   void* data() const noexcept { return data_; }
   std::size_t bytes() const noexcept { return bytes_; }
   Device device() const noexcept { return device_; }
@@ -56,6 +65,7 @@ class alignas(kAlignment) Storage {
   }
   /// That was charged for it; for a census.
   const BudgetAccount* budget() const noexcept { return budget_; }
+  BudgetAccount* budget() noexcept { return budget_; }
   bool is_foreign() const noexcept { return deleter_ != nullptr; }
   std::uint32_t references() const noexcept { return references_.load(std::memory_order_relaxed); }
 
@@ -66,6 +76,24 @@ class alignas(kAlignment) Storage {
   void note_write(Site site) noexcept;
   /// When that was last noted, in the order of all such notes; 0: never.
   std::uint64_t last_write() const noexcept { return last_write_.load(std::memory_order_relaxed); }
+
+  // See evictable.h; all for whoever has its lock, but for is_tracked() and is_hollow().
+
+  bool is_tracked() const noexcept { return (chunk_word().load() & kTracked) != 0; }
+  void set_tracked(bool is) noexcept {
+    chunk_word().store(is ? chunk_word().load() | kTracked : chunk_word().load() & ~kTracked);
+  }
+  /// Its data was given up.
+  bool is_hollow() const noexcept { return data_ == nullptr && bytes_ != 0 && is_tracked(); }
+  /// Whether it can be: its data is in no block with the header.
+  bool can_be_hollow() const noexcept { return chunk() != nullptr; }
+  /// Gives up the data.
+  void hollow_out(ThreadContext& context) noexcept;
+  /// Takes over the data of `other`, of as many bytes, to which the caller has the only reference;
+  /// that ends with it.
+  void refill(ThreadContext& context, Storage* other) noexcept;
+  /// For outlives_holders(): the caller has a reference again.
+  void revive() noexcept { references_.store(1, std::memory_order_relaxed); }
 
   /// It lies on the CPU, and its end concerns nobody but its block and the ledger's counts.
   bool is_simple() const noexcept {
@@ -104,6 +132,27 @@ class alignas(kAlignment) Storage {
   void recategorize(ThreadContext& context, Category category) noexcept;
   void destroy() noexcept;
   void settle_accounts(ThreadContext& context) noexcept;
+  void give_back_data(ThreadContext& context) noexcept;
+
+  static constexpr std::uintptr_t kTracked = 1;
+  /// Relaxed: who asks whether it is tracked need not see what else changes.
+  class ChunkWord {
+   public:
+    explicit ChunkWord(Chunk*& word) noexcept : word_(word) {}
+    std::uintptr_t load() const noexcept {
+      return reinterpret_cast<std::uintptr_t>(word_.load(std::memory_order_relaxed));
+    }
+    void store(std::uintptr_t word) noexcept {
+      word_.store(reinterpret_cast<Chunk*>(word), std::memory_order_relaxed);
+    }
+
+   private:
+    std::atomic_ref<Chunk*> word_;
+  };
+  ChunkWord chunk_word() const noexcept { return ChunkWord(chunk_); }
+  Chunk* chunk() const noexcept {
+    return reinterpret_cast<Chunk*>(chunk_word().load() & ~kTracked);
+  }
 
   std::atomic<std::uint32_t> references_{1};
   std::atomic<Category> category_{Category::activation};  // a census may read while it changes
@@ -111,7 +160,8 @@ class alignas(kAlignment) Storage {
   std::uint8_t bin_ = 0;  // of the block that begins with this header
   std::size_t bytes_ = 0;
   void* data_ = nullptr;
-  Chunk* chunk_ = nullptr;           // of the data, when it does not follow the header
+  // Of the data, when it does not follow the header; and whether the storage is tracked.
+  mutable Chunk* chunk_ = nullptr;
   BudgetAccount* budget_ = nullptr;  // that was charged for it
   Deleter* deleter_ = nullptr;       // of foreign memory
   std::uint64_t serial_ = 0;

@@ -5,6 +5,7 @@
 
 #include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/fault.h"
+#include "tenure/memory/holders/evictable.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/recording.h"
@@ -95,7 +96,7 @@ Storage* Tenant::take_storage() noexcept {
   } else if (taken) {
     storage_.store(0, std::memory_order_relaxed);
   }
-  auto* const storage = reinterpret_cast<Storage*>(word & ~kTags);
+  Storage* const storage = storage_of(word);
   if (taken) {
     count_end(context);
   } else {
@@ -116,7 +117,7 @@ bool Tenant::dispose(const char* by, Site site) noexcept {
   ThreadContext& context = this_thread();
   count_end(context);
   if (needs_attention(context)) [[unlikely]] {
-    const auto* const storage = reinterpret_cast<const Storage*>(word);
+    const Storage* const storage = storage_of(word);
     record(context, {.kind = MemoryEvent::Kind::dispose,
                      .tensor = id,
                      .storage = storage->serial(),
@@ -140,7 +141,33 @@ void Tenant::drop_if_unpinned() noexcept {
   if ((word & kRetired) == 0) return;
   if (owner_pins_.load(std::memory_order_seq_cst) != 0) return;
   if (!storage_.compare_exchange_strong(word, 0, std::memory_order_seq_cst)) return;
-  reinterpret_cast<Storage*>(word & ~kTags)->release();
+  storage_of(word)->release();
+}
+
+Storage* Tenant::pin_slowly(ThreadContext& context, std::uintptr_t word) {
+  if (word == 0 || (word & kTags) != 0) {
+    unpin_uncounted(context);
+    return nullptr;
+  }
+  try {
+    pin_result(context, *storage_of(word));
+  } catch (...) {
+    unpin_uncounted(context);
+    throw;
+  }
+  return storage_of(word);
+}
+
+/// One that the storage does not know of.
+void Tenant::unpin_uncounted(ThreadContext& context) noexcept {
+  count_unpin(context);
+  if ((storage_.load(std::memory_order_seq_cst) & kTags) != 0) drop_if_unpinned();
+}
+
+void Tenant::unpin_slowly() noexcept {
+  const std::uintptr_t word = storage_.load(std::memory_order_seq_cst);
+  if ((word & kResult) != 0) unpin_result(storage_serial_);
+  if ((word & kTags) != 0) drop_if_unpinned();
 }
 
 void Tenant::end() noexcept {
@@ -153,7 +180,7 @@ void Tenant::end() noexcept {
     unlink();
   }
   // Nobody else knows of it any more.
-  auto* const storage = reinterpret_cast<Storage*>(storage_.load(std::memory_order_acquire));
+  Storage* const storage = storage_of(storage_.load(std::memory_order_acquire));
   if (storage == nullptr || storage->is_shared() || !storage->is_simple() ||
       needs_attention(context) || name_.load(std::memory_order_acquire) != nullptr) {
     return end_slowly(context);
@@ -169,7 +196,7 @@ void Tenant::end_slowly(ThreadContext& context) noexcept {
   if (const std::uintptr_t word = storage_.load(std::memory_order_acquire); word != 0) {
     storage_.store(0, std::memory_order_relaxed);
     count_end(context);
-    reinterpret_cast<Storage*>(word)->release();
+    storage_of(word)->release();
   }
   announce_end(context);
   recycle(context);
@@ -182,7 +209,7 @@ void Tenant::end_for_owner(ThreadContext& context) noexcept {
   std::uintptr_t word = storage_.load(std::memory_order_acquire);
   if (word != 0 && (word & kTags) == 0 && storage_.compare_exchange_strong(word, 0)) {
     count_end(context);
-    reinterpret_cast<Storage*>(word)->release();
+    storage_of(word)->release();
   }
   announce_end(context);
   ThreadContext& owner = *owner_;

@@ -55,6 +55,9 @@ struct Birth {
 // look whether pins are left, after a read-modify-write of one counter that puts them in order: the
 // last of them sees none, and drops the data.
 //
+// A tensor whose data can be given up (evictable.h) has kResult in its storage word from the
+// beginning. Its pins are counted a second time, by the storage, and keep the data where it is.
+//
 // A scope's end disposes without a handle of its own, so the sole handle does not guard against it
 // on another thread. Who computes in place or takes a storage over must have it pinned.
 class Tenant {
@@ -100,7 +103,8 @@ class Tenant {
   }
 
   /// Keeps the storage alive for a computation. Returns nullptr, unpinned, if it is disposed.
-  Storage* pin(ThreadContext& context) noexcept {
+  /// Throws OutOfMemory, unpinned, if its data was given up and cannot be computed again.
+  Storage* pin(ThreadContext& context) {
     if (owner_ == &context && plain_pins) {
       owner_pins_.store(owner_pins_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       light_fence();
@@ -108,22 +112,18 @@ class Tenant {
       guest_pins_.fetch_add(1, std::memory_order_seq_cst);
     }
     const std::uintptr_t word = storage_.load(std::memory_order_seq_cst);
-    if (word == 0 || (word & kTags) != 0) [[unlikely]] {
-      unpin(context);
-      return nullptr;
-    }
+    if (word == 0 || (word & kAllTags) != 0) [[unlikely]]
+      return pin_slowly(context, word);
     return reinterpret_cast<Storage*>(word);
   }
   void unpin(ThreadContext& context) noexcept {
-    if (owner_ == &context && plain_pins) {
-      owner_pins_.store(owner_pins_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-      light_fence();
-    } else {
-      guest_pins_.fetch_sub(1, std::memory_order_seq_cst);
-    }
-    if ((storage_.load(std::memory_order_seq_cst) & kTags) != 0) [[unlikely]]
-      drop_if_unpinned();
+    count_unpin(context);
+    if ((storage_.load(std::memory_order_seq_cst) & kAllTags) != 0) [[unlikely]]
+      unpin_slowly();
   }
+
+  /// Its data may be given up from here on. Nobody else knows it yet.
+  void tag_as_result() noexcept { storage_.fetch_or(kResult, std::memory_order_relaxed); }
 
   /// Tells the observer that the data is about to be read.
   void announce_use(ThreadContext& context, const char* by, Site site) const noexcept;
@@ -131,11 +131,11 @@ class Tenant {
   /// The storage, for a census: while one is taken, none is freed. nullptr if disposed.
   Storage* storage() const noexcept {
     const std::uintptr_t word = storage_.load(std::memory_order_acquire);
-    return (word & kTags) != 0 ? nullptr : reinterpret_cast<Storage*>(word);
+    return (word & kTags) != 0 ? nullptr : storage_of(word);
   }
   /// The storage, for a caller who has it pinned; also if it was disposed since.
   Storage* pinned_storage() const noexcept {
-    return reinterpret_cast<Storage*>(storage_.load(std::memory_order_acquire) & ~kTags);
+    return storage_of(storage_.load(std::memory_order_acquire));
   }
   /// Gives the caller, who owns the sole handle and has it pinned, a reference to the storage. The
   /// tenant is then as good as disposed.
@@ -190,6 +190,11 @@ class Tenant {
   static constexpr std::uintptr_t kClosing = 1;
   static constexpr std::uintptr_t kRetired = 2;
   static constexpr std::uintptr_t kTags = kClosing | kRetired;
+  static constexpr std::uintptr_t kResult = 4;
+  static constexpr std::uintptr_t kAllTags = kTags | kResult;
+  static Storage* storage_of(std::uintptr_t word) noexcept {
+    return reinterpret_cast<Storage*>(word & ~kAllTags);
+  }
   static const bool plain_pins;
 
   enum class Tracking : std::uint8_t { none, tracked, ended };
@@ -197,6 +202,17 @@ class Tenant {
   void begin_elsewhere(ThreadContext& context) const noexcept;
   void count_end(ThreadContext& context) const noexcept;
   void record_birth(ThreadContext& context) const noexcept;
+  void count_unpin(ThreadContext& context) noexcept {
+    if (owner_ == &context && plain_pins) {
+      owner_pins_.store(owner_pins_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+      light_fence();
+    } else {
+      guest_pins_.fetch_sub(1, std::memory_order_seq_cst);
+    }
+  }
+  Storage* pin_slowly(ThreadContext& context, std::uintptr_t word);
+  void unpin_uncounted(ThreadContext& context) noexcept;
+  void unpin_slowly() noexcept;
   void drop_if_unpinned() noexcept;
   void end() noexcept;
   void end_slowly(ThreadContext& context) noexcept;

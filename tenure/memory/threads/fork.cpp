@@ -9,6 +9,7 @@
 #include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/holders/census.h"
+#include "tenure/memory/holders/evictable.h"
 #include "tenure/memory/pool/pool.h"
 
 namespace tenure::mem {
@@ -24,6 +25,7 @@ std::array<std::mutex*, 4> leaf_locks() noexcept {
 void before_fork() {
   fork_mutex.lock();
   pause_object_locks();
+  lock_results();
   new (census_of_fork) Census;
   lock_pool();
   for (std::mutex* const lock : leaf_locks()) lock->lock();
@@ -49,6 +51,7 @@ void after_fork(bool is_child) {
   for (std::mutex* const lock : leaf_locks()) lock->unlock();
   unlock_pool();
   reinterpret_cast<Census*>(census_of_fork)->~Census();
+  unlock_results();
   resume_object_locks(is_child);
   fork_mutex.unlock();
 }

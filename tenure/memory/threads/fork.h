@@ -8,9 +8,10 @@ namespace tenure::mem {
 //
 // A child has the forking thread alone. Whatever another thread had locked would stay locked there,
 // and what it was changing would stay half changed. So a fork first takes every lock there is, in
-// the order in which locks are taken within each other: those of objects (object_mutex.h), a
-// census, which waits until no thread is making or ending a tensor, and those of memory/, which
-// each file below has beside what it guards. Parent and child both let go of them.
+// the order in which locks are taken within each other: those of objects (object_mutex.h), that of
+// results that can be given up (holders/evictable.h), a census, which waits until no thread is
+// making or ending a tensor, and those of memory/, which each file below has beside what it guards.
+// Parent and child both let go of them.
 //
 // In the child the contexts of the other threads stay as they are: what these hold is live, their
 // counts count, and nobody gets what lies in their bins.

@@ -62,6 +62,7 @@ export interface Header {
   growth: Growth[];
   plans: Plan[];
   budgets: { name: string; limit: number }[];
+  evicted?: { times: number; recomputed: number; recomputed_bytes: number };
   pool: { t_ns: number[]; reserved: number[]; cached: number[]; fragmentation: number[] };
   columns: {
     name: string;

@@ -87,12 +87,16 @@ export class Head implements View {
 }
 
 /** What the reader must know before trusting the figures. */
-function notesOf({ complete, dropped, damaged, begins_ns = 0 }: Header): string[] {
+function notesOf({ complete, dropped, damaged, begins_ns = 0, evicted }: Header): string[] {
   const notes = [];
   if (!complete) notes.push('The program ended before its recording did: what it did last may be missing.');
   if (begins_ns > 0) notes.push(`Older events gave way to newer ones: what happened begins after ${timeText(begins_ns)}.`);
   if (dropped > 0) notes.push(`${countText(dropped)} events found no room.`);
   if (damaged > 0) notes.push(`${countText(damaged)} parts of the recording could not be read; figures may be too low.`);
+  if (evicted && evicted.times > 0) {
+    const { times, recomputed, recomputed_bytes } = evicted;
+    notes.push(`Budgets gave up ${countText(times)} results; ${countText(recomputed)} were computed again, ${bytesText(recomputed_bytes)} together.`);
+  }
   return notes;
 }
 
