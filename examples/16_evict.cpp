@@ -55,7 +55,7 @@ int main() {
     std::cout << "refused " << error.requested() << " bytes\n";
   }
 
-  for (const int percent : {60, 40, 3}) {
+  for (const int percent : {60, 50, 3}) {
     std::cout << "-- in " << percent << " % with a budget that evicts\n";
     const std::size_t tight = peak * static_cast<std::size_t>(percent) / 100;
     const std::int64_t recomputations = memory().recomputations;

@@ -141,10 +141,9 @@ Tensor run_general(const OpRecord& op, std::span<const Operand> operands) {
                            .shape = shape,
                            .strides = contiguous_strides(shape),
                            .data = pending.data()});
-  Tensor result = pending.finish(name, operands[0].site());
   if (mem::needs_attention(mem::this_thread())) [[unlikely]]
-    return noted(op, operands, device.get(), std::move(result));
-  return result;
+    return noted(op, operands, device.get(), pending.finish(name, operands[0].site()));
+  return pending.finish(name, operands[0].site());
 }
 
 /// Whatever has no short way. A graph takes calls on its symbols over.

@@ -14,8 +14,9 @@ namespace tenure::eager {
 namespace {
 
 mem::Population& population() {
-  static auto* const recipes = new mem::Population("recipe of a result");
-  return *recipes;
+  static auto* const tracked =
+      new mem::Population("storage that can be computed again, or is read for it");
+  return *tracked;
 }
 
 /// While it lives, the thread is in no mode.
@@ -304,7 +305,11 @@ void Evictor::expose(mem::Storage& storage, bool may_write) {
 
 bool Evictor::outlives_holders(mem::Storage& storage) noexcept {
   const auto known = ended_.find(storage.serial());
-  if (known == ended_.end()) return has_ended(storage);
+  if (known == ended_.end()) {
+    const bool outlives = has_ended(storage);
+    counted_.set(places_.size());
+    return outlives;
+  }
   const bool outlives = known->second;
   ended_.erase(known);
   return outlives;

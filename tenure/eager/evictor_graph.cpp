@@ -10,8 +10,9 @@
 namespace tenure::eager {
 namespace {
 
-/// A ghost that needs so many others first is not worth computing again.
-constexpr std::size_t kLongestRow = 24;
+/// A ghost that needs so many others first is not worth computing again; and a loop that goes on
+/// for long must not leave more and more of them.
+constexpr std::size_t kLongestRow = 256;
 
 /// Computing again what a program among the attributes does is no one call.
 bool has_programs(const ops::Attributes& attributes) {
@@ -113,7 +114,10 @@ std::unique_ptr<Recipe> Evictor::recipe_of(const Call& call) {
 void Evictor::note(const Call& call) {
   if (is_running_) return;
   std::unique_ptr<Recipe> recipe = recipe_of(call);
-  if (recipe != nullptr) return add(std::move(recipe), call);
+  if (recipe != nullptr) {
+    add(std::move(recipe), call);
+    return counted_.set(places_.size());
+  }
   for (const Tensor& output : call.outputs) {
     if (storage_of(output).is_tracked()) leave(storage_of(output));
   }
@@ -138,7 +142,6 @@ void Evictor::add(std::unique_ptr<Recipe> made, const Call& call) {
   }
   recipe.outputs.resize(call.outputs.size());
   recipes_.emplace(&recipe, std::move(made));
-  counted_.set(recipes_.size());
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     mem::Storage& storage = storage_of(call.outputs[o]);
     const bool is_result = can_be_given_up(storage);
@@ -183,7 +186,6 @@ void Evictor::remove(Recipe& recipe, Values& unneeded) {
     unneeded.push_back(input.value);
   }
   recipes_.erase(&recipe);
-  counted_.set(recipes_.size());
 }
 
 void Evictor::drop_output(Value& value, Values& unneeded) {
@@ -283,8 +285,8 @@ void Evictor::drop_kept(bool all) {
   const Values kept(kept_.begin(), kept_.end());
   for (Value* const source : kept) {
     if (kept_.find(source) == kept_.end()) continue;
-    if (!all && !source->storage->can_be_hollow()) continue;  // small
-    std::size_t bytes = 0;                                    // that could not be given up any more
+    if (!source->storage->can_be_hollow()) continue;  // too small to help
+    std::size_t bytes = 0;                            // that could not be given up any more
     for (const Value* const reached : reached_from(*source)) bytes += reached->storage->bytes();
     if (all || bytes <= source->storage->bytes()) settle_readers(*source);
   }
@@ -314,7 +316,7 @@ bool Evictor::has_ended(mem::Storage& storage) {
     forget_unneeded({value});
     return false;
   }
-  value->is_owner = true;
+  value->is_owner = true;  // and its place stays
   kept_.insert(value);
   storage.revive();
   return true;

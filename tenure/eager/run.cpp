@@ -185,16 +185,21 @@ Attributes prepared(const ops::Preparable& programs, const OpRecord& op, const I
   return programs.prepared(kernel);
 }
 
-std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
-                           const Attributes& attributes, Site site, Outputs& outputs) {
+std::size_t run_pinned(const OpRecord& op, std::span<const Operand> operands,
+                       const Attributes& attributes, Site site, Outputs& outputs) {
   const Inputs inputs(op, operands);
   if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
   std::optional<Attributes> own;
   const ops::Preparable* const programs = ops::preparable_in(attributes);
   const Attributes& used =
       programs == nullptr ? attributes : own.emplace(prepared(*programs, op, inputs, attributes));
-  const std::size_t n = run_kernel(op, operands, inputs, used, site, outputs);
-  for (const Operand& operand : operands) operand.consume();
+  return run_kernel(op, operands, inputs, used, site, outputs);
+}
+
+std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
+                           const Attributes& attributes, Site site, Outputs& outputs) {
+  const std::size_t n = run_pinned(op, operands, attributes, site, outputs);
+  for (const Operand& operand : operands) operand.consume();  // after the last pin
   return n;
 }
 

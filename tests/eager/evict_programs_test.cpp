@@ -174,6 +174,8 @@ Outcome run_within(std::uint64_t seed, std::size_t limit, bool evict) {
 
 TEST_P(EvictPrograms, GiveTheSameBitsOrRefuse) {
   const auto first = static_cast<std::uint64_t>(GetParam()) * 12;
+  const std::int64_t recomputations = memory().recomputations;
+  int fitted = 0;
   for (std::uint64_t seed = first; seed < first + 12; ++seed) {
     const Outcome plain = run_within(seed, kNoLimit, false);
     ASSERT_FALSE(plain.was_refused);
@@ -184,6 +186,7 @@ TEST_P(EvictPrograms, GiveTheSameBitsOrRefuse) {
       const Outcome tight = run_within(seed, plain.peak * percent / 100, true);
       EXPECT_TRUE(percent < 100 || !tight.was_refused) << "what fits must fit";
       EXPECT_TRUE(percent < 60 || !tight.was_refused);
+      if (percent == 40) fitted += tight.was_refused ? 0 : 1;
       ASSERT_LE(tight.results.size(), plain.results.size());
       EXPECT_TRUE(tight.was_refused || tight.results.size() == plain.results.size());
       for (std::size_t i = 0; i < tight.results.size(); ++i) {
@@ -191,6 +194,8 @@ TEST_P(EvictPrograms, GiveTheSameBitsOrRefuse) {
       }
     }
   }
+  EXPECT_GT(memory().recomputations, recomputations + 100);
+  EXPECT_GT(fitted, 6) << "of 12 in 40 %";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, EvictPrograms, ::testing::Range(0, 8));
