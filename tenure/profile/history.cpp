@@ -91,6 +91,19 @@ std::uint32_t History::allocator_of(std::uint32_t thread) const {
   return state->second.op_origin;
 }
 
+/// Of one that ends; it may have been there before all events.
+StorageLife& History::ending(const Event& event) {
+  if (StorageLife* const life = find(event.subject)) return *life;
+  live_[event.subject] = static_cast<std::uint32_t>(storages.size());
+  storages.push_back({.serial = event.subject,
+                      .birth_ns = begin_ns,
+                      .bytes = bytes_of(event.third),
+                      .thread = event.thread,
+                      .was_before = true});
+  base_bytes -= storages.back().bytes;
+  return storages.back();
+}
+
 void History::take_storage(const Event& event) {
   StorageLife* const life = find(event.subject);
   switch (event.kind) {
@@ -108,25 +121,16 @@ void History::take_storage(const Event& event) {
       if (storages.back().was_before) base_bytes -= storages.back().bytes;
       return;
     case EventKind::free:
-      if (life != nullptr) {
-        life->death_ns = event.time_ns;
-        live_.erase(event.subject);
-      } else {
-        storages.push_back({.serial = event.subject,
-                            .birth_ns = begin_ns,
-                            .death_ns = event.time_ns,
-                            .bytes = bytes_of(event.third),
-                            .thread = event.thread,
-                            .was_before = true});
-        base_bytes -= storages.back().bytes;
-      }
+      ending(event).death_ns = event.time_ns;
+      live_.erase(event.subject);
       return;
-    case EventKind::evict:
+    case EventKind::evict: {  // its tensors stay, and it may begin again
       ++evictions;
-      if (life == nullptr) return;
-      life->death_ns = event.time_ns;
-      life->was_evicted = true;
+      StorageLife& given_up = ending(event);
+      given_up.death_ns = event.time_ns;
+      given_up.was_evicted = true;
       return;
+    }
     case EventKind::recategorize:
       if (life != nullptr) life->category = category_of(event.tag);
       return;

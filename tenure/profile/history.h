@@ -167,6 +167,7 @@ class History {
   void take(const Event& event);
   void take_storage(const Event& event);
   void take_recomputation(const Event& event);
+  StorageLife& ending(const Event& event);
   void take_tensor(const Event& event);
   void take_span(const Event& event, ThreadState& thread);
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin);
