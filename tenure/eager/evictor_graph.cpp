@@ -223,7 +223,14 @@ void Evictor::forget_unneeded(Values pending) {
     drop_output(*value, pending);
     values_.erase(known);
   }
-  for (mem::Storage* const storage : released) storage->release();
+  for (mem::Storage* const storage : released) {
+    const auto waiting = ended_.find(storage->serial());
+    if (waiting == ended_.end()) {
+      storage->release();
+    } else {
+      waiting->second = false;  // whoever waits to hear of it frees it
+    }
+  }
 }
 
 void Evictor::settle(Value& value) {

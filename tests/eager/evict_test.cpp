@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tenure/tenure.h"
@@ -409,6 +411,47 @@ TEST(Evict, ThreadsShareResults) {
   EXPECT_EQ(wrong, 0);
   EXPECT_LE(budget.peak(), budget.limit());
   for (std::size_t i = 0; i < row.size(); ++i) expect_same_bits(row[i], plain[i]);
+}
+
+TEST(Evict, ThreadsEndWhatOthersAreComputedFrom) {
+  constexpr int kMost = 50;
+  const Tensor x = full({kSide, kSide}, 0.5);
+  std::vector<float> expected{0.5f};  // of x multiplied so often
+  for (int i = 0; i <= kMost; ++i) expected.push_back(expected.back() * 1.03125f);
+  const MemoryStats before = memory();
+  {
+    const Budget budget("shared", 14 * kOne, kEvict);
+    std::mutex mutex;
+    std::vector<std::pair<std::size_t, Tensor>> shared(12, {0, x});
+    std::atomic<int> wrong{0};
+    on_threads(4, [&](int thread) {
+      std::optional<Budget::Enter> enter;
+      if (thread != 3) enter.emplace(budget);
+      test::Random random(static_cast<std::uint64_t>(thread) + 5);
+      for (int i = 0; i < test::rounds(6000); ++i) {
+        const auto any = [&] { return static_cast<std::size_t>(random.below(12)); };
+        std::pair<std::size_t, Tensor> from;
+        {
+          const std::lock_guard lock(mutex);
+          from = shared[any()];
+        }
+        if (from.first == kMost) from = {0, x};
+        try {
+          if (i % 3 == 0 && from.second.to_vector<float>()[7] != expected[from.first]) ++wrong;
+          std::pair<std::size_t, Tensor> next{from.first + 1, from.second * 1.03125};
+          from.second = Tensor();
+          const std::lock_guard lock(mutex);
+          std::swap(shared[any()], next);
+        } catch (const OutOfMemory&) {  // all that is there is in use just now
+        }
+      }
+    });
+    EXPECT_EQ(wrong, 0);
+    EXPECT_LE(budget.peak(), budget.limit());
+  }
+  EXPECT_EQ(memory().bytes, before.bytes);
+  EXPECT_EQ(memory().storages, before.storages);
+  EXPECT_EQ(memory().evicted_bytes, before.evicted_bytes);
 }
 
 TEST(Evict, AChildOfAForkComputesIt) {
