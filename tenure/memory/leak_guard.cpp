@@ -110,7 +110,7 @@ std::shared_ptr<const mem::Snapshot> LeakGuard::look() {
 
 void LeakGuard::restart() {
   const int rises = std::min(kRises, options_.patience);
-  trends_.assign(levels_.size(), mem::Trend(rises, options_.patience / rises));
+  trends_.assign(levels_.size(), mem::Trend(rises, (options_.patience + rises - 1) / rises));
   for (std::size_t i = 0; i < trends_.size(); ++i) {
     trends_[i].restart(levels_[i], [this] { return look(); });
   }

@@ -260,7 +260,7 @@ TEST(TapedFunction, IsSeenByALeakGuard) {
   LeakGuard guard("loop");
   std::string found;
   try {
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 100; ++i) {
       kept.push_back(make());
       GradientTape tape;
       const Tensor x = ones({3});

@@ -147,7 +147,7 @@ TEST(Prefetch, PassesThatPileUpAreALeak) {
   LeakGuard guard;
   EXPECT_THROW(
       {
-        for (int i = 0; i < 50; ++i) {
+        for (int i = 0; i < 100; ++i) {
           passes.push_back(dataset.epoch(0));
           guard.mark();
         }

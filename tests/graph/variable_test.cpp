@@ -133,7 +133,7 @@ TEST(Variable, LeakGuardNamesTheLine) {
   std::vector<Variable> leaked;
   LeakGuard guard("loop");
   try {
-    for (int i = 0; i < 60; ++i) {
+    for (int i = 0; i < 100; ++i) {
       leaked.emplace_back(ones({2}), "w");
       guard.mark();
     }

@@ -23,7 +23,7 @@ struct Hoard final : nn::Callback {
 
 TEST(Fit, CatchesACallbackThatKeepsTensors) {
   Setting setting;
-  EXPECT_THROW(nn::fit(setting.trainer, points(640).batch(16),
+  EXPECT_THROW(nn::fit(setting.trainer, points(1280).batch(16),
                        {.callbacks = {std::make_shared<Hoard>()}, .progress = kQuiet}),
                LeakError);
 }

@@ -30,9 +30,12 @@ struct Snapshot {
 //     high         1   2 < the last low      and in the end above all that was seen at first
 //
 // With sixteen such rises in a row nothing that has fewer than sixteen parts looks like a leak,
-// however slowly it fills, nor do levels that merely vary. Two windows make one of the next scale,
-// and the same is asked there: a slow leak shows in long windows, as does one that hides under
-// what comes and goes; and it may begin at any time.
+// however slowly it fills, nor do levels that merely vary. What falls back at least once in sixteen
+// windows is never seen to rise sixteen times. Two windows make one of the next scale, and the same
+// is asked there: a slow leak shows in long windows, as does one that hides under what comes and
+// goes; and it may begin at any time. One that grows in every k marks rises in each window of k and
+// more: it has risen often enough after eighteen windows of at most 2 k, one of which it may begin
+// in, and one be in before it.
 
 /// The level of something from mark to mark.
 class Trend {
