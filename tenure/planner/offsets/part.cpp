@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -10,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "tenure/planner/clock.h"
 #include "tenure/planner/offsets/greedy.h"
 #include "tenure/planner/offsets/random.h"
 #include "tenure/planner/offsets/search.h"
@@ -280,9 +280,7 @@ Budget::Budget(double seconds, std::int64_t steps) : steps_left_(steps) {
     expired_ = [] { return false; };
     return;
   }
-  using Clock = std::chrono::steady_clock;
-  const std::chrono::duration<double> limit(seconds);
-  expired_ = [start = Clock::now(), limit] { return Clock::now() - start >= limit; };
+  expired_ = [end = seconds_now() + seconds] { return seconds_now() >= end; };
 }
 
 Packing place_greedily(const Instance& instance, Units goal, const Budget& budget) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <string>
@@ -33,6 +34,15 @@ void check(const OffsetOptions& options) {
   }
 }
 
+/// As many as there were at first: to ask takes longer than some plans.
+int cpus_of_process() {
+  static constinit std::atomic<int> known{0};
+  if (known.load(std::memory_order_relaxed) == 0) {
+    known.store(available_cpus(), std::memory_order_relaxed);
+  }
+  return known.load(std::memory_order_relaxed);
+}
+
 /// Each part on its own. The highest one decides, so that the others need not be lower.
 std::vector<Packing> solve_parts(const Prepared& prepared, const OffsetOptions& options,
                                  Budget& budget) {
@@ -49,8 +59,7 @@ std::vector<Packing> solve_parts(const Prepared& prepared, const OffsetOptions& 
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return packings[a].height > packings[b].height;
   });
-  static const int cpus = available_cpus();
-  const int threads = options.threads > 0 ? options.threads : cpus;
+  const int threads = options.threads > 0 ? options.threads : cpus_of_process();
   for (const std::size_t i : order) {
     improve(prepared.parts[i], goal, options.seed, threads, budget, packings[i]);
     goal = std::max(goal, packings[i].height);

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
+
+#include "tenure/planner/clock.h"
 
 namespace tenure::planner::remat {
 
@@ -21,11 +22,9 @@ class Effort {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  double elapsed() const { return seconds_now() - start_; }
 
-  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
-
-  Clock::time_point start_ = Clock::now();
+  double start_ = seconds_now();
   double seconds_;
   std::int64_t moves_;
   std::int64_t left_;
