@@ -1,5 +1,7 @@
 #include "tenure/eager/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -91,7 +93,10 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
     take_workspace();
     specs = slot.measure(kernel);
   }
-  internal_check(specs.size() <= kMaxOutputs, "a call that runs now has at most eight outputs");
+  if (specs.size() == 0 || specs.size() > kMaxOutputs) [[unlikely]] {
+    throw ValueError(fmt::format("{}: its infer gives {} outputs; a call has 1 to {}", name,
+                                 specs.size(), kMaxOutputs));
+  }
   mem::ThreadContext& context = mem::this_thread();
   std::array<PendingTensor, kMaxOutputs> pending;
   ops::ViewRoom<kMaxOutputs> out;

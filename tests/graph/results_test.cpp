@@ -231,6 +231,30 @@ struct NoException {
   int code = 3;
 };
 
+/// What it infers cannot be: a typed error wherever it is called, not a look behind the results.
+TEST(CustomOp, WithoutAnOutputIsAnError) {
+  ops::OpRecord record;
+  record.name = "without_output";
+  record.signature = "f(x)";
+  record.doc = "infers nothing";
+  record.dtypes = ops::kFloatTypes;
+  record.infer = [](const ops::Kernel&) { return ops::Specs{}; };
+  record.samples = [] { return std::vector<ops::Sample>{{.inputs = {{.shape = {2}}}}}; };
+  const CustomOp none = define_op(record, {.run = [](const ops::Kernel&) {}});
+  Graph graph;
+  const Tensor x = graph.placeholder("x", float32, {2});
+  EXPECT_THROW(static_cast<void>(none(ones({2}))), ValueError);
+  EXPECT_THROW(static_cast<void>(none(x)), ValueError);
+  const auto f = function([&](const Tensor& t) { return none(t); });
+  EXPECT_THROW(static_cast<void>(f(ones({2}))), ValueError);
+  record.name = "with_nine_outputs";
+  record.infer = [](const ops::Kernel& k) {
+    return ops::Specs(std::vector<ops::Spec>(9, {k.in[0].dtype, k.in[0].shape}));
+  };
+  const CustomOp many = define_op(record, {.run = [](const ops::Kernel&) {}});
+  EXPECT_THROW(static_cast<void>(many(ones({2}))), ValueError);
+}
+
 CustomOp throwing(const char* name, void (*run)(const ops::Kernel&)) {
   return define_op(
       {.name = name,

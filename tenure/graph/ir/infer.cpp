@@ -60,6 +60,9 @@ std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const Argu
     if (const auto spec = op.view(kernel)) return {{views[0].dtype, spec->shape}};
   }
   const ops::Specs specs = op.infer(kernel);
+  if (specs.size() == 0 && op.outputs != ops::kAnyOutputs) {
+    throw ValueError(fmt::format("{}: its infer gives no output", op.name));
+  }
   for (const Spec& spec : specs) {
     if (!has_unknown(spec.shape)) check_shape(spec.shape, size_of(spec.dtype), op.name);
   }
