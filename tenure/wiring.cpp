@@ -6,6 +6,7 @@
 #include "tenure/graph/ir/control_ops.h"
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/memory/observer.h"
+#include "tenure/memory/threads/fork.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/list.h"
 #include "tenure/profile/profile.h"
@@ -56,6 +57,15 @@ void mem::stop_evicting() noexcept {
 }
 void mem::lock_results() noexcept { eager::lock_results(); }
 void mem::unlock_results() noexcept { eager::unlock_results(); }
+
+// memory/threads/fork.h
+
+void mem::reach_statics_above() noexcept {
+  try {
+    ops::all_ops();                  // the record of each op
+  } catch (const std::exception&) {  // no memory for the list: no op can be called either
+  }
+}
 
 // ops/core/backend.h: each device has its line here
 

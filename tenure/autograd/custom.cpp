@@ -8,6 +8,7 @@
 #include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/list.h"
 
 namespace tenure::autograd {
 namespace {
@@ -57,8 +58,8 @@ Tensor call_custom(const CustomIdentity& identity, const std::vector<Tensor>& in
     const auto is_output = [&](const Tensor& input) { return key_of(input) == key_of(output); };
     if (output.is_symbolic() || std::any_of(inputs.begin(), inputs.end(), is_output)) {
       // A tensor of its own, so that tapes can tell it from the input and from other calls.
-      static const ops::OpRecord& same = *ops::find_op("stop_gradient");
-      output = ops::call(same, Operand(output, site), ops::Attributes(identity));
+      static constinit ops::NamedOp same("stop_gradient");
+      output = ops::call(*same, Operand(output, site), ops::Attributes(identity));
     }
   }
   if (auto* const tape = static_cast<TapeState*>(ops::current_tape())) {

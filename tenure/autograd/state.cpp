@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tenure/autograd/late.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/per_thread.h"
 #include "tenure/base/small_array.h"
 #include "tenure/graph/trace/state.h"
@@ -27,8 +28,8 @@ std::vector<std::shared_ptr<TapeState>>& chain() {
 }  // namespace
 
 mem::Population& TapeState::population() {
-  static auto* const values = new mem::Population("tape value");
-  return *values;
+  static constinit Lasting<mem::Population> values;
+  return values.get([] { return new mem::Population("tape value"); });
 }
 
 bool TapeState::sees_graph() const {

@@ -143,8 +143,10 @@ void GradientTape::watch(const std::vector<Tensor>& tensors, Site site) {
 }
 
 void GradientTape::watch(const Variable& variable, Site site) {
-  require_float(variable, "watch", site);
-  state_->watch_variable(variable.state()->number);
+  mem::in_call("watch", site, [&] {
+    require_float(variable, "watch", site);
+    state_->watch_variable(variable.state()->number);
+  });
 }
 
 void GradientTape::require_usable(const Tensor& target, Site site) const {
@@ -260,10 +262,12 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target,
                                            const std::vector<Variable>& sources,
                                            const GradientOptions& options, Site site) {
   Sources asked;
-  for (const Variable& source : sources) {
-    asked.list.push_back(
-        {.value = state_->find_variable(source.state()->number), .variable = &source});
-  }
+  mem::in_call("gradient", site, [&] {
+    for (const Variable& source : sources) {
+      asked.list.push_back(
+          {.value = state_->find_variable(source.state()->number), .variable = &source});
+    }
+  });
   return go_back(target, asked, options, site);
 }
 

@@ -12,8 +12,11 @@ namespace tenure {
 /// A handle was used after what it stood for had been moved to another one.
 class EmptyHandleError : public Error {
  public:
-  explicit EmptyHandleError(const std::string& what)
-      : Error("the " + what + " was moved away from here; use the one that it was moved to") {}
+  /// `made` is where what it stood for was made: calls that know no line of their own, as those of
+  /// accessors and operators, have that one to tell.
+  EmptyHandleError(const std::string& what, Site made)
+      : Error("the " + what + " made at " + to_string(made) +
+              " was moved away from here; use the one that it was moved to") {}
 };
 
 /// A text as a template's argument.
@@ -31,11 +34,11 @@ template <class T, HandleName name>
 class Handle {
  public:
   Handle() = default;
-  Handle(std::shared_ptr<T> state) : state_(std::move(state)) {}  // NOLINT
+  Handle(std::shared_ptr<T> state, Site made) : state_(std::move(state)), made_(made) {}
 
   const std::shared_ptr<T>& shared() const {
     if (state_ == nullptr) [[unlikely]]
-      throw EmptyHandleError(name.text);
+      throw EmptyHandleError(name.text, made_);
     return state_;
   }
   T& operator*() const { return *shared(); }
@@ -43,6 +46,7 @@ class Handle {
 
  private:
   std::shared_ptr<T> state_;
+  Site made_{};  // stays when the state is moved away
 };
 
 }  // namespace tenure

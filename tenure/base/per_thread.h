@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace tenure {
@@ -12,15 +14,17 @@ namespace tenure {
 // the thread, later than all thread_local objects. Whoever comes later still gets a new one. That
 // of the main thread stays until the process has ended, as do the library's static objects.
 
-/// A key of threads, whose values end with the thread by `end`. Where the system has no more keys,
-/// or no room for a value, what ended threads had stays.
+/// A key of threads, whose values end with the thread by `end`; made when it is first set, without
+/// a lock that a child of fork() could find held. Where the system has no more keys, or no room for
+/// a value, what ended threads had stays.
 class ThreadKey {
  public:
-  explicit ThreadKey(void (*end)(void*)) noexcept;
-  void set(void* value) const noexcept;
+  constexpr explicit ThreadKey(void (*end)(void*)) noexcept : end_(end) {}
+  void set(void* value) noexcept;
 
  private:
-  unsigned key_ = 0;
+  void (*end_)(void*);
+  std::atomic<std::int64_t> key_{-1};  // none yet
 };
 
 template <class T>
@@ -35,7 +39,7 @@ class PerThread {
 
  private:
   static void make() {
-    static const ThreadKey key([](void* value) {
+    static constinit ThreadKey key([](void* value) {
       object = nullptr;  // what its end calls gets a new one
       delete static_cast<T*>(value);
     });

@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <type_traits>
 #include <unordered_map>
@@ -69,14 +73,13 @@ std::string_view trimmed(std::string_view text) {
              : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-/// A column in the making: first its type is found, then its values.
+/// What is known of a column in the making: first its type is found, then its values. A file may
+/// have many, so it is small.
 struct Draft {
-  std::string name;
   std::optional<DType> wanted{};
   bool whole = true;   // all fields so far are whole numbers
   bool number = true;  // ... are numbers or empty
-  std::unordered_map<std::string, std::int64_t> places{};
-  Column column{};
+  std::unique_ptr<std::unordered_map<std::string, std::int64_t>> places{};  // of words
 
   bool is_text() const { return !wanted && !number; }
   DType dtype() const {
@@ -87,14 +90,15 @@ struct Draft {
     whole = whole && parsed<std::int64_t>(field);
     number = number && (whole || field.empty() || parsed<double>(field));
   }
-  void put(const CsvScanner& scanner, std::int64_t row);
+  void put(const CsvScanner& scanner, std::int64_t row, Column& column);
 };
 
-void Draft::put(const CsvScanner& scanner, std::int64_t row) {
+void Draft::put(const CsvScanner& scanner, std::int64_t row, Column& column) {
   const auto at = static_cast<std::size_t>(row);
   if (is_text()) {
+    if (places == nullptr) places = std::make_unique<decltype(places)::element_type>();
     const auto [place, is_new] =
-        places.emplace(scanner.field(), static_cast<std::int64_t>(places.size()));
+        places->emplace(scanner.field(), static_cast<std::int64_t>(places->size()));
     if (is_new) column.words.emplace_back(scanner.field());
     column.values.mutable_span<std::int64_t>()[at] = place->second;
     return;
@@ -107,8 +111,8 @@ void Draft::put(const CsvScanner& scanner, std::int64_t row) {
     if (kIsFraction && field.empty())
       value = static_cast<Read>(std::numeric_limits<double>::quiet_NaN());
     if (!value) {
-      scanner.fail(
-          fmt::format("\"{}\" is no {} (column \"{}\")", scanner.field(), name_of(dtype()), name));
+      scanner.fail(fmt::format("\"{}\" is no {} (column \"{}\")", scanner.field(), name_of(dtype()),
+                               column.name));
     }
     if constexpr (NarrowFloat<T>) {
       column.values.mutable_span<T>()[at] = round_to<T>(*value);
@@ -118,31 +122,51 @@ void Draft::put(const CsvScanner& scanner, std::int64_t row) {
   });
 }
 
-std::vector<Draft> read_names(CsvScanner& scanner, const CsvOptions& options) {
-  std::vector<Draft> drafts;
-  std::unordered_set<std::string> names;
+/// The columns, with nothing but their names.
+std::vector<Column> read_names(CsvScanner& scanner, const CsvOptions& options) {
+  std::vector<Column> columns;
+  std::unordered_set<std::string_view> names;  // in the text; those in quotes are elsewhere
+  std::deque<std::string> quoted;
   while (scanner.next_field()) {
-    Draft draft{.name =
-                    options.header ? std::string(scanner.field()) : std::to_string(drafts.size())};
-    if (!names.insert(draft.name).second) {
-      scanner.fail(fmt::format("two columns have the name \"{}\"", draft.name));
+    if (static_cast<std::int64_t>(columns.size()) >= options.max_columns) {
+      scanner.fail(fmt::format("there are more than {} columns; raise max_columns to read them",
+                               options.max_columns));
     }
-    if (const auto type = options.types.find(draft.name); type != options.types.end()) {
-      draft.wanted = type->second;
+    if (!options.header) {
+      columns.push_back({.name = std::to_string(columns.size()), .values = {}});
+      continue;
     }
-    drafts.push_back(std::move(draft));
+    std::string_view name = scanner.field();
+    if (scanner.is_quoted()) name = quoted.emplace_back(name);
+    if (!names.insert(name).second) {
+      scanner.fail(fmt::format("two columns have the name \"{}\"", name));
+    }
+    columns.push_back({.name = std::string(name), .values = {}});
   }
-  for (const auto& [name, dtype] : options.types) {
-    if (!names.contains(name))
+  columns.shrink_to_fit();
+  return columns;
+}
+
+std::vector<Draft> draft(const std::vector<Column>& columns,
+                         const std::map<std::string, DType>& types) {
+  std::vector<Draft> drafts(columns.size());
+  std::set<std::string_view> found;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const auto type = types.find(columns[i].name);
+    if (type == types.end()) continue;
+    drafts[i].wanted = type->second;
+    found.insert(type->first);
+  }
+  for (const auto& [name, dtype] : types) {
+    if (!found.contains(name))
       throw ValueError(fmt::format("read_csv: there is no column \"{}\"", name));
   }
   return drafts;
 }
 
-/// Calls `f(draft, row)` for every field.
+/// Calls `f(column, row)` for every field; there are so many columns.
 template <class F>
-std::int64_t for_each_field(CsvScanner& scanner, bool skip_first, std::vector<Draft>& drafts,
-                            const F& f) {
+std::int64_t for_each_field(CsvScanner& scanner, bool skip_first, std::size_t columns, const F& f) {
   std::int64_t row = 0;
   if (skip_first && scanner.next_line()) {
     while (scanner.next_field()) {
@@ -151,11 +175,11 @@ std::int64_t for_each_field(CsvScanner& scanner, bool skip_first, std::vector<Dr
   for (; scanner.next_line(); ++row) {
     std::size_t i = 0;
     for (; scanner.next_field(); ++i) {
-      if (i == drafts.size()) scanner.fail(fmt::format("the line has more than {} fields", i));
-      f(drafts[i], row);
+      if (i == columns) scanner.fail(fmt::format("the line has more than {} fields", i));
+      f(i, row);
     }
-    if (i < drafts.size()) {
-      scanner.fail(fmt::format("the line has {} fields; {} are expected", i, drafts.size()));
+    if (i < columns) {
+      scanner.fail(fmt::format("the line has {} fields; {} are expected", i, columns));
     }
   }
   return row;
@@ -163,12 +187,14 @@ std::int64_t for_each_field(CsvScanner& scanner, bool skip_first, std::vector<Dr
 
 }  // namespace
 
-const Column& Table::column(const std::string& name) const {
-  for (const Column& column : columns) {
-    if (column.name == name) return column;
-  }
-  throw ValueError(
-      fmt::format("the table has no column \"{}\" among its {}", name, columns.size()));
+const Column& Table::column(const std::string& name, Site site) const {
+  return mem::in_call("column", site, [&]() -> const Column& {
+    for (const Column& column : columns) {
+      if (column.name == name) return column;
+    }
+    throw ValueError(
+        fmt::format("the table has no column \"{}\" among its {}", name, columns.size()));
+  });
 }
 
 Table read_csv(const std::string& path, const CsvOptions& options, Site site) try {
@@ -182,22 +208,23 @@ Table read_csv(const std::string& path, const CsvOptions& options, Site site) tr
   const std::string_view text(reinterpret_cast<const char*>(span.data()), span.size());
   const auto scan = [&] { return CsvScanner(text, options.separator, path); };
 
-  CsvScanner names = scan();
-  std::vector<Draft> drafts;
-  if (names.next_line()) drafts = read_names(names, options);
-
   Table table;
+  CsvScanner names = scan();
+  if (names.next_line()) table.columns = read_names(names, options);
+  std::vector<Draft> drafts = draft(table.columns, options.types);
+
   CsvScanner first = scan();
-  table.rows = for_each_field(first, options.header, drafts, [&](Draft& draft, std::int64_t) {
-    draft.look_at(first.is_quoted() ? first.field() : trimmed(first.field()));
-  });
-  for (Draft& draft : drafts) {
-    draft.column = {.name = draft.name, .values = empty({table.rows}, draft.dtype(), site)};
+  table.rows =
+      for_each_field(first, options.header, drafts.size(), [&](std::size_t i, std::int64_t) {
+        drafts[i].look_at(first.is_quoted() ? first.field() : trimmed(first.field()));
+      });
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    table.columns[i].values = empty({table.rows}, drafts[i].dtype(), site);
   }
   CsvScanner second = scan();
-  for_each_field(second, options.header, drafts,
-                 [&](Draft& draft, std::int64_t row) { draft.put(second, row); });
-  for (Draft& draft : drafts) table.columns.push_back(std::move(draft.column));
+  for_each_field(second, options.header, drafts.size(), [&](std::size_t i, std::int64_t row) {
+    drafts[i].put(second, row, table.columns[i]);
+  });
   return table;
 } catch (Error& error) {
   mem::name_call(error, "read_csv", site);

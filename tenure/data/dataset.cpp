@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tenure/base/lasting.h"
 #include "tenure/data/prefetch.h"
 #include "tenure/data/sources.h"
 #include "tenure/memory/accounts/population.h"
@@ -15,54 +16,69 @@ namespace tenure::data {
 namespace {
 
 mem::Population& passes() {
-  static auto* const one = new mem::Population("dataset walk");
-  return *one;
+  static constinit Lasting<mem::Population> one;
+  return one.get([] { return new mem::Population("dataset walk"); });
 }
 
 }  // namespace
 
 struct Pass::State {
   State(SourcePointer source, Position position, std::int64_t ahead, Site site)
-      : source(std::move(source)), position(position), ahead(ahead), counted(passes(), site) {}
+      : source(std::move(source)),
+        position(position),
+        ahead(ahead),
+        site(site),
+        counted(passes(), site) {}
+
+  std::optional<Batch> next();
 
   const SourcePointer source;
   Position position;
   std::int64_t ahead;
+  const Site site;
   const mem::Counted counted;
   std::unique_ptr<Prefetch> prefetch;  // once the first element was asked for
 };
 
-std::optional<Batch> Pass::next() {
-  State& state = *state_;
-  if (state.position.next >= state.source->size()) return std::nullopt;
+std::optional<Batch> Pass::State::next() {
+  if (position.next >= source->size()) return std::nullopt;
   std::optional<Batch> element;
-  if (state.ahead == 0) {
-    element = state.source->at(state.position.epoch, state.position.next);
+  if (ahead == 0) {
+    element = source->at(position.epoch, position.next);
   } else {
-    if (state.prefetch == nullptr || !state.prefetch->has_thread()) {
+    if (prefetch == nullptr || !prefetch->has_thread()) {
       try {
-        state.prefetch = std::make_unique<Prefetch>(state.source, state.position, state.ahead);
+        prefetch = std::make_unique<Prefetch>(source, position, ahead);
       } catch (const std::system_error&) {  // there is no thread: the pass goes on without
-        state.ahead = 0;
+        ahead = 0;
         return next();
       }
     }
     try {
-      element = state.prefetch->next();
+      element = prefetch->next();
     } catch (...) {
-      state.prefetch.reset();  // the next call begins anew
+      prefetch.reset();  // the next call begins anew
       throw;
     }
   }
-  ++state.position.next;
-  if (state.position.next == state.source->size()) state.prefetch.reset();
+  ++position.next;
+  if (position.next == source->size()) prefetch.reset();
   return element;
+}
+
+std::optional<Batch> Pass::next() {
+  State& state = *state_;
+  return mem::in_call("next()", state.site, [&] { return state.next(); });
 }
 
 Position Pass::position() const { return state_->position; }
 
-Dataset::Dataset(std::shared_ptr<const Source> source) : source_(source) {
-  if (source == nullptr) throw ValueError("a dataset needs a source, and this one is null");
+Dataset::Dataset(std::shared_ptr<const Source> source, Site site) {
+  mem::in_call("Dataset", site, [&] {
+    if (source == nullptr) throw ValueError("a dataset needs a source, and this one is null");
+    const Site made = source->site();
+    source_ = {std::move(source), made};
+  });
 }
 
 Dataset Dataset::with(std::shared_ptr<const Source> source) const {
@@ -137,7 +153,8 @@ Pass Dataset::epoch(std::int64_t epoch, std::int64_t first, Site site) const {
       throw ValueError(fmt::format("a pass cannot begin at element {} of epoch {}", first, epoch));
     }
     return Pass(
-        std::make_shared<Pass::State>(source_.shared(), Position{epoch, first}, ahead_, site));
+        std::make_shared<Pass::State>(source_.shared(), Position{epoch, first}, ahead_, site),
+        site);
   });
 }
 

@@ -57,7 +57,7 @@ class Pass {
   class Iterator;
 
   /// The next element; none at the end. If it throws, the pass stands where it stood, so that the
-  /// call may be repeated.
+  /// call may be repeated; the error has the line where the pass began.
   std::optional<Batch> next();
   /// Of what next() will give; elements that were made ahead do not count.
   Position position() const;
@@ -68,7 +68,7 @@ class Pass {
  private:
   friend class Dataset;
   struct State;
-  explicit Pass(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  Pass(std::shared_ptr<State> state, Site site) : state_(std::move(state), site) {}
   Handle<State, "pass"> state_;
 };
 
@@ -102,7 +102,8 @@ inline Pass::Iterator Pass::begin() { return Iterator(*this); }
 /// handle; what it names never changes. See the Note.
 class Dataset {
  public:
-  explicit Dataset(std::shared_ptr<const Source> source);
+  /// Throws ValueError for none.
+  explicit Dataset(std::shared_ptr<const Source> source, Site site = Site::current());
 
   std::int64_t size() const { return source_->size(); }
   /// Throws IndexError outside of [0, size()).

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/object_mutex.h"
 #include "tenure/base/units.h"
 #include "tenure/graph/place/donation.h"
@@ -29,8 +30,8 @@ namespace {
 
 /// Those that hold traces. A function's traces have a bound, its cache's; functions have none.
 mem::Population& functions_of_process() {
-  static auto* const functions = new mem::Population("function");
-  return *functions;
+  static constinit Lasting<mem::Population> functions;
+  return functions.get([] { return new mem::Population("function"); });
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ template <class F>
 class Function {
  public:
   Function(F f, FunctionOptions options, Site site)
-      : f_(std::move(f)), core_(std::make_shared<graph::FunctionCore>(std::move(options), site)) {}
+      : f_(std::move(f)),
+        core_(std::make_shared<graph::FunctionCore>(std::move(options), site), site) {}
 
   /// Arguments that are moved in end with the call, and results may be computed in the memory of
   /// those that nobody else holds. If it throws, they are as before.

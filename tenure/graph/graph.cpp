@@ -53,7 +53,8 @@ std::string dot_escaped(const std::string& text) {
 
 Graph::Graph(std::string name, Site site)
     : state_(std::make_shared<graph::GraphState>(graph::GraphState::Kind::graph, std::move(name),
-                                                 site)) {}
+                                                 site),
+             site) {}
 
 const std::string& Graph::name() const { return state_->name(); }
 
@@ -61,24 +62,33 @@ Tensor Graph::placeholder(const std::string& name, DType dtype, const Shape& sha
   return mem::in_call("placeholder", site, [&] { return state_->input(name, dtype, shape, site); });
 }
 
-Tensor Graph::constant(const Tensor& tensor, Site site) { return state_->constant(tensor, site); }
+Tensor Graph::constant(const Tensor& tensor, Site site) {
+  return mem::in_call("constant", site, [&] { return state_->constant(tensor, site); });
+}
 
 Tensor Graph::read(const Variable& variable, Site site) {
-  // A branch or a loop in the making reads it as all that it finds outside.
-  auto* const body = dynamic_cast<graph::GraphState*>(ops::current_trace());
-  if (body != nullptr && body->is_within(*state_)) {
-    return body->read_variable(variable.state(), site);
-  }
-  return state_->read_variable(variable.state(), site);
+  return mem::in_call("read", site, [&] {
+    // A branch or a loop in the making reads it as all that it finds outside.
+    auto* const body = dynamic_cast<graph::GraphState*>(ops::current_trace());
+    if (body != nullptr && body->is_within(*state_)) {
+      return body->read_variable(variable.state(), site);
+    }
+    return state_->read_variable(variable.state(), site);
+  });
 }
 
 Tensor Graph::assign(const Variable& variable, const Tensor& value, Site site) {
-  return state_->assign_variable(variable.state(), value, site);
+  return mem::in_call("assign", site,
+                      [&] { return state_->assign_variable(variable.state(), value, site); });
 }
 
-std::vector<Tensor> Graph::updates(Site site) const { return state_->updates(site); }
+std::vector<Tensor> Graph::updates(Site site) const {
+  return mem::in_call("updates", site, [&] { return state_->updates(site); });
+}
 
-void Graph::finalize(Site site) { state_->finalize(site); }
+void Graph::finalize(Site site) {
+  mem::in_call("finalize", site, [&] { state_->finalize(site); });
+}
 
 bool Graph::is_final() const { return state_->is_final(); }
 

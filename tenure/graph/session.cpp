@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/passes/compile.h"
 #include "tenure/graph/place/donation.h"
@@ -197,8 +198,8 @@ class Session::Impl {
   }
 
   static mem::Population& sessions() {
-    static auto* const one = new mem::Population("session");
-    return *one;
+    static constinit Lasting<mem::Population> one;
+    return one.get([] { return new mem::Population("session"); });
   }
 
   const mem::Counted counted_;
@@ -212,7 +213,8 @@ class Session::Impl {
 Session::Session(const Graph& graph, Site site) : Session(graph, Options{}, site) {}
 
 Session::Session(const Graph& graph, Options options, Site site)
-    : impl_(std::make_unique<Impl>(graph.state(), options, site)) {}
+    : impl_(mem::in_call("Session", site,
+                         [&] { return std::make_unique<Impl>(graph.state(), options, site); })) {}
 
 Session::~Session() = default;
 

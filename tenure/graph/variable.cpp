@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/per_thread.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/graph/trace/state.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/core/list.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
@@ -22,8 +24,8 @@ namespace {
 using graph::GraphState;
 
 Container& process_container() {
-  static auto* const container = new Container("process");
-  return *container;
+  static constinit Lasting<Container> container;
+  return container.get([] { return new Container("process"); });
 }
 
 bool can_move_in(const Operand& value) {
@@ -43,8 +45,9 @@ Tensor owned(const Operand& value) {
 
 Variable::Variable(const Operand& initial, std::string name, bool trainable) {
   const ops::TraceScope now(nullptr);
-  state_ = std::make_shared<graph::VariableState>(std::move(name), trainable, owned(initial),
-                                                  initial.site());
+  state_ = {std::make_shared<graph::VariableState>(std::move(name), trainable, owned(initial),
+                                                   initial.site()),
+            initial.site()};
 }
 
 const std::string& Variable::name() const { return state_->name; }
@@ -54,7 +57,7 @@ const Shape& Variable::shape() const { return state_->shape; }
 Device Variable::device() const { return state_->device; }
 Site Variable::created() const { return state_->created; }
 
-Tensor Variable::value(Site site) const {
+Tensor Variable::value(Site site) const try {
   if (auto* const trace = dynamic_cast<GraphState*>(ops::current_trace())) {
     return trace->read_variable(state(), site);
   }
@@ -66,6 +69,9 @@ Tensor Variable::value(Site site) const {
     ops::current_tape()->read_variable(state_->number, state_->trainable, view);
   }
   return view;
+} catch (Error& error) {
+  mem::name_call(error, "value()", site);
+  throw;
 }
 
 void Variable::assign(const Operand& value) const try {
@@ -95,13 +101,13 @@ void Variable::assign(const Operand& value) const try {
 }
 
 void Variable::assign_add(const Operand& value) const {
-  static const ops::OpRecord& op = *ops::find_op("add");
-  update(op, value);
+  static constinit ops::NamedOp op("add");
+  update(*op, value);
 }
 
 void Variable::assign_sub(const Operand& value) const {
-  static const ops::OpRecord& op = *ops::find_op("sub");
-  update(op, value);
+  static constinit ops::NamedOp op("sub");
+  update(*op, value);
 }
 
 void Variable::update(const ops::OpRecord& op, const Operand& value) const try {
@@ -119,7 +125,9 @@ void Variable::update(const ops::OpRecord& op, const Operand& value) const try {
   throw;
 }
 
-void Variable::dispose(Site site) const { state_->dispose(site); }
+void Variable::dispose(Site site) const {
+  mem::in_call("dispose()", site, [&] { state_->dispose(site); });
+}
 
 bool Variable::is_disposed() const { return state_->value().is_disposed(); }
 
@@ -221,6 +229,9 @@ Variable get_variable(const std::string& name, const std::function<Tensor()>& in
                      site);
   };
   if (const Variable* const found = container.find(path)) return use_again(*found);
+  if (initial == nullptr) {
+    throw GraphError(fmt::format("variable \"{}\" has no function that makes it", path), site);
+  }
   if (reuse == Reuse::always) {
     throw GraphError(
         fmt::format("there is no variable \"{}\" in container \"{}\"", path, container.name()),

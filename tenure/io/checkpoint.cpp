@@ -89,47 +89,59 @@ const T& get(const Checkpoint& checkpoint, const std::string& name, const char* 
   return *value;
 }
 
-}  // namespace
-
-Fact::Fact(const Generator::State& state)
-    : value_(fmt::format("seed {} offset {}", state.seed, state.offset)) {}
-
-const Tensor& Checkpoint::tensor(const std::string& name) const {
-  return find(tensors, name, path, "tensor");
-}
-
-std::int64_t Checkpoint::integer(const std::string& name) const {
-  return get<std::int64_t>(*this, name, "an integer");
-}
-
-double Checkpoint::number(const std::string& name) const {
-  const Fact& fact = find(facts, name, path, "fact");
-  const auto* const integer = std::get_if<std::int64_t>(&fact.value());
-  return integer == nullptr ? get<double>(*this, name, "a number") : static_cast<double>(*integer);
-}
-
-const std::string& Checkpoint::text(const std::string& name) const {
-  return get<std::string>(*this, name, "a text");
-}
-
-Generator::State Checkpoint::generator_state(const std::string& name) const {
+Generator::State read_state(const Checkpoint& checkpoint, const std::string& name) {
   constexpr std::string_view kSeed = "seed ";
   constexpr std::string_view kOffset = " offset ";
-  std::string_view rest = text(name);
+  constexpr const char* kWanted = "the state of a generator";
+  std::string_view rest = get<std::string>(checkpoint, name, "a text");
   const auto read = [&](std::string_view word) {
     std::uint64_t number = 0;
     const bool has_word = rest.starts_with(word);
     if (has_word) rest.remove_prefix(word.size());
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-    if (!has_word || error != std::errc()) throw_other_type(path, name, "the state of a generator");
+    if (!has_word || error != std::errc()) throw_other_type(checkpoint.path, name, kWanted);
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return number;
   };
   Generator::State state;
   state.seed = read(kSeed);
   state.offset = read(kOffset);
-  if (!rest.empty()) throw_other_type(path, name, "the state of a generator");
+  if (!rest.empty()) throw_other_type(checkpoint.path, name, kWanted);
   return state;
+}
+
+}  // namespace
+
+Fact::Fact(const Generator::State& state)
+    : value_(fmt::format("seed {} offset {}", state.seed, state.offset)) {}
+
+const Tensor& Checkpoint::tensor(const std::string& name, Site site) const {
+  return mem::in_call("tensor()", site,
+                      [&]() -> const Tensor& { return find(tensors, name, path, "tensor"); });
+}
+
+std::int64_t Checkpoint::integer(const std::string& name, Site site) const {
+  return mem::in_call("integer()", site,
+                      [&] { return get<std::int64_t>(*this, name, "an integer"); });
+}
+
+double Checkpoint::number(const std::string& name, Site site) const {
+  return mem::in_call("number()", site, [&] {
+    const Fact& fact = find(facts, name, path, "fact");
+    const auto* const integer = std::get_if<std::int64_t>(&fact.value());
+    return integer == nullptr ? get<double>(*this, name, "a number")
+                              : static_cast<double>(*integer);
+  });
+}
+
+const std::string& Checkpoint::text(const std::string& name, Site site) const {
+  return mem::in_call("text()", site, [&]() -> const std::string& {
+    return get<std::string>(*this, name, "a text");
+  });
+}
+
+Generator::State Checkpoint::generator_state(const std::string& name, Site site) const {
+  return mem::in_call("generator_state()", site, [&] { return read_state(*this, name); });
 }
 
 void save_checkpoint(const std::string& path, const NamedTensors& tensors, const Facts& facts,

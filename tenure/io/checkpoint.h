@@ -46,12 +46,12 @@ struct Checkpoint {
   Facts facts{};
 
   // Each throws ValueError if there is none of this name, or if it is of another type.
-  const Tensor& tensor(const std::string& name) const;
-  std::int64_t integer(const std::string& name) const;
+  const Tensor& tensor(const std::string& name, Site site = Site::current()) const;
+  std::int64_t integer(const std::string& name, Site site = Site::current()) const;
   /// An integer counts as a number.
-  double number(const std::string& name) const;
-  const std::string& text(const std::string& name) const;
-  Generator::State generator_state(const std::string& name) const;
+  double number(const std::string& name, Site site = Site::current()) const;
+  const std::string& text(const std::string& name, Site site = Site::current()) const;
+  Generator::State generator_state(const std::string& name, Site site = Site::current()) const;
 };
 
 /// Writes a safetensors file with the facts in its metadata, each as JSON has it. The file is there

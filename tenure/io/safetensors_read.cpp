@@ -167,7 +167,7 @@ SafetensorsFile::SafetensorsFile(std::string path, Site site) try : path_(std::m
   metadata_ = std::move(header.metadata);
   for (std::size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
 } catch (Error& error) {
-  if (site.line() != 0) mem::name_call(error, "SafetensorsFile", site);
+  mem::name_call(error, "SafetensorsFile", site);
 }
 
 Tensor SafetensorsFile::tensor(const std::string& name, Site site) const try {

@@ -189,11 +189,11 @@ bool BudgetAccount::counts_in(const BudgetAccount* charged, Device device,
 
 namespace tenure {
 
-Budget::Budget(std::string name, std::size_t limit, Device device)
-    : Budget(std::move(name), limit, Options(), device) {}
+Budget::Budget(std::string name, std::size_t limit, Device device, Site site)
+    : Budget(std::move(name), limit, Options(), device, site) {}
 
-Budget::Budget(std::string name, std::size_t limit, Options options, Device device) {
-  mem::require_device(device, "Budget");
+Budget::Budget(std::string name, std::size_t limit, Options options, Device device, Site site) {
+  mem::require_device(device, "Budget", site);
   mem::ThreadContext& context = mem::this_thread();
   account_ = new mem::BudgetAccount(std::move(name), limit, device, mem::innermost(context, device),
                                     options.evict);
@@ -243,8 +243,8 @@ void Budget::Enter::leave() noexcept {
   for (; !frames_.empty(); frames_.pop_back()) mem::leave(frames_.back());
 }
 
-void set_process_budget(std::size_t limit, Device device) {
-  mem::require_device(device, "set_process_budget");
+void set_process_budget(std::size_t limit, Device device, Site site) {
+  mem::require_device(device, "set_process_budget", site);
   const std::lock_guard lock(mem::budget_mutex());
   if (mem::BudgetAccount* const account = mem::process_account(device)) {
     account->set_limit(limit);

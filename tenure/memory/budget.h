@@ -136,8 +136,10 @@ class Budget {
     bool evict = false;  ///< results may be given up and computed again
   };
   /// Throws ValueError for an absent device.
-  Budget(std::string name, std::size_t limit, Device device = default_device());
-  Budget(std::string name, std::size_t limit, Options options, Device device = default_device());
+  Budget(std::string name, std::size_t limit, Device device = default_device(),
+         Site site = Site::current());
+  Budget(std::string name, std::size_t limit, Options options, Device device = default_device(),
+         Site site = Site::current());
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
@@ -190,6 +192,7 @@ class Budget {
 /// are just allocating. No limit until this is called; kNoLimit lifts it. Throws ValueError for an
 /// absent device.
 inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
-void set_process_budget(std::size_t limit, Device device = default_device());
+void set_process_budget(std::size_t limit, Device device = default_device(),
+                        Site site = Site::current());
 
 }  // namespace tenure

@@ -15,8 +15,8 @@ struct Scoped {
 };
 thread_local constinit Scoped scoped;
 
-void require(Device device, const char* user) {
-  if (device != cpu) mem::require_device(device, user);
+void require(Device device, const char* user, Site site) {
+  if (device != cpu) mem::require_device(device, user, site);
 }
 
 }  // namespace
@@ -25,13 +25,14 @@ Device default_device() noexcept {
   return scoped.is_set ? scoped.device : device_of_process.load(std::memory_order_relaxed);
 }
 
-void set_default_device(Device device) {
-  require(device, "set_default_device");
+void set_default_device(Device device, Site site) {
+  require(device, "set_default_device", site);
   device_of_process.store(device, std::memory_order_relaxed);
 }
 
-DeviceScope::DeviceScope(Device device) : outer_(scoped.device), had_outer_(scoped.is_set) {
-  require(device, "DeviceScope");
+DeviceScope::DeviceScope(Device device, Site site)
+    : outer_(scoped.device), had_outer_(scoped.is_set) {
+  require(device, "DeviceScope", site);
   scoped = {.device = device, .is_set = true};
 }
 

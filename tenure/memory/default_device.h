@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
 
 // Note: which device
@@ -17,13 +18,13 @@ namespace tenure {
 /// The innermost DeviceScope's of this thread, else the process's.
 Device default_device() noexcept;
 /// For all threads that have no DeviceScope. Throws ValueError for an absent device.
-void set_default_device(Device device);
+void set_default_device(Device device, Site site = Site::current());
 
 /// While it lives, `device` is the default of this thread. Scopes nest. Throws ValueError for an
 /// absent device.
 class DeviceScope {
  public:
-  explicit DeviceScope(Device device);
+  explicit DeviceScope(Device device, Site site = Site::current());
   ~DeviceScope();
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;

@@ -1,10 +1,11 @@
 #include "tenure/memory/fault.h"
 
 #include "tenure/base/error.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure {
 
-FaultInjection::FaultInjection(std::int64_t n) {
+FaultInjection::FaultInjection(std::int64_t n, Site site) try {
   if (n < 1) throw ValueError("FaultInjection: n counts from 1");
   mem::ThreadContext& context = mem::this_thread();
   if ((context.attention & mem::kAttendFault) != 0) {
@@ -12,6 +13,9 @@ FaultInjection::FaultInjection(std::int64_t n) {
   }
   context.fail_after = n - 1;
   context.attention |= mem::kAttendFault;
+} catch (Error& error) {
+  mem::name_call(error, "FaultInjection", site);
+  throw;
 }
 
 FaultInjection::~FaultInjection() {

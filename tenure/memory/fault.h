@@ -11,7 +11,8 @@ namespace tenure {
 /// to test that a program survives it. n counts from 1; one fault per object.
 class FaultInjection {
  public:
-  explicit FaultInjection(std::int64_t n);
+  /// Throws ValueError for n below 1, and if the thread has one already.
+  explicit FaultInjection(std::int64_t n, Site site = Site::current());
   ~FaultInjection();
   FaultInjection(const FaultInjection&) = delete;
   FaultInjection& operator=(const FaultInjection&) = delete;

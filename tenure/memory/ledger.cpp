@@ -131,7 +131,7 @@ Counts counts() noexcept {
 std::int64_t live_bytes(Device device) noexcept { return DeviceLedger::of(device).counts().bytes; }
 
 PeakWatch::PeakWatch(Device device) : device_(device) {
-  require_device(device, "PeakWatch");
+  require_device(device, "PeakWatch", Site());
   DeviceLedger::of(device).begin(*this, this_thread());
 }
 
@@ -145,8 +145,8 @@ std::int64_t PeakWatch::peak() const {
 
 namespace tenure {
 
-MemoryStats memory(Device device) {
-  mem::require_device(device, "memory");
+MemoryStats memory(Device device, Site site) {
+  mem::require_device(device, "memory", site);
   MemoryStats stats = mem::DeviceLedger::of(device).stats(mem::this_thread());
   const mem::PoolStats pool = mem::pool_stats(device);
   stats.cached_bytes = static_cast<std::int64_t>(pool.cached);
@@ -158,8 +158,8 @@ MemoryStats memory(Device device) {
   return stats;
 }
 
-void reset_peak(Device device) {
-  mem::require_device(device, "reset_peak");
+void reset_peak(Device device, Site site) {
+  mem::require_device(device, "reset_peak", site);
   mem::DeviceLedger::of(device).reset_peak(mem::this_thread());
 }
 

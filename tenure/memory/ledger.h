@@ -45,9 +45,9 @@ struct MemoryStats {
 /// The counters of a device. Exact whenever no other thread is allocating meanwhile; but where
 /// several threads allocate on the CPU, `peak` is exact to 64 KiB per thread. Throws ValueError for
 /// an absent device.
-MemoryStats memory(Device device = default_device());
+MemoryStats memory(Device device = default_device(), Site site = Site::current());
 /// Starts the peaks anew from what is live now.
-void reset_peak(Device device = default_device());
+void reset_peak(Device device = default_device(), Site site = Site::current());
 /// Several lines for a person to read.
 std::string to_string(const MemoryStats& stats);
 

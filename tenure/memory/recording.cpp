@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/memory/threads/fork.h"
 
 namespace tenure {
@@ -58,14 +60,18 @@ void tell_of_storage(MemoryEvent& event) noexcept {
 }
 
 std::int64_t nanoseconds_since_start() noexcept {
-  using Clock = std::chrono::steady_clock;
-  static const Clock::time_point start = Clock::now();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+  static constinit std::atomic<std::int64_t> start{0};  // not yet
+  const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                               std::chrono::steady_clock::now().time_since_epoch())
+                               .count();
+  std::int64_t first = start.load(std::memory_order_relaxed);
+  if (first == 0 && start.compare_exchange_strong(first, now, std::memory_order_relaxed)) return 0;
+  return now - first;
 }
 
 }  // namespace
 
-Recording::Recording(std::size_t capacity) {
+Recording::Recording(std::size_t capacity, Site site) try {
   if (capacity == 0 || capacity > std::vector<MemoryEvent>().max_size()) {
     throw ValueError(fmt::format(
         "Recording: the capacity must be at least 1 and fit in memory, not {} events", capacity));
@@ -81,6 +87,9 @@ Recording::Recording(std::size_t capacity) {
   if (ring != nullptr) throw ValueError("Recording: another one is on");
   ring = fresh.release();
   mem::process_attention.fetch_or(mem::kAttendRecording, std::memory_order_relaxed);
+} catch (Error& error) {
+  mem::name_call(error, "Recording", site);
+  throw;
 }
 
 Recording::~Recording() {

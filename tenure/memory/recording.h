@@ -44,7 +44,7 @@ class Recording {
  public:
   /// Throws ValueError for a capacity of 0 or beyond all memory, and while another one is on;
   /// OutOfMemory if there is no room for so many events.
-  explicit Recording(std::size_t capacity = 1 << 20);
+  explicit Recording(std::size_t capacity = 1 << 20, Site site = Site::current());
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;

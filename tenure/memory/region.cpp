@@ -1,9 +1,13 @@
 #include "tenure/memory/region.h"
 
+#include "tenure/memory/pool/devices.h"
+
 namespace tenure {
 
-MemoryRegion::MemoryRegion(Device device)
-    : device_(device), watch_(device), begin_(memory(device)) {}
+MemoryRegion::MemoryRegion(Device device, Site site)
+    : device_((mem::require_device(device, "MemoryRegion", site), device)),
+      watch_(device),
+      begin_(memory(device)) {}
 
 std::int64_t MemoryRegion::left_bytes() const { return memory(device_).bytes - begin_.bytes; }
 std::int64_t MemoryRegion::left_tensors() const { return memory(device_).tensors - begin_.tensors; }

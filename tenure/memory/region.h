@@ -10,7 +10,7 @@ namespace tenure {
 class MemoryRegion {
  public:
   /// On one device. Throws ValueError for an absent one.
-  explicit MemoryRegion(Device device = default_device());
+  explicit MemoryRegion(Device device = default_device(), Site site = Site::current());
 
   /// Bytes allocated and still live, less those freed: what the region leaves behind.
   std::int64_t left_bytes() const;

@@ -8,11 +8,12 @@
 #include <fstream>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 
 namespace tenure::nn {
 
-double score_of(const Fit& fit, const Epoch& epoch, const std::string& name) {
+double score_of(const Fit& fit, const Epoch& epoch, const std::string& name, Site site) try {
   const bool of_validation = name.rfind("val ", 0) == 0;
   const std::string wanted = of_validation ? name.substr(4) : name;
   if (of_validation && !epoch.validation) {
@@ -25,16 +26,19 @@ double score_of(const Fit& fit, const Epoch& epoch, const std::string& name) {
     if (metrics[i].name == wanted) return scores.metrics[i];
   }
   throw ValueError(fmt::format("'{}' is neither 'loss' nor a metric of the trainer", wanted));
+} catch (Error& error) {
+  mem::name_call(error, "score_of", site);
+  throw;
 }
 
-EarlyStopping::EarlyStopping(Options options) : options_(std::move(options)) {
-  require_positive("EarlyStopping: patience", {options_.patience});
+EarlyStopping::EarlyStopping(Options options, Site site) : options_(std::move(options)) {
+  require_positive("EarlyStopping: patience", {options_.patience}, site);
 }
 
 void EarlyStopping::on_begin(Fit& fit) { stop_without_patience(fit); }
 
 void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
-  const double score = score_of(fit, epoch, options_.score);
+  const double score = score_of(fit, epoch, options_.score, fit.site());
   const double gain = options_.larger_is_better ? score - best_ : best_ - score;
   if (!has_best_ || gain > options_.least_change || (std::isnan(best_) && !std::isnan(score))) {
     best_ = score;
@@ -59,8 +63,8 @@ Facts EarlyStopping::state() const {
 
 void EarlyStopping::set_state(const Checkpoint& state) {
   const bool has_best = !state.facts.empty();
-  const double best = has_best ? state.number("best") : 0;
-  const std::int64_t worse = has_best ? state.integer("epochs without a better one") : 0;
+  const double best = has_best ? state.number("best", Site()) : 0;
+  const std::int64_t worse = has_best ? state.integer("epochs without a better one", Site()) : 0;
   if (worse < 0 || worse > std::numeric_limits<int>::max()) {
     throw ValueError(
         fmt::format("\"{}\" counts {} epochs without a better one", state.path, worse));
@@ -90,7 +94,7 @@ Facts CsvLog::state() const {
 }
 
 void CsvLog::set_state(const Checkpoint& state) {
-  const std::int64_t bytes = state.facts.empty() ? 0 : state.integer("bytes");
+  const std::int64_t bytes = state.facts.empty() ? 0 : state.integer("bytes", Site());
   if (bytes < 0) throw ValueError(fmt::format("\"{}\" has a log of {} bytes", state.path, bytes));
   bytes_ = bytes;
 }

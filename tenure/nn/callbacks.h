@@ -8,7 +8,9 @@
 namespace tenure::nn {
 
 /// A number of an epoch: "loss", "val loss", or a metric with or without "val ".
-double score_of(const Fit& fit, const Epoch& epoch, const std::string& name);
+/// Throws ValueError if there is none of this name.
+double score_of(const Fit& fit, const Epoch& epoch, const std::string& name,
+                Site site = Site::current());
 
 /// Stops when a number has not become better for so many epochs. A training that it stopped stays
 /// stopped, unless it goes on with more patience.
@@ -20,7 +22,7 @@ class EarlyStopping final : public Callback {
     int patience = 3;
     double least_change = 0;
   };
-  explicit EarlyStopping(Options options);
+  explicit EarlyStopping(Options options, Site site = Site::current());
   void on_begin(Fit& fit) override;
   void on_epoch(Fit& fit, const Epoch& epoch) override;
   std::string name() const override { return "early stopping by " + options_.score; }

@@ -83,11 +83,13 @@ void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& c
 }
 
 void save_weights(const Layer& model, const std::string& path, Site site) {
-  save_checkpoint(path, values_of(model.variables(), site), {}, site);
+  mem::in_call("save_weights", site,
+               [&] { save_checkpoint(path, values_of(model.variables(), site), {}, site); });
 }
 
 void load_weights(const Layer& model, const std::string& path, Site site) {
-  assign_all(model.variables(), load_checkpoint(path, site), site);
+  mem::in_call("load_weights", site,
+               [&] { assign_all(model.variables(), load_checkpoint(path, site), site); });
 }
 
 }  // namespace tenure::nn

@@ -181,7 +181,8 @@ Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site)
 Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   std::vector<Tensor> parts;
   for (const data::Batch& batch : batches.epoch(0, 0, site)) {
-    parts.push_back(trainer.predict(batch.at(0)));
+    if (batch.empty()) throw ValueError("predict: a batch has no tensor");
+    parts.push_back(trainer.predict(batch.front(), site));
   }
   if (parts.empty()) throw ValueError("predict: the dataset has no batches");
   return concat(OperandList(std::move(parts), site), 0);

@@ -91,18 +91,19 @@ void Fit::save(const std::string& path, Site site) const try {
 
 void Fit::load(const std::string& path, Site site) try {
   const Checkpoint checkpoint = load_checkpoint(path, site);
-  const data::Position position{.epoch = checkpoint.integer("epoch"),
-                                .next = checkpoint.integer("batch")};
+  const data::Position position{.epoch = checkpoint.integer("epoch", Site()),
+                                .next = checkpoint.integer("batch", Site())};
   if (position.epoch < 0 || position.next < 0 || position.next > training_.size()) {
     throw CheckpointError(path, {fmt::format("batch {} of epoch {}, but the dataset has {} batches",
                                              position.next, position.epoch, training_.size())});
   }
-  MeanScores means{.rows = checkpoint.number("rows"), .loss = checkpoint.number("loss")};
-  const std::int64_t metrics = checkpoint.integer("metrics");
+  MeanScores means{.rows = checkpoint.number("rows", Site()),
+                   .loss = checkpoint.number("loss", Site())};
+  const std::int64_t metrics = checkpoint.integer("metrics", Site());
   for (std::int64_t i = 0; i < metrics; ++i) {
-    means.metrics.push_back(checkpoint.number(metric_key(static_cast<std::size_t>(i))));
+    means.metrics.push_back(checkpoint.number(metric_key(static_cast<std::size_t>(i)), Site()));
   }
-  const Generator::State generator = checkpoint.generator_state("generator");
+  const Generator::State generator = checkpoint.generator_state("generator", Site());
   CallbackStates states(options_.callbacks, checkpoint);
   assign_all(trainer_.variables(), checkpoint, site);
   states.keep();

@@ -93,7 +93,7 @@ void Layer::State::require_free(const std::string& wanted) const {
 }
 
 Layer::Layer(std::string kind, Site site)
-    : state_(std::make_shared<State>(std::move(kind), site)) {}
+    : state_(std::make_shared<State>(std::move(kind), site), site) {}
 
 Site Layer::call_site() {
   const Site* const site = layer_call().site;
@@ -106,7 +106,7 @@ Site Layer::part_site(const Layer& part) {
 
 Site Layer::created() const { return state_->site; }
 
-Tensor Layer::operator()(Tensor x, Site site) const {
+Tensor Layer::operator()(Tensor x, Site site) const try {
   if (x.defined() && x.is_disposed()) throw_disposed(x.body("forward"), "forward", site);
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
@@ -126,6 +126,9 @@ Tensor Layer::operator()(Tensor x, Site site) const {
       throw;
     }
   });
+} catch (EmptyHandleError& error) {
+  mem::name_call(error, "forward", site);
+  throw;
 }
 
 const std::string& Layer::kind() const { return state_->kind; }
@@ -144,8 +147,8 @@ Variable Layer::add_buffer(const std::string& name, const Initial& initial, Site
   });
 }
 
-void Layer::add(const std::string& name, const Layer& part) {
-  mem::in_call(kind(), created(), [&] {
+void Layer::add(const std::string& name, const Layer& part, Site site) {
+  mem::in_call(kind(), site, [&] {
     state_->require_free(name);
     bool is_above = false;
     part.state_->walk(
@@ -219,7 +222,7 @@ std::string Layer::modes() const {
 
 std::int64_t Layer::dispose(Site site) const {
   std::int64_t freed = 0;
-  for (const NamedVariable& own : variables()) {
+  for (const NamedVariable& own : mem::in_call("dispose()", site, [&] { return variables(); })) {
     if (own.variable.is_disposed()) continue;
     freed += bytes_of(own.variable);
     own.variable.dispose(site);

@@ -111,8 +111,9 @@ class Layer {
   Variable add_parameter(const std::string& name, const Initial& initial,
                          Site site = Site::current());
   Variable add_buffer(const std::string& name, const Initial& initial, Site site = Site::current());
-  /// Makes a layer a part of this one.
-  void add(const std::string& name, const Layer& part);
+  /// Makes a layer a part of this one. Throws ValueError as add_parameter() does, and for a layer
+  /// that this one is a part of.
+  void add(const std::string& name, const Layer& part, Site site = Site::current());
 
   /// What a parameter holds; no gradient goes to it while the layer is frozen.
   Tensor read(const Variable& parameter, Site site = call_site()) const;

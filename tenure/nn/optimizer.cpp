@@ -57,7 +57,7 @@ struct Optimizer::Compiled {
 Optimizer::~Optimizer() = default;
 
 Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
-                     Site site)
+                     Site site) try
     : kind_(std::move(kind)),
       site_(site),
       parameters_(std::move(parameters)),
@@ -75,6 +75,9 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
     slots_.push_back({path, updated_.back()});
   }
   set_learning_rate(rate, site);
+} catch (EmptyHandleError& error) {
+  mem::name_call(error, "an optimizer", site);
+  throw;
 }
 
 void Optimizer::require_parameters() const {

@@ -1,6 +1,7 @@
 #include "tenure/nn/sequential.h"
 
 #include "tenure/base/error.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -29,12 +30,15 @@ Lambda Flatten(Site site) {
   return {"Flatten", [](Tensor x, Site at) { return flatten({std::move(x), at}, 1); }, site};
 }
 
-const Layer& Sequential::operator[](std::size_t i) const {
-  if (i >= layers_.size()) {
-    throw IndexError("Sequential", "there is no such layer", static_cast<std::int64_t>(i),
-                     static_cast<std::int64_t>(layers_.size()));
-  }
-  return *layers_[i];
+const Layer& Sequential::operator[](Asked<std::size_t> place) const {
+  return mem::in_call("Sequential", place.site, [&]() -> const Layer& {
+    if (place.value >= layers_.size()) {
+      throw IndexError("Sequential", "there is no such layer",
+                       static_cast<std::int64_t>(place.value),
+                       static_cast<std::int64_t>(layers_.size()));
+    }
+    return *layers_[place.value];
+  });
 }
 
 Tensor Sequential::forward(Tensor x) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/base/asked.h"
 #include "tenure/nn/layer.h"
 #include "tenure/ops/core/operand.h"
 
@@ -43,21 +44,23 @@ Lambda Flatten(Site site = Site::current());
 /// Layers one after the other, named "0", "1", ... unless they are given names.
 class Sequential : public Layer {
  public:
-  Sequential() : Layer("Sequential") {}
-  template <std::derived_from<Layer>... Layers>
-  requires(sizeof...(Layers) > 0) explicit Sequential(Layers... layers) : Layer("Sequential") {
-    (push_back(std::move(layers)), ...);
+  explicit Sequential(Site site = Site::current()) : Layer("Sequential", site) {}
+  /// Its line is that of the first layer: a list of any length leaves no room for one.
+  template <std::derived_from<Layer> First, std::derived_from<Layer>... Rest>
+  explicit Sequential(First first, Rest... rest) : Layer("Sequential", first.created()) {
+    push_back(std::move(first), created());
+    (push_back(std::move(rest), created()), ...);
   }
 
   template <std::derived_from<Layer> Part>
-  void push_back(Part part) {
-    push_back(std::to_string(layers_.size()), std::move(part));
+  void push_back(Part part, Site site = Site::current()) {
+    push_back(std::to_string(layers_.size()), std::move(part), site);
   }
   template <std::derived_from<Layer> Part>
-  void push_back(const std::string& name, Part part) {
+  void push_back(const std::string& name, Part part, Site site = Site::current()) {
     layers_.push_back(std::make_shared<const Part>(std::move(part)));
     try {
-      add(name, *layers_.back());
+      add(name, *layers_.back(), site);
     } catch (...) {
       layers_.pop_back();
       throw;
@@ -66,7 +69,7 @@ class Sequential : public Layer {
 
   std::size_t size() const { return layers_.size(); }
   /// Throws IndexError.
-  const Layer& operator[](std::size_t i) const;
+  const Layer& operator[](Asked<std::size_t> place) const;
 
  protected:
   Tensor forward(Tensor x) const override;

@@ -8,6 +8,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/graph/function.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/layer_state.h"
 
 namespace tenure::nn {
@@ -70,7 +71,7 @@ Summary summarize(const Layer& model, const Tensor& input, Site site) {
     const Layer::Watch watch(rows);
     const auto apply =
         function([&model, site](const Tensor& x) { return model(x, site); }, {}, site);
-    summary.inference = apply.plan(input);
+    summary.inference = mem::in_call("summarize", site, [&] { return apply.plan(input); });
   }
   summary.rows = std::move(rows.rows);
   summary.parameters = total(model.parameters());
@@ -81,7 +82,7 @@ Summary summarize(const Layer& model, const Tensor& input, Site site) {
 
 Summary summarize(const Trainer& trainer, const Tensor& input, const Tensor& target, Site site) {
   Summary summary = summarize(trainer.model(), input, site);
-  summary.training = trainer.plan(input, target);
+  summary.training = trainer.plan(input, target, site);
   return summary;
 }
 

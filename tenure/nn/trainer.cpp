@@ -26,13 +26,16 @@ std::int64_t tensor_bytes(const Tensor& tensor) {
 /// The plan of a step. A refusal speaks of the trainer's budget, not of what is left of it for the
 /// step.
 Plan plan_of(const Steps& steps, const std::optional<std::int64_t>& budget, const Tensor& x,
-             const Tensor& target) {
-  try {
-    return steps.plan(x, target);
-  } catch (const planner::BudgetError& error) {
-    const std::int64_t kept = budget.value_or(error.budget()) - error.budget();
-    throw planner::BudgetError(error.budget() + kept, error.least() + kept, error.bound() + kept);
-  }
+             const Tensor& target, const char* call, Site site) {
+  return mem::in_call(call, site, [&] {
+    try {
+      return steps.plan(x, target);
+    } catch (const planner::BudgetError& error) {
+      const std::int64_t kept = budget.value_or(error.budget()) - error.budget();
+      throw planner::BudgetError(error.budget() + kept, error.least() + kept, error.bound() + kept,
+                                 error.is_final());
+    }
+  });
 }
 
 }  // namespace
@@ -95,7 +98,7 @@ Tensor Trainer::at_model(const Tensor& x, Site site) const {
   return x.device() == there ? x : copy_to(Operand(x, site), there);
 }
 
-Scores Trainer::step(const Tensor& given_x, const Tensor& given_target, Site site) {
+Scores Trainer::step(const Tensor& given_x, const Tensor& given_target, Site site) try {
   require_data(given_x, "step", site);
   require_data(given_target, "step", site);
   const Tensor x = at_model(given_x, site);
@@ -104,32 +107,40 @@ Scores Trainer::step(const Tensor& given_x, const Tensor& given_target, Site sit
   std::optional<Budget> guard;
   if (options_.budget) {
     // Compiled before: what that takes is no part of the step.
-    static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, target));
+    static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, target, "step", site));
     const std::int64_t left =
         *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
     guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)),
                   x.device());
   }
   return mem::or_out_of_memory([&] { return compiled_->steps->run(x, target); });
+} catch (Error& error) {
+  mem::name_call(error, "step", site);
+  throw;
 }
 
-Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {
+Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const try {
   require_data(x, "score", site);
   require_data(target, "score", site);
   set_training(false);
   Scores scores = room_for_scores(options_);
   read_scores(compiled_->score(at_model(x, site), at_model(target, site), model_.modes()), scores);
   return scores;
+} catch (Error& error) {
+  mem::name_call(error, "score", site);
+  throw;
 }
 
-Tensor Trainer::predict(const Tensor& x) const {
-  set_training(false);
-  return compiled_->predict(at_model(x, Site::current()), model_.modes());
+Tensor Trainer::predict(const Tensor& x, Site site) const {
+  return mem::in_call("predict", site, [&] {
+    set_training(false);
+    return compiled_->predict(at_model(x, site), model_.modes());
+  });
 }
 
-StepPlan Trainer::plan(const Tensor& x, const Tensor& target) const {
-  set_training(true);
-  return {.plan = plan_of(*compiled_->steps, options_.budget, x, target),
+StepPlan Trainer::plan(const Tensor& x, const Tensor& target, Site site) const {
+  mem::in_call("plan", site, [&] { set_training(true); });
+  return {.plan = plan_of(*compiled_->steps, options_.budget, x, target, "plan", site),
           .parameters = bytes_of(model_.variables()),
           .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
           .batch = tensor_bytes(x) + tensor_bytes(target)};

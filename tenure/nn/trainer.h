@@ -81,12 +81,12 @@ class Trainer {
   Scores step(const Tensor& x, const Tensor& target, Site site = Site::current());
   /// The same without training.
   Scores score(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
-  Tensor predict(const Tensor& x) const;
+  Tensor predict(const Tensor& x, Site site = Site::current()) const;
 
   /// What a step on such a batch takes; specs do. Where gradients are collected, that of the
   /// largest of its parts. Throws planner::BudgetError if the budget cannot be held; its least() is
   /// one that a trainer like this holds, as is every larger one.
-  StepPlan plan(const Tensor& x, const Tensor& target) const;
+  StepPlan plan(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
 
   /// The model's, the optimizer's and its own, for checkpoints: "model/dense/kernel", ...
   std::vector<NamedVariable> variables() const;

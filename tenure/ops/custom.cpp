@@ -8,7 +8,9 @@
 #include <string>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/object_mutex.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/dispatch.h"
 
 namespace tenure {
@@ -28,8 +30,8 @@ struct Registry {
 };
 
 Registry& registry() {
-  static auto* const one = new Registry;
-  return *one;
+  static constinit Lasting<Registry> one;
+  return one.get([] { return new Registry; });
 }
 
 void require(bool holds, const ops::OpRecord& op, const char* problem) {
@@ -85,15 +87,16 @@ CustomOp::CustomOp(const ops::OpRecord& record)
 
 std::vector<Tensor> CustomOp::call(std::span<const Operand> operands,
                                    const ops::Attributes& attributes, Site site) const {
-  if (operands.size() < least_operands_) {
+  mem::in_call(record_->name, operands.empty() ? site : operands[0].site(), [&] {
+    if (operands.size() >= least_operands_) return;
     throw ValueError(fmt::format("{} takes at least {} operands, and was given {}", record_->name,
                                  least_operands_, operands.size()));
-  }
+  });
   return ops::run_many_now(*record_, operands, attributes,
                            operands.empty() ? site : operands[0].site());
 }
 
-CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, Site site) {
+CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, Site site) try {
   require_complete(record, kernel);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -119,6 +122,9 @@ CustomOp define_op(const ops::OpRecord& record, const ops::KernelSlot& kernel, S
     *fields[i] = entry.texts[i].c_str();
   }
   return CustomOp(entry.record);
+} catch (Error& error) {
+  mem::name_call(error, "define_op", site);
+  throw;
 }
 
 std::vector<CustomOp> custom_ops() {

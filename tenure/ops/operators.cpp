@@ -5,6 +5,7 @@
 #include <array>
 
 #include "tenure/memory/holders/standing.h"
+#include "tenure/ops/core/list.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/types.h"
 #include "tenure/ops/shape_ops.h"
@@ -79,18 +80,12 @@ Tensor& update(Tensor& a, const OpRecord& op, const Operand& b) {
   return a = std::move(result);
 }
 
-const OpRecord& named(const char* name) {
-  const OpRecord* const op = ops::find_op(name);
-  internal_check(op != nullptr, "an operator has an op");
-  return *op;
-}
-
 }  // namespace
 
 #define TENURE_COMPOUND(sign, name)                    \
   Tensor& operator sign(Tensor& a, const Operand& b) { \
-    static const OpRecord& op = named(name);           \
-    return update(a, op, b);                           \
+    static constinit ops::NamedOp op(name);            \
+    return update(a, *op, b);                          \
   }
 TENURE_COMPOUND(+=, "add")
 TENURE_COMPOUND(-=, "sub")

@@ -8,9 +8,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
 
 #include "tenure/base/environment.h"
+#include "tenure/base/object_mutex.h"
 #include "tenure/base/text.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/profile/watch.h"
 #include "tenure/profile/writer.h"
 
@@ -18,14 +21,16 @@ namespace tenure {
 namespace profile {
 namespace {
 
+/// Throws ForkError in a child, if another thread of the parent's was just here.
 void forget_in_children() {
-  static const bool once = [] {
-    pthread_atfork([] { Writer::instance().before_fork(); },
-                   [] { Writer::instance().after_fork(false); },
-                   [] { Writer::instance().after_fork(true); });
-    return true;
-  }();
-  static_cast<void>(once);
+  static constinit ObjectMutex mutex;
+  static constinit bool is_done = false;
+  const std::lock_guard lock(mutex);
+  if (is_done) return;
+  pthread_atfork([] { Writer::instance().before_fork(); },
+                 [] { Writer::instance().after_fork(false); },
+                 [] { Writer::instance().after_fork(true); });
+  is_done = true;
 }
 
 std::atomic<bool> records_whole_program{false};
@@ -58,7 +63,7 @@ std::string file_of_this_program() {
 }  // namespace
 }  // namespace profile
 
-Profile::Profile(const std::string& name, ProfileOptions options) {
+Profile::Profile(const std::string& name, ProfileOptions options, Site site) try {
   const std::string file =
       profile::with_process_number(name.empty() ? profile::file_of_this_program() : name);
   if (options.capacity < 4 * profile::kChunkBytes) {
@@ -74,6 +79,9 @@ Profile::Profile(const std::string& name, ProfileOptions options) {
   mem::this_thread();
   profile::forget_in_children();
   profile::Writer::instance().begin(file, options.capacity);
+} catch (Error& error) {
+  mem::name_call(error, "Profile", site);
+  throw;
 }
 
 Profile::~Profile() {
@@ -96,11 +104,11 @@ void begin_as_environment_says() noexcept {
       if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
         options.capacity = capacity_of(capacity);
       }
-      static const Profile whole_program(file, options);
+      static const Profile whole_program(file, options, Site());
       records_whole_program = true;
     }
     if (const std::string watch = value("TENURE_WATCH"); !watch.empty() && watch != "0") {
-      static const Watch whole_program;
+      static const Watch whole_program{Site()};
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tenure: %s\n", error.what());

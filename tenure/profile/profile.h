@@ -34,7 +34,8 @@ class Profile {
  public:
   /// Throws ProfileError if the file cannot be written, as when another process records into it, or
   /// while another profile is on.
-  explicit Profile(const std::string& file = {}, ProfileOptions options = {});
+  explicit Profile(const std::string& file = {}, ProfileOptions options = {},
+                   Site site = Site::current());
   ~Profile();
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;

@@ -22,6 +22,7 @@
 #include "tenure/base/environment.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/text.h"
 
@@ -300,7 +301,8 @@ class Watch::Server {
   std::thread thread_;
 };
 
-Watch::Watch() : server_(std::make_unique<Server>()) {}
+Watch::Watch(Site site)
+    : server_(mem::in_call("Watch", site, [] { return std::make_unique<Server>(); })) {}
 Watch::~Watch() = default;
 const std::string& Watch::socket() const { return server_->path(); }
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include "tenure/base/site.h"
+
 namespace tenure {
 
 /// While it lives, `tenure watch PID` shows what this program holds. It listens on a local socket
@@ -12,7 +14,7 @@ namespace tenure {
 class Watch {
  public:
   /// Throws ProfileError if the socket cannot be made, or while another one is on.
-  Watch();
+  explicit Watch(Site site = Site::current());
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;

@@ -5,6 +5,7 @@
 #include <new>
 #include <set>
 
+#include "tenure/base/lasting.h"
 #include "tenure/base/user_site.h"
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/holders/census.h"
@@ -38,8 +39,8 @@ std::size_t mix(Words... words) {
 }  // namespace
 
 Writer& Writer::instance() {
-  static auto* const writer = new Writer;  // threads may tell it things until the process ends
-  return *writer;
+  static constinit Lasting<Writer> writer;  // threads may tell it things until the process ends
+  return writer.get([] { return new Writer; });
 }
 
 void Writer::begin(const std::string& path, std::size_t capacity) {

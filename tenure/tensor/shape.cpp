@@ -17,7 +17,7 @@ namespace {
 /// Without a site, the op that makes the shape adds its name and line.
 [[noreturn]] void throw_rank(std::size_t rank, Site site = {}) {
   ShapeError error("Shape", fmt::format("rank {} is above the limit of {}", rank, kMaxRank));
-  if (site.line() != 0) mem::name_call(error, "Shape", site);
+  mem::name_call(error, "Shape", site);
   throw error;
 }
 

@@ -26,13 +26,18 @@ void expect_empty(T original, const Uses&... uses) {
 
 TEST(Handle, ErrorsSayWhatWasMovedAway) {
   Variable v(ones({2}), "v");
+  const int made = __LINE__ - 1;
   const Variable w = std::move(v);
   try {
     static_cast<void>(v.value());  // NOLINT
     FAIL();
   } catch (const EmptyHandleError& error) {
-    EXPECT_STREQ(error.what(),
-                 "the variable was moved away from here; use the one that it was moved to");
+    const std::string text = error.what();
+    const auto line = [](int n) { return "handle_test.cpp:" + std::to_string(n); };
+    EXPECT_EQ(text, "the variable made at " + line(made) +
+                        " was moved away from here; use the one that it was moved to\n  in value() "
+                        "at " +
+                        line(made + 4));
   }
 }
 

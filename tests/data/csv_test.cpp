@@ -30,9 +30,20 @@ void refused(const std::string& content, const std::vector<std::string>& parts,
 }
 
 TEST(Csv, AsManyColumnsAsALineHasCommas) {
-  const Table table = read(std::string(200'000, ','), {.header = false});
-  EXPECT_EQ(table.columns.size(), 200'001u);
+  const Table table = read(std::string(65'535, ','), {.header = false});
+  EXPECT_EQ(table.columns.size(), 65'536u);
   EXPECT_EQ(table.rows, 1);
+  const std::string more(200'000, ',');
+  EXPECT_EQ(read(more, {.header = false, .max_columns = 300'000}).columns.size(), 200'001u);
+}
+
+/// A comma is a column, and a column is a tensor: a file of commas would take hundreds of times its
+/// size.
+TEST(Csv, TooManyColumnsAreRefused) {
+  refused(std::string(1'000'000, ','), {"line 1, column 65537", "65536 columns", "max_columns"},
+          {.header = false});
+  refused("a,b,c\n1,2,3\n", {"line 1, column 3", "more than 2 columns"}, {.max_columns = 2});
+  EXPECT_EQ(read("a,b\n1,2\n", {.max_columns = 2}).columns.size(), 2u);
 }
 
 TEST(Csv, ASignIsOneSign) {

@@ -7,6 +7,7 @@
 #include "tenure/memory/region.h"
 #include "tenure/tenure.h"
 #include "tests/support/heap_watch.h"
+#include "tests/support/scratch.h"
 
 // The process beside its ledger: what an op or a step takes from malloc() or mmap(), in this
 // library or in one below it, is memory that no plan has.
@@ -132,6 +133,43 @@ TEST(Heap, HasNothingOfTrainingSteps) {
                              nn::Dense(16 * 13 * 13, 10));
     expect_planned(cnn, uniform({32, 28, 28, 1}), randint(0, 10, {32}));
   }
+}
+
+/// Files of every form that takes most for its size: what the header promises holds for all.
+TEST(Heap, OfReadCsvIsWhatItsHeaderSays) {
+  const test::Scratch scratch;
+  const auto expect_bound = [&](const std::string& text, bool header) {
+    const std::string path = scratch.file("a.csv", text);
+    data::Table table = data::read_csv(path, {.header = header});  // the pool is warm
+    std::int64_t held = 0;
+    std::int64_t words = 0;
+    for (const data::Column& column : table.columns) {
+      held += static_cast<std::int64_t>(column.values.size()) * 8;
+      for (const std::string& word : column.words) held += sizeof word + word.size();
+      words += static_cast<std::int64_t>(column.words.size());
+    }
+    const auto columns = static_cast<std::int64_t>(table.columns.size());
+    table = {};
+    trim();
+    const HeapWatch heap;
+    const MemoryRegion region;
+    data::read_csv(path, {.header = header});
+    constexpr std::int64_t kPieces = 4 << 20;  // the pool maps memory in pieces
+    EXPECT_LE(heap.peak(),
+              static_cast<std::int64_t>(text.size()) + held + 512 * columns + 128 * words + kPieces)
+        << text.size() << " bytes, " << columns << " columns, " << words << " words";
+  };
+  expect_bound(std::string(60'000, ','), false);
+  std::string names = "a";
+  for (int i = 1; i < 60'000; ++i) names += "," + std::to_string(i);
+  expect_bound(names + "\n", true);
+  std::string different;  // each field a word of its own
+  for (int i = 0; i < 300'000; ++i)
+    different += "w" + std::to_string(i) + (i % 3 == 2 ? "\n" : ",");
+  expect_bound(different, false);
+  std::string numbers;
+  for (int i = 0; i < 600'000; ++i) numbers += i % 30 == 29 ? "1\n" : "1,";
+  expect_bound(numbers, false);
 }
 
 }  // namespace

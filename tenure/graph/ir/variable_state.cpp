@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/types.h"
@@ -36,8 +37,8 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       value_(prepared(std::move(value))) {}
 
 mem::Population& VariableState::population() {
-  static auto* const variables = new mem::Population("variable");
-  return *variables;
+  static constinit Lasting<mem::Population> variables;
+  return variables.get([] { return new mem::Population("variable"); });
 }
 
 Tensor VariableState::prepared(Tensor value) const {

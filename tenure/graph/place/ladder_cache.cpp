@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "tenure/base/lasting.h"
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/passes/rematerialize.h"
 
@@ -125,8 +126,8 @@ class Cache {
 };
 
 Cache& cache() {
-  static auto* const instance = new Cache;
-  return *instance;
+  static constinit Lasting<Cache> instance;
+  return instance.get([] { return new Cache; });
 }
 
 }  // namespace

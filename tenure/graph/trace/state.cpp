@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/graph/ir/infer.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/accounts/population.h"
@@ -59,8 +60,8 @@ std::vector<ops::Spec> results_of(const ops::OpRecord& op, std::span<const Opera
 }
 
 mem::Population& graph_nodes() {
-  static auto* const nodes = new mem::Population("graph node");
-  return *nodes;
+  static constinit Lasting<mem::Population> nodes;
+  return nodes.get([] { return new mem::Population("graph node"); });
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "tenure/base/lasting.h"
 #include "tenure/kernels/cpu/elementwise/cpu_loop.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/reduce/finite.h"
@@ -67,8 +68,8 @@ class CpuBackend final : public ops::Backend {
 };
 
 CpuBackend& backend() {
-  static auto& one = *new CpuBackend;
-  return one;
+  static constinit Lasting<CpuBackend> one;
+  return one.get([] { return new CpuBackend; });
 }
 
 }  // namespace

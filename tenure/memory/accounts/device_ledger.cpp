@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tenure/base/lasting.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
@@ -9,8 +10,8 @@ namespace tenure::mem {
 namespace {
 
 std::array<DeviceLedger, kDevices>& device_ledgers() noexcept {
-  static auto* const all = new std::array<DeviceLedger, kDevices>;
-  return *all;
+  static constinit Lasting<std::array<DeviceLedger, kDevices>> all;
+  return all.get([] { return new std::array<DeviceLedger, kDevices>; });
 }
 
 std::size_t index_of(Category category) { return static_cast<std::size_t>(category); }

@@ -3,25 +3,24 @@
 namespace tenure::mem {
 namespace {
 
-/// All populations of the process.
-struct List {
-  std::mutex mutex;
-  std::vector<Population*> populations;
-};
-
-List& list() {
-  static auto* const one = new List;
-  return *one;
-}
+// The list of all populations, and its lock.
+constinit std::mutex list_mutex;
+constinit Population* first_known = nullptr;
 
 }  // namespace
 
-Population::Population(const char* kind) : kind_(kind) {
-  const std::lock_guard lock(list().mutex);
-  list().populations.push_back(this);
+void Population::make_known() noexcept {
+  if (is_known_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(list_mutex);
+  if (is_known_.load(std::memory_order_relaxed)) return;
+  Population** last = &first_known;
+  while (*last != nullptr) last = &(*last)->next_;
+  *last = this;
+  is_known_.store(true, std::memory_order_release);
 }
 
 void Population::add(Site site) {
+  make_known();
   const std::lock_guard lock(mutex_);
   Count& count = counts_[{site.file_name(), site.line()}];
   count.site = site;
@@ -38,9 +37,10 @@ void Population::remove(Site site) noexcept {
 }
 
 void Population::count(std::vector<std::int64_t>& numbers) {
-  const std::lock_guard lock(list().mutex);
+  const std::lock_guard lock(list_mutex);
   numbers.clear();
-  for (Population* const population : list().populations) {
+  for (Population* population = first_known; population != nullptr;
+       population = population->next_) {
     const std::lock_guard counting(population->mutex_);
     std::int64_t number = population->singles_;
     for (const Crowd* crowd = population->crowds_; crowd != nullptr; crowd = crowd->next_) {
@@ -52,8 +52,9 @@ void Population::count(std::vector<std::int64_t>& numbers) {
 
 std::vector<HolderGroup> Population::groups() {
   std::vector<HolderGroup> groups;
-  const std::lock_guard lock(list().mutex);
-  for (Population* const population : list().populations) {
+  const std::lock_guard lock(list_mutex);
+  for (Population* population = first_known; population != nullptr;
+       population = population->next_) {
     const std::lock_guard counting(population->mutex_);
     std::map<Place, Count> counts = population->counts_;
     for (const Crowd* crowd = population->crowds_; crowd != nullptr; crowd = crowd->next_) {
@@ -69,16 +70,17 @@ std::vector<HolderGroup> Population::groups() {
 }
 
 void Population::lock_all() noexcept {
-  list().mutex.lock();
-  for (Population* const population : list().populations) population->mutex_.lock();
+  list_mutex.lock();
+  for (Population* p = first_known; p != nullptr; p = p->next_) p->mutex_.lock();
 }
 
 void Population::unlock_all() noexcept {
-  for (Population* const population : list().populations) population->mutex_.unlock();
-  list().mutex.unlock();
+  for (Population* p = first_known; p != nullptr; p = p->next_) p->mutex_.unlock();
+  list_mutex.unlock();
 }
 
 Crowd::Crowd(Population& population, Site site) noexcept : population_(population), site_(site) {
+  population_.make_known();
   const std::lock_guard lock(population_.mutex_);
   next_ = population_.crowds_;
   link_ = &population_.crowds_;

@@ -20,16 +20,16 @@ class Crowd;
 /// thread may count.
 class Population {
  public:
-  /// `kind` has static storage duration: "graph node". It is never destroyed before the process
-  /// ends.
-  explicit Population(const char* kind);
+  /// `kind` has static storage duration: "graph node". It is known from the first thing it counts
+  /// on, and stays until the process has ended; one that counted nothing may go before.
+  explicit Population(const char* kind) noexcept : kind_(kind) {}
   Population(const Population&) = delete;
   Population& operator=(const Population&) = delete;
 
   void add(Site site);
   void remove(Site site) noexcept;
 
-  /// How many there are of each population, in the order in which these were made.
+  /// How many there are of each population, in the order in which they first counted.
   static void count(std::vector<std::int64_t>& numbers);
   /// All populations, a group for each kind and line; `tensors` is the number of things.
   static std::vector<HolderGroup> groups();
@@ -40,6 +40,7 @@ class Population {
 
  private:
   friend class Crowd;
+  void make_known() noexcept;
   using Place = std::pair<std::string_view, std::uint32_t>;  // file and line
   struct Count {
     Site site;
@@ -47,7 +48,9 @@ class Population {
   };
 
   const char* kind_;
-  std::mutex mutex_;  // of all below
+  std::atomic<bool> is_known_{false};
+  Population* next_ = nullptr;  // in the list of all
+  std::mutex mutex_;            // of all below
   std::int64_t singles_ = 0;
   std::map<Place, Count> counts_;
   Crowd* crowds_ = nullptr;

@@ -89,7 +89,7 @@ Storage* Storage::try_allocate(ThreadContext& context, Device device, std::size_
 }
 
 Storage* Storage::allocate_slow(ThreadContext& context, Device device, std::size_t bytes) {
-  require_device(device, "allocate");
+  require_device(device, "allocate", Site());
   BudgetAccount* account = nullptr;
   const bool attend = needs_attention(context);
   if (attend) {

@@ -10,9 +10,11 @@
 #include <mutex>
 
 #include "tenure/base/error.h"
+#include "tenure/base/lasting.h"
 #include "tenure/base/units.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/chunk_heap.h"
+#include "tenure/memory/threads/call.h"
 
 namespace tenure::mem {
 namespace {
@@ -30,12 +32,12 @@ std::size_t default_cache_limit() {
 }  // namespace
 
 ChunkHeap& heap() {
-  static ChunkHeap* const instance = [] {
+  static constinit Lasting<ChunkHeap> instance;
+  return instance.get([] {
     auto* const made = new ChunkHeap(system_source());
     made->set_cache_limit(default_cache_limit());
     return made;
-  }();
-  return *instance;
+  });
 }
 
 ChunkHeap& heap(Device device) {
@@ -48,9 +50,11 @@ bool is_present(Device device) noexcept {
          (place < kDevices && heaps[place].load(std::memory_order_acquire) != nullptr);
 }
 
-void require_device(Device device, const char* user) {
+void require_device(Device device, const char* user, Site site) {
   if (is_present(device)) return;
-  throw ValueError(fmt::format("{}: device {} is not present", user, name_of(device)));
+  ValueError error(fmt::format("{}: device {} is not present", user, name_of(device)));
+  name_call(error, user, site);
+  throw error;
 }
 
 void add_device(Device device, Source& source) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/pool/source.h"
 
@@ -31,8 +32,8 @@ constexpr Device device_at(std::size_t place) noexcept {
 /// one that is known, or that cannot be.
 void add_device(Device device, Source& source);
 bool is_present(Device device) noexcept;
-/// Throws ValueError in the name of `user` for a device that was not made known.
-void require_device(Device device, const char* user);
+/// Throws ValueError in the name of `user`, called at `site`, for a device that was not made known.
+void require_device(Device device, const char* user, Site site);
 
 /// The CPU's heap.
 ChunkHeap& heap();

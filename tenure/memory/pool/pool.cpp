@@ -1,10 +1,12 @@
 #include "tenure/memory/pool/pool.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
+#include "tenure/base/lasting.h"
 #include "tenure/memory/pool/asan.h"
 #include "tenure/memory/pool/chunk_heap.h"
 
@@ -42,8 +44,8 @@ struct SharedBin {
 };
 
 SharedBin* shared_bins() {
-  static auto* const bins = new SharedBin[kBins];
-  return bins;
+  static constinit Lasting<std::array<SharedBin, kBins>> bins;
+  return bins.get([] { return new std::array<SharedBin, kBins>; }).data();
 }
 
 bool SharedBin::grow(int index) try {
@@ -206,8 +208,8 @@ void trim() {
   mem::for_each_device([](Device device) { trim(device); });
 }
 
-void trim(Device device) {
-  mem::require_device(device, "trim");
+void trim(Device device, Site site) {
+  mem::require_device(device, "trim", site);
   if (device == cpu) {
     mem::flush_thread_cache(mem::this_thread());
     for (int i = 0; i < mem::kBins; ++i) {
@@ -219,13 +221,13 @@ void trim(Device device) {
   mem::heap(device).trim(0);
 }
 
-void set_cache_limit(std::size_t bytes, Device device) {
-  mem::require_device(device, "set_cache_limit");
+void set_cache_limit(std::size_t bytes, Device device, Site site) {
+  mem::require_device(device, "set_cache_limit", site);
   mem::heap(device).set_cache_limit(bytes);
 }
 
-std::size_t cache_limit(Device device) {
-  mem::require_device(device, "cache_limit");
+std::size_t cache_limit(Device device, Site site) {
+  mem::require_device(device, "cache_limit", site);
   return mem::heap(device).cache_limit();
 }
 

@@ -16,13 +16,14 @@ namespace tenure {
 /// caches (at most a few MiB each) stays. Other devices may have only whole segments to give back.
 /// Throws ValueError for an absent device.
 void trim();
-void trim(Device device);
+void trim(Device device, Site site = Site::current());
 
 /// How much free memory the pool keeps for reuse; the rest goes back at once. The default of the
 /// CPU is the smaller of 2 GiB and an eighth of the machine's memory; other devices keep all they
 /// have.
-void set_cache_limit(std::size_t bytes, Device device = default_device());
-std::size_t cache_limit(Device device = default_device());
+void set_cache_limit(std::size_t bytes, Device device = default_device(),
+                     Site site = Site::current());
+std::size_t cache_limit(Device device = default_device(), Site site = Site::current());
 
 }  // namespace tenure
 

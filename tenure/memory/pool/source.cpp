@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "tenure/base/lasting.h"
 #include "tenure/base/units.h"
 #include "tenure/memory/pool/reserve.h"
 
@@ -25,8 +26,7 @@ std::size_t memory_of_machine() noexcept {
 class SystemSource final : public Source {
  public:
   void* map(std::size_t bytes) noexcept override {
-    static const std::size_t most = memory_of_machine();
-    if (bytes > most) return nullptr;
+    if (bytes > memory_of_machine()) return nullptr;
     void* const raw = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return nullptr;
@@ -50,8 +50,8 @@ class SystemSource final : public Source {
 }  // namespace
 
 Source& system_source() noexcept {
-  static SystemSource& source = *new SystemSource;  // storages may outlive all that is static
-  return source;
+  static constinit Lasting<SystemSource> source;  // storages may outlive all that is static
+  return source.get([] { return new SystemSource; });
 }
 
 }  // namespace tenure::mem

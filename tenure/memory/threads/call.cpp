@@ -23,7 +23,7 @@ std::string place_of(Site site) {
 
 bool name_call(Error& error, std::string_view call, Site site) noexcept {
   try {
-    if (error.has_place()) return false;
+    if (error.has_place() || site.line() == 0) return false;
     const bool has_name = std::string_view(error.what()).starts_with(fmt::format("{}:", call));
     error.add_place(has_name ? fmt::format("at {}", place_of(site))
                              : fmt::format("in {} at {}", call, place_of(site)));

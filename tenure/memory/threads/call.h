@@ -13,7 +13,8 @@ namespace tenure::mem {
 std::string place_of(Site site);
 
 /// Adds a line to an error of `call` at `site` that says so; false, and nothing done, if it names
-/// another place already: the innermost knows best. Leaves it as it is if memory is short.
+/// another place already: the innermost knows best. So it is for an unknown site, which leaves it
+/// to callers further out, and if memory is short.
 bool name_call(Error& error, std::string_view call, Site site) noexcept;
 
 /// Runs `f`; what it throws has the name and the line of the call that the user made.

@@ -24,6 +24,7 @@ std::array<std::mutex*, 4> leaf_locks() noexcept {
 
 void before_fork() {
   fork_mutex.lock();
+  reach_statics_above();
   pause_object_locks();
   lock_results();
   new (census_of_fork) Census;

@@ -24,6 +24,11 @@ std::mutex& registry_mutex() noexcept;
 std::mutex& ring_mutex() noexcept;
 std::mutex& name_mutex() noexcept;
 
+/// Reaches the static objects of folders above that are made when they are first reached, and waits
+/// for threads that are just making one: a child would wait for them for ever. Objects of the kind
+/// of Lasting need no such thing. In tenure/wiring.cpp.
+void reach_statics_above() noexcept;
+
 /// In a child: one that another thread began, which nobody would end. For whoever has ring_mutex().
 void drop_recording_of_others() noexcept;
 

@@ -1,9 +1,8 @@
 #include "tenure/memory/threads/thread_context.h"
 
-#include <pthread.h>
-
 #include <mutex>
 
+#include "tenure/base/per_thread.h"
 #include "tenure/memory/holders/tenant.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/pool/pool.h"
@@ -32,14 +31,7 @@ void detach(void* /*key_value*/) {
 }
 
 /// Keys are destroyed after thread_local objects, so tensors among those still have a context.
-pthread_key_t detach_key() {
-  static const pthread_key_t key = [] {
-    pthread_key_t made{};
-    pthread_key_create(&made, detach);
-    return made;
-  }();
-  return key;
-}
+constinit ThreadKey detach_key(detach);
 
 // Before anybody can have a thread that allocates.
 [[maybe_unused]] const bool is_prepared_for_forks = prepare_for_forks();
@@ -73,7 +65,7 @@ ThreadContext& attach_thread() {
       current_context = context;
     }
   }
-  pthread_setspecific(detach_key(), current_context);
+  detach_key.set(current_context);
   if (is_first) begin_as_environment_says();
   return *current_context;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tenure/base/lasting.h"
 #include "tenure/ops/core/record.h"
 
 namespace tenure::ops {
@@ -40,7 +41,8 @@ std::vector<const OpRecord*> batch_norm_ops();
 std::vector<const OpRecord*> dropout_ops();
 
 const std::vector<const OpRecord*>& all_ops() {
-  static const auto& all = *new std::vector<const OpRecord*>([] {
+  static constinit Lasting<const std::vector<const OpRecord*>> all;
+  return all.get([] {
     std::vector<const OpRecord*> list = elementwise_ops();
     for (const auto& family :
          {view_ops(),      slice_ops(),      copy_ops(),     joining_ops(),    linalg_ops(),
@@ -55,9 +57,8 @@ const std::vector<const OpRecord*>& all_ops() {
     }
     const std::vector<const OpRecord*> above = ops_from_above();
     list.insert(list.end(), above.begin(), above.end());
-    return list;
-  }());
-  return all;
+    return new const std::vector<const OpRecord*>(std::move(list));
+  });
 }
 
 const OpRecord* find_op(std::string_view name) {
@@ -65,6 +66,13 @@ const OpRecord* find_op(std::string_view name) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [&](const OpRecord* record) { return record->name == name; });
   return found == all.end() ? nullptr : *found;
+}
+
+const OpRecord& NamedOp::find() const {
+  const OpRecord* const found = find_op(name_);
+  internal_check(found != nullptr, "an op that is called by its name is in the list");
+  op_.store(found, std::memory_order_release);
+  return *found;
 }
 
 std::string to_string(const MemoryEffect& effect) {

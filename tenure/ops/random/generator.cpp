@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "tenure/base/lasting.h"
+
 namespace tenure {
 
 Generator::State Generator::state() const {
@@ -29,8 +31,8 @@ bool Generator::give_back(State begin, std::uint64_t counters) {
 }
 
 Generator& default_generator() {
-  static Generator generator;
-  return generator;
+  static constinit Lasting<Generator> generator;
+  return generator.get([] { return new Generator; });
 }
 
 void seed(std::uint64_t seed) { default_generator().seed(seed); }

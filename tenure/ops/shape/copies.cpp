@@ -298,7 +298,7 @@ Tensor flatten(const Operand& x, int first, int last) {
 Tensor clone(const Operand& x) { return call(record<ops::Clone>(), x); }
 Tensor contiguous(const Operand& x) { return call(record<ops::Contiguous>(), x); }
 Tensor copy_to(const Operand& x, Device device) {
-  ops::in_call("copy_to", x.site(), [&] { mem::require_device(device, "copy_to"); });
+  ops::in_call("copy_to", x.site(), [&] { mem::require_device(device, "copy_to", x.site()); });
   const Device from =
       x.is_scalar() ? default_device() : x.tensor().body("copy_to", x.site()).device();
   return call(record<ops::CopyTo>(), x, ops::transfer_attributes(device, from));

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenure/base/lasting.h"
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
 #include "tenure/kernels/cpu/reduce/fold_tables.h"
 
@@ -136,8 +137,9 @@ struct Folds {
 }  // namespace
 
 const Fold& find_fold(Rule rule, DType accumulator) {
-  static const Folds folds;
-  const Fold* fold = folds.at[static_cast<int>(rule)][static_cast<int>(accumulator)];
+  static constinit Lasting<const Folds> folds;
+  const Fold* fold = folds.get([] { return new const Folds; })
+                         .at[static_cast<int>(rule)][static_cast<int>(accumulator)];
   if (fold == nullptr) [[unlikely]] {
     throw DTypeError("reduce", "no loop accumulates " + std::string(name_of(accumulator)));
   }
