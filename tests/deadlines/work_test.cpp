@@ -115,7 +115,7 @@ TEST_F(Deadline, HoldsForOrders) {
   const CountedTime time;
   for (const Dag& dag : some_programs()) {
     for (const std::int64_t deadline : kDeadlines) {
-      expect_in_time("order", deadline, items_of(dag),
+      expect_in_time(deadline, 0, items_of(dag),
                      [&] { order(dag, {.deadline = kBlock * static_cast<double>(deadline)}); });
     }
   }

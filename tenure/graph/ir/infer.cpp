@@ -7,6 +7,7 @@
 #include "tenure/base/error.h"
 #include "tenure/graph/ir/composite.h"
 #include "tenure/graph/ir/probe.h"
+#include "tenure/ops/core/outputs.h"
 #include "tenure/tensor/symbol.h"
 
 namespace tenure::graph {
