@@ -44,7 +44,7 @@ struct Table {
 
 /// Reads a file of values with separators. Fields in double quotes may have separators, line ends
 /// and doubled quotes; lines end with LF or CR LF, and empty ones are skipped. It takes the file's
-/// size, what the table holds (8 bytes a field at most, and its words), 512 bytes a column, and
+/// size, what the table holds (8 bytes a field at most, and its words), 640 bytes a column, and
 /// while it reads 128 for each different word. Throws FileError, FormatError with line and column,
 /// and ValueError for types of columns that there are not.
 Table read_csv(const std::string& path, const CsvOptions& options = {},
