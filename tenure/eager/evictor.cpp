@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "tenure/base/lasting.h"
 #include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/call_context.h"
@@ -14,9 +15,9 @@ namespace tenure::eager {
 namespace {
 
 mem::Population& population() {
-  static auto* const tracked =
-      new mem::Population("storage that can be computed again, or is read for it");
-  return *tracked;
+  static constinit Lasting<mem::Population> tracked;
+  return tracked.get(
+      [] { return new mem::Population("storage that can be computed again, or is read for it"); });
 }
 
 /// While it lives, the thread is in no mode.
@@ -102,8 +103,8 @@ void note_slowly(const Evictor::Call& call) {
 Evictor::Evictor() : counted_(population(), Site()) {}
 
 Evictor& Evictor::get() {
-  static auto* const evictor = new Evictor;  // storages may end after everything static
-  return *evictor;
+  static constinit Lasting<Evictor> evictor;  // storages may end after everything static
+  return evictor.get([] { return new Evictor; });
 }
 
 void Evictor::give_up(mem::ThreadContext& context, Value& value) {
