@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "tenure/eager/evictor.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/cost.h"
 
 // What was computed from what. Nothing here touches data but to drop it.
@@ -49,7 +50,8 @@ std::int64_t cost_of(const Recipe& recipe, std::span<const Tensor> outputs) {
   }
   const ops::Cost cost = ops::cost_of(
       *recipe.op, {.op = recipe.op->name, .in = in, .out = out, .attributes = recipe.attributes});
-  return static_cast<std::int64_t>(std::min(ops::usual_nanoseconds(cost), 1e15));
+  const ops::WorkRates rates = ops::backend(outputs.front().device()).work_rates();
+  return static_cast<std::int64_t>(std::min(ops::nanoseconds(cost, rates), 1e15));
 }
 
 }  // namespace

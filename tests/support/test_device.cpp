@@ -99,11 +99,11 @@ class TestDevice::LoopWork {
 /// The CPU's loop, in the queue.
 class TestDevice::TestLoop final : public ops::PreparedLoop {
  public:
-  TestLoop(std::shared_ptr<const ops::PreparedLoop> host, ops::Loop loop)
-      : host_(std::move(host)), loop_(std::move(loop)) {}
+  TestLoop(std::size_t device, std::shared_ptr<const ops::PreparedLoop> host, ops::Loop loop)
+      : device_(device), host_(std::move(host)), loop_(std::move(loop)) {}
 
   void run(const ops::LoopInputs& in, const ops::View& out) const override {
-    TestDevice& device = test_device();
+    TestDevice& device = test_device(device_);
     // The loop itself may end before its work does.
     device.enqueue([host = host_, work = std::make_shared<LoopWork>(device, in),
                     out = device.shadow_of(out), threads = num_threads()] {
@@ -128,11 +128,12 @@ class TestDevice::TestLoop final : public ops::PreparedLoop {
   const std::shared_ptr<const ops::PreparedLoop>& host() const { return host_; }
 
  private:
+  std::size_t device_;
   std::shared_ptr<const ops::PreparedLoop> host_;
   ops::Loop loop_;
 };
 
-TestDevice::TestDevice() {
+TestDevice::TestDevice(Device device) : device_(device) {
   file_ = memfd_create("tenure test device", 0);
   if (file_ < 0 || ftruncate(file_, static_cast<off_t>(kCapacity)) != 0) give_up("no file");
   const auto map = [&](int protection) {
@@ -143,27 +144,31 @@ TestDevice::TestDevice() {
   begin_ = map(PROT_NONE);
   shadow_ = map(PROT_READ | PROT_WRITE);
   free_.emplace(0, kCapacity);
-  write_table(std::make_index_sequence<kEntries>());
+  static_assert(kTestDevices == 2);
+  device.index == 0 ? write_table<0>(std::make_index_sequence<kEntries>())
+                    : write_table<1>(std::make_index_sequence<kEntries>());
   thread_ = std::thread([this] { work_through(); });
   thread_.detach();  // it ends with the process
 }
 
-// A slot has plain functions, which know nothing of the op that they are for: there is one of each
-// for each place in the table, and all they do is to name the place.
+// A slot has plain functions, which know nothing of the op and the device that they are for: there
+// is one of each for each place in each table, and all they do is to name the place.
 
-template <std::size_t i>
+template <std::size_t device, std::size_t i>
 struct TestDevice::Place {
-  static void run(const ops::Kernel& kernel) { test_device().run_kernel(i, kernel); }
-  static ops::Specs measure(const ops::Kernel& kernel) { return test_device().measure(i, kernel); }
+  static void run(const ops::Kernel& kernel) { test_device(device).run_kernel(i, kernel); }
+  static ops::Specs measure(const ops::Kernel& kernel) {
+    return test_device(device).measure(i, kernel);
+  }
   static void check(const char* op, DType compute, const ops::LoopInputs& in) {
-    test_device().check(i, op, compute, in);
+    test_device(device).check(i, op, compute, in);
   }
   static void run_fused(const ops::Kernel& kernel, const ops::FusedNeighbours& neighbours) {
-    test_device().run_fused(i, kernel, neighbours);
+    test_device(device).run_fused(i, kernel, neighbours);
   }
 };
 
-template <std::size_t... i>
+template <std::size_t device, std::size_t... i>
 void TestDevice::write_table(std::index_sequence<i...>) {
   struct Functions {
     void (*run)(const ops::Kernel&);
@@ -171,8 +176,8 @@ void TestDevice::write_table(std::index_sequence<i...>) {
     void (*check)(const char*, DType, const ops::LoopInputs&);
     void (*run_fused)(const ops::Kernel&, const ops::FusedNeighbours&);
   };
-  static constexpr Functions kTable[] = {
-      {Place<i>::run, Place<i>::measure, Place<i>::check, Place<i>::run_fused}...};
+  static constexpr Functions kTable[] = {{Place<device, i>::run, Place<device, i>::measure,
+                                          Place<device, i>::check, Place<device, i>::run_fused}...};
   for (std::size_t n = 0; n < kEntries; ++n) {
     entries_[n].slot = {
         .run = kTable[n].run, .measure = kTable[n].measure, .check = kTable[n].check};
@@ -235,10 +240,14 @@ const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
 }
 
 ops::LoopLimits TestDevice::loop_limits() const { return host_backend().loop_limits(); }
+ops::WorkRates TestDevice::work_rates() const { return host_backend().work_rates(); }
+std::int64_t TestDevice::alignment() const { return host_backend().alignment(); }
 
 std::shared_ptr<const ops::PreparedLoop> TestDevice::prepare(const ops::Loop& loop) const {
   auto host = host_backend().prepare(loop);
-  return host == nullptr ? nullptr : std::make_shared<const TestLoop>(std::move(host), loop);
+  if (host == nullptr) return nullptr;
+  ++prepared_;
+  return std::make_shared<const TestLoop>(device_.index, std::move(host), loop);
 }
 
 int TestDevice::threads() const { return host_backend().threads(); }
@@ -268,10 +277,19 @@ void TestDevice::run_kernel(std::size_t place, const ops::Kernel& kernel) {
 
 void TestDevice::run_transfer(const ops::Kernel& kernel) {
   const Device target = ops::transfer_target(kernel.attributes);
-  if (target == kTestDevice) return copy(kernel.out[0], kernel.in[0]);
-  if (target != cpu) throw DeviceError(kernel.op, kTestDevice);
+  if (target == device_) return copy(kernel.out[0], kernel.in[0]);
   const ops::View from = shadow_of(kernel.in[0]);
-  run_and_wait([&] { kernels::copy(from, kernel.out[0]); });
+  if (target == cpu) return run_and_wait([&] { kernels::copy(from, kernel.out[0]); });
+  // By way of the host, as devices do that cannot reach each other's memory.
+  const std::size_t bytes = static_cast<std::size_t>(from.count()) * size_of(from.dtype);
+  std::vector<std::byte> room(bytes);
+  run_and_wait([&] {
+    kernels::copy(from, {.dtype = from.dtype,
+                         .shape = from.shape,
+                         .strides = contiguous_strides(from.shape),
+                         .data = room.data()});
+  });
+  ops::backend(target).write(kernel.out[0].data, room.data(), bytes);
 }
 
 void TestDevice::copy(const ops::View& to, const ops::View& from) {
@@ -416,14 +434,20 @@ bool TestDevice::purge(void* begin, std::size_t bytes) noexcept {
   return true;
 }
 
-TestDevice& test_device() {
-  static TestDevice& device = []() -> TestDevice& {
-    auto& made = *new TestDevice;
-    mem::add_device(kTestDevice, made);
-    ops::add_backend(kTestDevice, made);
+TestDevice& test_device(std::size_t index) {
+  // Those of one index are made apart from the other's: whoever asks for one has one.
+  static const auto make = [](Device device) -> TestDevice& {
+    auto& made = *new TestDevice(device);
+    mem::add_device(device, made);
+    ops::add_backend(device, made);
     return made;
-  }();
-  return device;
+  };
+  if (index == 0) {
+    static TestDevice& first = make(kTestDevice);
+    return first;
+  }
+  static TestDevice& second = make(kOtherTestDevice);
+  return second;
 }
 
 }  // namespace tenure::test

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -32,19 +33,25 @@
 //   once, and its memory goes back to the system in the queue's order.
 // - A kernel is the CPU's, run on the shadow. An address in a call that is none of the device's
 //   ends the process: somebody forgot a copy.
+// - There are two of them, which share nothing: what is right on the one with the other's kernels,
+//   memory or queue was not asked of a device but of its kind.
 
 namespace tenure::test {
 
-/// A device of this process once test_device() was called.
+/// Devices of this process once test_device() was called with their index.
 inline constexpr Device kTestDevice{.kind = Device::Kind::test, .index = 0};
+inline constexpr Device kOtherTestDevice{.kind = Device::Kind::test, .index = 1};
+inline constexpr std::size_t kTestDevices = 2;
 
 class TestDevice final : public ops::Backend, public mem::Source {
  public:
-  TestDevice();
+  explicit TestDevice(Device device);
 
   // Backend
   const ops::KernelSlot* find(const ops::OpRecord& op) const override;
   ops::LoopLimits loop_limits() const override;
+  ops::WorkRates work_rates() const override;
+  std::int64_t alignment() const override;
   std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override;
   int threads() const override;
   std::size_t workspace(const ops::KernelSlot& slot, const ops::Kernel& kernel,
@@ -64,6 +71,8 @@ class TestDevice final : public ops::Backend, public mem::Source {
 
   /// How many pieces of work it was given.
   std::size_t queued() const;
+  /// How many loops it was asked for.
+  std::size_t prepared() const { return prepared_; }
   /// While `hold` is true nothing is taken out of the queue.
   void hold(bool hold);
 
@@ -81,9 +90,9 @@ class TestDevice final : public ops::Backend, public mem::Source {
   class LoopWork;
   static constexpr std::size_t kEntries = 512;
 
-  template <std::size_t i>
+  template <std::size_t device, std::size_t i>
   struct Place;
-  template <std::size_t... i>
+  template <std::size_t device, std::size_t... i>
   void write_table(std::index_sequence<i...>);
 
   // What the functions at a place of the table do.
@@ -102,11 +111,13 @@ class TestDevice final : public ops::Backend, public mem::Source {
   ops::View shadow_of(const ops::View& view) const;
   void give_back(void* begin, std::size_t bytes) noexcept;
 
+  Device device_;
   std::byte* begin_ = nullptr;
   std::byte* shadow_ = nullptr;
   int file_ = -1;
   std::map<std::size_t, std::size_t> free_;  // by offset: bytes
 
+  mutable std::atomic<std::size_t> prepared_ = 0;
   mutable std::mutex entries_mutex_;
   mutable std::array<Entry, kEntries> entries_{};
   mutable std::unordered_map<const ops::OpRecord*, std::size_t> numbers_;
@@ -121,7 +132,7 @@ class TestDevice final : public ops::Backend, public mem::Source {
   std::thread thread_;
 };
 
-/// Made known, with its backend, by the first call; there for good.
-TestDevice& test_device();
+/// Made known, with its backend, by the first call for an index below kTestDevices; there for good.
+TestDevice& test_device(std::size_t index = 0);
 
 }  // namespace tenure::test

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tenure/base/units.h"
 #include "tenure/graph/ir/body.h"
 #include "tenure/ops/core/cost.h"
 
 namespace tenure::graph {
 namespace {
 
-double cost_of(const Unit& unit) {
+/// Nanoseconds.
+double cost_of(const Unit& unit, const ops::WorkRates& rates) {
   std::vector<ops::View> in;
   std::vector<ops::View> out;
   for (const Layout& layout : unit.in) in.push_back(view_of(layout));
@@ -32,15 +32,16 @@ double cost_of(const Unit& unit) {
     const double each = unit.loop.empty() ? 1 : unit.loop.code.cost();
     cost.flops = each * static_cast<double>(elements);
   }
-  return ops::usual_nanoseconds(cost);
+  return nanoseconds(cost, rates);
 }
 
 /// Of each unit, in nanoseconds; in a coarser unit for programs that take days, which the planner
 /// could not add up.
 std::vector<std::int64_t> costs_of(const Lowered& lowered) {
   constexpr double kMost = 1e15;
+  const ops::WorkRates rates = ops::backend(lowered.request.device).work_rates();
   std::vector<double> costs;
-  for (const Unit& unit : lowered.units) costs.push_back(cost_of(unit));
+  for (const Unit& unit : lowered.units) costs.push_back(cost_of(unit, rates));
   const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
   std::vector<std::int64_t> rounded;
   for (const double cost : costs) {
@@ -112,13 +113,10 @@ bool reads_alike(const Layout& a, const Layout& b) {
 
 planner::Dag dag_of(const Lowered& lowered) {
   planner::Dag dag;
-  const auto aligned = [](std::size_t bytes) {
-    return static_cast<std::int64_t>(round_up(bytes, kBufferAlignment));
-  };
   const std::vector<bool> becomes_output = become_outputs(lowered);
   const std::vector<std::int64_t> costs = costs_of(lowered);
   for (const Unit& unit : lowered.units) {
-    planner::Node node{.workspace = aligned(unit.workspace),
+    planner::Node node{.workspace = aligned(lowered, static_cast<std::int64_t>(unit.workspace)),
                        .cost = costs[at(static_cast<int>(dag.nodes.size()))]};
     // Random ops draw the same again; bodies with random ops inside do not.
     const Bodies* const bodies = bodies_in(*unit.node);
@@ -129,7 +127,7 @@ planner::Dag dag_of(const Lowered& lowered) {
         node.output = true;
         if (reusable_for(lowered, buffer) < 0) dag.resident += buffer.bytes;
       } else if (!becomes_output[at(out.buffer)]) {
-        node.bytes += aligned(static_cast<std::size_t>(buffer.bytes));
+        node.bytes += aligned(lowered, buffer.bytes);
       }
     }
     for (std::size_t i = 0; i < unit.in.size(); ++i) {

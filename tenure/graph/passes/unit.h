@@ -12,9 +12,6 @@
 
 namespace tenure::graph {
 
-/// Where buffers may begin, in bytes.
-inline constexpr std::int64_t kBufferAlignment = 64;
-
 /// Of a kernel whose workspace does not depend on the number of threads.
 inline constexpr int kAnyThreads = std::numeric_limits<int>::max();
 
@@ -118,6 +115,9 @@ struct Lowered {
   std::vector<int> fetches{};  ///< the output that answers each fetch that the caller gets
   std::vector<Assignment> assignments{};
 };
+
+/// Bytes up to where the next buffer may begin on the program's device. In lower.cpp.
+std::int64_t aligned(const Lowered& lowered, std::int64_t bytes);
 
 /// Whether it is a loop and no kernel.
 inline bool is_loop(const Unit& unit) {

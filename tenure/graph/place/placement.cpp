@@ -29,10 +29,10 @@ planner::Node node_of(const Lowered& lowered, const Unit& unit,
   const bool alone = unit.out.size() == 1;
   for (const Layout& out : unit.out) {
     const bool is_output = buffer_of(lowered, out).kind == Buffer::Kind::output;
-    if (alone || !is_output) node.bytes += aligned(buffer_of(lowered, out).bytes);
+    if (alone || !is_output) node.bytes += aligned(lowered, buffer_of(lowered, out).bytes);
     node.output |= alone && is_output;
   }
-  node.workspace = aligned(static_cast<std::int64_t>(unit.workspace));
+  node.workspace = aligned(lowered, static_cast<std::int64_t>(unit.workspace));
   for (std::size_t i = 0; i < unit.in.size(); ++i) {
     const int reused = reusable_nodes.empty() ? -1 : reusable_nodes[at(unit.in[i].buffer)];
     const int producer = reused >= 0 ? reused : buffer_of(lowered, unit.in[i]).unit;
@@ -63,7 +63,8 @@ std::vector<int> order_of(const Lowered& lowered, bool with_reuse) {
   for (const Unit& unit : lowered.units)
     dag.nodes.push_back(node_of(lowered, unit, reusable_nodes));
   for (std::size_t b = 0; b < reusable_nodes.size(); ++b) {
-    if (reusable_nodes[b] >= 0) dag.nodes.push_back({.bytes = aligned(lowered.buffers[b].bytes)});
+    if (reusable_nodes[b] >= 0)
+      dag.nodes.push_back({.bytes = aligned(lowered, lowered.buffers[b].bytes)});
   }
   std::vector<int> order = planner::order(dag, {.steps = kSearch}).order;
   std::erase_if(order, [&](int node) { return node >= units; });
@@ -95,9 +96,10 @@ Placement pack(const Lowered& lowered, std::vector<int> order, bool with_reuse) 
   placement.reused.assign(lowered.outputs.size(), -1);
   placement.live.assign(placement.order.size(), 0);
   planner::OffsetProblem problem;
+  const std::int64_t alignment = ops::backend(lowered.request.device).alignment();
   const auto add = [&](std::int64_t bytes, int lower, int upper) {
     problem.buffers.push_back(
-        {.size = aligned(bytes), .lower = lower, .upper = upper, .alignment = kBufferAlignment});
+        {.size = aligned(lowered, bytes), .lower = lower, .upper = upper, .alignment = alignment});
   };
   const std::vector<SharedBuffer> shared_buffers =
       shared_buffers_of(lowered, placement.order, with_reuse);
@@ -137,10 +139,6 @@ Placement pack(const Lowered& lowered, std::vector<int> order, bool with_reuse) 
 }
 
 }  // namespace
-
-std::int64_t aligned(std::int64_t bytes) {
-  return static_cast<std::int64_t>(round_up(static_cast<std::size_t>(bytes), kBufferAlignment));
-}
 
 Bases::Bases(const Lowered& lowered)
     : input(arena + 1),

@@ -27,9 +27,6 @@ struct Bases {
   int end;
 };
 
-/// Bytes up to where the next buffer may begin.
-std::int64_t aligned(std::int64_t bytes);
-
 /// The order in which units run, and where everything lies.
 struct Placement {
   std::vector<int> order{};         ///< of units

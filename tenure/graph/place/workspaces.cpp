@@ -21,7 +21,8 @@ std::vector<std::int64_t> tops_of(const Lowered& lowered, const Placement& place
   std::vector<std::int64_t> tops(placement.order.size());
   for (std::size_t b = 0; b < lowered.buffers.size(); ++b) {
     if (placement.buffers[b].base != arena || written[b] < 0) continue;
-    const std::int64_t top = aligned(placement.buffers[b].offset + lowered.buffers[b].bytes);
+    const std::int64_t top =
+        aligned(lowered, placement.buffers[b].offset + lowered.buffers[b].bytes);
     for (int t = written[b]; t <= last[b]; ++t) tops[at(t)] = std::max(tops[at(t)], top);
   }
   return tops;
@@ -58,7 +59,7 @@ void widen_workspaces(Lowered& lowered, Placement& placement, int threads, std::
     for (int more = threads; more > unit.threads; more /= 2) {
       const std::size_t bytes = workspace_on(unit, device, more);
       const bool fits_there = bytes <= unit.workspace;
-      const std::int64_t end = tops[t] + aligned(static_cast<std::int64_t>(bytes));
+      const std::int64_t end = tops[t] + aligned(lowered, static_cast<std::int64_t>(bytes));
       if (!fits_there && end > arena) continue;
       if (!fits_there) {
         place = {.base = Bases(lowered).arena, .offset = tops[t]};

@@ -34,6 +34,9 @@ class CpuBackend final : public ops::Backend {
     // What fits in one tile needs none if its numbers are there as often as they are read.
     return {.inputs = kMaxFusedInputs, .ops = kMaxFusedOps, .repeated_numbers = kFusedTile};
   }
+  // Of a usual machine; what plans come out is to be the same on all of them.
+  ops::WorkRates work_rates() const override { return {.flops = 100, .bytes = 20, .begin = 500}; }
+  std::int64_t alignment() const override { return 64; }  // a cache line, and the widest vector
   std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override {
     return prepare_loop(loop, cpu_body);
   }

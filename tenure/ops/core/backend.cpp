@@ -11,14 +11,6 @@
 namespace tenure::ops {
 namespace {
 
-/// Loops that stay for the process, as kernels do. A list that needs no lock: no fork finds it
-/// held.
-struct KeptLoop {
-  std::shared_ptr<const PreparedLoop> loop;
-  KeptLoop* next = nullptr;
-};
-constinit std::atomic<KeptLoop*> kept_loops = nullptr;
-
 std::array<std::atomic<Backend*>, mem::kDevices> added{};
 
 }  // namespace
@@ -56,23 +48,19 @@ bool needs_kernel(const OpRecord& op) {
 const KernelSlot& ask_for_kernel(const OpRecord& op, Device device) {
   const Backend* const asked = find_backend(device);
   if (asked == nullptr) return kNoKernel;
-  const KernelSlot* const found = asked->find(op);
+  const KernelSlot* const brought = op.kernels.everywhere();
+  const KernelSlot* const found = brought != nullptr ? brought : asked->find(op);
   op.kernels.set(device, found == nullptr ? kNoKernel : *found);
   return *op.kernels.get(device);
 }
 
 const PreparedLoop& ask_for_loop(const OpRecord& op, Device device, DType common) {
   static_cast<void>(kernel_of(op, device));
-  auto made = std::make_unique<KeptLoop>();
-  made->loop = backend(device).prepare(loop_of(op, elementwise_types(op, common)));
-  internal_check(made->loop != nullptr, "a device computes an op alone if it has a kernel for it");
-  const PreparedLoop& now = op.kernels.set_loop(device, common, *made->loop);
-  if (&now != made->loop.get()) return now;
-  KeptLoop* const kept = made.release();
-  kept->next = kept_loops.load(std::memory_order_relaxed);
-  while (!kept_loops.compare_exchange_weak(kept->next, kept, std::memory_order_release)) {
-  }
-  return now;
+  const std::shared_ptr<const PreparedLoop> made =
+      backend(device).prepare(loop_of(op, elementwise_types(op, common)));
+  internal_check(made != nullptr, "a device computes an op alone if it has a kernel for it");
+  keep_for_process(made);  // as kernels stay
+  return op.kernels.set_loop(device, common, *made);
 }
 
 void throw_no_kernel(const OpRecord& op, Device device) { throw DeviceError(op.name, device); }

@@ -91,6 +91,14 @@ struct LoopLimits {
   std::int64_t repeated_numbers = 0;
 };
 
+/// What a usual device of a kind does in a nanosecond, and how many it takes to begin a kernel:
+/// plans weigh memory against time by it. The same on every machine, as plans are.
+struct WorkRates {
+  double flops = 1;
+  double bytes = 1;
+  double begin = 0;
+};
+
 /// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the
 /// host.
 class Backend {
@@ -99,6 +107,10 @@ class Backend {
   /// nullptr: this device cannot. What it returns stays for the process.
   virtual const KernelSlot* find(const OpRecord& op) const = 0;
   virtual LoopLimits loop_limits() const = 0;
+  virtual WorkRates work_rates() const = 0;
+  /// What the first bytes of a program's buffers are multiples of: a power of two, at least that of
+  /// the pool (64) and at most the granularity of its memory.
+  virtual std::int64_t alignment() const = 0;
   /// Elementwise ops of which it has kernels, as it runs them. nullptr: they are too many for one
   /// loop, as one op alone never is.
   virtual std::shared_ptr<const PreparedLoop> prepare(const Loop& loop) const = 0;

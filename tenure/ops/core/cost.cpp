@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenure/ops/core/backend.h"
+
 namespace tenure::ops {
 
 Cost cost_of(const OpRecord& op, const Kernel& kernel) {
@@ -22,6 +24,10 @@ Cost cost_of(const OpRecord& op, const Kernel& kernel) {
     cost.flops = std::max(total(kernel.in, one), total(kernel.out, one));
   }
   return cost;
+}
+
+double nanoseconds(const Cost& cost, const WorkRates& rates) {
+  return rates.begin + cost.flops / rates.flops + cost.bytes / rates.bytes;
 }
 
 }  // namespace tenure::ops

@@ -13,12 +13,8 @@ struct Cost {
 /// Of a call whose outputs are described too. A view costs nothing.
 Cost cost_of(const OpRecord& op, const Kernel& kernel);
 
-/// What such a call takes on a usual machine, in nanoseconds.
-constexpr double usual_nanoseconds(const Cost& cost) {
-  constexpr double kBegin = 500;
-  constexpr double kFlops = 100;  // in a nanosecond
-  constexpr double kBytes = 20;
-  return kBegin + cost.flops / kFlops + cost.bytes / kBytes;
-}
+struct WorkRates;
+/// What that takes on a device with such rates (backend.h).
+double nanoseconds(const Cost& cost, const WorkRates& rates);
 
 }  // namespace tenure::ops

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tenure/ops/core/attributes.h"
+#include "tenure/ops/core/kernel_cache.h"
 #include "tenure/ops/core/view.h"
 #include "tenure/tensor/tensor.h"
 
@@ -23,8 +23,6 @@ class Operand;
 namespace tenure::ops {
 
 struct GradientRule;
-struct KernelSlot;
-class PreparedLoop;
 
 /// What an op does to memory. The harness holds every op to it.
 struct MemoryEffect {
@@ -174,50 +172,6 @@ struct IndexBound {
 constexpr IndexBound index_of_axis(int input, std::int64_t size) {
   return {.input = input, .lowest = -size, .end = size};
 }
-
-/// What each kind of device has for an op, once somebody has asked: kernel_of and loop_of in
-/// backend.h, for which this is. A copy of a record asks for itself.
-class KernelCache {
- public:
-  KernelCache() = default;
-  KernelCache(const KernelCache& /*other*/) noexcept {}
-  KernelCache& operator=(const KernelCache& /*other*/) noexcept {
-    for (Entry& entry : entries_) {
-      entry.slot.store(nullptr, std::memory_order_relaxed);
-      for (auto& loop : entry.loops) loop.store(nullptr, std::memory_order_relaxed);
-    }
-    return *this;
-  }
-  /// nullptr: nobody has asked yet.
-  const KernelSlot* get(Device device) const noexcept {
-    return at(device).slot.load(std::memory_order_acquire);
-  }
-  void set(Device device, const KernelSlot& slot) noexcept {
-    entries_[static_cast<std::size_t>(device.kind)].slot.store(&slot, std::memory_order_release);
-  }
-  /// Of an elementwise op: the op alone on operands that meet in a type. nullptr: nobody has asked.
-  const PreparedLoop* loop(Device device, DType common) const noexcept {
-    return at(device).loops[static_cast<std::size_t>(common)].load(std::memory_order_acquire);
-  }
-  /// Gives the one that is there now: of several that ask at once the first one's.
-  const PreparedLoop& set_loop(Device device, DType common, const PreparedLoop& loop) noexcept {
-    auto& place =
-        entries_[static_cast<std::size_t>(device.kind)].loops[static_cast<std::size_t>(common)];
-    const PreparedLoop* now = nullptr;
-    return place.compare_exchange_strong(now, &loop, std::memory_order_acq_rel) ? loop : *now;
-  }
-
- private:
-  static constexpr std::size_t kKinds = 4;  // no fewer than Device::Kind has
-  struct Entry {
-    std::atomic<const KernelSlot*> slot{};
-    std::array<std::atomic<const PreparedLoop*>, kDTypes> loops{};
-  };
-  const Entry& at(Device device) const noexcept {
-    return entries_[static_cast<std::size_t>(device.kind)];
-  }
-  std::array<Entry, kKinds> entries_{};
-};
 
 /// Everything the system may ask of an op.
 struct OpRecord {
