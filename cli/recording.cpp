@@ -87,6 +87,12 @@ Json summary_json(const History& history) {
   for (const profile::StorageLife& life : history.storages) {
     allocated += life.was_before ? 0 : life.bytes;
   }
+  Json devices = Json::array();
+  for (const profile::DeviceLevel& level : by_device(history)) {
+    devices.push_back({{"device", name_of(level.device)},
+                       {"peak_bytes", level.peak},
+                       {"live_at_end_bytes", level.at_end}});
+  }
   return {{"file", recorded.path},
           {"program", recorded.program},
           {"library", recorded.library},
@@ -101,7 +107,8 @@ Json summary_json(const History& history) {
           {"allocated_bytes", allocated},
           {"peak_bytes", highest.bytes},
           {"peak_seconds", static_cast<double>(highest.time_ns) * 1e-9},
-          {"live_at_end_bytes", live_at_end(history)}};
+          {"live_at_end_bytes", live_at_end(history)},
+          {"devices", devices}};
 }
 
 void print_summary(const History& history) {
@@ -114,6 +121,11 @@ void print_summary(const History& history) {
   fmt::print("  peak        {} after {}\n", terminal.bold(size_text(highest.bytes)),
              seconds_text(static_cast<double>(highest.time_ns) * 1e-9));
   fmt::print("  at the end  {} live\n", size_text(live_at_end(history)));
+  if (history.devices.size() == 1) return;
+  for (const profile::DeviceLevel& level : by_device(history)) {
+    fmt::print("  {:<10}  {} at its peak, {} at the end\n", name_of(level.device),
+               size_text(level.peak), size_text(level.at_end));
+  }
 }
 
 void print_json(const Json& document) {
@@ -149,6 +161,7 @@ profile::GroupBy group_by(const std::string& name) {
   if (name == "op") return profile::GroupBy::op;
   if (name == "scope") return profile::GroupBy::scope;
   if (name == "category") return profile::GroupBy::category;
+  if (name == "device") return profile::GroupBy::device;
   return profile::GroupBy::line;
 }
 

@@ -122,8 +122,10 @@ void print_held(const History& history, std::size_t rows) {
   fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
   for (std::size_t i = 0; i < std::min(rows, held.size()); ++i) {
     const profile::StorageLife& life = *held[i].storage;
-    fmt::print("  {:>10}  {}  {}{}\n", size_text(life.bytes), name_of(life.category),
-               plain(to_string(history.recorded.layout(life.layout))), idle_text(history, life));
+    fmt::print("  {:>10}  {}  {}{}{}\n", size_text(life.bytes), name_of(life.category),
+               plain(to_string(history.recorded.layout(life.layout))),
+               history.devices.size() == 1 ? "" : fmt::format("  on {}", name_of(life.device)),
+               idle_text(history, life));
     for (const profile::LiveHolder* holder : held[i].holders) {
       fmt::print("  {:>10}  {}\n", "", terminal.dim(plain(to_string(*holder, history.recorded))));
     }
@@ -152,16 +154,24 @@ void print_plans(const History& history, std::size_t rows) {
 }
 
 void print_pool(const History& history) {
-  if (history.pool.empty()) return;
-  const auto worst = std::max_element(
-      history.pool.begin(), history.pool.end(),
-      [](const auto& a, const auto& b) { return a.fragmentation < b.fragmentation; });
   const Terminal terminal;
-  fmt::print("\n{}\n", terminal.bold("The pool"));
-  fmt::print("  {} from the system at the end, {} of them free for reuse\n",
-             size_text(history.pool.back().reserved), size_text(history.pool.back().cached));
-  fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
-             seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
+  for (const Device device : history.devices) {
+    const profile::PoolSample* last = nullptr;
+    const profile::PoolSample* worst = nullptr;
+    for (const profile::PoolSample& sample : history.pool) {
+      if (sample.device != device) continue;
+      last = &sample;
+      if (worst == nullptr || worst->fragmentation < sample.fragmentation) worst = &sample;
+    }
+    if (last == nullptr) continue;
+    const std::string title =
+        history.devices.size() == 1 ? "The pool" : fmt::format("The pool of {}", name_of(device));
+    fmt::print("\n{}\n", terminal.bold(title));
+    fmt::print("  {} from the system at the end, {} of them free for reuse\n",
+               size_text(last->reserved), size_text(last->cached));
+    fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
+               seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
+  }
 }
 
 void print_evictions(const History& history) {
@@ -217,7 +227,8 @@ Json document(const History& history, const TopOptions& options) {
   result["peak"] = {{"op", groups_json(live_at(history, at, GroupBy::op))},
                     {"line", groups_json(live_at(history, at, GroupBy::line))},
                     {"scope", groups_json(live_at(history, at, GroupBy::scope))},
-                    {"category", groups_json(live_at(history, at, GroupBy::category))}};
+                    {"category", groups_json(live_at(history, at, GroupBy::category))},
+                    {"device", groups_json(live_at(history, at, GroupBy::device))}};
   Json ops = Json::array();
   for (const auto& [name, counts] : busiest(history)) {
     ops.push_back({{"op", name},
@@ -250,6 +261,7 @@ Json document(const History& history, const TopOptions& options) {
     for (const auto* h : one.holders) holders.push_back(to_string(*h, history.recorded));
     held.push_back({{"bytes", one.storage->bytes},
                     {"category", name_of(one.storage->category)},
+                    {"device", name_of(one.storage->device)},
                     {"tensor", to_string(history.recorded.layout(one.storage->layout))},
                     {"name", history.recorded.string(one.storage->name)},
                     {"holders", std::move(holders)}});
@@ -272,7 +284,7 @@ Json document(const History& history, const TopOptions& options) {
   Json pool = Json::array();
   for (const profile::PoolSample& sample : history.pool) {
     pool.push_back({static_cast<double>(sample.time_ns) * 1e-9, sample.reserved, sample.cached,
-                    sample.fragmentation});
+                    sample.fragmentation, name_of(sample.device)});
   }
   result["pool"] = std::move(pool);
   if (options.budget) {
@@ -326,8 +338,8 @@ void add_top(CLI::App& app) {
   const Command command(app, "top", "What made the peak of a recording, and why");
   const auto options = std::make_shared<TopOptions>();
   command.option("FILE", options->file, "A recording").required();
-  command.option("--by", options->by, "Group the peak by op, line, scope or category")
-      .one_of({"op", "line", "scope", "category"})
+  command.option("--by", options->by, "Group the peak by op, line, scope, category or device")
+      .one_of({"op", "line", "scope", "category", "device"})
       .show_default();
   command.option("-n,--rows", options->rows, "Lines of each table").show_default();
   command.option("--budget", options->budget_text, "What would a budget have done?")

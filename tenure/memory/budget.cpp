@@ -199,7 +199,7 @@ Budget::Budget(std::string name, std::size_t limit, Options options, Device devi
                                     options.evict);
   frame_ = mem::enter(context, account_);
   if (mem::Observer* const o = mem::observer(context)) {
-    o->budget_began(context, account_->name(), limit);
+    o->budget_began(context, account_->name(), limit, device);
   }
 }
 

@@ -33,6 +33,7 @@ struct PlannedRun {
     int last = 0;
   };
   std::uint64_t id = 0;     ///< equal for all runs of one program, never given again
+  Device device = cpu;      ///< that it runs on
   std::string_view name{};  ///< of the function or graph
   Site site{};              ///< of the run
   std::int64_t peak = 0;
@@ -70,12 +71,13 @@ class Observer {
   virtual void scope_began(ThreadContext& context, bool is_name, Site site) noexcept = 0;
   virtual void scope_ended(ThreadContext& context, bool is_name) noexcept = 0;
   virtual void step_marked(ThreadContext& context, std::string_view name, Site site) noexcept = 0;
-  virtual void budget_began(ThreadContext& context, const std::string& name,
-                            std::size_t limit) noexcept = 0;
+  virtual void budget_began(ThreadContext& context, const std::string& name, std::size_t limit,
+                            Device device) noexcept = 0;
   virtual void run_began(ThreadContext& context, const PlannedRun& run) noexcept = 0;
   virtual void run_ended(ThreadContext& context, const PlannedRun& run) noexcept = 0;
   /// One kernel call of such a run is done.
-  virtual void kernel_ran(ThreadContext& context, const char* op, Site site) noexcept = 0;
+  virtual void kernel_ran(ThreadContext& context, const char* op, Site site,
+                          Device device) noexcept = 0;
 
  protected:
   ~Observer() = default;

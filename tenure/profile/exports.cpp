@@ -37,11 +37,12 @@ std::string to_chrome_trace(const History& history) {
     const bool is_scope = span.kind == Span::Kind::scope;
     out += fmt::format(
         ",\n"
-        R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}}}}})",
+        R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}{}}}}})",
         span.thread, microseconds(span.begin_ns), microseconds(span.end_ns - span.begin_ns),
         kinds[static_cast<int>(span.kind)],
         json_string(is_scope && !origin.scope.empty() ? origin.scope : origin.op),
-        json_string(place_text(origin)), json_string(origin.scope));
+        json_string(place_text(origin)), json_string(origin.scope),
+        history.devices.size() == 1 ? "" : fmt::format(R"(,"device":"{}")", name_of(span.device)));
   }
   for (const Level& level : timeline(history, 2000)) {
     out += fmt::format(

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "tenure/memory/pool/devices.h"
+
 // Note: a recording on disk
 //
 // The file is a row of chunks of 64 KiB, all numbers little-endian. The first is the FileHeader.
@@ -22,12 +24,16 @@
 // What a tape saves is a tensor of kind tape: its birth is the save, its end the release.
 //
 // An event is two to four words of 64 bits. Its first word is time (48 bits, nanoseconds since the
-// beginning), kind (8) and tag (8), its second subject (48) and extra (16).
+// beginning), kind (8) and tag (8), its second subject (48) and extra (16). What is of a device has
+// the device's place in the table of all of them (memory/pool/devices.h) in the upper half of
+// extra.
 
 namespace tenure::profile {
 
 inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
+/// The oldest that is read too: it knew no other device than the CPU.
+inline constexpr std::uint32_t kOldestVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kChunkBytes = 64 * 1024;
 inline constexpr std::uint32_t kChunkMagic = 0x4b4e4843;
@@ -77,8 +83,8 @@ inline constexpr std::size_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
 inline constexpr std::size_t kLongestString = 4096;
 
 enum class EventKind : std::uint8_t {
-  allocate = 1,  // storage; bytes; address. tag: category
-  free,          // storage; bytes
+  allocate = 1,  // storage; bytes; address. tag: category. Of a device
+  free,          // storage; bytes. Of a device
   recategorize,  // storage. tag: category
   create,        // storage; tensor; origin and layout. tag: holder kind
   use,           // storage; origin
@@ -89,14 +95,14 @@ enum class EventKind : std::uint8_t {
   scope_begin,   // -; origin. tag: 1 if it is a name
   scope_end,     // -. tag: the same
   step,          // -; origin (whose op is the name)
-  budget,        // limit; string
-  run_begin,     // plan; origin
+  budget,        // limit; string. Of a device
+  run_begin,     // plan; origin. Of a device
   run_end,       // plan
-  kernel,        // -; origin
-  pool,          // reserved bytes; cached bytes; fragmentation as double
+  kernel,        // -; origin. Of a device
+  pool,          // reserved bytes; cached bytes; fragmentation as double. Of a device
   miss,          // storage; tensor; origin of the use, and << 32 of the disposal
-  evict,         // storage; bytes
-  recompute,     // storage; bytes; address. tag: category
+  evict,         // storage; bytes. Of a device
+  recompute,     // storage; bytes; address. tag: category. Of a device
 };
 inline constexpr int kEventKinds = 21;
 
@@ -111,6 +117,16 @@ constexpr int words_of(EventKind kind) {
 /// Bits of an event's `extra`.
 inline constexpr std::uint16_t kForeign = 1;  // memory of the user's
 inline constexpr std::uint16_t kBefore = 2;   // it was there when the recording began
+
+constexpr std::uint16_t device_bits(Device device) noexcept {
+  return static_cast<std::uint16_t>(mem::place_of(device) << 8);
+}
+/// Damaged ones are the CPU's.
+constexpr Device device_in(std::uint16_t extra) noexcept {
+  const std::size_t place = extra >> 8;
+  return place < mem::kDevices ? mem::device_at(place) : cpu;
+}
+static_assert(mem::kDevices < 256);
 
 inline constexpr std::uint64_t kLow48 = (std::uint64_t{1} << 48) - 1;
 

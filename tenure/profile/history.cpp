@@ -72,10 +72,12 @@ void History::take(const Event& event) {
       steps.push_back({event.time_ns, low(event.third)});
       break;
     case EventKind::budget:
-      budgets.push_back({recorded.string(event.third), bytes_of(event.subject)});
+      budgets.push_back(
+          {recorded.string(event.third), bytes_of(event.subject), device_in(event.extra)});
       break;
     case EventKind::pool:
-      pool.push_back({event.time_ns, bytes_of(event.subject), bytes_of(event.third),
+      pool.push_back({device_in(event.extra), event.time_ns, bytes_of(event.subject),
+                      bytes_of(event.third),
                       std::clamp(std::bit_cast<double>(event.fourth), 0.0, 1.0)});
       break;
     default:
@@ -98,6 +100,7 @@ StorageLife& History::ending(const Event& event) {
   storages.push_back({.serial = event.subject,
                       .birth_ns = begin_ns,
                       .bytes = bytes_of(event.third),
+                      .device = device_in(event.extra),
                       .thread = event.thread,
                       .was_before = true});
   base_bytes -= storages.back().bytes;
@@ -115,6 +118,7 @@ void History::take_storage(const Event& event) {
                           .bytes = bytes_of(event.third),
                           .address = event.fourth & kLow48,
                           .category = category_of(event.tag),
+                          .device = device_in(event.extra),
                           .origin = is_from_before(event) ? 0 : allocator_of(event.thread),
                           .thread = event.thread,
                           .was_before = is_from_before(event)});
@@ -162,6 +166,7 @@ void History::take_recomputation(const Event& event) {
   life.bytes = bytes_of(event.third);
   life.address = event.fourth & kLow48;
   life.category = category_of(event.tag);
+  life.device = device_in(event.extra);
   life.was_before = false;
   life.was_evicted = false;
   live_[event.subject] = static_cast<std::uint32_t>(storages.size());
@@ -245,8 +250,8 @@ void History::drop_holding(const Event& event) {
 }
 
 void History::add_span(Span::Kind kind, const Event& event, std::uint32_t origin,
-                       std::int64_t begin) {
-  if (with_spans_) spans.push_back({kind, event.thread, origin, begin, event.time_ns});
+                       std::int64_t begin, Device device) {
+  if (with_spans_) spans.push_back({kind, device, event.thread, origin, begin, event.time_ns});
 }
 
 void History::take_span(const Event& event, ThreadState& thread) {
@@ -290,17 +295,19 @@ void History::take_span(const Event& event, ThreadState& thread) {
       thread.scopes.pop_back();
       break;
     case EventKind::run_begin:
-      thread.runs.push_back({event.subject, now, 0, 0, low(event.third), now});
+      thread.runs.push_back(
+          {event.subject, now, 0, 0, low(event.third), now, device_in(event.extra)});
       break;
     case EventKind::kernel:
       if (thread.runs.empty()) break;
-      add_span(Span::Kind::kernel, event, low(event.third), thread.runs.back().kernel);
+      add_span(Span::Kind::kernel, event, low(event.third), thread.runs.back().kernel,
+               device_in(event.extra));
       thread.runs.back().kernel = now;
       break;
     case EventKind::run_end: {
       if (thread.runs.empty()) break;
       const ThreadState::Run& run = thread.runs.back();
-      add_span(Span::Kind::run, event, run.origin, run.begin);
+      add_span(Span::Kind::run, event, run.origin, run.begin, run.device);
       PlanRuns& all = runs[run.plan];
       all.lowest = all.runs == 0 ? run.peak : std::min(all.lowest, run.peak);
       all.highest = std::max(all.highest, run.peak);
@@ -333,6 +340,12 @@ void History::finish() {
     return a.storage != b.storage ? a.storage < b.storage : a.tensor < b.tensor;
   });
   base_bytes = std::max<std::int64_t>(base_bytes, 0);
+  std::vector<bool> occurs(mem::kDevices);
+  for (const StorageLife& life : storages) occurs[mem::place_of(life.device)] = true;
+  if (std::find(occurs.begin(), occurs.end(), true) == occurs.end()) occurs[0] = true;
+  for (std::size_t place = 0; place < mem::kDevices; ++place) {
+    if (occurs[place]) devices.push_back(mem::device_at(place));
+  }
   live_ = {};
   holding_ = {};
   states_ = {};

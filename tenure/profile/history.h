@@ -23,6 +23,7 @@ struct StorageLife {
   std::int64_t bytes = 0;
   std::uint64_t address = 0;  ///< 0: not known
   Category category = Category::activation;
+  Device device = cpu;
   /// Of its first tensor. What has none, as workspaces and arenas, has that of the op or run that
   /// allocated it; 0: that is not known either.
   std::uint32_t origin = 0;
@@ -65,6 +66,7 @@ struct OpCounts {
 struct Span {
   enum class Kind : std::uint8_t { op, scope, run, kernel };
   Kind kind{};
+  Device device = cpu;  ///< of a run or a kernel
   std::uint32_t thread = 0;
   std::uint32_t origin = 0;
   std::int64_t begin_ns = 0;
@@ -77,6 +79,7 @@ struct StepMark {
 };
 
 struct PoolSample {
+  Device device = cpu;
   std::int64_t time_ns = 0;
   std::int64_t reserved = 0;
   std::int64_t cached = 0;
@@ -86,6 +89,7 @@ struct PoolSample {
 struct BudgetSeen {
   std::string name;
   std::int64_t limit = 0;
+  Device device = cpu;
 };
 
 /// Predicted against measured, all runs of one plan together.
@@ -136,6 +140,8 @@ class History {
   std::int64_t evictions = 0;           ///< of results, by budgets
   std::int64_t recomputations = 0;      ///< of those
   std::int64_t recomputed_bytes = 0;
+  /// Those that something was allocated on, the CPU's first; never none.
+  std::vector<Device> devices;
   std::uint32_t threads = 0;
   std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
   std::int64_t begin_ns = 0;    ///< nothing is known of the time before
@@ -154,6 +160,7 @@ class History {
       std::int64_t peak;
       std::uint32_t origin;
       std::int64_t kernel;  // when the last one ended
+      Device device;
     };
     std::vector<Run> runs;
   };
@@ -170,7 +177,8 @@ class History {
   StorageLife& ending(const Event& event);
   void take_tensor(const Event& event);
   void take_span(const Event& event, ThreadState& thread);
-  void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin);
+  void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin,
+                Device device = cpu);
   StorageLife* find(std::uint64_t serial);
   /// Origin of the run or the op that is under way on a thread; 0: none.
   std::uint32_t allocator_of(std::uint32_t thread) const;

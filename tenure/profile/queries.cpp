@@ -115,8 +115,25 @@ std::string group_of(const History& history, const StorageLife& storage, GroupBy
       return std::string(origin.scope.empty() ? "(no scope)" : origin.scope);
     case GroupBy::category:
       return std::string(name_of(storage.category));
+    case GroupBy::device:
+      return name_of(storage.device);
   }
   return {};
+}
+
+std::vector<DeviceLevel> by_device(const History& history) {
+  std::vector<DeviceLevel> levels;
+  for (const Device device : history.devices) {
+    const std::int64_t base = device == cpu ? history.base_bytes : 0;
+    DeviceLevel level{.device = device, .peak = base, .at_end = base};
+    for_each_change(history, [&](std::int64_t, const StorageLife& life, std::int64_t bytes) {
+      if (life.device != device) return;
+      level.at_end += bytes;
+      level.peak = std::max(level.peak, level.at_end);
+    });
+    levels.push_back(level);
+  }
+  return levels;
 }
 
 std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by) {
@@ -125,7 +142,9 @@ std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy
   std::unordered_map<std::uint64_t, const StorageLife*> example;
   for (const StorageLife& life : history.storages) {
     if (life.birth_ns > time_ns || life.death_ns <= time_ns) continue;
-    const std::uint64_t key = by == GroupBy::category ? index(life.category) : life.origin;
+    const std::uint64_t key = by == GroupBy::category ? index(life.category)
+                              : by == GroupBy::device ? mem::place_of(life.device)
+                                                      : life.origin;
     Group& group = known[key];
     group.bytes += life.bytes;
     ++group.storages;
@@ -206,7 +225,9 @@ Difference difference(const History& before, const History& after, GroupBy by) {
     live = live_at_end(history);
     std::unordered_map<std::uint64_t, std::string> names;
     for (const StorageLife& life : history.storages) {
-      const std::uint64_t key = std::uint64_t{life.origin} << 8 | index(life.category);
+      const std::uint64_t key = std::uint64_t{life.origin} << 16 |
+                                std::uint64_t{mem::place_of(life.device)} << 8 |
+                                index(life.category);
       const auto [name, is_new] = names.try_emplace(key);
       if (is_new) name->second = group_of(history, life, by);
       Change& one = changes[name->second];

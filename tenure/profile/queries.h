@@ -19,13 +19,23 @@ struct Level {
   std::int64_t bytes = 0;
   std::array<std::int64_t, kCategories> category{};
 };
-/// The highest level within each of `points` equal parts of the time that is known, and what was live then.
+/// The highest level within each of `points` equal parts of the time that is known, and what was
+/// live then.
 std::vector<Level> timeline(const History& history, int points = 200);
 /// The moment at which most was live; the first of several.
 Level peak(const History& history);
 
+/// One device's part.
+struct DeviceLevel {
+  Device device = cpu;
+  std::int64_t peak = 0;    ///< its own, whenever that was
+  std::int64_t at_end = 0;  ///< live at the end
+};
+/// Of each device that occurs. What was there before and is of no storage counts as the CPU's.
+std::vector<DeviceLevel> by_device(const History& history);
+
 /// What lines are grouped by.
-enum class GroupBy { op, line, scope, category };
+enum class GroupBy { op, line, scope, category, device };
 /// Storages with something in common.
 struct Group {
   std::string name;

@@ -104,11 +104,12 @@ void Recorded::read_header() {
     throw ProfileError(fmt::format(
         "{} was written on a machine with another byte order, or its beginning is damaged", path));
   }
-  if (head.version != kVersion) {
+  if (head.version < kOldestVersion || head.version > kVersion) {
     throw ProfileError(fmt::format(
-        "{} has format {}, and this version of Tenure reads format {}; use the version that wrote "
-        "it{}",
-        path, head.version, kVersion, head.version > kVersion ? ", or a newer one" : ""));
+        "{} has format {}, and this version of Tenure reads formats {} to {}; use the version that "
+        "wrote it{}",
+        path, head.version, kOldestVersion, kVersion,
+        head.version > kVersion ? ", or a newer one" : ""));
   }
   if (head.chunk_bytes != kChunkBytes ||
       head.head_check != checksum(std::span(bytes).first(offsetof(FileHeader, head_check)))) {

@@ -83,6 +83,9 @@ class Report {
 
  private:
   Place place(std::uint32_t origin);
+  std::uint8_t number_of(Device device) const;
+  /// By device: what addresses are counted from, so that devices lie one after the other.
+  std::vector<double> origins_of_addresses() const;
   void add_rows();
   std::string header(std::size_t columns_at);
   std::string op_counts() const;
@@ -134,18 +137,41 @@ Place Report::place(std::uint32_t number) {
   return found->second;
 }
 
+std::uint8_t Report::number_of(Device device) const {
+  const auto& all = history_.devices;
+  return static_cast<std::uint8_t>(std::find(all.begin(), all.end(), device) - all.begin());
+}
+
+std::vector<double> Report::origins_of_addresses() const {
+  const std::size_t n = history_.devices.size();
+  std::vector<double> lowest(n, std::numeric_limits<double>::infinity());
+  std::vector<double> end(n, 0);
+  for (const StorageLife& life : history_.storages) {
+    if (life.address == 0) continue;
+    const std::size_t device = number_of(life.device);
+    const auto begin = static_cast<double>(life.address);
+    lowest[device] = std::min(lowest[device], begin);
+    end[device] = std::max(end[device], begin + static_cast<double>(life.bytes));
+  }
+  double place = 0;
+  for (std::size_t device = 0; device < n; ++device) {
+    if (end[device] == 0) continue;
+    const double room = end[device] - lowest[device];
+    lowest[device] -= place;
+    place += room;
+  }
+  return lowest;
+}
+
 void Report::add_rows() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::vector<StorageLife>& lives = history_.storages;
   const std::size_t n = lives.size();
   std::vector<double> birth(n), death(n), bytes(n), address(n), last_use(n);
-  std::vector<std::uint8_t> category(n), thread(n), dtype(n);
+  std::vector<std::uint8_t> category(n), device(n), thread(n), dtype(n);
   std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n), name(n);
   std::vector<std::int32_t> disposed(n);
-  std::uint64_t lowest = std::numeric_limits<std::uint64_t>::max();
-  for (const StorageLife& life : lives) {
-    if (life.address != 0) lowest = std::min(lowest, life.address);
-  }
+  const std::vector<double> origins = origins_of_addresses();
   std::unordered_map<std::uint32_t, std::uint32_t> shapes;
   std::unordered_map<std::uint32_t, std::uint32_t> names;
   for (std::size_t i = 0; i < n; ++i) {
@@ -155,7 +181,8 @@ void Report::add_rows() {
     birth[i] = static_cast<double>(life.birth_ns);
     death[i] = life.is_live() ? kInfinity : static_cast<double>(life.death_ns);
     bytes[i] = static_cast<double>(life.bytes);
-    address[i] = life.address == 0 ? -1 : static_cast<double>(life.address - lowest);
+    device[i] = number_of(life.device);
+    address[i] = life.address == 0 ? -1 : static_cast<double>(life.address) - origins[device[i]];
     category[i] = static_cast<std::uint8_t>(life.category);
     op[i] = from.op;
     site[i] = from.site;
@@ -192,6 +219,7 @@ void Report::add_rows() {
   columns_.add("bytes", "f64", bytes);
   columns_.add("address", "f64", address);
   columns_.add("category", "u8", category);
+  columns_.add("device", "u8", device);
   columns_.add("op", "u32", op);
   columns_.add("site", "u32", site);
   columns_.add("scope", "u32", scope);
@@ -265,6 +293,7 @@ std::string Report::pool() const {
   std::string cached;
   std::string fragmentation;
   for (const PoolSample& sample : history_.pool) {
+    if (sample.device != history_.devices.front()) continue;
     const char* const comma = times.empty() ? "" : ",";
     times += fmt::format("{}{}", comma, sample.time_ns);
     reserved += fmt::format("{}{}", comma, sample.reserved);
@@ -291,7 +320,7 @@ std::string Report::header(std::size_t columns_at) {
       R"("dropped":{},)"
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
-      R"("threads":{},)"
+      R"("devices":[{}],"threads":{},)"
       R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],)"
       R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},)"
       R"("columns":[{}]}})",
@@ -300,9 +329,11 @@ std::string Report::header(std::size_t columns_at) {
       recorded_.events, history_.base_bytes, highest.time_ns, highest.bytes,
       quoted_list(strings_.list()), sites, quoted_list(scopes_.list()), quoted_list(ops_.list()),
       op_counts(), names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
-      names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }), history_.threads,
-      steps(), growing_, plans(), budgets, history_.evictions, history_.recomputations,
-      history_.recomputed_bytes, pool(), history_.storages.size(),
+      names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }),
+      names_of(static_cast<int>(history_.devices.size()),
+               [&](int i) { return name_of(history_.devices[static_cast<std::size_t>(i)]); }),
+      history_.threads, steps(), growing_, plans(), budgets, history_.evictions,
+      history_.recomputations, history_.recomputed_bytes, pool(), history_.storages.size(),
       columns_.describe(columns_at));
 }
 

@@ -170,13 +170,17 @@ void Writer::write_pool(ThreadBuffer& buffer, std::int64_t time) noexcept {
   std::int64_t last = pool_sampled_.load(std::memory_order_relaxed);
   if (time != 0 && last != 0 && time - last < kApart) return;
   pool_sampled_.store(time, std::memory_order_relaxed);
-  const mem::PoolStats stats = mem::pool_stats(cpu);
-  put_words(buffer,
-            {.kind = EventKind::pool,
-             .subject = stats.reserved,
-             .third = stats.cached,
-             .fourth = std::bit_cast<std::uint64_t>(stats.fragmentation)},
-            time);
+  mem::for_each_device([&](Device device) {
+    if (!buffer.chunk.has_room(8 * 8)) return;  // this, and what is to come
+    const mem::PoolStats stats = mem::pool_stats(device);
+    put_words(buffer,
+              {.kind = EventKind::pool,
+               .subject = stats.reserved,
+               .extra = device_bits(device),
+               .third = stats.cached,
+               .fourth = std::bit_cast<std::uint64_t>(stats.fragmentation)},
+              time);
+  });
 }
 
 std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
@@ -233,7 +237,7 @@ void Writer::write_what_is_live(mem::ThreadContext& context) {
         return Event{.kind = EventKind::allocate,
                      .tag = static_cast<std::uint8_t>(storage->category()),
                      .subject = storage->serial(),
-                     .extra = kBefore,
+                     .extra = static_cast<std::uint16_t>(kBefore | device_bits(storage->device())),
                      .third = storage->bytes(),
                      .fourth = address_of(*storage)};
       });
@@ -248,6 +252,7 @@ void Writer::allocated(mem::ThreadContext& context, const mem::Storage& storage)
     return Event{.kind = EventKind::allocate,
                  .tag = static_cast<std::uint8_t>(storage.category()),
                  .subject = storage.serial(),
+                 .extra = device_bits(storage.device()),
                  .third = storage.bytes(),
                  .fourth = address_of(storage)};
   });
@@ -255,13 +260,19 @@ void Writer::allocated(mem::ThreadContext& context, const mem::Storage& storage)
 
 void Writer::freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
   write(context, [&](ThreadBuffer&) {
-    return Event{.kind = EventKind::free, .subject = storage.serial(), .third = storage.bytes()};
+    return Event{.kind = EventKind::free,
+                 .subject = storage.serial(),
+                 .extra = device_bits(storage.device()),
+                 .third = storage.bytes()};
   });
 }
 
 void Writer::evicted(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
   write(context, [&](ThreadBuffer&) {
-    return Event{.kind = EventKind::evict, .subject = storage.serial(), .third = storage.bytes()};
+    return Event{.kind = EventKind::evict,
+                 .subject = storage.serial(),
+                 .extra = device_bits(storage.device()),
+                 .third = storage.bytes()};
   });
 }
 
@@ -270,6 +281,7 @@ void Writer::recomputed(mem::ThreadContext& context, const mem::Storage& storage
     return Event{.kind = EventKind::recompute,
                  .tag = static_cast<std::uint8_t>(storage.category()),
                  .subject = storage.serial(),
+                 .extra = device_bits(storage.device()),
                  .third = storage.bytes(),
                  .fourth = address_of(storage)};
   });
@@ -388,18 +400,20 @@ void Writer::renew_census(mem::ThreadContext& context) noexcept try {
 void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept {
   renew_census(context);
   write(context, [&](ThreadBuffer& buffer) {
-    if (buffer.chunk.has_room(8 * 8)) write_pool(buffer, now());
+    if (buffer.chunk.begin != nullptr) write_pool(buffer, now());
     return Event{.kind = EventKind::step,
                  .third = session_->tables.origin(name, view_of(user_site(site).file_name()),
                                                   user_site(site).line(), "")};
   });
 }
 
-void Writer::budget_began(mem::ThreadContext& context, const std::string& name,
-                          std::size_t limit) noexcept {
+void Writer::budget_began(mem::ThreadContext& context, const std::string& name, std::size_t limit,
+                          Device device) noexcept {
   write(context, [&](ThreadBuffer&) {
-    return Event{
-        .kind = EventKind::budget, .subject = limit, .third = session_->tables.string(name)};
+    return Event{.kind = EventKind::budget,
+                 .subject = limit,
+                 .extra = device_bits(device),
+                 .third = session_->tables.string(name)};
   });
 }
 
@@ -407,7 +421,10 @@ void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) 
   write(context, [&](ThreadBuffer& buffer) {
     const std::uint32_t from = origin(buffer, run, context.path);
     session_->tables.plan(run, from);
-    return Event{.kind = EventKind::run_begin, .subject = run.id, .third = from};
+    return Event{.kind = EventKind::run_begin,
+                 .subject = run.id,
+                 .extra = device_bits(run.device),
+                 .third = from};
   });
 }
 
@@ -416,9 +433,12 @@ void Writer::run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) 
         [&](ThreadBuffer&) { return Event{.kind = EventKind::run_end, .subject = run.id}; });
 }
 
-void Writer::kernel_ran(mem::ThreadContext& context, const char* op, Site site) noexcept {
+void Writer::kernel_ran(mem::ThreadContext& context, const char* op, Site site,
+                        Device device) noexcept {
   write(context, [&](ThreadBuffer& buffer) {
-    return Event{.kind = EventKind::kernel, .third = origin(buffer, op, site, context.path)};
+    return Event{.kind = EventKind::kernel,
+                 .extra = device_bits(device),
+                 .third = origin(buffer, op, site, context.path)};
   });
 }
 

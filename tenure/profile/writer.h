@@ -102,11 +102,12 @@ class Writer final : public mem::Observer {
   void scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept override;
   void scope_ended(mem::ThreadContext& context, bool is_name) noexcept override;
   void step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept override;
-  void budget_began(mem::ThreadContext& context, const std::string& name,
-                    std::size_t limit) noexcept override;
+  void budget_began(mem::ThreadContext& context, const std::string& name, std::size_t limit,
+                    Device device) noexcept override;
   void run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
   void run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
-  void kernel_ran(mem::ThreadContext& context, const char* op, Site site) noexcept override;
+  void kernel_ran(mem::ThreadContext& context, const char* op, Site site,
+                  Device device) noexcept override;
 
  private:
   /// A file and its tables. Freed when no thread can be writing to it any more.

@@ -69,6 +69,7 @@ void use_all(const Recorded& recorded) {
   endings(history);
   plans(history);
   held_at_end(history);
+  by_device(history);
   with_budget(history, 1000);
   difference(history, history);
   to_chrome_trace(history);
@@ -94,6 +95,27 @@ TEST(DamagedRecordings, AreToldFromOthers) {
   EXPECT_NE(error_of("").size(), 0u);
   EXPECT_THROW(Recorded("/nowhere/at/all"), ProfileError);
   EXPECT_THROW(Recorded("/tmp"), ProfileError) << "a folder";
+}
+
+/// Format 1 is format 2 without devices.
+TEST(Recordings, OfTheFirstFormatAreRead) {
+  std::string bytes = sample();
+  profile::FileHeader head{};
+  std::memcpy(&head, bytes.data(), sizeof head);
+  ASSERT_EQ(head.version, 2u);
+  head.version = 1;
+  head.head_check = profile::checksum(
+      std::as_bytes(std::span(&head, 1)).first(offsetof(profile::FileHeader, head_check)));
+  std::memcpy(bytes.data(), &head, sizeof head);
+  const ScratchFile file;
+  write(file.path(), bytes);
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 0u);
+  const History history(recorded, true);
+  EXPECT_TRUE(history.devices == std::vector{cpu});
+  EXPECT_EQ(history.steps.size(), 300u);
+  bytes[8] = 0;
+  EXPECT_NE(error_of(bytes).find("has format 0"), std::string::npos);
 }
 
 TEST(DamagedRecordings, TheReadableBeginningIsUsed) {

@@ -318,6 +318,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
   ObservedRun observed(context, {.id = number_,
+                                 .device = device,
                                  .name = name,
                                  .site = site,
                                  .peak = plan_.peak,

@@ -29,8 +29,8 @@ class ObservedRun {
 
   void kernel_ran(const Unit& unit) noexcept {
     if (observer_ == nullptr) return;
-    observer_->kernel_ran(context_, unit.nodes == 0 ? "copy" : unit.node->op->name,
-                          unit.node->site);
+    observer_->kernel_ran(context_, unit.nodes == 0 ? "copy" : unit.node->op->name, unit.node->site,
+                          run_.device);
   }
 
  private:

@@ -127,6 +127,7 @@ function readRows(header: Header, columns: Map<string, Column>): Rows {
     op: ids('op', header.ops.length),
     site: ids('site', header.sites.length),
     scope: ids('scope', header.scopes.length),
+    device: ids('device', header.devices?.length ?? 1),
     thread: ids('thread', MOST_THREADS),
     dtype: withoutNone(column('dtype', NO_DTYPE, NO_DTYPE), header),
     shape: ids('shape', header.strings.length),

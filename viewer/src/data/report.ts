@@ -57,6 +57,7 @@ export interface Header {
   op_counts?: { reused: number[]; viewed: number[] };
   categories: string[];
   dtypes: string[];
+  devices?: string[];
   threads: number;
   steps: StepMark[];
   growth: Growth[];
@@ -85,6 +86,7 @@ export interface Rows {
   op: Column;
   site: Column;
   scope: Column;
+  device: Column;
   thread: Column;
   dtype: Column;
   shape: Column;
