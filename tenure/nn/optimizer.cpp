@@ -205,6 +205,15 @@ std::int64_t Optimizer::dispose(Site site) {
   return freed;
 }
 
+void Optimizer::require_option(const char* option, double value, double limit) const {
+  if (value >= 0 && value < limit) return;
+  mem::in_call(kind_.c_str(), site_, [&] {
+    throw ValueError(
+        fmt::format("{}: {} is {}; it is {}", kind_, option, value,
+                    limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
+  });
+}
+
 std::vector<Variable> Optimizer::make_slots(const std::string& name) {
   const CategoryScope category(Category::optimizer);
   std::vector<Variable> made;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ class Optimizer {
   /// `site` is where it was made.
   Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
             Site site = Site::current());
+
+  /// Throws ValueError unless an option is in [0, limit).
+  void require_option(const char* option, double value,
+                      double limit = std::numeric_limits<double>::infinity()) const;
 
   /// One state for each parameter, of its shape, zero at first.
   std::vector<Variable> make_slots(const std::string& name);

@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "tenure/kernels/cpu/elementwise/body_target-inl.h"
@@ -15,9 +16,7 @@
 #include "tenure/kernels/cpu/move/dense.h"
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/kernels/parallel.h"
-#include "tenure/ops/nn/update_rules.h"
-
-#include "tenure/ops/nn/update_bodies-inl.h"
+#include "tenure/ops/nn/updates-inl.h"
 
 #ifndef TENURE_KERNELS_CPU_OPTIMIZER_UPDATE_ONCE
 #define TENURE_KERNELS_CPU_OPTIMIZER_UPDATE_ONCE
@@ -31,18 +30,17 @@ inline constexpr std::int64_t kUpdateTile = 1024;
 using UpdateIn = std::array<const void*, kMaxUpdated + 1>;
 using UpdateOut = std::array<void*, kMaxUpdated>;
 
-/// One pass of a rule over n elements, in either type that is computed in.
-template <class Rule>
+/// An update as this instruction set has it. Its struct is made once for a call, in memory of the
+/// caller's.
 struct UpdateLoops {
-  using Loop = void (*)(const Rule&, const UpdateIn&, const UpdateOut&, std::int64_t n);
+  using Make = void (*)(void* room, const ops::Attributes& options, double rate, double step);
+  /// One pass over n elements.
+  using Loop = void (*)(const void* update, const UpdateIn&, const UpdateOut&, std::int64_t n);
+  Make make = nullptr;
   Loop in_float = nullptr;
   Loop in_double = nullptr;
 };
-
-/// For every rule there is.
-using AllUpdateLoops = std::tuple<UpdateLoops<ops::SgdRule>, UpdateLoops<ops::MomentumRule>,
-                                  UpdateLoops<ops::AdamRule>, UpdateLoops<ops::RmspropRule>,
-                                  UpdateLoops<ops::AdagradRule>, UpdateLoops<ops::LionRule>>;
+inline constexpr std::size_t kUpdateBytes = 128;
 
 }  // namespace tenure::kernels
 #endif
@@ -52,24 +50,24 @@ namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Rule, class T, std::size_t... states>
-HWY_INLINE void change_all(const Rule& rule, Vec<T>* x, std::index_sequence<states...>) {
-  ops::HWY_NAMESPACE::change(rule, x[states]..., x[sizeof...(states)]);
+template <class Op, class T, std::size_t... states>
+HWY_INLINE void change_all(const Op& update, Vec<T>* x, std::index_sequence<states...>) {
+  update.change(x[states]..., x[sizeof...(states)]);
 }
 
-template <class Rule, class T>
-void loop(const Rule& given, const UpdateIn& in, const UpdateOut& out, std::int64_t n) {
+template <class Op, class T>
+void loop(const void* given, const UpdateIn& in, const UpdateOut& out, std::int64_t n) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t kOut = Rule::kTensors;
+  constexpr std::size_t kOut = Op::tensors;
   constexpr std::size_t kIn = kOut + 1;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const Rule rule = given;  // what is written cannot be its numbers
+  const Op update = *static_cast<const Op*>(given);  // what is written cannot be its numbers
   std::array<Vec<T>, kIn> x = [&]<std::size_t... k>(std::index_sequence<k...>) {
     return std::array<Vec<T>, kIn>{((void)k, Vec<T>(0))...};
   }
   (std::make_index_sequence<kIn>());
   const auto change = [&] {
-    change_all<Rule, T>(rule, x.data(), std::make_index_sequence<kOut>());
+    change_all<Op, T>(update, x.data(), std::make_index_sequence<kOut>());
   };
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
@@ -90,15 +88,21 @@ void loop(const Rule& given, const UpdateIn& in, const UpdateOut& out, std::int6
   }
 }
 
-template <class... Rules>
-constexpr std::tuple<UpdateLoops<Rules>...> loops_of(std::tuple<UpdateLoops<Rules>...>*) {
-  return {UpdateLoops<Rules>{.in_float = loop<Rules, float>, .in_double = loop<Rules, double>}...};
+template <class Op>
+void make(void* room, const ops::Attributes& options, double rate, double step) {
+  static_assert(sizeof(Op) <= kUpdateBytes && std::is_trivially_copyable_v<Op>);
+  new (room) Op(ops::options_of<Op>(options), rate, step);
 }
 
-const AllUpdateLoops* update_loops() {
-  static constexpr AllUpdateLoops loops = loops_of(static_cast<AllUpdateLoops*>(nullptr));
-  return &loops;
+template <class... Ops>
+const UpdateLoops* loops_of(ops::List<Ops...>) {
+  static constexpr UpdateLoops loops[] = {
+      {.make = make<Ops>, .in_float = loop<Ops, float>, .in_double = loop<Ops, double>}...};
+  return loops;
 }
+
+/// By their places in the list.
+const UpdateLoops* update_loops() { return loops_of(ops::HWY_NAMESPACE::Updates()); }
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -115,12 +119,11 @@ HWY_EXPORT(update_loops);
 /// contiguous, of one shape and any floating types; out[i] has the type of in[i] and may be in its
 /// memory. Computed in float32, in float64 if the parameter is of that type. What has another type
 /// than is computed in is converted, a tile at a time, in buffers on the stack.
-template <class Rule>
 class Tiles {
  public:
-  Tiles(const Rule& rule, std::span<const View> in, std::span<const View> out)
-      : rule_(rule), in_(in), out_(out) {
-    const auto& loops = std::get<UpdateLoops<Rule>>(*HWY_DYNAMIC_DISPATCH(update_loops)());
+  Tiles(const UpdateLoops& loops, const void* update, std::span<const View> in,
+        std::span<const View> out)
+      : update_(update), in_(in), out_(out) {
     loop_ = compute_ == DType::float64 ? loops.in_double : loops.in_float;
   }
 
@@ -147,7 +150,7 @@ class Tiles {
     for (std::size_t k = 0; k < out_.size(); ++k) {
       to[k] = out_[k].dtype == compute_ ? place(out_[k], at) : rooms[k];
     }
-    loop_(rule_, from, to, n);
+    loop_(update_, from, to, n);
     for (std::size_t k = 0; k < out_.size(); ++k) {
       if (out_[k].dtype == compute_) continue;
       cast_elements(compute_, rooms[k], out_[k].dtype, place(out_[k], at), size);
@@ -157,11 +160,11 @@ class Tiles {
     return view.as<std::byte>() + at * static_cast<std::int64_t>(size_of(view.dtype));
   }
 
-  const Rule& rule_;
+  const void* update_;
   std::span<const View> in_;
   std::span<const View> out_;
   DType compute_ = in_[0].dtype == DType::float64 ? DType::float64 : DType::float32;
-  typename UpdateLoops<Rule>::Loop loop_ = nullptr;
+  UpdateLoops::Loop loop_ = nullptr;
 };
 
 /// A number from a tensor without dimensions.
@@ -176,9 +179,11 @@ std::size_t copy_bytes(const View& view) {
   return round_up(static_cast<std::size_t>(view.count()) * size_of(view.dtype), 64);
 }
 
-template <class Rule>
+using Updates = ops::HWY_NAMESPACE::Updates;
+
+template <class Op>
 struct UpdateSlot {
-  static constexpr std::size_t kGradient = Rule::kTensors;
+  static constexpr std::size_t kGradient = Op::tensors;
   static constexpr std::size_t kRate = kGradient + 1;
   static constexpr std::size_t kStep = kGradient + 2;
 
@@ -189,8 +194,10 @@ struct UpdateSlot {
   }
   static void run(const ops::Kernel& k) {
     double step = 0;
-    if constexpr (Rule::kCountsSteps) step = number_of(k.in[kStep]);
-    const Rule rule = Rule::of(k.attributes, number_of(k.in[kRate]), step);
+    if constexpr (Op::counts_steps) step = number_of(k.in[kStep]);
+    const UpdateLoops& loops = HWY_DYNAMIC_DISPATCH(update_loops)()[ops::index_of<Op>(Updates())];
+    alignas(16) std::byte update[kUpdateBytes];
+    loops.make(update, k.attributes, number_of(k.in[kRate]), step);
     std::array<View, kGradient + 1> in;
     std::byte* room = k.workspace.data();
     for (std::size_t i = 0; i <= kGradient; ++i) {
@@ -199,20 +206,18 @@ struct UpdateSlot {
       in[i] = copy_dense(k.in[i], k.in[i].dtype, room);
       room += copy_bytes(k.in[i]);
     }
-    Tiles<Rule>(rule, in, k.out).run();
+    Tiles(loops, update, in, k.out).run();
   }
 };
 
+template <class... Ops>
+std::vector<KernelRow> rows_of(ops::List<Ops...>) {
+  return {kernel_row<UpdateSlot<Ops>>(Ops::name)...};
+}
+
 }  // namespace
 
-std::vector<KernelRow> update_kernels() {
-  return {kernel_row<UpdateSlot<ops::SgdRule>>("sgd_update"),
-          kernel_row<UpdateSlot<ops::MomentumRule>>("sgd_momentum_update"),
-          kernel_row<UpdateSlot<ops::AdamRule>>("adam_update"),
-          kernel_row<UpdateSlot<ops::RmspropRule>>("rmsprop_update"),
-          kernel_row<UpdateSlot<ops::AdagradRule>>("adagrad_update"),
-          kernel_row<UpdateSlot<ops::LionRule>>("lion_update")};
-}
+std::vector<KernelRow> update_kernels() { return rows_of(Updates()); }
 
 }  // namespace tenure::kernels
 #endif
