@@ -8,7 +8,7 @@
 
 #include "bench/planner.h"
 #include "tenure/planner/order.h"
-#include "tenure/planner/order/baselines.h"
+#include "tenure/planner/ordering/baselines.h"
 
 namespace tenure::bench {
 namespace {

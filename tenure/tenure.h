@@ -39,7 +39,7 @@
 #include "tenure/nn/conv.h"
 #include "tenure/nn/dense.h"
 #include "tenure/nn/fit.h"
-#include "tenure/nn/initializers.h"
+#include "tenure/nn/init.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/metrics.h"
 #include "tenure/nn/norm.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the structure of tenure/: include directions, header guards, file sizes, and that headers
-tell where what they declare is defined.
+"""Checks the structure of tenure/: include directions, header guards, file sizes, that namespaces
+are folders, and that headers tell where what they declare is defined.
 
 usage: check_includes.py [ROOT]
 
@@ -34,10 +34,14 @@ ARROWS = {
 # tenure/wiring.cpp has the table.
 DEVICES = ("cpu", "cuda")
 
+# A folder's namespace has its name; `tenure::memory()` is a function for users.
+NAMESPACES = {"memory": "mem"}
+
 MAX_LINES = 800
 SOURCES = {".h", ".cpp", ".cu"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+NAMESPACE = re.compile(r"^namespace tenure::([\w:]+) \{")
 FOLDER = re.compile(r'tenure_folder\(\s*(\w+)(?:\s+ALONE\s+"[^"]*")?\s*(?:DEPENDS([^)]*))?\)')
 SOURCE = re.compile(r"(?:\w+/)?\w+\.cpp\b")  # in a comment, with its folder or without
 STANDARD = re.compile(r"[a-z_]+|sanitizer/\w+\.h")  # The latter come with the compiler.
@@ -84,6 +88,23 @@ def include_problem(folder, device, is_public_header, bracket, target):
     return None
 
 
+def namespace_problem(path, rooms, names):
+    """What is wrong with namespace tenure::`names` in a file below the folders `rooms`, or None.
+
+    What is for users is in `tenure`, the rest in the namespace of its folder. Within that a name is
+    that of a room on the way to the file, or of a header beside it.
+    """
+    first, *inner = names.split("::")
+    if first not in {NAMESPACES.get(folder, folder) for folder in ARROWS}:
+        return f"tenure::{first} is no folder of tenure/"
+    for name in inner:
+        headers = (path.with_name(f"{name}.h"), path.with_name(f"{name}-inl.h"))
+        is_here = name in rooms[1:] or any(header.exists() for header in headers)
+        if name != "HWY_NAMESPACE" and not is_here:
+            return f"{name} is neither a folder above this file nor a header beside it"
+    return None
+
+
 def check_source(root, path):
     relative = path.relative_to(root)
     folder = relative.parts[1] if len(relative.parts) > 2 else None
@@ -102,6 +123,9 @@ def check_source(root, path):
     for number, line in enumerate(lines, 1):
         if match := INCLUDE.match(line):
             if problem := include_problem(folder, device, is_public_header, *match.groups()):
+                yield relative, number, problem
+        if folder is not None and (match := NAMESPACE.match(line)):
+            if problem := namespace_problem(path, relative.parts[1:-1], match.group(1)):
                 yield relative, number, problem
 
 

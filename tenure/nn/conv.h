@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tenure/nn/initializers.h"
+#include "tenure/nn/init.h"
 #include "tenure/nn/layer.h"
 #include "tenure/nn/sequential.h"
 #include "tenure/ops/conv_ops.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tenure/nn/initializers.h"
+#include "tenure/nn/init.h"
 #include "tenure/nn/layer.h"
 
 namespace tenure::nn {

@@ -38,10 +38,10 @@ struct OrderPlan {
 /// A topological order of low peak: never above the given order, breadth-first, depth-first,
 /// post-order, list scheduling and least-peak-memory-first; proven to be least where its search
 /// comes to an end. Throws ValueError for what check() refuses and for a given order that is none.
-/// In order/solve.cpp.
+/// In ordering/solve.cpp.
 OrderPlan order(const Dag& dag, const OrderOptions& options = {});
 
-// In order/validate.cpp.
+// In ordering/validate.cpp.
 
 /// The peak of an order, computed from the lifetimes of the results. Throws ValueError if a node is
 /// missing, comes twice or comes before one of its inputs.

@@ -32,7 +32,7 @@ TEST_P(ReduceTest, Sum) {
   const DType dtype = GetParam();
   for_each_input(dtype, 0.5, [&](const Array& in, const Axes& axes) {
     Array out(sum_type(dtype), kept_shape(in.view.shape, axes));
-    reduce(Reduction::sum, in.view, axes, out.view);
+    reduce_axes(Reduction::sum, in.view, axes, out.view);
     check_outputs(in, axes, out, [&](const Values& terms, long double got) {
       expect_close(got, sum_of(terms), is_floating(dtype) ? sum_error(dtype, terms) : 0);
     });
@@ -44,7 +44,7 @@ TEST_P(ReduceTest, Mean) {
   const DType to = is_floating(dtype) ? dtype : float32;
   for_each_input(dtype, 0.5, [&](const Array& in, const Axes& axes) {
     Array out(to, kept_shape(in.view.shape, axes));
-    reduce(Reduction::mean, in.view, axes, out.view);
+    reduce_axes(Reduction::mean, in.view, axes, out.view);
     check_outputs(in, axes, out, [&](const Values& terms, long double got) {
       const auto n = static_cast<long double>(terms.size());
       expect_close(got, sum_of(terms) / n, sum_error(to, terms) / n);
@@ -56,7 +56,7 @@ TEST_P(ReduceTest, Prod) {
   const DType dtype = GetParam();
   for_each_input(dtype, 1, [&](const Array& in, const Axes& axes) {
     Array out(sum_type(dtype), kept_shape(in.view.shape, axes));
-    reduce(Reduction::prod, in.view, axes, out.view);
+    reduce_axes(Reduction::prod, in.view, axes, out.view);
     check_outputs(in, axes, out, [&](const Values& terms, long double got) {
       if (!is_floating(dtype)) {
         std::uint64_t product = 1;
@@ -83,8 +83,8 @@ TEST_P(ReduceTest, MaxAndMin) {
   for_each_input(dtype, 0, [&](const Array& in, const Axes& axes) {
     Array largest(dtype, kept_shape(in.view.shape, axes));
     Array smallest(dtype, kept_shape(in.view.shape, axes));
-    reduce(Reduction::max, in.view, axes, largest.view);
-    reduce(Reduction::min, in.view, axes, smallest.view);
+    reduce_axes(Reduction::max, in.view, axes, largest.view);
+    reduce_axes(Reduction::min, in.view, axes, smallest.view);
     check_outputs(in, axes, largest, [](const Values& terms, long double got) {
       EXPECT_EQ(got, *std::max_element(terms.begin(), terms.end()));
     });
@@ -107,8 +107,8 @@ TEST_P(ReduceTest, AnyAndAll) {
       }
       Array any(boolean, kept_shape(c.shape, c.axes));
       Array all(boolean, kept_shape(c.shape, c.axes));
-      reduce(Reduction::any, in.view, c.axes, any.view);
-      reduce(Reduction::all, in.view, c.axes, all.view);
+      reduce_axes(Reduction::any, in.view, c.axes, any.view);
+      reduce_axes(Reduction::all, in.view, c.axes, all.view);
       const auto is_true = [](long double v) { return v != 0; };
       check_outputs(in, c.axes, any, [&](const Values& terms, long double got) {
         EXPECT_EQ(got != 0, std::any_of(terms.begin(), terms.end(), is_true));
@@ -127,7 +127,7 @@ TEST_P(ReduceTest, OfNothing) {
     Array in(dtype, c.shape);
     const auto expect_all = [&](Reduction kind, DType to, long double expected) {
       Array out(to, kept_shape(c.shape, c.axes));
-      reduce(kind, in.view, c.axes, out.view);
+      reduce_axes(kind, in.view, c.axes, out.view);
       for (std::int64_t i = 0; i < out.view.count(); ++i) {
         expect_close(element(out.view, i), expected, 0);
       }
@@ -138,11 +138,11 @@ TEST_P(ReduceTest, OfNothing) {
     expect_all(Reduction::any, boolean, 0);
     expect_all(Reduction::all, boolean, 1);
     Array out(dtype, kept_shape(c.shape, c.axes));
-    EXPECT_THROW(reduce(Reduction::max, in.view, c.axes, out.view), InternalError);
+    EXPECT_THROW(reduce_axes(Reduction::max, in.view, c.axes, out.view), InternalError);
   }
   Array in(dtype, {0, 3});  // no outputs: nothing to do
   Array out(dtype, {0});
-  reduce(Reduction::max, in.view, {1}, out.view);
+  reduce_axes(Reduction::max, in.view, {1}, out.view);
 }
 
 TEST_P(ReduceTest, SameBitsOnAnyNumberOfThreads) {
@@ -155,10 +155,10 @@ TEST_P(ReduceTest, SameBitsOnAnyNumberOfThreads) {
       const Shape kept = kept_shape(c.shape, c.axes);
       for (Reduction kind : {Reduction::sum, Reduction::prod}) {
         expect_same_bits(sum_type(dtype), kept,
-                         [&](const View& out) { reduce(kind, in.view, c.axes, out); });
+                         [&](const View& out) { reduce_axes(kind, in.view, c.axes, out); });
       }
       Array out(sum_type(dtype), kept);
-      reduce(Reduction::sum, in.view, c.axes, out.view);
+      reduce_axes(Reduction::sum, in.view, c.axes, out.view);
       check_outputs(in, c.axes, out, [&](const Values& terms, long double got) {
         if (dtype == float16 && std::fabs(sum_of(terms)) > 65000) return;
         expect_close(got, sum_of(terms), is_floating(dtype) ? sum_error(dtype, terms) : 0);
@@ -180,7 +180,7 @@ TEST(ReduceSpecialTest, NaNWinsWhereverItIs) {
         }
         for (Reduction kind : {Reduction::max, Reduction::min, Reduction::sum, Reduction::prod}) {
           Array out(dtype, kept_shape(c.shape, c.axes));
-          reduce(kind, in.view, c.axes, out.view);
+          reduce_axes(kind, in.view, c.axes, out.view);
           check_outputs(in, c.axes, out, [&](const Values& terms, long double got) {
             const bool has_nan = std::any_of(terms.begin(), terms.end(),
                                              [](long double v) { return std::isnan(v); });
@@ -188,7 +188,7 @@ TEST(ReduceSpecialTest, NaNWinsWhereverItIs) {
           });
         }
         Array all(boolean, kept_shape(c.shape, c.axes));
-        reduce(Reduction::all, in.view, c.axes, all.view);
+        reduce_axes(Reduction::all, in.view, c.axes, all.view);
         for (std::int64_t i = 0; i < all.view.count(); ++i) EXPECT_EQ(element(all.view, i), 1);
       }
     }
@@ -202,9 +202,9 @@ TEST(ReduceSpecialTest, InfinitySumsToInfinity) {
       for (std::int64_t i = 0; i < n; ++i) write(in.bytes.data(), dtype, i, 0.25);
       write(in.bytes.data(), dtype, n / 2, -kInf);
       Array out(dtype, {});
-      reduce(Reduction::sum, in.view, {0}, out.view);
+      reduce_axes(Reduction::sum, in.view, {0}, out.view);
       EXPECT_EQ(element(out.view, 0), -kInf);
-      reduce(Reduction::mean, in.view, {0}, out.view);
+      reduce_axes(Reduction::mean, in.view, {0}, out.view);
       EXPECT_EQ(element(out.view, 0), -kInf);
     }
   }
@@ -221,7 +221,7 @@ TEST(ReduceSpecialTest, LongSumsAreAccurate) {
       view.shape = shape;
       view.strides = contiguous_strides(shape);
       Array out(dtype, {shape.size() > 1 ? shape[1] : 1});
-      reduce(Reduction::sum, view, {0}, out.view);
+      reduce_axes(Reduction::sum, view, {0}, out.view);
       const long double expected = exact / static_cast<long double>(out.view.count());
       for (std::int64_t i = 0; i < out.view.count(); ++i) {
         expect_close(element(out.view, i), expected, 1.5L * epsilon(dtype) * expected);
@@ -233,7 +233,7 @@ TEST(ReduceSpecialTest, LongSumsAreAccurate) {
 TEST(ReduceSpecialTest, RefusesOtherTypes) {
   Array in(int32, {4});
   Array out(float32, {});
-  EXPECT_THROW(reduce(Reduction::sum, in.view, {0}, out.view), DTypeError);
+  EXPECT_THROW(reduce_axes(Reduction::sum, in.view, {0}, out.view), DTypeError);
   EXPECT_THROW(variance(in.view, {0}, 1, false, out.view), DTypeError);
   EXPECT_THROW(logsumexp(in.view, {0}, out.view), DTypeError);
   EXPECT_THROW(norm(in.view, {0}, 2, out.view), DTypeError);

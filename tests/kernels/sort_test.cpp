@@ -74,11 +74,11 @@ TEST(Sort, MatchesReference) {
     const bool in_place = random.chance(0.3);
     const View& target = in_place ? in : values;
     if (random.chance(0.5)) {
-      sort(in, axis, order, &target, &indices, workspace);
+      sort_axis(in, axis, order, &target, &indices, workspace);
     } else {
-      sort(in, axis, order, nullptr, &indices, workspace);
+      sort_axis(in, axis, order, nullptr, &indices, workspace);
       workspace = workspace_of(sort_workspace(in, axis, false));
-      sort(in, axis, order, &target, nullptr, workspace);
+      sort_axis(in, axis, order, &target, nullptr, workspace);
     }
     for_each(shape, [&](const Coordinates& at) {
       if (at[static_cast<std::size_t>(axis)] != 0) return;
@@ -100,7 +100,7 @@ TEST(Sort, ExtremesAndScalars) {
     wide.as<std::int64_t>()[i] = i % 2 == 0 ? INT64_MIN + i : INT64_MAX - i;
   }
   auto workspace = workspace_of(sort_workspace(wide, 0, false));
-  sort(wide, 0, Order::ascending, &wide, nullptr, workspace);
+  sort_axis(wide, 0, Order::ascending, &wide, nullptr, workspace);
   EXPECT_TRUE(std::is_sorted(wide.as<std::int64_t>(), wide.as<std::int64_t>() + 100));
   EXPECT_EQ(wide.as<std::int64_t>()[99], INT64_MAX - 1);
 
@@ -109,12 +109,12 @@ TEST(Sort, ExtremesAndScalars) {
   const Owned index = make_dense(int64, {});
   set(index, {}, 5);
   workspace = workspace_of(sort_workspace(scalar, 0, true));
-  sort(scalar, 0, Order::descending, &scalar, &index, workspace);
+  sort_axis(scalar, 0, Order::descending, &scalar, &index, workspace);
   EXPECT_EQ(get(scalar, {}), 7);
   EXPECT_EQ(get(index, {}), 0);
 
   std::byte small[8];
-  EXPECT_THROW(sort(wide, 0, Order::ascending, &wide, nullptr, small), InternalError);
+  EXPECT_THROW(sort_axis(wide, 0, Order::ascending, &wide, nullptr, small), InternalError);
 }
 
 TEST(Sort, SameOnAnyThreads) {
@@ -124,7 +124,7 @@ TEST(Sort, SameOnAnyThreads) {
     expect_same_on_threads([&] {
       const Owned out = make_dense(float32, in.shape);
       auto workspace = workspace_of(sort_workspace(in, axis, false));
-      sort(in, axis, Order::ascending, &out, nullptr, workspace);
+      sort_axis(in, axis, Order::ascending, &out, nullptr, workspace);
       return out.bytes();
     });
   }

@@ -234,20 +234,20 @@ TEST(OffsetsExact, GapsAreUsedAndNeverMisused) {
 /// At every capacity, the search finds a packing where one exists, and knows where none does.
 void expect_exact_search(const OffsetProblem& problem, int& impossible) {
   const std::int64_t least = least_height(problem);
-  const packing::Prepared prepared = packing::prepare(problem);
+  const offsets::Prepared prepared = offsets::prepare(problem);
   ASSERT_EQ(prepared.padding, 0);
-  packing::Units height = 0;
-  for (const packing::Instance& part : prepared.parts) {
-    packing::Search search(part);
-    packing::Units capacity = std::max<packing::Units>(0, part.bound - 1);
+  offsets::Units height = 0;
+  for (const offsets::Instance& part : prepared.parts) {
+    offsets::Search search(part);
+    offsets::Units capacity = std::max<offsets::Units>(0, part.bound - 1);
     for (;; ++capacity) {
       search.set_capacity(capacity);
       const auto outcome = search.run(1'000'000, 0, [] { return false; });
-      ASSERT_NE(outcome, packing::Search::Outcome::cut_off);
-      if (outcome == packing::Search::Outcome::found) break;
+      ASSERT_NE(outcome, offsets::Search::Outcome::cut_off);
+      if (outcome == offsets::Search::Outcome::found) break;
       if (capacity >= part.bound) ++impossible;
     }
-    ASSERT_LE(packing::height_of(part, search.offsets()), capacity);
+    ASSERT_LE(offsets::height_of(part, search.offsets()), capacity);
     height = std::max(height, capacity);
   }
   ASSERT_EQ(height * prepared.unit, least);

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "tenure/planner/order.h"
-#include "tenure/planner/order/baselines.h"
-#include "tenure/planner/order/beam.h"
-#include "tenure/planner/order/bound.h"
-#include "tenure/planner/order/exact.h"
-#include "tenure/planner/order/net.h"
+#include "tenure/planner/ordering/baselines.h"
+#include "tenure/planner/ordering/beam.h"
+#include "tenure/planner/ordering/bound.h"
+#include "tenure/planner/ordering/exact.h"
+#include "tenure/planner/ordering/net.h"
 #include "tests/planner/order_dags.h"
 
 // What the solver is made of, each part alone.

@@ -121,6 +121,21 @@ class CheckIncludesTest(unittest.TestCase):
         self.write("kernels/cpu/loop.cpp", "", alone=True)
         self.assertEqual(self.problems(), [])
 
+    def test_accepts_namespaces_of_folders_rooms_and_headers(self):
+        self.write("memory/a.h", "#pragma once\nnamespace tenure {\nnamespace tenure::mem {\n")
+        self.write("memory/b.h", "#pragma once\nnamespace tenure::ops {\n")  # declares
+        self.write("kernels/cpu/sort/keys.h", "#pragma once\nnamespace tenure::kernels::sort {\n")
+        self.write("kernels/cpu/sort/radix.cpp", "namespace tenure::kernels::keys::HWY_NAMESPACE {\n")
+        self.assertEqual(self.problems(), [])
+
+    def test_rejects_a_namespace_that_is_no_folder(self):
+        self.write("memory/a.h", "#pragma once\nnamespace tenure::memory {\n")
+        self.assert_only_problem("tenure/memory/a.h:2: tenure::memory is no folder of tenure/")
+
+    def test_rejects_an_inner_namespace_that_is_neither_room_nor_header(self):
+        self.write("kernels/cpu/sort/keys.h", "#pragma once\nnamespace tenure::kernels::sorting {\n")
+        self.assert_only_problem("tenure/kernels/cpu/sort/keys.h:2: sorting is neither a folder above")
+
     def test_exit_status(self):
         with contextlib.redirect_stdout(io.StringIO()) as output:
             self.write("base/units.h", "#pragma once\n")

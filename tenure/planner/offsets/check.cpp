@@ -6,7 +6,7 @@
 #include "tenure/base/error.h"
 #include "tenure/planner/offsets/instance.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 // Offsets of any order of placement stay below this.
@@ -123,4 +123,4 @@ void check_fixed(const OffsetProblem& problem, const Prepared& prepared) {
   }
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 /// What lies where, in order of offsets and in short rows, so that neither looking at all nor
@@ -182,4 +182,4 @@ std::vector<Units> fit(const Instance& instance, const std::vector<int>& order, 
   return offsets;
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -5,7 +5,7 @@
 
 #include "tenure/planner/offsets/instance.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// One way to order the blocks of an instance for placing them one after the other.
 enum class Order { size, area, length, begin };
@@ -22,4 +22,4 @@ void fixed_first(const Instance& instance, std::vector<int>& order);
 std::vector<Units> fit(const Instance& instance, const std::vector<int>& order, bool best,
                        const std::function<bool()>& expired);
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

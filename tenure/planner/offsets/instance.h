@@ -6,7 +6,7 @@
 
 #include "tenure/planner/offsets.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// Bytes divided by what divides every size, so that the search sees small numbers.
 using Units = std::int64_t;
@@ -80,4 +80,4 @@ Instance without_gaps(const Instance& instance);
 /// The offsets' height, in units.
 Units height_of(const Instance& instance, const std::vector<Units>& offsets);
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// Remembers states that cannot be completed, by a hash of 64 bits. It forgets some when it is
 /// full, which costs time alone.
@@ -50,4 +50,4 @@ class Nogoods {
   std::size_t stored_ = 0;
 };
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -15,7 +15,7 @@
 #include "tenure/planner/offsets/search.h"
 #include "tenure/planner/offsets/valleys.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 // Beyond these, n^2 steps that nobody counts or n^2 bits are too many.
@@ -318,4 +318,4 @@ void improve(const Instance& instance, Units goal, std::uint64_t seed, int threa
   }
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -7,7 +7,7 @@
 
 #include "tenure/planner/offsets/instance.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// What is left of the caller's steps and time.
 class Budget {
@@ -44,4 +44,4 @@ Packing place_greedily(const Instance& instance, Units goal, const Budget& budge
 void improve(const Instance& instance, Units goal, std::uint64_t seed, int threads, Budget& budget,
              Packing& packing);
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

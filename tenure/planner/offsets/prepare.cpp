@@ -7,7 +7,7 @@
 #include "tenure/base/error.h"
 #include "tenure/planner/offsets/instance.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 /// A group, or a buffer of its own, in bytes and in the problem's time.
@@ -270,4 +270,4 @@ Units height_of(const Instance& instance, const std::vector<Units>& offsets) {
   return height;
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -7,7 +7,7 @@
 
 #include "tenure/planner/offsets/instance.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// The floors of all sections, where every change lifts a range above all that was in it.
 class RangeMax {
@@ -50,4 +50,4 @@ class RangeMax {
   std::vector<Units> whole_;
 };
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

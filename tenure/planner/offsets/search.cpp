@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 // Recursion ends before the thread's stack does.
@@ -175,4 +175,4 @@ bool Search::try_gap(Range range, std::uint64_t key, int section, Range valley) 
   return branch(range, raise(section, next, key), {section, section + 1});
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

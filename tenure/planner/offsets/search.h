@@ -9,7 +9,7 @@
 #include "tenure/planner/offsets/nogoods.h"
 #include "tenure/planner/offsets/random.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// Exact search for offsets below a capacity.
 ///
@@ -141,4 +141,4 @@ class Search {
   const std::function<bool()>* expired_ = nullptr;
 };
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

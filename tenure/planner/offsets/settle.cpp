@@ -3,7 +3,7 @@
 
 #include "tenure/planner/offsets/search.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// The sections around `section` with the same floor.
 Search::Range Search::flat(Range range, int section) const {
@@ -146,4 +146,4 @@ Units Search::next_level(Range range, int section, Range valley) const {
   return next;
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

@@ -13,11 +13,11 @@
 namespace tenure::planner {
 namespace {
 
-using packing::Budget;
-using packing::Instance;
-using packing::Packing;
-using packing::Prepared;
-using packing::Units;
+using offsets::Budget;
+using offsets::Instance;
+using offsets::Packing;
+using offsets::Prepared;
+using offsets::Units;
 
 void check(const OffsetOptions& options) {
   if (std::isnan(options.deadline)) throw ValueError("planner: the deadline is not a number");
@@ -73,15 +73,15 @@ BufferError::BufferError(std::size_t buffer, const std::string& problem)
     : ValueError("planner: buffer " + std::to_string(buffer) + " " + problem), buffer_(buffer) {}
 
 void check(const OffsetProblem& problem) {
-  packing::check(problem);
-  packing::check_fixed(problem, packing::prepare(problem));
+  offsets::check(problem);
+  offsets::check_fixed(problem, offsets::prepare(problem));
 }
 
 OffsetPlan solve(const OffsetProblem& problem, const OffsetOptions& options) {
   check(options);
-  packing::check(problem);
-  Prepared prepared = packing::prepare(problem);
-  packing::check_fixed(problem, prepared);
+  offsets::check(problem);
+  Prepared prepared = offsets::prepare(problem);
+  offsets::check_fixed(problem, prepared);
   Budget budget(options.deadline, options.steps);
   const std::vector<Packing> packings = solve_parts(prepared, options, budget);
 

@@ -5,7 +5,7 @@
 
 #include "tenure/planner/offsets/search.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 Search::Search(const Instance& instance)
     : blocks_(instance.blocks),
@@ -145,4 +145,4 @@ void Search::prefer(std::uint64_t preference) {
   }
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

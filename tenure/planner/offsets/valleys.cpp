@@ -9,7 +9,7 @@
 
 #include "tenure/planner/offsets/range_max.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 namespace {
 
 constexpr int kNever = std::numeric_limits<int>::max();
@@ -269,4 +269,4 @@ void Valleys::add_need(int section, Units size) {
   for (int i = section + 1; i < static_cast<int>(need_.size()); i += i & -i) need_[at(i)] += size;
 }
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

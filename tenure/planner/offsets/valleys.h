@@ -7,7 +7,7 @@
 #include "tenure/planner/offsets/instance.h"
 #include "tenure/planner/offsets/random.h"
 
-namespace tenure::planner::packing {
+namespace tenure::planner::offsets {
 
 /// Fills the lowest valley of the skyline, again and again, in n log n steps. What lies below a
 /// fixed block stays empty.
@@ -74,4 +74,4 @@ class Valleys {
   std::vector<Units> offsets_;
 };
 
-}  // namespace tenure::planner::packing
+}  // namespace tenure::planner::offsets

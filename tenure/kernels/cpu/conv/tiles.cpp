@@ -15,9 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::conv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using tiles::HWY_NAMESPACE::Columns;
-using tiles::HWY_NAMESPACE::Sums;
-using tiles::HWY_NAMESPACE::TileShape;
+using tile::HWY_NAMESPACE::Columns;
+using tile::HWY_NAMESPACE::Sums;
+using tile::HWY_NAMESPACE::TileShape;
 
 /// Bytes of packed weights that all positions of a band pass over before the next ones come.
 constexpr std::int64_t kWeightBytes = 384 << 10;

@@ -15,9 +15,9 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::conv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using tiles::HWY_NAMESPACE::Columns;
-using tiles::HWY_NAMESPACE::Sums;
-using tiles::HWY_NAMESPACE::TileShape;
+using tile::HWY_NAMESPACE::Columns;
+using tile::HWY_NAMESPACE::Sums;
+using tile::HWY_NAMESPACE::TileShape;
 
 /// The positions that a tile sums over.
 template <class T>

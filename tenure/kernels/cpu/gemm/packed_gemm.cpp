@@ -27,8 +27,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using pack::HWY_NAMESPACE::Lines;
 using pack::HWY_NAMESPACE::pack_lines;
-using tiles::HWY_NAMESPACE::Columns;
-using tiles::HWY_NAMESPACE::Sums;
+using tile::HWY_NAMESPACE::Columns;
+using tile::HWY_NAMESPACE::Sums;
 
 /// Rows of a tile beside two vectors of columns: as many as registers hold.
 constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;

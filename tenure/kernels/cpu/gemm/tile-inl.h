@@ -20,7 +20,7 @@
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::tiles {
+namespace tenure::kernels::tile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -113,6 +113,6 @@ class Sums {
 };
 
 }  // namespace HWY_NAMESPACE
-}  // namespace tenure::kernels::tiles
+}  // namespace tenure::kernels::tile
 HWY_AFTER_NAMESPACE();
 #endif

@@ -12,7 +12,7 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace indexing;
+using namespace index;
 
 constexpr std::int64_t kFill = -1;
 

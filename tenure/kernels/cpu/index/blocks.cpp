@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace tenure::kernels::indexing {
+namespace tenure::kernels::index {
 namespace {
 
 template <class T>
@@ -241,4 +241,4 @@ void copy_elements(std::size_t size, const Loop<2>& loop, void* out, const void*
   });
 }
 
-}  // namespace tenure::kernels::indexing
+}  // namespace tenure::kernels::index

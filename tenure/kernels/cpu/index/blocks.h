@@ -7,7 +7,7 @@
 #include "tenure/kernels/view.h"
 #include "tenure/ops/index/modes.h"
 
-namespace tenure::kernels::indexing {
+namespace tenure::kernels::index {
 
 /// Blocks are found this many at a time: their offsets live on the stack.
 inline constexpr std::int64_t kBatch = 256;
@@ -36,4 +36,4 @@ void gather_elements(std::size_t size, void* out, const void* in, const std::int
 void copy_elements(std::size_t size, const Loop<2>& loop, void* out, const void* in,
                    std::int64_t begin, std::int64_t end);
 
-}  // namespace tenure::kernels::indexing
+}  // namespace tenure::kernels::index

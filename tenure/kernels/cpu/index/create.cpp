@@ -11,7 +11,7 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace indexing;
+using namespace index;
 
 /// `value` as an element. Integers are cut towards zero, saturate at 64 bits and wrap around below.
 template <class T>

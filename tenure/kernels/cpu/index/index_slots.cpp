@@ -73,9 +73,9 @@ struct IndexPutSlot {
       copy(values, part);
     } else {
       const std::int64_t start = 0;
-      indexing::combine_blocks(ScatterMode::add, part.dtype,
-                               indexing::make_loop(part.shape, part.strides, values.strides),
-                               part.data, &start, values.data, &start, part.count() > 0 ? 1 : 0);
+      index::combine_blocks(ScatterMode::add, part.dtype,
+                            index::make_loop(part.shape, part.strides, values.strides), part.data,
+                            &start, values.data, &start, part.count() > 0 ? 1 : 0);
     }
   }
 };

@@ -8,7 +8,7 @@
 
 #include "tenure/kernels/view.h"
 
-namespace tenure::kernels::indexing {
+namespace tenure::kernels::index {
 
 /// Elements that a thread should have at least before another one is worth waking.
 inline constexpr std::int64_t kGrain = 1 << 15;
@@ -152,4 +152,4 @@ inline View narrow(View view, int axis, std::int64_t begin, std::int64_t size) {
   return view;
 }
 
-}  // namespace tenure::kernels::indexing
+}  // namespace tenure::kernels::index

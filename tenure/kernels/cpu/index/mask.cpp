@@ -9,7 +9,7 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace indexing;
+using namespace index;
 
 /// The elements of a view cut into ranges, each with the number of true elements before it: what
 /// lets threads write their part of a result whose places depend on the values.

@@ -7,7 +7,7 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace indexing;
+using namespace index;
 
 std::int64_t grain_of(std::int64_t block) {
   return std::max<std::int64_t>(kGrain / std::max<std::int64_t>(block, 1), 1);

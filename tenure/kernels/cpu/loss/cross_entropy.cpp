@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;  // logits
 
-folding::Walk walk_of(const View& view) {
-  folding::Walk walk;
+reduce::Walk walk_of(const View& view) {
+  reduce::Walk walk;
   for (int i = 0; i < view.shape.size(); ++i) walk.push({view.shape[i], view.strides[i]});
   return walk;
 }
@@ -53,7 +53,7 @@ class Classes {
   }
 
   const View& targets_;
-  folding::Walk walk_;
+  reduce::Walk walk_;
 };
 
 /// All rows of a call, computed as T.

@@ -65,8 +65,8 @@ class Matrices {
   Matrix<const T> read(std::int64_t head, T* copy) const {
     if (direct_) return {static_cast<const T*>(at(head)), row_};
     if (padded_ > columns_) std::fill_n(copy, rows_ * padded_, T{0});
-    folding::find_convert(view_.dtype, dtype_of<T>())(at(head), {row_, column_}, copy, {padded_, 1},
-                                                      rows_, columns_);
+    reduce::find_convert(view_.dtype, dtype_of<T>())(at(head), {row_, column_}, copy, {padded_, 1},
+                                                     rows_, columns_);
     return {copy, padded_};
   }
   /// Where matrix `head` is computed; `write` completes it.
@@ -75,8 +75,8 @@ class Matrices {
   }
   void write(std::int64_t head, const T* copy) const {
     if (direct_) return;
-    folding::find_convert(dtype_of<T>(), view_.dtype)(copy, {padded_, 1}, at(head), {row_, column_},
-                                                      rows_, columns_);
+    reduce::find_convert(dtype_of<T>(), view_.dtype)(copy, {padded_, 1}, at(head), {row_, column_},
+                                                     rows_, columns_);
   }
 
  private:
@@ -91,7 +91,7 @@ class Matrices {
   std::int64_t padded_;
   std::int64_t row_;
   std::int64_t column_;
-  folding::Walk heads_;
+  reduce::Walk heads_;
   bool direct_;
 };
 

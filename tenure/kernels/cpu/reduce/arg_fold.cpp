@@ -9,7 +9,7 @@
 #include "tenure/kernels/cpu/reduce/arg_fold.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 // Plain loops: compilers turn them into compares and blends of full vectors.
@@ -44,11 +44,11 @@ FoldBest find_best(bool max, DType dtype) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 HWY_EXPORT(find_best);
 
@@ -60,5 +60,5 @@ FoldBest find_fold_best(bool max, DType dtype) {
   return found;
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce
 #endif

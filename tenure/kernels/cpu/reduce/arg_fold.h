@@ -5,7 +5,7 @@
 
 #include "tenure/tensor/dtype.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// Row numbers are as wide as the elements, so that both fill the same vectors.
 template <class T>
@@ -26,4 +26,4 @@ using FoldBest = void (*)(void* best, void* best_row, const void* src, std::int6
 /// The best instance for this machine: of float32, float64 or int64. Throws DTypeError.
 FoldBest find_fold_best(bool max, DType dtype);
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

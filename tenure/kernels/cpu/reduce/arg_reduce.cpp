@@ -8,10 +8,10 @@
 namespace tenure::kernels {
 namespace {
 
-using folding::Dim;
-using folding::FoldBest;
-using folding::RowNumber;
-using folding::Walk;
+using reduce::Dim;
+using reduce::FoldBest;
+using reduce::RowNumber;
+using reduce::Walk;
 
 constexpr std::int64_t kTile = 4096;
 constexpr std::int64_t kColumns = 240;  // see kTransposedBlock in reduce_plan.cpp
@@ -33,8 +33,8 @@ class Search {
       : data_(in.as<const std::byte>()),
         size_(static_cast<std::int64_t>(size_of(in.dtype))),
         same_type_(in.dtype == dtype_of<T>()),
-        convert_(folding::find_convert(in.dtype, dtype_of<T>())),
-        fold_(folding::find_fold_best(kMax, dtype_of<T>())),
+        convert_(reduce::find_convert(in.dtype, dtype_of<T>())),
+        fold_(reduce::find_fold_best(kMax, dtype_of<T>())),
         kept_(kept),
         searched_(searched) {}
 
@@ -64,7 +64,7 @@ class Search {
   static void keep_better(Best<T>& best, const Best<T>& other) {
     const bool same =
         other.value == best.value || (other.value != other.value && best.value != best.value);
-    if (folding::replaces<kMax>(other.value, best.value) || (same && other.index < best.index)) {
+    if (reduce::replaces<kMax>(other.value, best.value) || (same && other.index < best.index)) {
       best = other;
     }
   }
@@ -158,7 +158,7 @@ class Search {
   const std::byte* data_;
   std::int64_t size_;
   bool same_type_;
-  folding::ConvertPlane convert_;
+  reduce::ConvertPlane convert_;
   FoldBest fold_;
   Walk kept_;
   Walk searched_;

@@ -4,7 +4,7 @@
 
 #include "tenure/kernels/cpu/reduce/reduce_plan.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// Columns along one axis that are worked on together: `width` of them, from an input of any
 /// strides to a contiguous output of the same shape. Row r of the block is element r of each.
@@ -84,4 +84,4 @@ class AxisBlocks {
   std::int64_t blocks_ = 0;
 };
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

@@ -10,7 +10,7 @@
 #include "tenure/kernels/cpu/reduce/convert.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 void widen_half(const Half* src, float* dst, std::int64_t count) {
@@ -44,11 +44,11 @@ void narrow_half(const float* src, Half* dst, std::int64_t count) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 HWY_EXPORT(widen_half);
 HWY_EXPORT(narrow_half);
@@ -128,5 +128,5 @@ ConvertPlane find_convert(DType from, DType to) {
   return found;
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce
 #endif

@@ -4,7 +4,7 @@
 
 #include "tenure/tensor/dtype.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// How far apart the elements of a plane lie, in elements.
 struct Pitch {
@@ -20,4 +20,4 @@ using ConvertPlane = void (*)(const void* src, Pitch from, void* dst, Pitch to, 
 /// not float16 to bfloat16 or back. Throws DTypeError for other pairs.
 ConvertPlane find_convert(DType from, DType to);
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

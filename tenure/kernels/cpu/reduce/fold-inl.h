@@ -1,4 +1,4 @@
-// The loops of folding::Fold, generic in a rule; compiled once per Highway target.
+// The loops of reduce::Fold, generic in a rule; compiled once per Highway target.
 
 #if defined(TENURE_KERNELS_CPU_REDUCE_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_KERNELS_CPU_REDUCE_FOLD_INL_H_
@@ -12,7 +12,7 @@
 #include "tenure/kernels/cpu/reduce/fold.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -194,7 +194,7 @@ template <class R, class T>
 constexpr Fold kFold{init<R, T>, fold_rows<R, T>, fold_run<R, T>, merge<R, T>};
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -7,7 +7,7 @@
 // The vector loops under the reductions, one instance for each rule and accumulator type. They see
 // contiguous elements of that type only: the engine converts and gathers everything else.
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// What is added up or compared. `p` is a parameter that the caller gives for each output.
 enum class Rule {
@@ -54,4 +54,4 @@ double total(T high, T low) {
   return value - value == 0 ? value + static_cast<double>(low) : value;
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

@@ -14,7 +14,7 @@
 #include "tenure/kernels/cpu/reduce/fold_tables.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 template <bool kMax, bool kMagnitude>
@@ -103,11 +103,11 @@ const Fold* find_extremum(Rule rule, DType accumulator) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 HWY_EXPORT(find_extremum);
 
@@ -146,5 +146,5 @@ const Fold& find_fold(Rule rule, DType accumulator) {
   return *fold;
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce
 #endif

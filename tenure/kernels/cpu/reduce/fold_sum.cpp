@@ -13,7 +13,7 @@
 #include "tenure/kernels/cpu/reduce/fold_tables.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 struct Identity {
@@ -228,11 +228,11 @@ const Fold* find_sum(Rule rule, DType accumulator) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 HWY_EXPORT(find_sum);
 
@@ -240,5 +240,5 @@ const Fold* find_sum_fold(Rule rule, DType accumulator) {
   return HWY_DYNAMIC_DISPATCH(find_sum)(rule, accumulator);
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce
 #endif

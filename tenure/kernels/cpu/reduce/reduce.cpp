@@ -13,15 +13,15 @@
 namespace tenure::kernels {
 namespace {
 
-using folding::Block;
-using folding::BlockArray;
-using folding::find_convert;
-using folding::find_fold;
-using folding::Fold;
-using folding::Partials;
-using folding::ReducePlan;
-using folding::Rule;
-using folding::total;
+using reduce::Block;
+using reduce::BlockArray;
+using reduce::find_convert;
+using reduce::find_fold;
+using reduce::Fold;
+using reduce::Partials;
+using reduce::ReducePlan;
+using reduce::Rule;
+using reduce::total;
 
 Rule rule_of(Reduction kind) {
   switch (kind) {
@@ -77,7 +77,7 @@ void store_each(const Value& value, std::int64_t count, const View& out, std::in
     float* dst = out.as<float>() + first;
     for (std::int64_t i = 0; i < count; ++i) dst[i] = static_cast<float>(value(i));
   } else {
-    double values[folding::kBlock];
+    double values[reduce::kBlock];
     for (std::int64_t i = 0; i < count; ++i) values[i] = value(i);
     store(values, DType::float64, count, out, first);
   }
@@ -123,8 +123,8 @@ void visit_floats(const char* op, DType in, const F& f) {
 
 }  // namespace
 
-void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const ops::FusedNeighbours& neighbours) {
+void reduce_axes(Reduction kind, const View& in, const Axes& axes, const View& out,
+                 const ops::FusedNeighbours& neighbours) {
   constexpr std::int64_t kSmall = 1 << 14;
   const DType accumulator = accumulator_of(kind, in.dtype, in.count());
   const Fold& rule = find_fold(rule_of(kind), accumulator);

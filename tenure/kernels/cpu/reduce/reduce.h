@@ -25,8 +25,8 @@ enum class Reduction { sum, mean, prod, max, min, any, all };
 ///
 /// `neighbours.before` may make `in`, which has no data then, if reduce_takes_loop says so; ops of
 /// `neighbours.after` have results of the size of `out`'s.
-void reduce(Reduction kind, const View& in, const Axes& axes, const View& out,
-            const ops::FusedNeighbours& neighbours = {});
+void reduce_axes(Reduction kind, const View& in, const Axes& axes, const View& out,
+                 const ops::FusedNeighbours& neighbours = {});
 /// Whether it pays that a loop makes the input on the way, given its type and shape.
 bool reduce_takes_loop(Reduction kind, DType dtype, const Shape& shape, const Axes& axes);
 

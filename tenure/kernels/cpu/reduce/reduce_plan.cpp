@@ -6,7 +6,7 @@
 #include "tenure/kernels/cpu/elementwise/cpu_loop.h"
 #include "tenure/kernels/cpu/elementwise/fused_range.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 namespace {
 
 /// Elements that occupy a thread long enough to be worth waking it.
@@ -364,4 +364,4 @@ void ReducePlan::fold_columns(const Fold& rule, const Walk& reduced, std::int64_
   }
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

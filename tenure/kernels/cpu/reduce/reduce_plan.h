@@ -10,7 +10,7 @@
 #include "tenure/kernels/view.h"
 #include "tenure/ops/core/loop.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// One dimension of an input: how many elements, how far apart.
 struct Dim {
@@ -159,4 +159,4 @@ void Walk::for_each(int rank, const F& f) const {
   }
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

@@ -26,7 +26,7 @@ struct PlainReductionSlot {
     return reduce_takes_loop(kind, k.in[0].dtype, k.in[0].shape, axes_of(k));
   }
   static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
-    reduce(kind, k.in[0], axes_of(k), k.out[0], neighbours);
+    reduce_axes(kind, k.in[0], axes_of(k), k.out[0], neighbours);
   }
   static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }
@@ -44,7 +44,7 @@ struct SumLikeSlot {
     const Axes over = axes(k);
     out.shape = ops::reduced_shape(k.in[0].shape, over, false);
     out.strides = contiguous_strides(out.shape);
-    reduce(Reduction::sum, k.in[0], over, out, neighbours);
+    reduce_axes(Reduction::sum, k.in[0], over, out, neighbours);
   }
   static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }

@@ -7,9 +7,9 @@
 namespace tenure::kernels {
 namespace {
 
-using folding::AxisBlock;
-using folding::AxisBlocks;
-using folding::ConvertPlane;
+using reduce::AxisBlock;
+using reduce::AxisBlocks;
+using reduce::ConvertPlane;
 
 constexpr std::int64_t kTile = 2048;
 constexpr std::int64_t kColumns = 256;
@@ -188,8 +188,8 @@ class LongColumn {
 
 template <class Op, class T>
 void scan_as(const View& in, int axis, const View& out, T start) {
-  const ConvertPlane load = folding::find_convert(in.dtype, dtype_of<T>());
-  const ConvertPlane store = folding::find_convert(dtype_of<T>(), out.dtype);
+  const ConvertPlane load = reduce::find_convert(in.dtype, dtype_of<T>());
+  const ConvertPlane store = reduce::find_convert(dtype_of<T>(), out.dtype);
   const AxisBlocks blocks(in, axis, kColumns, kRows);
   if constexpr (std::is_same_v<Op, Plus>) {
     if (blocks.length() >= kLongColumn && in.count() / blocks.length() < kManyColumns) {

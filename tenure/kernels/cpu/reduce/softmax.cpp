@@ -10,17 +10,17 @@
 namespace tenure::kernels {
 namespace {
 
-using folding::AxisBlock;
-using folding::AxisBlocks;
-using folding::ConvertPlane;
-using folding::find_convert;
-using folding::find_fold;
-using folding::find_map;
-using folding::Fold;
-using folding::Map;
-using folding::MapKind;
-using folding::Rule;
-using folding::total;
+using reduce::AxisBlock;
+using reduce::AxisBlocks;
+using reduce::ConvertPlane;
+using reduce::find_convert;
+using reduce::find_fold;
+using reduce::find_map;
+using reduce::Fold;
+using reduce::Map;
+using reduce::MapKind;
+using reduce::Rule;
+using reduce::total;
 
 constexpr std::int64_t kGrain = 1 << 14;
 constexpr std::int64_t kTileBytes = 1 << 15;

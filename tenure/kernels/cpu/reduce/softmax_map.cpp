@@ -9,7 +9,7 @@
 #include "tenure/kernels/cpu/reduce/softmax_map.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tenure::kernels::folding::HWY_NAMESPACE {
+namespace tenure::kernels::reduce::HWY_NAMESPACE {
 namespace {
 
 struct ExpMap {
@@ -107,11 +107,11 @@ const Map* find(MapKind kind, DType dtype) {
 }
 
 }  // namespace
-}  // namespace tenure::kernels::folding::HWY_NAMESPACE
+}  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 HWY_EXPORT(find);
 
@@ -120,5 +120,5 @@ const Map& find_map(MapKind kind, DType dtype) {
   return *HWY_DYNAMIC_DISPATCH(find)(kind, dtype);
 }
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce
 #endif

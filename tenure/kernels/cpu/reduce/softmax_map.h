@@ -4,7 +4,7 @@
 
 #include "tenure/tensor/dtype.h"
 
-namespace tenure::kernels::folding {
+namespace tenure::kernels::reduce {
 
 /// Writes a function of each element, a and b; `dst` may be `src`. Planes map rows of `width`
 /// elements, with one a and b for each column (padded by 64 bytes); runs have one for all elements.
@@ -23,4 +23,4 @@ enum class MapKind {
 /// The best instance for this machine: of float32 or float64.
 const Map& find_map(MapKind kind, DType dtype);
 
-}  // namespace tenure::kernels::folding
+}  // namespace tenure::kernels::reduce

@@ -7,7 +7,7 @@
 #include "tenure/kernels/view.h"
 #include "tenure/tensor/dtype.h"
 
-namespace tenure::kernels::sorting {
+namespace tenure::kernels::sort {
 
 /// The bits of infinity in a type of floats, 0 in other types.
 constexpr std::uint64_t infinity_bits(DType dtype) {
@@ -105,4 +105,4 @@ Row<U> row_at(const View& view, std::int64_t offset, int axis) {
   return {view.as<std::byte>() + offset * std::int64_t{sizeof(U)}, view.strides[axis]};
 }
 
-}  // namespace tenure::kernels::sorting
+}  // namespace tenure::kernels::sort

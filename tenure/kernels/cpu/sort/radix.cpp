@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tenure::kernels::sorting {
+namespace tenure::kernels::sort {
 namespace {
 
 // Below this, the histograms cost more than insertion.
@@ -61,4 +61,4 @@ TENURE_RADIX(std::uint32_t)
 TENURE_RADIX(std::uint64_t)
 #undef TENURE_RADIX
 
-}  // namespace tenure::kernels::sorting
+}  // namespace tenure::kernels::sort

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace tenure::kernels::sorting {
+namespace tenure::kernels::sort {
 
 /// A key and the place it came from.
 template <class U, class I>
@@ -26,4 +26,4 @@ U key_of(const Keyed<U, I>& item) {
 template <class Item>
 Item* radix_sort(Item* a, Item* b, std::int64_t n);
 
-}  // namespace tenure::kernels::sorting
+}  // namespace tenure::kernels::sort

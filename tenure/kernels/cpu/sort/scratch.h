@@ -9,7 +9,7 @@
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/slots.h"
 
-namespace tenure::kernels::sorting {
+namespace tenure::kernels::sort {
 
 /// Items in scratch memory need no more alignment than this.
 inline constexpr std::size_t kAlignment = 16;
@@ -50,4 +50,4 @@ void for_rows(std::int64_t rows, std::int64_t row_elements, std::size_t bytes,
   });
 }
 
-}  // namespace tenure::kernels::sorting
+}  // namespace tenure::kernels::sort

@@ -10,9 +10,9 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace sorting;
-using indexing::at_least_1d;
-using indexing::make_loop;
+using namespace sort;
+using index::at_least_1d;
+using index::make_loop;
 
 /// Sorts the elements alone. `flip` is xored into the keys and so reverses their order.
 template <class K, class U = typename K::U>
@@ -76,8 +76,8 @@ std::size_t sort_workspace(const View& view, int axis, bool with_indices) {
   return scratch_bytes(in.count() / n, row_bytes(in.dtype, n, with_indices));
 }
 
-void sort(const View& view, int axis, Order order, const View* values, const View* indices,
-          std::span<std::byte> workspace) {
+void sort_axis(const View& view, int axis, Order order, const View* values, const View* indices,
+               std::span<std::byte> workspace) {
   const View in = at_least_1d(view);
   if (in.count() == 0) return;
   const View out = at_least_1d(values != nullptr ? *values : view);

@@ -19,8 +19,8 @@ std::size_t sort_workspace(const View& in, int axis, bool with_indices);
 /// Sorts `in` stably along `axis` (equal elements keep their order, also when descending) into
 /// `values`, and the place each came from into `indices` (int64); either may be null. Both have the
 /// shape of `in` and any strides; `values` may be `in` itself.
-void sort(const View& in, int axis, Order order, const View* values, const View* indices,
-          std::span<std::byte> workspace);
+void sort_axis(const View& in, int axis, Order order, const View* values, const View* indices,
+               std::span<std::byte> workspace);
 
 /// Bytes of workspace that topk (topk.cpp) wants.
 std::size_t topk_workspace(const View& in, int axis, std::int64_t k);

@@ -19,8 +19,8 @@ struct SortSlot {
     const View out = with_axis(k.out[0]);
     const Order order =
         k.attributes.flag(ops::SortAttributes::descending) ? Order::descending : Order::ascending;
-    sort(with_axis(k.in[0]), sorted_axis(k, ops::SortAttributes::axis), order,
-         indices ? nullptr : &out, indices ? &out : nullptr, k.workspace);
+    sort_axis(with_axis(k.in[0]), sorted_axis(k, ops::SortAttributes::axis), order,
+              indices ? nullptr : &out, indices ? &out : nullptr, k.workspace);
   }
 };
 

@@ -9,9 +9,9 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace sorting;
-using indexing::at_least_1d;
-using indexing::make_loop;
+using namespace sort;
+using index::at_least_1d;
+using index::make_loop;
 
 template <class U>
 using Item = Keyed<U, std::uint64_t>;

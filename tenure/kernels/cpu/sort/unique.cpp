@@ -9,7 +9,7 @@
 namespace tenure::kernels {
 namespace {
 
-using namespace sorting;
+using namespace sort;
 
 template <class U>
 U make_item(U key, std::int64_t, TypeTag<U>) {
@@ -52,7 +52,7 @@ std::int64_t unique_count(const View& in, bool with_inverse, std::span<std::byte
                       Item* items = items_in<Item>(workspace, n);
                       const Row<typename K::U> elements{in.as<std::byte>(), 1};
                       std::int64_t i = 0;
-                      indexing::make_loop(in.shape, in.strides).each(0, n, [&](const auto& at) {
+                      index::make_loop(in.shape, in.strides).each(0, n, [&](const auto& at) {
                         items[i] = make_item(keys.encode(elements[at[0]]), i, tag);
                         ++i;
                       });

@@ -1,4 +1,4 @@
-#include "tenure/planner/order/bound.h"
+#include "tenure/planner/ordering/bound.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,11 +1,11 @@
-#include "tenure/planner/order/exact.h"
+#include "tenure/planner/ordering/exact.h"
 
 #include <algorithm>
 #include <functional>
 #include <queue>
 #include <tuple>
 
-#include "tenure/planner/order/sets.h"
+#include "tenure/planner/ordering/sets.h"
 
 namespace tenure::planner::ordering {
 namespace {

@@ -1,11 +1,11 @@
-#include "tenure/planner/order/beam.h"
+#include "tenure/planner/ordering/beam.h"
 
 #include <algorithm>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
 
-#include "tenure/planner/order/sets.h"
+#include "tenure/planner/ordering/sets.h"
 
 namespace tenure::planner::ordering {
 namespace {

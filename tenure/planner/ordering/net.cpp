@@ -1,4 +1,4 @@
-#include "tenure/planner/order/net.h"
+#include "tenure/planner/ordering/net.h"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tenure/planner/order/net.h"
+#include "tenure/planner/ordering/net.h"
 
 // Simple orders, each in near-linear time. Every plan is at least as good as the best of them.
 

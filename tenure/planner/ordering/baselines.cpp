@@ -1,4 +1,4 @@
-#include "tenure/planner/order/baselines.h"
+#include "tenure/planner/ordering/baselines.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "tenure/planner/order/sets.h"
+#include "tenure/planner/ordering/sets.h"
 
 #include <algorithm>
 #include <utility>

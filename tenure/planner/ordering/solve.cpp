@@ -4,12 +4,12 @@
 
 #include "tenure/base/error.h"
 #include "tenure/planner/order.h"
-#include "tenure/planner/order/allowance.h"
-#include "tenure/planner/order/baselines.h"
-#include "tenure/planner/order/bound.h"
-#include "tenure/planner/order/exact.h"
-#include "tenure/planner/order/improve.h"
-#include "tenure/planner/order/net.h"
+#include "tenure/planner/ordering/allowance.h"
+#include "tenure/planner/ordering/baselines.h"
+#include "tenure/planner/ordering/bound.h"
+#include "tenure/planner/ordering/exact.h"
+#include "tenure/planner/ordering/improve.h"
+#include "tenure/planner/ordering/net.h"
 
 namespace tenure::planner {
 namespace {

@@ -1,11 +1,11 @@
-#include "tenure/planner/order/improve.h"
+#include "tenure/planner/ordering/improve.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "tenure/planner/order/beam.h"
-#include "tenure/planner/order/exact.h"
-#include "tenure/planner/order/sets.h"
+#include "tenure/planner/ordering/beam.h"
+#include "tenure/planner/ordering/exact.h"
+#include "tenure/planner/ordering/sets.h"
 #include "tenure/planner/random.h"
 
 namespace tenure::planner::ordering {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "tenure/planner/order/allowance.h"
-#include "tenure/planner/order/net.h"
+#include "tenure/planner/ordering/allowance.h"
+#include "tenure/planner/ordering/net.h"
 
 namespace tenure::planner::ordering {
 
