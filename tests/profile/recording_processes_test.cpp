@@ -37,6 +37,19 @@ std::map<EventKind, int> counts_of(const Recorded& recorded) {
   return counts;
 }
 
+/// What waitpid() says of a child that runs `work` and then exits with 0.
+template <class Work>
+int status_of_child(const Work& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    _exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
 TEST(Profile, EventsOfManyThreadsAddUp) {
   const int rounds = test::rounds(3000);
   const ScratchFile file;
@@ -111,18 +124,14 @@ TEST(Profile, TwoProcessesDoNotWriteToOneFile) {
   {
     const Profile profile(file.path());
     const Tensor x = ones({2});
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const int status = status_of_child([&] {
       try {
         const Profile second(file.path());
       } catch (const ProfileError& error) {
         _exit(std::string(error.what()).find("another recording") == std::string::npos ? 2 : 0);
       }
       _exit(1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    });
     EXPECT_EQ(status, 0);
     for (int i = 0; i < 1000; ++i) relu(x);  // into a file that nobody cut
   }
@@ -150,16 +159,12 @@ TEST(Profile, WithoutANameItIsTheProgramsOwn) {
 TEST(Profile, AKilledProgramLeavesWhatItDid) {
   if (test::kSanitized) GTEST_SKIP() << "sanitizers do not like fork";
   const ScratchFile file;
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
+  const int status = status_of_child([&] {
     static const Profile profile(file.path());
     const Tensor kept = ones({25});
     for (int i = 0; i < 1000; ++i) relu(kept);
     raise(SIGKILL);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  });
   ASSERT_TRUE(WIFSIGNALED(status));
   const Recorded recorded(file.path());
   EXPECT_FALSE(recorded.finished);
@@ -177,14 +182,9 @@ TEST(Profile, AForkedChildDoesNotWrite) {
   {
     const Profile profile(file.path());
     const Tensor x = ones({2});
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
+    const int status = status_of_child([&] {
       for (int i = 0; i < 100; ++i) relu(x);
-      _exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
+    });
     ASSERT_EQ(status, 0);
     tanh(x);
   }
