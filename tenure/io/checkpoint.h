@@ -33,9 +33,9 @@ class Fact {
  private:
   Value value_;
 };
-/// It holds no tensor; see tree.h.
-template <class F>
-void visit_tree(const Fact& /*fact*/, const F& /*f*/) {}
+/// It holds no tensor; see tree.h. Not for what only becomes one: numbers and texts are leaves.
+template <std::same_as<Fact> T, class F>
+void visit_tree(const T& /*fact*/, const F& /*f*/) {}
 
 using Facts = std::map<std::string, Fact>;
 
