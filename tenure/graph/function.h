@@ -190,8 +190,8 @@ Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
 }  // namespace graph
 
 /// A compiled version of a callable over tensors, made by function(). Copies share their traces. It
-/// runs on the device of its tensors; called without any, on the default device of the thread, where
-/// what the callable captures is then to be.
+/// runs on the device of its tensors; called without any, on the default device of the thread,
+/// where what the callable captures is then to be.
 template <class F>
 class Function {
  public:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/share.h"
 
 // Random eager programs with tapes within budgets that evict: the same bits and never more than the
@@ -198,7 +199,7 @@ TEST_P(EvictPrograms, GiveTheSameBitsOrRefuse) {
   EXPECT_GT(fitted, 3) << "of 12 in 40 %";
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, EvictPrograms, ::testing::Range(0, 8));
+INSTANTIATE_TEST_SUITE_P(Seeds, EvictPrograms, ::testing::Range(0, test::rounds(8)));
 
 TEST(EvictProgramsOnThreads, EachHasItsOwnBudget) {
   test::on_threads(4, [&](int thread) {

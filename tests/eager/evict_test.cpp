@@ -12,6 +12,7 @@
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
 #include "tests/support/same_bits.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/share.h"
 
 // Budgets that evict: what may be given up, what must not, and that nobody can tell but by the
@@ -291,7 +292,7 @@ TEST(Evict, ScopesEndWhatTheyMade) {
 }
 
 TEST(Evict, ALongRowIsComputedWithoutEnd) {
-  constexpr int kLong = 100'000;
+  constexpr int kLong = test::rounds(100'000);
   const Tensor x = zeros({9000});
   const Budget budget("row", 40 * 36'000, kEvict);
   std::vector<Tensor> row{x};
