@@ -2,6 +2,6 @@
 
 namespace tenure::ops {
 
-constinit const Attributes kNoAttributes;
+constinit const LastingAttributes kLastingNoAttributes;
 
 }  // namespace tenure::ops

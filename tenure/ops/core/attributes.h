@@ -78,6 +78,13 @@ class Attributes {
   int size_ = 0;
 };
 
-extern const Attributes kNoAttributes;
+/// Attributes that have no destructor: calls are made until the process has ended.
+union LastingAttributes {
+  Attributes attributes;
+  constexpr LastingAttributes() : attributes() {}
+  ~LastingAttributes() {}  // NOLINT(modernize-use-equals-default): that would be deleted
+};
+extern const LastingAttributes kLastingNoAttributes;
+inline constexpr const Attributes& kNoAttributes = kLastingNoAttributes.attributes;
 
 }  // namespace tenure::ops
