@@ -161,7 +161,7 @@ void Storage::destroy() noexcept {
     give_back_data(context);
   }
   const Device device = device_;
-  Chunk* const chunk = chunk_;
+  Chunk* const chunk = this->chunk();
   BudgetAccount* const account = budget_;
   {
     const VitalSection section(context);

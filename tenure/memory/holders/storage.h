@@ -97,7 +97,8 @@ class alignas(kAlignment) Storage {
 
   /// It lies on the CPU, and its end concerns nobody but its block and the ledger's counts.
   bool is_simple() const noexcept {
-    return chunk_ == nullptr && budget_ == nullptr && deleter_ == nullptr;
+    // In this order: whoever evicts changes the others of a tracked storage alone.
+    return chunk_word().load() == 0 && budget_ == nullptr && deleter_ == nullptr;
   }
   /// Gives the block back, within a VitalSection; whoever calls it has settled the rest.
   void recycle(ThreadContext& context) noexcept {
