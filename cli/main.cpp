@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <sstream>
 
@@ -26,9 +28,7 @@ constexpr const char* kFooter = R"(Examples:
 Exit status: 0 done, 1 found what was looked for (growth) or failed, 2 wrong usage,
 3 a recording cannot be read, is damaged, or does not say.)";
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   using namespace tenure::cli;
   CLI::App app(
       "Looks at tensor programs: what operations do to memory, how programs fit in it, and what "
@@ -73,4 +73,20 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
     return kFound;
   }
+}
+
+/// Whether all that was printed could be written; says so if not.
+bool is_output_written() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+  fmt::print(stderr, "tenure: standard output cannot be written: {}\n",
+             std::strerror(errno == 0 ? EIO : errno));
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = run(argc, argv);
+  return is_output_written() || status != tenure::cli::kYes ? status : tenure::cli::kFound;
 }

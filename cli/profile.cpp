@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +17,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/terminal.h"
 #include "cli/top.h"
 #include "tenure/base/text.h"
 
@@ -69,23 +72,38 @@ class Folder {
   fs::path path_;
 };
 
-/// Runs the program with these variables in its environment; its exit status, 128 and more for a
-/// signal.
-int run(std::vector<std::string> command, const std::string& pattern, const std::string& capacity) {
+/// How a program ended: its exit status, 128 and more for a signal.
+struct Ending {
+  int status = 0;
+  int signal = 0;       ///< that ended it; 0: none
+  bool has_run = true;  ///< false: it could not be run, and that was said
+};
+
+/// Runs the program with these variables in its environment. Where what is printed is for another
+/// program, its standard output goes to standard error.
+Ending run(const ProfileOptions& options, const std::string& pattern, const std::string& capacity) {
+  std::vector<std::string> command = options.command;
   std::vector<char*> arguments;
   arguments.reserve(command.size() + 1);
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);
+  int failure[2];  // closed when the program runs
+  if (pipe2(failure, O_CLOEXEC) != 0) {
+    throw std::runtime_error(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
+  }
+  std::fflush(stdout);
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(fmt::format("cannot fork: {}", std::strerror(errno)));
   if (child == 0) {
     setenv("TENURE_PROFILE", pattern.c_str(), 1);
     if (!capacity.empty()) setenv("TENURE_PROFILE_CAPACITY", capacity.c_str(), 1);
+    if (options.json) dup2(STDERR_FILENO, STDOUT_FILENO);
     execvp(arguments[0], arguments.data());
-    const char* const problem = std::strerror(errno);
-    fmt::print(stderr, "tenure: {} cannot be run: {}\n", plain(arguments[0]), problem);
+    const int problem = errno;
+    static_cast<void>(!write(failure[1], &problem, sizeof problem));
     _exit(127);
   }
+  close(failure[1]);
   // Signals are for the program; what it has written is then looked at. Those from the keyboard
   // reach it by themselves.
   running = child;
@@ -93,11 +111,50 @@ int run(std::vector<std::string> command, const std::string& pattern, const std:
   signal(SIGQUIT, SIG_IGN);
   signal(SIGTERM, pass_on);
   signal(SIGHUP, pass_on);
+  int problem = 0;
+  const bool is_told = read(failure[0], &problem, sizeof problem) == sizeof problem;
+  close(failure[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) signal(each, SIG_DFL);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (is_told) {
+    fmt::print(stderr, "tenure: {} cannot be run: {}\n", plain(arguments[0]),
+               std::strerror(problem));
+    return {.status = problem == ENOENT ? 127 : 126, .has_run = false};  // as shells say it
+  }
+  if (WIFSIGNALED(status)) {
+    return {.status = 128 + WTERMSIG(status), .signal = WTERMSIG(status)};
+  }
+  return {.status = WEXITSTATUS(status)};
+}
+
+/// Takes the recordings out of the folder: the largest to `output`. Returns where the others went.
+std::vector<std::string> take_out(const std::vector<fs::path>& found, const std::string& output) {
+  fs::rename(found[0], output);
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    others.push_back(fmt::format("{}.{}", output, found[i].filename().string()));
+    fs::rename(found[i], others.back());
+  }
+  return others;
+}
+
+void sum_up(const ProfileOptions& options, const std::string& output, int status,
+            const std::vector<std::string>& others) {
+  const auto loaded = load(output);
+  if (options.json) {
+    Json document = summary_json(loaded->history);
+    document["exit_status"] = status;
+    document["other_processes"] = others;
+    return print_json(document);
+  }
+  print_summary(loaded->history);
+  print_peak(loaded->history, tenure::profile::GroupBy::line, 5);
+  for (const std::string& other : others) {
+    fmt::print("\nanother process recorded {}\n", plain(other));
+  }
+  fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", plain(output));
 }
 
 void profile(const ProfileOptions& options) {
@@ -116,9 +173,10 @@ void profile(const ProfileOptions& options) {
     capacity = fmt::to_string(parse_bytes(options.capacity, "--capacity"));
   }
   const Folder scratch(folder);
-  const int status = run(options.command, scratch.pattern(), capacity);
+  const Ending ending = run(options, scratch.pattern(), capacity);
+  const int status = ending.status;
+  if (!ending.has_run) throw ExitWith{status};
   const std::vector<fs::path> found = scratch.recordings();
-  if (found.empty() && status == 127) throw ExitWith{status};  // it was not found, and said so
   if (found.empty()) {
     fmt::print(stderr,
                "tenure: {} made no recording: it made no tensors, is not linked with Tenure, or "
@@ -126,29 +184,15 @@ void profile(const ProfileOptions& options) {
                plain(options.command[0]));
     throw ExitWith{status == 0 ? kUnanswered : status};
   }
-  fs::rename(found[0], output);
-  std::vector<std::string> others;
-  for (std::size_t i = 1; i < found.size(); ++i) {
-    others.push_back(fmt::format("{}.{}", output, found[i].filename().string()));
-    fs::rename(found[i], others.back());
+  try {
+    sum_up(options, output, status, take_out(found, output));
+  } catch (const std::exception& error) {
+    if (status == 0) throw;  // else the program's status is more than what became of its recording
+    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
   }
-  const auto loaded = load(output);
-  if (options.json) {
-    Json document = summary_json(loaded->history);
-    document["exit_status"] = status;
-    document["other_processes"] = others;
-    print_json(document);
-  } else {
-    print_summary(loaded->history);
-    print_peak(loaded->history, tenure::profile::GroupBy::line, 5);
-    for (const std::string& other : others) {
-      fmt::print("\nanother process recorded {}\n", plain(other));
-    }
-    fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", plain(output));
-  }
-  if (status > 128) {
-    fmt::print(stderr, "tenure: the program was ended by signal {} ({})\n", status - 128,
-               strsignal(status - 128));
+  if (ending.signal != 0) {
+    fmt::print(stderr, "tenure: the program was ended by signal {} ({})\n", ending.signal,
+               strsignal(ending.signal));
   }
   if (status != 0) throw ExitWith{status};
 }
@@ -162,13 +206,17 @@ void add_profile(CLI::App& app) {
       .type_name("FILE");
   command.option("--capacity", options->capacity, "Keep the newest events within this size")
       .type_name("BYTES");
-  command.flag("--json", options->json, "Print JSON");
+  command.flag("--json", options->json, "Print JSON; the program prints to standard error");
   command.option("PROGRAM", options->command, "The program and its arguments, after --").required();
   command.positionals_at_end();
   command.footer(
       R"(The program needs no change: whatever links Tenure records itself when it is told to by its
 environment (TENURE_PROFILE=FILE does the same by hand). A program that crashes or is killed
-leaves what it did until then. The exit status is the program's own.
+leaves what it did until then. With --json what the program prints goes to standard error, so that
+standard output is JSON alone.
+
+The exit status is the program's own: 128 and more for a signal, 127 if there is no such program,
+126 if it cannot be run; 3 if it ended well but made no recording.
 
 Examples:
   tenure profile -- ./train --epochs 1

@@ -24,6 +24,8 @@ bool is_from_before(const Event& event) { return (event.extra & kBefore) != 0; }
 
 std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
+constexpr auto is_run = [](const auto& frame) { return frame.is_run; };
+
 }  // namespace
 
 History::History(const Recorded& recorded, bool with_spans)
@@ -89,8 +91,14 @@ void History::take(const Event& event) {
 std::uint32_t History::allocator_of(std::uint32_t thread) const {
   const auto state = states_.find(thread);
   if (state == states_.end()) return 0;
-  if (!state->second.runs.empty()) return state->second.runs.back().origin;
-  return state->second.op_origin;
+  const auto& frames = state->second.frames;
+  const auto run = std::find_if(frames.rbegin(), frames.rend(), is_run);
+  return run == frames.rend() ? state->second.op_origin : run->origin;
+}
+
+History::Frame* History::ThreadState::run() {
+  const auto found = std::find_if(frames.rbegin(), frames.rend(), is_run);
+  return found == frames.rend() ? nullptr : &*found;
 }
 
 /// Of one that ends; it may have been there before all events.
@@ -251,6 +259,11 @@ void History::drop_holding(const Event& event) {
 
 void History::add_span(Span::Kind kind, const Event& event, std::uint32_t origin,
                        std::int64_t begin, Device device) {
+  if (kind == Span::Kind::op || kind == Span::Kind::kernel) {
+    TimeSpent& spent = time_spent[origin];
+    ++spent.times;
+    spent.ns += event.time_ns - begin;
+  }
   if (with_spans_) spans.push_back({kind, device, event.thread, origin, begin, event.time_ns});
 }
 
@@ -269,8 +282,9 @@ void History::take_span(const Event& event, ThreadState& thread) {
     case EventKind::create: {
       const std::uint32_t origin = low(event.fourth);
       const bool is_its = thread.op_number == 0 || thread.op_number == recorded.op_number(origin);
-      add_span(Span::Kind::op, event, origin,
-               thread.op_begin >= 0 && is_its ? thread.op_begin : now);
+      const std::int64_t begin = thread.op_begin >= 0 && is_its ? thread.op_begin : now;
+      add_span(Span::Kind::op, event, origin, begin);
+      if (Frame* const run = thread.run(); run != nullptr && run->kernel > begin) run->kernel = now;
       thread.op_begin = -1;
       thread.op_number = 0;
       thread.op_origin = 0;
@@ -278,45 +292,89 @@ void History::take_span(const Event& event, ThreadState& thread) {
     }
     case EventKind::allocate:
       if (thread.op_begin < 0) thread.op_begin = now;
-      for (ThreadState::Run& run : thread.runs) {
-        run.level += bytes_of(event.third);
-        run.peak = std::max(run.peak, run.level);
+      for (Frame& frame : thread.frames) {
+        frame.level += bytes_of(event.third);
+        frame.peak = std::max(frame.peak, frame.level);
       }
       break;
     case EventKind::free:
-      for (ThreadState::Run& run : thread.runs) run.level -= bytes_of(event.third);
-      break;
-    case EventKind::scope_begin:
-      thread.scopes.emplace_back(low(event.third), now);
-      break;
-    case EventKind::scope_end:
-      if (thread.scopes.empty()) break;
-      add_span(Span::Kind::scope, event, thread.scopes.back().first, thread.scopes.back().second);
-      thread.scopes.pop_back();
-      break;
-    case EventKind::run_begin:
-      thread.runs.push_back(
-          {event.subject, now, 0, 0, low(event.third), now, device_in(event.extra)});
+      for (Frame& frame : thread.frames) frame.level -= bytes_of(event.third);
       break;
     case EventKind::kernel:
-      if (thread.runs.empty()) break;
-      add_span(Span::Kind::kernel, event, low(event.third), thread.runs.back().kernel,
-               device_in(event.extra));
-      thread.runs.back().kernel = now;
+      if (Frame* const run = thread.run()) {
+        add_span(Span::Kind::kernel, event, low(event.third), run->kernel, device_in(event.extra));
+        run->kernel = now;
+        if (thread.op_begin >= 0) thread.op_begin = now;
+      }
+      break;
+    default:
+      take_frame(event, thread);
+  }
+}
+
+// Pieces of time nest because ops and kernels begin within the innermost frame, or before it and
+// end after it.
+void History::take_frame(const Event& event, ThreadState& thread) {
+  Frame* const run = thread.run();
+  switch (event.kind) {
+    case EventKind::scope_begin:
+    case EventKind::run_begin: {
+      const bool begins_run = event.kind == EventKind::run_begin;
+      Frame frame{.is_run = begins_run,
+                  .origin = low(event.third),
+                  .begin = event.time_ns,
+                  .kernel = event.time_ns,
+                  .op_begin = thread.op_begin,
+                  .op_number = thread.op_number,
+                  .op_origin = thread.op_origin};
+      if (begins_run) {
+        frame.plan = event.subject;
+        frame.device = device_in(event.extra);
+      } else if (run != nullptr) {
+        std::swap(frame.kernel, run->kernel);
+      }
+      thread.frames.push_back(frame);
+      thread.op_begin = -1;
+      thread.op_number = 0;
+      break;
+    }
+    case EventKind::scope_end:
+      // Where the file is damaged, its beginning may be missing.
+      if (!thread.frames.empty() && !thread.frames.back().is_run) end_frame(event, thread);
       break;
     case EventKind::run_end: {
-      if (thread.runs.empty()) break;
-      const ThreadState::Run& run = thread.runs.back();
-      add_span(Span::Kind::run, event, run.origin, run.begin, run.device);
-      PlanRuns& all = runs[run.plan];
-      all.lowest = all.runs == 0 ? run.peak : std::min(all.lowest, run.peak);
-      all.highest = std::max(all.highest, run.peak);
-      ++all.runs;
-      thread.runs.pop_back();
+      const auto found = std::find_if(
+          thread.frames.rbegin(), thread.frames.rend(),
+          [&](const Frame& frame) { return frame.is_run && frame.plan == event.subject; });
+      if (found == thread.frames.rend()) break;
+      thread.frames.erase(found.base(), thread.frames.end());  // whose ends are missing
+      end_frame(event, thread);
       break;
     }
     default:
       break;
+  }
+}
+
+void History::end_frame(const Event& event, ThreadState& thread) {
+  const Frame frame = thread.frames.back();
+  thread.frames.pop_back();
+  add_span(frame.is_run ? Span::Kind::run : Span::Kind::scope, event, frame.origin, frame.begin,
+           frame.device);
+  thread.op_begin = frame.op_begin;
+  thread.op_number = frame.op_number;
+  thread.op_origin = frame.op_origin;
+  if (frame.is_run) {
+    PlanRuns& all = runs[frame.plan];
+    all.lowest = all.runs == 0 ? frame.peak : std::min(all.lowest, frame.peak);
+    all.highest = std::max(all.highest, frame.peak);
+    ++all.runs;
+    // It made its results, so the call that it was for has ended.
+    thread.op_begin = -1;
+    thread.op_number = 0;
+    thread.op_origin = 0;
+  } else if (Frame* const run = thread.run()) {
+    run->kernel = run->kernel == frame.begin ? frame.kernel : event.time_ns;
   }
 }
 

@@ -62,7 +62,7 @@ struct OpCounts {
   std::int64_t bytes = 0;      ///< allocated
 };
 
-/// A piece of time on a thread.
+/// A piece of time on a thread. Two of a thread lie apart or one within the other.
 struct Span {
   enum class Kind : std::uint8_t { op, scope, run, kernel };
   Kind kind{};
@@ -71,6 +71,12 @@ struct Span {
   std::uint32_t origin = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
+};
+
+/// What ops and kernels of one origin took together.
+struct TimeSpent {
+  std::int64_t times = 0;
+  std::int64_t ns = 0;
 };
 
 struct StepMark {
@@ -128,7 +134,8 @@ class History {
   std::vector<StorageLife> storages;  ///< by birth
   std::vector<SharerLife> sharers;
   std::map<std::string, OpCounts> ops;
-  std::vector<Span> spans;  ///< by end; only if asked for
+  std::vector<Span> spans;                        ///< by end; only if asked for
+  std::map<std::uint32_t, TimeSpent> time_spent;  ///< by origin: ops and kernels
   std::vector<StepMark> steps;
   std::vector<PoolSample> pool;
   std::vector<BudgetSeen> budgets;
@@ -148,21 +155,29 @@ class History {
   std::int64_t end_ns = 0;
 
  private:
+  /// What a thread is within: a scope or a run of a compiled program.
+  struct Frame {
+    bool is_run = false;
+    std::uint32_t origin = 0;
+    std::int64_t begin = 0;
+    std::int64_t kernel =
+        0;  // of a run: when its last kernel ended; of a scope: as of its run before
+    // The op that was taking its inputs when the frame began.
+    std::int64_t op_begin = -1;
+    std::uint32_t op_number = 0;
+    std::uint32_t op_origin = 0;
+    // Of a run.
+    std::uint64_t plan = 0;
+    std::int64_t level = 0;
+    std::int64_t peak = 0;
+    Device device = cpu;
+  };
   struct ThreadState {
-    std::int64_t op_begin = -1;   // since when an op takes its inputs
+    std::int64_t op_begin = -1;   // since when an op takes its inputs, within the innermost frame
     std::uint32_t op_number = 0;  // which; 0: not known yet
     std::uint32_t op_origin = 0;
-    std::vector<std::pair<std::uint32_t, std::int64_t>> scopes;  // origin and beginning
-    struct Run {
-      std::uint64_t plan;
-      std::int64_t begin;
-      std::int64_t level;
-      std::int64_t peak;
-      std::uint32_t origin;
-      std::int64_t kernel;  // when the last one ended
-      Device device;
-    };
-    std::vector<Run> runs;
+    std::vector<Frame> frames;  // the innermost last
+    Frame* run();               // the innermost; nullptr: none
   };
   struct Holding {
     std::uint32_t storage;
@@ -177,6 +192,8 @@ class History {
   StorageLife& ending(const Event& event);
   void take_tensor(const Event& event);
   void take_span(const Event& event, ThreadState& thread);
+  void take_frame(const Event& event, ThreadState& thread);
+  void end_frame(const Event& event, ThreadState& thread);
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin,
                 Device device = cpu);
   StorageLife* find(std::uint64_t serial);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "tenure/profile/text.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
 
@@ -28,7 +29,7 @@ T read(const std::byte* at) {
 /// Text of a field that may have no end.
 template <std::size_t n>
 std::string text(const char (&field)[n]) {
-  return std::string(field, strnlen(field, n));
+  return valid_utf8({field, strnlen(field, n)});
 }
 
 /// Makes `list[number]` exist; false if that is absurd.
@@ -228,8 +229,9 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
   switch (head.kind) {
     case DefinitionKind::string:
       if (!make_room(strings_, head.number, input_->size())) break;
-      strings_[head.number].assign(reinterpret_cast<const char*>(payload),
-                                   std::min<std::size_t>(head.length, kLongestString));
+      // A program's names may be any bytes; what reads a recording writes formats that are UTF-8.
+      strings_[head.number] = valid_utf8({reinterpret_cast<const char*>(payload),
+                                          std::min<std::size_t>(head.length, kLongestString)});
       return;
     case DefinitionKind::origin:
       if (head.length != 16 || !make_room(raw_origins_, head.number, input_->size())) break;

@@ -8,6 +8,17 @@
 
 namespace tenure::profile {
 
+std::string valid_utf8(std::string_view text) {
+  std::string result;
+  for (;;) {
+    const std::size_t end = find_invalid_utf8(text);
+    result += text.substr(0, end);
+    if (end == std::string_view::npos) return result;
+    result += "\xef\xbf\xbd";
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::string base64(std::string_view bytes) {
   constexpr const char* digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string result;

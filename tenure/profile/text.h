@@ -9,6 +9,9 @@
 
 namespace tenure::profile {
 
+/// `text` with U+FFFD for each byte that belongs to no character.
+std::string valid_utf8(std::string_view text);
+
 std::string base64(std::string_view bytes);
 
 enum class Packing { zlib, gzip };

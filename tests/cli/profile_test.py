@@ -67,10 +67,32 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(result.returncode, 3)
         self.assertIn("made no recording", result.stderr)
 
-    def test_a_program_that_is_not_there(self):
-        result = run("profile", "-o", self.path("absent"), "--", "/nowhere/at/all")
-        self.assertEqual(result.returncode, 127)
-        self.assertIn("cannot be run", result.stderr)
+    def test_a_program_that_cannot_be_run(self):
+        file = self.folder / "no-program"
+        file.write_text("")
+        for program, status in [("/nowhere/at/all", 127), (str(file), 126)]:
+            result = run("profile", "-o", self.path("absent"), "--", program)
+            self.assertEqual(result.returncode, status)
+            self.assertIn("cannot be run", result.stderr)
+
+    def test_the_exit_status_is_the_program_s(self):
+        for status in [1, 2, 3, 126, 127, 139, 255]:
+            for before in ["", f"'{PROGRAM}' steady; "]:  # without a recording, and with one
+                result = run("profile", "-o", self.path("status"), "--", "sh", "-c", f"{before}exit {status}")
+                self.assertEqual(result.returncode, status)
+                self.assertNotIn("cannot be run", result.stderr)
+                self.assertNotIn("signal", result.stderr)
+                self.assertEqual("made no recording" in result.stderr, before == "")
+
+    def test_an_output_that_is_full_does_not_change_the_program_s_status(self):
+        for way, status in [("leak", 7), ("steady", 1)]:
+            for options in [[], ["--json"]]:
+                with open("/dev/full", "w") as full:
+                    result = subprocess.run(
+                        [COMMAND, "profile", *options, "-o", self.path("full"), "--", PROGRAM, way],
+                        stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(result.returncode, status)
+                self.assertIn("No space left", result.stderr)
 
     def test_profile_json(self):
         result = run("profile", "--json", "-o", self.path("json"), "--", PROGRAM, "steady")
@@ -78,6 +100,14 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(document["exit_status"], 0)
         self.assertGreater(document["peak_bytes"], 64 * 64 * 4)
         self.assertTrue(document["complete"])
+
+    def test_profile_json_is_all_that_is_printed(self):
+        result = run("profile", "--json", "-o", self.path("json"), "--", "sh", "-c",
+                     f"echo before; '{PROGRAM}' steady; echo after")
+        self.assertEqual(json.loads(result.stdout)["exit_status"], 0)
+        self.assertIn("before\nafter\n", result.stderr)
+        result = run("profile", "-o", self.path("json"), "--", "sh", "-c", f"echo it; '{PROGRAM}' steady")
+        self.assertTrue(result.stdout.startswith("it\n"))
 
     def test_top_answers(self):
         document = self.json_of("top", self.path("steady"))
@@ -160,6 +190,10 @@ class RecordingTest(unittest.TestCase):
         out = self.folder / "leak.pb.gz"
         run("export", self.path("leak"), "--format", "pprof", "-o", str(out))
         self.assertIn(b"inuse_space", gzip.decompress(out.read_bytes()))
+        for way in ["chrome", "speedscope", "csv"]:
+            hostile = subprocess.run([COMMAND, "export", self.path("hostile"), "--format", way, "-o", "-"],
+                                     capture_output=True, check=True)
+            self.assertIn("\ufffd", hostile.stdout.decode("utf-8"))
         rows = run("export", self.path("leak"), "--format", "csv", "-o", "-").stdout.splitlines()
         self.assertTrue(rows[0].startswith("storage,birth_ns"))
         self.assertGreater(len(rows), 40)
