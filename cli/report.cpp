@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -17,6 +18,8 @@ namespace {
 
 struct ReportOptions {
   std::string file;
+  std::vector<std::string> files;  ///< of a page: one, or the two that it compares
+  bool diff = false;
   std::string output;
   std::string format = "chrome";
   bool json = false;
@@ -33,7 +36,10 @@ std::string beside(const std::string& file, const std::string& ending) {
 std::string output_of(const ReportOptions& options, const std::string& ending) {
   std::string output = options.output.empty() ? beside(options.file, ending) : options.output;
   std::error_code not_there;
-  if (output != "-" && std::filesystem::equivalent(output, options.file, not_there)) {
+  std::vector<std::string> read = options.files;
+  read.push_back(options.file);
+  for (const std::string& file : read) {
+    if (output == "-" || !std::filesystem::equivalent(output, file, not_there)) continue;
     throw UsageError(fmt::format("{} is the recording itself; name another file with -o", output));
   }
   return output;
@@ -49,9 +55,18 @@ void tell(const ReportOptions& options, std::size_t bytes) {
 }
 
 void report(ReportOptions options) {
+  const std::size_t wanted = options.diff ? 2 : 1;
+  if (options.files.size() != wanted) {
+    throw UsageError(options.diff ? "--diff takes two recordings: report --diff BEFORE AFTER"
+                                  : "a page is of one recording; --diff makes one of two");
+  }
+  options.file = options.files.back();
   const auto loaded = load(options.file);
-  options.output = output_of(options, ".html");
-  const std::string page = report_page(loaded->history, report_template());
+  const auto before = options.diff ? load(options.files[0]) : nullptr;
+  options.output = output_of(options, options.diff ? ".diff.html" : ".html");
+  const std::string page = options.diff
+                               ? report_page(before->history, loaded->history, report_template())
+                               : report_page(loaded->history, report_template());
   write_file(options.output, page);
   tell(options, page.size());
 }
@@ -83,7 +98,10 @@ void export_file(ReportOptions options) {
 void add_report(CLI::App& app) {
   const Command command(app, "report", "Makes a page of a recording, to look at in a browser");
   const auto options = std::make_shared<ReportOptions>();
-  command.option("FILE", options->file, "A recording").required();
+  command
+      .option("FILE", options->files, "A recording; with --diff, the one before and the one after")
+      .required();
+  command.flag("--diff", options->diff, "Compare two recordings side by side");
   command.option("-o,--output", options->output, "The page; - for standard output")
       .type_name("FILE");
   command.flag("--json", options->json, "Say in JSON what was written");
@@ -93,6 +111,7 @@ of memory, and tables that sort and filter.
 
 Examples:
   tenure report train.tenure                 writes train.html
+  tenure report --diff old.tenure new.tenure writes new.diff.html
   tenure report train.tenure -o /tmp/page.html)");
   command.run([options] { report(*options); });
 }

@@ -91,6 +91,9 @@ class Report {
   std::string op_counts() const;
   std::string steps() const;
   std::string growing();
+  std::string times();
+  std::string misses();
+  std::string held();
   std::string plans() const;
   std::string pool() const;
 
@@ -102,6 +105,9 @@ class Report {
   Numbers<std::string> ops_;
   std::unordered_map<std::uint32_t, Place> places_;
   std::string growing_;
+  std::string misses_;
+  std::string held_;
+  std::string times_;
   Columns columns_;
 };
 
@@ -268,6 +274,43 @@ std::string Report::growing() {
   return text;
 }
 
+std::string Report::times() {
+  for (const auto& [origin, spent] : history_.time_spent) place(origin);  // all get their numbers
+  const auto list = [&](std::size_t n, std::uint32_t Place::*member) {
+    std::vector<std::int64_t> ns(n + 1);
+    std::vector<std::int64_t> calls(n + 1);
+    for (const auto& [origin, spent] : history_.time_spent) {
+      const std::uint32_t number = place(origin).*member;
+      ns[number] += spent.ns;
+      calls[number] += spent.times;
+    }
+    return fmt::format(R"({{"ns":[{}],"calls":[{}]}})", fmt::join(ns, ","), fmt::join(calls, ","));
+  };
+  return fmt::format(R"({{"op":{},"site":{},"scope":{}}})", list(ops_.list().size(), &Place::op),
+                     list(sites_.list().size(), &Place::site),
+                     list(scopes_.list().size(), &Place::scope));
+}
+
+std::string Report::misses() {
+  std::string text;
+  for (const auto& [miss, times] : history_.misses) {
+    const Place disposed = place(miss.disposed);
+    const Place used = place(miss.used);
+    text += fmt::format(R"({}{{"times":{},"disposed_site":{},"used_site":{},"used_op":{}}})",
+                        text.empty() ? "" : ",", times, disposed.site, used.site, used.op);
+  }
+  return text;
+}
+
+std::string Report::held() {
+  std::string text;
+  for (const auto& [origin, times] : history_.disposed_while_held) {
+    text += fmt::format(R"({}{{"times":{},"site":{}}})", text.empty() ? "" : ",", times,
+                        place(origin).site);
+  }
+  return text;
+}
+
 std::string Report::plans() const {
   std::string text;
   for (const MeasuredPlan& measured : profile::plans(history_)) {
@@ -322,6 +365,7 @@ std::string Report::header(std::size_t columns_at) {
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
       R"("devices":[{}],"threads":{},)"
       R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],)"
+      R"("time":{},"misses":[{}],"held":[{}],)"
       R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
@@ -332,14 +376,18 @@ std::string Report::header(std::size_t columns_at) {
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }),
       names_of(static_cast<int>(history_.devices.size()),
                [&](int i) { return name_of(history_.devices[static_cast<std::size_t>(i)]); }),
-      history_.threads, steps(), growing_, plans(), budgets, history_.evictions,
-      history_.recomputations, history_.recomputed_bytes, pool(), history_.storages.size(),
-      columns_.describe(columns_at));
+      history_.threads, steps(), growing_, plans(), budgets, times_, misses_, held_,
+      history_.evictions, history_.recomputations, history_.recomputed_bytes, pool(),
+      history_.storages.size(), columns_.describe(columns_at));
 }
 
 std::string Report::data() {
   add_rows();
-  growing_ = growing();  // it may add places
+  // These may add places; the times are those of all.
+  growing_ = growing();
+  misses_ = misses();
+  held_ = held();
+  times_ = times();
   // The header says where the columns begin, which depends on its length: room is left for it.
   std::string head = header(0);
   const std::size_t columns_at = (4 + head.size() + 256 + 7) / 8 * 8;
@@ -350,17 +398,29 @@ std::string Report::data() {
   return bytes + head + columns_.bytes();
 }
 
+std::string encoded(const History& history) {
+  return base64(packed(report_data(history), Packing::zlib));
+}
+
+std::string filled(std::string_view page, const std::string& data) {
+  const std::size_t at = page.find(kMarker);
+  internal_check(at != std::string_view::npos, "the report page has a place for its data");
+  std::string result(page.substr(0, at));
+  result += data;
+  result += page.substr(at + kMarker.size());
+  return result;
+}
+
 }  // namespace
 
 std::string report_data(const History& history) { return Report(history).data(); }
 
 std::string report_page(const History& history, std::string_view page) {
-  const std::size_t at = page.find(kMarker);
-  internal_check(at != std::string_view::npos, "the report page has a place for its data");
-  std::string result(page.substr(0, at));
-  result += base64(packed(report_data(history), Packing::zlib));
-  result += page.substr(at + kMarker.size());
-  return result;
+  return filled(page, encoded(history));
+}
+
+std::string report_page(const History& before, const History& after, std::string_view page) {
+  return filled(page, encoded(before) + ' ' + encoded(after));
 }
 
 }  // namespace tenure::profile

@@ -171,6 +171,28 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(min(a for a in columns["address"] if a >= 0), 0)
         self.assertEqual({head["strings"][i] for i in columns["name"]}, {"", "weights"})
 
+    def test_a_page_of_two_recordings_has_both(self):
+        page = self.folder / "two.html"
+        result = run("report", "--diff", self.path("steady"), self.path("leak"), "-o", str(page))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = page.read_text(encoding="utf-8")
+        begin = text.index('<script id="tenure-report" type="text/plain">')
+        parts = text[text.index(">", begin) + 1 : text.index("</script>", begin)].split()
+        programs = []
+        for part in parts:
+            data = zlib.decompress(base64.b64decode(part))
+            (length,) = struct.unpack_from("<I", data)
+            head = json.loads(data[4 : 4 + length])
+            programs.append(len(head["growth"]))
+            for kind, entries in [("op", "ops"), ("site", "sites"), ("scope", "scopes")]:
+                self.assertEqual(len(head["time"][kind]["ns"]), len(head[entries]))
+                self.assertGreater(sum(head["time"][kind]["ns"]), 0)
+        self.assertEqual(programs, [0, 1])
+        self.assertEqual(run("report", self.path("steady"), self.path("leak")).returncode, 2)
+        self.assertEqual(run("report", "--diff", self.path("steady")).returncode, 2)
+        self.assertEqual(run("report", "--diff", self.path("steady"), self.path("leak"), "-o",
+                             self.path("steady")).returncode, 2)
+
     def test_a_recording_is_not_replaced_by_its_report(self):
         file = self.folder / "step.html"
         file.write_bytes(Path(self.path("steady")).read_bytes())

@@ -1,5 +1,6 @@
 import './style.css';
 import { decode, ReportError, unpack } from './data/decode.ts';
+import { showComparison } from './ui/compare.ts';
 import { h } from './ui/dom.ts';
 import { Page } from './ui/page.ts';
 import { showPage } from './ui/shell.ts';
@@ -10,9 +11,16 @@ async function start(): Promise<void> {
     throw new ReportError('This page has no data yet: `tenure report FILE -o report.html` fills it.');
   }
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
-  const page = new Page(decode(await unpack(text)), dark.matches);
+  const reports = await Promise.all(text.trim().split(/\s+/).map(async (part) => decode(await unpack(part))));
+  const only = new URLSearchParams(location.hash.slice(1)).get('only');
+  const isPair = reports.length === 2;
+  if (isPair && only === null) {
+    window.addEventListener('hashchange', () => location.reload());
+    return showComparison(reports[0], reports[1], dark.matches);
+  }
+  const page = new Page(reports[only === 'after' ? 1 : 0], dark.matches);
   dark.addEventListener('change', () => page.set({ isDark: dark.matches }));
-  showPage(page);
+  showPage(page, isPair ? only : null);
 }
 
 start().catch((error: unknown) => {

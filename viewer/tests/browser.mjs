@@ -14,11 +14,15 @@ export class Browser {
   static async start() {
     const browser = new Browser();
     browser.folder = mkdtempSync(join(tmpdir(), 'tenure-report-'));
-    browser.chromium = await chromium.launch({ executablePath: executable, args: ['--no-sandbox'] });
+    // With scroll bars, as readers have them.
+    browser.chromium = await chromium.launch({
+      executablePath: executable, args: ['--no-sandbox'], ignoreDefaultArgs: ['--hide-scrollbars'],
+    });
     return browser;
   }
 
-  async open(html, { width = 1280, height = 800, colorScheme = 'light' } = {}) {
+  /** `hash` is what follows in the address; `init` runs in the page before all else. */
+  async open(html, { width = 1280, height = 800, colorScheme = 'light', hash = '', init = null } = {}) {
     const file = join(this.folder, `${Math.random().toString(36).slice(2)}.html`);
     writeFileSync(file, html);
     const page = await this.chromium.newPage({ viewport: { width, height }, colorScheme });
@@ -33,7 +37,8 @@ export class Browser {
       page.problems.push(`dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });
-    await page.goto(pathToFileURL(file).href);
+    if (init) await page.addInitScript(init);
+    await page.goto(`${pathToFileURL(file).href}${hash}`);
     await page.waitForSelector('.timeline-canvas, .failure');
     await settled(page);
     return page;

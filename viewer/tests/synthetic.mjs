@@ -133,6 +133,11 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
       ? [{ site: 25, op: 8, scope: 1, bytes_per_step: 48 * 1024, count_per_step: 1, steps: steps - 2 }] : [],
     plans: [plan('forward(float32[32, 512])', 14, next), plan('loss(float32[32, 1000])', 6, next, 4096)],
     budgets: [{ name: 'training', limit: 2 ** 30 }],
+    time: {
+      op: spent(OPS.length, 1e6), site: spent(sites.length, 3e5), scope: spent(scopes.length, 8e5),
+    },
+    misses: [{ times: 2, disposed_site: 9, used_site: 12, used_op: 3 }],
+    held: [{ times: 5, site: 28 }],
     pool: {
       t_ns: [0, now * 0.02, now * 0.05], reserved: [most * 0.5, most * 0.8, most], cached: [0, 0, 0],
       fragmentation: [0, 0.1, 0.25],
@@ -157,6 +162,12 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
     name: column(Uint32Array, (row) => row.name),
   };
   return { header, columns };
+}
+
+/** Made-up nanoseconds and calls for each entry of a list; of the first, which stands for none, none. */
+function spent(count, scale) {
+  const of = (each) => Array.from({ length: count }, (_, i) => (i === 0 ? 0 : each(i)));
+  return { ns: of((i) => scale / i), calls: of((i) => i) };
 }
 
 function plan(name, count, next, surplus = 0) {

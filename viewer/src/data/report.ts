@@ -63,6 +63,9 @@ export interface Header {
   growth: Growth[];
   plans: Plan[];
   budgets: { name: string; limit: number }[];
+  time?: Record<'op' | 'site' | 'scope', { ns: number[]; calls: number[] }>; // as long as those lists
+  misses?: Miss[];
+  held?: Held[];
   evicted?: { times: number; recomputed: number; recomputed_bytes: number };
   pool: { t_ns: number[]; reserved: number[]; cached: number[]; fragmentation: number[] };
   columns: {
@@ -71,6 +74,20 @@ export interface Header {
     offset: number;
     length: number;
   }[];
+}
+
+/** A use that came after the disposal, and failed. */
+export interface Miss {
+  times: number;
+  disposed_site: number;
+  used_site: number;
+  used_op: number;
+}
+
+/** A disposal while others held the data, which therefore stayed. */
+export interface Held {
+  times: number;
+  site: number;
 }
 
 /** One row per storage, ascending by birth; `death` is Infinity for what lives at the end. */

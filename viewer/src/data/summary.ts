@@ -14,6 +14,8 @@ export interface Summary {
   idle: number; // bytes times ns after the last use
   reused: number; // of an op: calls that computed in place of an input
   viewed: number;
+  time: number; // ns that its ops and kernels took, without what they called
+  calls: number;
 }
 
 export function summarize(report: Report, by: GroupBy, peakTime: number): Summary[] {
@@ -21,7 +23,7 @@ export function summarize(report: Report, by: GroupBy, peakTime: number): Summar
   const column = rows[by];
   const all: Summary[] = idNames(report, by).map((name, id) => ({
     id, name, count: 0, bytes: 0, atPeak: 0, atEnd: 0, liveAtEnd: 0, meanLife: 0, idle: 0,
-    reused: 0, viewed: 0,
+    reused: 0, viewed: 0, time: 0, calls: 0,
   }));
   for (let row = 0; row < rows.count; row++) {
     const summary = all[column[row]];
@@ -39,12 +41,15 @@ export function summarize(report: Report, by: GroupBy, peakTime: number): Summar
     summary.idle += bytes * rows.idle[row];
   }
   const counts = by === 'op' ? report.header.op_counts : undefined;
+  const spent = by === 'op' || by === 'site' || by === 'scope' ? report.header.time?.[by] : undefined;
   for (const summary of all) {
     if (summary.count > 0) summary.meanLife /= summary.count;
     summary.reused = counts?.reused[summary.id] ?? 0;
     summary.viewed = counts?.viewed[summary.id] ?? 0;
+    summary.time = spent?.ns[summary.id] ?? 0;
+    summary.calls = spent?.calls[summary.id] ?? 0;
   }
-  return all.filter((summary) => summary.count + summary.reused + summary.viewed > 0);
+  return all.filter(({ count, reused, viewed, calls }) => count + reused + viewed + calls > 0);
 }
 
 /** Live bytes at each mark of the longest loop, and of them those of each growing place. */

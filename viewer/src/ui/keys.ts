@@ -1,11 +1,13 @@
 import { GROUPINGS } from '../data/grouping.ts';
 import { lowerBound } from '../data/report.ts';
 import { type Page, TABS } from './page.ts';
+import { copy } from './place.ts';
 
 export interface KeyTargets {
   isHelpOpen: () => boolean;
   toggleHelp: () => void;
   focusSearch: () => void;
+  searchAll: () => void;
 }
 
 /** The keys of the help overlay, wherever the focus is but in a text field. */
@@ -44,6 +46,8 @@ function press(page: Page, targets: KeyTargets, event: KeyboardEvent): boolean {
     case 'N': return stepFrom(page, -1);
     case 'g': return groupFrom(page, 1);
     case 'G': return groupFrom(page, -1);
+    case 's': targets.searchAll(); return true;
+    case 'c': return copyLine(page);
     case '/': targets.focusSearch(); return true;
     case 't': page.set({ isDark: !page.state.isDark }); return true;
     case '?': targets.toggleHelp(); return true;
@@ -52,6 +56,13 @@ function press(page: Page, targets: KeyTargets, event: KeyboardEvent): boolean {
   const tab = TABS[Number(event.key) - 1];
   if (tab) page.set({ tab });
   return tab !== undefined;
+}
+
+function copyLine(page: Page): boolean {
+  const { row } = page.state;
+  if (row === null || page.report.rows.site[row] === 0) return false;
+  void copy(page.report.siteName(page.report.rows.site[row]));
+  return true;
 }
 
 function stepFrom(page: Page, direction: 1 | -1): boolean {

@@ -6,7 +6,7 @@ import type { RowFilter, Selection } from '../data/select.ts';
 import { type StepLevels, stepLevels } from '../data/summary.ts';
 import { type Palette, paletteOf } from './colors.ts';
 
-export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans'] as const;
+export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans', 'endings'] as const;
 export type Tab = (typeof TABS)[number];
 
 /** What the reader has chosen; every view draws itself from this. */
@@ -21,6 +21,7 @@ export interface State {
   filter: RowFilter;
   text: string;
   only: Selection['only'];
+  plan: number; // the chosen one
   isDark: boolean;
 }
 
@@ -44,6 +45,7 @@ export class Page {
   constructor(
     readonly report: Report,
     isDark: boolean,
+    private readonly beside: Page | null = null, // what has the same name has its colour
   ) {
     const total = new Levels(report, new Uint8Array(report.rows.count), 1);
     this.peak = total.peak;
@@ -61,6 +63,7 @@ export class Page {
       filter: 'all',
       text: '',
       only: null,
+      plan: 0,
       isDark,
     };
   }
@@ -107,7 +110,11 @@ export class Page {
 
   groupColor(group: number): string {
     const { grouping, palette } = this;
-    return grouping.isOther(group) ? palette.other : palette.groups[group % palette.groups.length];
+    if (grouping.isOther(group)) return palette.other;
+    const beside = this.beside?.grouping;
+    const same = beside?.names.indexOf(grouping.names[group]) ?? -1;
+    const number = same >= 0 ? same : group + (beside?.size ?? 0);
+    return palette.groups[number % palette.groups.length];
   }
 
   /** Shows [t0, t1], moved and shrunk so far that it lies within the recording. */

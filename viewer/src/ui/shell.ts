@@ -1,15 +1,18 @@
 import { GROUPINGS } from '../data/grouping.ts';
+import { Endings } from '../views/endings.ts';
 import { Flame } from '../views/flame.ts';
 import { GrowthView } from '../views/growth.ts';
 import { Head } from '../views/head.ts';
 import { MemoryMap } from '../views/memory_map.ts';
 import { Overview } from '../views/overview.ts';
 import { Plans } from '../views/plans.ts';
+import { Search } from '../views/search.ts';
 import { Side } from '../views/side.ts';
 import { Summaries } from '../views/summaries.ts';
 import { Tensors } from '../views/tensors.ts';
 import { Timeline } from '../views/timeline.ts';
-import { h, segmented } from './dom.ts';
+import { followAddress } from './address.ts';
+import { h, segmented, visible } from './dom.ts';
 import { Help } from './help.ts';
 import { listenToKeys } from './keys.ts';
 import { type Page, type Tab, TABS, type View } from './page.ts';
@@ -20,8 +23,8 @@ interface Panel extends View {
   focusSearch?: () => void;
 }
 
-/** Puts the page together. */
-export function showPage(page: Page): void {
+/** Puts the page together. `ofPair` is which of two recordings it shows, if there are two. */
+export function showPage(page: Page, ofPair: string | null = null): void {
   const tooltip = new Tooltip();
   const help = new Help();
   const timeline = new Timeline(page, tooltip);
@@ -34,8 +37,18 @@ export function showPage(page: Page): void {
     scopes: new Summaries(page, 'scopes', 'scope', 'Scopes'),
     growth: new GrowthView(page, tooltip),
     plans: new Plans(page, tooltip),
+    endings: new Endings(page),
   };
-  const head = new Head(page, () => help.toggle());
+  const search = new Search(page);
+  const head = new Head(page, search.element, () => help.toggle());
+  if (ofPair !== null) {
+    head.element.querySelector('h1')?.after(h('button', { type: 'button', class: 'quiet' }, 'both recordings', {
+      click: () => {
+        location.hash = '';
+        location.reload();
+      },
+    }));
+  }
   const overview = new Overview(page);
   const side = new Side(page);
   const groups = segmented('Stack by', GROUPINGS, { site: 'line', dtype: 'type' }, (groupBy) => page.set({ groupBy }));
@@ -59,11 +72,14 @@ export function showPage(page: Page): void {
     help.element,
   );
 
-  for (const view of [head, timeline, overview, side, lower, ...Object.values(panels)]) page.add(view);
+  for (const view of [head, timeline, overview, side, lower, ...Object.values(panels), tooltip]) page.add(view);
+  document.title = `${visible(page.report.header.program) || 'a recording'} - Tenure`;
+  followAddress(page, ofPair === null ? '' : `only=${ofPair}`);
   page.add({ element: groups.element, render: () => groups.show(page.state.groupBy) });
   listenToKeys(page, {
     isHelpOpen: () => help.element.open,
     toggleHelp: () => help.toggle(),
+    searchAll: () => search.focus(),
     focusSearch: () => {
       if (!panels[page.state.tab].focusSearch) {
         page.set({ tab: 'tensors' });

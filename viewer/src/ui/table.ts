@@ -1,14 +1,34 @@
 import { h, visible } from './dom.ts';
+import { placeElement } from './place.ts';
 
 const ROW = 28;
+const HEAD = 30;
 const SPARE = 8;
+const COLUMN_GAP = 12; // as in the style
+const SIDE_GAP = 16;
 const TALLEST = 16_000_000; // pixels; browsers lose precision above
 
 export interface TableColumn {
   key: string;
   title: string;
-  width: string; // of a CSS grid
+  width: number; // pixels, at least
+  share?: number; // of what is left; 0: none
   isNumber?: boolean;
+  isPlace?: boolean; // a line of source
+  /** Where there is no room for all, the highest go first; those without stay. */
+  spare?: number;
+}
+
+/** The columns that there is room for, by their numbers. */
+export function fittingColumns(columns: readonly TableColumn[], room: number): number[] {
+  const kept = columns.map((_, i) => i);
+  const widthOf = () => kept.reduce((sum, i) => sum + columns[i].width + COLUMN_GAP, 2 * SIDE_GAP - COLUMN_GAP);
+  while (widthOf() > room) {
+    const spare = kept.reduce((most, i) => ((columns[i].spare ?? 0) > (columns[most].spare ?? 0) ? i : most), kept[0]);
+    if ((columns[spare].spare ?? 0) === 0) break;
+    kept.splice(kept.indexOf(spare), 1);
+  }
+  return kept;
 }
 
 export interface TableSource {
@@ -22,28 +42,41 @@ export interface TableSource {
 /** A table of any length: only the rows in sight are in the document. */
 export class Table {
   private readonly heads: HTMLElement[];
+  private readonly head = h('div', { class: 'table-head', role: 'row' });
   private readonly space = h('div', { class: 'table-space' });
   private readonly body: HTMLElement;
   readonly element: HTMLElement;
   private source: TableSource | null = null;
   private focused = 0;
+  private fitting: number[] = [];
 
   constructor(
     label: string,
     private readonly columns: TableColumn[],
     sortBy: (key: string) => void,
   ) {
-    const template = columns.map((column) => column.width).join(' ');
     this.heads = columns.map(({ key, title, isNumber }) =>
       h('div', { role: 'columnheader', class: isNumber ? 'right' : '' },
         h('button', { type: 'button', class: 'quiet' }, title, { click: () => sortBy(key) })));
-    this.body = h('div', { class: 'table-body', tabindex: 0, role: 'rowgroup', 'aria-label': label },
-      this.space, { scroll: () => this.draw(), keydown: (event) => this.onKey(event) });
-    this.element = h('div', { class: 'table', role: 'grid', 'aria-label': label }, [
-      h('div', { class: 'table-head', role: 'row' }, this.heads),
-      this.body,
-    ]);
-    this.element.style.setProperty('--columns', template);
+    this.body = h('div', { class: 'table-body', tabindex: 0, role: 'rowgroup', 'aria-label': label }, [
+      // Within what scrolls, so that the columns of head and rows are the same to the pixel.
+      this.head,
+      this.space,
+    ], { scroll: () => this.draw(), keydown: (event) => this.onKey(event) });
+    this.element = h('div', { class: 'table', role: 'grid', 'aria-label': label }, this.body);
+    new ResizeObserver(() => this.draw()).observe(this.body);
+  }
+
+  /** Chooses the columns that fit. */
+  private arrange(): void {
+    const fitting = fittingColumns(this.columns, this.space.clientWidth);
+    if (fitting.join() === this.fitting.join()) return;
+    this.fitting = fitting;
+    this.head.replaceChildren(...fitting.map((i) => this.heads[i]));
+    this.element.style.setProperty('--columns', fitting
+      .map((i) => this.columns[i])
+      .map(({ width, share }) => (share ? `minmax(${width}px, ${share}fr)` : `${width}px`))
+      .join(' '));
   }
 
   show(source: TableSource, sortedBy: string, isDescending: boolean): void {
@@ -54,6 +87,7 @@ export class Table {
       this.heads[i].setAttribute('aria-sort', order);
     });
     this.element.setAttribute('aria-rowcount', String(source.count));
+    this.head.classList.toggle('marked', source.count > 0 && source.colorOf(0) !== null);
     this.space.style.height = `${Math.min(source.count * ROW, TALLEST)}px`;
     this.draw();
   }
@@ -64,7 +98,7 @@ export class Table {
   }
 
   private get inSight(): number {
-    return Math.ceil(this.body.clientHeight / ROW);
+    return Math.ceil((this.body.clientHeight - HEAD) / ROW);
   }
 
   /** Above TALLEST the scroll bar moves by more than it shows. */
@@ -72,13 +106,14 @@ export class Table {
     const { body, source } = this;
     const count = source?.count ?? 0;
     if (count * ROW <= TALLEST) return Math.floor(body.scrollTop / ROW);
-    const range = TALLEST - body.clientHeight;
+    const range = TALLEST + HEAD - body.clientHeight;
     return Math.floor((body.scrollTop / range) * (count - this.inSight));
   }
 
   private draw(): void {
     const { source } = this;
     if (!source) return;
+    this.arrange();
     const isExact = source.count * ROW <= TALLEST;
     const first = Math.max(0, this.firstInSight() - (isExact ? SPARE : 0));
     const last = Math.min(source.count, first + this.inSight + 2 * SPARE);
@@ -90,16 +125,17 @@ export class Table {
   }
 
   private drawRow(source: TableSource, index: number, top: number): HTMLElement {
-    const cells = this.columns.map(({ isNumber }, column) => {
+    const cells = this.fitting.map((column) => {
+      const { isNumber, isPlace } = this.columns[column];
       const text = visible(source.cell(index, column));
       const swatch = column === 0 ? source.colorOf(index) : null;
-      const cell = h('div', { role: 'gridcell', class: isNumber ? 'number right' : '', title: text });
+      const cell = h('div', { role: 'gridcell', class: isNumber ? 'number right' : isPlace ? 'of-place' : '', title: text });
       if (swatch) {
         const mark = h('i', { class: 'swatch' });
         mark.style.background = swatch;
         cell.append(mark);
       }
-      cell.append(text);
+      cell.append(isPlace ? placeElement(text) : text);
       return cell;
     });
     const row = h('div', {
@@ -140,13 +176,13 @@ export class Table {
     if (count * ROW > TALLEST) {
       const first = this.firstInSight();
       if (this.focused >= first && this.focused < first + this.inSight - 1) return;
-      body.scrollTop = (this.focused / (count - this.inSight)) * (TALLEST - body.clientHeight);
+      body.scrollTop = (this.focused / (count - this.inSight)) * (TALLEST + HEAD - body.clientHeight);
       return;
     }
     const top = this.focused * ROW;
     if (top < body.scrollTop) body.scrollTop = top;
-    else if (top + ROW > body.scrollTop + body.clientHeight) {
-      body.scrollTop = top + ROW - body.clientHeight;
+    else if (top + ROW > body.scrollTop + body.clientHeight - HEAD) {
+      body.scrollTop = top + ROW + HEAD - body.clientHeight;
     }
   }
 }

@@ -1,4 +1,5 @@
 import { h, visible } from './dom.ts';
+import type { View } from './page.ts';
 
 export interface Line {
   label: string;
@@ -7,9 +8,24 @@ export interface Line {
   isStrong?: boolean;
 }
 
-/** The one box that follows the pointer. */
-export class Tooltip {
+/**
+ * The one box that follows the pointer. It goes as soon as what it tells of may have: with any key,
+ * button or wheel, when the pointer leaves the page, and with the drawing that it is for.
+ */
+export class Tooltip implements View {
   readonly element = h('div', { class: 'tooltip', role: 'tooltip', hidden: true });
+  private owner: EventTarget | null = null;
+
+  constructor() {
+    for (const type of ['keydown', 'pointerdown', 'wheel', 'scroll', 'blur']) {
+      window.addEventListener(type, () => this.hide(), { capture: true, passive: true });
+    }
+    document.documentElement.addEventListener('pointerleave', () => this.hide());
+  }
+
+  render(): void {
+    if (this.owner instanceof HTMLElement && this.owner.offsetParent === null) this.hide();
+  }
 
   show(event: MouseEvent, title: string, lines: Line[]): void {
     const rows = lines.map(({ label, value, color, isStrong }) => {
@@ -22,6 +38,7 @@ export class Tooltip {
       ]);
     });
     this.element.replaceChildren(h('strong', {}, visible(title)), ...rows);
+    this.owner = event.target;
     this.element.hidden = false;
     const { offsetWidth, offsetHeight } = this.element;
     const isRight = event.clientX + offsetWidth + 24 < window.innerWidth;
@@ -33,6 +50,7 @@ export class Tooltip {
   }
 
   hide(): void {
+    this.owner = null;
     this.element.hidden = true;
   }
 }

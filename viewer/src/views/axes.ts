@@ -34,25 +34,6 @@ export function drawTimeAxis(
   }
 }
 
-/** Text that stays readable on any ground. */
-export function drawHaloed(
-  context: CanvasRenderingContext2D,
-  text: string,
-  x: number,
-  y: number,
-  palette: Palette,
-): void {
-  context.save();
-  context.strokeStyle = palette.panel;
-  context.lineWidth = 3;
-  context.lineJoin = 'round';
-  context.globalAlpha = 0.85;
-  context.strokeText(text, x, y);
-  context.globalAlpha = 1;
-  context.fillText(text, x, y);
-  context.restore();
-}
-
 /** Lines across the plot with their bytes at the left; `low` is at the bottom. */
 export function drawByteAxis(
   context: CanvasRenderingContext2D,

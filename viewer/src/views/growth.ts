@@ -1,9 +1,11 @@
 import type { StepLevels } from '../data/summary.ts';
 import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
+import { copyButton } from '../ui/place.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
 import { drawByteAxis, FONT, type Plot } from './axes.ts';
+import { shortened } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 14, bottom: 24 };
 
@@ -61,11 +63,17 @@ export class GrowthView implements View {
     const { report } = page;
     const { growth, ops } = report.header;
     return growth.map(({ site, op, scope, bytes_per_step, count_per_step, steps }) =>
-      h('button', { type: 'button', class: 'growth-row' }, [
+      h('div', { class: 'growth-row', role: 'button', tabindex: 0 }, [
         h('span', { class: 'number warning' }, `+${bytesText(bytes_per_step)} a step`),
-        h('span', { class: 'name' }, visible(`${ops[op] ?? ''}  ${report.siteName(site)}`)),
+        h('span', { class: 'name' }, visible(ops[op] ?? '')),
+        site > 0 ? copyButton(report.siteName(site)) : null,
         h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} tensors a step, over ${countText(steps)} steps`),
-      ], { click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'all', text: '' }) }));
+      ], {
+        click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'all', text: '' }),
+        keydown: (event) => {
+          if (event.key === 'Enter' && event.target === event.currentTarget) (event.target as HTMLElement).click();
+        },
+      }));
   }
 
   render(): void {
@@ -79,7 +87,7 @@ export class GrowthView implements View {
     if (total.length === 0) {
       context.font = FONT;
       context.fillStyle = palette.muted;
-      context.fillText('The recording has no step marks: call step() at the end of each iteration.', 12, 24);
+      context.fillText('The recording has no step marks: call mark_step() at the end of each iteration.', 12, 24);
       return;
     }
     const plot = this.plot = {
@@ -113,12 +121,13 @@ export class GrowthView implements View {
 
   private drawSteps(context: CanvasRenderingContext2D, count: number): void {
     const { plot } = this;
-    const every = Math.max(1, Math.ceil((count * 80) / plot.width));
     context.font = FONT;
     context.textAlign = 'center';
     context.textBaseline = 'top';
     context.fillStyle = this.page.palette.muted;
-    const name = visible(this.page.report.loop.name || 'step').slice(0, 10);
+    const name = shortened(visible(this.page.report.loop.name || 'step'), 10);
+    const widest = context.measureText(`${name} ${count}`).width + 14;
+    const every = Math.max(1, Math.ceil((count * widest) / plot.width));
     for (let step = 0; step < count; step += every) {
       context.fillText(`${name} ${step}`, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
     }

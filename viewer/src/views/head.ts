@@ -8,6 +8,7 @@ interface Figure {
   value: string;
   exactly?: string;
   isWarning?: boolean;
+  isSpare?: boolean; // not where there is little room
   click?: () => void;
 }
 
@@ -18,6 +19,7 @@ export class Head implements View {
 
   constructor(
     private readonly page: Page,
+    search: HTMLElement,
     showHelp: () => void,
   ) {
     const { header } = page.report;
@@ -32,6 +34,7 @@ export class Head implements View {
         h('span', { class: 'program', title: visible(header.program) }, visible(header.program)),
         h('span', { class: 'muted created' }, visible(header.created.replace('T', ' ').replace('Z', ' UTC'))),
         h('span', { class: 'spacer' }),
+        search,
         h('div', { class: 'figures' }, this.figures().map(drawFigure)),
         this.theme,
         help,
@@ -51,6 +54,7 @@ export class Head implements View {
       liveBytes += rows.bytes[row];
       live++;
     }
+    const missed = (header.misses ?? []).reduce((sum, { times }) => sum + times, 0);
     const growth = header.growth.reduce((sum, { bytes_per_step }) => sum + bytes_per_step, 0);
     return [
       { label: 'peak', value: bytesText(page.peak), exactly: `${countText(page.peak)} bytes`, click: () => page.lookAt(page.peakTime) },
@@ -65,7 +69,7 @@ export class Head implements View {
         value: countText(live),
         click: () => page.set({ tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
       },
-      { label: 'allocations', value: countText(rows.count), click: () => page.set({ tab: 'sites' }) },
+      { label: 'allocations', value: countText(rows.count), isSpare: true, click: () => page.set({ tab: 'sites' }) },
       ...(header.steps.length > 0
         ? [{
             label: 'per step',
@@ -74,7 +78,10 @@ export class Head implements View {
             click: () => page.set({ tab: 'growth' }),
           }]
         : []),
-      { label: 'recorded', value: timeText(report.end - report.begin), click: () => page.zoomTo(report.begin, report.end) },
+      ...(missed > 0
+        ? [{ label: 'too early', value: countText(missed), isWarning: true, click: () => page.set({ tab: 'endings' }) }]
+        : []),
+      { label: 'recorded', value: timeText(report.end - report.begin), isSpare: true, click: () => page.zoomTo(report.begin, report.end) },
     ];
   }
 
@@ -100,7 +107,7 @@ function notesOf({ complete, dropped, damaged, begins_ns = 0, evicted }: Header)
   return notes;
 }
 
-function drawFigure({ label, value, exactly, isWarning, click }: Figure): HTMLElement {
+function drawFigure({ label, value, exactly, isWarning, isSpare, click }: Figure): HTMLElement {
   const content = [h('span', { class: 'muted' }, label), h('span', { class: `number${isWarning ? ' warning' : ''}` }, value)];
-  return h('button', { type: 'button', class: 'figure', title: exactly }, content, click ? { click } : {});
+  return h('button', { type: 'button', class: `figure${isSpare ? ' spare' : ''}`, title: exactly }, content, click ? { click } : {});
 }

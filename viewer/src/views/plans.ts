@@ -13,7 +13,7 @@ export class Plans implements View {
   private readonly list = h('div', { class: 'plan-list', role: 'listbox', 'aria-label': 'Plans' });
   readonly controls = h('div', { class: 'row muted' }, 'Offsets in the arena over the positions of the program.');
   readonly element = h('div', { class: 'fill plans' }, [this.list, h('div', { class: 'fill' }, this.drawing.canvas)]);
-  private chosen = 0;
+  private chosen = -1;
   private buffers: PlanBuffer[] = [];
   private boxes: Boxes | null = null;
   private colors = new Map<string, number>(); // by op
@@ -25,7 +25,6 @@ export class Plans implements View {
   ) {
     this.drawing.canvas.addEventListener('pointermove', (event) => this.hover(event));
     this.drawing.canvas.addEventListener('pointerleave', () => this.hover(null));
-    this.choose(0);
   }
 
   private choose(index: number): void {
@@ -36,7 +35,6 @@ export class Plans implements View {
     const ops = [...new Set(this.buffers.map((buffer) => buffer.op))];
     this.colors = new Map(ops.map((op, i) => [op, i % this.page.palette.groups.length]));
     this.renderList();
-    this.page.schedule();
   }
 
   private renderList(): void {
@@ -50,7 +48,7 @@ export class Plans implements View {
         this.bar('predicted', plan.predicted, widest),
         this.bar('measured', plan.measured, widest),
         h('span', { class: isExact(plan) ? 'muted' : 'warning' }, verdict(plan)),
-      ], { click: () => this.choose(index) })));
+      ], { click: () => this.page.set({ plan: index }) })));
     if (plans.length === 0) {
       this.list.append(h('p', { class: 'muted' }, 'No plan was made while recording.'));
     }
@@ -82,7 +80,9 @@ export class Plans implements View {
 
   render(): void {
     const { page } = this;
-    if (page.state.tab !== 'plans' || !this.boxes) return;
+    if (page.state.tab !== 'plans') return;
+    if (page.state.plan !== this.chosen) this.choose(page.state.plan);
+    if (!this.boxes) return;
     const plan = page.report.header.plans[this.chosen];
     const { palette } = page;
     const positions = this.buffers.reduce((most, { last }) => Math.max(most, last + 1), 1);

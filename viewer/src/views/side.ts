@@ -1,5 +1,6 @@
-import { baseName, h, visible } from '../ui/dom.ts';
+import { h, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
+import { copyButton, placeElement } from '../ui/place.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
 
 const LARGEST = 40;
@@ -33,7 +34,9 @@ export class Side implements View {
     const levels = page.grouping.levels.at(cursor);
     const total = levels.reduce((sum, level) => sum + level, 0);
     const isPeak = cursor === page.peakTime;
-    const rows = page.grouping.names.map((name, group) => {
+    const byBytes = [...page.grouping.names.keys()].sort((a, b) => levels[b] - levels[a] || a - b);
+    const rows = byBytes.map((group) => {
+      const name = page.grouping.names[group];
       const swatch = h('i', { class: 'swatch' });
       swatch.style.background = page.groupColor(group);
       const bar = h('b', { class: 'bar' });
@@ -86,7 +89,7 @@ export class Side implements View {
       return h('button', { type: 'button', class: 'tensor-row' }, [
         swatch,
         h('span', { class: 'name' }, visible(page.report.rowName(row))),
-        h('span', { class: 'muted name' }, visible(baseName(page.report.siteName(rows.site[row])))),
+        rows.site[row] > 0 ? withClass(placeElement(page.report.siteName(rows.site[row])), 'muted') : null,
         h('span', { class: 'number' }, bytesText(rows.bytes[row])),
       ], { click: () => page.set({ row }) });
     });
@@ -127,7 +130,7 @@ export class Side implements View {
       h('dt', {}, name),
       h('dd', {}, [
         ...value.split('\n').map((line) => h('div', {}, visible(line))),
-        site !== undefined ? h('code', {}, visible(report.siteName(site))) : null,
+        site !== undefined && site > 0 ? copyButton(report.siteName(site)) : null,
       ]),
     ]));
     const button = (label: string, click: () => void) =>
@@ -153,6 +156,11 @@ export class Side implements View {
       ]),
     ];
   }
+}
+
+function withClass(element: HTMLElement, name: string): HTMLElement {
+  element.classList.add(name);
+  return element;
 }
 
 /** Sites lose their folders, scopes all but the last two parts. */

@@ -7,17 +7,19 @@ import { bytesText, countText, timeText } from '../ui/units.ts';
 
 type Key = keyof Summary;
 const COLUMNS: (TableColumn & { key: Key })[] = [
-  { key: 'name', title: 'name', width: 'minmax(120px, 3fr)' },
-  { key: 'atPeak', title: 'at the peak', width: '86px', isNumber: true },
-  { key: 'bytes', title: 'allocated', width: '86px', isNumber: true },
-  { key: 'count', title: 'storages', width: '78px', isNumber: true },
-  { key: 'meanLife', title: 'mean life', width: '78px', isNumber: true },
-  { key: 'atEnd', title: 'at the end', width: '86px', isNumber: true },
-  { key: 'liveAtEnd', title: 'never freed', width: '86px', isNumber: true },
+  { key: 'name', title: 'name', width: 150, share: 3 },
+  { key: 'atPeak', title: 'at the peak', width: 86, isNumber: true },
+  { key: 'bytes', title: 'allocated', width: 86, isNumber: true },
+  { key: 'count', title: 'storages', width: 78, isNumber: true },
+  { key: 'time', title: 'time', width: 78, isNumber: true },
+  { key: 'calls', title: 'calls', width: 70, isNumber: true, spare: 3 },
+  { key: 'meanLife', title: 'mean life', width: 78, isNumber: true, spare: 4 },
+  { key: 'atEnd', title: 'at the end', width: 86, isNumber: true, spare: 1 },
+  { key: 'liveAtEnd', title: 'never freed', width: 86, isNumber: true, spare: 2 },
 ];
 const OF_OPS: (TableColumn & { key: Key })[] = [
-  { key: 'reused', title: 'in place', width: '64px', isNumber: true },
-  { key: 'viewed', title: 'views', width: '64px', isNumber: true },
+  { key: 'reused', title: 'in place', width: 64, isNumber: true, spare: 5 },
+  { key: 'viewed', title: 'views', width: 64, isNumber: true, spare: 6 },
 ];
 
 /** A row for each site, op or scope; choosing one lists its tensors. */
@@ -37,7 +39,10 @@ export class Summaries implements View {
     private readonly by: GroupBy & ('site' | 'op' | 'scope'),
     title: string,
   ) {
-    this.columns = by === 'op' && page.report.header.op_counts ? [...COLUMNS, ...OF_OPS] : COLUMNS;
+    const hasTime = page.report.header.time !== undefined;
+    this.columns = [...COLUMNS, ...(by === 'op' && page.report.header.op_counts ? OF_OPS : [])]
+      .filter(({ key }) => hasTime || (key !== 'time' && key !== 'calls'))
+      .map((column) => (column.key === 'name' && by === 'site' ? { ...column, title: 'line', isPlace: true } : column));
     this.table = new Table(title, this.columns, (key) => {
       this.isDescending = key === this.sortKey ? !this.isDescending : key !== 'name';
       this.sortKey = key as Key;
@@ -69,7 +74,8 @@ export class Summaries implements View {
       count: shown.length,
       cell: (index, column) => text(shown[index], this.columns[column].key),
       colorOf: (index) =>
-        page.state.groupBy === this.by ? page.groupColor(page.grouping.groupOfId[shown[index].id]) : null,
+        page.state.groupBy !== this.by ? null
+          : shown[index].count > 0 ? page.groupColor(page.grouping.groupOfId[shown[index].id]) : 'transparent',
       isChosen: (index) => page.state.only?.[this.by] === shown[index].id,
       choose: (index) => {
         page.set({ tab: 'tensors', only: { [this.by]: shown[index].id }, filter: 'all', text: '' });
@@ -85,7 +91,8 @@ function compare(a: string | number, b: string | number): number {
 function text(summary: Summary, key: Key): string {
   switch (key) {
     case 'name': return summary.name;
-    case 'meanLife': return timeText(summary.meanLife);
+    case 'meanLife': return summary.count > 0 ? timeText(summary.meanLife) : '';
+    case 'time': return summary.time > 0 ? timeText(summary.time) : '';
     case 'bytes':
     case 'atPeak':
     case 'atEnd': return summary[key] > 0 ? bytesText(summary[key]) : '';

@@ -5,15 +5,15 @@ import { Table, type TableColumn } from '../ui/table.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
 
 const COLUMNS: (TableColumn & { key: RowKey })[] = [
-  { key: 'op', title: 'op', width: 'minmax(70px, 1.1fr)' },
-  { key: 'shape', title: 'shape', width: 'minmax(90px, 1.6fr)' },
-  { key: 'bytes', title: 'bytes', width: '72px', isNumber: true },
-  { key: 'birth', title: 'created', width: '72px', isNumber: true },
-  { key: 'life', title: 'lived', width: '76px', isNumber: true },
-  { key: 'idle', title: 'idle', width: '72px', isNumber: true },
-  { key: 'category', title: 'category', width: '74px' },
-  { key: 'scope', title: 'scope', width: 'minmax(60px, 1.4fr)' },
-  { key: 'site', title: 'line', width: 'minmax(80px, 1.2fr)' },
+  { key: 'op', title: 'op', width: 84, share: 1.1 },
+  { key: 'shape', title: 'shape', width: 100, share: 1.6, spare: 1 },
+  { key: 'bytes', title: 'bytes', width: 72, isNumber: true },
+  { key: 'birth', title: 'created', width: 72, isNumber: true, spare: 4 },
+  { key: 'life', title: 'lived', width: 76, isNumber: true, spare: 2 },
+  { key: 'idle', title: 'idle', width: 72, isNumber: true, spare: 3 },
+  { key: 'category', title: 'category', width: 74, spare: 5 },
+  { key: 'scope', title: 'scope', width: 70, share: 1.4, spare: 6 },
+  { key: 'site', title: 'line', width: 110, share: 1.2, isPlace: true },
 ];
 /** These are shown largest first until the reader wants it otherwise. */
 const FALLING: ReadonlySet<string> = new Set(['bytes', 'life', 'idle']);
@@ -75,7 +75,7 @@ export class Tensors implements View {
         case 'idle': return rows.idle[row] > 0 ? timeText(rows.idle[row]) : '';
         case 'category': return header.categories[rows.category[row]] ?? '';
         case 'scope': return header.scopes[rows.scope[row]] ?? '';
-        case 'site': return baseName(report.siteName(rows.site[row]));
+        case 'site': return report.siteName(rows.site[row]);
       }
     };
     this.table.show({

@@ -5,7 +5,8 @@ import { listenToGestures, type TimeAxis } from '../ui/gestures.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
-import { drawByteAxis, drawHaloed, drawTimeAxis, FONT, type Plot } from './axes.ts';
+import { drawByteAxis, drawTimeAxis, type Plot } from './axes.ts';
+import { Labels } from './labels.ts';
 import { drawGrowth, drawLimits, drawSteps } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 20, bottom: 24 };
@@ -22,6 +23,7 @@ export class Timeline implements View {
   constructor(
     private readonly page: Page,
     private readonly tooltip: Tooltip,
+    private readonly least = 1, // bytes at the top, so that two can be compared
   ) {
     listenToGestures(this.canvas, {
       axis: () => this.axis(),
@@ -120,9 +122,9 @@ export class Timeline implements View {
     const { plot } = this;
     const columns = Math.max(1, Math.round(plot.width * ratio));
     this.shown = grouping.levels.columns(t0, t1, columns);
-    let highest = 1;
+    let highest = 0;
     for (const total of this.shown.total) highest = Math.max(highest, total);
-    this.scale = highest * 1.06;
+    this.scale = Math.max(highest, this.least) * 1.06;
 
     drawByteAxis(context, plot, 0, this.scale, palette);
     drawTimeAxis(context, plot, t0, t1, palette);
@@ -136,9 +138,10 @@ export class Timeline implements View {
     context.beginPath();
     context.rect(plot.left, 0, plot.width, height);
     context.clip();
-    drawLimits(context, report, xOf, yOf, plot, palette);
-    drawGrowth(context, report, page.stepLevels, xOf, yOf, plot, palette);
-    this.drawPeak(context, xOf, yOf);
+    const labels = new Labels(context, plot, palette);
+    this.drawPeak(context, xOf, yOf, labels);
+    drawGrowth(context, report, page.stepLevels, xOf, yOf, plot, palette, labels);
+    drawLimits(context, report, xOf, yOf, plot, palette, labels);
     this.drawChoice(context, xOf);
     context.restore();
 
@@ -202,20 +205,21 @@ export class Timeline implements View {
     context: CanvasRenderingContext2D,
     xOf: (t: number) => number,
     yOf: (bytes: number) => number,
+    labels: Labels,
   ): void {
     const { page, plot } = this;
-    if (page.peak === 0) return;
     const x = xOf(page.peakTime);
+    if (page.peak === 0 || x < plot.left || x > plot.left + plot.width) return;
     const y = Math.max(plot.top, yOf(page.peak));
     context.fillStyle = page.palette.text;
     context.beginPath();
     context.arc(x, y, 3, 0, 2 * Math.PI);
     context.fill();
-    context.font = FONT;
-    context.textBaseline = 'bottom';
-    context.textAlign = x > plot.left + plot.width - 120 ? 'right' : 'left';
-    const shift = context.textAlign === 'left' ? 7 : -7;
-    drawHaloed(context, `peak ${bytesText(page.peak)}`, x + shift, y - 1, page.palette);
+    const isLeft = x < plot.left + plot.width - 120;
+    labels.add({
+      text: `peak ${bytesText(page.peak)}`, x: x + (isLeft ? 7 : -7), y: y - 1, color: page.palette.text,
+      align: isLeft ? 'left' : 'right',
+    });
   }
 
   private drawChoice(context: CanvasRenderingContext2D, xOf: (t: number) => number): void {

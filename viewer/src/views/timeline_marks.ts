@@ -3,7 +3,8 @@ import type { StepLevels } from '../data/summary.ts';
 import { visible } from '../ui/dom.ts';
 import type { Palette } from '../ui/colors.ts';
 import { bytesText } from '../ui/units.ts';
-import { drawHaloed, FONT, type Plot } from './axes.ts';
+import { FONT, type Plot } from './axes.ts';
+import type { Labels } from './labels.ts';
 
 type Scale = (value: number) => number;
 
@@ -30,11 +31,17 @@ export function drawSteps(
     drawn = x;
     context.fillStyle = palette.line;
     context.fillRect(Math.round(x), plot.top - 6, 1, plot.height + 6);
-    if (x - labelled < 64 || x + 58 > plot.left + plot.width) return;
-    labelled = x;
+    const text = shortened(visible(name || 'step'), 10) + ` ${step}`;
+    const end = x + 3 + context.measureText(text).width;
+    if (x + 3 < labelled || end > plot.left + plot.width) return;
+    labelled = end + 14;
     context.fillStyle = palette.muted;
-    context.fillText(visible(`${name || 'step'} ${step}`).slice(0, 12), x + 3, plot.top - 6);
+    context.fillText(text, x + 3, plot.top - 6);
   });
+}
+
+export function shortened(name: string, most: number): string {
+  return name.length <= most ? name : `${name.slice(0, most - 1)}\u2026`;
 }
 
 /** What the pool has reserved, and what budgets allow. */
@@ -45,25 +52,26 @@ export function drawLimits(
   yOf: Scale,
   plot: Plot,
   palette: Palette,
+  labels: Labels,
 ): void {
   const { pool, budgets } = report.header;
   context.strokeStyle = palette.muted;
-  context.fillStyle = palette.muted;
-  context.font = FONT;
-  context.textAlign = 'left';
-  context.textBaseline = 'bottom';
   context.setLineDash([5, 4]);
   if (pool.t_ns.length > 0) {
     const labelY = strokeSteps(context, pool.t_ns.map(xOf), pool.reserved.map(yOf), plot);
-    if (labelY > plot.top) drawHaloed(context, 'reserved by the pool', plot.left + plot.width / 4, labelY - 2, palette);
+    if (labelY > plot.top) {
+      labels.add({ text: 'reserved by the pool', x: plot.left + plot.width / 4, y: labelY - 2, color: palette.muted });
+    }
   }
   context.strokeStyle = palette.warning;
-  context.fillStyle = palette.warning;
+  const drawn = new Set<string>(); // a budget may be made in each step
   for (const { name, limit } of budgets) {
     const y = yOf(limit);
-    if (y <= plot.top) continue;
+    const text = visible(`budget ${name} ${bytesText(limit)}`);
+    if (y <= plot.top || drawn.has(text)) continue;
+    drawn.add(text);
     strokeSteps(context, [plot.left], [y], plot);
-    drawHaloed(context, visible(`budget ${name} ${bytesText(limit)}`), plot.left + plot.width / 2, y - 2, palette);
+    labels.add({ text, x: plot.left + plot.width / 2, y: y - 2, color: palette.warning });
   }
   context.setLineDash([]);
 }
@@ -96,12 +104,11 @@ export function drawGrowth(
   yOf: Scale,
   plot: Plot,
   palette: Palette,
+  labels: Labels,
 ): void {
   const { growth } = report.header;
   if (growth.length === 0) return;
   const perStep = growth.reduce((sum, each) => sum + each.bytes_per_step, 0);
-  context.font = FONT;
-  context.fillStyle = palette.warning;
   context.strokeStyle = palette.warning;
   context.lineWidth = 1.5;
   context.beginPath();
@@ -116,8 +123,6 @@ export function drawGrowth(
   });
   context.stroke();
   context.lineWidth = 1;
-  context.textAlign = 'right';
-  context.textBaseline = 'bottom';
-  const right = Math.min(end.x, plot.left + plot.width - 4);
-  drawHaloed(context, `grows by ${bytesText(perStep)} a step`, right, end.y - 4, palette);
+  const text = `grows by ${bytesText(perStep)} a step`;
+  labels.add({ text, x: Math.min(end.x, plot.left + plot.width - 4), y: end.y - 4, color: palette.warning, align: 'right' });
 }

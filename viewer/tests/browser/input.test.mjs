@@ -41,7 +41,7 @@ test('hostile names stay text, wherever they appear', async () => {
     budgets: HOSTILE.map((text) => ({ name: text, limit: 2 ** 20 })),
   };
   const page = await browser.open(makePage(header, small.columns));
-  for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8']) {
+  for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8', '9']) {
     await page.keyboard.press(tab);
     await page.keyboard.press('g');
     await settled(page);
@@ -68,7 +68,7 @@ test('a recording of no events makes a page', async () => {
   const header = { ...small.header, duration_ns: 0, steps: [], growth: [], plans: [], sites: [], ops: [], scopes: [], dtypes: [], categories: [], budgets: [],
     pool: { t_ns: [], reserved: [], cached: [], fragmentation: [] } };
   const page = await browser.open(makePage(header, columns));
-  for (const key of ['1', '2', '3', '4', '5', '6', '7', '8', 'g', 'p', '+', 'n']) {
+  for (const key of ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'g', 'p', '+', 'n']) {
     await page.keyboard.press(key);
     await settled(page);
   }

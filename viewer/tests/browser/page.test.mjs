@@ -142,7 +142,7 @@ test('growth and plans are told', async () => {
   const page = await browser.open(html);
   assert.match(await text(page, '.figures'), /per step\s+\+48 KiB/);
   await press(page, '7');
-  assert.match(await text(page, '.growth-list'), /\+48 KiB a step[\s\S]*sum src\/train\.cpp:48/);
+  assert.match(await text(page, '.growth-list'), /\+48 KiB a step[\s\S]*sum\s+src\/train\.cpp:48/);
   await press(page, '8');
   assert.match(await text(page, '.plan-list'), /as predicted in 24 runs[\s\S]*\+4 KiB against the plan/);
   await page.locator('.map-canvas').hover({ position: await lowest(page, 100) });
@@ -197,7 +197,7 @@ test('follows the scheme of the reader until told otherwise', async () => {
 
 test('everything that can be used has a name, and help opens', async () => {
   const page = await browser.open(html);
-  for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8']) {
+  for (const tab of ['1', '2', '3', '4', '5', '6', '7', '8', '9']) {
     await press(page, tab);
     const nameless = await page.locator('button, canvas, input').evaluateAll((elements) => elements
       .filter((each) => !(each.getAttribute('aria-label') || each.textContent.trim() || each.title))
