@@ -11,6 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/table.h"
+#include "cli/top_programs.h"
 #include "tenure/profile/text.h"
 
 namespace tenure::cli {
@@ -24,14 +25,10 @@ struct TopOptions {
   std::size_t rows = 10;
   std::string budget_text;
   std::optional<std::int64_t> budget;
+  bool saved = false;
+  ProgramOptions programs;
   bool json = false;
 };
-
-std::string share(std::int64_t part, std::int64_t whole) {
-  return whole <= 0 ? ""
-                    : fmt::format("{:.0f} %",
-                                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
 
 std::vector<std::pair<std::string, profile::OpCounts>> busiest(const History& history) {
   std::vector<std::pair<std::string, profile::OpCounts>> ops(history.ops.begin(),
@@ -84,7 +81,7 @@ void print_idle(const History& history, std::size_t rows) {
     fmt::print("\n{}\n", terminal.bold("Freed late: idle from the last use to the end"));
     print_table(terminal, {">storages", ">bytes", ">longest idle", "made by"}, table);
     fmt::print("  freed after its last use, the peak would be {} ({} of {})\n",
-               size_text(all.least_peak), share(all.least_peak, highest), size_text(highest));
+               size_text(all.least_peak), share_text(all.least_peak, highest), size_text(highest));
   }
   table.clear();
   for (const profile::Ending& ending : all.early) {
@@ -135,22 +132,6 @@ void print_held(const History& history, std::size_t rows) {
     }
   }
   if (held.size() > rows) fmt::print("  and {} more\n", held.size() - rows);
-}
-
-void print_plans(const History& history, std::size_t rows) {
-  const Terminal terminal;
-  std::vector<std::vector<std::string>> table;
-  for (const profile::MeasuredPlan& measured : plans(history)) {
-    if (table.size() == rows) break;
-    const bool is_exact =
-        measured.runs.lowest == measured.plan->peak && measured.runs.highest == measured.plan->peak;
-    table.push_back({fmt::to_string(measured.runs.runs), size_text(measured.plan->peak),
-                     size_text(measured.runs.highest), is_exact ? "exact" : "off",
-                     origin_text(history.recorded.origin(measured.plan->origin))});
-  }
-  if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("Predicted against measured"));
-  print_table(terminal, {">runs", ">predicted", ">measured", "", "compiled program"}, table);
 }
 
 void print_pool(const History& history) {
@@ -267,15 +248,7 @@ Json document(const History& history, const TopOptions& options) {
                     {"holders", std::move(holders)}});
   }
   result["held"] = std::move(held);
-  Json all_plans = Json::array();
-  for (const profile::MeasuredPlan& measured : plans(history)) {
-    all_plans.push_back({{"origin", origin_json(history.recorded.origin(measured.plan->origin))},
-                         {"runs", measured.runs.runs},
-                         {"predicted", measured.plan->peak},
-                         {"measured", measured.runs.highest},
-                         {"arena", measured.plan->arena}});
-  }
-  result["plans"] = std::move(all_plans);
+  result["plans"] = programs_json(history, options.programs);
   Json levels = Json::array();
   for (const profile::Level& level : timeline(history)) {
     levels.push_back({static_cast<double>(level.time_ns) * 1e-9, level.bytes});
@@ -312,7 +285,10 @@ void top(const TopOptions& options) {
   print_ops(history, options.rows);
   print_idle(history, options.rows);
   print_held(history, options.rows);
-  print_plans(history, options.rows);
+  print_programs(history, options.rows);
+  print_saved(history, options.saved ? SIZE_MAX : options.rows);
+  if (options.programs.steps) print_steps(history);
+  if (options.programs.at) print_what_if(history, *options.programs.at, options.rows);
   print_evictions(history);
   print_pool(history);
   if (options.budget) print_budget(history, *options.budget);
@@ -326,7 +302,7 @@ void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
   std::vector<std::vector<std::string>> table;
   for (const profile::Group& group : live_at(history, highest.time_ns, by)) {
     if (table.size() == rows) break;
-    table.push_back({size_text(group.bytes), share(group.bytes, highest.bytes),
+    table.push_back({size_text(group.bytes), share_text(group.bytes, highest.bytes),
                      fmt::to_string(group.storages), plain(group.name)});
   }
   if (table.empty()) return;
@@ -344,16 +320,30 @@ void add_top(CLI::App& app) {
   command.option("-n,--rows", options->rows, "Lines of each table").show_default();
   command.option("--budget", options->budget_text, "What would a budget have done?")
       .type_name("BYTES");
+  command.flag("--saved", options->saved, "All layers with what they save for the backward pass");
+  command.flag("--steps", options->programs.steps, "Each step of compiled programs");
+  command
+      .option(
+          "--at",
+          [options](const std::string& text) { options->programs.at = parse_percent(text); },
+          "What would the largest program compute twice at so much of its peak, e.g. 60%?")
+      .type_name("PERCENT");
   command.flag("--json", options->json, "Print JSON, with all answers");
   command.footer(
       R"(The peak is the moment at which most bytes were live; its table says who had them. "in
 place" results were computed in the memory of a moved input, views share it: neither allocates.
 "Freed late" is memory that nobody read any more: dispose it earlier, or move it.
 
+What lies in the arena of a compiled program is told apart: its op, layer, line and category, which
+is "saved for backward" for what the way back reads of the way forth. --at searches, as a trainer
+with a budget does, for what is best computed twice; times are estimates.
+
 Examples:
   tenure top train.tenure
   tenure top train.tenure --by scope           which layer
   tenure top train.tenure --budget 512MiB      what would it have refused?
+  tenure top train.tenure --saved              what each layer keeps for its gradients
+  tenure top train.tenure --at 60%             what is the price of less memory?
   tenure top train.tenure --json | jq '.peak.op[0]')");
   command.run([options] {
     if (!options->budget_text.empty()) {

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "tenure/autograd/error.h"
 #include "tenure/autograd/late.h"
 #include "tenure/autograd/state.h"
 #include "tenure/base/small_array.h"
+#include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/elementwise.h"
@@ -184,6 +186,8 @@ std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
       accumulate(gradients[targets[t]], seeds[t], site);
     }
   }
+  std::unique_ptr<mem::PathScope> scope;  // of the layer whose gradients are computed
+  const std::string* path = nullptr;
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     Node& node = *nodes_[i];
     const auto outputs = std::span(gradients).subspan(node.first_output, node.outputs);
@@ -195,6 +199,11 @@ std::vector<Tensor> TapeState::go_back(std::span<const Value> targets,
         node.input_values, node.input_values + node.inputs,
         [&](Value value) { return value != kNoValue && (flags[value] & kNeeded) != 0; });
     if (is_reached && leads_on) {
+      if (node.scope != path) {
+        scope.reset();
+        if (node.scope != nullptr) scope = std::make_unique<mem::PathScope>(*node.scope);
+        path = node.scope;
+      }
       run_rule(node, gradients, flags, keep);
     } else if (!keep) {
       node.release();

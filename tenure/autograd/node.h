@@ -35,6 +35,7 @@ struct Node {
   const CustomRule* custom = nullptr;           ///< the tape owns it
   const ops::Attributes* attributes = nullptr;  ///< null: none
   Site site{};
+  const std::string* scope = nullptr;  ///< the path of the call, which the tape owns; null: none
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
   std::uint32_t saved = 0;  ///< tensors: the inputs', the outputs', then a custom rule's own

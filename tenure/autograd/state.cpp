@@ -8,6 +8,7 @@
 #include "tenure/base/per_thread.h"
 #include "tenure/base/small_array.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/accounts/name_path.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/outputs.h"
 #include "tenure/ops/size_ops.h"
@@ -59,6 +60,16 @@ class TapeState::PendingNode {
   Node* node_;
 };
 
+const std::string* TapeState::scope_now() {
+  const mem::NamePath* const path = mem::this_thread().path;
+  if (path == nullptr) return nullptr;
+  if (path->number() != last_path_) {
+    last_scope_ = &*scopes_.insert(path->text()).first;
+    last_path_ = path->number();
+  }
+  return last_scope_;
+}
+
 Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
                          const Attributes& attributes, Site site, std::span<const Value> values,
                          std::size_t outputs) {
@@ -78,6 +89,7 @@ Node& TapeState::prepare(const OpRecord& op, std::span<const Operand> operands,
   PendingNode pending(node);
   node.op = &op;
   node.site = site;
+  node.scope = scope_now();
   node.needed_inputs = needs.inputs;
   node.needed_outputs = needs.outputs;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -254,6 +266,7 @@ void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<co
   PendingNode pending(node);
   node.custom = rule.get();
   node.site = call_site;
+  node.scope = scope_now();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     node.input_values[i] = values[i];
     node.specs[i] = {inputs[i].dtype(), inputs[i].shape()};
@@ -276,6 +289,8 @@ void TapeState::forget() {
   counted_.set(0);
   variables_.clear();
   rules_.clear();
+  scopes_.clear();
+  last_path_ = 0;
   arena_.clear();
 }
 

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "tenure/autograd/node.h"
@@ -132,6 +134,8 @@ class TapeState final : public ops::Tape {
                 const ops::Attributes& attributes, Site site, std::span<const Value> values,
                 std::size_t outputs);
   void commit(Node& node, std::span<const Tensor> outputs);
+  /// The named scopes that the thread is in; nullptr: none.
+  const std::string* scope_now();
   Tensor run_below(const ops::OpRecord& op, std::span<const Operand> operands,
                    const ops::Attributes& attributes, Site site);
   /// Of each value, what is known of it on the way back to `sources`.
@@ -155,6 +159,9 @@ class TapeState final : public ops::Tape {
   std::vector<Node*> nodes_;
   NodeArena arena_;
   std::vector<std::shared_ptr<const CustomRule>> rules_;
+  std::unordered_set<std::string> scopes_;  // of nodes
+  const std::string* last_scope_ = nullptr;
+  std::uint64_t last_path_ = 0;                            // whose text that is; 0: none
   const std::uint64_t first_write_ = mem::latest_write();  // the last one before it was made
 };
 

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
@@ -23,14 +23,49 @@ namespace tenure::mem {
 class Storage;
 class Tenant;
 
-/// What will be live at once in one run of a compiled program.
-struct PlannedRun {
+/// A compiled program, step by step: what a run does, and what lies where in its arena.
+struct PlannedProgram {
+  /// One kernel call, and what a planner knows of it.
+  struct Step {
+    std::string op;     ///< of a fused one all that it computes: "matmul + add + tanh"
+    std::string scope;  ///< the layer that its result is of: "block2/attention/query"
+    Site site{};        ///< of the call that its result is of
+    /// Of what it makes: gradient on the way back, optimizer in an update, else activation.
+    Category category = Category::activation;
+    int unit = 0;                  ///< equal for steps that compute the same
+    std::int64_t live = 0;         ///< bytes of results and workspaces that are in use
+    std::int64_t cost = 0;         ///< nanoseconds of a usual machine, an estimate
+    std::int64_t bytes = 0;        ///< of its result, if that is in the arena
+    std::int64_t workspace = 0;    ///< more while it runs
+    std::vector<int> inputs{};     ///< units whose results it reads
+    std::uint32_t overwrites = 0;  ///< bit i: it may compute in the memory of inputs[i]
+    bool is_pure = true;           ///< to compute it again gives the same
+    bool is_output = false;        ///< its result is wanted after the run
+  };
+  /// A piece of the arena. Its op, layer and line are those of its first step.
   struct Buffer {
-    std::string op;
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
     int first = 0;  ///< steps in which it is live, both included
     int last = 0;
+    Category category = Category::activation;  ///< or gradient, optimizer, workspace
+    bool is_saved = false;                     ///< made on the way forth, and read on the way back
+    bool is_again = false;                     ///< an earlier step has computed the same
+  };
+  std::vector<Step> steps{};
+  std::vector<Buffer> buffers{};
+  std::int64_t resident = 0;  ///< bytes of outputs that are there all the time
+};
+
+/// One run of a compiled program.
+struct PlannedRun {
+  /// Who knows the program.
+  class Source {
+   public:
+    virtual PlannedProgram program() const = 0;
+
+   protected:
+    ~Source() = default;
   };
   std::uint64_t id = 0;     ///< equal for all runs of one program, never given again
   Device device = cpu;      ///< that it runs on
@@ -38,7 +73,7 @@ struct PlannedRun {
   Site site{};              ///< of the run
   std::int64_t peak = 0;
   std::int64_t arena = 0;
-  std::span<const Buffer> buffers{};
+  const Source* source = nullptr;  ///< asked once for each recording
 };
 
 /// Gets to know all that happens to memory, on the thread where it happens. Nothing here may throw

@@ -158,6 +158,7 @@ void Optimizer::update_all(std::vector<Tensor> gradients, Site site) {
                   .site = site};
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
+    const NameScope name(parameters_[i].name);
     update(i, std::move(gradients[i]), step);
     const Variable& own = parameters_[i].variable;
     if (updated_[i].state() == own.state()) continue;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "tenure/autograd/tape.h"
+#include "tenure/memory/scope.h"
 #include "tenure/nn/clip.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/nn/step_checks.h"
@@ -38,7 +39,7 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
   GradientTape tape(parts.site);
   const Tensor prediction = parts.apply_model(x);
   require_own_parameters(parts, prediction);
-  Pass pass{.numbers = {parts.loss(prediction, target)}};
+  Pass pass{.numbers = {parts.apply_loss(prediction, target)}};
   require_number(pass.numbers.front(), "the loss", parts.site);
   Tensor loss = pass.numbers.front();
   if (scale != nullptr) {
@@ -66,6 +67,8 @@ Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& tar
 
 std::vector<Tensor> clipped(const StepParts& parts, std::vector<Tensor> gradients) {
   if (!parts.options.clip_norm) return gradients;
+  const NameScope name("clip");
+  const CategoryScope category(Category::gradient);
   return clip_by_global_norm(std::move(gradients), *parts.options.clip_norm, parts.site);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenure/base/user_site.h"
+#include "tenure/memory/scope.h"
 #include "tenure/nn/collected_step.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/nn/step_checks.h"
@@ -60,12 +61,18 @@ Tensor StepParts::apply_model(const Tensor& x) const {
   return model(x, site);
 }
 
+Tensor StepParts::apply_loss(const Tensor& prediction, const Tensor& target) const {
+  const NameScope name("loss");
+  return loss(prediction, target);
+}
+
 Site StepParts::function_site() const {
   return user_site(site).line() != 0 ? site : optimizer.state().front().variable.created();
 }
 
 void StepParts::add_metrics(const Tensor& prediction, const Tensor& target,
                             std::vector<Tensor>& numbers) const {
+  const NameScope name("metrics");
   for (const Metric& metric : options.metrics) {
     numbers.push_back(metric.value(prediction, target));
     require_number(numbers.back(), fmt::format("the metric \"{}\"", metric.name), site);

@@ -37,6 +37,8 @@ struct StepParts {
   Site site;  ///< where the trainer was made
 
   Tensor apply_model(const Tensor& x) const;
+  /// In a scope "loss"; metrics are in one of theirs.
+  Tensor apply_loss(const Tensor& prediction, const Tensor& target) const;
   /// The line of compiled functions: where the trainer was made; where the optimizer was, if the
   /// standard library made the trainer.
   Site function_site() const;

@@ -58,7 +58,7 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
       .score = function(
           std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
             const Tensor prediction = parts.apply_model(x);
-            std::vector<Tensor> numbers{parts.loss(prediction, target)};
+            std::vector<Tensor> numbers{parts.apply_loss(prediction, target)};
             require_number(numbers.front(), "the loss", parts.site);
             parts.add_metrics(prediction, target, numbers);
             return numbers;

@@ -49,8 +49,8 @@ std::string to_chrome_trace(const History& history) {
         ",\n"
         R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"live bytes","args":{{)",
         microseconds(level.time_ns));
-    for (int c = 0; c < kCategories; ++c) {
-      out += fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", name_of(static_cast<Category>(c)),
+    for (int c = 0; c < kKinds; ++c) {
+      out += fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", kind_name(c),
                          level.category[static_cast<std::size_t>(c)]);
     }
     out += "}}";

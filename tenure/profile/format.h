@@ -135,7 +135,8 @@ enum class DefinitionKind : std::uint32_t {
   string = 1,  // its bytes
   origin,      // u32: op, file, line, scope (numbers of strings but for the line)
   layout,      // u32: dtype, rank; i64: each dimension
-  plan,        // PlanHead, then PlanBuffer each
+  plan,        // PlanHead, then PlanBuffer each. number: of several pieces, which
+  plan_steps,  // PlanStepsHead, then PlanStep each, with its inputs (u32) padded to words
 };
 struct DefinitionHead {
   DefinitionKind kind;
@@ -154,10 +155,32 @@ struct PlanBuffer {
   std::uint32_t op;
   std::uint32_t first;
   std::uint32_t last;
-  std::uint32_t reserved;
+  std::uint32_t flags;  // category (8 bits), and those below
   std::int64_t offset;
   std::int64_t bytes;
 };
+inline constexpr std::uint32_t kBufferSaved = 1u << 8;  // forth for back
+inline constexpr std::uint32_t kBufferAgain = 1u << 9;  // computed before
+struct PlanStepsHead {
+  std::uint64_t id;
+  std::int64_t resident;
+  std::uint32_t first;  // number of its first step
+  std::uint32_t steps;
+};
+struct PlanStep {
+  std::uint32_t origin;
+  std::uint32_t unit;
+  std::uint32_t inputs;  // how many
+  std::uint32_t overwrites;
+  std::uint32_t flags;  // category (8 bits), and those below
+  std::uint32_t reserved;
+  std::int64_t live;
+  std::int64_t cost;
+  std::int64_t bytes;
+  std::int64_t workspace;
+};
+inline constexpr std::uint32_t kStepPure = 1u << 8;
+inline constexpr std::uint32_t kStepOutput = 1u << 9;
 
 /// Four sums side by side, over whole words: a bit that flips, and bytes that move, change it.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {

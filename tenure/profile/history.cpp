@@ -25,6 +25,19 @@ bool is_from_before(const Event& event) { return (event.extra & kBefore) != 0; }
 std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
 
 constexpr auto is_run = [](const auto& frame) { return frame.is_run; };
+/// Of a plan's arena, at each step.
+std::vector<std::int64_t> bytes_in_use(const RecordedPlan& plan) {
+  const std::size_t n = plan.steps.size();
+  std::vector<std::int64_t> levels(n + 1);
+  for (const RecordedPlan::Buffer& buffer : plan.buffers) {
+    if (static_cast<std::size_t>(buffer.first) >= n) continue;
+    levels[static_cast<std::size_t>(buffer.first)] += buffer.bytes;
+    levels[std::min(static_cast<std::size_t>(buffer.last) + 1, n)] -= buffer.bytes;
+  }
+  for (std::size_t i = 1; i < n; ++i) levels[i] += levels[i - 1];
+  levels.resize(n);
+  return levels;
+}
 
 }  // namespace
 
@@ -34,6 +47,10 @@ History::History(const Recorded& recorded, bool with_spans)
       begin_ns(recorded.horizon_ns),
       with_spans_(with_spans) {
   end_ns = recorded.duration_ns;
+  for (const RecordedPlan& plan : recorded.plans()) {
+    plans_.emplace(plan.id, static_cast<std::uint32_t>(plans_.size()));
+    in_use.push_back(bytes_in_use(plan));
+  }
   recorded.for_each([this](const Event& event) {
     take(event);
     return true;
@@ -291,21 +308,13 @@ void History::take_span(const Event& event, ThreadState& thread) {
       break;
     }
     case EventKind::allocate:
-      if (thread.op_begin < 0) thread.op_begin = now;
-      for (Frame& frame : thread.frames) {
-        frame.level += bytes_of(event.third);
-        frame.peak = std::max(frame.peak, frame.level);
-      }
+      take_allocation(event, thread);
       break;
     case EventKind::free:
       for (Frame& frame : thread.frames) frame.level -= bytes_of(event.third);
       break;
     case EventKind::kernel:
-      if (Frame* const run = thread.run()) {
-        add_span(Span::Kind::kernel, event, low(event.third), run->kernel, device_in(event.extra));
-        run->kernel = now;
-        if (thread.op_begin >= 0) thread.op_begin = now;
-      }
+      if (Frame* const run = thread.run()) take_kernel(event, thread, *run);
       break;
     default:
       take_frame(event, thread);
@@ -333,7 +342,7 @@ void History::take_frame(const Event& event, ThreadState& thread) {
       } else if (run != nullptr) {
         std::swap(frame.kernel, run->kernel);
       }
-      thread.frames.push_back(frame);
+      thread.frames.push_back(std::move(frame));
       thread.op_begin = -1;
       thread.op_number = 0;
       break;
@@ -357,7 +366,7 @@ void History::take_frame(const Event& event, ThreadState& thread) {
 }
 
 void History::end_frame(const Event& event, ThreadState& thread) {
-  const Frame frame = thread.frames.back();
+  const Frame frame = std::move(thread.frames.back());
   thread.frames.pop_back();
   add_span(frame.is_run ? Span::Kind::run : Span::Kind::scope, event, frame.origin, frame.begin,
            frame.device);
@@ -365,10 +374,7 @@ void History::end_frame(const Event& event, ThreadState& thread) {
   thread.op_number = frame.op_number;
   thread.op_origin = frame.op_origin;
   if (frame.is_run) {
-    PlanRuns& all = runs[frame.plan];
-    all.lowest = all.runs == 0 ? frame.peak : std::min(all.lowest, frame.peak);
-    all.highest = std::max(all.highest, frame.peak);
-    ++all.runs;
+    end_run(frame, event.thread, event.time_ns);
     // It made its results, so the call that it was for has ended.
     thread.op_begin = -1;
     thread.op_number = 0;
@@ -378,7 +384,76 @@ void History::end_frame(const Event& event, ThreadState& thread) {
   }
 }
 
+const RecordedPlan* History::plan_of(const Frame& run) const {
+  const auto found = plans_.find(run.plan);
+  return found == plans_.end() ? nullptr : &recorded.plans()[found->second];
+}
+
+void History::take_allocation(const Event& event, ThreadState& thread) {
+  const std::int64_t bytes = bytes_of(event.third);
+  if (thread.op_begin < 0) thread.op_begin = event.time_ns;
+  for (Frame& frame : thread.frames) {
+    frame.level += bytes;
+    frame.peak = std::max(frame.peak, frame.level);
+  }
+  // A run allocates its outputs, then its arena, then nothing.
+  Frame* const run = thread.run();
+  const RecordedPlan* const plan = run == nullptr ? nullptr : plan_of(*run);
+  const bool is_arena = plan != nullptr && run->kernel_ends.empty() && bytes == plan->arena &&
+                        category_of(event.tag) == Category::workspace;
+  if (const auto found = live_.find(event.subject); is_arena && found != live_.end()) {
+    run->arena = found->second;
+  }
+}
+
+void History::take_kernel(const Event& event, ThreadState& thread, Frame& run) {
+  std::uint32_t origin = low(event.third);
+  if (const RecordedPlan* const plan = plan_of(run)) {
+    const std::size_t step = run.kernel_ends.size();
+    if (step < plan->steps.size()) {
+      origin = plan->steps[step].origin;
+      PlanRuns& all = runs[run.plan];
+      all.steps.resize(plan->steps.size());
+      ++all.steps[step].times;
+      all.steps[step].ns += event.time_ns - run.kernel;
+    }
+    run.kernel_ends.push_back(event.time_ns);
+  }
+  add_span(Span::Kind::kernel, event, origin, run.kernel, device_in(event.extra));
+  run.kernel = event.time_ns;
+  if (thread.op_begin >= 0) thread.op_begin = event.time_ns;
+}
+
+void History::end_run(const Frame& run, std::uint32_t thread, std::int64_t end_ns) {
+  if (end_ns != kNever) {
+    PlanRuns& all = runs[run.plan];
+    all.lowest = all.runs == 0 ? run.peak : std::min(all.lowest, run.peak);
+    all.highest = std::max(all.highest, run.peak);
+    all.ns += end_ns - run.begin;
+    ++all.runs;
+  }
+  const auto plan = plans_.find(run.plan);
+  if (plan == plans_.end()) return;
+  run_lives.push_back({.plan = plan->second,
+                       .arena = run.arena,
+                       .thread = thread,
+                       .kernels = static_cast<std::uint32_t>(run.kernel_ends.size()),
+                       .first_kernel = kernel_ends.size(),
+                       .begin_ns = run.begin,
+                       .end_ns = end_ns,
+                       .peak = run.peak});
+  kernel_ends.insert(kernel_ends.end(), run.kernel_ends.begin(), run.kernel_ends.end());
+  const bool is_itemized =
+      run.arena != RunLife::kNoArena && !recorded.plans()[plan->second].steps.empty();
+  if (is_itemized) storages[run.arena].run = static_cast<std::uint32_t>(run_lives.size());
+}
+
 void History::finish() {
+  for (auto& [thread, state] : states_) {  // those that the recording's end interrupted
+    for (const Frame& frame : state.frames) {
+      if (frame.is_run) end_run(frame, thread, kNever);
+    }
+  }
   // What was there before comes first: it was born before all others.
   std::vector<std::uint32_t> places(storages.size());
   std::uint32_t next = 0;
@@ -389,6 +464,9 @@ void History::finish() {
   }
   std::stable_partition(storages.begin(), storages.end(),
                         [](const StorageLife& life) { return life.was_before; });
+  for (RunLife& run : run_lives) {
+    if (run.arena != RunLife::kNoArena) run.arena = places[run.arena];
+  }
   for (const auto& [tensor, holding] : holding_) {
     if (!storages[places[holding.storage]].is_live()) continue;  // its data was given up
     holders.push_back({tensor, places[holding.storage], holding.kind, holding.origin,

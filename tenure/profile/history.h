@@ -37,6 +37,7 @@ struct StorageLife {
   std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
   bool was_before = false;        ///< live when the events begin
   bool was_evicted = false;       ///< it ended because its data was given up
+  std::uint32_t run = 0;          ///< of an arena: the number of its run, from 1 up; 0: it is none
   bool is_live() const { return death_ns == kNever; }
   /// Since when nobody has used it, at the latest at `end_ns`. Uses of what has no tensor are not
   /// known: an arena is in use until its end.
@@ -100,9 +101,28 @@ struct BudgetSeen {
 
 /// Predicted against measured, all runs of one plan together.
 struct PlanRuns {
+  struct StepTime {
+    std::int64_t times = 0;
+    std::int64_t ns = 0;  ///< of all
+  };
   std::int64_t runs = 0;
   std::int64_t lowest = 0;  ///< peak of a run above where it began
   std::int64_t highest = 0;
+  std::int64_t ns = 0;            ///< of all runs
+  std::vector<StepTime> steps{};  ///< as the plan's; none where those are not known
+};
+
+/// One run of a compiled program whose plan is known.
+struct RunLife {
+  static constexpr std::uint32_t kNoArena = UINT32_MAX;
+  std::uint32_t plan = 0;          ///< its place among the recording's plans
+  std::uint32_t arena = kNoArena;  ///< its place among the storages
+  std::uint32_t thread = 0;
+  std::uint32_t kernels = 0;     ///< that have ended
+  std::size_t first_kernel = 0;  ///< its place among kernel_ends
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = kNever;
+  std::int64_t peak = 0;  ///< above where it began
 };
 
 /// A tensor that still holds memory: who, and since when.
@@ -124,7 +144,8 @@ struct Miss {
 };
 
 /// A recording put in order: lives instead of events. It takes some 150 bytes of memory for each
-/// storage and 24 for each sharer that there was, and nothing for events.
+/// storage, 24 for each sharer and 8 for each kernel call that there was, and nothing for other
+/// events. What lies in arenas is told by arenas.h.
 class History {
  public:
   /// Throws std::bad_alloc where a recording is too large for this machine.
@@ -140,7 +161,11 @@ class History {
   std::vector<PoolSample> pool;
   std::vector<BudgetSeen> budgets;
   std::map<std::uint64_t, PlanRuns> runs;  ///< by the plan's id
-  std::vector<LiveHolder> holders;         ///< at the end
+  std::vector<RunLife> run_lives;          ///< by end
+  std::vector<std::int64_t> kernel_ends;   ///< of all runs, each one's together
+  /// Of each plan and step: bytes of the arena that are in use.
+  std::vector<std::vector<std::int64_t>> in_use;
+  std::vector<LiveHolder> holders;  ///< at the end
   /// By the origin of the disposal: how often the data stayed because others held it.
   std::map<std::uint32_t, std::int64_t> disposed_while_held;
   std::map<Miss, std::int64_t> misses;  ///< how often
@@ -171,6 +196,8 @@ class History {
     std::int64_t level = 0;
     std::int64_t peak = 0;
     Device device = cpu;
+    std::uint32_t arena = RunLife::kNoArena;
+    std::vector<std::int64_t> kernel_ends{};
   };
   struct ThreadState {
     std::int64_t op_begin = -1;   // since when an op takes its inputs, within the innermost frame
@@ -194,6 +221,10 @@ class History {
   void take_span(const Event& event, ThreadState& thread);
   void take_frame(const Event& event, ThreadState& thread);
   void end_frame(const Event& event, ThreadState& thread);
+  void take_allocation(const Event& event, ThreadState& thread);
+  void take_kernel(const Event& event, ThreadState& thread, Frame& run);
+  void end_run(const Frame& run, std::uint32_t thread, std::int64_t end_ns);
+  const RecordedPlan* plan_of(const Frame& run) const;
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin,
                 Device device = cpu);
   StorageLife* find(std::uint64_t serial);
@@ -203,8 +234,9 @@ class History {
   void finish();
 
   bool with_spans_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  // serial -> index
-  std::unordered_map<std::uint64_t, Holding> holding_;     // tensor -> what it has
+  std::unordered_map<std::uint64_t, std::uint32_t> plans_;  // id -> place
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;   // serial -> index
+  std::unordered_map<std::uint64_t, Holding> holding_;      // tensor -> what it has
   std::unordered_map<std::uint32_t, ThreadState> states_;
 };
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 
 namespace tenure::profile {
@@ -48,11 +50,83 @@ Level base_level(const History& history) {
   return level;
 }
 
-void change(Level& level, std::int64_t time, const StorageLife& life, std::int64_t bytes) {
-  level.time_ns = time;
-  level.bytes += bytes;
-  level.category[index(life.category)] += bytes;
-}
+/// Goes through time and knows the highest level since it was asked last.
+class Sweep {
+ public:
+  explicit Sweep(const History& history) : history_(history), now_(base_level(history)) {
+    begin(history.begin_ns);
+  }
+
+  void change(std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+    if (time > highest_.time_ns) until_ = std::min(until_, time);
+    now_.time_ns = time;
+    now_.bytes += bytes;
+    now_.category[index(life.category)] += bytes;
+    if (life.run != 0) {
+      const auto storage = static_cast<std::uint32_t>(&life - history_.storages.data());
+      if (bytes > 0) {
+        arenas_.push_back(storage);
+      } else {
+        std::erase(arenas_, storage);
+      }
+    }
+    if (now_.bytes > highest_.bytes) note();
+  }
+
+  /// The highest until `time`, from which on the next is looked for.
+  Level take(std::int64_t time) {
+    Level level = highest_;
+    const std::int64_t moment =
+        busiest_moment(history_, highest_arenas_, level.time_ns, std::min(until_, time));
+    for (const std::uint32_t i : highest_arenas_) {
+      const StorageLife& life = history_.storages[i];
+      level.category[index(life.category)] -= life.bytes;
+      for_each_piece(history_, life, moment, [&](const Piece& piece) {
+        level.category[static_cast<std::size_t>(piece.kind)] += piece.bytes;
+      });
+    }
+    level.time_ns = moment;
+    begin(time);
+    return level;
+  }
+
+ private:
+  void begin(std::int64_t time) {
+    note();
+    highest_.time_ns = std::max(highest_.time_ns, time);
+  }
+  void note() {
+    highest_ = now_;
+    highest_arenas_ = arenas_;
+    until_ = kNever;
+  }
+
+  const History& history_;
+  Level now_;
+  std::vector<std::uint32_t> arenas_{};  // that are live
+  Level highest_{};
+  std::vector<std::uint32_t> highest_arenas_{};
+  std::int64_t until_ = kNever;  // when something changed after that
+};
+
+/// The groups of what comes again and again, each worked out once.
+class Names {
+ public:
+  Names(const History& history, GroupBy by) : history_(history), by_(by) {}
+
+  const std::string& of(const Piece& piece) {
+    const Key key{piece.op.data(), piece.origin, piece.kind, mem::place_of(piece.device)};
+    const auto [name, is_new] = names_.try_emplace(key);
+    if (is_new) name->second = group_of(history_, piece, by_);
+    return name->second;
+  }
+
+ private:
+  using Key = std::tuple<const char*, std::uint32_t, int, std::size_t>;
+  const History& history_;
+  GroupBy by_;
+  std::map<Key, std::string> names_;
+};
 
 std::vector<Group> sorted(std::unordered_map<std::string, Group> groups) {
   std::vector<Group> list;
@@ -74,49 +148,43 @@ std::vector<Level> timeline(const History& history, int points) {
   const std::int64_t whole = std::max<std::int64_t>(history.end_ns - begin, 1);
   const std::int64_t width = (whole + points - 1) / points;
   std::vector<Level> result;
-  Level now = base_level(history);
-  Level highest = now;
+  Sweep sweep(history);
   std::int64_t part = 0;
   const auto close_until = [&](std::int64_t wanted) {
     for (; part < wanted && part < points; ++part) {
-      highest.time_ns = std::max(highest.time_ns, begin + part * width);
-      result.push_back(highest);
-      highest = now;
+      result.push_back(sweep.take(begin + (part + 1) * width));
     }
   };
   for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
     close_until(std::min<std::int64_t>((time - begin) / width, points - 1));
-    change(now, time, life, bytes);
-    if (now.bytes > highest.bytes) highest = now;
+    sweep.change(time, life, bytes);
   });
   close_until(points);
   return result;
 }
 
 Level peak(const History& history) {
-  Level now = base_level(history);
-  Level highest = now;
+  Sweep sweep(history);
   for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
-    change(now, time, life, bytes);
-    if (now.bytes > highest.bytes) highest = now;
+    sweep.change(time, life, bytes);
   });
-  return highest;
+  return sweep.take(kNever);
 }
 
-std::string group_of(const History& history, const StorageLife& storage, GroupBy by) {
-  const Origin& origin = history.recorded.origin(storage.origin);
+std::string group_of(const History& history, const Piece& piece, GroupBy by) {
+  const Origin& origin = history.recorded.origin(piece.origin);
   switch (by) {
     case GroupBy::op:
-      return std::string(origin.op.empty() ? "unknown" : origin.op);
+      return std::string(piece.op.empty() ? "unknown" : piece.op);
     case GroupBy::line:
-      return origin.op.empty() ? std::string("unknown")
-                               : fmt::format("{} at {}", origin.op, place_text(origin));
+      return piece.op.empty() ? std::string("unknown")
+                              : fmt::format("{} at {}", piece.op, place_text(origin));
     case GroupBy::scope:
       return std::string(origin.scope.empty() ? "(no scope)" : origin.scope);
     case GroupBy::category:
-      return std::string(name_of(storage.category));
+      return std::string(kind_name(piece.kind));
     case GroupBy::device:
-      return name_of(storage.device);
+      return name_of(piece.device);
   }
   return {};
 }
@@ -137,23 +205,15 @@ std::vector<DeviceLevel> by_device(const History& history) {
 }
 
 std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by) {
-  std::unordered_map<std::uint64_t, Group> known;  // by what decides the name
   std::unordered_map<std::string, Group> groups;
-  std::unordered_map<std::uint64_t, const StorageLife*> example;
+  Names names(history, by);
   for (const StorageLife& life : history.storages) {
     if (life.birth_ns > time_ns || life.death_ns <= time_ns) continue;
-    const std::uint64_t key = by == GroupBy::category ? index(life.category)
-                              : by == GroupBy::device ? mem::place_of(life.device)
-                                                      : life.origin;
-    Group& group = known[key];
-    group.bytes += life.bytes;
-    ++group.storages;
-    example.emplace(key, &life);
-  }
-  for (const auto& [key, group] : known) {
-    Group& sum = groups[group_of(history, *example[key], by)];
-    sum.bytes += group.bytes;
-    sum.storages += group.storages;
+    for_each_piece(history, life, time_ns, [&](const Piece& piece) {
+      Group& group = groups[names.of(piece)];
+      group.bytes += piece.bytes;
+      ++group.storages;
+    });
   }
   if (history.base_bytes > 0) groups["(before the recording)"].bytes += history.base_bytes;
   return sorted(std::move(groups));
@@ -223,19 +283,13 @@ Difference difference(const History& before, const History& after, GroupBy by) {
     const Level highest = peak(history);
     peak_bytes = highest.bytes;
     live = live_at_end(history);
-    std::unordered_map<std::uint64_t, std::string> names;
+    Names names(history, by);
     for (const StorageLife& life : history.storages) {
-      const std::uint64_t key = std::uint64_t{life.origin} << 16 |
-                                std::uint64_t{mem::place_of(life.device)} << 8 |
-                                index(life.category);
-      const auto [name, is_new] = names.try_emplace(key);
-      if (is_new) name->second = group_of(history, life, by);
-      Change& one = changes[name->second];
-      ++(one.*count);
+      ++(changes[names.of(piece_of(history, life))].*count);
       allocated += life.bytes;
-      if (life.birth_ns <= highest.time_ns && life.death_ns > highest.time_ns) {
-        one.*bytes += life.bytes;
-      }
+      if (life.birth_ns > highest.time_ns || life.death_ns <= highest.time_ns) continue;
+      for_each_piece(history, life, highest.time_ns,
+                     [&](const Piece& piece) { changes[names.of(piece)].*bytes += piece.bytes; });
     }
   };
   add(before, &Change::before, &Change::allocations_before, result.peak_before,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tenure/profile/history.h"
+#include "tenure/profile/arenas.h"
 
 // What can be asked of a recording. Every function reads a History and changes nothing.
 // growth() and endings() are in queries_lives.cpp.
@@ -17,12 +17,13 @@ namespace tenure::profile {
 struct Level {
   std::int64_t time_ns = 0;
   std::int64_t bytes = 0;
-  std::array<std::int64_t, kCategories> category{};
+  std::array<std::int64_t, kKinds> category{};  ///< by kind: see arenas.h
 };
 /// The highest level within each of `points` equal parts of the time that is known, and what was
-/// live then.
+/// live then. Where it is the same for a while, as when a compiled program runs, the moment is the
+/// one at which most of the largest arena is in use.
 std::vector<Level> timeline(const History& history, int points = 200);
-/// The moment at which most was live; the first of several.
+/// The moment at which most was live; the first of several, but for arenas as above.
 Level peak(const History& history);
 
 /// One device's part.
@@ -34,7 +35,7 @@ struct DeviceLevel {
 /// Of each device that occurs. What was there before and is of no storage counts as the CPU's.
 std::vector<DeviceLevel> by_device(const History& history);
 
-/// What lines are grouped by.
+/// What lines are grouped by. What lies in an arena counts as what it is.
 enum class GroupBy { op, line, scope, category, device };
 /// Storages with something in common.
 struct Group {
@@ -128,8 +129,8 @@ struct Difference {
 };
 Difference difference(const History& before, const History& after, GroupBy by = GroupBy::line);
 
-/// Names the group of a storage.
-std::string group_of(const History& history, const StorageLife& storage, GroupBy by);
+/// Names the group of something.
+std::string group_of(const History& history, const Piece& piece, GroupBy by);
 /// Bytes live at the end.
 std::int64_t live_at_end(const History& history);
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "tenure/profile/queries.h"
+#include "tenure/profile/rows.h"
 #include "tenure/profile/text.h"
 #include "tenure/tensor/dtype.h"
 
@@ -83,6 +84,7 @@ class Report {
 
  private:
   Place place(std::uint32_t origin);
+  std::uint32_t op_number(std::string_view op);
   std::uint8_t number_of(Device device) const;
   /// By device: what addresses are counted from, so that devices lie one after the other.
   std::vector<double> origins_of_addresses() const;
@@ -94,7 +96,8 @@ class Report {
   std::string times();
   std::string misses();
   std::string held();
-  std::string plans() const;
+  std::string plans();
+  std::string steps_of(const MeasuredPlan& measured);
   std::string pool() const;
 
   const History& history_;
@@ -108,6 +111,9 @@ class Report {
   std::string misses_;
   std::string held_;
   std::string times_;
+  std::string plans_;
+  std::size_t rows_ = 0;
+  std::unordered_map<const char*, std::uint32_t> op_numbers_;  // texts of the recording
   Columns columns_;
 };
 
@@ -143,6 +149,13 @@ Place Report::place(std::uint32_t number) {
   return found->second;
 }
 
+std::uint32_t Report::op_number(std::string_view op) {
+  if (op.empty()) return 0;
+  const auto [found, is_new] = op_numbers_.try_emplace(op.data());
+  if (is_new) found->second = ops_(std::string(op));
+  return found->second;
+}
+
 std::uint8_t Report::number_of(Device device) const {
   const auto& all = history_.devices;
   return static_cast<std::uint8_t>(std::find(all.begin(), all.end(), device) - all.begin());
@@ -171,29 +184,45 @@ std::vector<double> Report::origins_of_addresses() const {
 
 void Report::add_rows() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const std::vector<StorageLife>& lives = history_.storages;
-  const std::size_t n = lives.size();
+  const std::vector<Row> all = rows(history_);
+  const std::size_t n = rows_ = all.size();
   std::vector<double> birth(n), death(n), bytes(n), address(n), last_use(n);
   std::vector<std::uint8_t> category(n), device(n), thread(n), dtype(n);
   std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n), name(n);
   std::vector<std::int32_t> disposed(n);
+  std::vector<std::uint16_t> plan(n);
+  std::vector<std::uint32_t> first_step(n), last_step(n);
+  std::vector<std::uint8_t> again(n);
+  std::vector<std::uint32_t> row_of(history_.storages.size());
   const std::vector<double> origins = origins_of_addresses();
   std::unordered_map<std::uint32_t, std::uint32_t> shapes;
   std::unordered_map<std::uint32_t, std::uint32_t> names;
   for (std::size_t i = 0; i < n; ++i) {
-    const StorageLife& life = lives[i];
-    const Place from = place(life.origin);
-    const RecordedSpec& layout = recorded_.layout(life.layout);
-    birth[i] = static_cast<double>(life.birth_ns);
-    death[i] = life.is_live() ? kInfinity : static_cast<double>(life.death_ns);
-    bytes[i] = static_cast<double>(life.bytes);
-    device[i] = number_of(life.device);
-    address[i] = life.address == 0 ? -1 : static_cast<double>(life.address) - origins[device[i]];
-    category[i] = static_cast<std::uint8_t>(life.category);
-    op[i] = from.op;
+    const Row& row = all[i];
+    const Place from = place(row.origin);
+    birth[i] = static_cast<double>(row.birth_ns);
+    death[i] = row.death_ns == kNever ? kInfinity : static_cast<double>(row.death_ns);
+    bytes[i] = static_cast<double>(row.bytes);
+    device[i] = number_of(row.device);
+    address[i] = row.address == 0 ? -1 : static_cast<double>(row.address) - origins[device[i]];
+    category[i] = static_cast<std::uint8_t>(row.kind);
+    op[i] = op_number(row.op);
     site[i] = from.site;
     scope[i] = from.scope;
-    thread[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(life.thread, 255));
+    thread[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(row.thread, 255));
+    dtype[i] = 255;
+    disposed[i] = -1;
+    last_use[i] = static_cast<double>(std::min(row.death_ns, history_.end_ns));
+    if (row.buffer != nullptr) {
+      plan[i] = static_cast<std::uint16_t>(std::min<std::uint32_t>(row.plan, UINT16_MAX));
+      first_step[i] = static_cast<std::uint32_t>(row.buffer->first);
+      last_step[i] = static_cast<std::uint32_t>(row.buffer->last);
+      again[i] = row.buffer->is_again ? 1 : 0;
+    }
+    if (row.storage == Row::kNoStorage) continue;
+    row_of[row.storage] = static_cast<std::uint32_t>(i);
+    const StorageLife& life = history_.storages[row.storage];
+    const RecordedSpec& layout = recorded_.layout(life.layout);
     const auto [text, is_new] = shapes.try_emplace(life.layout);
     if (is_new && layout.dtype >= 0) text->second = strings_(to_string(layout));
     shape[i] = text->second;
@@ -216,7 +245,7 @@ void Report::add_rows() {
     const bool is_last =
         h + 1 == history_.holders.size() || history_.holders[h + 1].storage != holder.storage;
     if (is_last) {
-      holders[holder.storage] = strings_(text);
+      holders[row_of[holder.storage]] = strings_(text);
       text.clear();
     }
   }
@@ -237,6 +266,11 @@ void Report::add_rows() {
   columns_.add("last_use_ns", "f64", last_use);
   columns_.add("holders", "u32", holders);
   columns_.add("name", "u32", name);
+  if (history_.run_lives.empty()) return;
+  columns_.add("plan", "u16", plan);
+  columns_.add("first_step", "u32", first_step);
+  columns_.add("last_step", "u32", last_step);
+  columns_.add("again", "u8", again);
 }
 
 std::string Report::op_counts() const {
@@ -270,6 +304,22 @@ std::string Report::growing() {
           text.empty() ? "" : ",", from.site, from.op, from.scope, one.bytes_per_step,
           one.storages_per_step + one.sharers_per_step, loop.steps);
     }
+  }
+  return text;
+}
+
+/// What each step is, is predicted to take and took.
+std::string Report::steps_of(const MeasuredPlan& measured) {
+  std::string text;
+  for (std::size_t i = 0; i < measured.plan->steps.size(); ++i) {
+    const RecordedPlan::Step& step = measured.plan->steps[i];
+    const Place from = place(step.origin);
+    const PlanRuns::StepTime time =
+        i < measured.runs.steps.size() ? measured.runs.steps[i] : PlanRuns::StepTime();
+    text += fmt::format(
+        R"({}{{"op":{},"site":{},"scope":{},"kind":{},"unit":{},"live":{},"predicted_ns":{},"measured_ns":{},"again":{}}})",
+        i == 0 ? "" : ",", from.op, from.site, from.scope, static_cast<int>(step.category),
+        step.unit, step.live, step.cost, time.times == 0 ? 0 : time.ns / time.times, step.is_again);
   }
   return text;
 }
@@ -311,19 +361,24 @@ std::string Report::held() {
   return text;
 }
 
-std::string Report::plans() const {
+std::string Report::plans() {
   std::string text;
   for (const MeasuredPlan& measured : profile::plans(history_)) {
     const RecordedPlan& plan = *measured.plan;
     const Origin& from = recorded_.origin(plan.origin);
     text += fmt::format(
-        R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"buffers":[)",
+        R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"ns":{},"number":{},"steps":[{}],"buffers":[)",
         text.empty() ? "" : ",", json_string(fmt::format("{} at {}", from.op, place_text(from))),
-        plan.peak, measured.runs.highest, plan.arena, measured.runs.runs);
+        plan.peak, measured.runs.highest, plan.arena, measured.runs.runs,
+        measured.runs.runs == 0 ? 0 : measured.runs.ns / measured.runs.runs,
+        &plan - recorded_.plans().data() + 1, steps_of(measured));
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
       const RecordedPlan::Buffer& b = plan.buffers[i];
-      text += fmt::format(R"({}{{"op":{},"offset":{},"bytes":{},"first":{},"last":{}}})",
-                          i == 0 ? "" : ",", json_string(b.op), b.offset, b.bytes, b.first, b.last);
+      const Place made = place(b.origin);
+      text += fmt::format(
+          R"({}{{"op":{},"offset":{},"bytes":{},"first":{},"last":{},"site":{},"scope":{},"kind":{},"again":{}}})",
+          i == 0 ? "" : ",", json_string(b.op), b.offset, b.bytes, b.first, b.last, made.site,
+          made.scope, kind_of(b), b.is_again);
     }
     text += "]}";
   }
@@ -366,19 +421,20 @@ std::string Report::header(std::size_t columns_at) {
       R"("devices":[{}],"threads":{},)"
       R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],)"
       R"("time":{},"misses":[{}],"held":[{}],)"
-      R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},)"
+      R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},"storages":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
       recorded_.finished, recorded_.horizon_ns, recorded_.dropped, recorded_.damaged,
       recorded_.events, history_.base_bytes, highest.time_ns, highest.bytes,
       quoted_list(strings_.list()), sites, quoted_list(scopes_.list()), quoted_list(ops_.list()),
-      op_counts(), names_of(kCategories, [](int i) { return name_of(static_cast<Category>(i)); }),
+      op_counts(), names_of(kKinds, [](int i) { return kind_name(i); }),
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }),
       names_of(static_cast<int>(history_.devices.size()),
                [&](int i) { return name_of(history_.devices[static_cast<std::size_t>(i)]); }),
-      history_.threads, steps(), growing_, plans(), budgets, times_, misses_, held_,
-      history_.evictions, history_.recomputations, history_.recomputed_bytes, pool(),
-      history_.storages.size(), columns_.describe(columns_at));
+      history_.threads, steps(), growing_, plans_, budgets, times_, misses_, held_,
+      history_.evictions, history_.recomputations, history_.recomputed_bytes, pool(), rows_,
+      history_.storages.size(),
+      columns_.describe(columns_at));
 }
 
 std::string Report::data() {
@@ -387,6 +443,7 @@ std::string Report::data() {
   growing_ = growing();
   misses_ = misses();
   held_ = held();
+  plans_ = plans();
   times_ = times();
   // The header says where the columns begin, which depends on its length: room is left for it.
   std::string head = header(0);

@@ -16,8 +16,11 @@ std::vector<Stack> stacks(const History& history) {
     ++stack.allocations;
     stack.allocated_bytes += life.bytes;
     if (life.birth_ns > at || life.death_ns <= at) continue;
-    ++stack.peak_storages;
-    stack.peak_bytes += life.bytes;
+    for_each_piece(history, life, at, [&](const Piece& piece) {
+      Stack& part = by_origin[piece.origin];
+      ++part.peak_storages;
+      part.peak_bytes += piece.bytes;
+    });
   }
   std::vector<Stack> result;
   for (auto& [origin, stack] : by_origin) {

@@ -5,6 +5,8 @@
 #include <new>
 #include <vector>
 
+#include "tenure/base/user_site.h"
+
 namespace tenure::profile {
 namespace {
 
@@ -56,15 +58,20 @@ std::uint32_t Tables::string(std::string_view text) noexcept try {
   return 0;
 }
 
-std::uint32_t Tables::origin(std::string_view op, std::string_view file, std::uint32_t line,
-                             std::string_view scope) noexcept try {
-  const std::lock_guard lock(mutex_);
+std::uint32_t Tables::add_origin(std::string_view op, std::string_view file, std::uint32_t line,
+                                 std::string_view scope) {
   std::string key;
   append(key, add_string(op));
   append(key, add_string(seen_from(folder_, file)));
   append(key, line);
   append(key, add_string(scope));
   return number_of(DefinitionKind::origin, key);
+}
+
+std::uint32_t Tables::origin(std::string_view op, std::string_view file, std::uint32_t line,
+                             std::string_view scope) noexcept try {
+  const std::lock_guard lock(mutex_);
+  return add_origin(op, file, line, scope);
 } catch (const std::bad_alloc&) {
   return 0;
 }
@@ -80,30 +87,80 @@ std::uint32_t Tables::layout(DType dtype, const Shape& shape) noexcept try {
   return 0;
 }
 
-void Tables::plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept try {
+void Tables::write_steps(std::uint64_t plan, const mem::PlannedProgram& program) {
+  constexpr std::size_t kMost = kPayloadBytes - sizeof(DefinitionHead) - 8;
+  std::string steps;
+  PlanStepsHead head{.id = plan, .resident = program.resident, .first = 0, .steps = 0};
+  const auto flush = [&] {
+    std::string payload;
+    append(payload, head);
+    write(DefinitionKind::plan_steps, 0, payload + steps);
+    head.first += head.steps;
+    head.steps = 0;
+    steps.clear();
+  };
+  for (const mem::PlannedProgram::Step& step : program.steps) {
+    const std::size_t bytes = sizeof(PlanStep) + (step.inputs.size() + 1) / 2 * 8;
+    if (sizeof head + steps.size() + bytes > kMost) flush();
+    const Site place = user_site(step.site);
+    const char* const file = place.file_name();
+    append(steps,
+           PlanStep{
+               .origin = add_origin(step.op, file == nullptr ? "" : file, place.line(), step.scope),
+               .unit = static_cast<std::uint32_t>(step.unit),
+               .inputs = static_cast<std::uint32_t>(step.inputs.size()),
+               .overwrites = step.overwrites,
+               .flags = static_cast<std::uint32_t>(step.category) | (step.is_pure ? kStepPure : 0) |
+                        (step.is_output ? kStepOutput : 0),
+               .reserved = 0,
+               .live = step.live,
+               .cost = step.cost,
+               .bytes = step.bytes,
+               .workspace = step.workspace});
+    for (const int input : step.inputs) append(steps, static_cast<std::uint32_t>(input));
+    if (step.inputs.size() % 2 != 0) append(steps, std::uint32_t{0});
+    ++head.steps;
+  }
+  if (head.steps != 0) flush();
+}
+
+void Tables::write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
+                           const mem::PlannedProgram& program) {
   constexpr std::size_t kMostBuffers =
       (kPayloadBytes - sizeof(DefinitionHead) - sizeof(PlanHead)) / sizeof(PlanBuffer);
+  const std::vector<mem::PlannedProgram::Buffer>& all = program.buffers;
+  std::uint32_t piece = 0;
+  std::size_t next = 0;
+  do {  // one without buffers is told too
+    const std::size_t n = std::min(all.size() - next, kMostBuffers);
+    std::string payload;
+    append(payload, PlanHead{run.id, run.peak, run.arena, origin, static_cast<std::uint32_t>(n)});
+    for (const std::size_t end = next + n; next < end; ++next) {
+      const mem::PlannedProgram::Buffer& buffer = all[next];
+      const std::string& op = program.steps[static_cast<std::size_t>(buffer.first)].op;
+      append(
+          payload,
+          PlanBuffer{
+              .op = add_string(buffer.category == Category::workspace ? op + ", workspace" : op),
+              .first = static_cast<std::uint32_t>(buffer.first),
+              .last = static_cast<std::uint32_t>(buffer.last),
+              .flags = static_cast<std::uint32_t>(buffer.category) |
+                       (buffer.is_saved ? kBufferSaved : 0) | (buffer.is_again ? kBufferAgain : 0),
+              .offset = buffer.offset,
+              .bytes = buffer.bytes});
+    }
+    write(DefinitionKind::plan, piece++, payload);
+  } while (next < all.size());
+}
+
+void Tables::plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept try {
   const std::lock_guard lock(mutex_);
   std::string key(1, static_cast<char>(DefinitionKind::plan));
   append(key, run.id);
-  if (!numbers_.emplace(key, 0).second) return;
-  // Of very many, the largest.
-  std::vector<const mem::PlannedRun::Buffer*> buffers;
-  for (const mem::PlannedRun::Buffer& buffer : run.buffers) buffers.push_back(&buffer);
-  if (buffers.size() > kMostBuffers) {
-    std::stable_sort(buffers.begin(), buffers.end(),
-                     [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
-    buffers.resize(kMostBuffers);
-  }
-  std::string payload;
-  append(payload,
-         PlanHead{run.id, run.peak, run.arena, origin, static_cast<std::uint32_t>(buffers.size())});
-  for (const mem::PlannedRun::Buffer* const buffer : buffers) {
-    append(payload,
-           PlanBuffer{add_string(buffer->op), static_cast<std::uint32_t>(buffer->first),
-                      static_cast<std::uint32_t>(buffer->last), 0, buffer->offset, buffer->bytes});
-  }
-  write(DefinitionKind::plan, 0, payload);
+  if (!numbers_.emplace(key, 0).second || run.source == nullptr) return;
+  const mem::PlannedProgram program = run.source->program();
+  write_steps(run.id, program);
+  write_buffers(run, origin, program);
 } catch (const std::bad_alloc&) {  // then the plan is unknown
 }
 

@@ -32,6 +32,11 @@ class Tables {
 
  private:
   std::uint32_t add_string(std::string_view text);
+  std::uint32_t add_origin(std::string_view op, std::string_view file, std::uint32_t line,
+                           std::string_view scope);
+  void write_steps(std::uint64_t plan, const mem::PlannedProgram& program);
+  void write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
+                     const mem::PlannedProgram& program);
   std::uint32_t number_of(DefinitionKind kind, const std::string& key);
   /// False if there is no room.
   bool write(DefinitionKind kind, std::uint32_t number, std::string_view payload);

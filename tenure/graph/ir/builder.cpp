@@ -234,7 +234,8 @@ std::vector<Value> Builder::call(const ops::OpRecord& op, std::vector<Argument> 
                                             : std::make_shared<const ops::Attributes>(attributes),
                           .outputs = std::move(outputs),
                           .site = site,
-                          .scope = scope_of_thread()});
+                          .scope = scope_of_thread(),
+                          .category = mem::this_thread().category});
 }
 
 std::vector<Value> Builder::copy(const Node& node, std::vector<Argument> arguments) {

@@ -68,6 +68,7 @@ std::vector<Value> write_out_into(Builder& builder, const Node& node,
       if (!argument.number) argument.value = renamed_of(argument.value);
     }
     part.scope = node.scope;
+    part.category = node.category;
     renamed[i] = builder.copy(part, std::move(given));
   }
   std::vector<Value> results;

@@ -48,6 +48,8 @@ struct Node {
   std::string name{};                         ///< of an input
   Site site{};
   std::string scope{};  ///< the named scopes that it was made in
+  /// What it was made for: gradient on the way back, optimizer in an update.
+  Category category = Category::activation;
 
   const ops::Attributes& attribute_list() const {
     return attributes == nullptr ? ops::kNoAttributes : *attributes;

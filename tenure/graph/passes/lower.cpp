@@ -195,9 +195,11 @@ class Lowering {
     Unit unit;
     unit.node = &node;
     unit.slot = &ops::kernel_of(*node.op, request().device);
+    unit.members = {i};
     LoopBuilder builder = loop_builder();
     if (!before.empty() && builder.add(before)) {
       unit.nodes += static_cast<int>(before.size());
+      unit.members.insert(unit.members.begin(), before.begin(), before.end());
       unit.in = builder.take_inputs();
       unit.loop = builder.take_loop();
       unit.made = contiguous_in(-1, program().spec(node.arguments[0].value));
@@ -243,6 +245,8 @@ class Lowering {
     if (!builder.add(after)) return false;
     Unit unit = kernel_unit(i);
     unit.nodes += static_cast<int>(after.size());
+    unit.members.insert(unit.members.end(), after.begin(), after.end());
+    std::sort(unit.members.begin(), unit.members.end());
     unit.after = builder.take_loop();
     for (const Layout& in : builder.take_inputs()) unit.in.push_back(in);
     unit.overwrites = {0};
@@ -289,21 +293,22 @@ class Lowering {
   void add_loop(std::int32_t root, std::span<const std::int32_t> members) {
     LoopBuilder builder = loop_builder();
     if (members.size() > 1 && builder.add(members)) {
-      return add_loop_unit(root, builder, static_cast<int>(members.size()));
+      return add_loop_unit(root, builder, members);
     }
     for (const std::int32_t member : members) {
       LoopBuilder single = loop_builder();
       internal_check(single.add({&member, 1}), "an op alone has too many inputs for a loop");
-      add_loop_unit(member, single, 1);
+      add_loop_unit(member, single, {&member, 1});
     }
   }
 
-  void add_loop_unit(std::int32_t i, LoopBuilder& builder, int nodes) {
+  void add_loop_unit(std::int32_t i, LoopBuilder& builder, std::span<const std::int32_t> members) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     Unit unit;
     unit.node = &node;
     unit.slot = &ops::kernel_of(*node.op, request().device);
-    unit.nodes = nodes;
+    unit.nodes = static_cast<int>(members.size());
+    unit.members.assign(members.begin(), members.end());
     unit.in = builder.take_inputs();
     unit.loop = builder.take_loop();
     unit.may_fail = node.op->may_fail;

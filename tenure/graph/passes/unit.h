@@ -88,6 +88,9 @@ struct Unit {
   /// What the program's device has for that node's op; nullptr: it is a copy.
   const ops::KernelSlot* slot = nullptr;
   int nodes = 1;
+  /// The program's nodes that it computes, ascending: its result is that of the last. Of a copy,
+  /// none.
+  std::vector<std::int32_t> members{};
   std::vector<Layout> in{};
   std::vector<Layout> out{};
   FusedLoop loop{};   ///< there if it is elementwise, or a loop makes its first input

@@ -53,7 +53,6 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   plan_.constants = parts_.constants;
   for (const auto& body : parts_.bodies) plan_.constants += body->plan().constants;
   const Placement placement = arrange();
-  arena_map_ = arena_map(*lowered_, placement);
   plan_.arena = placement.arena;
   for (const int u : placement.order) {
     const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
@@ -153,10 +152,10 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(targets_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(arena_map_) + room(parts_.bodies);
+                      room(parts_.bodies);
   for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
-    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites);
+    bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.members);
     for (const FusedLoop* loop : {&unit.loop, &unit.after}) {
       bytes += loop->code.bytes();
       // Copies of a unit share it.

@@ -27,13 +27,16 @@ struct CompiledParts {
 };
 
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
-/// that any number of threads may run it. It is made in executable.cpp and run in execute.cpp.
+/// that any number of threads may run it. It is made in executable.cpp, run in execute.cpp and told
+/// to recordings in described.cpp.
 class Executable {
  public:
   /// Orders the units for a low peak and gives every buffer its place.
   Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts);
 
   const Plan& plan() const { return plan_; }
+  /// For recordings.
+  mem::PlannedProgram program() const;
   /// Where it runs, and its inputs and results are.
   Device device() const { return lowered_->request.device; }
   /// Bytes that it holds, with its bodies.
@@ -99,7 +102,6 @@ class Executable {
   std::vector<VariableState*> assigned_;
   Plan plan_;
   std::uint64_t number_;  ///< of this executable among all
-  std::vector<mem::PlannedRun::Buffer> arena_map_;
 };
 
 }  // namespace tenure::graph

@@ -32,6 +32,16 @@ void write(ops::View* room, const Layout& layout, std::byte* data) {
         {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
 }
 
+/// Tells a recording what runs, if it asks.
+class Told final : public mem::PlannedRun::Source {
+ public:
+  explicit Told(const Executable& executable) : executable_(executable) {}
+  mem::PlannedProgram program() const override { return executable_.program(); }
+
+ private:
+  const Executable& executable_;
+};
+
 /// The memory of a run's temporaries.
 class Arena {
  public:
@@ -317,13 +327,14 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   const Device device = low.request.device;
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
 
+  const Told told(*this);
   ObservedRun observed(context, {.id = number_,
                                  .device = device,
                                  .name = name,
                                  .site = site,
                                  .peak = plan_.peak,
                                  .arena = plan_.arena,
-                                 .buffers = arena_map_});
+                                 .source = &told});
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
     const ops::Spec& spec = low.outputs[o];

@@ -1,15 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
-#include "tenure/graph/place/placement.h"
+#include "tenure/graph/passes/unit.h"
 #include "tenure/memory/observer.h"
 
 namespace tenure::graph {
-
-/// What lies where in the arena, and in which steps: temporaries and workspaces.
-std::vector<mem::PlannedRun::Buffer> arena_map(const Lowered& lowered, const Placement& placement);
 
 /// A number that no other executable has.
 std::uint64_t next_executable() noexcept;

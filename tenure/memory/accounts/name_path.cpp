@@ -58,14 +58,18 @@ void NamePath::free_unused(ThreadContext& context) {
       2 * context.path_count + kAtLeast + slab_bytes(kTenantBin) / kTenantSlot / kSlotsPerPath;
 }
 
-NameFrame* NameFrame::enter(const std::string& name) {
+NameFrame* NameFrame::enter(const std::string& name) { return enter(name, false); }
+NameFrame* NameFrame::enter_path(const std::string& path) { return enter(path, true); }
+
+NameFrame* NameFrame::enter(const std::string& name, bool is_path) {
   ThreadContext& context = this_thread();
   take_out_ended(context.names, take_out);
-  std::unique_ptr<NameFrame> frame(new NameFrame(context, name));
-  frame->path_ = NamePath::make(context, context.path, name);
+  std::unique_ptr<NameFrame> frame(new NameFrame(context, name, is_path));
+  frame->path_ = NamePath::make(context, is_path ? nullptr : context.path, name);
   context.path = frame->path_;
   push_frame(context.names, frame.get());
-  if (Observer* const o = observer(context)) o->scope_began(context, true, Site());
+  Observer* const o = is_path ? nullptr : observer(context);
+  if (o != nullptr) o->scope_began(context, true, Site());
   return frame.release();
 }
 
@@ -80,7 +84,8 @@ void NameFrame::leave_all(ThreadContext& context) noexcept {
 
 void NameFrame::take_out(NameFrame& frame) noexcept {
   ThreadContext& context = frame.context;
-  if (Observer* const o = observer(context)) o->scope_ended(context, true);
+  Observer* const o = frame.is_path_ ? nullptr : observer(context);
+  if (o != nullptr) o->scope_ended(context, true);
   const bool is_innermost = context.names == &frame;
   cut_frame(context.names, frame);
   if (!is_innermost) {
@@ -94,7 +99,8 @@ void NameFrame::take_out(NameFrame& frame) noexcept {
 
 void NameFrame::derive_paths(NameFrame& frame, const NameFrame* stop) {
   if (frame.outer != stop) derive_paths(*frame.outer, stop);
-  const NamePath* const outer = frame.outer == nullptr ? nullptr : frame.outer->path_;
+  const bool is_first = frame.outer == nullptr || frame.is_path_;
+  const NamePath* const outer = is_first ? nullptr : frame.outer->path_;
   frame.path_ = NamePath::make(frame.context, outer, frame.name_);
 }
 

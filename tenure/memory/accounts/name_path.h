@@ -43,19 +43,37 @@ class NameFrame : public Frame<NameFrame> {
  public:
   /// In force from here on.
   static NameFrame* enter(const std::string& name);
+  /// The same for a whole path, whatever names are around it. Recordings see no scope.
+  static NameFrame* enter_path(const std::string& path);
   static void leave(NameFrame* frame) noexcept;
   static void leave_all(ThreadContext& context) noexcept;
   ~NameFrame() = default;
 
  private:
   friend class NamePath;
-  NameFrame(ThreadContext& context, const std::string& name) : Frame(context), name_(name) {}
+  NameFrame(ThreadContext& context, const std::string& name, bool is_path)
+      : Frame(context), name_(name), is_path_(is_path) {}
+  static NameFrame* enter(const std::string& name, bool is_path);
   static void take_out(NameFrame& frame) noexcept;
   /// Makes the paths from `frame` outwards to `stop`, exclusively, anew.
   static void derive_paths(NameFrame& frame, const NameFrame* stop);
 
   const NamePath* path_ = nullptr;
   const std::string name_;
+  const bool is_path_;
+};
+
+/// What this thread makes while it lives has this path: that of a layer, when its gradients are
+/// computed.
+class PathScope {
+ public:
+  explicit PathScope(const std::string& path) : frame_(NameFrame::enter_path(path)) {}
+  ~PathScope() { NameFrame::leave(frame_); }
+  PathScope(const PathScope&) = delete;
+  PathScope& operator=(const PathScope&) = delete;
+
+ private:
+  NameFrame* frame_;
 };
 
 }  // namespace tenure::mem

@@ -134,6 +134,10 @@ function readRows(header: Header, columns: Map<string, Column>): Rows {
     holders: ids('holders', header.strings.length),
     name: ids('name', header.strings.length),
     disposedSite: ids('disposed_site', header.sites.length, -1, -1),
+    plan: column('plan', 0, 0),
+    firstStep: column('first_step', 0, 0),
+    lastStep: column('last_step', 0, 0),
+    again: column('again', 0, 0),
   };
 }
 

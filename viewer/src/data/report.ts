@@ -13,6 +13,23 @@ export interface PlanBuffer {
   bytes: number;
   first: number;
   last: number;
+  site?: number;
+  scope?: number;
+  kind?: number; // a category
+  again?: boolean; // an earlier step has computed the same
+}
+
+/** One kernel call of a compiled program. */
+export interface PlanStep {
+  op: number;
+  site: number;
+  scope: number;
+  kind: number;
+  unit: number; // equal for steps that compute the same
+  live: number;
+  predicted_ns: number;
+  measured_ns: number; // the mean; 0: never measured
+  again: boolean;
 }
 
 export interface Plan {
@@ -21,6 +38,9 @@ export interface Plan {
   measured: number;
   arena: number;
   runs: number;
+  ns?: number; // the mean of its runs
+  number?: number; // by which rows know it
+  steps?: PlanStep[];
   buffers: PlanBuffer[];
 }
 
@@ -50,6 +70,8 @@ export interface Header {
   dropped: number;
   damaged: number;
   base_bytes: number;
+  peak_ns?: number; // of all moments with the highest level, the one that tells most
+  storages?: number;
   strings: string[];
   sites: Site[];
   scopes: string[];
@@ -110,6 +132,10 @@ export interface Rows {
   holders: Column;
   name: Column;
   disposedSite: Column;
+  plan: Column; // of a buffer in an arena: its plan's number; 0: it is a storage
+  firstStep: Column; // of that plan
+  lastStep: Column;
+  again: Column; // 1: an earlier step has computed the same
 }
 
 /** Births and deaths in the order of time: event e is of row `of[e] >> 1`, a birth if odd. */

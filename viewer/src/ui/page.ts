@@ -49,7 +49,8 @@ export class Page {
   ) {
     const total = new Levels(report, new Uint8Array(report.rows.count), 1);
     this.peak = total.peak;
-    this.peakTime = total.peakTime;
+    const told = report.header.peak_ns ?? -1; // within a run, when most of its arena is in use
+    this.peakTime = told >= report.begin && total.at(told)[0] === total.peak ? told : total.peakTime;
     this.stepLevels = stepLevels(report);
     this.palette = paletteOf(isDark);
     this.state = {

@@ -69,7 +69,7 @@ export class Head implements View {
         value: countText(live),
         click: () => page.set({ tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
       },
-      { label: 'allocations', value: countText(rows.count), isSpare: true, click: () => page.set({ tab: 'sites' }) },
+      { label: 'allocations', value: countText(header.storages ?? rows.count), isSpare: true, click: () => page.set({ tab: 'sites' }) },
       ...(header.steps.length > 0
         ? [{
             label: 'per step',

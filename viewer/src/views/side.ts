@@ -99,6 +99,11 @@ export class Side implements View {
     ];
   }
 
+  private programOf(row: number): string {
+    const { plans } = this.page.report.header;
+    return plans.find(({ number }) => number === this.page.report.rows.plan[row])?.name ?? 'a compiled program';
+  }
+
   private details(row: number): Node[] {
     const { page } = this;
     const { report } = page;
@@ -116,7 +121,11 @@ export class Side implements View {
       ['device', (header.devices?.length ?? 1) > 1 ? header.devices![rows.device[row]] : ''],
       ['thread', String(rows.thread[row])],
       ['created', `${timeText(rows.birth[row])} by ${op}`, rows.site[row]],
-      death === Infinity
+      ['program', rows.plan[row] > 0 ? `${this.programOf(row)}, steps ${rows.firstStep[row]} to ${rows.lastStep[row]}` : ''],
+      ['computed', rows.again[row] === 1 ? 'again: an earlier step has made the same, and gave it up' : ''],
+      rows.plan[row] > 0
+        ? ['in use', `for ${timeText(life)}, in the arena`]
+        : death === Infinity
         ? ['disposed', 'never: live at the end']
         : disposed >= 0
           ? ['disposed', `${timeText(death)}, after ${timeText(life)}`, disposed]

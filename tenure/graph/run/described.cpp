@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/run/executable.h"
+
+namespace tenure::graph {
+namespace {
+
+/// The node whose result a unit's is.
+const Node& result_of(const Unit& unit, const Lowered& lowered) {
+  return unit.members.empty() ? *unit.node : lowered.request.program.nodes[at(unit.members.back())];
+}
+
+/// All that it computes, in that order; the same several times in a row is said once.
+std::string ops_of(const Unit& unit, const Lowered& lowered) {
+  if (unit.members.empty()) return "copy";
+  std::string text;
+  const ops::OpRecord* last = nullptr;
+  for (const std::int32_t member : unit.members) {
+    const ops::OpRecord* const op = lowered.request.program.nodes[at(member)].op;
+    if (op == last) continue;
+    text += text.empty() ? "" : " + ";
+    text += op->name;
+    last = op;
+  }
+  return text;
+}
+
+/// Copies of a unit are one to a planner.
+int number_of(const Lowered& lowered, int unit) {
+  const int origin = lowered.units[at(unit)].origin;
+  return origin < 0 ? unit : origin;
+}
+
+}  // namespace
+
+mem::PlannedProgram Executable::program() const {
+  const Lowered& low = *lowered_;
+  const planner::Dag dag = dag_of(low);
+  mem::PlannedProgram made{.resident = dag.resident};
+  std::vector<bool> is_known(low.units.size());     // by unit
+  std::vector<int> places(low.buffers.size(), -1);  // among made.buffers
+  for (std::size_t t = 0; t < steps_.size(); ++t) {
+    const Step& step = steps_[t];
+    const Unit& unit = *step.unit;
+    const int u = static_cast<int>(&unit - low.units.data());
+    const planner::Node& planned = dag.nodes[at(u)];
+    const Node& node = result_of(unit, low);
+    const int now = static_cast<int>(t);
+    const int number = number_of(low, u);
+    const bool is_again = is_known[at(number)];
+    is_known[at(number)] = true;
+    mem::PlannedProgram::Step row{.op = ops_of(unit, low),
+                                  .scope = node.scope,
+                                  .site = node.site,
+                                  .category = node.category,
+                                  .unit = number,
+                                  .live = plan_.steps[t].live,
+                                  .cost = planned.cost,
+                                  .bytes = planned.bytes,
+                                  .workspace = static_cast<std::int64_t>(unit.workspace),
+                                  .overwrites = planned.overwrites,
+                                  .is_pure = planned.pure,
+                                  .is_output = planned.output};
+    for (const int input : planned.inputs) row.inputs.push_back(number_of(low, input));
+    made.steps.push_back(std::move(row));
+
+    for (const Layout& in : unit.in) {
+      if (places[at(in.buffer)] < 0) continue;
+      mem::PlannedProgram::Buffer& read = made.buffers[at(places[at(in.buffer)])];
+      read.last = now;
+      const bool is_forth = read.category == Category::activation && !read.is_again;
+      if (is_forth && node.category != Category::activation) read.is_saved = true;
+    }
+    for (std::size_t o = 0; o < unit.out.size(); ++o) {
+      const int b = unit.out[o].buffer;
+      // Some lie in the memory of an input or an output.
+      const bool is_there = step.out[o].base == 0 && low.buffers[at(b)].bytes != 0 &&
+                            low.buffers[at(b)].kind == Buffer::Kind::temporary;
+      if (!is_there) continue;
+      for (const Layout& in : unit.in) {  // what it is computed in has ended
+        const int place = places[at(in.buffer)];
+        if (place < 0 || made.buffers[at(place)].offset != step.out[o].offset) continue;
+        made.buffers[at(place)].last = now - 1;
+      }
+      places[at(b)] = static_cast<int>(made.buffers.size());
+      made.buffers.push_back({.offset = step.out[o].offset,
+                              .bytes = low.buffers[at(b)].bytes,
+                              .first = now,
+                              .last = now,
+                              .category = node.category,
+                              .is_again = is_again});
+    }
+    if (unit.workspace != 0) {
+      made.buffers.push_back({.offset = step.workspace.offset,
+                              .bytes = static_cast<std::int64_t>(unit.workspace),
+                              .first = now,
+                              .last = now,
+                              .category = Category::workspace});
+    }
+  }
+  return made;
+}
+
+}  // namespace tenure::graph
