@@ -23,6 +23,8 @@ class Option {
   Option required() const;
   Option type_name(const std::string& name) const;
   Option one_of(const std::vector<std::string>& words) const;
+  /// What shells offer for it; one_of() says it too.
+  Option completes(const std::vector<std::string>& words) const;
   Option within(long low, long high) const;
   Option within(double low, double high) const;
   Option show_default() const;  ///< what its variable has now
@@ -32,6 +34,9 @@ class Option {
   CLI::Option* option_;
 };
 
+/// What completes() or one_of() said of an option; else nothing.
+const std::vector<std::string>& words_of(const CLI::Option& option);
+
 /// A subcommand. Its variables must live until the command line is parsed.
 class Command {
  public:
@@ -40,6 +45,7 @@ class Command {
   Option option(const std::string& name, std::string& value, const std::string& description) const;
   Option option(const std::string& name, std::vector<std::string>& values,
                 const std::string& description) const;
+  /// A whole number from 0 up.
   Option option(const std::string& name, std::size_t& value, const std::string& description) const;
   Option option(const std::string& name, int& value, const std::string& description) const;
   Option option(const std::string& name, long& value, const std::string& description) const;

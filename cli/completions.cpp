@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <memory>
@@ -13,28 +14,65 @@
 namespace tenure::cli {
 namespace {
 
-/// "-o --output" and their descriptions.
-std::vector<std::pair<std::string, std::string>> flags_of(const CLI::App& command) {
-  std::vector<std::pair<std::string, std::string>> flags;
+/// An option or argument of a command, as a shell knows it.
+struct Word {
+  std::vector<std::string> flags{};  ///< "-o", "--output"; none: an argument
+  std::string description{};
+  bool takes_value = false;
+  std::vector<std::string> values{};  ///< that it can have; none: a file, or anything
+};
+
+std::vector<Word> shell_words(const CLI::App& command) {
+  std::vector<Word> words;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_snames()) {
-      flags.emplace_back("-" + name, option->get_description());
-    }
-    for (const std::string& name : option->get_lnames()) {
-      flags.emplace_back("--" + name, option->get_description());
-    }
+    Word word;
+    for (const std::string& name : option->get_snames()) word.flags.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) word.flags.push_back("--" + name);
+    word.description = option->get_description();
+    word.takes_value = option->get_items_expected_max() > 0;
+    word.values = words_of(*option);
+    words.push_back(std::move(word));
   }
-  return flags;
+  return words;
 }
 
 std::string flag_words(const CLI::App& command) {
   std::string words;
-  for (const auto& [flag, description] : flags_of(command)) words += flag + " ";
+  for (const Word& word : shell_words(command)) {
+    for (const std::string& flag : word.flags) words += flag + " ";
+  }
   return words;
+}
+
+/// What the arguments of a command can be; empty: files.
+std::vector<std::string> argument_values(const CLI::App& command) {
+  for (const Word& word : shell_words(command)) {
+    if (word.flags.empty()) return word.values;
+  }
+  return {};
 }
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// The cases of one command: what its options take, then what it takes itself.
+std::string bash_case(const CLI::App& command) {
+  std::string values;
+  for (const Word& word : shell_words(command)) {
+    if (word.flags.empty()) continue;
+    const std::string flags = fmt::format("{}", fmt::join(word.flags, "|"));
+    if (!word.takes_value) continue;
+    if (!word.values.empty()) {
+      values += fmt::format("        {}) values=\"{}\" ;;\n", flags, fmt::join(word.values, " "));
+    } else {
+      values += fmt::format("        {}) values= ;;\n", flags);
+    }
+  }
+  return fmt::format(
+      "    {})\n      words=\"{}\"\n      case $previous in\n{}        *) values=\"{}\" ;;\n"
+      "      esac ;;\n",
+      command.get_name(), flag_words(command), values, fmt::join(argument_values(command), " "));
 }
 
 std::string bash(const CLI::App& app) {
@@ -42,24 +80,26 @@ std::string bash(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : commands_of(app)) {
     names += command->get_name() + " ";
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), flag_words(*command));
+    cases += bash_case(*command);
   }
   return fmt::format(R"(# bash completion of tenure
 _tenure() {{
-  local words current=${{COMP_WORDS[COMP_CWORD]}}
+  local words="" values="" current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}
   case ${{COMP_WORDS[1]-}} in
-{}    *) words="{}{}" ;;
-  esac
-  if [[ $COMP_CWORD -eq 1 ]]; then words="{}{}"; fi
-  if [[ $COMP_CWORD -gt 1 && $current != -* ]]; then
-    COMPREPLY=($(compgen -f -- "$current"))
-  else
+{}  esac
+  if [[ $COMP_CWORD -eq 1 ]]; then
+    COMPREPLY=($(compgen -W "{}{}" -- "$current"))
+  elif [[ $current == -* ]]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
+  elif [[ -n $values ]]; then
+    COMPREPLY=($(compgen -W "$values" -- "$current"))
+  else
+    COMPREPLY=($(compgen -f -- "$current"))
   fi
 }}
 complete -o filenames -F _tenure tenure
 )",
-                     cases, names, flag_words(app), names, flag_words(app));
+                     cases, names, flag_words(app));
 }
 
 std::string escaped(const std::string& text) {
@@ -76,16 +116,24 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
+/// What follows an option or is an argument: its values, or files.
+std::string zsh_action(const std::vector<std::string>& values) {
+  return values.empty() ? ":file:_files" : fmt::format(":value:({})", fmt::join(values, " "));
+}
+
 std::string zsh(const CLI::App& app) {
   std::string names;
   std::string cases;
   for (const CLI::App* command : commands_of(app)) {
     names += fmt::format("    '{}:{}'\n", command->get_name(), escaped(command->get_description()));
     cases += fmt::format("    {}) _arguments", command->get_name());
-    for (const auto& [flag, description] : flags_of(*command)) {
-      cases += fmt::format(" '{}[{}]'", flag, escaped(description));
+    for (const Word& word : shell_words(*command)) {
+      for (const std::string& flag : word.flags) {
+        cases += fmt::format(" '{}[{}]{}'", flag, escaped(word.description),
+                             word.takes_value ? zsh_action(word.values) : "");
+      }
     }
-    cases += " '*:file:_files' ;;\n";
+    cases += fmt::format(" '*{}' ;;\n", zsh_action(argument_values(*command)));
   }
   return fmt::format(R"(#compdef tenure
 _tenure() {{
@@ -118,11 +166,20 @@ std::string fish(const CLI::App& app) {
   for (const CLI::App* command : commands_of(app)) {
     text += fmt::format("complete -c tenure -n __fish_use_subcommand -a {} -d {}\n",
                         command->get_name(), quoted_fish(command->get_description()));
-    for (const auto& [flag, description] : flags_of(*command)) {
-      const bool is_long = flag.starts_with("--");
-      text += fmt::format("complete -c tenure -n '__fish_seen_subcommand_from {}' {} {} -d {}\n",
-                          command->get_name(), is_long ? "-l" : "-s", flag.substr(is_long ? 2 : 1),
-                          quoted_fish(description));
+    const std::string within =
+        fmt::format("complete -c tenure -n '__fish_seen_subcommand_from {}'", command->get_name());
+    for (const Word& word : shell_words(*command)) {
+      const std::string values =
+          word.values.empty()
+              ? ""
+              : fmt::format(" -a {}", quoted_fish(fmt::format("{}", fmt::join(word.values, " "))));
+      if (word.flags.empty() && !values.empty()) text += fmt::format("{} -f{}\n", within, values);
+      for (const std::string& flag : word.flags) {
+        const bool is_long = flag.starts_with("--");
+        text += fmt::format("{} {} {} -d {}{}{}\n", within, is_long ? "-l" : "-s",
+                            flag.substr(is_long ? 2 : 1), quoted_fish(word.description),
+                            word.takes_value ? (values.empty() ? " -r" : " -x") : "", values);
+      }
     }
   }
   return text;

@@ -260,8 +260,12 @@ void add_demo(CLI::App& app) {
   const Command command(app, "demo", "Answers the questions users bring, live and measured");
   const auto options = std::make_shared<DemoOptions>();
   std::string names;
-  for (const Demo& demo : demos()) names += fmt::format("  {:<12} {}\n", demo.name, demo.question);
-  command.option("NAME", options->names, "Only these; all unless given");
+  std::vector<std::string> all;
+  for (const Demo& demo : demos()) {
+    names += fmt::format("  {:<12} {}\n", demo.name, demo.question);
+    all.emplace_back(demo.name);
+  }
+  command.option("NAME", options->names, "Only these; all unless given").completes(all);
   command.flag("--json", options->json, "Print JSON");
   command.footer("Demonstrations:\n" + names + R"(
 Exit status: 0 if all that was measured is as expected, 1 if not.

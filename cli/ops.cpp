@@ -187,7 +187,9 @@ void add_ops(CLI::App& app) {
   const Command command(app, "ops",
                         "Lists operations: what each computes and what it does to memory");
   const auto options = std::make_shared<OpsOptions>();
-  command.option("NAME", options->names, "Only these ops");
+  std::vector<std::string> names;
+  for (const OpRecord* op : ops::all_ops()) names.emplace_back(op->name);
+  command.option("NAME", options->names, "Only these ops").completes(names);
   const Option json = command.flag("--json", options->json, "Print JSON");
   command.flag("--markdown", options->markdown, "Print Markdown tables").excludes(json);
   command.footer(

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "cli/commands.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "tenure/base/descriptor.h"
 #include "tenure/base/units.h"
@@ -115,9 +116,14 @@ void print_summary(const History& history) {
   const Recorded& recorded = history.recorded;
   const profile::Level highest = peak(history);
   const Terminal terminal;
-  fmt::print("{}: {} events in {}, {} {}\n", terminal.bold(plain(recorded.program)),
-             recorded.events, seconds_text(static_cast<double>(history.end_ns) * 1e-9),
-             history.threads, history.threads == 1 ? "thread" : "threads");
+  const std::string program = plain(recorded.program);
+  const std::string facts =
+      fmt::format("{} events in {}, {} {}", recorded.events,
+                  seconds_text(static_cast<double>(history.end_ns) * 1e-9), history.threads,
+                  history.threads == 1 ? "thread" : "threads");
+  const bool is_one_line = width_of(program) + width_of(facts) + 2 <= terminal.width();
+  fmt::print("{}:{}{}\n", terminal.bold(lines_of(program, terminal.width() - 1).front()),
+             is_one_line ? " " : "\n  ", facts);
   fmt::print("  peak        {} after {}\n", terminal.bold(size_text(highest.bytes)),
              seconds_text(static_cast<double>(highest.time_ns) * 1e-9));
   fmt::print("  at the end  {} live\n", size_text(live_at_end(history)));

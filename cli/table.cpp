@@ -3,18 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <utility>
 
 namespace tenure::cli {
 namespace {
 
-std::string cut(const std::string& text, std::size_t width) {
-  if (width_of(text) <= width) return text;
-  std::size_t end = 0;
-  for (std::size_t seen = 0; end < text.size(); ++end) {
-    const bool begins = (static_cast<unsigned char>(text[end]) & 0xc0) != 0x80;
-    if (begins && ++seen == width) break;
+constexpr std::size_t kNarrow = 28;  // less room than that is none for a text
+constexpr std::size_t kIndent = 6;
+
+/// The last `width` characters, the first of them '~' if there are more.
+std::string ending(const std::string& word, std::size_t width) {
+  const std::size_t whole = width_of(word);
+  if (whole <= width) return word;
+  std::size_t begin = 0;
+  for (std::size_t left = whole - width + 1; begin < word.size(); ++begin) {
+    const bool begins = (static_cast<unsigned char>(word[begin]) & 0xc0) != 0x80;
+    if (begins && left-- == 0) break;
   }
-  return text.substr(0, end) + "~";
+  return "~" + word.substr(begin);
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
@@ -30,6 +37,30 @@ std::size_t width_of(const std::string& text) {
   }));
 }
 
+std::vector<std::string> lines_of(const std::string& text, std::size_t width, std::size_t most) {
+  std::vector<std::string> lines(1);
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    word = ending(word, width);
+    std::string& line = lines.back();
+    if (line.empty()) {
+      line = std::move(word);
+    } else if (width_of(line) + 1 + width_of(word) <= width) {
+      line += ' ' + word;
+    } else if (lines.size() < most) {
+      lines.push_back(std::move(word));
+    } else {
+      line += width_of(line) < width ? "~" : "";
+      break;
+    }
+  }
+  return lines;
+}
+
+void print_indented(const Terminal& terminal, const std::string& text) {
+  for (const std::string& line : lines_of(text, terminal.width() - 2)) fmt::print("  {}\n", line);
+}
+
 void print_table(const Terminal& terminal, const std::vector<std::string>& heading,
                  const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::string> names = heading;
@@ -41,17 +72,27 @@ void print_table(const Terminal& terminal, const std::vector<std::string>& headi
     widths[c] = width_of(names[c]);
     for (const auto& row : rows) widths[c] = std::max(widths[c], width_of(row[c]));
   }
-  const auto line = [&](const std::vector<std::string>& cells) {
+  std::size_t used = 2;
+  for (std::size_t c = 0; c + 1 < names.size(); ++c) used += widths[c] + 2;
+  const std::size_t room = terminal.width() - std::min(used, terminal.width());
+  const bool is_beneath = widths.back() > room && room < kNarrow;
+  const std::size_t indent = is_beneath ? kIndent : used;
+  const auto print = [&](const std::vector<std::string>& cells, const auto& style) {
     std::string text = "  ";
     for (std::size_t c = 0; c + 1 < cells.size(); ++c) {
       text += padded(cells[c], widths[c], right[c]) + "  ";
     }
-    const std::size_t used = width_of(text);
-    return text + cut(cells.back(), std::max<std::size_t>(
-                                        terminal.width() - std::min(used, terminal.width()), 12));
+    if (is_beneath) {
+      fmt::print("{}\n", style(text.substr(0, text.find_last_not_of(' ') + 1)));
+      text = std::string(indent, ' ');
+    }
+    for (const std::string& line : lines_of(cells.back(), terminal.width() - indent)) {
+      fmt::print("{}\n", style(text + line));
+      text = std::string(indent, ' ');
+    }
   };
-  fmt::print("{}\n", terminal.dim(line(names)));
-  for (const auto& row : rows) fmt::print("{}\n", line(row));
+  print(names, [&](const std::string& text) { return terminal.dim(text); });
+  for (const auto& row : rows) print(row, [](const std::string& text) { return text; });
 }
 
 }  // namespace tenure::cli

@@ -10,6 +10,7 @@
 #include "cli/bytes.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/held.h"
 #include "cli/table.h"
 #include "cli/top_programs.h"
 #include "tenure/profile/text.h"
@@ -80,8 +81,10 @@ void print_idle(const History& history, std::size_t rows) {
   if (!table.empty()) {
     fmt::print("\n{}\n", terminal.bold("Freed late: idle from the last use to the end"));
     print_table(terminal, {">storages", ">bytes", ">longest idle", "made by"}, table);
-    fmt::print("  freed after its last use, the peak would be {} ({} of {})\n",
-               size_text(all.least_peak), share_text(all.least_peak, highest), size_text(highest));
+    print_indented(
+        terminal,
+        fmt::format("freed after its last use, the peak would be {} ({} of {})",
+                    size_text(all.least_peak), share_text(all.least_peak, highest), size_text(highest)));
   }
   table.clear();
   for (const profile::Ending& ending : all.early) {
@@ -105,35 +108,6 @@ void print_idle(const History& history, std::size_t rows) {
   }
 }
 
-std::string idle_text(const History& history, const profile::StorageLife& life) {
-  const std::int64_t idle = history.end_ns - life.idle_since(history.end_ns);
-  return idle < 1'000'000
-             ? ""
-             : fmt::format("  idle for {}", seconds_text(static_cast<double>(idle) * 1e-9));
-}
-
-void print_held(const History& history, std::size_t rows) {
-  const Terminal terminal;
-  const std::vector<profile::Held> held = held_at_end(history);
-  if (held.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
-  for (std::size_t i = 0; i < std::min(rows, held.size()); ++i) {
-    const profile::StorageLife& life = *held[i].storage;
-    fmt::print("  {:>10}  {}  {}{}{}\n", size_text(life.bytes), name_of(life.category),
-               plain(to_string(history.recorded.layout(life.layout))),
-               history.devices.size() == 1 ? "" : fmt::format("  on {}", name_of(life.device)),
-               idle_text(history, life));
-    for (const profile::LiveHolder* holder : held[i].holders) {
-      fmt::print("  {:>10}  {}\n", "", terminal.dim(plain(to_string(*holder, history.recorded))));
-    }
-    if (held[i].holders.empty()) {
-      fmt::print("  {:>10}  {}\n", "",
-                 terminal.dim(origin_text(history.recorded.origin(life.origin))));
-    }
-  }
-  if (held.size() > rows) fmt::print("  and {} more\n", held.size() - rows);
-}
-
 void print_pool(const History& history) {
   const Terminal terminal;
   for (const Device device : history.devices) {
@@ -148,8 +122,8 @@ void print_pool(const History& history) {
     const std::string title =
         history.devices.size() == 1 ? "The pool" : fmt::format("The pool of {}", name_of(device));
     fmt::print("\n{}\n", terminal.bold(title));
-    fmt::print("  {} from the system at the end, {} of them free for reuse\n",
-               size_text(last->reserved), size_text(last->cached));
+    print_indented(terminal, fmt::format("{} from the system at the end, {} of them free for reuse",
+                                         size_text(last->reserved), size_text(last->cached)));
     fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
                seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
   }
@@ -159,8 +133,10 @@ void print_evictions(const History& history) {
   if (history.evictions == 0) return;
   const Terminal terminal;
   fmt::print("\n{}\n", terminal.bold("Evicted by budgets"));
-  fmt::print("  {} results were given up; {} were computed again, {} together\n", history.evictions,
-             history.recomputations, size_text(history.recomputed_bytes));
+  print_indented(
+      terminal,
+      fmt::format("{} results were given up; {} were computed again, {} together",
+                  history.evictions, history.recomputations, size_text(history.recomputed_bytes)));
 }
 
 void print_budget(const History& history, std::int64_t limit) {
@@ -171,13 +147,15 @@ void print_budget(const History& history, std::int64_t limit) {
     fmt::print("  it fits, with {} to spare\n", size_text(-effect.over));
     return;
   }
-  fmt::print("  it does not fit: the peak is {} above it, and {} were spent above it\n",
-             size_text(effect.over), seconds_text(effect.seconds_above));
+  print_indented(terminal,
+                 fmt::format("it does not fit: the peak is {} above it, and {} were spent above it",
+                             size_text(effect.over), seconds_text(effect.seconds_above)));
   if (effect.refused != nullptr) {
-    fmt::print("  first refused, after {}: {} by {}\n",
-               seconds_text(static_cast<double>(effect.refused->birth_ns) * 1e-9),
-               size_text(effect.refused->bytes),
-               origin_text(history.recorded.origin(effect.refused->origin)));
+    print_indented(terminal,
+                   fmt::format("first refused, after {}: {} by {}",
+                               seconds_text(static_cast<double>(effect.refused->birth_ns) * 1e-9),
+                               size_text(effect.refused->bytes),
+                               origin_text(history.recorded.origin(effect.refused->origin))));
   }
 }
 

@@ -87,7 +87,7 @@ void set_patience(int socket) {
 std::string watch_socket(long pid) { return fmt::format("{}/tenure-{}.sock", own_folder(), pid); }
 
 std::string watch_snapshot() {
-  constexpr std::size_t kLargest = 20;
+  constexpr std::size_t kLargest = 100;  // a line that begins to grow is none of the very largest
   const MemoryStats stats = memory(cpu);
   std::string categories;
   for (int c = 0; c < kCategories; ++c) {

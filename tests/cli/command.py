@@ -9,5 +9,5 @@ PROGRAM = os.environ.get("TENURE_PROGRAM", "program")
 
 def run(*arguments, **environment):
     variables = {k: v for k, v in os.environ.items() if not k.startswith("TENURE_PROFILE")}
-    variables.update(environment, COLUMNS="100")
+    variables.update({"COLUMNS": "100", **environment})
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, env=variables)

@@ -1,4 +1,4 @@
-// A program to record: `program steady|leak|crash|hostile|nothing|wait`.
+// A program to record: `program steady|leak|crash|held|hostile|nothing|wait`.
 
 #include <unistd.h>
 
@@ -23,7 +23,14 @@ int main(int, char** arguments) {
     if (what == "leak") kept.push_back(ones({256}));
     mark_step("train");
   }
-  if (what == "crash") raise(SIGSEGV);
+  if (what == "held") {
+    for (int i = 0; i < 30; ++i) {
+      kept.push_back(ones({256}));
+      if (i < 5) kept.back().set_name("part " + std::to_string(i));
+    }
+    for (int i = 0; i < 4; ++i) kept.push_back(zeros({512}));
+  }
+  if (what == "crash" || what == "held") raise(SIGSEGV);
   if (what == "wait") {
     std::puts("ready");
     std::fflush(stdout);

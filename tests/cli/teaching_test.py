@@ -73,7 +73,7 @@ class TeachingTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0)
             self.assertIn("Examples:\n  ", result.stdout)
             self.assertIn("tenure " + command, result.stdout.split("Examples:")[1])
-            self.assertIn(f"    {command}) words=", listed)
+            self.assertIn(f"    {command})\n      words=", listed)
 
     def test_completions_are_scripts(self):
         for shell in ["bash", "zsh", "fish"]:

@@ -68,6 +68,61 @@ class WatchTest(unittest.TestCase):
             self.assertIn("no snapshot", result.stderr)
             self.assertNotIn("\033", result.stdout)
 
+    def watched(self, looks):
+        """What `tenure watch` prints of a process that says so."""
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as server:
+            os.chmod(folder, 0o700)
+            server.bind(os.path.join(folder, f"tenure-{os.getpid()}.sock"))
+            server.listen()
+            server.settimeout(60)  # whoever does not come is an error, not a wait
+
+            def answer():
+                client, _ = server.accept()
+                for look in looks:
+                    client.recv(1)
+                    client.sendall(json.dumps(look).encode() + b"\n")
+                client.close()
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            result = run("watch", str(os.getpid()), "--count", str(len(looks)), "--interval", "0.05",
+                         XDG_RUNTIME_DIR=folder)
+            thread.join()
+        return result
+
+    def test_watch_tells_how_lines_go_from_look_to_look(self):
+        def snapshot(allocations, lines):
+            holders = [{"op": op, "place": place, "tensors": 1, "bytes": held} for op, place, held in lines]
+            held = sum(line[2] for line in lines)
+            return {"pid": 1, "tensors": 3, "storages": 3, "bytes": held, "peak": held,
+                               "allocations": allocations, "frees": 0, "cached_bytes": 0, "reserved_bytes": 8192,
+                               "fragmentation": 0.0, "categories": {"activation": held}, "largest": holders}
+
+        looks = [snapshot(10, [("full", "a.cpp:1", 4096), ("relu", "a.cpp:2", 2048)]),
+                 snapshot(12, [("full", "a.cpp:1", 4096), ("ones", "a.cpp:9", 1024), ("relu", "a.cpp:2", 512)]),
+                 snapshot(15, [("full", "a.cpp:1", 4096), ("ones", "a.cpp:9", 3072)])]
+        result = self.watched(looks)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        first, second, third = result.stdout.split("process ")[1:]
+        self.assertNotIn("since the last look", first)
+        self.assertIn("-512 B since the last look", second)
+        self.assertIn("+1.50 KiB since the last look", third)
+        self.assertRegex(third, r"\+[\d.]+ \w+ a second since the first")
+        self.assertIn("15 allocations (+3)", third)
+        self.assertRegex(third, r"over time   \|##@\|")
+        self.assertRegex(second, r"512 B +-1.50 KiB +-1.50 KiB  relu at a.cpp:2")
+        self.assertRegex(third, r"3.00 KiB +\+2.00 KiB +\+3.00 KiB  ones at a.cpp:9")
+        self.assertRegex(third, r"4.00 KiB +full at a.cpp:1")
+
+    def test_watch_shows_a_line_that_grows_among_many(self):
+        many = [{"op": "full", "place": f"a.cpp:{i}", "tensors": 1, "bytes": 1 << 20} for i in range(60)]
+        base = {"pid": 1, "tensors": 3, "storages": 3, "bytes": 60 << 20, "peak": 60 << 20, "allocations": 1, "frees": 0,
+                "cached_bytes": 0, "reserved_bytes": 0, "fragmentation": 0.0, "categories": {}}
+        looks = [dict(base, largest=many + [{"op": "ones", "place": "leak.cpp:7", "tensors": 1, "bytes": n}])
+                 for n in (64, 128)]
+        result = self.watched(looks)
+        self.assertRegex(result.stdout, r"128 B +\+64 B +\+64 B  ones at leak.cpp:7")
+
     def test_watch_of_others(self):
         self.assertEqual(run("watch", str(os.getpid())).returncode, 3)
         self.assertIn("no process", run("watch", "999999999").stderr)
