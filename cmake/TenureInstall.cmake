@@ -22,12 +22,13 @@ install(FILES
   cmake/FindHighway.cmake
   DESTINATION "${TENURE_CMAKE_DIR}")
 
-# A shared library carries its own dependencies; a static one leaves them to the final link.
-set(TENURE_PC_REQUIRES_PRIVATE "")
-set(TENURE_PC_LIBS_PRIVATE "")
+# A shared library carries its own dependencies; a static one leaves them to the final link. There is
+# never both, so that this needs no --static of pkg-config.
+set(TENURE_PC_REQUIRES "")
+set(TENURE_PC_LIBS "")
 if(NOT BUILD_SHARED_LIBS)
-  set(TENURE_PC_REQUIRES_PRIVATE "fmt libhwy libpng zlib")
-  set(TENURE_PC_LIBS_PRIVATE "-pthread")
+  set(TENURE_PC_REQUIRES "fmt libhwy libpng zlib")
+  set(TENURE_PC_LIBS " -pthread")
 endif()
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX
   BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" OUTPUT_VARIABLE TENURE_PC_PREFIX)

@@ -4,6 +4,8 @@
 usage: doc_blocks.py generate ROOT OUT   writes one program per document, plus one per block that
                                          has its own main; lists them in OUT/programs.txt
        doc_blocks.py check ROOT BIN      runs every block with the programs built in BIN
+       doc_blocks.py copy PAGE OUT       writes the files that a page shows, and the output of its
+                                         first block, into OUT
 
 In README.md, CONTRIBUTING.md and docs/**/*.md:
 
@@ -11,6 +13,8 @@ In README.md, CONTRIBUTING.md and docs/**/*.md:
                      tenure/tenure.h, common standard headers and `using namespace tenure`
     ```cpp throws    must throw a tenure::Error, whose text counts as its output
     ```text output   directly after a cpp block: exactly what the block prints
+
+A line **`main.cpp`** by itself before a block of any language says that this is the file main.cpp.
 
 Where a block prints a place in its own source, the page shows it as `example.cpp:N`, N being the
 line within the block: the page can then be edited without renumbering its outputs.
@@ -27,6 +31,7 @@ from pathlib import Path
 
 FENCE = re.compile(r"^(\s*)(```+)\s*([^`]*)$")
 INCLUDE = re.compile(r"^\s*#\s*include\b")
+TITLE = re.compile(r"\*\*`([\w.-]+)`\*\*")
 MAIN = re.compile(r"\bint\s+main\s*\(")
 TIMEOUT_SECONDS = 300
 
@@ -170,6 +175,29 @@ def programs(blocks):
     return sources
 
 
+def shown_files(name, text):
+    """The files that a page shows: {name: content}."""
+    lines = text.splitlines()
+    files = {}
+    for _, line, content, _ in fences(name, text):
+        before = [each for each in lines[: line - 2] if each.strip()]
+        title = TITLE.fullmatch(before[-1].strip()) if before else None
+        if title:
+            files[title[1]] = content + "\n"
+    return files
+
+
+def copy(page, out):
+    text = page.read_text(encoding="utf-8")
+    files = shown_files(str(page), text)
+    outputs = [block.expected for block in extract(str(page), text) if block.expected is not None]
+    if not files or not outputs:
+        raise DocumentError(f"{page}: it shows no files, or no output")
+    out.mkdir(parents=True, exist_ok=True)
+    for name, content in {**files, "output.txt": outputs[0] + "\n"}.items():
+        (out / name).write_text(content, encoding="utf-8")
+
+
 def write_if_changed(path, text):
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
@@ -231,13 +259,16 @@ def check(root, binaries):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("command", choices=["generate", "check"])
+    parser.add_argument("command", choices=["generate", "check", "copy"])
     parser.add_argument("root", type=Path)
     parser.add_argument("folder", type=Path)
     options = parser.parse_args(arguments)
     try:
         if options.command == "check":
             return check(options.root, options.folder)
+        if options.command == "copy":
+            copy(options.root, options.folder)
+            return 0
         generate(options.root, options.folder)
         return 0
     except DocumentError as error:

@@ -5,14 +5,17 @@ usage: site_pages.py ROOT OUT [--ops FILE] [--reference FOLDER]
 
 Pages are docs/**/*.md, README.md, CONTRIBUTING.md, CHANGELOG.md and examples/README.md. The lists
 of docs/README.md are the navigation: a page that is in none of them is an error, and so is a link
-to a page, heading or file that does not exist. `--ops` adds a page from the Markdown that
-`tenure ops --markdown` prints; `--reference` links to the reference, a folder within OUT.
+to a page, heading or file that does not exist, or one that is called by a page's file name instead of
+its title. `--ops` adds a page from the Markdown that `tenure ops --markdown` prints. `--reference` is
+the folder within OUT that Doxygen has filled: it gets a start page, which lists what tenure/tenure.h
+includes, and each of its pages a way back.
 
 Needs cmark-gfm.
 """
 
 import argparse
 import html
+import json
 import re
 import shutil
 import subprocess
@@ -22,6 +25,8 @@ from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
 
 HEADING = re.compile(r"<h([1-6])>(.*?)</h\1>", re.S)
+LINK_TEXT = re.compile(r'<a href="[^"]*">([^<]*\.md)</a>')
+SECTION = re.compile(r'<h[1-6] id="([^"]*)">(.*?)</h[1-6]>', re.S)
 LINK = re.compile(r'(<a href|<img src)="([^"]*)"')
 CODE = re.compile(r'<code class="language-(?:cpp|c\+\+)">(.*?)</code>', re.S)
 FENCE = re.compile(r"^(\s*```+)(\w\S*)[ \t]+\S.*$", re.M)
@@ -35,6 +40,10 @@ TOKEN = re.compile(
     r"|\b(?P<number>\d[\w.]*)",
     re.S | re.M,
 )
+
+
+REFERENCE = "reference.html"
+BACK = 'class="way-back"'
 
 
 class SiteError(Exception):
@@ -137,6 +146,8 @@ def resolve_links(page, pages, root, out):
         relative = relpath(destination, PurePosixPath(page.target).parent)
         return f'{attribute}="{relative}{"#" + anchor if anchor else ""}"'
 
+    for name in LINK_TEXT.findall(page.body):
+        problems.append(f"{page.source}: a link says '{name}', a file's name, instead of a title")
     page.body = LINK.sub(resolve, page.body)
     return problems
 
@@ -172,8 +183,80 @@ def nav_html(page, groups, reference):
                           for anchor, text in page.headings]
         parts.append(f"<h2>{title}</h2><ul>{''.join(items)}</ul>")
     if reference:
-        parts.append(f'<ul><li><a href="{relpath(reference, here)}/index.html">Reference</a></li></ul>')
+        current = ' aria-current="page"' if page.target == REFERENCE else ""
+        parts.append(f'<ul><li><a href="{relpath(REFERENCE, here)}"{current}>The reference</a></li></ul>')
     return "".join(parts)
+
+
+def plain(body):
+    """HTML as the text that a reader sees, in one line."""
+    joined = re.sub(r"</?(?:a|code|em|span|strong)\b[^>]*>", "", body)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", joined)).split())
+
+
+def sections(page):
+    """What the search finds: each heading of a page with the text below it."""
+    parts = SECTION.split(page.body)
+    texts = [("", "", parts[0])] + list(zip(parts[1::3], parts[2::3], parts[3::3]))
+    for anchor, heading, body in texts:
+        text = plain(body)
+        if not text and not heading:
+            continue
+        is_title = plain(heading) == page.title
+        yield {
+            "url": page.target + (f"#{anchor}" if anchor and not is_title else ""),
+            "title": page.title,
+            "heading": "" if is_title else plain(heading),
+            "text": text,
+        }
+
+
+def first_sentence(header):
+    """What a header says of the first thing that it declares."""
+    comment = re.search(r"^/// (.*(?:\n/// .*)*)", header, re.M)
+    text = comment[1].replace("\n/// ", " ") if comment else ""
+    return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0]
+
+
+def reference_page(root, out, reference):
+    """The start of the reference: what tenure/tenure.h includes, by folder."""
+    linked = {}  # header -> its page, as Doxygen has titled it
+    for path in (out / reference).rglob("*.html"):
+        title = re.search(r"<title>[^<]*?([\w/.-]+\.h) File Reference</title>", path.read_text(encoding="utf-8", errors="replace"))
+        if title:
+            linked[title[1]] = path.relative_to(out)
+    umbrella = (root / "tenure/tenure.h").read_text(encoding="utf-8")
+    page = Page(PurePosixPath("docs/reference.md"), REFERENCE, "The reference")
+    lines = ["# The reference", "", "What `#include \"tenure/tenure.h\"` brings, header by header, made from "
+             "the headers themselves. The guides beside this say how it goes together; this says what each "
+             "call takes, returns and throws.", ""]
+    lines += [f"- [{text}]({reference}/{name})" for text, name in
+              [("All classes", "annotated.html"), ("All headers", "files.html")] if (out / reference / name).exists()]
+    folder = ""
+    for header in re.findall(r'#include "(tenure/[^"]+)"', umbrella):
+        if header.split("/")[1] != folder:
+            folder = header.split("/")[1]
+            lines += ["", f"## {folder}", "", "| header | |", "| --- | --- |"]
+        name = header.removeprefix("tenure/")
+        target = linked.get(header) or linked.get(name) or linked.get(PurePosixPath(header).name)
+        link = f"[`{name}`]({target})" if target else f"`{name}`"
+        sentence = first_sentence((root / header).read_text(encoding="utf-8")).replace("|", "\\|")
+        lines.append(f"| {link} | {sentence} |")
+    render(page, "\n".join(lines) + "\n")
+    return page
+
+
+def add_way_back(out, reference):
+    """A line on top of each page of Doxygen's that leads to the documentation."""
+    for path in (out / reference).rglob("*.html"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if BACK in text:
+            continue
+        here = path.relative_to(out).parent
+        bar = (f'<p {BACK} style="margin:0;padding:6px 12px;font:14px sans-serif">'
+               f'<a href="{relpath("index.html", here)}">Tenure</a> &rsaquo; '
+               f'<a href="{relpath(REFERENCE, here)}">The reference</a></p>')
+        path.write_text(re.sub(r"(<body[^>]*>)", lambda match: match[1] + bar, text, count=1), encoding="utf-8")
 
 
 def build(root, out, ops=None, reference=None):
@@ -192,13 +275,18 @@ def build(root, out, ops=None, reference=None):
     if ops:
         groups[-1][1].insert(0, page)
 
+    shown = list(pages.values())
+    if reference:
+        shown.append(reference_page(root, out, reference))
+        add_way_back(out, reference)
     template = (root / "docs/site/page.html").read_text(encoding="utf-8")
-    for page in pages.values():
+    for page in shown:
         here = PurePosixPath(page.target).parent
         values = {
             "title": html.escape(page.title),
             "home": relpath("index.html", here),
             "style": relpath("style.css", here),
+            "root": relpath(".", here) + "/",
             "nav": nav_html(page, groups, reference),
             "body": page.body,
         }
@@ -206,7 +294,11 @@ def build(root, out, ops=None, reference=None):
         path.parent.mkdir(parents=True, exist_ok=True)
         text = re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], template)
         path.write_text(text, encoding="utf-8")
-    shutil.copyfile(root / "docs/site/style.css", out / "style.css")
+    for name in ["style.css", "search.js"]:
+        shutil.copyfile(root / "docs/site" / name, out / name)
+    index = [section for page in shown for section in sections(page)]
+    text = json.dumps(index, ensure_ascii=True, separators=(",", ":"))
+    (out / "search-index.js").write_text(f"window.searchIndex = {text};\n", encoding="utf-8")
     return len(pages)
 
 

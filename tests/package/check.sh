@@ -52,9 +52,17 @@ echo "an op from outside: ok"
 pc=$(find "$prefix" -name tenure.pc)
 libdir=$(dirname "$(dirname "$pc")")
 export PKG_CONFIG_PATH=${pc%/*} LD_LIBRARY_PATH=$libdir
-static=--static
-[[ -e $libdir/libtenure.so ]] && static=
+# As the README says it: no standard and no --static by hand.
 # shellcheck disable=SC2046  # The flags are words.
-"$compiler" -std=c++20 "$here/program.cpp" -o "$scratch/outside" \
-  $(pkg-config --cflags tenure) $(pkg-config $static --libs tenure)
+"$compiler" "$here/program.cpp" -o "$scratch/outside" $(pkg-config --cflags --libs tenure)
 expect_output "pkg-config tenure" "$scratch/outside"
+
+# The page for beginners: its program with its CMake file, as they stand there.
+python3 "$root/tools/doc_blocks.py" copy "$root/docs/first-program.md" "$scratch/first"
+cmake -G Ninja -S "$scratch/first" -B "$scratch/first/build" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/configure.log"
+cmake --build "$scratch/first/build" >"$scratch/build.log" || { cat "$scratch/build.log"; exit 1; }
+"$scratch/first/build/first" | diff "$scratch/first/output.txt" -
+"$prefix/bin/tenure" profile -o "$scratch/first.tenure" -- "$scratch/first/build/first" >"$scratch/said.txt"
+grep -q 'main.cpp:' "$scratch/said.txt"
+echo "your first program: ok"

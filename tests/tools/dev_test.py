@@ -50,6 +50,15 @@ class DevTest(unittest.TestCase):
             check=False,
         )
 
+    def test_the_picture_is_of_a_run(self):
+        (self.root / "viewer/node_modules").mkdir(parents=True)
+        self.tool("node", 'printf "node %s\\n" "$*" >>"$LOG"')
+        run = self.dev("picture", HOME="/proc/nowhere")
+        self.assertEqual(run.returncode, 0, run)
+        lines = self.log.read_text().splitlines()
+        self.assertIn("--target|example_12_mnist|tenure_cli|", "".join(lines))
+        self.assertEqual(lines[-1], "node viewer/tests/picture.mjs report.html docs/report-page.png by=scope")
+
     def test_run_builds_what_it_runs(self):
         # No home, no such locale, no terminal, no network.
         run = self.dev("run", LC_ALL="xx_XX.UTF-8", HOME="/proc/nowhere")

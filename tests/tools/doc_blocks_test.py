@@ -73,6 +73,40 @@ class ExtractTest(unittest.TestCase):
         self.assertEqual(block.code, "if (a)\n  f();")
 
 
+class CopyTest(unittest.TestCase):
+    def test_files_and_output_are_written(self):
+        text = page("""
+            words
+
+            **`main.cpp`**
+
+            '''cpp
+            int main() {}
+            '''
+
+            **`CMakeLists.txt`**
+            '''cmake
+            project(a)
+            '''
+
+            '''sh
+            ls
+            '''
+            """)
+        self.assertEqual(doc_blocks.shown_files("a.md", text),
+                         {"main.cpp": "int main() {}\n", "CMakeLists.txt": "project(a)\n"})
+        with tempfile.TemporaryDirectory() as scratch:
+            source, out = Path(scratch) / "a.md", Path(scratch) / "out"
+            source.write_text(text, encoding="utf-8")
+            with self.assertRaisesRegex(DocumentError, "no output"):
+                doc_blocks.copy(source, out)
+            source.write_text(text.replace("int main() {}\n```\n", "int main() {}\n```\n```text output\n1\n```\n"),
+                              encoding="utf-8")
+            doc_blocks.copy(source, out)
+            self.assertEqual(sorted(file.name for file in out.iterdir()), ["CMakeLists.txt", "main.cpp", "output.txt"])
+            self.assertEqual((out / "output.txt").read_text(encoding="utf-8"), "1\n")
+
+
 class GenerateTest(unittest.TestCase):
     def test_blocks_without_main_share_a_program(self):
         blocks = [Block("docs/a.md", 3, "#include <map>\nf();"), Block("docs/a.md", 9, "g();", True)]

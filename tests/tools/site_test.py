@@ -1,3 +1,4 @@
+import json
 import shutil
 import sys
 import tempfile
@@ -73,9 +74,58 @@ class SiteTest(unittest.TestCase):
     def test_the_page_of_ops(self):
         ops = self.root / "ops.md"
         self.write("ops.md", "## Some\n\n| op |\n| --- |\n| relu |\n")
+        self.write_reference("Class List", "annotated.html")
         self.build(ops=ops, reference="reference")
         self.assertIn("<td>relu</td>", self.read("ops.html"))
-        self.assertIn('href="../reference/index.html"', self.read("more/b.html"))
+        self.assertIn('href="../reference.html"', self.read("more/b.html"))
+
+    def test_the_reference_has_a_start_and_a_way_back(self):
+        self.write_reference("tenure/memory/budget.h File Reference", "budget_8h.html")
+        self.write_reference("Class List", "annotated.html")
+        self.write_reference("Deep", "more/deep.html")
+        for _ in range(2):  # a second build adds nothing
+            self.build(reference="reference")
+        start = self.read("reference.html")
+        self.assertIn('href="reference/budget_8h.html"', start)
+        self.assertIn("<td>A limit.</td>", start)
+        self.assertIn('href="reference/annotated.html"', start)
+        self.assertIn("<code>nn/fit.h</code>", start)
+        self.assertIn('<a class="home" href="index.html">', start)
+        for page, back in [("budget_8h.html", "../"), ("more/deep.html", "../../")]:
+            text = self.read(f"reference/{page}")
+            self.assertEqual(text.count("way-back"), 1)
+            self.assertIn(f'<body class="x"><p class="way-back"', text)
+            self.assertIn(f'href="{back}index.html"', text)
+            self.assertIn(f'href="{back}reference.html"', text)
+
+    def write_reference(self, title, name):
+        page = self.out / "reference" / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(f'<html><title>Tenure: {title}</title><body class="x"><p>words</p></body></html>', encoding="utf-8")
+        for header, text in [("tenure.h", '#include "tenure/memory/budget.h"\n#include "tenure/nn/fit.h"\n'),
+                             ("memory/budget.h", "#pragma once\n/// A limit. It has two sentences.\nclass Budget;\n"),
+                             ("nn/fit.h", "struct Fit;\n")]:
+            path = self.root / "tenure" / header
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    def test_a_link_says_a_title(self):
+        self.write("docs/a.md", "# A\n\n## One thing\n\n[more/b.md](more/b.md)\n")
+        self.assertIn("docs/a.md: a link says 'more/b.md', a file's name, instead of a title", self.problems())
+
+    def test_the_search_knows_every_section(self):
+        self.write("docs/a.md", "# A\n\nBefore.\n\n## One `thing`!\n\nWords with <b> & \"more\".\n\n```cpp\nrelu(x);\n```\n")
+        self.build()
+        text = self.read("search-index.js")
+        index = json.loads(text.removeprefix("window.searchIndex = ").rstrip().removesuffix(";"))
+        found = {section["url"]: section for section in index}
+        self.assertEqual(found["a.html"], {"url": "a.html", "title": "A", "heading": "", "text": "Before."})
+        self.assertEqual(found["a.html#one-thing"]["heading"], "One thing!")
+        self.assertEqual(found["a.html#one-thing"]["text"], 'Words with & "more". relu(x);')
+        self.assertIn("more/b.html#two", found)
+        for page, root in [("a.html", "./"), ("more/b.html", "../")]:
+            self.assertIn(f'data-root="{root}"', self.read(page))
+            self.assertIn(f'src="{root}search.js"', self.read(page))
 
     def test_the_documentation_of_this_tree(self):
         self.assertGreater(site_pages.build(ROOT, self.out), 20)
