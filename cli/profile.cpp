@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 struct ProfileOptions {
   std::string output;
   std::string capacity;
+  bool stacks = false;
   std::vector<std::string> command;
   bool json = false;
 };
@@ -97,6 +98,7 @@ Ending run(const ProfileOptions& options, const std::string& pattern, const std:
   if (child == 0) {
     setenv("TENURE_PROFILE", pattern.c_str(), 1);
     if (!capacity.empty()) setenv("TENURE_PROFILE_CAPACITY", capacity.c_str(), 1);
+    if (options.stacks) setenv("TENURE_PROFILE_STACKS", "1", 1);
     if (options.json) dup2(STDERR_FILENO, STDOUT_FILENO);
     execvp(arguments[0], arguments.data());
     const int problem = errno;
@@ -206,6 +208,7 @@ void add_profile(CLI::App& app) {
       .type_name("FILE");
   command.option("--capacity", options->capacity, "Keep the newest events within this size")
       .type_name("BYTES");
+  command.flag("--stacks", options->stacks, "Record the calls that led to each tensor, too");
   command.flag("--json", options->json, "Print JSON; the program prints to standard error");
   command.option("PROGRAM", options->command, "The program and its arguments, after --").required();
   command.positionals_at_end();
@@ -220,7 +223,8 @@ The exit status is the program's own: 128 and more for a signal, 127 if there is
 
 Examples:
   tenure profile -- ./train --epochs 1
-  tenure profile -o step.tenure --capacity 64MiB -- ./serve)");
+  tenure profile -o step.tenure --capacity 64MiB -- ./serve
+  tenure profile --stacks -- ./train           then: tenure top train.tenure --by calls)");
   command.run([options] { profile(*options); });
 }
 

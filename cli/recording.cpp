@@ -72,13 +72,17 @@ std::string seconds_text(double seconds) {
 }
 
 Json origin_json(const Origin& origin) {
-  return {{"op", origin.op}, {"file", origin.file}, {"line", origin.line}, {"scope", origin.scope}};
+  Json json = {
+      {"op", origin.op}, {"file", origin.file}, {"line", origin.line}, {"scope", origin.scope}};
+  if (!origin.caller.empty()) json["caller"] = origin.caller;
+  return json;
 }
 
 std::string origin_text(const Origin& origin) {
   if (origin.op.empty()) return "buffers of unknown origin";
-  return plain(fmt::format("{} at {}{}{}", origin.op, place_text(origin),
-                           origin.scope.empty() ? "" : " in ", origin.scope));
+  return plain(fmt::format("{} at {}{}{}{}{}", origin.op, place_text(origin),
+                           origin.scope.empty() ? "" : " in ", origin.scope,
+                           origin.caller.empty() ? "" : ", called by ", origin.caller));
 }
 
 Json summary_json(const History& history) {
@@ -168,6 +172,7 @@ profile::GroupBy group_by(const std::string& name) {
   if (name == "scope") return profile::GroupBy::scope;
   if (name == "category") return profile::GroupBy::category;
   if (name == "device") return profile::GroupBy::device;
+  if (name == "calls") return profile::GroupBy::calls;
   return profile::GroupBy::line;
 }
 

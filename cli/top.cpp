@@ -292,8 +292,9 @@ void add_top(CLI::App& app) {
   const Command command(app, "top", "What made the peak of a recording, and why");
   const auto options = std::make_shared<TopOptions>();
   command.option("FILE", options->file, "A recording").required();
-  command.option("--by", options->by, "Group the peak by op, line, scope, category or device")
-      .one_of({"op", "line", "scope", "category", "device"})
+  command
+      .option("--by", options->by, "Group the peak by op, line, scope, category, device or calls")
+      .one_of({"op", "line", "scope", "category", "device", "calls"})
       .show_default();
   command.option("-n,--rows", options->rows, "Lines of each table").show_default();
   command.option("--budget", options->budget_text, "What would a budget have done?")

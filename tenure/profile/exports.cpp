@@ -73,15 +73,17 @@ std::string to_speedscope(const History& history) {
   std::int64_t at_peak = 0;
   std::int64_t allocated = 0;
   for (const Stack& stack : stacks(history)) {
-    const Origin& origin = history.recorded.origin(stack.origin);
-    const std::vector<std::string> names = frames_of(origin);
+    const std::vector<StackFrame> path =
+        frames_of(history.recorded, history.recorded.origin(stack.origin));
     samples += samples.empty() ? "[" : ",[";
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto [number, is_new] = numbers.try_emplace(names[i], numbers.size());
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const auto [number, is_new] = numbers.try_emplace(path[i].name, numbers.size());
       if (is_new) {
-        frames += fmt::format("{}{{\"name\":{}", frames.empty() ? "" : ",", json_string(names[i]));
-        if (i + 1 == names.size() && !origin.file.empty()) {
-          frames += fmt::format(",\"file\":{},\"line\":{}", json_string(origin.file), origin.line);
+        frames +=
+            fmt::format("{}{{\"name\":{}", frames.empty() ? "" : ",", json_string(path[i].name));
+        if (!path[i].file.empty()) {
+          frames +=
+              fmt::format(",\"file\":{},\"line\":{}", json_string(path[i].file), path[i].line);
         }
         frames += "}";
       }

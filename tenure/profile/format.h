@@ -133,11 +133,14 @@ inline constexpr std::uint64_t kLow48 = (std::uint64_t{1} << 48) - 1;
 /// Definitions: kind, number, length of the payload in bytes; then the payload, padded to words.
 enum class DefinitionKind : std::uint32_t {
   string = 1,  // its bytes
-  origin,      // u32: op, file, line, scope (numbers of strings but for the line)
+  origin,      // u32: op, file, line, scope (numbers of strings but for the line), and stack if any
   layout,      // u32: dtype, rank; i64: each dimension
   plan,        // PlanHead, then PlanBuffer each. number: of several pieces, which
   plan_steps,  // PlanStepsHead, then PlanStep each, with its inputs (u32) padded to words
+  module,      // u32: path (a string); then the bytes of its build id
+  stack,       // u64 for each call, the innermost first: offset (48 bits) within a module (16)
 };
+inline constexpr std::size_t kDefinitionKinds = 8;
 struct DefinitionHead {
   DefinitionKind kind;
   std::uint32_t number;

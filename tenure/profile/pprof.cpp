@@ -77,19 +77,19 @@ std::string to_pprof(const History& history) {
   }
   // A location has one function, and both have one number.
   std::unordered_map<std::string, std::uint64_t> locations;
-  const auto location = [&](const std::string& name, const Origin* place) {
-    const auto [found, is_new] = locations.try_emplace(name, locations.size() + 1);
+  const auto location = [&](const StackFrame& frame) {
+    const auto [found, is_new] = locations.try_emplace(frame.name, locations.size() + 1);
     if (!is_new) return found->second;
     const std::uint64_t number = found->second;
     Message function;
     function.number(1, number);
-    function.number(2, strings(name));
-    function.number(3, strings(name));
-    if (place != nullptr) function.number(4, strings(std::string(place->file)));
+    function.number(2, strings(frame.name));
+    function.number(3, strings(frame.name));
+    if (!frame.file.empty()) function.number(4, strings(std::string(frame.file)));
     profile.message(5, function);
     Message line;
     line.number(1, number);
-    if (place != nullptr) line.number(2, place->line);
+    if (!frame.file.empty()) line.number(2, frame.line);
     Message message;
     message.number(1, number);
     message.message(4, line);
@@ -97,12 +97,10 @@ std::string to_pprof(const History& history) {
     return number;
   };
   for (const Stack& stack : stacks(history)) {
-    const Origin& origin = history.recorded.origin(stack.origin);
-    const std::vector<std::string> names = frames_of(origin);
+    const std::vector<StackFrame> frames =
+        frames_of(history.recorded, history.recorded.origin(stack.origin));
     std::vector<std::uint64_t> path;  // the innermost first
-    for (std::size_t i = names.size(); i > 0; --i) {
-      path.push_back(location(names[i - 1], i == names.size() ? &origin : nullptr));
-    }
+    for (std::size_t i = frames.size(); i > 0; --i) path.push_back(location(frames[i - 1]));
     Message sample;
     sample.numbers(1, path);
     sample.numbers(2, {static_cast<std::uint64_t>(stack.allocations),

@@ -78,7 +78,7 @@ Profile::Profile(const std::string& name, ProfileOptions options, Site site) try
   }
   mem::this_thread();
   profile::forget_in_children();
-  profile::Writer::instance().begin(file, options.capacity);
+  profile::Writer::instance().begin(file, options);
 } catch (Error& error) {
   mem::name_call(error, "Profile", site);
   throw;
@@ -104,6 +104,8 @@ void begin_as_environment_says() noexcept {
       if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
         options.capacity = capacity_of(capacity);
       }
+      const std::string stacks = value("TENURE_PROFILE_STACKS");
+      options.stacks = !stacks.empty() && stacks != "0";
       static const Profile whole_program(file, options, Site());
       records_whole_program = true;
     }

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "tenure/profile/stacks.h"
+
 namespace tenure::profile {
 namespace {
 
@@ -185,6 +187,12 @@ std::string group_of(const History& history, const Piece& piece, GroupBy by) {
       return std::string(kind_name(piece.kind));
     case GroupBy::device:
       return name_of(piece.device);
+    case GroupBy::calls: {
+      const std::vector<StackFrame> frames = frames_of(history.recorded, origin);
+      std::string name = frames.back().name;
+      for (std::size_t i = frames.size() - 1; i > 0; --i) name += " < " + frames[i - 1].name;
+      return name;
+    }
   }
   return {};
 }

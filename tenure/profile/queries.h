@@ -36,7 +36,7 @@ struct DeviceLevel {
 std::vector<DeviceLevel> by_device(const History& history);
 
 /// What lines are grouped by. What lies in an arena counts as what it is.
-enum class GroupBy { op, line, scope, category, device };
+enum class GroupBy { op, line, scope, category, device, calls };
 /// Storages with something in common.
 struct Group {
   std::string name;

@@ -42,6 +42,10 @@ bool make_room(std::vector<T>& list, std::uint32_t number, std::uint64_t file_by
   return true;
 }
 
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 /// Damaged numbers must not overflow sums.
 std::int64_t amount(std::int64_t value) {
   return std::clamp<std::int64_t>(value, 0, static_cast<std::int64_t>(kLow48));
@@ -61,7 +65,12 @@ const T& at_or_first(const std::vector<T>& list, std::uint64_t number) {
 
 std::string place_text(const Origin& origin) {
   if (origin.file.empty()) return "unknown";
-  return fmt::format("{}:{}", origin.file.substr(origin.file.find_last_of('/') + 1), origin.line);
+  return fmt::format("{}:{}", file_name(origin.file), origin.line);
+}
+
+std::string to_string(const CallFrame& call) {
+  if (call.file.empty()) return call.function;
+  return fmt::format("{} at {}:{}", call.function, file_name(call.file), call.line);
 }
 
 std::string to_string(const RecordedSpec& layout) {
@@ -76,7 +85,9 @@ Recorded::Recorded(const std::string& file)
       strings_(1),
       raw_origins_(1),
       origins_(1),
-      layouts_(1) {
+      layouts_(1),
+      modules_(1),
+      stacks_(1) {
   read_header();
   std::vector<std::byte> chunk(kChunkBytes);
   std::uint64_t place = kChunkBytes;
@@ -245,8 +256,10 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
                                           std::min<std::size_t>(head.length, kLongestString)});
       return;
     case DefinitionKind::origin:
-      if (head.length != 16 || !make_room(raw_origins_, head.number, input_->size())) break;
-      raw_origins_[head.number] = read<RawOrigin>(payload);
+      if (head.length != 16 && head.length != sizeof(RawOrigin)) break;
+      if (!make_room(raw_origins_, head.number, input_->size())) break;
+      raw_origins_[head.number] = {};
+      std::memcpy(&raw_origins_[head.number], payload, head.length);
       return;
     case DefinitionKind::layout: {
       if (head.length < 8 || !make_room(layouts_, head.number, input_->size())) break;
@@ -264,6 +277,26 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
     case DefinitionKind::plan_steps:
       if (!read_plan_steps(head, payload)) break;
       return;
+    case DefinitionKind::module: {
+      if (head.length < 4 || !make_room(modules_, head.number, input_->size())) break;
+      module_paths_.resize(modules_.size());
+      module_paths_[head.number] = read<std::uint32_t>(payload);
+      modules_[head.number].build_id = {reinterpret_cast<const char*>(payload + 4),
+                                        std::size_t{head.length} - 4};
+      return;
+    }
+    case DefinitionKind::stack: {
+      const std::size_t calls = head.length / 8;
+      if (head.length % 8 != 0 || calls > CallStack::kMost) break;
+      if (!make_room(stacks_, head.number, input_->size())) break;
+      std::vector<ModuleAddress>& stack = stacks_[head.number];
+      stack.clear();
+      for (std::size_t i = 0; i < calls; ++i) {
+        const auto word = read<std::uint64_t>(payload + 8 * i);
+        stack.push_back({.module = word >> 48, .offset = word & kLow48});
+      }
+      return;
+    }
   }
   ++damaged;
 }
@@ -272,8 +305,10 @@ void Recorded::check_references() {
   origins_.resize(raw_origins_.size());
   for (std::size_t i = 1; i < origins_.size(); ++i) {
     const RawOrigin& raw = raw_origins_[i];
-    origins_[i] = {string(raw.op), string(raw.file), raw.line, string(raw.scope)};
+    origins_[i] = {string(raw.op), string(raw.file), raw.line, string(raw.scope), raw.stack, {}};
   }
+  for (std::size_t i = 1; i < modules_.size(); ++i) modules_[i].path = string(module_paths_[i]);
+  if (has_stacks()) name_callers();
   for (const auto& [id, raw] : raw_plans_) {
     if (raw.head.id == id) plans_.push_back(plan_of(raw));
   }
@@ -359,12 +394,35 @@ RecordedPlan Recorded::plan_of(const RawPlan& raw) const {
   return plan;
 }
 
+void Recorded::name_callers() {
+  calls_ = name_calls(modules_, stacks_);
+  callers_.resize(origins_.size());
+  for (std::size_t i = 1; i < origins_.size(); ++i) {
+    const std::vector<const CallFrame*> all = calls(origins_[i]);
+    const auto other = std::find_if(all.rbegin(), all.rend(), [&](const CallFrame* call) {
+      return call->line != origins_[i].line || file_name(call->file) != file_name(origins_[i].file);
+    });
+    if (other == all.rend()) continue;
+    callers_[i] = to_string(**other);
+    origins_[i].caller = callers_[i];
+  }
+}
+
 const std::string& Recorded::string(std::uint64_t number) const {
   return at_or_first(strings_, number);
 }
 const Origin& Recorded::origin(std::uint64_t number) const { return at_or_first(origins_, number); }
 std::uint32_t Recorded::op_number(std::uint64_t number) const {
   return at_or_first(raw_origins_, number).op;
+}
+std::vector<const CallFrame*> Recorded::calls(const Origin& origin) const {
+  std::vector<const CallFrame*> calls;
+  if (origin.stack < calls_.stacks.size()) {
+    for (const std::uint32_t frame : calls_.stacks[origin.stack]) {
+      calls.push_back(&calls_.frames[frame]);
+    }
+  }
+  return calls;
 }
 const RecordedSpec& Recorded::layout(std::uint64_t number) const {
   return at_or_first(layouts_, number);

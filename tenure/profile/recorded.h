@@ -14,6 +14,7 @@
 #include "tenure/profile/format.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/recording_input.h"
+#include "tenure/profile/symbols.h"
 
 namespace tenure::profile {
 
@@ -24,10 +25,15 @@ struct Origin {
   std::string_view file{};
   std::uint32_t line = 0;
   std::string_view scope{};
+  std::uint32_t stack = 0;  ///< of the calls that led there; 0: not recorded
+  /// "step at train.cpp:41": the innermost of these calls from another line than this one.
+  std::string_view caller{};
 };
 
 /// "train.cpp:12", without directories; "unknown" where there is no file.
 std::string place_text(const Origin& origin);
+/// "step at train.cpp:41".
+std::string to_string(const CallFrame& call);
 
 /// What is known of a tensor's elements.
 struct RecordedSpec {
@@ -118,6 +124,10 @@ class Recorded {
   /// Equal for origins with the same op.
   std::uint32_t op_number(std::uint64_t origin) const;
   const RecordedSpec& layout(std::uint64_t number) const;
+  /// The program's calls that led to an origin, the outermost first; none where they were not
+  /// recorded. In symbols.cpp is how they get names.
+  std::vector<const CallFrame*> calls(const Origin& origin) const;
+  bool has_stacks() const { return stacks_.size() > 1; }
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
   /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
@@ -154,6 +164,7 @@ class Recorded {
   struct RawPlan;
   void check_references();
   RecordedPlan plan_of(const RawPlan& raw) const;
+  void name_callers();
 
   std::shared_ptr<const RecordingInput> input_;
   std::uint64_t told_bytes_ = 0;                    // that the file has, by its header
@@ -167,10 +178,16 @@ class Recorded {
     std::uint32_t file = 0;
     std::uint32_t line = 0;
     std::uint32_t scope = 0;
+    std::uint32_t stack = 0;
   };
   std::vector<RawOrigin> raw_origins_;
   std::vector<Origin> origins_;
   std::vector<RecordedSpec> layouts_;
+  std::vector<Module> modules_;
+  std::vector<std::uint32_t> module_paths_;  // strings, by module
+  std::vector<std::vector<ModuleAddress>> stacks_;
+  NamedCalls calls_;
+  std::vector<std::string> callers_;  // by origin
   struct RawPlan {
     PlanHead head{};
     std::map<std::uint32_t, std::vector<PlanBuffer>> buffers{};        // by piece

@@ -75,6 +75,7 @@ struct Place {
   std::uint32_t op = 0;
   std::uint32_t site = 0;
   std::uint32_t scope = 0;
+  std::uint32_t calls = 0;  // a string: the calls that led there, one a line
 };
 
 class Report {
@@ -144,7 +145,12 @@ Place Report::place(std::uint32_t number) {
     const Origin& origin = recorded_.origin(number);
     found->second = {origin.op.empty() ? 0 : ops_(std::string(origin.op)),
                      origin.file.empty() ? 0 : sites_({std::string(origin.file), origin.line}),
-                     origin.scope.empty() ? 0 : scopes_(std::string(origin.scope))};
+                     origin.scope.empty() ? 0 : scopes_(std::string(origin.scope)), 0};
+    std::string calls;
+    for (const CallFrame* const call : recorded_.calls(origin)) {
+      calls += (calls.empty() ? "" : "\n") + to_string(*call);
+    }
+    if (!calls.empty()) found->second.calls = strings_(calls);
   }
   return found->second;
 }
@@ -189,6 +195,7 @@ void Report::add_rows() {
   std::vector<double> birth(n), death(n), bytes(n), address(n), last_use(n);
   std::vector<std::uint8_t> category(n), device(n), thread(n), dtype(n);
   std::vector<std::uint32_t> op(n), site(n), scope(n), shape(n), tensors(n), holders(n), name(n);
+  std::vector<std::uint32_t> calls(n);
   std::vector<std::int32_t> disposed(n);
   std::vector<std::uint16_t> plan(n);
   std::vector<std::uint32_t> first_step(n), last_step(n);
@@ -209,6 +216,7 @@ void Report::add_rows() {
     op[i] = op_number(row.op);
     site[i] = from.site;
     scope[i] = from.scope;
+    calls[i] = from.calls;
     thread[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(row.thread, 255));
     dtype[i] = 255;
     disposed[i] = -1;
@@ -266,6 +274,7 @@ void Report::add_rows() {
   columns_.add("last_use_ns", "f64", last_use);
   columns_.add("holders", "u32", holders);
   columns_.add("name", "u32", name);
+  if (recorded_.has_stacks()) columns_.add("calls", "u32", calls);
   if (history_.run_lives.empty()) return;
   columns_.add("plan", "u16", plan);
   columns_.add("first_step", "u32", first_step);
@@ -433,8 +442,7 @@ std::string Report::header(std::size_t columns_at) {
                [&](int i) { return name_of(history_.devices[static_cast<std::size_t>(i)]); }),
       history_.threads, steps(), growing_, plans_, budgets, times_, misses_, held_,
       history_.evictions, history_.recomputations, history_.recomputed_bytes, pool(), rows_,
-      history_.storages.size(),
-      columns_.describe(columns_at));
+      history_.storages.size(), columns_.describe(columns_at));
 }
 
 std::string Report::data() {

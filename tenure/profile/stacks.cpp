@@ -30,16 +30,20 @@ std::vector<Stack> stacks(const History& history) {
   return result;
 }
 
-std::vector<std::string> frames_of(const Origin& origin) {
-  std::vector<std::string> frames;
-  std::string_view scope = origin.scope;
+std::vector<StackFrame> frames_of(const Recorded& recorded, const Origin& origin) {
+  std::vector<StackFrame> frames;
+  for (const CallFrame* const call : recorded.calls(origin)) {
+    frames.push_back({to_string(*call), call->file, call->line});
+  }
+  std::string_view scope = frames.empty() ? origin.scope : std::string_view();
   while (!scope.empty()) {
     const std::size_t end = std::min(scope.find('/'), scope.size());
-    if (end > 0) frames.emplace_back(scope.substr(0, end));
+    if (end > 0) frames.push_back({std::string(scope.substr(0, end))});
     scope.remove_prefix(std::min(end + 1, scope.size()));
   }
-  frames.push_back(origin.op.empty() ? std::string("unknown")
-                                     : fmt::format("{} {}", origin.op, place_text(origin)));
+  frames.push_back({origin.op.empty() ? std::string("unknown")
+                                      : fmt::format("{} {}", origin.op, place_text(origin)),
+                    origin.file, origin.line});
   return frames;
 }
 

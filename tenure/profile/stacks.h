@@ -19,7 +19,13 @@ struct Stack {
 /// In the order of their numbers.
 std::vector<Stack> stacks(const History& history);
 
+struct StackFrame {
+  std::string name;
+  std::string_view file{};  ///< the recording's; empty: it is no line
+  std::uint32_t line = 0;
+};
+/// The calls that led to an origin, or where they were not recorded the scopes around it:
 /// "model/encoder" -> model, encoder; then "matmul train.cpp:12".
-std::vector<std::string> frames_of(const Origin& origin);
+std::vector<StackFrame> frames_of(const Recorded& recorded, const Origin& origin);
 
 }  // namespace tenure::profile

@@ -59,19 +59,39 @@ std::uint32_t Tables::string(std::string_view text) noexcept try {
 }
 
 std::uint32_t Tables::add_origin(std::string_view op, std::string_view file, std::uint32_t line,
-                                 std::string_view scope) {
+                                 std::string_view scope, std::uint32_t stack) {
   std::string key;
   append(key, add_string(op));
   append(key, add_string(seen_from(folder_, file)));
   append(key, line);
   append(key, add_string(scope));
+  if (stack != 0) append(key, stack);
   return number_of(DefinitionKind::origin, key);
 }
 
 std::uint32_t Tables::origin(std::string_view op, std::string_view file, std::uint32_t line,
-                             std::string_view scope) noexcept try {
+                             std::string_view scope, std::uint32_t stack) noexcept try {
   const std::lock_guard lock(mutex_);
-  return add_origin(op, file, line, scope);
+  return add_origin(op, file, line, scope, stack);
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+std::uint32_t Tables::stack(const CallStack& stack) noexcept try {
+  const Located located = locate(stack.addresses());
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> modules;
+  for (const Module& module : located.modules) {
+    std::string key;
+    append(key, add_string(seen_from(folder_, module.path)));
+    key += module.build_id;
+    modules.push_back(number_of(DefinitionKind::module, key));
+  }
+  std::string key;
+  for (const ModuleAddress& address : located.addresses) {
+    append(key, (address.offset & kLow48) | modules[address.module] << 48);
+  }
+  return number_of(DefinitionKind::stack, key);
 } catch (const std::bad_alloc&) {
   return 0;
 }

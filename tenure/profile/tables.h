@@ -8,6 +8,7 @@
 
 #include "tenure/base/site.h"
 #include "tenure/memory/observer.h"
+#include "tenure/profile/call_stack.h"
 #include "tenure/profile/file.h"
 #include "tenure/profile/paths.h"
 #include "tenure/tensor/dtype.h"
@@ -24,7 +25,8 @@ class Tables {
 
   std::uint32_t string(std::string_view text) noexcept;
   std::uint32_t origin(std::string_view op, std::string_view file, std::uint32_t line,
-                       std::string_view scope) noexcept;
+                       std::string_view scope, std::uint32_t stack = 0) noexcept;
+  std::uint32_t stack(const CallStack& stack) noexcept;
   std::uint32_t layout(DType dtype, const Shape& shape) noexcept;
   /// Writes a plan down the first time that it comes.
   void plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept;
@@ -33,7 +35,7 @@ class Tables {
  private:
   std::uint32_t add_string(std::string_view text);
   std::uint32_t add_origin(std::string_view op, std::string_view file, std::uint32_t line,
-                           std::string_view scope);
+                           std::string_view scope, std::uint32_t stack = 0);
   void write_steps(std::uint64_t plan, const mem::PlannedProgram& program);
   void write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
                      const mem::PlannedProgram& program);
@@ -48,7 +50,7 @@ class Tables {
   std::size_t written_ = 0;
   Chunk chunk_{};
   std::unordered_map<std::string, std::uint32_t> numbers_;  // of all kinds, by kind and payload
-  std::uint32_t last_[5] = {};                              // number given, by kind
+  std::uint32_t last_[kDefinitionKinds] = {};               // number given, by kind
 };
 
 }  // namespace tenure::profile

@@ -43,12 +43,12 @@ Writer& Writer::instance() {
   return writer.get([] { return new Writer; });
 }
 
-void Writer::begin(const std::string& path, std::size_t capacity) {
+void Writer::begin(const std::string& path, const ProfileOptions& options) {
   const std::lock_guard lock(mutex_);
   if (recording_.load(std::memory_order_relaxed) != 0) {
     throw ProfileError("Profile: another one is on");
   }
-  session_ = std::make_unique<Session>(path, capacity);
+  session_ = std::make_unique<Session>(path, options);
   clock_.start();
   pool_sampled_.store(0, std::memory_order_relaxed);
   recording_.store(++recordings_, std::memory_order_release);
@@ -116,6 +116,7 @@ void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept t
     buffer.recording = recording;
     buffer.chunk = {};
     buffer.origins.fill({});
+    buffer.stacks.fill({});
     buffer.runs.fill({});
     buffer.layouts.fill({});
   }
@@ -183,20 +184,33 @@ void Writer::write_pool(ThreadBuffer& buffer, std::int64_t time) noexcept {
   });
 }
 
+std::uint32_t Writer::stack(ThreadBuffer& buffer) noexcept {
+  if (!session_->stacks) return 0;
+  const CallStack calls = CallStack::capture();
+  const std::uint64_t hash = calls.hash();
+  ThreadBuffer::KnownStack& known = buffer.stacks[hash % buffer.stacks.size()];
+  if (known.number == 0 || known.hash != hash) known = {hash, session_->tables.stack(calls)};
+  return known.number;
+}
+
 std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
-                             const mem::NamePath* path) noexcept {
+                             const mem::NamePath* path, std::uint32_t stack) noexcept {
   const std::uint64_t number = path == nullptr ? 0 : path->number();
   const std::uint32_t line = site.line();
   ThreadBuffer::KnownOrigin& known =
       buffer.origins[mix(reinterpret_cast<std::uintptr_t>(op),
-                         reinterpret_cast<std::uintptr_t>(site.file_name()), line, number) %
+                         reinterpret_cast<std::uintptr_t>(site.file_name()), line, number, stack) %
                      buffer.origins.size()];
   if (known.number == 0 || known.op != op || known.line != line || known.path != number ||
-      known.file != site.file_name()) [[unlikely]] {
+      known.stack != stack || known.file != site.file_name()) [[unlikely]] {
     const Site place = user_site(site);
-    known = {op, site.file_name(), number, line,
+    known = {op,
+             site.file_name(),
+             number,
+             line,
+             stack,
              session_->tables.origin(view_of(op), view_of(place.file_name()), place.line(),
-                                     text_of(path))};
+                                     text_of(path), stack)};
   }
   return known.number;
 }
@@ -303,7 +317,8 @@ void Writer::created(mem::ThreadContext& context, const mem::Tenant& tenant,
 Writer::Event Writer::create(ThreadBuffer& buffer, const mem::Tenant& tenant,
                              const mem::Storage& storage, std::uint16_t extra) noexcept {
   const auto& body = static_cast<const TensorBody&>(tenant);  // there are no other tenants
-  const std::uint64_t from = origin(buffer, tenant.op(), tenant.created(), tenant.path());
+  const std::uint32_t calls = (extra & kBefore) != 0 ? 0 : stack(buffer);
+  const std::uint64_t from = origin(buffer, tenant.op(), tenant.created(), tenant.path(), calls);
   const std::uint64_t form = layout(buffer, body.dtype, body.shape);
   return {.kind = EventKind::create,
           .tag = static_cast<std::uint8_t>(tenant.kind()),
@@ -328,14 +343,14 @@ void Writer::disposed(mem::ThreadContext& context, std::uint64_t tensor, std::ui
     return Event{.kind = EventKind::dispose,
                  .subject = storage,
                  .third = tensor,
-                 .fourth = origin(buffer, by, site, context.path)};
+                 .fourth = origin(buffer, by, site, context.path, stack(buffer))};
   });
 }
 
 void Writer::missed(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
                     Site site) noexcept {
   write(context, [&](ThreadBuffer& buffer) {
-    const std::uint64_t use = origin(buffer, by, site, context.path);
+    const std::uint64_t use = origin(buffer, by, site, context.path, stack(buffer));
     const std::uint64_t disposal = origin(buffer, tenant.disposed_by(), tenant.disposed(), nullptr);
     return Event{.kind = EventKind::miss,
                  .subject = tenant.storage_serial(),

@@ -14,6 +14,7 @@
 #include "tenure/memory/observer.h"
 #include "tenure/profile/clock.h"
 #include "tenure/profile/file.h"
+#include "tenure/profile/profile.h"
 #include "tenure/profile/tables.h"
 
 namespace tenure::profile {
@@ -42,6 +43,11 @@ class ThreadBuffer {
     const char* file = nullptr;
     std::uint64_t path = 0;
     std::uint32_t line = 0;
+    std::uint32_t stack = 0;
+    std::uint32_t number = 0;
+  };
+  struct KnownStack {
+    std::uint64_t hash = 0;
     std::uint32_t number = 0;
   };
   struct KnownRun {
@@ -60,6 +66,7 @@ class ThreadBuffer {
   std::uint64_t recording = 0;  ///< that all below belongs to
   Chunk chunk{};
   std::array<KnownOrigin, 256> origins{};
+  std::array<KnownStack, 256> stacks{};
   std::array<KnownRun, 16> runs{};
   std::array<KnownLayout, 64> layouts{};
 
@@ -76,7 +83,7 @@ class Writer final : public mem::Observer {
   static Writer& instance();
 
   /// Throws ProfileError.
-  void begin(const std::string& path, std::size_t capacity);
+  void begin(const std::string& path, const ProfileOptions& options);
   void end() noexcept;
   /// Around a fork: a child finds no lock held, and forgets the recording, which is its parent's.
   void before_fork() noexcept { mutex_.lock(); }
@@ -112,13 +119,15 @@ class Writer final : public mem::Observer {
  private:
   /// A file and its tables. Freed when no thread can be writing to it any more.
   struct Session {
-    Session(const std::string& path, std::size_t capacity)
-        : file(path, capacity),
-          tables(file, std::clamp(capacity / 4, 2 * kChunkBytes, kMostDefined)) {}
+    Session(const std::string& path, const ProfileOptions& options)
+        : file(path, options.capacity),
+          tables(file, std::clamp(options.capacity / 4, 2 * kChunkBytes, kMostDefined)),
+          stacks(options.stacks) {}
     /// Names are in memory too. A program that makes up names without end gets no more of them.
     static constexpr std::size_t kMostDefined = 64 * MiB;
     RecordingFile file;
     Tables tables;
+    const bool stacks;
   };
   struct Event {
     EventKind kind;
@@ -149,8 +158,10 @@ class Writer final : public mem::Observer {
   void renew_census(mem::ThreadContext& context) noexcept;
   Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
                std::uint16_t extra) noexcept;
-  std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site,
-                       const mem::NamePath* path) noexcept;
+  std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site, const mem::NamePath* path,
+                       std::uint32_t stack = 0) noexcept;
+  /// The calls that this thread is in; 0 where nobody asked for them.
+  std::uint32_t stack(ThreadBuffer& buffer) noexcept;
   /// Of a run, whose op is the name of what runs.
   std::uint32_t origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
                        const mem::NamePath* path) noexcept;

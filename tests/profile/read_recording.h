@@ -9,12 +9,13 @@ namespace tenure::test {
 /// A recording of `work`, read.
 struct Recording {
   template <class Work>
-  explicit Recording(const Work& work, bool with_spans = false)
-      : recorded(record(file, work)), history(recorded, with_spans) {}
+  explicit Recording(const Work& work, bool with_spans = false, ProfileOptions options = {})
+      : recorded(record(file, work, options)), history(recorded, with_spans) {}
   template <class Work>
-  static profile::Recorded record(const ScratchFile& file, const Work& work) {
+  static profile::Recorded record(const ScratchFile& file, const Work& work,
+                                  ProfileOptions options = {}) {
     {
-      const Profile profile(file.path());
+      const Profile profile(file.path(), options);
       work();
     }
     return profile::Recorded(file.path());

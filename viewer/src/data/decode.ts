@@ -133,6 +133,7 @@ function readRows(header: Header, columns: Map<string, Column>): Rows {
     shape: ids('shape', header.strings.length),
     holders: ids('holders', header.strings.length),
     name: ids('name', header.strings.length),
+    calls: ids('calls', header.strings.length),
     disposedSite: ids('disposed_site', header.sites.length, -1, -1),
     plan: column('plan', 0, 0),
     firstStep: column('first_step', 0, 0),

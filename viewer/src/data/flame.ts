@@ -21,6 +21,7 @@ export interface FlameNode {
 const DEEPEST = 48;
 
 interface Leaf {
+  calls: number; // 0: its path is its scope
   scope: number;
   site: number;
   op: number;
@@ -30,19 +31,27 @@ interface Leaf {
   groups: Float64Array;
 }
 
-/** The rows that `wants` chooses, as a tree: parts of the scope's path, then op and line. */
+export const FLAME_PATHS = ['calls', 'scope'] as const;
+/** What leads to a line: the calls that made the tensor, or the scopes around it. */
+export type FlamePath = (typeof FLAME_PATHS)[number];
+
+/** The rows that `wants` chooses, as a tree: calls or parts of the scope's path, then op and line. */
 export function buildFlame(
   report: Report,
   grouping: Grouping,
   wants: (row: number) => boolean,
+  along: FlamePath = 'scope',
 ): FlameNode {
   const root = newNode('all', null);
   const inner = new Map<string, FlameNode>([['', root]]);
-  for (const leaf of collectLeaves(report, grouping, wants)) {
+  for (const leaf of collectLeaves(report, grouping, wants, along)) {
     let node = root;
     let path = '';
-    for (const part of partsOf(report.header.scopes[leaf.scope] ?? '')) {
-      path += `/${part}`;
+    const parts = leaf.calls > 0
+      ? (report.header.strings[leaf.calls] ?? '').split('\n')
+      : (report.header.scopes[leaf.scope] ?? '').split('/');
+    for (const part of shallow(parts)) {
+      path += `\n${part}`;
       let next = inner.get(path);
       if (!next) {
         next = newNode(part, node);
@@ -65,8 +74,8 @@ export function buildFlame(
 }
 
 /** No deeper than a drawing makes sense; what is below keeps its path as one name. */
-function partsOf(path: string): string[] {
-  const parts = path.split('/').filter((part) => part !== '');
+function shallow(path: string[]): string[] {
+  const parts = path.filter((part) => part !== '');
   if (parts.length <= DEEPEST) return parts;
   return [...parts.slice(0, DEEPEST - 1), parts.slice(DEEPEST - 1).join('/')];
 }
@@ -75,9 +84,11 @@ function collectLeaves(
   report: Report,
   grouping: Grouping,
   wants: (row: number) => boolean,
+  along: FlamePath,
 ): Iterable<Leaf> {
   const { rows, header } = report;
   const leaves = new Map<number, Leaf>();
+  const scopes = Math.max(header.scopes.length, 1);
   const sites = Math.max(header.sites.length, 1);
   const ops = Math.max(header.ops.length, 1);
   for (let row = 0; row < rows.count; row++) {
@@ -85,11 +96,12 @@ function collectLeaves(
     const scope = rows.scope[row];
     const site = rows.site[row];
     const op = rows.op[row];
-    const key = (scope * sites + site) * ops + op;
+    const calls = along === 'calls' ? rows.calls[row] : 0;
+    const key = ((calls * scopes + scope) * sites + site) * ops + op;
     let leaf = leaves.get(key);
     if (!leaf) {
       const category = rows.category[row];
-      leaf = { scope, site, op, category, bytes: 0, count: 0, groups: new Float64Array(grouping.size) };
+      leaf = { calls, scope, site, op, category, bytes: 0, count: 0, groups: new Float64Array(grouping.size) };
       leaves.set(key, leaf);
     }
     leaf.bytes += rows.bytes[row];

@@ -131,6 +131,7 @@ export interface Rows {
   shape: Column;
   holders: Column;
   name: Column;
+  calls: Column; // strings: the calls that led there, one a line, the outermost first
   disposedSite: Column;
   plan: Column; // of a buffer in an arena: its plan's number; 0: it is a storage
   firstStep: Column; // of that plan

@@ -1,4 +1,4 @@
-import { buildFlame, FLAME_METRICS, type FlameNode } from '../data/flame.ts';
+import { buildFlame, FLAME_METRICS, FLAME_PATHS, type FlameNode, type FlamePath } from '../data/flame.ts';
 import { h, segmented, surfaceOf, visible } from '../ui/dom.ts';
 import { mixed } from '../ui/colors.ts';
 import type { Page, View } from '../ui/page.ts';
@@ -16,7 +16,7 @@ interface Box {
   width: number;
 }
 
-/** Bytes by scope and line, from the whole at the top to single lines at the bottom. */
+/** Bytes by calls or scope and line, from the whole at the top to single lines at the bottom. */
 export class Flame implements View {
   private readonly canvas = h('canvas', { tabindex: 0, role: 'img', class: 'flame-canvas' });
   private readonly path = h('nav', { class: 'crumbs', 'aria-label': 'Chosen part of the flame graph' });
@@ -28,6 +28,7 @@ export class Flame implements View {
   private boxes: Box[] = [];
   private built: unknown[] = [];
   private pointed: FlameNode | null = null;
+  private along: FlamePath;
 
   constructor(
     private readonly page: Page,
@@ -37,7 +38,16 @@ export class Flame implements View {
       peak: 'live at the peak', cursor: 'at the cursor', end: 'at the end',
       window: 'allocated in the window',
     }, (metric) => page.set({ metric }));
-    this.controls = this.metric.element;
+    const paths = segmented('Path to a line', FLAME_PATHS, { calls: 'by calls', scope: 'by scope' }, (along) => {
+      this.along = along;
+      paths.show(along);
+      page.schedule();
+    });
+    const hasCalls = page.report.rows.calls.some((calls) => calls > 0);
+    this.along = hasCalls ? 'calls' : 'scope';
+    paths.show(this.along);
+    paths.element.hidden = !hasCalls;
+    this.controls = h('div', { class: 'row' }, [this.metric.element, paths.element]);
     this.canvas.addEventListener('pointermove', (event) => this.hover(event));
     this.canvas.addEventListener('pointerleave', () => this.hover(null));
     this.canvas.addEventListener('click', (event) => this.choose(this.boxAt(event)?.node ?? null));
@@ -109,7 +119,7 @@ export class Flame implements View {
   private rebuild(): void {
     const { page } = this;
     const { metric, cursor, window, groupBy } = page.state;
-    const wanted = [metric, groupBy, metric === 'cursor' ? cursor : 0,
+    const wanted = [metric, groupBy, this.along, metric === 'cursor' ? cursor : 0,
       metric === 'window' ? window[0] : 0, metric === 'window' ? window[1] : 0];
     if (this.root && wanted.every((value, i) => value === this.built[i])) return;
     this.built = wanted;
@@ -123,7 +133,7 @@ export class Flame implements View {
     }[metric];
     this.pointed = null;
     const path = pathTo(this.top);
-    this.root = buildFlame(page.report, page.grouping, wants);
+    this.root = buildFlame(page.report, page.grouping, wants, this.along);
     this.top = follow(this.root, path);
   }
 
@@ -147,7 +157,7 @@ export class Flame implements View {
     this.renderPath();
     const part = this.pointed ?? this.top.children[0];
     this.canvas.setAttribute('aria-label', visible(`Flame graph of ${bytesText(this.top.bytes)} in ` +
-      `${countText(this.top.count)} storages by scope and line; ` +
+      `${countText(this.top.count)} storages by ${this.along} and line; ` +
       `${part ? `${part.name}: ${bytesText(part.bytes)}` : 'nothing in it'}. Arrow keys walk, Enter opens.`));
   }
 

@@ -118,6 +118,7 @@ export class Side implements View {
       ['bytes', `${bytesText(rows.bytes[row])}  (${countText(rows.bytes[row])})`],
       ['category', header.categories[rows.category[row]] ?? ''],
       ['scope', header.scopes[rows.scope[row]] ?? ''],
+      ['called by', text(rows.calls[row]).split('\n').reverse().join('\n')],
       ['device', (header.devices?.length ?? 1) > 1 ? header.devices![rows.device[row]] : ''],
       ['thread', String(rows.thread[row])],
       ['created', `${timeText(rows.birth[row])} by ${op}`, rows.site[row]],

@@ -104,6 +104,27 @@ test('a tensor shows what is known of it', async () => {
   await page.close();
 });
 
+test('calls make the flame graph, and a tensor names who called', async () => {
+  const strings = [...small.header.strings, 'main at train.cpp:60\nstep at train.cpp:41', 'main at train.cpp:60'];
+  const calls = Uint32Array.from(small.columns.bytes, (_, i) => strings.length - 1 - (i % 2));
+  const page = await browser.open(makePage({ ...small.header, strings }, { ...small.columns, calls }));
+  const flame = () => page.locator('.flame-canvas').getAttribute('aria-label');
+  assert.match(await flame(), /by calls and line; main at train\.cpp:60/);
+  await page.getByRole('button', { name: 'by scope' }).click();
+  await settled(page);
+  assert.match(await flame(), /by scope and line; model/);
+  await press(page, 'Escape');
+  await page.getByRole('button', { name: /block0\.w0/ }).click();
+  await settled(page);
+  assert.match(await text(page, '.tensor'), /called by\s+(step at train\.cpp:41\s+)?main at train\.cpp:60/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+
+  const without = await browser.open(html);
+  assert.equal(await without.getByRole('button', { name: 'by calls' }).isVisible(), false);
+  await without.close();
+});
+
 test('tables sort and filter', async () => {
   const page = await browser.open(html);
   await press(page, '3');

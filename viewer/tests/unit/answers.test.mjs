@@ -37,6 +37,20 @@ test('a scope of any depth makes a tree of bounded depth', () => {
   assert.ok(depth > 10 && depth < 100);
 });
 
+test('the flame graph is made of calls where they were recorded', () => {
+  const strings = ['', 'main at a.cpp:9\nstep at a.cpp:4', 'main at a.cpp:9'];
+  const called = tiny([0, 0, 0], [9, 9, 9], [8, 4, 2],
+    { calls: Uint8Array.from([1, 2, 0]), scope: Uint8Array.from([1, 1, 1]) }, { strings, scopes: ['', 'train'] });
+  const names = (along) => {
+    const root = buildFlame(called, new Grouping(called, 'op', 0), () => true, along);
+    const walk = (node) => [node.name, node.bytes, node.children.filter(({ leaf }) => !leaf).map(walk)];
+    return walk(root);
+  };
+  assert.deepEqual(names('calls'),
+    ['all', 14, [['main at a.cpp:9', 12, [['step at a.cpp:4', 8, []]]], ['train', 2, []]]]);
+  assert.deepEqual(names('scope'), ['all', 14, [['train', 14, []]]]);
+});
+
 test('filters choose what they say', () => {
   const { birth, death, idle } = report.rows;
   const t = report.end / 3;
