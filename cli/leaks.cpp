@@ -38,12 +38,27 @@ void print_json_of(const History& history, const std::vector<profile::Loop>& loo
   for (const profile::Loop& loop : loops) {
     Json growing = Json::array();
     for (const profile::Growth& one : loop.growing) {
+      Json holders = Json::array();
+      for (const profile::GrowthHolder& holder : one.holders) {
+        holders.push_back({{"kind", name_of(holder.kind)},
+                           {"origin", origin_json(history.recorded.origin(holder.origin))},
+                           {"storages", holder.storages}});
+      }
       growing.push_back({{"origin", origin_json(history.recorded.origin(one.origin))},
+                         {"what", one.what.empty() ? "tensor" : one.what},
                          {"bytes_per_step", one.bytes_per_step},
                          {"storages_per_step", one.storages_per_step},
-                         {"sharers_per_step", one.sharers_per_step}});
+                         {"sharers_per_step", one.sharers_per_step},
+                         {"things_per_step", one.things_per_step},
+                         {"since_step", one.since_step},
+                         {"since_seconds", static_cast<double>(one.since_ns) * 1e-9},
+                         {"bytes", one.bytes},
+                         {"number", one.number},
+                         {"holders", std::move(holders)}});
     }
     list.push_back({{"name", loop.name},
+                    {"marked", loop.is_marked},
+                    {"judgement", judgement(loop, history.recorded)},
                     {"steps", loop.steps},
                     {"can_tell", loop.can_tell},
                     {"first_bytes", loop.first_bytes},
@@ -54,36 +69,61 @@ void print_json_of(const History& history, const std::vector<profile::Loop>& loo
   print_json(document);
 }
 
+/// "+1.00", "+2.00 graph nodes".
+std::string things_text(const profile::Growth& one) {
+  if (one.what.empty()) return fmt::format("{:+.2f}", one.sharers_per_step);
+  return fmt::format("{:+.2f} {}s", one.things_per_step, plain(one.what));
+}
+
+void print_growing(const History& history, const profile::Loop& loop, std::size_t rows) {
+  const Terminal terminal;
+  std::vector<std::vector<std::string>> table;
+  for (const profile::Growth& one : loop.growing) {
+    if (table.size() == rows) break;
+    const std::string since = loop.is_marked
+                                  ? fmt::to_string(one.since_step)
+                                  : seconds_text(static_cast<double>(one.since_ns) * 1e-9);
+    const std::string bytes =
+        size_text(loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) : one.bytes, true);
+    const std::string storages = loop.is_marked ? fmt::format("{:+.2f}", one.storages_per_step)
+                                                : fmt::format("{:+}", one.number);
+    std::string made_by = origin_text(history.recorded.origin(one.origin));
+    if (!one.holders.empty()) {
+      made_by += ", held by " + plain(to_string(one.holders.front(), history.recorded));
+    }
+    table.push_back({bytes, storages, things_text(one), since, std::move(made_by)});
+  }
+  print_table(
+      terminal,
+      {loop.is_marked ? ">bytes a step" : ">bytes", ">storages", ">views", ">since", "made by"},
+      table);
+}
+
 void print_text(const History& history, const std::vector<profile::Loop>& loops, std::size_t rows) {
   const Terminal terminal;
   if (loops.empty()) {
     fmt::print(
-        "There is no step mark in it, so growth cannot be told. Call tenure::mark_step() at the "
-        "end\nof each iteration, or use a LeakGuard.\n");
+        "There are too few allocations in it, and no step marks, so growth cannot be told. Call\n"
+        "tenure::mark_step() at the end of each iteration, or use a LeakGuard.\n");
     return;
   }
   for (const profile::Loop& loop : loops) {
-    fmt::print("{}: {} steps\n", terminal.bold(plain(loop.name)), loop.steps);
+    if (loop.is_marked) {
+      fmt::print("{}: {} steps\n", terminal.bold(plain(loop.name)), loop.steps);
+    } else {
+      fmt::print("{}: judged by what stays from allocation to allocation\n",
+                 terminal.bold("without step marks"));
+    }
     if (!loop.can_tell) {
-      fmt::print("  too few to tell; four or more are needed\n");
+      fmt::print("  too few to tell; ten or more are needed\n");
       continue;
     }
-    if (loop.growing.empty()) {
-      fmt::print("  steady: {} live after the warm-up, {} after the last step\n",
-                 size_text(loop.first_bytes), size_text(loop.last_bytes));
-      continue;
-    }
-    fmt::print("  {}: {} live after the warm-up, {} after the last step\n",
-               terminal.bold("it grows"), size_text(loop.first_bytes), size_text(loop.last_bytes));
-    std::vector<std::vector<std::string>> table;
-    for (const profile::Growth& one : loop.growing) {
-      if (table.size() == rows) break;
-      table.push_back({size_text(static_cast<std::int64_t>(one.bytes_per_step), true),
-                       fmt::format("{:+.2f}", one.storages_per_step),
-                       fmt::format("{:+.2f}", one.sharers_per_step),
-                       origin_text(history.recorded.origin(one.origin))});
-    }
-    print_table(terminal, {">bytes a step", ">storages", ">views", "made by"}, table);
+    const char* const first = loop.is_marked ? "after the warm-up" : "at first";
+    const char* const last = loop.is_marked ? "after the last step" : "at last";
+    fmt::print("  {}: {} live {}, {} {}\n",
+               loop.growing.empty() ? "steady" : terminal.bold("it grows"),
+               size_text(loop.first_bytes), first, size_text(loop.last_bytes), last);
+    if (!loop.growing.empty()) print_growing(history, loop, rows);
   }
 }
 
@@ -114,11 +154,13 @@ void add_leaks(CLI::App& app) {
   command.option("-n,--rows", options->rows, "Lines of each table").show_default();
   command.flag("--json", options->json, "Print JSON");
   command.footer(
-      R"(The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard.
-What a line holds after the first few marks is compared with what it holds after the later ones:
-bytes, storages, and views, which are tensors on memory that was there already.
+      R"(The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard; without
+marks it is judged by what stays from allocation to allocation. A leak is growth that goes on: what
+a line holds rises sixteen times in a row, up to the end, whenever it began. What fills up, varies or
+is emptied from time to time is none. Bytes count, storages, views (tensors on memory that was there
+already), handles of disposed tensors, graph nodes, traces and values of tapes.
 
-Exit status: 0 steady, 1 it grows, 3 there are too few marks to tell, or the recording is damaged.
+Exit status: 0 steady, 1 it grows, 3 there is too little to tell, or the recording is damaged.
 
 Examples:
   tenure profile -o step.tenure -- ./train && tenure leaks step.tenure

@@ -157,6 +157,9 @@ void sum_up(const ProfileOptions& options, const std::string& output, int status
     fmt::print("\nanother process recorded {}\n", plain(other));
   }
   fmt::print("\n{}: `tenure top`, `tenure leaks` and `tenure report` have more\n", plain(output));
+  for (const tenure::profile::Loop& loop : growth(loaded->history)) {
+    if (loop.can_tell) fmt::print("{}\n", plain(judgement(loop, loaded->recorded)));
+  }
 }
 
 void profile(const ProfileOptions& options) {

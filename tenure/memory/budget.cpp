@@ -16,6 +16,7 @@ namespace tenure::mem {
 namespace {
 
 constinit std::mutex setting_mutex;
+constinit std::atomic<std::uint64_t> accounts_made{0};
 
 /// The account of a device above all others, once a process budget was set; it stays from then on.
 constinit std::array<std::atomic<BudgetAccount*>, kDevices> process_accounts{};
@@ -80,7 +81,11 @@ void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budge
 
 BudgetAccount::BudgetAccount(std::string name, std::size_t limit, Device device,
                              BudgetAccount* outer, bool evicts)
-    : name_(std::move(name)), device_(device), evicts_(evicts), limit_(limit) {
+    : name_(std::move(name)),
+      number_(accounts_made.fetch_add(1, std::memory_order_relaxed) + 1),
+      device_(device),
+      evicts_(evicts),
+      limit_(limit) {
   if (outer == nullptr) return;
   around_.reserve(outer->around_.size() + 1);
   if (outer->is_open()) around_.push_back(outer);
@@ -95,8 +100,12 @@ BudgetAccount::BudgetAccount(std::string name, std::size_t limit, Device device,
 void BudgetAccount::close() noexcept {
   if (openings_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   set_limit(kNoLimit);
+  ThreadContext& context = this_thread();
+  if (Observer* const o = observer(context)) o->budget_ended(context, *this);
   if (evicts_) stop_evicting();
 }
+
+bool BudgetAccount::is_of_process() const noexcept { return process_account(device_) == this; }
 
 bool BudgetAccount::is_evicting() const noexcept {
   const auto evicts = [](const BudgetAccount* account) {
@@ -199,7 +208,7 @@ Budget::Budget(std::string name, std::size_t limit, Options options, Device devi
                                     options.evict);
   frame_ = mem::enter(context, account_);
   if (mem::Observer* const o = mem::observer(context)) {
-    o->budget_began(context, account_->name(), limit, device);
+    o->budget_began(context, *account_);
   }
 }
 
@@ -245,16 +254,22 @@ void Budget::Enter::leave() noexcept {
 
 void set_process_budget(std::size_t limit, Device device, Site site) {
   mem::require_device(device, "set_process_budget", site);
-  const std::lock_guard lock(mem::budget_mutex());
-  if (mem::BudgetAccount* const account = mem::process_account(device)) {
-    account->set_limit(limit);
-    return;
+  {
+    const std::lock_guard lock(mem::budget_mutex());
+    if (mem::BudgetAccount* const account = mem::process_account(device)) {
+      account->set_limit(limit);
+    } else {
+      if (limit == kNoLimit) return;
+      auto* const made = new mem::BudgetAccount("process", limit, device, nullptr);
+      made->start_with(mem::live_bytes(device));
+      mem::process_accounts[mem::place_of(device)].store(made, std::memory_order_release);
+      mem::process_attention.fetch_or(mem::kAttendProcessBudget, std::memory_order_relaxed);
+    }
   }
-  if (limit == kNoLimit) return;
-  auto* const account = new mem::BudgetAccount("process", limit, device, nullptr);
-  account->start_with(mem::live_bytes(device));
-  mem::process_accounts[mem::place_of(device)].store(account, std::memory_order_release);
-  mem::process_attention.fetch_or(mem::kAttendProcessBudget, std::memory_order_relaxed);
+  mem::ThreadContext& context = mem::this_thread();
+  if (mem::Observer* const o = mem::observer(context)) {
+    o->budget_began(context, *mem::process_account(device));
+  }
 }
 
 }  // namespace tenure

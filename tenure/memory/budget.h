@@ -24,6 +24,12 @@ class BudgetAccount {
                 bool evicts = false);
 
   const std::string& name() const { return name_; }
+  /// From 1 up, in the order of beginning.
+  std::uint64_t number() const { return number_; }
+  /// The next one around it, or nullptr.
+  const BudgetAccount* around() const { return around_.empty() ? nullptr : around_.front(); }
+  /// Whether it limits all that is on the device.
+  bool is_of_process() const noexcept;
   Device device() const { return device_; }
   std::size_t limit() const { return limit_.load(std::memory_order_relaxed); }
   void set_limit(std::size_t limit) { limit_.store(limit, std::memory_order_relaxed); }
@@ -76,6 +82,7 @@ class BudgetAccount {
   }
 
   const std::string name_;
+  const std::uint64_t number_;
   const Device device_;
   const bool evicts_;
   std::atomic<std::size_t> limit_;

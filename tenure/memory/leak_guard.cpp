@@ -15,7 +15,6 @@
 namespace tenure {
 namespace {
 
-constexpr int kRises = 16;
 /// The first levels; those of populations follow.
 enum Level : std::size_t { kTensors, kRecords, kBytes };
 
@@ -109,7 +108,7 @@ std::shared_ptr<const mem::Snapshot> LeakGuard::look() {
 }
 
 void LeakGuard::restart() {
-  const int rises = std::min(kRises, options_.patience);
+  const int rises = std::min(mem::kRises, options_.patience);
   trends_.assign(levels_.size(), mem::Trend(rises, (options_.patience + rises - 1) / rises));
   for (std::size_t i = 0; i < trends_.size(); ++i) {
     trends_[i].restart(levels_[i], [this] { return look(); });

@@ -19,21 +19,22 @@ namespace tenure {
 ///     while (serving) { handle(request); guard.mark(); }
 ///
 /// A leak is growth that goes on: the least that the loop holds within a window of marks rises from
-/// window to window (accounts/trend.h has the rule). What fills up and stays, or varies in size, is
-/// none, nor is what is emptied at least once in `patience` marks. Growth that stays is found:
-/// with the usual options one tensor more in every k marks within 72 marks, or 36 k if that is
-/// more, whenever it begins. Tensors count and their bytes, disposed tensors whose handles pile up
-/// (each still has its record), nodes of graphs, sessions, functions, variables, values of tapes
-/// and passes of datasets; a group of these has their number for tensors. What programs keep in
-/// caches that have a bound does not count. A mark costs a few counter reads; only a suspicion
-/// takes a census. Counts are the process's, so other threads' growth shows too.
+/// window to window (accounts/rise.h has the rule, which recordings are judged by too). What fills
+/// up and stays, or varies in size, is none, nor is what is emptied at least once in `patience`
+/// marks. Growth that stays is found: with the usual options one tensor more in every k marks
+/// within 72 marks, or 36 k if that is more, whenever it begins. Tensors count and their bytes,
+/// disposed tensors whose handles pile up (each still has its record), nodes of graphs, sessions,
+/// functions, variables, values of tapes and passes of datasets; a group of these has their number
+/// for tensors. What programs keep in caches that have a bound does not count. A mark costs a few
+/// counter reads; only a suspicion takes a census. Counts are the process's, so other threads'
+/// growth shows too.
 class LeakGuard {
  public:
   struct Options {
     /// Iterations that may still grow; the level after them is the first.
     int warm_up = 3;
     /// Growth must go on for this many marks: a window has a sixteenth of them, rounded up.
-    int patience = 64;
+    int patience = mem::kPatience;
     /// Growth in live bytes that is no leak.
     std::int64_t slack_bytes = 0;
     /// Called instead of throwing LeakError; the higher level is then the first.

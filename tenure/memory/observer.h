@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tenure/base/error.h"
 #include "tenure/base/site.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/memory/threads/thread_context.h"
@@ -20,6 +21,7 @@ void mark_step(std::string_view name = "step", Site site = Site::current());
 
 namespace tenure::mem {
 
+class BudgetAccount;
 class Storage;
 class Tenant;
 
@@ -76,6 +78,15 @@ struct PlannedRun {
   const Source* source = nullptr;  ///< asked once for each recording
 };
 
+/// An allocation that was not to be had.
+struct Refusal {
+  OutOfMemory::Cause cause{};
+  std::size_t requested = 0;
+  const BudgetAccount* budget = nullptr;  ///< that refused; nullptr: the system
+  Device device = cpu;
+  std::size_t used = 0;  ///< charged to that budget then, or live on the device
+};
+
 /// Gets to know all that happens to memory, on the thread where it happens. Nothing here may throw
 /// or touch tensors; pointers to names have static storage duration.
 class Observer {
@@ -106,8 +117,13 @@ class Observer {
   virtual void scope_began(ThreadContext& context, bool is_name, Site site) noexcept = 0;
   virtual void scope_ended(ThreadContext& context, bool is_name) noexcept = 0;
   virtual void step_marked(ThreadContext& context, std::string_view name, Site site) noexcept = 0;
-  virtual void budget_began(ThreadContext& context, const std::string& name, std::size_t limit,
-                            Device device) noexcept = 0;
+  /// It limits from now on, or has another limit.
+  virtual void budget_began(ThreadContext& context, const BudgetAccount& account) noexcept = 0;
+  /// Its limit is lifted; what is charged to it stays so.
+  virtual void budget_ended(ThreadContext& context, const BudgetAccount& account) noexcept = 0;
+  virtual void refused(ThreadContext& context, const Refusal& refusal) noexcept = 0;
+  /// Who had asked for what this thread was refused last.
+  virtual void refusal_named(ThreadContext& context, std::string_view call, Site site) noexcept = 0;
   virtual void run_began(ThreadContext& context, const PlannedRun& run) noexcept = 0;
   virtual void run_ended(ThreadContext& context, const PlannedRun& run) noexcept = 0;
   /// One kernel call of such a run is done.

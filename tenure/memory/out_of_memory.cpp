@@ -5,6 +5,7 @@
 #include "tenure/memory/budget.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/pool/pool.h"
 #include "tenure/memory/pool/reserve.h"
 
@@ -19,12 +20,20 @@ void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
   facts.requested = requested;
   facts.used = static_cast<std::size_t>(live_bytes(device));
   facts.cached = pool_stats(device).cached;
+  if (refusing != nullptr) facts.used = refusing->used();
+  ThreadContext& context = this_thread();
+  if (Observer* const o = observer(context)) {
+    o->refused(context, {.cause = cause,
+                         .requested = requested,
+                         .budget = refusing,
+                         .device = device,
+                         .used = facts.used});
+  }
   try {
     facts.device = name_of(device);
     if (refusing != nullptr) {
       facts.budget = refusing->name();
       facts.limit = refusing->limit();
-      facts.used = refusing->used();
     }
     facts.largest = holder_groups({.within = refusing, .device = device});
     std::erase_if(facts.largest, [](const HolderGroup& group) { return group.bytes == 0; });

@@ -83,7 +83,7 @@ inline constexpr std::size_t kPayloadBytes = kChunkBytes - sizeof(ChunkHeader);
 inline constexpr std::size_t kLongestString = 4096;
 
 enum class EventKind : std::uint8_t {
-  allocate = 1,  // storage; bytes; address. tag: category. Of a device
+  allocate = 1,  // storage; bytes; address, and << 48 account. tag: category. Of a device
   free,          // storage; bytes. Of a device
   recategorize,  // storage. tag: category
   create,        // storage; tensor; origin and layout. tag: holder kind
@@ -95,21 +95,30 @@ enum class EventKind : std::uint8_t {
   scope_begin,   // -; origin. tag: 1 if it is a name
   scope_end,     // -. tag: the same
   step,          // -; origin (whose op is the name)
-  budget,        // limit; string. Of a device
+  budget,        // limit; string. Of a device. Since there is `account` it is only read
   run_begin,     // plan; origin. Of a device
   run_end,       // plan
   kernel,        // -; origin. Of a device
-  pool,          // reserved bytes; cached bytes; fragmentation as double. Of a device
+  pool,          // reserved bytes; cached bytes; fragmentation as double. Of a device. Since there
+                 // is `part` it is only read
   miss,          // storage; tensor; origin of the use, and << 32 of the disposal
   evict,         // storage; bytes. Of a device
-  recompute,     // storage; bytes; address. tag: category. Of a device
+  recompute,     // storage; bytes; address, and << 48 account. tag: category. Of a device
+  things,        // how many there are now; origin (whose op is what they are)
+  account,       // limit; account, and << 32 string; account around it. tag: 1 if it is the
+                 // process's. Of a device. Told again when its limit changes
+  account_end,   // account
+  refuse,        // bytes; account, 0: none; bytes charged or live then. tag: cause. Of a device
+  requester,     // -; origin of what was refused last on this thread
+  part,          // address; bytes, and << 48 block or granularity / 64; time. tag: PartTag.
+                 // Of a device. Written with the next event of whichever thread
 };
-inline constexpr int kEventKinds = 21;
+inline constexpr int kEventKinds = 27;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3,
-                                               2, 3, 3, 3, 2, 3, 4, 4, 3, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3,
+                                               3, 2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }
@@ -117,6 +126,16 @@ constexpr int words_of(EventKind kind) {
 /// Bits of an event's `extra`.
 inline constexpr std::uint16_t kForeign = 1;  // memory of the user's
 inline constexpr std::uint16_t kBefore = 2;   // it was there when the recording began
+
+/// Bits of the tag of a part of a pool: a segment, or a slab that was cut from one.
+inline constexpr std::uint8_t kPartCame = 1;
+inline constexpr std::uint8_t kPartIsSlab = 2;
+inline constexpr std::size_t kPartUnit = 64;
+
+/// Budgets have 16 bits: numbers come again, long after.
+constexpr std::uint64_t account_bits(std::uint64_t number) noexcept {
+  return number == 0 ? 0 : 1 + (number - 1) % 0xffff;
+}
 
 constexpr std::uint16_t device_bits(Device device) noexcept {
   return static_cast<std::uint16_t>(mem::place_of(device) << 8);

@@ -90,9 +90,16 @@ void History::take(const Event& event) {
     case EventKind::step:
       steps.push_back({event.time_ns, low(event.third)});
       break;
+    case EventKind::things:
+      things[low(event.third)].push_back({event.time_ns, bytes_of(event.subject)});
+      break;
     case EventKind::budget:
-      budgets.push_back(
-          {recorded.string(event.third), bytes_of(event.subject), device_in(event.extra)});
+    case EventKind::account:
+    case EventKind::account_end:
+    case EventKind::refuse:
+    case EventKind::requester:
+    case EventKind::part:
+      take_limit(event);
       break;
     case EventKind::pool:
       pool.push_back({device_in(event.extra), event.time_ns, bytes_of(event.subject),
@@ -146,6 +153,7 @@ void History::take_storage(const Event& event) {
                           .device = device_in(event.extra),
                           .origin = is_from_before(event) ? 0 : allocator_of(event.thread),
                           .thread = event.thread,
+                          .budget = budget_of(event.fourth >> 48),
                           .was_before = is_from_before(event)});
       if (storages.back().was_before) base_bytes -= storages.back().bytes;
       return;
@@ -179,10 +187,14 @@ void History::take_recomputation(const Event& event) {
   if (before != live_.end()) {
     if (storages[before->second].is_live()) return;  // the file is damaged
     life = storages[before->second];
-    for (auto& [tensor, holding] : holding_) {
-      if (holding.storage == before->second) {
-        holding.storage = static_cast<std::uint32_t>(storages.size());
-      }
+    for (auto& [id, record] : records_) {
+      if (tensors[record].storage != before->second || tensors[record].end_ns != kNever) continue;
+      TensorLife again = tensors[record];
+      tensors[record].end_ns = tensors[record].gone_ns = event.time_ns;
+      again.birth_ns = event.time_ns;
+      again.storage = static_cast<std::uint32_t>(storages.size());
+      record = static_cast<std::uint32_t>(tensors.size());
+      tensors.push_back(again);
     }
     storages[before->second].holders = 0;
   }
@@ -192,6 +204,7 @@ void History::take_recomputation(const Event& event) {
   life.address = event.fourth & kLow48;
   life.category = category_of(event.tag);
   life.device = device_in(event.extra);
+  life.budget = budget_of(event.fourth >> 48);
   life.was_before = false;
   life.was_evicted = false;
   live_[event.subject] = static_cast<std::uint32_t>(storages.size());
@@ -200,78 +213,88 @@ void History::take_recomputation(const Event& event) {
 
 void History::take_tensor(const Event& event) {
   StorageLife* const life = find(event.subject);
-  const auto holding = holding_.find(event.third);
+  const auto record = records_.find(event.third);
+  TensorLife* const tensor = record == records_.end() ? nullptr : &tensors[record->second];
   switch (event.kind) {
-    case EventKind::create: {
-      const std::uint32_t origin = low(event.fourth);
-      const bool is_foreign = (event.extra & kForeign) != 0;
-      const bool is_first = life != nullptr && life->tensors == 0;
-      if (holding != holding_.end())
-        return;  // it came while the recording began, and is told twice
-      if (life != nullptr) {
-        if (is_first) {
-          life->origin = origin;
-          life->layout = low(event.fourth >> 32);
-        }
-        ++life->tensors;
-        ++life->holders;
-        if (!is_from_before(event)) {
-          life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
-        }
-        if (!is_first) sharers.push_back({.birth_ns = event.time_ns, .origin = origin});
-        holding_[event.third] = {
-            .storage = live_[event.subject],
-            .kind = kind_of(event.tag),
-            .origin = origin,
-            .name = 0,
-            .sharer = is_first ? 0 : static_cast<std::uint32_t>(sharers.size())};
-      }
-      if (is_from_before(event)) return;
-      // What a tape or a variable holds is no result of an op.
-      const HolderKind kind = kind_of(event.tag);
-      if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
-      OpCounts& counts = ops[std::string(recorded.origin(origin).op)];
-      ++counts.calls;
-      if (kind == HolderKind::view) {
-        ++counts.viewed;
-      } else if (is_first) {
-        ++counts.allocated;
-        counts.bytes += life->bytes;
-      } else if (!is_foreign) {
-        ++counts.reused;
-      }
+    case EventKind::create:
+      // It may have come while the recording began, and is told twice.
+      if (tensor == nullptr) take_birth(event, life);
       return;
-    }
     case EventKind::dispose:
-      drop_holding(event);
+      end_tensor(event);
       if (life == nullptr) return;
       life->disposed = low(event.fourth);
       if (life->holders > 0) ++disposed_while_held[low(event.fourth)];
       return;
     case EventKind::destroy:
-      drop_holding(event);
+      end_tensor(event);
       return;
     case EventKind::name:
-      if (holding != holding_.end()) holding->second.name = low(event.fourth);
+      if (tensor != nullptr) tensor->name = low(event.fourth);
       if (life != nullptr) life->name = low(event.fourth);
       return;
     case EventKind::kind:
-      if (holding != holding_.end()) holding->second.kind = kind_of(event.tag);
+      if (tensor != nullptr) tensor->kind = kind_of(event.tag);
       return;
     default:  // told by other functions
       return;
   }
 }
 
-void History::drop_holding(const Event& event) {
-  const auto holding = holding_.find(event.third);
-  if (holding == holding_.end()) return;
-  if (const std::uint32_t number = holding->second.sharer; number != 0) {
-    sharers[number - 1].death_ns = event.time_ns;
+void History::take_birth(const Event& event, StorageLife* life) {
+  const std::uint32_t origin = low(event.fourth);
+  const HolderKind kind = kind_of(event.tag);
+  const bool is_foreign = (event.extra & kForeign) != 0;
+  const bool is_first = life != nullptr && life->tensors == 0;
+  if (life != nullptr) {
+    if (is_first) {
+      life->origin = origin;
+      life->layout = low(event.fourth >> 32);
+    }
+    ++life->tensors;
+    ++life->holders;
+    if (!is_from_before(event)) {
+      life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
+    }
+    records_[event.third] = static_cast<std::uint32_t>(tensors.size());
+    tensors.push_back({.birth_ns = is_from_before(event) ? begin_ns : event.time_ns,
+                       .id = event.third,
+                       .storage = live_[event.subject],
+                       .origin = origin,
+                       .kind = kind,
+                       .is_first = is_first});
   }
-  StorageLife& life = storages[holding->second.storage];
-  if (life.holders > 0) --life.holders;
-  holding_.erase(holding);
+  if (is_from_before(event)) return;
+  // What a tape or a variable holds is no result of an op.
+  if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
+  OpCounts& counts = ops[std::string(recorded.origin(origin).op)];
+  ++counts.calls;
+  if (kind == HolderKind::view) {
+    ++counts.viewed;
+  } else if (is_first) {
+    ++counts.allocated;
+    counts.bytes += life->bytes;
+  } else if (!is_foreign) {
+    ++counts.reused;
+  }
+}
+
+/// Its hold ends, and unless it is disposed its record goes too.
+void History::end_tensor(const Event& event) {
+  const auto record = records_.find(event.third);
+  if (record == records_.end()) return;
+  TensorLife& tensor = tensors[record->second];
+  if (tensor.end_ns == kNever) {
+    tensor.end_ns = event.time_ns;
+    StorageLife& life = storages[tensor.storage];
+    if (life.holders > 0) --life.holders;
+  }
+  if (event.kind == EventKind::dispose) {
+    tensor.was_disposed = true;
+    return;
+  }
+  tensor.gone_ns = event.time_ns;
+  records_.erase(record);
 }
 
 void History::add_span(Span::Kind kind, const Event& event, std::uint32_t origin,
@@ -467,10 +490,12 @@ void History::finish() {
   for (RunLife& run : run_lives) {
     if (run.arena != RunLife::kNoArena) run.arena = places[run.arena];
   }
-  for (const auto& [tensor, holding] : holding_) {
-    if (!storages[places[holding.storage]].is_live()) continue;  // its data was given up
-    holders.push_back({tensor, places[holding.storage], holding.kind, holding.origin,
-                       recorded.string(holding.name)});
+  for (TensorLife& tensor : tensors) {
+    tensor.storage = places[tensor.storage];
+    // Its data may have been given up.
+    if (tensor.end_ns != kNever || !storages[tensor.storage].is_live()) continue;
+    holders.push_back(
+        {tensor.id, tensor.storage, tensor.kind, tensor.origin, recorded.string(tensor.name)});
   }
   std::sort(holders.begin(), holders.end(), [](const LiveHolder& a, const LiveHolder& b) {
     return a.storage != b.storage ? a.storage < b.storage : a.tensor < b.tensor;
@@ -483,8 +508,11 @@ void History::finish() {
     if (occurs[place]) devices.push_back(mem::device_at(place));
   }
   live_ = {};
-  holding_ = {};
+  records_ = {};
   states_ = {};
+  accounts_ = {};
+  parts_there_ = {};
+  last_refusal_ = {};
 }
 
 }  // namespace tenure::profile

@@ -35,6 +35,7 @@ struct StorageLife {
   std::uint32_t last_user = 0;    ///< origin
   std::int64_t last_use_ns = -1;  ///< -1: never
   std::uint32_t name = 0;         ///< a string: what the program calls it; 0: nothing
+  std::uint32_t budget = 0;       ///< number of the innermost that it is charged to, from 1 up
   bool was_before = false;        ///< live when the events begin
   bool was_evicted = false;       ///< it ended because its data was given up
   std::uint32_t run = 0;          ///< of an arena: the number of its run, from 1 up; 0: it is none
@@ -47,11 +48,27 @@ struct StorageLife {
   }
 };
 
-/// A tensor on memory that another one had first: a view, a result in place, what a tape saves.
-struct SharerLife {
+/// A tensor, or what a tape saves, as a holder of memory. Of one whose data was given up and
+/// computed again, each time that it had data.
+struct TensorLife {
   std::int64_t birth_ns = 0;
-  std::int64_t death_ns = kNever;
+  std::int64_t end_ns = kNever;   ///< of its hold: it was disposed, or went
+  std::int64_t gone_ns = kNever;  ///< its record is gone; later than the end if it was disposed
+  std::uint64_t id = 0;
+  std::uint32_t storage = 0;  ///< index among the storages
   std::uint32_t origin = 0;
+  std::uint32_t name = 0;  ///< a string; 0: none
+  HolderKind kind = HolderKind::user;
+  /// False: it is on memory that another one had before: a view, a result in place.
+  bool is_first = false;
+  bool was_disposed = false;
+  bool holds_at(std::int64_t time_ns) const { return birth_ns <= time_ns && end_ns > time_ns; }
+};
+
+/// How many things of a kind that are no tensors, as graph nodes, came from a line.
+struct ThingCount {
+  std::int64_t time_ns = 0;
+  std::int64_t number = 0;
 };
 
 /// What an op did to memory, all its calls together.
@@ -85,18 +102,49 @@ struct StepMark {
   std::uint32_t origin = 0;  ///< its op is the mark's name
 };
 
+/// The state of a pool at one moment.
 struct PoolSample {
   Device device = cpu;
   std::int64_t time_ns = 0;
-  std::int64_t reserved = 0;
-  std::int64_t cached = 0;
-  double fragmentation = 0;
+  std::int64_t reserved = 0;  ///< had from the system
+  std::int64_t cached = 0;    ///< of it free
+  double fragmentation = 0;   ///< the part of the free bytes that is not in the largest hole
+};
+
+/// A segment that a pool had from the system, or a slab of small blocks that was cut from one.
+struct PoolPartLife {
+  Device device = cpu;
+  std::int64_t birth_ns = 0;
+  std::int64_t death_ns = kNever;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+  std::int64_t unit =
+      1;  ///< bytes of each block of a slab; what chunks of a segment are rounded to
+  bool is_slab = false;
 };
 
 struct BudgetSeen {
   std::string name;
-  std::int64_t limit = 0;
+  std::int64_t limit = 0;  ///< the last one
   Device device = cpu;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = kNever;
+  std::uint32_t around = 0;  ///< number of the next one around it, from 1 up; 0: none
+  bool is_of_process = false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> limits{};  ///< since when, and how much
+};
+
+/// An allocation that was not to be had.
+struct RefusalSeen {
+  enum class Cause : std::uint8_t { budget, system, injected };
+  std::int64_t time_ns = 0;
+  Cause cause{};
+  Device device = cpu;
+  std::uint32_t budget = 0;  ///< number of the one that refused; 0: none
+  std::uint32_t origin = 0;  ///< of who asked
+  std::uint32_t thread = 0;
+  std::int64_t requested = 0;
+  std::int64_t used = 0;  ///< charged to the budget then, or live on the device
 };
 
 /// Predicted against measured, all runs of one plan together.
@@ -144,7 +192,7 @@ struct Miss {
 };
 
 /// A recording put in order: lives instead of events. It takes some 150 bytes of memory for each
-/// storage, 24 for each sharer and 8 for each kernel call that there was, and nothing for other
+/// storage, 48 for each tensor and 8 for each kernel call that there was, and nothing for other
 /// events. What lies in arenas is told by arenas.h.
 class History {
  public:
@@ -153,16 +201,19 @@ class History {
 
   const Recorded& recorded;
   std::vector<StorageLife> storages;  ///< by birth
-  std::vector<SharerLife> sharers;
+  std::vector<TensorLife> tensors;    ///< by birth, but for those from before
   std::map<std::string, OpCounts> ops;
   std::vector<Span> spans;                        ///< by end; only if asked for
   std::map<std::uint32_t, TimeSpent> time_spent;  ///< by origin: ops and kernels
   std::vector<StepMark> steps;
-  std::vector<PoolSample> pool;
-  std::vector<BudgetSeen> budgets;
-  std::map<std::uint64_t, PlanRuns> runs;  ///< by the plan's id
-  std::vector<RunLife> run_lives;          ///< by end
-  std::vector<std::int64_t> kernel_ends;   ///< of all runs, each one's together
+  std::vector<PoolSample> pool;     ///< of old recordings; pool_levels() asks for all
+  std::vector<PoolPartLife> parts;  ///< of pools
+  std::vector<BudgetSeen> budgets;  ///< number 1 is the first
+  std::vector<RefusalSeen> refusals;
+  std::map<std::uint32_t, std::vector<ThingCount>> things;  ///< by origin, whose op is the kind
+  std::map<std::uint64_t, PlanRuns> runs;                   ///< by the plan's id
+  std::vector<RunLife> run_lives;                           ///< by end
+  std::vector<std::int64_t> kernel_ends;                    ///< of all runs, each one's together
   /// Of each plan and step: bytes of the arena that are in use.
   std::vector<std::vector<std::int64_t>> in_use;
   std::vector<LiveHolder> holders;  ///< at the end
@@ -206,13 +257,6 @@ class History {
     std::vector<Frame> frames;  // the innermost last
     Frame* run();               // the innermost; nullptr: none
   };
-  struct Holding {
-    std::uint32_t storage;
-    HolderKind kind;
-    std::uint32_t origin;
-    std::uint32_t name;
-    std::uint32_t sharer;  // its number from 1 up; 0: it was the first
-  };
   void take(const Event& event);
   void take_storage(const Event& event);
   void take_recomputation(const Event& event);
@@ -230,14 +274,23 @@ class History {
   StorageLife* find(std::uint64_t serial);
   /// Origin of the run or the op that is under way on a thread; 0: none.
   std::uint32_t allocator_of(std::uint32_t thread) const;
-  void drop_holding(const Event& event);
+  void take_birth(const Event& event, StorageLife* life);
+  void end_tensor(const Event& event);
+  // What events say of limits and pools; in history_limits.cpp.
+  void take_limit(const Event& event);
+  void take_account(const Event& event);
+  void take_part(const Event& event);
+  std::uint32_t budget_of(std::uint64_t account) const;
   void finish();
 
   bool with_spans_;
-  std::unordered_map<std::uint64_t, std::uint32_t> plans_;  // id -> place
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;   // serial -> index
-  std::unordered_map<std::uint64_t, Holding> holding_;      // tensor -> what it has
+  std::unordered_map<std::uint64_t, std::uint32_t> plans_;    // id -> place
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;     // serial -> index
+  std::unordered_map<std::uint64_t, std::uint32_t> records_;  // tensor -> its latest life
   std::unordered_map<std::uint32_t, ThreadState> states_;
+  std::unordered_map<std::uint64_t, std::uint32_t> accounts_;      // -> number of the budget
+  std::unordered_map<std::uint64_t, std::uint32_t> parts_there_;   // begin, and 1 if slab -> index
+  std::unordered_map<std::uint32_t, std::uint32_t> last_refusal_;  // thread -> index
 };
 
 }  // namespace tenure::profile

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "tenure/profile/arenas.h"
+#include "tenure/profile/growth.h"
+#include "tenure/profile/history.h"
 
 // What can be asked of a recording. Every function reads a History and changes nothing.
-// growth() and endings() are in queries_lives.cpp.
+// endings() is in queries_lives.cpp, growth() in growth.h.
 
 namespace tenure::profile {
 
@@ -54,26 +56,6 @@ struct Held {
 std::vector<Held> held_at_end(const History& history);
 /// "variable w, made by normal at train.cpp:12".
 std::string to_string(const LiveHolder& holder, const Recorded& recorded);
-
-/// What grew from one step mark to the next, by place.
-struct Growth {
-  std::uint32_t origin = 0;
-  double bytes_per_step = 0;
-  double storages_per_step = 0;
-  double sharers_per_step = 0;  ///< views and other tensors on memory that was there
-};
-/// One loop: the step marks of one name.
-struct Loop {
-  std::string name;
-  std::int64_t steps = 0;
-  std::int64_t first_bytes = 0;  ///< live after the warm-up
-  std::int64_t last_bytes = 0;   ///< live after the last step
-  bool can_tell = false;         ///< there are enough steps
-  std::vector<Growth> growing{};
-};
-/// Every loop that was marked. A place grows if what it holds rises again and again over the steps
-/// after the warm-up, which is a quarter of them and at most three.
-std::vector<Loop> growth(const History& history);
 
 /// How the storages of one place ended, and how long they lay idle before.
 struct Ending {

@@ -99,6 +99,7 @@ class Report {
   std::string held();
   std::string plans();
   std::string steps_of(const MeasuredPlan& measured);
+  std::string growing(const Loop& loop, const Growth& one);
   std::string pool() const;
 
   const History& history_;
@@ -303,18 +304,41 @@ std::string Report::steps() const {
   return text;
 }
 
+std::string Report::growing(const Loop& loop, const Growth& one) {
+  const Place from = place(one.origin);
+  std::string holders;
+  for (const GrowthHolder& holder : one.holders) {
+    const Place by = place(holder.origin);
+    holders += fmt::format(R"({}{{"kind":"{}","site":{},"op":{},"storages":{}}})",
+                           holders.empty() ? "" : ",", name_of(holder.kind), by.site, by.op,
+                           holder.storages);
+  }
+  return fmt::format(
+      R"({{"site":{},"op":{},"bytes_per_step":{:.3f},"count_per_step":{:.4f},"steps":{},)"
+      R"("loop":{},"marked":{},"what":{},"since_step":{},"since_ns":{},"bytes":{},"number":{},)"
+      R"("holders":[{}]}})",
+      from.site, from.op, one.bytes_per_step,
+      one.storages_per_step + one.sharers_per_step + one.things_per_step, loop.steps,
+      json_string(loop.name), loop.is_marked, json_string(one.what), one.since_step, one.since_ns,
+      one.bytes, one.number, holders);
+}
+
 std::string Report::growing() {
   std::string text;
+  std::string said;
+  std::string moments;
   for (const Loop& loop : growth(history_)) {
     for (const Growth& one : loop.growing) {
-      const Place from = place(one.origin);
-      text += fmt::format(
-          R"({}{{"site":{},"op":{},"scope":{},"bytes_per_step":{:.3f},"count_per_step":{:.4f},"steps":{}}})",
-          text.empty() ? "" : ",", from.site, from.op, from.scope, one.bytes_per_step,
-          one.storages_per_step + one.sharers_per_step, loop.steps);
+      text += text.empty() ? "" : ",";
+      text += growing(loop, one);
     }
+    if (loop.can_tell) {
+      said += said.empty() ? "" : ",";
+      said += json_string(judgement(loop, recorded_));
+    }
+    if (!loop.is_marked) moments = fmt::format("{}", fmt::join(loop.times, ","));
   }
-  return text;
+  return fmt::format(R"("growth":[{}],"judgement":[{}],"moments":[{}],)", text, said, moments);
 }
 
 /// What each step is, is predicted to take and took.
@@ -428,7 +452,7 @@ std::string Report::header(std::size_t columns_at) {
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
       R"("devices":[{}],"threads":{},)"
-      R"("steps":[{}],"growth":[{}],"plans":[{}],"budgets":[{}],)"
+      R"("steps":[{}],{}"plans":[{}],"budgets":[{}],)"
       R"("time":{},"misses":[{}],"held":[{}],)"
       R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},"storages":{},)"
       R"("columns":[{}]}})",

@@ -1,6 +1,5 @@
 #include "tenure/profile/writer.h"
 
-#include <bit>
 #include <cstring>
 #include <new>
 #include <set>
@@ -16,10 +15,6 @@
 
 namespace tenure::profile {
 namespace {
-
-std::uint64_t address_of(const mem::Storage& storage) {
-  return reinterpret_cast<std::uintptr_t>(storage.data());
-}
 
 std::string_view text_of(const mem::NamePath* path) {
   return path == nullptr ? std::string_view() : std::string_view(path->text());
@@ -50,10 +45,14 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
   }
   session_ = std::make_unique<Session>(path, options);
   clock_.start();
-  pool_sampled_.store(0, std::memory_order_relaxed);
+  things_sampled_.store(0, std::memory_order_relaxed);
+  has_parts_.store(false, std::memory_order_relaxed);
+  parts_ = std::make_unique<std::vector<PartChange>>();
   recording_.store(++recordings_, std::memory_order_release);
+  mem::segment_watch.store(this, std::memory_order_release);
   mem::install(this);
   try {
+    mem::tell_parts(*this);
     mem::ThreadContext& context = mem::this_thread();
     if (context.observed == nullptr) add_buffer(context);  // write() would wait for the lock
     write_what_is_live(context);
@@ -70,6 +69,7 @@ void Writer::end() noexcept {
 
 void Writer::stop() noexcept {
   mem::install(nullptr);
+  mem::segment_watch.store(nullptr, std::memory_order_release);
   recording_.store(0, std::memory_order_seq_cst);
   // Whoever comes now sees that it is over; whoever came before has the lock of its buffer.
   for (ThreadBuffer* const buffer : buffers_) {
@@ -87,6 +87,9 @@ void Writer::after_fork(bool is_child) noexcept {
   mem::install(nullptr);
   recording_.store(0, std::memory_order_seq_cst);
   for (ThreadBuffer* const buffer : buffers_) buffer->forget_thread();
+  mem::segment_watch.store(nullptr, std::memory_order_release);
+  parts_busy_.clear(std::memory_order_relaxed);
+  static_cast<void>(parts_.release());  // another thread may have been changing it
   if (session_ != nullptr) session_->file.forget();
   static_cast<void>(session_.release());  // its locks may have been held by other threads
 }
@@ -105,33 +108,11 @@ ThreadBuffer& Writer::buffer_of(mem::ThreadContext& context) {
   return *static_cast<ThreadBuffer*>(context.observed);
 }
 
-template <class Act>
-void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept try {
-  if (recording_.load(std::memory_order_relaxed) == 0) return;
-  ThreadBuffer& buffer = buffer_of(context);
-  const ThreadBuffer::Lock busy(buffer);
-  const std::uint64_t recording = recording_.load(std::memory_order_seq_cst);
-  if (recording == 0) return;
-  if (buffer.recording != recording) {
-    buffer.recording = recording;
-    buffer.chunk = {};
-    buffer.origins.fill({});
-    buffer.stacks.fill({});
-    buffer.runs.fill({});
-    buffer.layouts.fill({});
-  }
-  act(buffer);
-} catch (const std::bad_alloc&) {  // a thread without a buffer is not recorded
-}
-
-template <class Fill>
-void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept {
-  write_if_on(context, [&](ThreadBuffer& buffer) { put(buffer, context, fill(buffer)); });
-}
-
 void Writer::put(ThreadBuffer& buffer, const mem::ThreadContext& context,
                  const Event& event) noexcept {
   const std::int64_t time = now();
+  if (has_parts_.load(std::memory_order_relaxed)) [[unlikely]]
+    write_parts(buffer, context, time, event);
   if (!buffer.chunk.has_room(8 * 4)) [[unlikely]]
     open_chunk(buffer, context, time, event);
   if (buffer.chunk.begin == nullptr) [[unlikely]] {
@@ -163,25 +144,14 @@ void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
   } else {
     session_->file.renew(buffer.chunk, time, live);
   }
-  if (buffer.chunk.begin != nullptr) write_pool(buffer, time);
-}
-
-void Writer::write_pool(ThreadBuffer& buffer, std::int64_t time) noexcept {
   constexpr std::int64_t kApart = 1'000'000;  // nanoseconds
-  std::int64_t last = pool_sampled_.load(std::memory_order_relaxed);
-  if (time != 0 && last != 0 && time - last < kApart) return;
-  pool_sampled_.store(time, std::memory_order_relaxed);
-  mem::for_each_device([&](Device device) {
-    if (!buffer.chunk.has_room(8 * 8)) return;  // this, and what is to come
-    const mem::PoolStats stats = mem::pool_stats(device);
-    put_words(buffer,
-              {.kind = EventKind::pool,
-               .subject = stats.reserved,
-               .extra = device_bits(device),
-               .third = stats.cached,
-               .fourth = std::bit_cast<std::uint64_t>(stats.fragmentation)},
-              time);
-  });
+  const std::int64_t last = things_sampled_.load(std::memory_order_relaxed);
+  if (buffer.chunk.begin == nullptr || (last != 0 && time - last < kApart)) return;
+  things_sampled_.store(time, std::memory_order_relaxed);
+  try {
+    write_things(buffer, time);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): told at the next look
+  }
 }
 
 std::uint32_t Writer::stack(ThreadBuffer& buffer) noexcept {
@@ -240,6 +210,12 @@ std::uint32_t Writer::layout(ThreadBuffer& buffer, DType dtype, const Shape& sha
   return known.number;
 }
 
+std::uint64_t Writer::place_of(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                               const mem::Storage& storage) noexcept {
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(storage.data());
+  return (address & kLow48) | account(buffer, context, storage.budget()) << 48;
+}
+
 void Writer::write_what_is_live(mem::ThreadContext& context) {
   std::set<std::uint64_t> storages;
   const mem::Census census;
@@ -247,13 +223,13 @@ void Writer::write_what_is_live(mem::ThreadContext& context) {
     const mem::Storage* const storage = tenant.storage();
     if (storage == nullptr || storage->is_hollow()) return;
     if (!storage->is_foreign() && storages.insert(storage->serial()).second) {
-      write(context, [&](ThreadBuffer&) {
+      write(context, [&](ThreadBuffer& buffer) {
         return Event{.kind = EventKind::allocate,
                      .tag = static_cast<std::uint8_t>(storage->category()),
                      .subject = storage->serial(),
                      .extra = static_cast<std::uint16_t>(kBefore | device_bits(storage->device())),
                      .third = storage->bytes(),
-                     .fourth = address_of(*storage)};
+                     .fourth = place_of(buffer, context, *storage)};
       });
     }
     write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, *storage, kBefore); });
@@ -262,13 +238,13 @@ void Writer::write_what_is_live(mem::ThreadContext& context) {
 }
 
 void Writer::allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
-  write(context, [&](ThreadBuffer&) {
+  write(context, [&](ThreadBuffer& buffer) {
     return Event{.kind = EventKind::allocate,
                  .tag = static_cast<std::uint8_t>(storage.category()),
                  .subject = storage.serial(),
                  .extra = device_bits(storage.device()),
                  .third = storage.bytes(),
-                 .fourth = address_of(storage)};
+                 .fourth = place_of(buffer, context, storage)};
   });
 }
 
@@ -291,13 +267,13 @@ void Writer::evicted(mem::ThreadContext& context, const mem::Storage& storage) n
 }
 
 void Writer::recomputed(mem::ThreadContext& context, const mem::Storage& storage) noexcept {
-  write(context, [&](ThreadBuffer&) {
+  write(context, [&](ThreadBuffer& buffer) {
     return Event{.kind = EventKind::recompute,
                  .tag = static_cast<std::uint8_t>(storage.category()),
                  .subject = storage.serial(),
                  .extra = device_bits(storage.device()),
                  .third = storage.bytes(),
-                 .fourth = address_of(storage)};
+                 .fourth = place_of(buffer, context, storage)};
   });
 }
 
@@ -407,28 +383,25 @@ void Writer::renew_census(mem::ThreadContext& context) noexcept try {
     // One that would push out most of what there is helps nobody.
     is_due = file.is_census_due() && mem::counts().tensors * kBytesOfATensor <
                                          static_cast<std::int64_t>(file.capacity() / 4);
+    if (!is_due) return;
+    for (auto& told : session_->told_accounts) told.store(0, std::memory_order_relaxed);
+    const std::lock_guard lock(session_->things_mutex);
+    session_->things_counted.clear();
+    session_->things_told.clear();
   });
-  if (is_due) write_what_is_live(context);
+  if (!is_due) return;
+  mem::tell_parts(*this);
+  write_what_is_live(context);
 } catch (const std::bad_alloc&) {  // then old tensors stay unknown
 }
 
 void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept {
   renew_census(context);
   write(context, [&](ThreadBuffer& buffer) {
-    if (buffer.chunk.begin != nullptr) write_pool(buffer, now());
+    if (buffer.chunk.begin != nullptr) write_things(buffer, now());
     return Event{.kind = EventKind::step,
                  .third = session_->tables.origin(name, view_of(user_site(site).file_name()),
                                                   user_site(site).line(), "")};
-  });
-}
-
-void Writer::budget_began(mem::ThreadContext& context, const std::string& name, std::size_t limit,
-                          Device device) noexcept {
-  write(context, [&](ThreadBuffer&) {
-    return Event{.kind = EventKind::budget,
-                 .subject = limit,
-                 .extra = device_bits(device),
-                 .third = session_->tables.string(name)};
   });
 }
 

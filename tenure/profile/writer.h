@@ -7,11 +7,14 @@
 #include <initializer_list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "tenure/base/units.h"
 #include "tenure/memory/observer.h"
+#include "tenure/memory/pool/segment_watch.h"
 #include "tenure/profile/clock.h"
 #include "tenure/profile/file.h"
 #include "tenure/profile/profile.h"
@@ -78,7 +81,7 @@ class ThreadBuffer {
 };
 
 /// Turns what it is told into events of a file. There is one, for good.
-class Writer final : public mem::Observer {
+class Writer final : public mem::Observer, public mem::SegmentWatch {
  public:
   static Writer& instance();
 
@@ -109,8 +112,15 @@ class Writer final : public mem::Observer {
   void scope_began(mem::ThreadContext& context, bool is_name, Site site) noexcept override;
   void scope_ended(mem::ThreadContext& context, bool is_name) noexcept override;
   void step_marked(mem::ThreadContext& context, std::string_view name, Site site) noexcept override;
-  void budget_began(mem::ThreadContext& context, const std::string& name, std::size_t limit,
-                    Device device) noexcept override;
+  void budget_began(mem::ThreadContext& context,
+                    const mem::BudgetAccount& account) noexcept override;
+  void budget_ended(mem::ThreadContext& context,
+                    const mem::BudgetAccount& account) noexcept override;
+  void refused(mem::ThreadContext& context, const mem::Refusal& refusal) noexcept override;
+  void refusal_named(mem::ThreadContext& context, std::string_view call,
+                     Site site) noexcept override;
+  void part_came(const mem::PoolPart& part) noexcept override { note_part(part, kPartCame); }
+  void part_went(const mem::PoolPart& part) noexcept override { note_part(part, 0); }
   void run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
   void run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept override;
   void kernel_ran(mem::ThreadContext& context, const char* op, Site site,
@@ -128,6 +138,12 @@ class Writer final : public mem::Observer {
     RecordingFile file;
     Tables tables;
     const bool stacks;
+    /// By account: whether it was told what it is.
+    std::array<std::atomic<std::uint64_t>, 1024> told_accounts{};
+    std::mutex things_mutex;
+    // What was told of things that are no tensors, by origin.
+    std::vector<std::int64_t> things_counted;
+    std::unordered_map<std::uint32_t, std::int64_t> things_told;
   };
   struct Event {
     EventKind kind;
@@ -153,7 +169,19 @@ class Writer final : public mem::Observer {
   void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,
                   const Event& first) noexcept;
   void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
-  void write_pool(ThreadBuffer& buffer, std::int64_t now) noexcept;
+  void note_part(const mem::PoolPart& part, std::uint8_t tag) noexcept;
+  /// Writes what pools did since; `first` is the event that comes next.
+  void write_parts(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,
+                   const Event& first) noexcept;
+  /// Graph nodes, traces, values of tapes: how many of each line there are, where that has changed.
+  void write_things(ThreadBuffer& buffer, std::int64_t now);
+  /// The account of a storage or a refusal, which is told what it is before; 0 for none.
+  std::uint64_t account(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                        const mem::BudgetAccount* account) noexcept;
+  /// The address of a storage's data, and its account.
+  std::uint64_t place_of(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                         const mem::Storage& storage) noexcept;
+  Event describe(const mem::BudgetAccount& account, std::uint64_t around) noexcept;
   void write_what_is_live(mem::ThreadContext& context);
   void renew_census(mem::ThreadContext& context) noexcept;
   Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
@@ -174,7 +202,40 @@ class Writer final : public mem::Observer {
   std::uint64_t recordings_ = 0;
   std::unique_ptr<Session> session_;  // does not change while recording_ is not 0
   Clock clock_;
-  std::atomic<std::int64_t> pool_sampled_{0};
+  std::atomic<std::int64_t> things_sampled_{0};
+  // What pools did and nobody has written yet. The lock is never held while anything else is taken.
+  struct PartChange {
+    mem::PoolPart part;
+    std::int64_t time;
+    std::uint8_t tag;
+  };
+  std::atomic_flag parts_busy_{};
+  std::atomic<bool> has_parts_{false};
+  std::unique_ptr<std::vector<PartChange>> parts_;
 };
+
+template <class Act>
+void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept try {
+  if (recording_.load(std::memory_order_relaxed) == 0) return;
+  ThreadBuffer& buffer = buffer_of(context);
+  const ThreadBuffer::Lock busy(buffer);
+  const std::uint64_t recording = recording_.load(std::memory_order_seq_cst);
+  if (recording == 0) return;
+  if (buffer.recording != recording) {
+    buffer.recording = recording;
+    buffer.chunk = {};
+    buffer.origins.fill({});
+    buffer.stacks.fill({});
+    buffer.runs.fill({});
+    buffer.layouts.fill({});
+  }
+  act(buffer);
+} catch (const std::bad_alloc&) {  // a thread without a buffer is not recorded
+}
+
+template <class Fill>
+void Writer::write(mem::ThreadContext& context, const Fill& fill) noexcept {
+  write_if_on(context, [&](ThreadBuffer& buffer) { put(buffer, context, fill(buffer)); });
+}
 
 }  // namespace tenure::profile

@@ -23,7 +23,7 @@ class RecordingTest(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.scratch.name)
         cls.results = {}
-        for way in ["steady", "leak", "crash", "hostile"]:
+        for way in ["steady", "leak", "late", "unmarked", "crash", "hostile"]:
             cls.results[way] = run("profile", "-o", cls.path(way), "--", PROGRAM, way)
 
     @classmethod
@@ -134,6 +134,34 @@ class RecordingTest(unittest.TestCase):
         (growing,) = document["loops"][0]["growing"]
         self.assertEqual(growing["bytes_per_step"], 1024)
         self.assertEqual(growing["origin"]["op"], "ones")
+
+    def test_a_leak_that_starts_late_is_named_everywhere(self):
+        late = run("leaks", self.path("late"))
+        self.assertEqual(late.returncode, 1, late.stdout)
+        self.assertIn("+16.00 KiB", late.stdout)
+        self.assertIn("held by slice at program.cpp:", late.stdout)
+        last = self.results["late"].stdout.splitlines()[-1]
+        self.assertRegex(last, r"^train grows 16\.00 KiB a step at program\.cpp:\d+, held by slice at "
+                               r"program\.cpp:\d+, since step 1001")
+        (loop,) = self.json_of("leaks", self.path("late"))["loops"]
+        self.assertEqual(loop["judgement"], last)
+        growing = loop["growing"][0]
+        self.assertEqual((growing["since_step"], growing["bytes_per_step"]), (1001, 16384))
+        self.assertEqual(growing["holders"][0]["origin"]["op"], "slice")
+        self.assertEqual(self.results["steady"].stdout.splitlines()[-1],
+                         "train is steady: no line holds more and more")
+
+    def test_a_leak_without_step_marks_is_found(self):
+        unmarked = run("leaks", self.path("unmarked"))
+        self.assertEqual(unmarked.returncode, 1, unmarked.stdout)
+        self.assertIn("without step marks", unmarked.stdout)
+        (loop,) = self.json_of("leaks", self.path("unmarked"))["loops"]
+        self.assertFalse(loop["marked"])
+        growing = loop["growing"][0]
+        self.assertEqual(growing["origin"]["op"], "ones")
+        self.assertGreater(growing["bytes"], 900 * 16384)
+        self.assertRegex(self.results["unmarked"].stdout.splitlines()[-1],
+                         r"^the program grew by 15\.\d+ MiB at program\.cpp:\d+, held by slice at ")
 
     def test_diff(self):
         document = self.json_of("diff", self.path("steady"), self.path("leak"))

@@ -1,4 +1,4 @@
-// A program to record: `program steady|leak|crash|held|hostile|nothing|wait`.
+// A program to record: `program steady|leak|late|unmarked|crash|held|hostile|nothing|wait`.
 
 #include <unistd.h>
 
@@ -11,9 +11,24 @@
 
 using namespace tenure;
 
+// A view keeps 16 KiB in each of the last thousand steps; if asked, without step marks.
+static void leak_late(bool is_marked) {
+  std::vector<Tensor> kept;
+  const Tensor w = full({8, 8}, 0.5);
+  for (int i = 1; i <= 2000; ++i) {
+    const Tensor y = relu(matmul(w, w));
+    if (i > 1000) {
+      const Tensor whole = ones({4096});
+      kept.push_back(slice(whole, 0, 0, 1));
+    }
+    if (is_marked) mark_step("train");
+  }
+}
+
 int main(int, char** arguments) {
   const std::string what = arguments[1];
   if (what == "nothing") return 0;
+  if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   std::vector<Tensor> kept;
   const NameScope name(what == "hostile" ? "<script>alert(\"1\")</script>\x1b[2J\xff\n" : "model");
   Tensor w = full({64, 64}, 0.5);

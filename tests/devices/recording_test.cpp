@@ -80,8 +80,8 @@ TEST(DeviceRecording, SaysWhereKernelsRanAndWhosePoolItWas) {
     EXPECT_EQ(on(kOtherTestDevice), on(cpu)) << "the same program";
   }
   for (const Device device : {cpu, kTestDevice, kOtherTestDevice}) {
-    EXPECT_TRUE(std::any_of(history.pool.begin(), history.pool.end(), [&](const auto& sample) {
-      return sample.device == device && sample.reserved > 0;
+    EXPECT_TRUE(std::any_of(history.parts.begin(), history.parts.end(), [&](const auto& part) {
+      return part.device == device && part.bytes > 0 && !part.is_slab;
     })) << name_of(device);
   }
   EXPECT_NE(to_chrome_trace(history).find(R"("device":"test:1")"), std::string::npos);

@@ -82,9 +82,9 @@ TEST(Queries, GrowthNamesTheLine) {
 
 TEST(Queries, WhatComesOnceIsNoGrowthAndWhatComesSlowlyIs) {
   std::vector<Tensor> kept;
-  const auto grows = [&](const std::function<bool(int)>& keeps) {
+  const auto grows = [&](const std::function<bool(int)>& keeps, int steps = 40) {
     const Recording r([&] {
-      for (int i = 0; i < 40; ++i) {
+      for (int i = 0; i < steps; ++i) {
         if (keeps(i)) kept.push_back(ones({8}));
         mark_step();
       }
@@ -95,7 +95,8 @@ TEST(Queries, WhatComesOnceIsNoGrowthAndWhatComesSlowlyIs) {
     EXPECT_FALSE(grows([&](int i) { return i == once; })) << once;
   }
   EXPECT_FALSE(grows([](int i) { return i == 10 || i == 39; })) << "two sizes of batches";
-  EXPECT_TRUE(grows([](int i) { return i % 7 == 0; }));
+  EXPECT_TRUE(grows([](int i) { return i % 7 == 0; }, 260));
+  EXPECT_FALSE(grows([](int i) { return i < 80 && i % 7 == 0; }, 260)) << "it is full";
   EXPECT_TRUE(grows([](int) { return true; }));
 }
 

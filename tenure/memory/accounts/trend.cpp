@@ -1,6 +1,7 @@
 #include "tenure/memory/accounts/trend.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace tenure::mem {
@@ -10,10 +11,6 @@ namespace {
 constexpr std::size_t kScales = 20;
 
 }  // namespace
-
-Trend::Window Trend::merged(const Window& a, const Window& b) {
-  return {.low = std::min(a.low, b.low), .high = std::max(a.high, b.high)};
-}
 
 void Trend::restart(std::int64_t level, const TakeSnapshot& take) {
   seen_ = 0;
@@ -33,12 +30,7 @@ std::shared_ptr<const Snapshot> Trend::add(std::int64_t level, std::int64_t slac
 
 bool Trend::has_grown(const Scale& scale, std::int64_t slack) const {
   if (scale.risen < rises_) return false;
-  const auto newest = scale.last.end() - 1;
-  const auto oldest = newest - rises_;
-  const bool is_above = std::all_of(oldest, oldest + suspected() + 1, [&](const Window& window) {
-    return newest->low > window.high;
-  });
-  return is_above && newest->low - oldest->low > slack;
+  return has_risen(std::span(scale.last).last(static_cast<std::size_t>(rises_) + 1), slack);
 }
 
 std::shared_ptr<const Snapshot> Trend::close(std::size_t at, const Window& window,

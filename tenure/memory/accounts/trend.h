@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/accounts/rise.h"
 #include "tenure/memory/ledger.h"
 
 namespace tenure::mem {
@@ -18,24 +19,13 @@ struct Snapshot {
   std::vector<HolderGroup> things{};
 };
 
-// Note: what tells a leak
+// Note: a leak, told while the loop runs
 //
-// What a loop holds comes and goes: queues fill and are emptied, caches fill up, sizes vary. A leak
-// is growth that goes on. So what counts is the low-water mark, below which the level does not fall
-// any more:
-//
-//     level      .   :   .:  ::  .:: :::     marks are put together in windows
-//     windows    | 1 | 2 | 3 | 4 |   ...
-//     low          0 < 1 < 2 < 3 <   ...     the lowest of each is above that of the one before,
-//     high         1   2 < the last low      and in the end above all that was seen at first
-//
-// With sixteen such rises in a row nothing that has fewer than sixteen parts looks like a leak,
-// however slowly it fills, nor do levels that merely vary. What falls back at least once in sixteen
-// windows is never seen to rise sixteen times. Two windows make one of the next scale, and the same
-// is asked there: a slow leak shows in long windows, as does one that hides under what comes and
-// goes; and it may begin at any time. One that grows in every k marks rises in each window of k and
-// more: it has risen often enough after eighteen windows of at most 2 k, one of which it may begin
-// in, and one be in before it.
+// The rule is in rise.h. What falls back at least once in sixteen windows is never seen to rise
+// sixteen times. Two windows make one of the next scale, where the same is asked; growth may begin
+// at any time. One that grows in every k marks rises in each window of k and more: it has risen
+// often enough after eighteen windows of at most 2 k, one of which it may begin in, and one be in
+// before it.
 
 /// The level of something from mark to mark.
 class Trend {
@@ -54,10 +44,6 @@ class Trend {
                                       const TakeSnapshot& take);
 
  private:
-  struct Window {
-    std::int64_t low;
-    std::int64_t high;
-  };
   /// Windows of one length.
   struct Scale {
     std::vector<Window> last;  ///< at most one more than rises_, the newest last
@@ -66,7 +52,6 @@ class Trend {
     std::shared_ptr<const Snapshot> before;
     std::int64_t level_before = 0;
   };
-  static Window merged(const Window& a, const Window& b);
   /// After so many rises what there is is looked at: what grows by the last can then be told.
   int suspected() const { return rises_ / 2; }
   std::shared_ptr<const Snapshot> close(std::size_t scale, const Window& window, std::int64_t level,

@@ -8,6 +8,9 @@
 #include "tenure/memory/pool/asan.h"
 
 namespace tenure::mem {
+
+std::atomic<SegmentWatch*> segment_watch{nullptr};
+
 namespace {
 
 // A segment is a whole number of huge pages.
@@ -44,8 +47,11 @@ std::unique_ptr<Chunk> ChunkHeap::make_chunk() {
   return chunk;
 }
 
-ChunkHeap::ChunkHeap(Source& source) noexcept
-    : source_(source), granularity_(source.granularity()), is_host_(source.is_host()) {}
+ChunkHeap::ChunkHeap(Source& source, std::optional<Device> device) noexcept
+    : source_(source),
+      device_(device),
+      granularity_(source.granularity()),
+      is_host_(source.is_host()) {}
 
 ChunkHeap::~ChunkHeap() {
   // Chunks still in use belong to storages that outlive the heap: leave those segments mapped.
@@ -93,10 +99,18 @@ Chunk* ChunkHeap::allocate(std::size_t bytes) try {
 Chunk* ChunkHeap::map_segment(std::size_t bytes) {
   const std::size_t size = round_up(std::max(bytes, kSmallestSegment), kSegmentStep);
   std::unique_ptr<Chunk> chunk = make_chunk();
+  std::map<const void*, std::size_t> entry{{nullptr, size}};  // what can fail comes first
   chunk->begin = static_cast<std::byte*>(source_.map(size));
   if (chunk->begin == nullptr) return nullptr;
   chunk->bytes = size;
   mapped_ += size;
+  auto node = entry.extract(entry.begin());
+  node.key() = chunk->begin;
+  segments_.insert(std::move(node));
+  if (SegmentWatch* const watch = segment_watch.load(std::memory_order_acquire);
+      watch != nullptr && device_) {
+    watch->part_came(part_of(chunk->begin, size));
+  }
   if (is_host_) poison(chunk->begin, size);
   return chunk.release();
 }
@@ -148,6 +162,11 @@ void ChunkHeap::unmap(Chunk* chunk) noexcept {
   if (is_host_) unpoison(chunk->begin, chunk->bytes);
   source_.unmap(chunk->begin, chunk->bytes);
   mapped_ -= chunk->bytes;
+  segments_.erase(chunk->begin);
+  if (SegmentWatch* const watch = segment_watch.load(std::memory_order_acquire);
+      watch != nullptr && device_) {
+    watch->part_went(part_of(chunk->begin, chunk->bytes));
+  }
   delete chunk;
 }
 
@@ -176,6 +195,15 @@ void ChunkHeap::trim(std::size_t keep) noexcept {
     Chunk* const chunk = *it++;
     if (chunk->previous == nullptr && chunk->next == nullptr) unmap(chunk);
   }
+}
+
+PoolPart ChunkHeap::part_of(const void* begin, std::size_t bytes) const noexcept {
+  return {.device = *device_, .begin = begin, .bytes = bytes, .granularity = granularity_};
+}
+
+void ChunkHeap::tell_segments(SegmentWatch& watch) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [begin, bytes] : segments_) watch.part_came(part_of(begin, bytes));
 }
 
 void ChunkHeap::set_cache_limit(std::size_t bytes) noexcept {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 
+#include "tenure/memory/pool/segment_watch.h"
 #include "tenure/memory/pool/source.h"
 
 namespace tenure::mem {
@@ -18,8 +21,8 @@ struct Chunk;
 /// a chunk back never allocates and never fails.
 class ChunkHeap {
  public:
-  /// The source outlives it and serves nobody else.
-  explicit ChunkHeap(Source& source) noexcept;
+  /// The source outlives it and serves nobody else. Of a device's heap a SegmentWatch is told.
+  explicit ChunkHeap(Source& source, std::optional<Device> device = {}) noexcept;
   ChunkHeap(const ChunkHeap&) = delete;
   ChunkHeap& operator=(const ChunkHeap&) = delete;
   ~ChunkHeap();
@@ -45,6 +48,9 @@ class ChunkHeap {
   };
   Stats stats() const noexcept;
 
+  /// Tells of every segment that it has, while none comes or goes.
+  void tell_segments(SegmentWatch& watch) const;
+
   /// Held while nothing may change, as at a fork.
   std::mutex& mutex() noexcept { return mutex_; }
 
@@ -60,6 +66,7 @@ class ChunkHeap {
 
   static std::unique_ptr<Chunk> make_chunk();
   Chunk* map_segment(std::size_t bytes);
+  PoolPart part_of(const void* begin, std::size_t bytes) const noexcept;
   void insert_free(Chunk* chunk) noexcept;
   void remove_free(Chunk* chunk) noexcept;
   Chunk* merge_with_next(Chunk* chunk) noexcept;
@@ -67,10 +74,12 @@ class ChunkHeap {
   void trim_locked(std::size_t keep) noexcept;
 
   Source& source_;
+  const std::optional<Device> device_;
   const std::size_t granularity_;
   const bool is_host_;
   mutable std::mutex mutex_;
   FreeSet free_;
+  std::map<const void*, std::size_t> segments_;  // begin -> bytes
   std::size_t mapped_ = 0;
   std::size_t free_bytes_ = 0;
   std::size_t cached_ = 0;

@@ -34,7 +34,7 @@ std::size_t default_cache_limit() {
 ChunkHeap& heap() {
   static constinit Lasting<ChunkHeap> instance;
   return instance.get([] {
-    auto* const made = new ChunkHeap(system_source());
+    auto* const made = new ChunkHeap(system_source(), cpu);
     made->set_cache_limit(default_cache_limit());
     return made;
   });
@@ -63,7 +63,7 @@ void add_device(Device device, Source& source) {
     throw ValueError(fmt::format("add_device: there is no device {}; indices end at {}",
                                  name_of(device), kDevicesOfAKind - 1));
   }
-  auto made = or_out_of_memory([&] { return std::make_unique<ChunkHeap>(source); });
+  auto made = or_out_of_memory([&] { return std::make_unique<ChunkHeap>(source, device); });
   const std::lock_guard lock(table_mutex);
   if (is_present(device)) {
     throw ValueError(fmt::format("add_device: device {} is known already", name_of(device)));

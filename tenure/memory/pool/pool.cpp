@@ -48,6 +48,10 @@ SharedBin* shared_bins() {
   return bins.get([] { return new std::array<SharedBin, kBins>; }).data();
 }
 
+PoolPart part_of(const Slab& slab, std::size_t block) noexcept {
+  return {.begin = slab.begin, .bytes = ChunkHeap::bytes(slab.chunk), .block = block};
+}
+
 bool SharedBin::grow(int index) try {
   const std::size_t size = bin_bytes(index);
   slabs.reserve(slabs.size() + 1);
@@ -59,6 +63,9 @@ bool SharedBin::grow(int index) try {
   slabs.insert(std::upper_bound(slabs.begin(), slabs.end(), slab,
                                 [](const Slab& a, const Slab& b) { return a.begin < b.begin; }),
                slab);
+  if (SegmentWatch* const watch = segment_watch.load(std::memory_order_acquire)) {
+    watch->part_came(part_of(slab, size));
+  }
   for (std::size_t i = blocks; i > 0; --i) {
     std::byte* const block = begin + (i - 1) * size;
     std::memset(block, 0, kReadableWhenFree);
@@ -93,6 +100,9 @@ void SharedBin::release_empty_slabs(int index) noexcept {
   }
   std::erase_if(slabs, [&](const Slab& slab) {
     if (!is_empty(slab)) return false;
+    if (SegmentWatch* const watch = segment_watch.load(std::memory_order_acquire)) {
+      watch->part_went(part_of(slab, size));
+    }
     heap().free(slab.chunk);
     return true;
   });
@@ -189,6 +199,15 @@ std::size_t slab_bytes(int bin) noexcept {
   std::size_t bytes = 0;
   for (const Slab& slab : shared.slabs) bytes += static_cast<std::size_t>(slab.end - slab.begin);
   return bytes;
+}
+
+void tell_parts(SegmentWatch& watch) {
+  for_each_device([&](Device device) { heap(device).tell_segments(watch); });
+  for (int i = 0; i < kBins; ++i) {
+    SharedBin& shared = shared_bins()[i];
+    const std::lock_guard lock(shared.mutex);
+    for (const Slab& slab : shared.slabs) watch.part_came(part_of(slab, bin_bytes(i)));
+  }
 }
 
 PoolStats pool_stats(Device device) noexcept {

@@ -44,14 +44,21 @@ export interface Plan {
   buffers: PlanBuffer[];
 }
 
-/** A place that `tenure leaks` found growing. */
+/** A line that `tenure leaks` found growing. */
 export interface Growth {
   site: number;
   op: number;
-  scope: number;
   bytes_per_step: number;
   count_per_step: number;
   steps: number;
+  loop?: string;
+  marked?: boolean; // false: `steps` are parts of the time
+  what?: string; // what piles up, if not tensors
+  since_step?: number;
+  since_ns?: number;
+  bytes?: number; // in all since then
+  number?: number;
+  holders?: { kind: string; site: number; op: number; storages: number }[];
 }
 
 export interface StepMark {
@@ -83,6 +90,8 @@ export interface Header {
   threads: number;
   steps: StepMark[];
   growth: Growth[];
+  judgement?: string[];
+  moments?: number[];
   plans: Plan[];
   budgets: { name: string; limit: number }[];
   time?: Record<'op' | 'site' | 'scope', { ns: number[]; calls: number[] }>; // as long as those lists
@@ -150,9 +159,9 @@ export class Report {
   /** The first moment and the last one: nothing is known before and after. */
   readonly begin: number;
   readonly end: number;
-  /** When steps ended: all of them, and those of the loop that has most. */
+  /** When steps ended: all of them, and those of the loop that has most. Without marks, moments that stand for them. */
   readonly steps: number[];
-  readonly loop: { name: string; times: number[] };
+  readonly loop: { name: string; times: number[]; isMarked: boolean };
 
   constructor(
     readonly header: Header,
@@ -163,7 +172,9 @@ export class Report {
     this.begin = header.begins_ns ?? 0;
     this.end = Math.max(header.duration_ns, time.length > 0 ? time[time.length - 1] : 0, this.begin + 1);
     this.steps = header.steps.map((step) => step.t);
-    this.loop = longestLoop(header.steps);
+    this.loop = header.moments && header.moments.length > 0
+      ? { name: '', times: header.moments, isMarked: false }
+      : { ...longestLoop(header.steps), isMarked: true };
   }
 
   siteName(site: number): string {

@@ -65,10 +65,9 @@ export function stepLevels(report: Report): StepLevels {
   const total = new Float64Array(steps.length);
   const ofGrowth = growth.map(() => new Float64Array(steps.length));
   const growthOf = new Map<number, number>();
-  const { ops, scopes } = report.header;
-  const keyOf = (site: number, op: number, scope: number) =>
-    (site * ops.length + op) * scopes.length + scope;
-  growth.forEach(({ site, op, scope }, index) => growthOf.set(keyOf(site, op, scope), index));
+  const { ops } = report.header;
+  const keyOf = (site: number, op: number) => site * ops.length + op;
+  growth.forEach(({ site, op }, index) => growthOf.set(keyOf(site, op), index));
 
   // A row adds to all marks from its birth to its death: note both ends, then sum up.
   let step = 0;
@@ -77,7 +76,7 @@ export function stepLevels(report: Report): StepLevels {
     if (step === steps.length) break;
     if (rows.death[row] <= steps[step]) continue;
     const last = firstNotBefore(steps, rows.death[row], step);
-    const series = growthOf.get(keyOf(rows.site[row], rows.op[row], rows.scope[row]));
+    const series = growthOf.get(keyOf(rows.site[row], rows.op[row]));
     for (const levels of series === undefined ? [total] : [total, ofGrowth[series]]) {
       levels[step] += rows.bytes[row];
       if (last < steps.length) levels[last] -= rows.bytes[row];

@@ -1,3 +1,4 @@
+import type { Growth } from '../data/report.ts';
 import type { StepLevels } from '../data/summary.ts';
 import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
@@ -8,6 +9,17 @@ import { drawByteAxis, FONT, type Plot } from './axes.ts';
 import { shortened } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 14, bottom: 24 };
+
+function amountText({ marked, what, bytes_per_step, bytes = 0, number = 0, count_per_step }: Growth): string {
+  if (marked === false) return bytes > 0 ? `+${bytesText(bytes)}` : `+${countText(number)}`;
+  return bytes_per_step > 0 || !what ? `+${bytesText(bytes_per_step)} a step` : `+${Number(count_per_step.toFixed(2))} a step`;
+}
+
+function sinceText({ marked, what, count_per_step, steps, since_step = 0, since_ns = 0, number = 0 }: Growth): string {
+  if (marked === false) return `${countText(number)} more since ${timeText(since_ns)}`;
+  const count = `${Number(count_per_step.toFixed(2))} ${what || 'tensor'}s a step`;
+  return since_step > 8 ? `${count}, since step ${countText(since_step)} of ${countText(steps)}` : `${count}, over ${countText(steps)} steps`;
+}
 
 /** What is live at each step mark, as the change since the first; what growing lines hold stands out. */
 export class GrowthView implements View {
@@ -30,10 +42,10 @@ export class GrowthView implements View {
       if (step !== null) page.lookAt(page.report.loop.times[step]);
     });
     this.list.replaceChildren(...this.lines());
-    const { growth } = page.report.header;
-    this.controls.append(growth.length > 0
-      ? `change of live bytes since the first step; of it, ${countText(growth.length)} growing line${growth.length > 1 ? 's' : ''}`
-      : 'change of live bytes since the first step; no line grows');
+    const { growth, judgement } = page.report.header;
+    const said = judgement && judgement.length > 0 ? judgement.join('. ') : growth.length > 0
+      ? `${countText(growth.length)} growing line${growth.length > 1 ? 's' : ''}` : 'no line grows';
+    this.controls.append(h('span', { class: growth.length > 0 ? 'warning judgement' : 'judgement' }, visible(said)));
   }
 
   private stepAt(x: number): number | null {
@@ -47,7 +59,8 @@ export class GrowthView implements View {
     if (step === null) return this.tooltip.hide();
     const { report } = this.page;
     const { growth } = report.header;
-    const title = `${report.loop.name || 'step'} ${step}   ${timeText(report.loop.times[step])}`;
+    const name = report.loop.isMarked ? `${report.loop.name || 'step'} ${step}` : 'at';
+    const title = `${name}   ${timeText(report.loop.times[step])}`;
     this.tooltip.show(event, title, [
       { label: 'live', value: bytesText(this.levels.total[step]) },
       ...growth.slice(0, 8).map(({ site }, i) => ({
@@ -62,18 +75,26 @@ export class GrowthView implements View {
     const { page } = this;
     const { report } = page;
     const { growth, ops } = report.header;
-    return growth.map(({ site, op, scope, bytes_per_step, count_per_step, steps }) =>
-      h('div', { class: 'growth-row', role: 'button', tabindex: 0 }, [
-        h('span', { class: 'number warning' }, `+${bytesText(bytes_per_step)} a step`),
-        h('span', { class: 'name' }, visible(ops[op] ?? '')),
+    const show = (site: number, op: number) => page.set({ tab: 'tensors', only: { site, op }, filter: 'all', text: '' });
+    const row = (kind: string, site: number, op: number, amount: HTMLElement, name: string, rest: string) =>
+      h('div', { class: kind, role: 'button', tabindex: 0 }, [
+        amount,
+        h('span', { class: 'name' }, visible(name)),
         site > 0 ? copyButton(report.siteName(site)) : null,
-        h('span', { class: 'muted' }, `${Number(count_per_step.toFixed(2))} tensors a step, over ${countText(steps)} steps`),
+        h('span', { class: 'muted' }, rest),
       ], {
-        click: () => page.set({ tab: 'tensors', only: { site, op, scope }, filter: 'all', text: '' }),
+        click: () => show(site, op),
         keydown: (event) => {
           if (event.key === 'Enter' && event.target === event.currentTarget) (event.target as HTMLElement).click();
         },
-      }));
+      });
+    return growth.flatMap((each) => [
+      row('growth-row', each.site, each.op, h('span', { class: 'number warning' }, amountText(each)),
+        each.what || ops[each.op] || '', sinceText(each)),
+      ...(each.holders ?? []).slice(0, 3).map(({ site, op, storages }) =>
+        row('growth-row holder', site, op, h('span', { class: 'muted' }, 'held by'), ops[op] ?? '',
+          `${countText(storages)} of its storages`)),
+    ]);
   }
 
   render(): void {
@@ -87,7 +108,7 @@ export class GrowthView implements View {
     if (total.length === 0) {
       context.font = FONT;
       context.fillStyle = palette.muted;
-      context.fillText('The recording has no step marks: call mark_step() at the end of each iteration.', 12, 24);
+      context.fillText('The recording has too few allocations to tell growth, and no step marks: call mark_step() at the end of each iteration.', 12, 24);
       return;
     }
     const plot = this.plot = {
@@ -125,11 +146,13 @@ export class GrowthView implements View {
     context.textAlign = 'center';
     context.textBaseline = 'top';
     context.fillStyle = this.page.palette.muted;
-    const name = shortened(visible(this.page.report.loop.name || 'step'), 10);
+    const { loop } = this.page.report;
+    const name = shortened(visible(loop.name || 'step'), 10);
     const widest = context.measureText(`${name} ${count}`).width + 14;
     const every = Math.max(1, Math.ceil((count * widest) / plot.width));
     for (let step = 0; step < count; step += every) {
-      context.fillText(`${name} ${step}`, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
+      const text = loop.isMarked ? `${name} ${step}` : timeText(loop.times[step]);
+      context.fillText(text, plot.left + ((step + 0.5) / count) * plot.width, plot.top + plot.height + 7);
     }
   }
 }

@@ -55,7 +55,8 @@ export class Head implements View {
       live++;
     }
     const missed = (header.misses ?? []).reduce((sum, { times }) => sum + times, 0);
-    const growth = header.growth.reduce((sum, { bytes_per_step }) => sum + bytes_per_step, 0);
+    const growth = header.growth.reduce((sum, { bytes_per_step, bytes = 0 }) =>
+      sum + (report.loop.isMarked ? bytes_per_step : bytes), 0);
     return [
       { label: 'peak', value: bytesText(page.peak), exactly: `${countText(page.peak)} bytes`, click: () => page.lookAt(page.peakTime) },
       {
@@ -70,10 +71,10 @@ export class Head implements View {
         click: () => page.set({ tab: 'tensors', filter: 'never disposed', only: null, text: '' }),
       },
       { label: 'allocations', value: countText(header.storages ?? rows.count), isSpare: true, click: () => page.set({ tab: 'sites' }) },
-      ...(header.steps.length > 0
+      ...(header.steps.length > 0 || report.loop.times.length > 0
         ? [{
-            label: 'per step',
-            value: growth > 0 ? `+${bytesText(growth)}` : header.growth.length > 0 ? 'more views' : 'steady',
+            label: report.loop.isMarked ? 'per step' : 'over time',
+            value: growth > 0 ? `+${bytesText(growth)}` : header.growth.length > 0 ? 'it grows' : 'steady',
             isWarning: header.growth.length > 0,
             click: () => page.set({ tab: 'growth' }),
           }]

@@ -108,7 +108,9 @@ export function drawGrowth(
 ): void {
   const { growth } = report.header;
   if (growth.length === 0) return;
-  const perStep = growth.reduce((sum, each) => sum + each.bytes_per_step, 0);
+  const { isMarked } = report.loop;
+  const amount = growth.reduce((sum, each) => sum + (isMarked ? each.bytes_per_step : each.bytes ?? 0), 0);
+  const since = growth.reduce((first, { since_ns = 0 }) => Math.min(first, since_ns), Infinity);
   context.strokeStyle = palette.warning;
   context.lineWidth = 1.5;
   context.beginPath();
@@ -116,13 +118,13 @@ export function drawGrowth(
   let end = { x: 0, y: 0 };
   report.loop.times.forEach((t, step) => {
     const x = xOf(t);
-    if (x - lastX < 2) return;
+    if (t < since || x - lastX < 2) return;
     lastX = x;
     end = { x, y: yOf(levels.total[step]) };
     context.lineTo(end.x, end.y);
   });
   context.stroke();
   context.lineWidth = 1;
-  const text = `grows by ${bytesText(perStep)} a step`;
+  const text = amount > 0 ? `grows by ${bytesText(amount)}${isMarked ? ' a step' : ''}` : 'it grows';
   labels.add({ text, x: Math.min(end.x, plot.left + plot.width - 4), y: end.y - 4, color: palette.warning, align: 'right' });
 }

@@ -171,6 +171,34 @@ test('growth and plans are told', async () => {
   await page.close();
 });
 
+test('a leak that starts late says when, where and by whom it is held', async () => {
+  const made = synthesize();
+  const [grown] = made.header.growth;
+  Object.assign(grown, { loop: 'train', marked: true, what: '', since_step: 12, since_ns: made.header.steps[10].t, bytes: 624 * 1024,
+    number: 13, holders: [{ kind: 'view', site: 3, op: 6, storages: 13 }] });
+  made.header.judgement = ['train grows 48 KiB a step at train.cpp:48, held by transpose at attention.cpp:30, since step 12'];
+  const page = await browser.open(makePage(made.header, made.columns));
+  await press(page, '7');
+  assert.match(await text(page, '.panel-controls'), /train grows 48 KiB a step at train\.cpp:48, held by transpose/);
+  assert.match(await text(page, '.growth-list'), /since step 12 of 22[\s\S]*held by[\s\S]*transpose\s+src\/model\/attention\.cpp:30[\s\S]*13 of its storages/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('without step marks growth is told over time', async () => {
+  const made = synthesize();
+  made.header.steps = [];
+  made.header.moments = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => (i * made.header.duration_ns) / 8);
+  Object.assign(made.header.growth[0], { loop: '', marked: false, what: '', since_ns: made.header.duration_ns / 4, bytes: 2 ** 20, number: 22 });
+  const page = await browser.open(makePage(made.header, made.columns));
+  assert.match(await text(page, '.figures'), /over time\s+\+1 MiB/);
+  await press(page, '7');
+  assert.match(await text(page, '.growth-list'), /\+1 MiB[\s\S]*22 more since/);
+  assert.match(await page.locator('.growth-canvas').getAttribute('aria-label'), /Change of live bytes/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 test('the map tells and chooses storages', async () => {
   const page = await browser.open(html);
   await press(page, '2');

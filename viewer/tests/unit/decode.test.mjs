@@ -45,7 +45,7 @@ test('idle time runs from the last use, or from birth', () => {
 test('the longest loop is the one with most marks', () => {
   const steps = [{ t: 1, name: 'a' }, { t: 2, name: 'b' }, { t: 3, name: 'b' }];
   const report = tiny([0], [1], [1], {}, { steps });
-  assert.deepEqual(report.loop, { name: 'b', times: [2, 3] });
+  assert.deepEqual(report.loop, { name: 'b', times: [2, 3], isMarked: true });
   assert.deepEqual(report.steps, [1, 2, 3]);
 });
 

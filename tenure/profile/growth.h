@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenure/profile/history.h"
+
+// Does it hold more and more? What a leak is stands in tenure/memory/accounts/rise.h: recordings
+// are judged by the rule that a LeakGuard goes by. The command, the page and the last line of
+// `tenure profile` all say what growth() says.
+
+namespace tenure::profile {
+
+/// Who holds what grew, other than the tensors that the line itself made.
+struct GrowthHolder {
+  HolderKind kind = HolderKind::user;
+  std::uint32_t origin = 0;
+  std::int64_t storages = 0;
+};
+
+/// A line that holds more and more. Lines are told apart by op, file and number, whatever the
+/// scope. Per step: from one mark to the next, on average since it began.
+struct Growth {
+  std::uint32_t origin = 0;  ///< one of the line's
+  std::string what{};        ///< empty: tensors; else "disposed tensor", "graph node", "trace"
+  double bytes_per_step = 0;
+  double storages_per_step = 0;
+  double sharers_per_step = 0;  ///< views and other tensors on memory that was there
+  double things_per_step = 0;   ///< of `what`
+  std::int64_t since_step = 0;  ///< the first step that added something, from 1 up
+  std::int64_t since_ns = 0;
+  std::int64_t bytes = 0;  ///< in all since then
+  std::int64_t number = 0;
+  std::vector<GrowthHolder> holders{};  ///< the most first
+};
+
+/// One loop: the step marks of one name. A program without marks is judged as one too: by what was
+/// live between equal numbers of allocations, and of storages only by those that lie idle; what
+/// parameters and optimizers have does not count then.
+struct Loop {
+  std::string name;  ///< of the marks
+  bool is_marked = true;
+  std::int64_t steps = 0;
+  std::int64_t first_bytes = 0;       ///< live after the warm-up
+  std::int64_t last_bytes = 0;        ///< live after the last step
+  bool can_tell = false;              ///< there are enough steps
+  std::vector<std::int64_t> times{};  ///< of the marks, or the moments that stand for them
+  std::vector<Growth> growing{};      ///< most bytes first
+};
+
+/// Every loop that was marked, after a warm-up of a quarter of its marks and at most three; and if
+/// none of them can tell, the whole program. Caches that have a bound do not count, nor do lines
+/// that merely take over what others held.
+std::vector<Loop> growth(const History& history);
+
+/// "train grows 87 KiB a step at model.cpp:41, held by slice at model.cpp:23".
+std::string judgement(const Loop& loop, const Recorded& recorded);
+/// "view, slice at model.cpp:23".
+std::string to_string(const GrowthHolder& holder, const Recorded& recorded);
+
+}  // namespace tenure::profile
