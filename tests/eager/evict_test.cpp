@@ -455,7 +455,7 @@ TEST(Evict, ThreadsEndWhatOthersAreComputedFrom) {
   EXPECT_EQ(memory().evicted_bytes, before.evicted_bytes);
 }
 
-TEST(Evict, AChildOfAForkComputesIt) {
+TEST(Fork, AChildComputesWhatWasEvicted) {
   const Tensor x = numbers(0);
   const Budget budget("parent", 4 * kOne, kEvict);
   const Tensor y = row_of(x, 3).back();
