@@ -65,7 +65,7 @@ std::optional<std::string> problem(DType dtype, long double got, long double exp
 
 Bound bound_of(const ops::OpRecord& op, DType result) {
   Bound bound{.ulp = op.tolerance_ulp, .of_largest = op.tolerance_of_largest};
-  const bool is_narrow = is_floating(result) && size_of(result) == 2;
+  const bool is_narrow = is_narrow_float(result);
   if (op.elementwise == nullptr) {
     if (is_narrow) bound.ulp += 0.5;
     return bound;

@@ -14,33 +14,11 @@
 namespace tenure::check {
 namespace {
 
-struct Format {
-  int digits;  // of the significand, the leading one included
-  int low;     // exponent of the smallest normal number
-  int high;    // exponent of the largest number
-};
-
-Format format_of(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return {11, -14, 15};
-    case DType::bfloat16:
-      return {8, -126, 127};
-    case DType::float32:
-      return {24, -126, 127};
-    default:
-      return {53, -1022, 1023};
-  }
-}
-
-template <class T>
-inline constexpr bool kIsNarrow = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 template <class T>
 T element(long double value) {
   if constexpr (std::is_same_v<T, bool>) {
     return value != 0;
-  } else if constexpr (kIsNarrow<T>) {
+  } else if constexpr (NarrowFloat<T>) {
     return T(static_cast<float>(value));
   } else if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(std::clamp(std::nearbyint(value),
@@ -54,7 +32,7 @@ T element(long double value) {
 }  // namespace
 
 long double nearest(DType dtype, long double value) {
-  if (is_floating(dtype) && size_of(dtype) == 2) {  // by definition: a float would round it first
+  if (is_narrow_float(dtype)) {  // by definition: a float would round it first
     if (!std::isfinite(value) || value == 0) return value;
     if (std::abs(value) >= overflow_from(dtype)) {
       return std::copysign(std::numeric_limits<long double>::infinity(), value);
@@ -67,24 +45,22 @@ long double nearest(DType dtype, long double value) {
 }
 
 long double ulp(DType dtype, long double value) {
-  const Format format = format_of(dtype);
-  const int exponent = value == 0 ? format.low : std::max(std::ilogb(value), format.low);
-  return std::ldexp(1.0L, exponent - format.digits + 1);
+  const FloatFormat format = element_type(dtype).format;
+  const int exponent = value == 0 ? format.lowest() : std::max(std::ilogb(value), format.lowest());
+  return std::ldexp(1.0L, exponent - format.fraction_bits);
 }
 
 long double largest(DType dtype) {
-  const Format format = format_of(dtype);
-  return std::ldexp(2 - std::ldexp(1.0L, 1 - format.digits), format.high);
+  const FloatFormat format = element_type(dtype).format;
+  return std::ldexp(2 - std::ldexp(1.0L, -format.fraction_bits), format.highest());
 }
-long double smallest_normal(DType dtype) { return std::ldexp(1.0L, format_of(dtype).low); }
+long double smallest_normal(DType dtype) {
+  return std::ldexp(1.0L, element_type(dtype).format.lowest());
+}
 long double smallest(DType dtype) { return ulp(dtype, 0); }
 long double overflow_from(DType dtype) {
   const long double end = largest(dtype);
   return end + ulp(dtype, end) / 2;
-}
-
-bool is_unsigned(DType dtype) {
-  return visit_dtype(dtype, []<class T>(TypeTag<T>) { return std::is_unsigned_v<T>; });
 }
 
 long double wrapped(DType dtype, long double value) {

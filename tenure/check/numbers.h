@@ -22,8 +22,6 @@ long double smallest(DType dtype);
 /// Numbers from here on round to infinity.
 long double overflow_from(DType dtype);
 
-/// Types of integers without a sign, and bool.
-bool is_unsigned(DType dtype);
 /// An integer result of any size as the wrapping arithmetic of an integer type leaves it.
 long double wrapped(DType dtype, long double value);
 

@@ -18,9 +18,15 @@ constexpr std::string_view kMagic = "\x93NUMPY"sv;
 /// In front of the header of version 1: magic, version, and the header's length.
 constexpr std::size_t kFront = 10;
 
-/// NumPy's name of an element type, without the byte order.
-constexpr std::string_view kTypes[kDTypes] = {"b1", "u1", "i1", "i2", "i4",
-                                              "i8", "f2", "V2", "f4", "f8"};
+/// NumPy's name of an element type, without the byte order. Of the narrow floats it knows one.
+std::string type_name(DType dtype) {
+  const bool is_known = !is_narrow_float(dtype) || dtype == DType::float16;
+  const char kind = dtype == DType::boolean ? 'b'
+                    : is_floating(dtype)    ? (is_known ? 'f' : 'V')
+                    : is_unsigned(dtype)    ? 'u'
+                                            : 'i';
+  return fmt::format("{}{}", kind, size_of(dtype));
+}
 
 /// Reads the header: a literal of Python's, {'descr': '<f4', 'fortran_order': False, 'shape': ()}.
 class HeaderReader {
@@ -100,7 +106,7 @@ void HeaderReader::read_type(FileLayout& layout) {
   const std::string_view type = read_string();
   const std::size_t size = type.size();
   for (int i = 0; i < kDTypes && size == 3; ++i) {
-    if (type.substr(1) != kTypes[i]) continue;
+    if (type.substr(1) != type_name(static_cast<DType>(i))) continue;
     layout.dtype = static_cast<DType>(i);
     layout.big_endian = type[0] == '>';
     if (type[0] == '<' || type[0] == '>' || type[0] == '|' || type[0] == '=') return;
@@ -183,7 +189,7 @@ std::string npy_header(DType dtype, const Shape& shape, bool fortran_order) {
   for (const std::int64_t size : shape) axes += fmt::format("{}{}", axes.empty() ? "" : ", ", size);
   if (shape.size() == 1) axes += ',';
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': ({}), }}",
-                                   size_of(dtype) == 1 ? '|' : '<', kTypes[static_cast<int>(dtype)],
+                                   size_of(dtype) == 1 ? '|' : '<', type_name(dtype),
                                    fortran_order ? "True" : "False", axes);
   if (!shape.empty()) {
     // Room for the growing axis in place, as NumPy leaves it.

@@ -5,6 +5,12 @@
 
 namespace tenure {
 
+#define TENURE_ELEMENT(dtype, T, name)           \
+  static_assert(DType::dtype == dtype_of<T>() && \
+                kElementTypes[static_cast<int>(DType::dtype)].name == name);
+TENURE_ELEMENT_TYPES(TENURE_ELEMENT)  // which stand in the order of DType
+#undef TENURE_ELEMENT
+
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << name_of(dtype); }
 
 DType promote(DType a, DType b) {

@@ -4,11 +4,27 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 
 namespace tenure {
 
+/// How a float is stored: a sign, an exponent and a fraction, from the highest bit down.
+struct FloatFormat {
+  int exponent_bits = 0;
+  int fraction_bits = 0;
+
+  /// All bits of the exponent: infinity's, and what every number that is not finite has.
+  constexpr std::uint64_t infinity() const {
+    return ((std::uint64_t{1} << exponent_bits) - 1) << fraction_bits;
+  }
+  /// Exponents of the largest and of the smallest normal number.
+  constexpr int highest() const { return (1 << (exponent_bits - 1)) - 1; }
+  constexpr int lowest() const { return 1 - highest(); }
+};
+
 /// IEEE 754 binary16, as stored. Arithmetic happens in float.
 struct Half {
+  static constexpr FloatFormat kFormat{.exponent_bits = 5, .fraction_bits = 10};
   std::uint16_t bits = 0;
 
   Half() = default;
@@ -49,6 +65,7 @@ struct Half {
 
 /// The upper half of a float: eight exponent bits, seven fraction bits.
 struct BFloat16 {
+  static constexpr FloatFormat kFormat{.exponent_bits = 8, .fraction_bits = 7};
   std::uint16_t bits = 0;
 
   BFloat16() = default;
@@ -62,13 +79,31 @@ struct BFloat16 {
 
   static std::uint16_t encode(float value) {
     const auto f = std::bit_cast<std::uint32_t>(value);
-    if ((f & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((f >> 16) | 0x40u);
-    return static_cast<std::uint16_t>((f + 0x7fffu + ((f >> 16) & 1u)) >> 16);
+    const std::uint32_t rounded = (f + 0x7fffu + ((f >> 16) & 1u)) >> 16;
+    const bool nan = (f & 0x7fffffffu) > 0x7f800000u;
+    return static_cast<std::uint16_t>(nan ? (f >> 16) | 0x40u : rounded);
   }
 };
 
+/// A float that is stored in fewer bits than anything computes in.
 template <class T>
-concept NarrowFloat = std::same_as<T, Half> || std::same_as<T, BFloat16>;
+concept NarrowFloat = requires {
+  T::kFormat;
+};
+
+/// Of 0 bits for what is no float.
+template <class T>
+constexpr FloatFormat float_format() {
+  if constexpr (NarrowFloat<T>) {
+    return T::kFormat;
+  } else if constexpr (std::floating_point<T>) {
+    constexpr int kFraction = std::numeric_limits<T>::digits - 1;
+    return {.exponent_bits = static_cast<int>(8 * sizeof(T)) - 1 - kFraction,
+            .fraction_bits = kFraction};
+  } else {
+    return {};
+  }
+}
 
 // Note: one rounding, not two
 //

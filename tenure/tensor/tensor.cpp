@@ -236,19 +236,10 @@ void* Tensor::writable_data(DType wanted, Site site) const {
   return pin.data();
 }
 
-#define TENURE_INSTANTIATE(T)             \
-  template T Tensor::item<T>(Site) const; \
+#define TENURE_INSTANTIATE(dtype, T, name) \
+  template T Tensor::item<T>(Site) const;  \
   template std::vector<T> Tensor::to_vector<T>(Site) const;
-TENURE_INSTANTIATE(bool)
-TENURE_INSTANTIATE(std::uint8_t)
-TENURE_INSTANTIATE(std::int8_t)
-TENURE_INSTANTIATE(std::int16_t)
-TENURE_INSTANTIATE(std::int32_t)
-TENURE_INSTANTIATE(std::int64_t)
-TENURE_INSTANTIATE(Half)
-TENURE_INSTANTIATE(BFloat16)
-TENURE_INSTANTIATE(float)
-TENURE_INSTANTIATE(double)
+TENURE_ELEMENT_TYPES(TENURE_INSTANTIATE)
 #undef TENURE_INSTANTIATE
 
 }  // namespace tenure

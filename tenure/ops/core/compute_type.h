@@ -11,7 +11,7 @@ constexpr DType compute_type(DType dtype) {
 
 /// The type that one element is computed in: 16-bit floats in float32, others as themselves.
 constexpr DType widened_type(DType dtype) {
-  return dtype == DType::float16 || dtype == DType::bfloat16 ? DType::float32 : dtype;
+  return is_narrow_float(dtype) ? DType::float32 : dtype;
 }
 
 }  // namespace tenure::ops

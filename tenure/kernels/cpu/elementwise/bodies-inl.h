@@ -33,16 +33,11 @@ constexpr Body body_of() {
 
 template <class Op>
 constexpr Bodies bodies_of() {
-  return {body_of<Op, bool>(),
-          body_of<Op, std::uint8_t>(),
-          body_of<Op, std::int8_t>(),
-          body_of<Op, std::int16_t>(),
-          body_of<Op, std::int32_t>(),
-          body_of<Op, std::int64_t>(),
-          nullptr,
-          nullptr,
-          body_of<Op, float>(),
-          body_of<Op, double>()};
+  return {
+#define TENURE_ELEMENT(dtype, T, name) body_of<Op, T>(),
+      TENURE_ELEMENT_TYPES(TENURE_ELEMENT)
+#undef TENURE_ELEMENT
+  };
 }
 
 template <class... Ops>

@@ -54,59 +54,40 @@ HWY_INLINE void for_vectors(const Narrow* in, Wide* out, std::size_t n, std::siz
   std::memcpy(out + i, tail_out, (n - i) * sizeof(Wide));
 }
 
-// Before AVX2 there is no instruction for float16, and what Highway has instead neither rounds nor
-// knows infinities.
-#define TENURE_HALF_BY_HAND (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
-
-template <class Narrow>
-void widen(const void* in, float* out, std::size_t n) {
-#if TENURE_HALF_BY_HAND
-  if constexpr (std::is_same_v<Narrow, hwy::float16_t>) {
-    std::copy_n(static_cast<const Half*>(in), n, out);
-    return;
-  }
-#endif
-  const hn::ScalableTag<float> df;
-  const hn::Rebind<Narrow, decltype(df)> dn;
-  for_vectors(static_cast<const Narrow*>(in), out, n, hn::Lanes(df),
-              [&](const Narrow* from, float* to)
-                  HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::LoadU(dn, from)), df, to); });
-}
-
 // Without the F16C instructions (SSE4) Highway's conversions miss infinities, NaN and rounding.
 constexpr bool kHalfInHardware = HWY_TARGET <= HWY_AVX2;
 
-void half_to_float(const void* in, float* out, std::size_t n) {
-  if constexpr (kHalfInHardware) {
-    widen<hwy::float16_t>(in, out, n);
+/// How Highway calls a narrow float that it widens, or void.
+template <class T>
+using Widened = std::conditional_t<
+    std::is_same_v<T, BFloat16>, hwy::bfloat16_t,
+    std::conditional_t<std::is_same_v<T, Half> && kHalfInHardware, hwy::float16_t, void>>;
+
+template <NarrowFloat T>
+void widen(const void* in, float* out, std::size_t n) {
+  using Narrow = Widened<T>;
+  if constexpr (std::is_void_v<Narrow>) {
+    std::copy_n(static_cast<const T*>(in), n, out);
   } else {
-    const auto* const from = static_cast<const Half*>(in);
-    for (std::size_t i = 0; i < n; ++i) out[i] = from[i];
+    const hn::ScalableTag<float> df;
+    const hn::Rebind<Narrow, decltype(df)> dn;
+    for_vectors(static_cast<const Narrow*>(in), out, n, hn::Lanes(df),
+                [&](const Narrow* from, float* to)
+                    HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::LoadU(dn, from)), df, to); });
   }
 }
 
-void float_to_half(const float* in, void* out, std::size_t n) {
-  if constexpr (kHalfInHardware) {
+template <NarrowFloat T>
+void narrow(const float* in, void* out, std::size_t n) {
+  if constexpr (std::is_same_v<T, Half> && kHalfInHardware) {
     const hn::ScalableTag<float> df;
     const hn::Rebind<hwy::float16_t, decltype(df)> dn;
     for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
                 [&](const float* from, hwy::float16_t* to)
                     HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
-  } else {
-    auto* const to = static_cast<Half*>(out);
-    for (std::size_t i = 0; i < n; ++i) to[i] = Half(in[i]);
-  }
-}
-
-// Written out because Highway's own conversion truncates instead of rounding.
-void float_to_bfloat16(const float* in, void* out, std::size_t n) {
-  auto* const to = static_cast<std::uint16_t*>(out);
-  for (std::size_t i = 0; i < n; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, in + i, sizeof bits);
-    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
-    to[i] = static_cast<std::uint16_t>(nan ? (bits >> 16) | 0x40u : rounded);
+  } else {  // Highway's own conversion to bfloat16 truncates instead of rounding
+    auto* const to = static_cast<T*>(out);
+    for (std::size_t i = 0; i < n; ++i) to[i] = T(in[i]);
   }
 }
 
@@ -125,22 +106,16 @@ Row row_between(DType from, DType to) {
   });
 }
 
-bool is_narrow_float(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
-
 void widen_to_float(DType from, const void* in, float* out, std::size_t n) {
-  if (from == DType::float16) {
-    half_to_float(in, out, n);
-  } else {
-    widen<hwy::bfloat16_t>(in, out, n);
-  }
+  visit_dtype(from, [&]<class From>(TypeTag<From>) {
+    if constexpr (NarrowFloat<From>) widen<From>(in, out, n);
+  });
 }
 
 void narrow_from_float(DType to, const float* in, void* out, std::size_t n) {
-  if (to == DType::float16) {
-    float_to_half(in, out, n);
-  } else {
-    float_to_bfloat16(in, out, n);
-  }
+  visit_dtype(to, [&]<class To>(TypeTag<To>) {
+    if constexpr (NarrowFloat<To>) narrow<To>(in, out, n);
+  });
 }
 
 constexpr std::size_t kPiece = 256;

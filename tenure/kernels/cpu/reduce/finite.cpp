@@ -16,17 +16,15 @@ std::int64_t find(const void* elements, std::size_t n, Bits exponent) {
 }  // namespace
 
 std::int64_t find_not_finite(DType dtype, const void* elements, std::size_t n) {
-  switch (dtype) {
-    case DType::float64:
-      return find<std::uint64_t>(elements, n, 0x7ff0000000000000u);
-    case DType::float32:
-      return find<std::uint32_t>(elements, n, 0x7f800000u);
-    case DType::float16:
-      return find<std::uint16_t>(elements, n, 0x7c00u);
-    case DType::bfloat16:
-      return find<std::uint16_t>(elements, n, 0x7f80u);
+  if (!is_floating(dtype)) return -1;
+  const std::uint64_t exponent = element_type(dtype).format.infinity();
+  switch (size_of(dtype)) {
+    case 8:
+      return find<std::uint64_t>(elements, n, exponent);
+    case 4:
+      return find<std::uint32_t>(elements, n, static_cast<std::uint32_t>(exponent));
     default:
-      return -1;
+      return find<std::uint16_t>(elements, n, static_cast<std::uint16_t>(exponent));
   }
 }
 

@@ -9,22 +9,6 @@
 
 namespace tenure::kernels::sort {
 
-/// The bits of infinity in a type of floats, 0 in other types.
-constexpr std::uint64_t infinity_bits(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return 0x7c00;
-    case DType::bfloat16:
-      return 0x7f80;
-    case DType::float32:
-      return 0x7f800000;
-    case DType::float64:
-      return 0x7ff0000000000000;
-    default:
-      return 0;
-  }
-}
-
 /// The bits of elements as unsigned integers in the order of sort: -0 and 0 are equal, every NaN is
 /// equal to every other and greater than all numbers. Integer keys sort by their digits, without
 /// branches. Types of one size share an instance, one for floats and one for the others.
@@ -37,8 +21,8 @@ class Keys {
   static constexpr U kNan = static_cast<U>(~U{0});  ///< key of NaN
 
   explicit Keys(DType dtype)
-      : infinity_(static_cast<U>(infinity_bits(dtype))),
-        flipped_(dtype == boolean || dtype == uint8 ? U{0} : kSign) {}
+      : infinity_(static_cast<U>(element_type(dtype).format.infinity())),
+        flipped_(is_unsigned(dtype) ? U{0} : kSign) {}
 
   /// Whether decode(encode(bits)) may differ from bits: -0 and NaN.
   bool loses(U bits) const { return kFloating && (bits == kSign || magnitude(bits) > infinity_); }
