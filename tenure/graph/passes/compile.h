@@ -8,7 +8,7 @@
 
 namespace tenure::graph {
 
-/// All stages: specialize, simplify, fuse, order, assign offsets. A run gives the first `returned`
+/// All stages: specialize, simplify, prepare, lower, arrange. A run gives the first `returned`
 /// of the fetches; the others are assignments.
 std::shared_ptr<const Executable> compile(const Program& program, std::span<const Value> fetches,
                                           std::size_t returned, std::span<const Given> given,

@@ -19,7 +19,7 @@
 
 namespace tenure::kernels {
 
-/// The device that everything runs on. Lists the kernels below, by the names of their ops. In
+/// The device that is always there. Finds the kernels below by the names of their ops. In
 /// table.cpp.
 ops::Backend& cpu_backend();
 

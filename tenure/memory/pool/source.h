@@ -10,9 +10,8 @@ namespace tenure::mem {
 // order in which it was queued. A storage that is freed goes back to its heap at once all the same,
 // in the books and for reuse, while queued work may still have to read or write it:
 //
-//     host    queue "y = f(x)"    x ends; its block is free    z gets that block    queue "z =
-//     g(y)" device                            y = f(x)                                       z =
-//     g(y)
+//     host     queue y = f(x)    x ends, z gets its block    queue z = g(y)
+//     device                              y = f(x)                             z = g(y)
 //
 // That is in order, for the next one to get a block can reach it only through work that is queued
 // after all that used it before. So a program that runs ahead of its device needs no more memory
@@ -21,10 +20,9 @@ namespace tenure::mem {
 // Whoever is not in that order takes care of himself:
 // - The source. What it unmaps and purges may be in use by queued work; it waits for that, or
 //   queues it, as cudaFree and cudaFreeAsync do.
-// - Work outside of the queue: on a second queue, or by the host. It has a reference to each
-// storage
-//   it uses (Storage::retain) until it is done; release() may come from any thread. So does queued
-//   work for what lies on another device, as a copy from the CPU does.
+// - Work outside of the queue: on a second queue, or by the host. It has a reference to every
+//   storage it uses (Storage::retain) until it is done; release() may come from any thread. So does
+//   queued work for what lies on another device, as a copy from the CPU does.
 
 /// Where the bytes of one device come from. A heap keeps its books elsewhere and never touches
 /// them, so they may be such that the host cannot. Calls come one at a time.
