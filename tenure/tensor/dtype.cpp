@@ -5,9 +5,8 @@
 
 namespace tenure {
 
-#define TENURE_ELEMENT(dtype, T, name)           \
-  static_assert(DType::dtype == dtype_of<T>() && \
-                kElementTypes[static_cast<int>(DType::dtype)].name == name);
+#define TENURE_ELEMENT(dtype, T, text) \
+  static_assert(DType::dtype == dtype_of<T>() && name_of(DType::dtype) == text);
 TENURE_ELEMENT_TYPES(TENURE_ELEMENT)  // which stand in the order of DType
 #undef TENURE_ELEMENT
 

@@ -3,8 +3,6 @@
 namespace tenure::kernels::reduce_testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 std::int64_t first_extremum(Extremum kind, const Values& terms) {
   std::size_t best = 0;
   for (std::size_t i = 0; i < terms.size(); ++i) {

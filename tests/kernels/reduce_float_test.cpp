@@ -3,9 +3,6 @@
 namespace tenure::kernels::reduce_testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 long double mean_of(const Values& values) {
   long double sum = 0;
   for (long double v : values) sum += v;

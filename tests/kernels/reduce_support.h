@@ -20,6 +20,8 @@ namespace tenure::kernels::reduce_testing {
 
 inline constexpr DType kAllTypes[] = {boolean, uint8,   int8,     int16,   int32,
                                       int64,   float16, bfloat16, float32, float64};
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
 inline constexpr DType kFloats[] = {float16, bfloat16, float32, float64};
 
 inline long double epsilon(DType dtype) {

@@ -3,9 +3,6 @@
 namespace tenure::kernels::reduce_testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 DType sum_type(DType in) { return is_floating(in) ? in : DType::int64; }
 
 long double sum_of(const Values& values) {

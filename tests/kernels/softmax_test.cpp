@@ -3,9 +3,6 @@
 namespace tenure::kernels::reduce_testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 void apply(bool log, const View& in, int axis, const View& out) {
   if (log) {
     log_softmax(in, axis, out);

@@ -65,7 +65,7 @@ TEST(Order, AgreesWithBruteForceOnRandomDags) {
 
 TEST(Order, BoundsAreBoundsHoweverEarlyItStops) {
   std::mt19937_64 random(3);
-  for (int i = 0; i < test::rounds(50); ++i) {
+  for (int i = 0; i < tenure::test::rounds(50); ++i) {
     const Dag dag = layered_dag(20 + static_cast<int>(random() % 50), random);
     const OrderPlan best = order(dag, {.steps = 100'000, .given = {}});
     ASSERT_EQ(validate(dag, best), std::nullopt);
@@ -80,7 +80,7 @@ TEST(Order, BoundsAreBoundsHoweverEarlyItStops) {
 
 TEST(Order, IsNotWorseThanTheGivenOrder) {
   std::mt19937_64 random(4);
-  for (int i = 0; i < test::rounds(30); ++i) {
+  for (int i = 0; i < tenure::test::rounds(30); ++i) {
     const Dag dag = layered_dag(10 + static_cast<int>(random() % 200), random);
     std::vector<int> indices(dag.nodes.size());
     std::iota(indices.begin(), indices.end(), 0);
@@ -111,11 +111,11 @@ TEST(Order, StopsAtTheDeadline) {
 
 TEST(Order, TakesLargePrograms) {
   std::mt19937_64 random(7);
-  Dag dag = layered_dag(test::rounds(20'000), random);
+  Dag dag = layered_dag(tenure::test::rounds(20'000), random);
   OrderPlan plan = order(dag, {.steps = 200'000, .given = {}});
   EXPECT_EQ(validate(dag, plan), std::nullopt);
   Dag chain;
-  for (int v = 0; v < test::rounds(100'000); ++v) {
+  for (int v = 0; v < tenure::test::rounds(100'000); ++v) {
     chain.nodes.emplace_back().bytes = 1;
     if (v > 0) chain.nodes.back().inputs = {v - 1};
   }
