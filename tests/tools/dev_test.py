@@ -57,7 +57,7 @@ class DevTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run)
         lines = self.log.read_text().splitlines()
         self.assertIn("--target|example_12_mnist|tenure_cli|", "".join(lines))
-        self.assertEqual(lines[-1], "node viewer/tests/picture.mjs report.html docs/report-page.png by=scope")
+        self.assertEqual(lines[-1], "node viewer/tests/picture.mjs report.html docs/report-page.png tab=sites")
 
     def test_run_builds_what_it_runs(self):
         # No home, no such locale, no terminal, no network.

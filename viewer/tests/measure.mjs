@@ -37,6 +37,6 @@ await time('lines', async () => {
 });
 await time('flame of the window', async () => {
   await page.keyboard.press('1');
-  await page.getByRole('button', { name: 'allocated in the window' }).click();
+  await page.getByRole('button', { name: 'allocated in window' }).click();
 });
 await browser.stop();

@@ -3,7 +3,7 @@ import { GROUPINGS } from '../data/grouping.ts';
 import type { Report } from '../data/report.ts';
 import { Overview } from '../views/overview.ts';
 import { Timeline } from '../views/timeline.ts';
-import { h, segmented, visible } from './dom.ts';
+import { h, programName, segmented, visible } from './dom.ts';
 import { Page, type View } from './page.ts';
 import { Table, type TableColumn } from './table.ts';
 import { Tooltip } from './tooltip.ts';
@@ -85,7 +85,7 @@ export function showComparison(before: Report, after: Report, isDark: boolean): 
 }
 
 function namesOf(pages: readonly [Page, Page]): [string, string] {
-  const [a, b] = pages.map(({ report }) => report.header.program || 'a recording');
+  const [a, b] = pages.map(({ report }) => programName(report.header.program));
   return [a, b];
 }
 

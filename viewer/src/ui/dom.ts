@@ -36,6 +36,12 @@ export function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+/** "train --steps 9" of "/home/me/build/train --steps 9": folders say nothing of what a program is. */
+export function programName(program: string): string {
+  const end = program.indexOf(' ') < 0 ? program.length : program.indexOf(' ');
+  return baseName(program.slice(0, end)) + program.slice(end) || 'a recording';
+}
+
 export interface Surface {
   context: CanvasRenderingContext2D;
   width: number; // in CSS pixels

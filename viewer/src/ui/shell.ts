@@ -12,7 +12,7 @@ import { Summaries } from '../views/summaries.ts';
 import { Tensors } from '../views/tensors.ts';
 import { Timeline } from '../views/timeline.ts';
 import { followAddress } from './address.ts';
-import { h, segmented, visible } from './dom.ts';
+import { h, programName, segmented, visible } from './dom.ts';
 import { Help } from './help.ts';
 import { listenToKeys } from './keys.ts';
 import { type Page, type Tab, TABS, type View } from './page.ts';
@@ -73,7 +73,7 @@ export function showPage(page: Page, ofPair: string | null = null): void {
   );
 
   for (const view of [head, timeline, overview, side, lower, ...Object.values(panels), tooltip]) page.add(view);
-  document.title = `${visible(page.report.header.program) || 'a recording'} - Tenure`;
+  document.title = `${visible(programName(page.report.header.program))} - Tenure`;
   followAddress(page, ofPair === null ? '' : `only=${ofPair}`);
   page.add({ element: groups.element, render: () => groups.show(page.state.groupBy) });
   listenToKeys(page, {

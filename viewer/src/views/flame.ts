@@ -35,8 +35,8 @@ export class Flame implements View {
     private readonly tooltip: Tooltip,
   ) {
     this.metric = segmented('Bytes shown', FLAME_METRICS, {
-      peak: 'live at the peak', cursor: 'at the cursor', end: 'at the end',
-      window: 'allocated in the window',
+      peak: 'at the peak', cursor: 'at the cursor', end: 'at the end',
+      window: 'allocated in window',
     }, (metric) => page.set({ metric }));
     const paths = segmented('Path to a line', FLAME_PATHS, { calls: 'by calls', scope: 'by scope' }, (along) => {
       this.along = along;

@@ -1,5 +1,5 @@
 import type { Header } from '../data/report.ts';
-import { h, visible } from '../ui/dom.ts';
+import { h, programName, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
 
@@ -31,7 +31,7 @@ export class Head implements View {
     this.element = h('header', {}, [
       h('div', { class: 'bar' }, [
         h('h1', {}, 'Tenure'),
-        h('span', { class: 'program', title: visible(header.program) }, visible(header.program)),
+        h('span', { class: 'program', title: visible(header.program) }, visible(programName(header.program))),
         h('span', { class: 'muted created' }, visible(header.created.replace('T', ' ').replace('Z', ' UTC'))),
         h('span', { class: 'spacer' }),
         search,

@@ -23,6 +23,11 @@ test('the title names the program', async () => {
   const page = await browser.open(html);
   assert.equal(await page.title(), 'train --steps 24 --layers 6 - Tenure');
   await page.close();
+  const far = await browser.open(makePage({ ...small.header, program: '/home/me/a/b/train --in /data/x' }, small.columns));
+  assert.equal(await far.title(), 'train --in /data/x - Tenure');
+  assert.equal(await far.locator('.program').innerText(), 'train --in /data/x');
+  assert.equal(await far.locator('.program').getAttribute('title'), '/home/me/a/b/train --in /data/x');
+  await far.close();
 });
 
 test('the address shows again what it showed', async () => {

@@ -1,0 +1,50 @@
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+from command import run
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
+CALL = re.compile(r"(?:^|[ `/])tenure ((?:[a-z]+)(?: [^`|#\n]*)?)", re.M)
+
+
+class DocsTest(unittest.TestCase):
+    """What the documentation says of the command is what the command does."""
+
+    def test_every_call_in_the_documentation_is_one(self):
+        helps = {}
+        calls = 0
+        for page in PAGES:
+            for language, block in FENCE.findall(page.read_text(encoding="utf-8")):
+                if language not in ("", "sh"):
+                    continue
+                for call in CALL.findall(block):
+                    command, *words = call.split(" -- ")[0].split()
+                    if command not in helps:
+                        helps[command] = run(command, "--help").stdout
+                    self.assertIn("Usage: tenure", helps[command], f"{page.name}: tenure {call}")
+                    for word in words:
+                        if re.fullmatch(r"--?[a-z][\w-]*", word):
+                            self.assertRegex(helps[command], rf"(?m)(^|[ ,]){re.escape(word)}\b", f"{page.name}: tenure {call}")
+                    calls += 1
+        self.assertGreater(calls, 10)
+
+    def test_the_sample_of_a_packing_is_fresh(self):
+        blocks = [block for _, block in FENCE.findall((ROOT / "docs/planning.md").read_text(encoding="utf-8"))]
+        lifetimes = next(block for block in blocks if block.startswith("id,lower"))
+        sample = next(block for block in blocks if block.startswith("$ tenure plan lifetimes.csv"))
+        call, *expected = sample.splitlines()
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "lifetimes.csv"
+            file.write_text(lifetimes, encoding="utf-8")
+            words = [str(Path(folder) / word) if "." in word else word for word in call.split()[2:]]
+            printed = run(*words).stdout.replace(f"{folder}/", "").splitlines()
+        timed = re.compile(r"[\d.]+ s$")
+        self.assertEqual([timed.sub("S", line) for line in printed], [timed.sub("S", line) for line in expected])
+
+
+if __name__ == "__main__":
+    unittest.main()
