@@ -253,6 +253,19 @@ TEST(CustomOp, WithoutAnOutputIsAnError) {
   };
   const CustomOp many = define_op(record, {.run = [](const ops::Kernel&) {}});
   EXPECT_THROW(static_cast<void>(many(ones({2}))), ValueError);
+  for (const std::int64_t size : {-1, -7}) {
+    static std::int64_t inferred = 0;
+    inferred = size;
+    record.name = size == -1 ? "of_unknown_size" : "of_negative_size";
+    record.infer = [](const ops::Kernel& k) {
+      return ops::Specs{{k.in[0].dtype, Shape{inferred}}};
+    };
+    const CustomOp wrong = define_op(record, {.run = [](const ops::Kernel&) {}});
+    EXPECT_THROW(static_cast<void>(wrong(ones({2}))), ShapeError);
+    EXPECT_THROW(static_cast<void>(wrong(x)), ShapeError);
+    const auto g = function([&](const Tensor& t) { return wrong(t); });
+    EXPECT_THROW(static_cast<void>(g(ones({2}))), ShapeError);
+  }
 }
 
 CustomOp throwing(const char* name, void (*run)(const ops::Kernel&)) {

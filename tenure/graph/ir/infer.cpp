@@ -15,6 +15,11 @@ namespace {
 
 using ops::Spec;
 
+bool has_unknown(std::span<const ArgumentSpec> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const auto& argument) { return has_unknown(argument.spec.shape); });
+}
+
 std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
                                     std::span<const ArgumentSpec> arguments, bool unknown) {
   std::vector<ops::OperandType> types;
@@ -64,8 +69,12 @@ std::vector<Spec> infer_structured(const ops::OpRecord& op, std::span<const Argu
   if (specs.size() == 0 && op.outputs != ops::kAnyOutputs) {
     throw ValueError(fmt::format("{}: its infer gives no output", op.name));
   }
+  // Only what reads unknown sizes has some.
+  const bool is_known = !has_unknown(arguments);
   for (const Spec& spec : specs) {
-    if (!has_unknown(spec.shape)) check_shape(spec.shape, size_of(spec.dtype), op.name);
+    if (is_known || !has_unknown(spec.shape)) {
+      check_shape(spec.shape, size_of(spec.dtype), op.name);
+    }
   }
   return {specs.begin(), specs.end()};
 }
@@ -81,9 +90,7 @@ std::vector<Spec> infer_call(const ops::OpRecord& op, std::span<const ArgumentSp
                     op.name),
         site);
   }
-  const bool unknown = std::any_of(arguments.begin(), arguments.end(), [](const auto& argument) {
-    return has_unknown(argument.spec.shape);
-  });
+  const bool unknown = has_unknown(arguments);
   if (op.elementwise != nullptr) return infer_elementwise(op, arguments, unknown);
   // A composite's rule, if it has one, takes sizes as they are.
   const bool is_written_out = op.expand != nullptr && op.infer == nullptr;
