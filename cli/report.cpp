@@ -20,6 +20,7 @@ struct ReportOptions {
   std::string file;
   std::vector<std::string> files;  ///< of a page: one, or the two that it compares
   bool diff = false;
+  bool what_if = false;
   std::string output;
   std::string format = "chrome";
   bool json = false;
@@ -64,9 +65,10 @@ void report(ReportOptions options) {
   const auto loaded = load(options.file);
   const auto before = options.diff ? load(options.files[0]) : nullptr;
   options.output = output_of(options, options.diff ? ".diff.html" : ".html");
-  const std::string page = options.diff
-                               ? report_page(before->history, loaded->history, report_template())
-                               : report_page(loaded->history, report_template());
+  const std::string page =
+      options.diff ? report_page(before->history, loaded->history, report_template())
+                   : report_page(loaded->history, report_template(),
+                                 options.what_if ? profile::WhatIfs::all : profile::WhatIfs::quick);
   write_file(options.output, page);
   tell(options, page.size());
 }
@@ -102,12 +104,15 @@ void add_report(CLI::App& app) {
       .option("FILE", options->files, "A recording; with --diff, the one before and the one after")
       .required();
   command.flag("--diff", options->diff, "Compare two recordings side by side");
+  command.flag("--what-if", options->what_if,
+               "What would parts of its peak cost each compiled program? Searches for a while");
   command.option("-o,--output", options->output, "The page; - for standard output")
       .type_name("FILE");
   command.flag("--json", options->json, "Say in JSON what was written");
   command.footer(
       R"(One file that needs no network: a timeline of live bytes, a flame graph of allocations, the map
-of memory, and tables that sort and filter.
+of memory, and tables that sort and filter. Of the largest compiled program it says what less memory
+would cost, if that has at most 300 steps; of all with --what-if.
 
 Examples:
   tenure report train.tenure                 writes train.html

@@ -14,6 +14,7 @@
 #include "tenure/profile/queries.h"
 #include "tenure/profile/rows.h"
 #include "tenure/profile/text.h"
+#include "tenure/profile/what_if.h"
 #include "tenure/tensor/dtype.h"
 
 namespace tenure::profile {
@@ -80,7 +81,8 @@ struct Place {
 
 class Report {
  public:
-  explicit Report(const History& history) : history_(history), recorded_(history.recorded) {}
+  Report(const History& history, WhatIfs what_ifs)
+      : history_(history), recorded_(history.recorded), what_ifs_(what_ifs) {}
   std::string data();
 
  private:
@@ -100,10 +102,13 @@ class Report {
   std::string plans();
   std::string steps_of(const MeasuredPlan& measured);
   std::string growing(const Loop& loop, const Growth& one);
+  std::string what_ifs_of(const RecordedPlan& plan) const;
+  bool is_asked(const RecordedPlan& plan) const;
   std::string pool() const;
 
   const History& history_;
   const Recorded& recorded_;
+  const WhatIfs what_ifs_;
   Numbers<std::string> strings_;
   Numbers<std::pair<std::string, std::uint32_t>> sites_;
   Numbers<std::string> scopes_;
@@ -394,17 +399,53 @@ std::string Report::held() {
   return text;
 }
 
+bool Report::is_asked(const RecordedPlan& plan) const {
+  constexpr std::size_t kQuick = 300;
+  if (what_ifs_ != WhatIfs::quick) return what_ifs_ == WhatIfs::all;
+  std::int64_t largest = 0;
+  for (const MeasuredPlan& other : profile::plans(history_)) {
+    largest = std::max(largest, other.plan->peak);
+  }
+  return plan.peak == largest && plan.steps.size() <= kQuick;
+}
+
+/// What parts of its peak would cost a program; nothing where that is not asked or not known.
+std::string Report::what_ifs_of(const RecordedPlan& plan) const try {
+  if (plan.steps.empty() || !is_asked(plan)) return {};
+  constexpr int kPercents[] = {90, 80, 70, 60, 50, 40, 30};
+  const std::int64_t all = planned_peak(plan);
+  std::vector<std::int64_t> budgets;
+  for (const int percent : kPercents) budgets.push_back(all / 100 * percent);
+  std::string text;
+  for (const WhatIf& answer : what_if(plan, budgets)) {
+    std::string again;
+    for (const ComputedAgain& one : answer.again) {
+      again += fmt::format(R"({}{{"step":{},"times":{},"bytes":{},"ns":{}}})",
+                           again.empty() ? "" : ",", one.step, one.times, one.bytes, one.cost);
+    }
+    const auto i = static_cast<std::size_t>(
+        std::find(budgets.begin(), budgets.end(), answer.budget) - budgets.begin());
+    text += fmt::format(
+        R"({}{{"percent":{},"budget":{},"fits":{},"peak":{},"added":{:.4f},"again":[{}]}})",
+        text.empty() ? "" : ",", kPercents[i], answer.budget, answer.fits, answer.peak,
+        answer.added, again);
+  }
+  return text;
+} catch (const ValueError&) {  // the file is damaged
+  return {};
+}
+
 std::string Report::plans() {
   std::string text;
   for (const MeasuredPlan& measured : profile::plans(history_)) {
     const RecordedPlan& plan = *measured.plan;
     const Origin& from = recorded_.origin(plan.origin);
     text += fmt::format(
-        R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"ns":{},"number":{},"steps":[{}],"buffers":[)",
+        R"({}{{"name":{},"predicted":{},"measured":{},"arena":{},"runs":{},"ns":{},"number":{},"steps":[{}],"what_if":[{}],"buffers":[)",
         text.empty() ? "" : ",", json_string(fmt::format("{} at {}", from.op, place_text(from))),
         plan.peak, measured.runs.highest, plan.arena, measured.runs.runs,
         measured.runs.runs == 0 ? 0 : measured.runs.ns / measured.runs.runs,
-        &plan - recorded_.plans().data() + 1, steps_of(measured));
+        &plan - recorded_.plans().data() + 1, steps_of(measured), what_ifs_of(plan));
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
       const RecordedPlan::Buffer& b = plan.buffers[i];
       const Place made = place(b.origin);
@@ -487,8 +528,8 @@ std::string Report::data() {
   return bytes + head + columns_.bytes();
 }
 
-std::string encoded(const History& history) {
-  return base64(packed(report_data(history), Packing::zlib));
+std::string encoded(const History& history, WhatIfs what_ifs) {
+  return base64(packed(report_data(history, what_ifs), Packing::zlib));
 }
 
 std::string filled(std::string_view page, const std::string& data) {
@@ -502,14 +543,16 @@ std::string filled(std::string_view page, const std::string& data) {
 
 }  // namespace
 
-std::string report_data(const History& history) { return Report(history).data(); }
+std::string report_data(const History& history, WhatIfs what_ifs) {
+  return Report(history, what_ifs).data();
+}
 
-std::string report_page(const History& history, std::string_view page) {
-  return filled(page, encoded(history));
+std::string report_page(const History& history, std::string_view page, WhatIfs what_ifs) {
+  return filled(page, encoded(history, what_ifs));
 }
 
 std::string report_page(const History& before, const History& after, std::string_view page) {
-  return filled(page, encoded(before) + ' ' + encoded(after));
+  return filled(page, encoded(before, WhatIfs::none) + ' ' + encoded(after, WhatIfs::none));
 }
 
 }  // namespace tenure::profile

@@ -32,6 +32,16 @@ export interface PlanStep {
   again: boolean;
 }
 
+/** What a part of its peak would cost a program. */
+export interface WhatIf {
+  percent: number;
+  budget: number;
+  fits: boolean; // false: `peak` is the least that is known to suffice
+  peak: number;
+  added: number; // time, as a share
+  again: { step: number; times: number; bytes: number; ns: number }[];
+}
+
 export interface Plan {
   name: string;
   predicted: number;
@@ -41,6 +51,7 @@ export interface Plan {
   ns?: number; // the mean of its runs
   number?: number; // by which rows know it
   steps?: PlanStep[];
+  what_if?: WhatIf[];
   buffers: PlanBuffer[];
 }
 

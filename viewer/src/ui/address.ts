@@ -2,7 +2,7 @@ import { FLAME_METRICS } from '../data/flame.ts';
 import { GROUPINGS } from '../data/grouping.ts';
 import type { Report } from '../data/report.ts';
 import { ROW_FILTERS } from '../data/select.ts';
-import { type Page, type State, TABS } from './page.ts';
+import { type Page, PLAN_VIEWS, type State, TABS } from './page.ts';
 
 // What the reader looks at, as the part of the address after '#': a copied address, a reload and
 // the browser's "back" show it again. Only what differs from how the page opens is in it.
@@ -24,6 +24,8 @@ export function toAddress(state: State, initial: State): string {
   put('row', state.row, state.row === null);
   put('group', state.group, state.group === null);
   put('plan', state.plan, state.plan === 0);
+  put('show', state.planView, state.planView === initial.planView);
+  put('budget', state.budget, state.budget === null);
   put('filter', state.filter, state.filter === initial.filter);
   put('text', state.text, state.text === '');
   for (const [key, id] of Object.entries(state.only ?? {})) put(key, id, false);
@@ -59,6 +61,8 @@ export function fromAddress(text: string, report: Report, initial: State): Parti
     row: index('row', rows.count) ?? null,
     group: index('group', 256) ?? null,
     plan: index('plan', header.plans.length) ?? 0,
+    planView: word('show', PLAN_VIEWS) ?? initial.planView,
+    budget: index('budget', 100) ?? null,
     filter: word('filter', ROW_FILTERS) ?? initial.filter,
     text: parts.get('text') ?? '',
     only: Object.keys(only).length > 0 ? only : null,

@@ -8,6 +8,9 @@ import { type Palette, paletteOf } from './colors.ts';
 
 export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans', 'endings'] as const;
 export type Tab = (typeof TABS)[number];
+/** What is shown of a plan. */
+export const PLAN_VIEWS = ['arena', 'saved', 'steps', 'what if'] as const;
+export type PlanView = (typeof PLAN_VIEWS)[number];
 
 /** What the reader has chosen; every view draws itself from this. */
 export interface State {
@@ -22,6 +25,8 @@ export interface State {
   text: string;
   only: Selection['only'];
   plan: number; // the chosen one
+  planView: PlanView;
+  budget: number | null; // which of the plan's what-ifs
   isDark: boolean;
 }
 
@@ -65,6 +70,8 @@ export class Page {
       text: '',
       only: null,
       plan: 0,
+      planView: 'arena',
+      budget: null,
       isDark,
     };
   }

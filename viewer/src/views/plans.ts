@@ -1,28 +1,53 @@
 import { type Boxes, boxesOfPlan } from '../data/map.ts';
+import { againAt, kindName, layerName } from '../data/program.ts';
 import type { Plan, PlanBuffer } from '../data/report.ts';
-import { h, visible } from '../ui/dom.ts';
-import type { Page, View } from '../ui/page.ts';
+import { h, segmented, visible } from '../ui/dom.ts';
+import { type Page, PLAN_VIEWS, type PlanView, type View } from '../ui/page.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText } from '../ui/units.ts';
 import { FONT } from './axes.ts';
 import { BoxCanvas } from './box_canvas.ts';
+import { SavedTable, StepTable, WhatIfPanel } from './plan_tables.ts';
 
-/** Each plan with its predicted and its measured peak, and the arena of the chosen one. */
+const COLORINGS = ['kind', 'layer', 'op'] as const;
+type Coloring = (typeof COLORINGS)[number];
+
+/** Each plan with its predicted and its measured peak; of the chosen one the arena and its steps. */
 export class Plans implements View {
   private readonly drawing = new BoxCanvas();
   private readonly list = h('div', { class: 'plan-list', role: 'listbox', 'aria-label': 'Plans' });
-  readonly controls = h('div', { class: 'row muted' }, 'Offsets in the arena over the positions of the program.');
-  readonly element = h('div', { class: 'fill plans' }, [this.list, h('div', { class: 'fill' }, this.drawing.canvas)]);
+  private readonly views = segmented('What of the plan', PLAN_VIEWS, { saved: 'saved for backward' },
+    (planView) => this.page.set({ planView }));
+  private readonly coloring = segmented('Colour by', COLORINGS, {}, (by) => {
+    this.colorBy = by;
+    this.recolor();
+    this.page.schedule();
+  });
+  private readonly said = h('span', { class: 'muted' }, 'Offsets in the arena over the steps of the program.');
+  readonly controls = h('div', { class: 'row' }, [this.views.element, this.coloring.element, this.said]);
+  private readonly saved: SavedTable;
+  private readonly steps: StepTable;
+  private readonly whatIf: WhatIfPanel;
+  private readonly body = h('div', { class: 'fill' }, this.drawing.canvas);
+  readonly element = h('div', { class: 'fill plans' }, [this.list, this.body]);
+  private shown: PlanView = 'arena';
+  private colorBy: Coloring = 'kind';
   private chosen = -1;
   private buffers: PlanBuffer[] = [];
   private boxes: Boxes | null = null;
-  private colors = new Map<string, number>(); // by op
+  private colors = new Map<string, number>(); // by what the buffers are coloured by
   private pointed: number | null = null;
 
   constructor(
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
+    this.saved = new SavedTable(page);
+    this.steps = new StepTable(page);
+    this.whatIf = new WhatIfPanel(page);
+    const isTold = page.report.header.plans.some(({ steps }) => (steps ?? []).length > 0);
+    if (!isTold) this.colorBy = 'op'; // of older recordings nothing else is known
+    this.views.element.hidden = this.coloring.element.hidden = !isTold;
     this.drawing.canvas.addEventListener('pointermove', (event) => this.hover(event));
     this.drawing.canvas.addEventListener('pointerleave', () => this.hover(null));
   }
@@ -32,9 +57,21 @@ export class Plans implements View {
     const plan = this.page.report.header.plans[index];
     this.buffers = plan ? [...plan.buffers].sort((a, b) => a.first - b.first) : [];
     this.boxes = plan ? boxesOfPlan(this.buffers, plan.arena) : null;
-    const ops = [...new Set(this.buffers.map((buffer) => buffer.op))];
-    this.colors = new Map(ops.map((op, i) => [op, i % this.page.palette.groups.length]));
+    this.recolor();
+    this.saved.set(plan);
+    this.steps.set(plan);
     this.renderList();
+  }
+
+  private keyOf(buffer: PlanBuffer): string {
+    const { report } = this.page;
+    return this.colorBy === 'op' ? buffer.op
+      : this.colorBy === 'kind' ? kindName(report, buffer.kind) : layerName(report, buffer.scope);
+  }
+
+  private recolor(): void {
+    const keys = [...new Set(this.buffers.map((buffer) => this.keyOf(buffer)))];
+    this.colors = new Map(keys.map((key, i) => [key, i % this.page.palette.groups.length]));
   }
 
   private renderList(): void {
@@ -74,22 +111,52 @@ export class Plans implements View {
     this.tooltip.show(event, buffer.op, [
       { label: 'bytes', value: bytesText(buffer.bytes) },
       { label: 'offset', value: bytesText(buffer.offset) },
-      { label: 'positions', value: `${buffer.first} to ${buffer.last}` },
+      { label: 'steps', value: `${buffer.first} to ${buffer.last}` },
+      ...(buffer.kind === undefined ? [] : [
+        { label: 'layer', value: layerName(this.page.report, buffer.scope) },
+        { label: 'kind', value: kindName(this.page.report, buffer.kind) },
+        { label: 'line', value: this.page.report.siteName(buffer.site ?? 0) },
+      ]),
+      ...(buffer.again ? [{ label: 'computed', value: 'again' }] : []),
     ]);
+  }
+
+  private labelOf(buffer: PlanBuffer): string {
+    const layer = buffer.scope ? `  ${layerName(this.page.report, buffer.scope)}` : '';
+    return `${buffer.again ? 'again: ' : ''}${buffer.op}${layer}`;
+  }
+
+  private showView(view: PlanView): void {
+    const plan = this.page.report.header.plans[this.chosen];
+    if (view !== this.shown) {
+      this.shown = view;
+      const { canvas } = this.drawing;
+      this.body.replaceChildren({
+        arena: canvas, saved: this.saved.element, steps: this.steps.element, 'what if': this.whatIf.element,
+      }[view]);
+      this.coloring.element.hidden = view !== 'arena';
+      this.said.hidden = view !== 'arena';
+    }
+    if (view === 'saved') this.saved.show();
+    else if (view === 'steps') this.steps.show();
+    else if (view === 'what if') this.whatIf.show(plan);
   }
 
   render(): void {
     const { page } = this;
     if (page.state.tab !== 'plans') return;
     if (page.state.plan !== this.chosen) this.choose(page.state.plan);
-    if (!this.boxes) return;
+    this.views.show(page.state.planView);
+    this.coloring.show(this.colorBy);
+    this.showView(page.state.planView);
+    if (!this.boxes || this.shown !== 'arena') return;
     const plan = page.report.header.plans[this.chosen];
     const { palette } = page;
     const positions = this.buffers.reduce((most, { last }) => Math.max(most, last + 1), 1);
     const surface = this.drawing.draw(this.boxes, [0, positions], [0, plan.arena], {
-      colorOf: (box) => palette.groups[this.colors.get(this.buffers[box].op) ?? 0],
-      labelOf: (box) => visible(this.buffers[box].op),
-      key: `plan ${this.chosen}`,
+      colorOf: (box) => palette.groups[this.colors.get(this.keyOf(this.buffers[box])) ?? 0],
+      labelOf: (box) => visible(this.labelOf(this.buffers[box])),
+      key: `plan ${this.chosen} ${this.colorBy}`,
     }, palette);
     if (!surface) return;
     const { context } = surface;
@@ -102,6 +169,10 @@ export class Plans implements View {
     for (let step = 0; step < positions; step += every) {
       context.fillText(String(step), plot.left + ((step + 0.5) / positions) * plot.width, plot.top + plot.height + 7);
     }
+    const marked = againAt(plan, page.state.budget);
+    this.buffers.forEach((buffer, box) => {
+      if (this.boxes && (buffer.again || marked.has(buffer))) this.drawing.outline(context, this.boxes, box, palette.text);
+    });
     if (this.pointed !== null) this.drawing.outline(context, this.boxes, this.pointed, palette.accent);
     this.drawing.canvas.setAttribute('aria-label', visible(
       `Arena of ${plan.name}: ${bytesText(plan.arena)} with ${plan.buffers.length} buffers.`));
