@@ -7,11 +7,21 @@
 namespace tenure::profile {
 
 std::string_view kind_name(int kind) {
-  return kind == kSavedKind ? "saved for backward" : name_of(static_cast<Category>(kind));
+  return kind == kSavedKind    ? "saved for backward"
+         : kind == kUnusedKind ? kUnusedArena
+                               : name_of(static_cast<Category>(kind));
 }
 
 int kind_of(const RecordedPlan::Buffer& buffer) {
   return buffer.is_saved ? kSavedKind : static_cast<int>(buffer.category);
+}
+
+std::string_view scope_of(const History& history, const StorageLife& life) {
+  const Origin& origin = history.recorded.origin(life.origin);
+  if (!origin.scope.empty() || life.name == 0) return origin.scope;
+  const std::string_view name = history.recorded.string(life.name);
+  const std::size_t end = name.find_last_of('/');
+  return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
 }
 
 std::size_t step_at(const History& history, const RunLife& run, std::int64_t time_ns) {

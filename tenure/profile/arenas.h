@@ -13,11 +13,12 @@
 
 namespace tenure::profile {
 
-/// Categories as reports show them: those of the ledger, and what a compiled program keeps from its
-/// way forth for its way back.
+/// Categories as reports show them: those of the ledger, what a compiled program keeps from its way
+/// forth for its way back, and what of its arena it does not use at a time.
 inline constexpr int kSavedKind = kCategories;
-inline constexpr int kKinds = kCategories + 1;
-/// "activation", ..., "saved for backward".
+inline constexpr int kUnusedKind = kCategories + 1;
+inline constexpr int kKinds = kCategories + 2;
+/// "activation", ..., "saved for backward", "unused in the arena".
 std::string_view kind_name(int kind);
 inline int kind_of(const StorageLife& life) { return static_cast<int>(life.category); }
 int kind_of(const RecordedPlan::Buffer& buffer);
@@ -29,15 +30,19 @@ inline constexpr std::string_view kUnusedArena = "unused in the arena";
 struct Piece {
   std::string_view op{};
   std::uint32_t origin = 0;
+  std::string_view scope{};  ///< the origin's; of what a variable holds, the path in its name
   int kind = 0;
   Device device = cpu;
   std::int64_t bytes = 0;
 };
+/// The layer that a storage is of.
+std::string_view scope_of(const History& history, const StorageLife& life);
 
 /// A storage as a whole.
 inline Piece piece_of(const History& history, const StorageLife& life) {
   return {.op = history.recorded.origin(life.origin).op,
           .origin = life.origin,
+          .scope = scope_of(history, life),
           .kind = kind_of(life),
           .device = life.device,
           .bytes = life.bytes};
@@ -78,11 +83,13 @@ void for_each_piece(const History& history, const StorageLife& life, std::int64_
     piece.bytes -= buffer.bytes;
     visit(Piece{.op = buffer.op,
                 .origin = buffer.origin,
+                .scope = history.recorded.origin(buffer.origin).scope,
                 .kind = kind_of(buffer),
                 .device = life.device,
                 .bytes = buffer.bytes});
   }
   piece.op = kUnusedArena;
+  piece.kind = kUnusedKind;
   if (piece.bytes > 0) visit(piece);
 }
 

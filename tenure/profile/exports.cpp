@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tenure/profile/queries.h"
+#include "tenure/profile/rows.h"
 #include "tenure/profile/stacks.h"
 #include "tenure/profile/text.h"
 
@@ -114,17 +115,28 @@ std::string to_csv(const History& history) {
   const Recorded& recorded = history.recorded;
   std::string out =
       "storage,birth_ns,death_ns,bytes,category,op,file,line,scope,thread,tensor,last_use_ns,"
-      "disposed_at,address,name\n";
-  for (const StorageLife& life : history.storages) {
-    const Origin& origin = recorded.origin(life.origin);
-    out += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", life.serial, life.birth_ns,
-        life.is_live() ? std::string() : fmt::to_string(life.death_ns), life.bytes,
-        name_of(life.category), quoted_csv(origin.op), quoted_csv(origin.file), origin.line,
-        quoted_csv(origin.scope), life.thread, quoted_csv(to_string(recorded.layout(life.layout))),
-        life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
-        quoted_csv(life.disposed == 0 ? std::string() : place_text(recorded.origin(life.disposed))),
-        life.address, quoted_csv(recorded.string(life.name)));
+      "disposed_at,address,name,first_step,last_step,again\n";
+  for (const Row& row : rows(history)) {
+    const Origin& origin = recorded.origin(row.origin);
+    const bool is_storage = row.storage != Row::kNoStorage;
+    const StorageLife& life = history.storages[is_storage ? row.storage : row.arena];
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},", life.serial, row.birth_ns,
+                       row.death_ns == kNever ? std::string() : fmt::to_string(row.death_ns),
+                       row.bytes, kind_name(row.kind), quoted_csv(row.op), quoted_csv(origin.file),
+                       origin.line, quoted_csv(row.scope), row.thread);
+    if (is_storage) {
+      out +=
+          fmt::format("{},{},{},{},{},,,\n", quoted_csv(to_string(recorded.layout(life.layout))),
+                      life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
+                      quoted_csv(life.disposed == 0 ? std::string()
+                                                    : place_text(recorded.origin(life.disposed))),
+                      life.address, quoted_csv(recorded.string(life.name)));
+    } else if (row.buffer != nullptr) {
+      out += fmt::format("\"\",,\"\",{},\"\",{},{},{}\n", row.address, row.buffer->first,
+                         row.buffer->last, row.buffer->is_again ? 1 : 0);
+    } else {
+      out += "\"\",,\"\",,\"\",,,\n";
+    }
   }
   return out;
 }

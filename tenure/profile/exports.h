@@ -17,7 +17,8 @@ std::string to_pprof(const History& history);
 /// For speedscope.app: what was live at the peak, and what was allocated, by scopes, op and line.
 std::string to_speedscope(const History& history);
 
-/// One line per storage, with a heading.
+/// One line per storage, with a heading; in the place of an arena one for each part of it: see
+/// rows.h.
 std::string to_csv(const History& history);
 
 }  // namespace tenure::profile

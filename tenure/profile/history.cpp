@@ -231,7 +231,9 @@ void History::take_tensor(const Event& event) {
       return;
     case EventKind::name:
       if (tensor != nullptr) tensor->name = low(event.fourth);
-      if (life != nullptr) life->name = low(event.fourth);
+      if (life != nullptr && !is_part_of(event.fourth, life->name)) {
+        life->name = low(event.fourth);
+      }
       return;
     case EventKind::kind:
       if (tensor != nullptr) tensor->kind = kind_of(event.tag);
@@ -239,6 +241,13 @@ void History::take_tensor(const Event& event) {
     default:  // told by other functions
       return;
   }
+}
+
+bool History::is_part_of(std::uint64_t name, std::uint64_t path) const {
+  const std::string& whole = recorded.string(path);
+  const std::string& last = recorded.string(name);
+  return whole.size() > last.size() && whole.ends_with(last) &&
+         whole[whole.size() - last.size() - 1] == '/';
 }
 
 void History::take_birth(const Event& event, StorageLife* life) {

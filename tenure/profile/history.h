@@ -271,6 +271,8 @@ class History {
   const RecordedPlan* plan_of(const Frame& run) const;
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin,
                 Device device = cpu);
+  /// Whether a name is the last part of a path: what a variable holds is told anew in each step.
+  bool is_part_of(std::uint64_t name, std::uint64_t path) const;
   StorageLife* find(std::uint64_t serial);
   /// Origin of the run or the op that is under way on a thread; 0: none.
   std::uint32_t allocator_of(std::uint32_t thread) const;

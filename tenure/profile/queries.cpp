@@ -117,14 +117,15 @@ class Names {
   Names(const History& history, GroupBy by) : history_(history), by_(by) {}
 
   const std::string& of(const Piece& piece) {
-    const Key key{piece.op.data(), piece.origin, piece.kind, mem::place_of(piece.device)};
+    const Key key{piece.op.data(), piece.origin, piece.scope, piece.kind,
+                  mem::place_of(piece.device)};
     const auto [name, is_new] = names_.try_emplace(key);
     if (is_new) name->second = group_of(history_, piece, by_);
     return name->second;
   }
 
  private:
-  using Key = std::tuple<const char*, std::uint32_t, int, std::size_t>;
+  using Key = std::tuple<const char*, std::uint32_t, std::string_view, int, std::size_t>;
   const History& history_;
   GroupBy by_;
   std::map<Key, std::string> names_;
@@ -182,7 +183,8 @@ std::string group_of(const History& history, const Piece& piece, GroupBy by) {
       return piece.op.empty() ? std::string("unknown")
                               : fmt::format("{} at {}", piece.op, place_text(origin));
     case GroupBy::scope:
-      return std::string(origin.scope.empty() ? "(no scope)" : origin.scope);
+      if (piece.kind == kUnusedKind) return fmt::format("({})", kUnusedArena);
+      return std::string(piece.scope.empty() ? "(no scope)" : piece.scope);
     case GroupBy::category:
       return std::string(kind_name(piece.kind));
     case GroupBy::device:

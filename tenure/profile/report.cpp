@@ -88,6 +88,7 @@ class Report {
  private:
   Place place(std::uint32_t origin);
   std::uint32_t op_number(std::string_view op);
+  std::uint32_t scope_number(std::string_view scope);
   std::uint8_t number_of(Device device) const;
   /// By device: what addresses are counted from, so that devices lie one after the other.
   std::vector<double> origins_of_addresses() const;
@@ -121,6 +122,7 @@ class Report {
   std::string plans_;
   std::size_t rows_ = 0;
   std::unordered_map<const char*, std::uint32_t> op_numbers_;  // texts of the recording
+  std::unordered_map<std::string_view, std::uint32_t> scope_numbers_;
   Columns columns_;
 };
 
@@ -165,6 +167,12 @@ std::uint32_t Report::op_number(std::string_view op) {
   if (op.empty()) return 0;
   const auto [found, is_new] = op_numbers_.try_emplace(op.data());
   if (is_new) found->second = ops_(std::string(op));
+  return found->second;
+}
+
+std::uint32_t Report::scope_number(std::string_view scope) {
+  const auto [found, is_new] = scope_numbers_.try_emplace(scope);
+  if (is_new) found->second = scopes_(std::string(scope));
   return found->second;
 }
 
@@ -221,7 +229,7 @@ void Report::add_rows() {
     category[i] = static_cast<std::uint8_t>(row.kind);
     op[i] = op_number(row.op);
     site[i] = from.site;
-    scope[i] = from.scope;
+    scope[i] = row.scope.empty() ? 0 : scope_number(row.scope);
     calls[i] = from.calls;
     thread[i] = static_cast<std::uint8_t>(std::min<std::uint32_t>(row.thread, 255));
     dtype[i] = 255;

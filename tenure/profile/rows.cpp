@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "tenure/profile/queries.h"
 
@@ -39,6 +40,7 @@ Row row_of(const History& history, const Piece& piece, const StorageLife& life) 
           .address = life.address,
           .op = piece.op,
           .origin = piece.origin,
+          .scope = piece.scope,
           .kind = piece.kind,
           .device = piece.device,
           .thread = life.thread,
@@ -51,8 +53,10 @@ void add_unused(const History& history, const RunLife& run, const StorageLife& l
   const std::vector<std::int64_t>& in_use = history.in_use[run.plan];
   Row row = row_of(history, piece_of(history, life), life);
   row.op = kUnusedArena;
+  row.scope = "(unused in the arena)";
+  row.kind = kUnusedKind;
   row.address = 0;
-  row.storage = Row::kNoStorage;
+  row.arena = std::exchange(row.storage, Row::kNoStorage);
   const auto add_until = [&](std::int64_t time, std::int64_t next_bytes) {
     row.death_ns = time;
     if (row.bytes > 0 && row.death_ns > row.birth_ns) rows.push_back(row);
@@ -76,6 +80,7 @@ void add_arena(const History& history, const StorageLife& life, std::vector<Row>
     Row row = row_of(history,
                      {.op = buffer.op,
                       .origin = buffer.origin,
+                      .scope = history.recorded.origin(buffer.origin).scope,
                       .kind = kind_of(buffer),
                       .device = life.device,
                       .bytes = buffer.bytes},
@@ -83,7 +88,7 @@ void add_arena(const History& history, const StorageLife& life, std::vector<Row>
     row.birth_ns = begin_of(history, run, first);
     row.death_ns = end_of(history, run, static_cast<std::size_t>(buffer.last));
     row.address = life.address == 0 ? 0 : life.address + static_cast<std::uint64_t>(buffer.offset);
-    row.storage = Row::kNoStorage;
+    row.arena = std::exchange(row.storage, Row::kNoStorage);
     row.plan = run.plan + 1;
     row.buffer = &buffer;
     rows.push_back(row);

@@ -18,10 +18,12 @@ struct Row {
   std::uint64_t address = 0;  ///< 0: not known, or no one place
   std::string_view op{};
   std::uint32_t origin = 0;
+  std::string_view scope{};
   int kind = 0;  ///< see arenas.h
   Device device = cpu;
   std::uint32_t thread = 0;
   std::uint32_t storage = kNoStorage;            ///< its place among the storages, if it is one
+  std::uint32_t arena = kNoStorage;              ///< or that of the arena that it lies in
   std::uint32_t plan = 0;                        ///< of a buffer: place of its plan, from 1 up
   const RecordedPlan::Buffer* buffer = nullptr;  ///< of that plan
 };

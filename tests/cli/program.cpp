@@ -1,15 +1,49 @@
-// A program to record: `program steady|leak|late|unmarked|crash|held|hostile|nothing|wait`.
+// A program to record: `program steady|leak|late|unmarked|crash|held|hostile|train|nothing|wait`.
 
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tenure/tenure.h"
 
 using namespace tenure;
+
+namespace {
+
+class Net final : public nn::Layer {
+ public:
+  Net() : Layer("Net") {
+    add("hidden", hidden_);
+    add("out", out_);
+  }
+
+ protected:
+  Tensor forward(Tensor x) const override { return out_(gelu_tanh(hidden_(std::move(x)))); }
+
+ private:
+  nn::Dense hidden_{64, 256};
+  nn::Dense out_{256, 32};
+};
+
+/// Steps of a compiled training.
+void train() {
+  const Net model;
+  nn::Adam adam(model.trainable());
+  nn::Trainer trainer(
+      model, [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); }, adam);
+  const Tensor x = ones({128, 64});
+  const Tensor target = zeros({128, 32});
+  for (int i = 0; i < 5; ++i) {
+    trainer.step(x, target);
+    mark_step("train");
+  }
+}
+
+}  // namespace
 
 // A view keeps 16 KiB in each of the last thousand steps; if asked, without step marks.
 static void leak_late(bool is_marked) {
@@ -29,6 +63,7 @@ int main(int, char** arguments) {
   const std::string what = arguments[1];
   if (what == "nothing") return 0;
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
+  if (what == "train") return train(), 0;
   std::vector<Tensor> kept;
   const NameScope name(what == "hostile" ? "<script>alert(\"1\")</script>\x1b[2J\xff\n" : "model");
   Tensor w = full({64, 64}, 0.5);

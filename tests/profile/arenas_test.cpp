@@ -8,8 +8,10 @@
 #include <string>
 
 #include "tenure/profile/exports.h"
+#include "tenure/profile/report.h"
 #include "tenure/profile/rows.h"
 #include "tenure/profile/stacks.h"
+#include "tenure/profile/what_if.h"
 #include "tests/profile/read_recording.h"
 
 namespace tenure {
@@ -243,6 +245,81 @@ TEST(Arenas, WhatIsComputedTwiceIsMarked) {
   std::set<std::uint32_t> units;
   for (const RecordedPlan::Step& step : plan.steps) units.insert(step.unit);
   EXPECT_EQ(units.size(), plain.plan().steps.size());
+}
+
+TEST(Arenas, WhatVariablesHoldIsOfTheirLayer) {
+  const Tensor x = ones({128, 64});
+  const Tensor target = zeros({128, 32});
+  const Recording r([&] {
+    const Net net;
+    nn::Adam adam(net.trainable());
+    nn::Trainer trainer(
+        net, [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); }, adam);
+    for (int i = 0; i < 2; ++i) trainer.step(x, target);
+  });
+  std::map<std::string, std::int64_t> scopes;
+  for (const profile::Group& group : live_at(r.history, peak(r.history).time_ns, GroupBy::scope)) {
+    scopes[group.name] = group.bytes;
+  }
+  EXPECT_GE(scopes["hidden"], 64 * 256 * 4) << "also after steps have changed them";
+  EXPECT_EQ(scopes["adam/mean/hidden"], 64 * 256 * 4 + 256 * 4);
+  EXPECT_EQ(scopes["adam/square/out"], 256 * 32 * 4 + 32 * 4);
+}
+
+TEST(WhatIf, APartOfThePeakHasAPrice) {
+  const Training t;
+  const RecordedPlan& plan = t.plan();
+  const std::int64_t all = profile::planned_peak(plan);
+  EXPECT_LE(all, plan.peak) << "an arena has gaps";
+  const std::vector<profile::WhatIf> answers =
+      what_if(plan, {all, all * 80 / 100, all * 60 / 100, 1});
+  ASSERT_EQ(answers.size(), 4u);
+  EXPECT_TRUE(answers[0].fits);
+  EXPECT_TRUE(answers[0].again.empty());
+  EXPECT_EQ(answers[0].added, 0);
+  EXPECT_FALSE(answers[3].fits);
+  EXPECT_GT(answers[3].peak, 1);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i].fits, answers[i].peak <= answers[i].budget);
+    const double before = i == 0 ? 0 : answers[i - 1].added;
+    EXPECT_GE(answers[i].added, before) << "less is never cheaper";
+    for (const profile::ComputedAgain& one : answers[i].again) {
+      ASSERT_LT(one.step, plan.steps.size());
+      EXPECT_GE(one.times, 1);
+    }
+  }
+  EXPECT_FALSE(answers[3].again.empty());
+}
+
+TEST(WhatIf, AProgramThatComputesTwiceHasTheSamePrices) {
+  const Training plain;
+  const Training tight({.recompute = 1.0});
+  const std::int64_t budget = profile::planned_peak(plain.plan()) * 7 / 10;
+  const profile::WhatIf a = what_if(plain.plan(), {budget}).front();
+  const profile::WhatIf b = what_if(tight.plan(), {budget}).front();
+  EXPECT_EQ(a.fits, b.fits);
+  EXPECT_EQ(profile::dag_of(plain.plan()).nodes.size(), profile::dag_of(tight.plan()).nodes.size());
+}
+
+TEST(Report, SaysWhatLessMemoryWouldCost) {
+  const Training t;
+  const History& history = t.recording.history;
+  using profile::WhatIfs;
+  EXPECT_EQ(report_data(history).find("\"percent\":60"), std::string::npos);
+  EXPECT_NE(report_data(history, WhatIfs::quick).find("\"percent\":60"), std::string::npos);
+  EXPECT_NE(report_data(history).find("\"saved for backward\""), std::string::npos);
+}
+
+TEST(Arenas, CsvHasALineForEachPart) {
+  const Training t;
+  const std::string text = to_csv(t.recording.history);
+  const std::size_t heading = text.find('\n');
+  const auto columns = std::count(text.begin(), text.begin() + static_cast<long>(heading), ',');
+  EXPECT_EQ(columns, 17);
+  EXPECT_NE(text.find(",saved for backward,"), std::string::npos);
+  EXPECT_NE(text.find(",unused in the arena,"), std::string::npos);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
+            rows(t.recording.history).size() + 1);
 }
 
 TEST(Arenas, ARunTellsNoEventForEachBuffer) {

@@ -8,6 +8,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/base/lasting.h"
+#include "tenure/memory/observer.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/types.h"
@@ -62,7 +63,13 @@ void VariableState::extend_path(std::string path) {
   const std::lock_guard lock(mutex_);
   const std::string& now = path_.empty() ? name : path_;
   const bool has_more = path.size() > now.size() && path[path.size() - now.size() - 1] == '/';
-  if (has_more && path.ends_with(now)) path_.swap(path);
+  if (!has_more || !path.ends_with(now)) return;
+  path_.swap(path);
+  // Recordings know what it holds by its place in the model; the tensor's own name stays.
+  mem::ThreadContext& context = mem::this_thread();
+  mem::Observer* const observer = mem::observer(context);
+  const TensorBody* const held = value_.body_or_null();
+  if (observer != nullptr && held != nullptr) observer->named(context, *held, path_);
 }
 
 Tensor VariableState::value() const {

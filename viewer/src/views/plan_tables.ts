@@ -91,13 +91,13 @@ export class StepTable {
   constructor(private readonly page: Page) {
     this.sorted = new SortedTable(page, 'Steps', [
       { key: 'step', title: 'step', width: 48, isNumber: true },
-      { key: 'op', title: 'op', width: 110, share: 2 },
-      { key: 'layer', title: 'layer', width: 110, share: 2 },
+      { key: 'op', title: 'op', width: 80, share: 2 },
+      { key: 'layer', title: 'layer', width: 90, share: 2 },
       { key: 'kind', title: 'makes', width: 76, spare: 3 },
       { key: 'live', title: 'live', width: 78, isNumber: true, text: bytesText },
-      { key: 'predicted', title: 'predicted', width: 78, isNumber: true, text: timeText, spare: 2 },
+      { key: 'predicted', title: 'predicted', width: 78, isNumber: true, text: timeText },
       { key: 'measured', title: 'measured', width: 78, isNumber: true, text: timeText },
-      { key: 'site', title: 'line', width: 110, share: 1, isPlace: true },
+      { key: 'site', title: 'line', width: 96, share: 1, isPlace: true },
     ], 'step', false, (row) => {
       page.set({ tab: 'tensors', only: { op: row[8] as number, scope: row[9] as number }, filter: 'all', text: '' });
     });

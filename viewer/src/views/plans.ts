@@ -69,6 +69,15 @@ export class Plans implements View {
       : this.colorBy === 'kind' ? kindName(report, buffer.kind) : layerName(report, buffer.scope);
   }
 
+  /** The timeline's, if that shows the same. */
+  private colorOf(buffer: PlanBuffer): string {
+    const { page } = this;
+    const by = { kind: 'category', layer: 'scope', op: 'op' }[this.colorBy];
+    const id = { kind: buffer.kind, layer: buffer.scope, op: undefined }[this.colorBy];
+    if (page.state.groupBy === by && id !== undefined) return page.groupColor(page.grouping.groupOfId[id]);
+    return page.palette.groups[this.colors.get(this.keyOf(buffer)) ?? 0];
+  }
+
   private recolor(): void {
     const keys = [...new Set(this.buffers.map((buffer) => this.keyOf(buffer)))];
     this.colors = new Map(keys.map((key, i) => [key, i % this.page.palette.groups.length]));
@@ -154,9 +163,9 @@ export class Plans implements View {
     const { palette } = page;
     const positions = this.buffers.reduce((most, { last }) => Math.max(most, last + 1), 1);
     const surface = this.drawing.draw(this.boxes, [0, positions], [0, plan.arena], {
-      colorOf: (box) => palette.groups[this.colors.get(this.keyOf(this.buffers[box])) ?? 0],
+      colorOf: (box) => this.colorOf(this.buffers[box]),
       labelOf: (box) => visible(this.labelOf(this.buffers[box])),
-      key: `plan ${this.chosen} ${this.colorBy}`,
+      key: `plan ${this.chosen} ${this.colorBy} ${page.state.groupBy}`,
     }, palette);
     if (!surface) return;
     const { context } = surface;

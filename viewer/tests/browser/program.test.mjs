@@ -1,0 +1,95 @@
+// The page of a compiled training; TENURE_COMMAND and TENURE_PROGRAM say where command and program are.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Browser, settled } from '../browser.mjs';
+
+const command = process.env.TENURE_COMMAND;
+const program = process.env.TENURE_PROGRAM;
+const skip = command && program ? false : 'TENURE_COMMAND or TENURE_PROGRAM is not set';
+let browser;
+let html;
+let top;
+before(async () => {
+  if (skip) return;
+  browser = await Browser.start();
+  const recording = join(browser.folder, 'train.tenure');
+  const file = join(browser.folder, 'train.html');
+  const run = (...options) => execFileSync(command, options, { encoding: 'utf8', timeout: 300_000 });
+  run('profile', '-o', recording, '--', program, 'train');
+  run('report', recording, '-o', file);
+  html = readFileSync(file, 'utf8');
+  top = JSON.parse(run('top', recording, '--steps', '--json'));
+});
+after(() => browser?.stop());
+
+const rowsOf = (page) => page.locator('.table-row').evaluateAll((rows) => rows.map((row) => row.innerText));
+
+test('at the peak the timeline and the flame graph have layers', { skip }, async () => {
+  const page = await browser.open(html, { hash: '#by=scope' });
+  assert.deepEqual(page.problems, []);
+  const legend = await page.locator('.legend').innerText();
+  assert.match(legend, /hidden/);
+  await page.getByLabel('Stack by').getByRole('button', { name: 'category' }).click();
+  await settled(page);
+  assert.match(await page.locator('.legend').innerText(), /saved for backward/);
+  assert.doesNotMatch(await page.locator('.largest').innerText(), /training step/);
+  await page.close();
+});
+
+test('a buffer says its program, steps, layer and line', { skip }, async () => {
+  const page = await browser.open(html, { hash: '#tab=tensors' });
+  await page.getByLabel('Filter by text').fill('saved hidden');
+  await settled(page);
+  await page.locator('.table-row').first().click();
+  await settled(page);
+  const details = await page.locator('.tensor').innerText();
+  assert.match(details, /training step at program\.cpp:\d+, steps \d+ to \d+/);
+  assert.match(details, /saved for backward/);
+  assert.match(details, /hidden/);
+  assert.match(details, /program\.cpp:\d+/);
+  await page.close();
+});
+
+test('what is saved for backward is told by layer', { skip }, async () => {
+  const page = await browser.open(html, { hash: '#tab=plans' });
+  await page.getByRole('button', { name: 'saved for backward' }).first().click();
+  await settled(page);
+  const rows = await rowsOf(page);
+  assert.equal(rows.length, top.plans[0].saved.length);
+  assert.match(rows[0], new RegExp(`^${top.plans[0].saved[0].scope || '\\(no scope\\)'}`));
+  await page.locator('.table-row').first().click();
+  await settled(page);
+  assert.match(await page.locator('[data-tab=tensors]').getAttribute('aria-selected'), /true/);
+  await page.close();
+});
+
+test('steps are predicted beside measured', { skip }, async () => {
+  const page = await browser.open(html, { hash: '#tab=plans&show=steps', width: 1500 });
+  const heads = await page.locator('.table-head').first().innerText();
+  assert.match(heads, /predicted[\s\S]*measured/);
+  const rows = await rowsOf(page);
+  assert.match(rows[0], /^0\s/);
+  const { op, scope } = top.plans[0].steps[0].origin;
+  assert.ok(rows[0].includes(op) && rows[0].includes(scope || '(no scope)'));
+  await page.close();
+});
+
+test('less memory has a price, one click away, and the arena shows what is computed twice', { skip }, async () => {
+  const page = await browser.open(html, { hash: '#tab=plans&show=what+if' });
+  const budgets = page.getByLabel('Part of the peak');
+  await budgets.getByRole('button', { name: /^80 %/ }).click();
+  await settled(page);
+  assert.match(await page.locator('.what-if').innerText(), /At 80 %|does not suffice/);
+  await budgets.getByRole('button', { name: /^30 %/ }).click();
+  await settled(page);
+  assert.match(await page.locator('.what-if').innerText(), /once|times/);
+  assert.match(await page.locator('.what-if').innerText(), /program\.cpp:\d+/);
+  await page.getByRole('button', { name: 'arena', exact: true }).click();
+  await settled(page);
+  assert.match(await page.locator('.map-canvas').getAttribute('aria-label'), /Arena of training step/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
