@@ -266,6 +266,31 @@ TEST(Arenas, WhatVariablesHoldIsOfTheirLayer) {
   EXPECT_EQ(scopes["adam/square/out"], 256 * 32 * 4 + 32 * 4);
 }
 
+TEST(Arenas, GradientsOfEagerCallsHaveTheirLayerToo) {
+  const Tensor x = full({64}, 0.5);
+  std::vector<Tensor> kept;
+  const Recording r([&] {
+    const NameScope outer("step");
+    GradientTape tape;
+    tape.watch(x);
+    Tensor y;
+    {
+      const NameScope layer("layer");
+      y = tanh(square(x));
+    }
+    const NameScope elsewhere("elsewhere");
+    kept.push_back(tape.gradient(sum(y), x));
+    kept.push_back(ones({64}));
+  });
+  std::map<std::string, std::int64_t> scopes;
+  for (const profile::StorageLife& life : r.history.storages) {
+    if (life.was_before || !life.is_live()) continue;
+    scopes[std::string(r.recorded.origin(life.origin).scope)] += life.bytes;
+  }
+  EXPECT_EQ(scopes["step/layer"], 256) << "the gradient, which square made";
+  EXPECT_EQ(scopes["step/elsewhere"], 256) << "names are as before afterwards";
+}
+
 TEST(WhatIf, APartOfThePeakHasAPrice) {
   const Training t;
   const RecordedPlan& plan = t.plan();

@@ -11,7 +11,7 @@ import { reportOf } from './support.mjs';
 const report = reportOf(synthesize());
 const initial = {
   tab: 'flame', groupBy: 'op', metric: 'peak', window: [report.begin, report.end], cursor: 5, row: null, group: null,
-  filter: 'all', text: '', only: null, plan: 0, isDark: false,
+  filter: 'all', text: '', only: null, plan: 0, planView: 'arena', budget: null, isDark: false,
 };
 
 test('an address holds every part of the state', () => {
@@ -19,6 +19,7 @@ test('an address holds every part of the state', () => {
   const states = [
     { tab: 'sites' }, { groupBy: 'dtype' }, { metric: 'window' }, { window: [10, 2000.25] }, { cursor: 77 }, { row: 3 }, { group: 2 },
     { filter: 'at cursor' }, { text: 'a & b=c #1 \u00e9' }, { only: { site: 2 } }, { only: { op: 1, scope: 3 } }, { plan: 1 },
+    { planView: 'what if' }, { budget: 3 },
   ];
   const all = Object.assign({}, ...states);
   for (const change of [...states, all]) {
