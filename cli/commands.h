@@ -34,6 +34,7 @@ void add_profile(CLI::App& app);
 void add_report(CLI::App& app);
 void add_top(CLI::App& app);
 void add_leaks(CLI::App& app);
+void add_holders(CLI::App& app);
 void add_diff(CLI::App& app);
 void add_export(CLI::App& app);
 void add_watch(CLI::App& app);

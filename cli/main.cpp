@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   add_profile(app);
   add_top(app);
   add_leaks(app);
+  add_holders(app);
   add_diff(app);
   add_report(app);
   add_export(app);

@@ -11,6 +11,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/held.h"
+#include "cli/limits.h"
 #include "cli/table.h"
 #include "cli/top_programs.h"
 #include "tenure/profile/text.h"
@@ -81,10 +82,10 @@ void print_idle(const History& history, std::size_t rows) {
   if (!table.empty()) {
     fmt::print("\n{}\n", terminal.bold("Freed late: idle from the last use to the end"));
     print_table(terminal, {">storages", ">bytes", ">longest idle", "made by"}, table);
-    print_indented(
-        terminal,
-        fmt::format("freed after its last use, the peak would be {} ({} of {})",
-                    size_text(all.least_peak), share_text(all.least_peak, highest), size_text(highest)));
+    print_indented(terminal,
+                   fmt::format("freed after its last use, the peak would be {} ({} of {})",
+                               size_text(all.least_peak), share_text(all.least_peak, highest),
+                               size_text(highest)));
   }
   table.clear();
   for (const profile::Ending& ending : all.early) {
@@ -105,27 +106,6 @@ void print_idle(const History& history, std::size_t rows) {
   if (!table.empty()) {
     fmt::print("\n{}\n", terminal.bold("Disposed too early: used again, which failed"));
     print_table(terminal, {">times", "disposed by", "wanted by"}, table);
-  }
-}
-
-void print_pool(const History& history) {
-  const Terminal terminal;
-  for (const Device device : history.devices) {
-    const profile::PoolSample* last = nullptr;
-    const profile::PoolSample* worst = nullptr;
-    for (const profile::PoolSample& sample : history.pool) {
-      if (sample.device != device) continue;
-      last = &sample;
-      if (worst == nullptr || worst->fragmentation < sample.fragmentation) worst = &sample;
-    }
-    if (last == nullptr) continue;
-    const std::string title =
-        history.devices.size() == 1 ? "The pool" : fmt::format("The pool of {}", name_of(device));
-    fmt::print("\n{}\n", terminal.bold(title));
-    print_indented(terminal, fmt::format("{} from the system at the end, {} of them free for reuse",
-                                         size_text(last->reserved), size_text(last->cached)));
-    fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
-               seconds_text(static_cast<double>(worst->time_ns) * 1e-9));
   }
 }
 
@@ -232,12 +212,7 @@ Json document(const History& history, const TopOptions& options) {
     levels.push_back({static_cast<double>(level.time_ns) * 1e-9, level.bytes});
   }
   result["timeline"] = std::move(levels);
-  Json pool = Json::array();
-  for (const profile::PoolSample& sample : history.pool) {
-    pool.push_back({static_cast<double>(sample.time_ns) * 1e-9, sample.reserved, sample.cached,
-                    sample.fragmentation, name_of(sample.device)});
-  }
-  result["pool"] = std::move(pool);
+  result.update(limits_json(history, options.rows));
   if (options.budget) {
     const profile::BudgetEffect effect = with_budget(history, *options.budget);
     result["budget"] = {{"limit", effect.limit},
@@ -268,7 +243,9 @@ void top(const TopOptions& options) {
   if (options.programs.steps) print_steps(history);
   if (options.programs.at) print_what_if(history, *options.programs.at, options.rows);
   print_evictions(history);
-  print_pool(history);
+  print_budgets(history, options.rows);
+  print_refusals(history, options.rows);
+  print_pools(history, options.rows);
   if (options.budget) print_budget(history, *options.budget);
 }
 

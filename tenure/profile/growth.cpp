@@ -109,6 +109,7 @@ class Judge {
   void blame_largest();
   void drop_what_is_used();
   Growth describe(const Line& line) const;
+  void choose_origins(std::vector<Growth>& growing);
   void find_holders(std::vector<Growth>& growing);
   void add_things(std::vector<Growth>& growing) const;
 
@@ -287,6 +288,29 @@ Growth Judge::describe(const Line& line) const {
   return growth;
 }
 
+/// Of a line's origins, which differ by scope and by who called, the one that left most behind.
+void Judge::choose_origins(std::vector<Growth>& growing) {
+  std::map<std::uint32_t, Growth*> by_line;
+  for (Growth& growth : growing) by_line[line_of(growth.origin)] = &growth;
+  std::map<std::uint32_t, std::int64_t> left;  // by origin
+  for (const TensorLife& tensor : history_.tensors) {
+    const bool is_left = tensor.birth_ns < marks_.last() && tensor.gone_ns >= marks_.last();
+    const auto growth = by_line.find(line_of(tensor.origin));
+    if (growth == by_line.end() || tensor.birth_ns < growth->second->since_ns) continue;
+    // What somebody else holds counts for who made it.
+    const bool is_held =
+        tensor.is_first && history_.storages[tensor.storage].death_ns >= marks_.last();
+    if (is_left || is_held) ++left[tensor.origin];
+  }
+  std::map<std::uint32_t, std::int64_t> most;  // by line
+  for (const auto& [origin, number] : left) {
+    std::int64_t& highest = most[line_of(origin)];
+    if (number <= highest) continue;
+    highest = number;
+    by_line[line_of(origin)]->origin = origin;
+  }
+}
+
 void Judge::find_holders(std::vector<Growth>& growing) {
   std::map<std::uint32_t, Growth*> by_line;
   for (Growth& growth : growing) {
@@ -355,6 +379,7 @@ std::vector<Growth> Judge::growing() {
   for (const Line& line : lines_) {
     if (line.rises_at_all()) growing.push_back(describe(line));
   }
+  choose_origins(growing);
   find_holders(growing);
   add_things(growing);
   std::stable_sort(growing.begin(), growing.end(), [](const Growth& a, const Growth& b) {

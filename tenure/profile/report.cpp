@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "tenure/profile/queries.h"
+#include "tenure/profile/report_limits.h"
 #include "tenure/profile/rows.h"
 #include "tenure/profile/text.h"
 #include "tenure/profile/what_if.h"
@@ -20,6 +21,7 @@
 namespace tenure::profile {
 namespace {
 
+constexpr int kHolderKinds = static_cast<int>(HolderKind::cache) + 1;
 constexpr std::string_view kMarker = "@TENURE_REPORT@";
 
 /// Gives numbers to what repeats, from 1 up; 0 is for nothing.
@@ -93,6 +95,8 @@ class Report {
   /// By device: what addresses are counted from, so that devices lie one after the other.
   std::vector<double> origins_of_addresses() const;
   void add_rows();
+  /// Who shares storages: rows of their own, by row of the storage.
+  void add_holders(const std::vector<std::uint32_t>& row_of);
   std::string header(std::size_t columns_at);
   std::string op_counts() const;
   std::string steps() const;
@@ -105,7 +109,6 @@ class Report {
   std::string growing(const Loop& loop, const Growth& one);
   std::string what_ifs_of(const RecordedPlan& plan) const;
   bool is_asked(const RecordedPlan& plan) const;
-  std::string pool() const;
 
   const History& history_;
   const Recorded& recorded_;
@@ -118,6 +121,7 @@ class Report {
   std::string growing_;
   std::string misses_;
   std::string held_;
+  std::string limits_;
   std::string times_;
   std::string plans_;
   std::size_t rows_ = 0;
@@ -288,12 +292,48 @@ void Report::add_rows() {
   columns_.add("last_use_ns", "f64", last_use);
   columns_.add("holders", "u32", holders);
   columns_.add("name", "u32", name);
+  add_holders(row_of);
   if (recorded_.has_stacks()) columns_.add("calls", "u32", calls);
   if (history_.run_lives.empty()) return;
   columns_.add("plan", "u16", plan);
   columns_.add("first_step", "u32", first_step);
   columns_.add("last_step", "u32", last_step);
   columns_.add("again", "u8", again);
+}
+
+void Report::add_holders(const std::vector<std::uint32_t>& row_of) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<const TensorLife*> all;
+  for (const TensorLife& tensor : history_.tensors) {
+    if (history_.storages[tensor.storage].tensors > 1) all.push_back(&tensor);
+  }
+  std::stable_sort(all.begin(), all.end(), [&](const TensorLife* a, const TensorLife* b) {
+    const std::uint32_t first = row_of[a->storage];
+    const std::uint32_t second = row_of[b->storage];
+    return first != second ? first < second : a->birth_ns < b->birth_ns;
+  });
+  const std::size_t n = all.size();
+  std::vector<std::uint32_t> row(n), op(n), site(n), name(n);
+  std::vector<std::uint8_t> kind(n);
+  std::vector<double> birth(n), end(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const TensorLife& tensor = *all[i];
+    const Place from = place(tensor.origin);
+    row[i] = row_of[tensor.storage];
+    op[i] = from.op;
+    site[i] = from.site;
+    name[i] = tensor.name == 0 ? 0 : strings_(recorded_.string(tensor.name));
+    kind[i] = static_cast<std::uint8_t>(tensor.kind);
+    birth[i] = static_cast<double>(tensor.birth_ns);
+    end[i] = tensor.end_ns == kNever ? kInfinity : static_cast<double>(tensor.end_ns);
+  }
+  columns_.add("holder_row", "u32", row);
+  columns_.add("holder_op", "u32", op);
+  columns_.add("holder_site", "u32", site);
+  columns_.add("holder_name", "u32", name);
+  columns_.add("holder_kind", "u8", kind);
+  columns_.add("holder_birth_ns", "f64", birth);
+  columns_.add("holder_end_ns", "f64", end);
 }
 
 std::string Report::op_counts() const {
@@ -467,33 +507,11 @@ std::string Report::plans() {
   return text;
 }
 
-std::string Report::pool() const {
-  std::string times;
-  std::string reserved;
-  std::string cached;
-  std::string fragmentation;
-  for (const PoolSample& sample : history_.pool) {
-    if (sample.device != history_.devices.front()) continue;
-    const char* const comma = times.empty() ? "" : ",";
-    times += fmt::format("{}{}", comma, sample.time_ns);
-    reserved += fmt::format("{}{}", comma, sample.reserved);
-    cached += fmt::format("{}{}", comma, sample.cached);
-    fragmentation += fmt::format("{}{:.4f}", comma, sample.fragmentation);
-  }
-  return fmt::format(R"({{"t_ns":[{}],"reserved":[{}],"cached":[{}],"fragmentation":[{}]}})", times,
-                     reserved, cached, fragmentation);
-}
-
 std::string Report::header(std::size_t columns_at) {
   const Level highest = peak(history_);
   std::string sites = R"({"file":"","line":0})";
   for (const auto& [file, line] : sites_.list()) {
     sites += fmt::format(R"(,{{"file":{},"line":{}}})", json_string(file), line);
-  }
-  std::string budgets;
-  for (const BudgetSeen& budget : history_.budgets) {
-    budgets += fmt::format(R"({}{{"name":{},"limit":{}}})", budgets.empty() ? "" : ",",
-                           json_string(budget.name), budget.limit);
   }
   return fmt::format(
       R"({{"version":1,"program":{},"created":"{}","duration_ns":{},"complete":{},"begins_ns":{},)"
@@ -501,9 +519,9 @@ std::string Report::header(std::size_t columns_at) {
       R"("damaged":{},"events":{},"base_bytes":{},"peak_ns":{},"peak_bytes":{},"strings":[{}],)"
       R"("sites":[{}],"scopes":[{}],"ops":[{}],"op_counts":{},"categories":[{}],"dtypes":[{}],)"
       R"("devices":[{}],"threads":{},)"
-      R"("steps":[{}],{}"plans":[{}],"budgets":[{}],)"
+      R"("steps":[{}],{}"plans":[{}],{})"
       R"("time":{},"misses":[{}],"held":[{}],)"
-      R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"pool":{},"rows":{},"storages":{},)"
+      R"("evicted":{{"times":{},"recomputed":{},"recomputed_bytes":{}}},"holder_kinds":[{}],"rows":{},"storages":{},)"
       R"("columns":[{}]}})",
       json_string(recorded_.program), utc(recorded_.started_ns), history_.end_ns,
       recorded_.finished, recorded_.horizon_ns, recorded_.dropped, recorded_.damaged,
@@ -513,8 +531,9 @@ std::string Report::header(std::size_t columns_at) {
       names_of(kDTypes, [](int i) { return name_of(static_cast<DType>(i)); }),
       names_of(static_cast<int>(history_.devices.size()),
                [&](int i) { return name_of(history_.devices[static_cast<std::size_t>(i)]); }),
-      history_.threads, steps(), growing_, plans_, budgets, times_, misses_, held_,
-      history_.evictions, history_.recomputations, history_.recomputed_bytes, pool(), rows_,
+      history_.threads, steps(), growing_, plans_, limits_, times_, misses_, held_,
+      history_.evictions, history_.recomputations, history_.recomputed_bytes,
+      names_of(kHolderKinds, [](int i) { return name_of(static_cast<HolderKind>(i)); }), rows_,
       history_.storages.size(), columns_.describe(columns_at));
 }
 
@@ -524,6 +543,10 @@ std::string Report::data() {
   growing_ = growing();
   misses_ = misses();
   held_ = held();
+  limits_ = report_limits(history_, origins_of_addresses(), [this](std::uint32_t origin) {
+    const Place from = place(origin);
+    return ReportPlace{from.op, from.site};
+  });
   plans_ = plans();
   times_ = times();
   // The header says where the columns begin, which depends on its length: room is left for it.

@@ -1,4 +1,5 @@
-// A program to record: `program steady|leak|late|unmarked|crash|held|hostile|train|nothing|wait`.
+// A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused, crash,
+// held, hostile, train, nothing and wait.
 
 #include <unistd.h>
 
@@ -59,9 +60,23 @@ static void leak_late(bool is_marked) {
   }
 }
 
+// A budget refuses the third of three tensors, of which two are held; a view shares the second.
+static void be_refused() {
+  const Budget budget("request", 64 * KiB);
+  const Tensor first = ones({4096});
+  const Tensor second = zeros({4096});
+  const Tensor view = slice(second, 0, 0, 16);
+  try {
+    const Tensor third = full({16384}, 1.0);
+  } catch (const OutOfMemory&) {
+    std::puts("refused");
+  }
+}
+
 int main(int, char** arguments) {
   const std::string what = arguments[1];
   if (what == "nothing") return 0;
+  if (what == "refused") return be_refused(), 0;
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   if (what == "train") return train(), 0;
   std::vector<Tensor> kept;

@@ -132,7 +132,13 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
     growth: leaks && steps > 3
       ? [{ site: 25, op: 8, scope: 1, bytes_per_step: 48 * 1024, count_per_step: 1, steps: steps - 2 }] : [],
     plans: [plan('forward(float32[32, 512])', 14, next), plan('loss(float32[32, 1000])', 6, next, 4096)],
-    budgets: [{ name: 'training', limit: 2 ** 30 }],
+    budgets: [{ name: 'training', limit: 2 ** 25, begin_ns: 0, end_ns: -1, limits: [[0, 2 ** 25]], peak: 2 ** 24, refusals: 1,
+      charged: { t_ns: [0, now * 0.3, now * 0.6], bytes: [2 ** 20, 2 ** 24, 2 ** 23] } }],
+    refusals: [{ t: Math.round(now * 0.4), bytes: 2 ** 25, used: 2 ** 24, cause: 'budget', budget: 1, op: 3, site: 4,
+      holders: [{ op: 14, site: 3, bytes: 2 ** 23, storages: 12 }] }],
+    segments: [{ address: 0, bytes: 2 ** Math.ceil(Math.log2(most)), birth: 0, death: -1, device: 0, unit: 64 }],
+    slabs: [],
+    holder_kinds: ['user', 'view', 'tape'],
     time: {
       op: spent(OPS.length, 1e6), site: spent(sites.length, 3e5), scope: spent(scopes.length, 8e5),
     },
@@ -160,6 +166,7 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
     last_use_ns: column(Float64Array, (row) => Math.max(row.used, Math.min(row.death, now) * 0.999)),
     holders: column(Uint32Array, (row) => (row.death === Infinity ? 7 : 8)),
     name: column(Uint32Array, (row) => row.name),
+    ...sharers(rows),
   };
   return { header, columns };
 }
@@ -168,6 +175,19 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
 function spent(count, scale) {
   const of = (each) => Array.from({ length: count }, (_, i) => (i === 0 ? 0 : each(i)));
   return { ns: of((i) => scale / i), calls: of((i) => i) };
+}
+
+/** The second parameter is shared by a transposed view, which came later and goes sooner. */
+function sharers(rows) {
+  const { birth } = rows[1];
+  return {
+    holder_row: Uint32Array.of(1, 1),
+    holder_op: Uint32Array.of(14, 6),
+    holder_site: Uint32Array.of(4, 50),
+    holder_kind: Uint8Array.of(0, 1),
+    holder_birth_ns: Float64Array.of(birth, birth + 5000),
+    holder_end_ns: Float64Array.of(Infinity, birth + 90000),
+  };
 }
 
 function plan(name, count, next, surplus = 0) {

@@ -1,4 +1,4 @@
-import { type Column, type Header, Report, type Rows } from './report.ts';
+import { type Column, type Header, type Holders, Report, type Rows } from './report.ts';
 
 /** The page's data are not what FORMAT.md says; the text is for the reader of the page. */
 export class ReportError extends Error {}
@@ -43,7 +43,30 @@ export function decode(buffer: ArrayBuffer): Report {
     }
     columns.set(name, new Kind(buffer, offset, length));
   }
-  return new Report(header, readRows(header, columns));
+  return new Report(header, readRows(header, columns), readHolders(header, columns));
+}
+
+function readHolders(header: Header, columns: Map<string, Column>): Holders {
+  const shift = header.base_bytes > 0 ? 1 : 0; // what was live before is a row more, in front
+  const row = Uint32Array.from(columns.get('holder_row') ?? [], (each) => each + shift);
+  const column = (name: string, size: number): Column => {
+    const found = columns.get(name) ?? new Uint8Array(row.length);
+    if (found.length !== row.length || found.some((each) => each >= size && each !== 0)) {
+      throw new ReportError(`Column '${name}' does not belong to the holders.`);
+    }
+    return found;
+  };
+  const times = (name: string): Float64Array => widened(columns.get(name) ?? new Float64Array(row.length));
+  return {
+    count: row.length,
+    row,
+    op: column('holder_op', header.ops.length),
+    site: column('holder_site', header.sites.length),
+    kind: column('holder_kind', header.holder_kinds?.length ?? 0),
+    name: column('holder_name', header.strings.length),
+    birth: times('holder_birth_ns'),
+    end: times('holder_end_ns'),
+  };
 }
 
 function readHeader(buffer: ArrayBuffer): Header {

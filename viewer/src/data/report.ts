@@ -72,6 +72,39 @@ export interface Growth {
   holders?: { kind: string; site: number; op: number; storages: number }[];
 }
 
+export interface Budget {
+  name: string;
+  limit: number;
+  begin_ns?: number;
+  end_ns?: number; // -1: it holds at the end
+  limits?: [since: number, limit: number][];
+  peak?: number;
+  refusals?: number;
+  charged?: { t_ns: number[]; bytes: number[] }; // the most within each part of the time
+}
+
+/** An allocation that was not to be had. */
+export interface Refusal {
+  t: number;
+  bytes: number;
+  used: number;
+  cause: string;
+  budget: number; // from 1 up; 0: none
+  op: number;
+  site: number;
+  holders: { op: number; site: number; bytes: number; storages: number }[];
+}
+
+/** A segment of the pool, or a slab of small blocks cut from one. */
+export interface PoolPart {
+  address: number;
+  bytes: number;
+  birth: number;
+  death: number; // -1: it is there at the end
+  device: number;
+  unit: number;
+}
+
 export interface StepMark {
   t: number;
   name: string;
@@ -104,7 +137,11 @@ export interface Header {
   judgement?: string[];
   moments?: number[];
   plans: Plan[];
-  budgets: { name: string; limit: number }[];
+  budgets: Budget[];
+  refusals?: Refusal[];
+  segments?: PoolPart[];
+  slabs?: PoolPart[];
+  holder_kinds?: string[];
   time?: Record<'op' | 'site' | 'scope', { ns: number[]; calls: number[] }>; // as long as those lists
   misses?: Miss[];
   held?: Held[];
@@ -159,6 +196,18 @@ export interface Rows {
   again: Column; // 1: an earlier step has computed the same
 }
 
+/** Tensors as holders of what several share, by row and then birth. */
+export interface Holders {
+  count: number;
+  row: Column;
+  op: Column;
+  site: Column;
+  kind: Column;
+  name: Column;
+  birth: Float64Array;
+  end: Float64Array; // Infinity: it holds at the end
+}
+
 /** Births and deaths in the order of time: event e is of row `of[e] >> 1`, a birth if odd. */
 export interface Events {
   time: Float64Array;
@@ -177,6 +226,7 @@ export class Report {
   constructor(
     readonly header: Header,
     readonly rows: Rows,
+    readonly holders: Holders,
   ) {
     this.events = mergeEvents(rows);
     const { time } = this.events;
@@ -186,6 +236,11 @@ export class Report {
     this.loop = header.moments && header.moments.length > 0
       ? { name: '', times: header.moments, isMarked: false }
       : { ...longestLoop(header.steps), isMarked: true };
+  }
+
+  /** The first of a row's holders, and the one after its last. */
+  holdersOf(row: number): [number, number] {
+    return [lowerBound(this.holders.row, row), lowerBound(this.holders.row, row + 1)];
   }
 
   siteName(site: number): string {

@@ -22,12 +22,15 @@ export function selectRows(report: Report, selection: Selection): Uint32Array {
   const { rows, end } = report;
   const { filter, window, cursor, only } = selection;
   const matches = textMatcher(report, selection.text);
+  const isHeld = only ? heldBy(report, only) : null;
   const found = new Uint32Array(rows.count);
   let count = 0;
   for (let row = 0; row < rows.count; row++) {
-    if (only?.site !== undefined && rows.site[row] !== only.site) continue;
-    if (only?.op !== undefined && rows.op[row] !== only.op) continue;
-    if (only?.scope !== undefined && rows.scope[row] !== only.scope) continue;
+    if (only && isHeld![row] === 0) {
+      if (only.site !== undefined && rows.site[row] !== only.site) continue;
+      if (only.op !== undefined && rows.op[row] !== only.op) continue;
+      if (only.scope !== undefined && rows.scope[row] !== only.scope) continue;
+    }
     const birth = rows.birth[row];
     const death = rows.death[row];
     if (filter === 'never disposed' && death !== Infinity) continue;
@@ -38,6 +41,18 @@ export function selectRows(report: Report, selection: Selection): Uint32Array {
     found[count++] = row;
   }
   return found.slice(0, count);
+}
+
+/** By row: whether a tensor of that place holds it, or did. Views have no memory of their own, but share some. */
+function heldBy({ rows, holders }: Report, { site, op, scope }: NonNullable<Selection['only']>): Uint8Array {
+  const held = new Uint8Array(rows.count);
+  if (scope !== undefined) return held;
+  for (let i = 0; i < holders.count; i++) {
+    if (site !== undefined && holders.site[i] !== site) continue;
+    if (op !== undefined && holders.op[i] !== op) continue;
+    held[holders.row[i]] = 1;
+  }
+  return held;
 }
 
 /** Idle for more than half of its life: it could have gone earlier. */

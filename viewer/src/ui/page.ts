@@ -6,7 +6,7 @@ import type { RowFilter, Selection } from '../data/select.ts';
 import { type StepLevels, stepLevels } from '../data/summary.ts';
 import { type Palette, paletteOf } from './colors.ts';
 
-export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans', 'endings'] as const;
+export const TABS = ['flame', 'map', 'tensors', 'sites', 'ops', 'scopes', 'growth', 'plans', 'endings', 'limits', 'pool'] as const;
 export type Tab = (typeof TABS)[number];
 /** What is shown of a plan. */
 export const PLAN_VIEWS = ['arena', 'saved', 'steps', 'what if'] as const;

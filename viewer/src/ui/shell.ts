@@ -3,9 +3,11 @@ import { Endings } from '../views/endings.ts';
 import { Flame } from '../views/flame.ts';
 import { GrowthView } from '../views/growth.ts';
 import { Head } from '../views/head.ts';
+import { Limits } from '../views/limits.ts';
 import { MemoryMap } from '../views/memory_map.ts';
 import { Overview } from '../views/overview.ts';
 import { Plans } from '../views/plans.ts';
+import { Pool } from '../views/pool.ts';
 import { Search } from '../views/search.ts';
 import { Side } from '../views/side.ts';
 import { Summaries } from '../views/summaries.ts';
@@ -38,6 +40,8 @@ export function showPage(page: Page, ofPair: string | null = null): void {
     growth: new GrowthView(page, tooltip),
     plans: new Plans(page, tooltip),
     endings: new Endings(page),
+    limits: new Limits(page, tooltip),
+    pool: new Pool(page, tooltip),
   };
   const search = new Search(page);
   const head = new Head(page, search.element, () => help.toggle());

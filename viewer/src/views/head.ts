@@ -82,6 +82,14 @@ export class Head implements View {
       ...(missed > 0
         ? [{ label: 'too early', value: countText(missed), isWarning: true, click: () => page.set({ tab: 'endings' }) }]
         : []),
+      ...((header.refusals ?? []).length > 0
+        ? [{
+            label: 'refused',
+            value: countText(header.refusals!.length),
+            isWarning: true,
+            click: () => page.set({ tab: 'limits', cursor: header.refusals![0].t }),
+          }]
+        : []),
       { label: 'recorded', value: timeText(report.end - report.begin), isSpare: true, click: () => page.zoomTo(report.begin, report.end) },
     ];
   }

@@ -4,6 +4,7 @@ import { copyButton, placeElement } from '../ui/place.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
 
 const LARGEST = 40;
+const MOST_HOLDERS = 60;
 
 /** The panel at the right: the moment under the cursor, and the chosen tensor. */
 export class Side implements View {
@@ -99,6 +100,35 @@ export class Side implements View {
     ];
   }
 
+  /** Who shares the storage, and from when to when; a click lists all that the line holds. */
+  private holders(first: number, end: number): Node[] {
+    const { page } = this;
+    const { header, holders } = page.report;
+    const siteName = (site: number) => page.report.siteName(site);
+    if (first === end) return [];
+    const items: Node[] = [];
+    for (let i = first; i < Math.min(end, first + MOST_HOLDERS); i++) {
+      const site = holders.site[i];
+      const op = holders.op[i];
+      const until = holders.end[i] === Infinity ? 'holds it at the end' : `until ${timeText(holders.end[i])}`;
+      const name = header.strings[holders.name[i]] || header.ops[op] || 'unknown';
+      items.push(h('button', {
+        type: 'button', class: `holder-row${holders.end[i] === Infinity ? ' is-live' : ''}`,
+        title: visible(`all that ${header.ops[op] ?? ''} at ${siteName(site)} holds`),
+      }, [
+        h('span', { class: 'muted' }, header.holder_kinds?.[holders.kind[i]] ?? ''),
+        h('span', { class: 'name' }, visible(name)),
+        site > 0 ? placeElement(siteName(site)) : null,
+        h('span', { class: 'muted number' }, `from ${timeText(holders.birth[i])}, ${until}`),
+      ], { click: () => page.set({ tab: 'tensors', only: { site, op }, filter: 'all', text: '' }) }));
+    }
+    if (end - first > MOST_HOLDERS) items.push(h('p', { class: 'muted' }, `and ${countText(end - first - MOST_HOLDERS)} more`));
+    return [
+      h('h2', {}, ['Held by', h('span', { class: 'number muted' }, `${countText(end - first)} tensors`)]),
+      h('div', { class: 'holder-list' }, items),
+    ];
+  }
+
   private programOf(row: number): string {
     const { plans } = this.page.report.header;
     return plans.find(({ number }) => number === this.page.report.rows.plan[row])?.name ?? 'a compiled program';
@@ -114,6 +144,7 @@ export class Side implements View {
     const disposed = rows.disposedSite[row];
     const idle = rows.idle[row];
     const op = header.ops[rows.op[row]] ?? '';
+    const [first, end] = report.holdersOf(row);
     const facts: [name: string, value: string, site?: number][] = [
       ['bytes', `${bytesText(rows.bytes[row])}  (${countText(rows.bytes[row])})`],
       ['category', header.categories[rows.category[row]] ?? ''],
@@ -133,7 +164,7 @@ export class Side implements View {
           : ['freed', `${timeText(death)}, after ${timeText(life)}: its last handle went`],
       ['last used', idle > 0 ? `${timeText(life - idle)} after its creation; then idle for ${timeText(idle)}` : 'until its end'],
       ['tensors', rows.tensors[row] > 1 ? `${countText(rows.tensors[row])} shared it` : ''],
-      ['holders', text(rows.holders[row])],
+      ['holders', first < end ? '' : text(rows.holders[row])],
       ['address', rows.address[row] >= 0 ? `+0x${rows.address[row].toString(16)}` : ''],
     ];
     const list = h('dl', {}, facts.filter(([, value]) => value !== '').flatMap(([name, value, site]) => [
@@ -155,6 +186,7 @@ export class Side implements View {
       h('div', { class: 'shape number' },
         visible(text(rows.shape[row]))),
       list,
+      ...this.holders(first, end),
       h('div', { class: 'actions' }, [
         button('zoom to its life', () => {
           page.zoomTo(rows.birth[row] - life * 0.1, rows.birth[row] + life * 1.1);

@@ -7,7 +7,8 @@ import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
 import { drawByteAxis, drawTimeAxis, type Plot } from './axes.ts';
 import { Labels } from './labels.ts';
-import { drawGrowth, drawLimits, drawSteps } from './timeline_marks.ts';
+import { refusalText } from './limits.ts';
+import { drawGrowth, drawLimits, drawRefusals, drawSteps } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 20, bottom: 24 };
 
@@ -76,6 +77,10 @@ export class Timeline implements View {
   private choose(event: MouseEvent): void {
     const { page, shown } = this;
     if (!shown) return;
+    const refused = this.refusalAt(event.offsetX, event.offsetY);
+    if (refused !== null) {
+      return page.set({ cursor: page.report.header.refusals![refused].t, tab: 'limits', row: null });
+    }
     page.set({
       cursor: shown.time[this.columnAt(event.offsetX)],
       metric: page.state.metric === 'peak' ? 'cursor' : page.state.metric,
@@ -83,9 +88,23 @@ export class Timeline implements View {
     });
   }
 
+  /** The refusal whose mark is at this point, by its place in the list. */
+  private refusalAt(x: number, y: number): number | null {
+    if (y > this.plot.top + 4) return null;
+    const [t0, t1] = this.page.state.window;
+    const refusals = this.page.report.header.refusals ?? [];
+    const at = refusals.findIndex(({ t }) => Math.abs(this.plot.left + ((t - t0) / (t1 - t0)) * this.plot.width - x) <= 6);
+    return at < 0 ? null : at;
+  }
+
   private hover(event: MouseEvent | null): void {
     const { shown, page } = this;
     if (!event || !shown || shown.total.length === 0) return this.tooltip.hide();
+    const refused = this.refusalAt(event.offsetX, event.offsetY);
+    if (refused !== null) {
+      const { title, lines } = refusalText(page.report, page.report.header.refusals![refused]);
+      return this.tooltip.show(event, title, lines);
+    }
     const column = this.columnAt(event.offsetX);
     const pointed = this.pointed(event.offsetX, event.offsetY);
     const lines: Line[] = page.grouping.names
@@ -140,6 +159,7 @@ export class Timeline implements View {
     context.clip();
     const labels = new Labels(context, plot, palette);
     this.drawPeak(context, xOf, yOf, labels);
+    drawRefusals(context, report.header.refusals ?? [], xOf, plot, palette);
     drawGrowth(context, report, page.stepLevels, xOf, yOf, plot, palette, labels);
     drawLimits(context, report, xOf, yOf, plot, palette, labels);
     this.drawChoice(context, xOf);

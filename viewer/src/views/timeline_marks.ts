@@ -1,4 +1,4 @@
-import type { Report, StepMark } from '../data/report.ts';
+import type { Refusal, Report, StepMark } from '../data/report.ts';
 import type { StepLevels } from '../data/summary.ts';
 import { visible } from '../ui/dom.ts';
 import type { Palette } from '../ui/colors.ts';
@@ -44,7 +44,7 @@ export function shortened(name: string, most: number): string {
   return name.length <= most ? name : `${name.slice(0, most - 1)}\u2026`;
 }
 
-/** What the pool has reserved, and what budgets allow. */
+/** What the pool has reserved; where that is above all that is shown, a text on top. */
 export function drawLimits(
   context: CanvasRenderingContext2D,
   report: Report,
@@ -54,26 +54,41 @@ export function drawLimits(
   palette: Palette,
   labels: Labels,
 ): void {
-  const { pool, budgets } = report.header;
+  const { pool } = report.header;
   context.strokeStyle = palette.muted;
   context.setLineDash([5, 4]);
   if (pool.t_ns.length > 0) {
     const labelY = strokeSteps(context, pool.t_ns.map(xOf), pool.reserved.map(yOf), plot);
-    if (labelY > plot.top) {
-      labels.add({ text: 'reserved by the pool', x: plot.left + plot.width / 4, y: labelY - 2, color: palette.muted });
-    }
-  }
-  context.strokeStyle = palette.warning;
-  const drawn = new Set<string>(); // a budget may be made in each step
-  for (const { name, limit } of budgets) {
-    const y = yOf(limit);
-    const text = visible(`budget ${name} ${bytesText(limit)}`);
-    if (y <= plot.top || drawn.has(text)) continue;
-    drawn.add(text);
-    strokeSteps(context, [plot.left], [y], plot);
-    labels.add({ text, x: plot.left + plot.width / 2, y: y - 2, color: palette.warning });
+    const most = pool.reserved.reduce((high, each) => Math.max(high, each), 0);
+    const text = labelY > plot.top ? 'reserved by the pool' : `reserved by the pool: up to ${bytesText(most)} \u2191`;
+    labels.add({ text, x: plot.left + plot.width / 4, y: Math.max(labelY - 2, plot.top + 14), color: palette.muted });
   }
   context.setLineDash([]);
+}
+
+/** Where allocations were refused: a mark on top. */
+export function drawRefusals(
+  context: CanvasRenderingContext2D,
+  refusals: Refusal[],
+  xOf: Scale,
+  plot: Plot,
+  palette: Palette,
+): void {
+  context.fillStyle = palette.warning;
+  let drawn = -Infinity;
+  for (const { t } of refusals) {
+    const x = xOf(t);
+    if (x < plot.left || x > plot.left + plot.width || x - drawn < 2) continue;
+    drawn = x;
+    context.beginPath();
+    context.moveTo(x, plot.top + 2);
+    context.lineTo(x - 5, plot.top - 8);
+    context.lineTo(x + 5, plot.top - 8);
+    context.fill();
+    context.globalAlpha = 0.35;
+    context.fillRect(x, plot.top, 1, plot.height);
+    context.globalAlpha = 1;
+  }
 }
 
 /** A line that changes in steps; returns its height at a quarter of the plot, for a label. */

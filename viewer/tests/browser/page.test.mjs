@@ -199,6 +199,54 @@ test('without step marks growth is told over time', async () => {
   await page.close();
 });
 
+test('a refusal is marked on the timeline, with its requester, its holders and its budget', async () => {
+  const page = await browser.open(html);
+  assert.match(await text(page, '.figures'), /refused\s+1/);
+  const box = await page.locator('.timeline-canvas').boundingBox();
+  const x = 72 + (box.width - 84) * 0.4;
+  await page.locator('.timeline-canvas').hover({ position: { x, y: 15 } });
+  assert.match(await text(page, '.tooltip'), /32 MiB refused by budget training[\s\S]*asked by softmax\s+attention\.cpp:39[\s\S]*held by uniform\s+attention\.cpp:30/);
+  await page.locator('.timeline-canvas').click({ position: { x, y: 15 } });
+  await settled(page);
+  assert.match(await text(page, '.refusals'), /32 MiB refused by budget training, which held 16 MiB[\s\S]*asked by softmax/);
+  assert.match(await text(page, '.limits'), /training[\s\S]*at most 16 MiB of 32 MiB[\s\S]*1 refused/);
+  assert.match(await page.locator('.limits-canvas').getAttribute('aria-label'), /Budget training: at most 16 MiB of 32 MiB charged/);
+  await page.locator('.refusal-holders button').click();
+  await settled(page);
+  assert.match(await text(page, '.chip'), /uniform/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('the segments of the pool say how full they are, and of what', async () => {
+  const page = await browser.open(html);
+  await page.locator('[data-tab=pool]').click();
+  await settled(page);
+  assert.match(await text(page, '.pool-text'), /1 segments, .* from the system, .* free, fragmentation \d+ %/);
+  assert.match(await page.locator('.pool-canvas').getAttribute('aria-label'), /1 segments of the pool at the cursor/);
+  await page.locator('.pool-canvas').click({ position: { x: 192, y: 16 } });
+  await settled(page);
+  assert.match(await text(page, '.tensor'), /block0\.w0/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('who shares a storage is said, and a view leads to what it shares', async () => {
+  const page = await browser.open(html);
+  await press(page, '3', '/');
+  await page.keyboard.type('block0.w1');
+  await settled(page);
+  await page.locator('.table-row').first().click();
+  await settled(page);
+  assert.match(await text(page, '.holder-list'), /user[\s\S]*holds it at the end[\s\S]*view\s*transpose[\s\S]*until/);
+  await page.locator('.holder-row').nth(1).click();
+  await settled(page);
+  assert.match(await text(page, '.panel-controls'), /1 of 1,534/);
+  assert.match(await page.locator('.table-row').first().innerText(), /block0\.w1/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 test('the map tells and chooses storages', async () => {
   const page = await browser.open(html);
   await press(page, '2');

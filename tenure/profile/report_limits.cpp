@@ -1,0 +1,135 @@
+#include "tenure/profile/report_limits.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "tenure/profile/limits.h"
+#include "tenure/profile/text.h"
+
+namespace tenure::profile {
+namespace {
+
+/// A page shows no more of them; a server may make a budget for each request.
+constexpr std::size_t kMostBudgets = 200;
+constexpr std::size_t kMostRefusals = 1000;
+constexpr std::size_t kMostHolders = 8;
+
+std::int64_t or_minus_one(std::int64_t time_ns) { return time_ns == kNever ? -1 : time_ns; }
+
+/// The highest level within each part of the time, and the level after it.
+std::vector<Charged> thinned(const std::vector<Charged>& levels, const History& history) {
+  constexpr std::int64_t kParts = 300;
+  if (levels.size() <= 2 * kParts) return levels;
+  const std::int64_t width =
+      std::max<std::int64_t>((history.end_ns - history.begin_ns) / kParts, 1);
+  std::vector<Charged> kept;
+  for (std::size_t i = 0; i < levels.size();) {
+    const std::int64_t part = (levels[i].time_ns - history.begin_ns) / width;
+    std::size_t highest = i;
+    std::size_t end = i;
+    for (; end < levels.size() && (levels[end].time_ns - history.begin_ns) / width == part; ++end) {
+      if (levels[end].bytes > levels[highest].bytes) highest = end;
+    }
+    kept.push_back(levels[highest]);
+    if (end - 1 != highest) kept.push_back(levels[end - 1]);
+    i = end;
+  }
+  return kept;
+}
+
+std::string budget_json(const History& history, const BudgetUse& use) {
+  const BudgetSeen& budget = history.budgets[use.number - 1];
+  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> bytes;
+  for (const Charged& level : thinned(charged_to(history, use.number), history)) {
+    times.push_back(level.time_ns);
+    bytes.push_back(level.bytes);
+  }
+  std::string limits;
+  for (const auto& [since, limit] : budget.limits) {
+    limits += fmt::format("{}[{},{}]", limits.empty() ? "" : ",", since, limit);
+  }
+  return fmt::format(
+      R"({{"name":{},"limit":{},"begin_ns":{},"end_ns":{},"limits":[{}],"peak":{},"refusals":{},)"
+      R"("charged":{{"t_ns":[{}],"bytes":[{}]}}}})",
+      json_string(budget.name), budget.limit, budget.begin_ns, or_minus_one(budget.end_ns), limits,
+      use.peak, use.refusals, fmt::join(times, ","), fmt::join(bytes, ","));
+}
+
+std::string part_json(const History& history, const PoolPartLife& part,
+                      const std::vector<double>& origins) {
+  const auto& devices = history.devices;
+  const auto device = std::find(devices.begin(), devices.end(), part.device);
+  if (device == devices.end()) return {};
+  const auto number = static_cast<std::size_t>(device - devices.begin());
+  return fmt::format(
+      R"({{"address":{:.0f},"bytes":{},"birth":{},"death":{},"device":{},"unit":{}}})",
+      static_cast<double>(part.address) - origins[number], part.bytes, part.birth_ns,
+      or_minus_one(part.death_ns), number, part.unit);
+}
+
+std::string parts_json(const History& history, bool slabs, const std::vector<double>& origins) {
+  std::string text;
+  for (const PoolPartLife& part : history.parts) {
+    if (part.is_slab != slabs) continue;
+    const std::string one = part_json(history, part, origins);
+    if (!one.empty()) text += (text.empty() ? "" : ",") + one;
+  }
+  return text;
+}
+
+std::string pool_json(const History& history) {
+  std::vector<std::int64_t> times;
+  std::vector<std::int64_t> reserved;
+  std::vector<std::int64_t> cached;
+  std::string fragmentation;
+  for (const PoolSample& sample : pool_levels(history, history.devices.front())) {
+    times.push_back(sample.time_ns);
+    reserved.push_back(sample.reserved);
+    cached.push_back(sample.cached);
+    fragmentation +=
+        fmt::format("{}{:.4f}", fragmentation.empty() ? "" : ",", sample.fragmentation);
+  }
+  return fmt::format(R"({{"t_ns":[{}],"reserved":[{}],"cached":[{}],"fragmentation":[{}]}})",
+                     fmt::join(times, ","), fmt::join(reserved, ","), fmt::join(cached, ","),
+                     fragmentation);
+}
+
+}  // namespace
+
+std::string report_limits(const History& history, const std::vector<double>& origins,
+                          const std::function<ReportPlace(std::uint32_t)>& place) {
+  std::string budgets;
+  std::vector<std::uint32_t> shown(history.budgets.size() + 1);  // number in the page
+  std::uint32_t count = 0;
+  for (const BudgetUse& use : budget_uses(history)) {
+    if (count == kMostBudgets) break;
+    budgets += (count == 0 ? "" : ",") + budget_json(history, use);
+    shown[use.number] = ++count;
+  }
+  constexpr const char* causes[] = {"budget", "system", "injected"};
+  std::string refusals;
+  for (std::size_t i = 0; i < std::min(kMostRefusals, history.refusals.size()); ++i) {
+    const RefusalSeen& refusal = history.refusals[i];
+    const ReportPlace by = place(refusal.origin);
+    std::string holders;
+    const std::vector<RefusalHolder> all = holders_at(history, refusal);
+    for (std::size_t k = 0; k < std::min(kMostHolders, all.size()); ++k) {
+      const ReportPlace from = place(all[k].origin);
+      holders += fmt::format(R"({}{{"op":{},"site":{},"bytes":{},"storages":{}}})",
+                             k == 0 ? "" : ",", from.op, from.site, all[k].bytes, all[k].storages);
+    }
+    refusals += fmt::format(
+        R"({}{{"t":{},"bytes":{},"used":{},"cause":"{}","budget":{},"op":{},"site":{},"holders":[{}]}})",
+        i == 0 ? "" : ",", refusal.time_ns, refusal.requested, refusal.used,
+        causes[static_cast<std::size_t>(refusal.cause)], shown[refusal.budget], by.op, by.site,
+        holders);
+  }
+  return fmt::format(R"("budgets":[{}],"refusals":[{}],"pool":{},"segments":[{}],"slabs":[{}],)",
+                     budgets, refusals, pool_json(history), parts_json(history, false, origins),
+                     parts_json(history, true, origins));
+}
+
+}  // namespace tenure::profile
