@@ -57,6 +57,7 @@ std::vector<Alike> alike(const History& history) {
     }
   }
   std::vector<Alike> result;
+  result.reserve(groups.size());
   for (auto& [key, group] : groups) result.push_back(std::move(group));
   std::stable_sort(result.begin(), result.end(),
                    [](const Alike& a, const Alike& b) { return a.bytes > b.bytes; });

@@ -75,6 +75,7 @@ class Trend {
     constexpr std::size_t kLargest = 15;
     constexpr std::size_t kGrown = 5;
     std::vector<std::string> names;
+    names.reserve(bytes_.size());
     for (const auto& [name, bytes] : bytes_) names.push_back(name);
     const auto put_first = [&](std::size_t from, std::size_t most, const auto& value) {
       std::stable_sort(
