@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/recording.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "tenure/profile/text.h"
 
@@ -113,12 +114,12 @@ void print_text(const History& history, std::int64_t time_ns, const std::vector<
                                                all.size())));
   for (std::size_t i = 0; i < std::min(rows, all.size()); ++i) {
     const StorageLife& life = *all[i].storage;
-    fmt::print("  {:>10}  {}  {}\n", size_text(life.bytes),
-               origin_text(history.recorded.origin(life.origin)),
-               plain(profile::to_string(history.recorded.layout(life.layout))));
+    print_beside(terminal, size_text(life.bytes),
+                 fmt::format("{}  {}", origin_text(history.recorded.origin(life.origin)),
+                             plain(profile::to_string(history.recorded.layout(life.layout)))));
     for (const TensorLife* tensor : all[i].holders) {
-      fmt::print("  {:>10}  {}\n", "",
-                 terminal.dim(plain(to_string(as_holder(history, *tensor), history.recorded))));
+      print_beside(terminal, "", plain(to_string(as_holder(history, *tensor), history.recorded)),
+                   true);
     }
   }
   if (all.size() > rows) fmt::print("  and {} more\n", all.size() - rows);

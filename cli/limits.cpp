@@ -125,15 +125,17 @@ void print_refusals(const History& history, std::size_t rows) {
   fmt::print("\n{}\n", terminal.bold("Refused, and who held what was there"));
   for (std::size_t i = 0; i < std::min(rows, history.refusals.size()); ++i) {
     const RefusalSeen& refusal = history.refusals[i];
-    fmt::print("  {:>10}  {} by {}, after {}: {} held\n", size_text(refusal.requested),
-               origin_text(history.recorded.origin(refusal.origin)), refused_by(history, refusal),
-               moment(refusal.time_ns), size_text(refusal.used));
+    print_beside(terminal, size_text(refusal.requested),
+                 fmt::format("{} by {}, after {}: {} held",
+                             origin_text(history.recorded.origin(refusal.origin)),
+                             refused_by(history, refusal), moment(refusal.time_ns),
+                             size_text(refusal.used)));
     const std::vector<profile::RefusalHolder> holders = holders_at(history, refusal);
     for (std::size_t k = 0; k < std::min(kHolders, holders.size()); ++k) {
-      fmt::print(
-          "  {:>10}  {}\n", "",
-          terminal.dim(fmt::format("{} by {}", size_text(holders[k].bytes),
-                                   origin_text(history.recorded.origin(holders[k].origin)))));
+      print_beside(terminal, "",
+                   fmt::format("{} by {}", size_text(holders[k].bytes),
+                               origin_text(history.recorded.origin(holders[k].origin))),
+                   true);
     }
   }
   if (history.refusals.size() > rows) fmt::print("  and {} more\n", history.refusals.size() - rows);
@@ -153,9 +155,11 @@ void print_pools(const History& history, std::size_t rows) {
     const std::string title =
         history.devices.size() == 1 ? "The pool" : fmt::format("The pool of {}", name_of(device));
     fmt::print("\n{}\n", terminal.bold(title));
-    fmt::print("  {} from the system at the end, {} of them free for reuse; {} at most\n",
-               size_text(samples.back().reserved), size_text(samples.back().cached),
-               size_text(most->reserved));
+    print_indented(
+        terminal,
+        fmt::format("{} from the system at the end, {} of them free for reuse; {} at most",
+                    size_text(samples.back().reserved), size_text(samples.back().cached),
+                    size_text(most->reserved)));
     fmt::print("  fragmentation at most {:.0f} %, after {}\n", worst->fragmentation * 100,
                moment(worst->time_ns));
     std::vector<std::vector<std::string>> table;

@@ -57,6 +57,15 @@ std::vector<std::string> lines_of(const std::string& text, std::size_t width, st
   return lines;
 }
 
+void print_beside(const Terminal& terminal, const std::string& amount, const std::string& text,
+                  bool is_dim) {
+  std::string left = amount;
+  for (const std::string& line : lines_of(text, terminal.width() - 14)) {
+    fmt::print("  {:>10}  {}\n", left, is_dim ? terminal.dim(line) : line);
+    left.clear();
+  }
+}
+
 void print_indented(const Terminal& terminal, const std::string& text) {
   for (const std::string& line : lines_of(text, terminal.width() - 2)) fmt::print("  {}\n", line);
 }

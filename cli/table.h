@@ -20,6 +20,10 @@ std::vector<std::string> lines_of(const std::string& text, std::size_t width, st
 /// A sentence below a heading, in as many lines as it takes.
 void print_indented(const Terminal& terminal, const std::string& text);
 
+/// A text beside an amount, in as many lines as it takes.
+void print_beside(const Terminal& terminal, const std::string& amount, const std::string& text,
+                  bool is_dim = false);
+
 /// How many characters a text takes.
 std::size_t width_of(const std::string& text);
 

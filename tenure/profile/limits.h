@@ -5,7 +5,8 @@
 
 #include "tenure/profile/history.h"
 
-// What a recording says of limits: budgets, what was refused, and pools with their segments.
+// What a recording says of limits: budgets, what was refused, and pools with their segments, which
+// are in pools.cpp.
 
 namespace tenure::profile {
 

@@ -169,6 +169,7 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,
                   const Event& first) noexcept;
   void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
+  // Of pools, budgets and things that are no tensors; in writer_limits.cpp.
   void note_part(const mem::PoolPart& part, std::uint8_t tag) noexcept;
   /// Writes what pools did since; `first` is the event that comes next.
   void write_parts(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,

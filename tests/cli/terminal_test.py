@@ -16,7 +16,7 @@ class TerminalTest(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.scratch.name)
-        for way in ["leak", "held"]:
+        for way in ["leak", "held", "refused"]:
             run("profile", "-o", cls.path(way), "--", PROGRAM, way)
         run("profile", "-o", cls.path("demo"), "--", COMMAND, "demo")
 
@@ -33,6 +33,8 @@ class TerminalTest(unittest.TestCase):
             yield ["top", self.path(way)]
             yield ["top", self.path(way), "--by", "scope", "--budget", "20KiB"]
             yield ["leaks", self.path(way)]
+        yield ["top", self.path("refused")]
+        yield ["holders", self.path("refused")]
         yield ["diff", self.path("leak"), self.path("demo")]
 
     def test_no_width_loses_a_line_of_source(self):
