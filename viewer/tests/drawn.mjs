@@ -5,7 +5,7 @@ export function watchTexts() {
   const proto = CanvasRenderingContext2D.prototype;
   const states = new WeakMap();
   const of = (context) => {
-    if (!states.has(context)) states.set(context, { clip: null, path: null, saved: [], texts: [] });
+    if (!states.has(context)) states.set(context, { clip: null, path: null, saved: [], texts: [], line: [], slanted: [] });
     return states.get(context);
   };
   const around = (name, note) => {
@@ -15,10 +15,24 @@ export function watchTexts() {
       return original.apply(this, values);
     };
   };
-  around('clearRect', (state) => { state.texts = []; });
+  around('clearRect', (state) => {
+    state.texts = [];
+    state.slanted = [];
+  });
   around('save', (state) => { state.saved.push(state.clip); });
   around('restore', (state) => { state.clip = state.saved.pop() ?? null; });
-  around('beginPath', (state) => { state.path = null; });
+  around('beginPath', (state) => {
+    state.path = null;
+    state.line = [];
+  });
+  around('lineTo', (state, x, y) => { state.line.push([x, y]); });
+  around('stroke', function (state) { // dashed lines change in steps
+    if (this.getLineDash().length === 0) return;
+    state.line.forEach(([x, y], i) => {
+      const [left, below] = state.line[Math.max(0, i - 1)];
+      if (Math.abs(x - left) > 0.01 && Math.abs(y - below) > 0.01) state.slanted.push([left, below, x, y]);
+    });
+  });
   around('rect', (state, left, top, width, height) => { state.path = { left, top, right: left + width, bottom: top + height }; });
   around('clip', (state) => { state.clip = state.path; });
   around('fillText', function (state, text, x, y) {
@@ -35,6 +49,7 @@ export function watchTexts() {
       bottom: Math.min(box.bottom, clip?.bottom ?? Infinity),
     });
   });
+  window.slantedOf = (canvas) => of(canvas.getContext('2d')).slanted;
   window.textsOf = (canvas) => of(canvas.getContext('2d')).texts;
 }
 

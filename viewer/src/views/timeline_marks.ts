@@ -100,7 +100,11 @@ function strokeSteps(context: CanvasRenderingContext2D, xs: number[], ys: number
   for (let i = 0; i < xs.length && xs[i] <= right; i++) {
     const isLast = i + 1 === xs.length || xs[i + 1] > right;
     if (xs[i] - drawnX < 0.5 && !isLast) continue;
-    if (i > 0) context.lineTo(xs[i], ys[i - 1]);
+    if (i > 0) {
+      // What changed within half a pixel is one step, where it began.
+      if (drawnX > -Infinity) context.lineTo(drawnX, ys[i - 1]);
+      context.lineTo(xs[i], ys[i - 1]);
+    }
     context.lineTo(xs[i], ys[i]);
     drawnX = xs[i];
     if (xs[i] <= plot.left + plot.width / 4) labelY = ys[i];

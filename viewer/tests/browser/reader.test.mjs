@@ -167,3 +167,15 @@ test('what was disposed too early is told, with both lines', async () => {
   assert.match(await old.locator('.endings').innerText(), /Nothing was used after its disposal/);
   await old.close();
 });
+
+test('what the pool has goes in steps, however many there are', async () => {
+  const { header } = small;
+  const times = Array.from({ length: 4000 }, (_, i) => (Math.floor(i / 40) * header.duration_ns) / 100 + (i % 40));
+  const pool = {
+    t_ns: times, reserved: times.map((_, i) => (1 + (i % 17)) * 2 ** 20), cached: times.map(() => 0), fragmentation: times.map(() => 0),
+  };
+  const page = await browser.open(makePage({ ...header, pool }, small.columns), { init: watchTexts });
+  const slanted = await page.locator('.timeline-canvas').evaluate((canvas) => window.slantedOf(canvas));
+  assert.deepEqual(slanted, []);
+  await page.close();
+});
