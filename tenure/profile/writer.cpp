@@ -46,8 +46,7 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
   session_ = std::make_unique<Session>(path, options);
   clock_.start();
   things_sampled_.store(0, std::memory_order_relaxed);
-  has_parts_.store(false, std::memory_order_relaxed);
-  parts_ = std::make_unique<std::vector<PartChange>>();
+  if (parts_ == nullptr) parts_ = std::make_unique<std::vector<PartChange>>();
   recording_.store(++recordings_, std::memory_order_release);
   mem::segment_watch.store(this, std::memory_order_release);
   mem::install(this);
@@ -71,6 +70,11 @@ void Writer::stop() noexcept {
   mem::install(nullptr);
   mem::segment_watch.store(nullptr, std::memory_order_release);
   recording_.store(0, std::memory_order_seq_cst);
+  while (parts_busy_.test_and_set(std::memory_order_acquire)) {
+  }
+  if (parts_ != nullptr) parts_->clear();
+  has_parts_.store(false, std::memory_order_relaxed);
+  parts_busy_.clear(std::memory_order_release);
   // Whoever comes now sees that it is over; whoever came before has the lock of its buffer.
   for (ThreadBuffer* const buffer : buffers_) {
     const ThreadBuffer::Lock busy(*buffer);

@@ -15,6 +15,10 @@ void Writer::note_part(const mem::PoolPart& part, std::uint8_t tag) noexcept {
   if (recording_.load(std::memory_order_acquire) == 0) return;
   while (parts_busy_.test_and_set(std::memory_order_acquire)) {
   }
+  if (recording_.load(std::memory_order_seq_cst) == 0) {  // it ended meanwhile: see stop()
+    parts_busy_.clear(std::memory_order_release);
+    return;
+  }
   try {
     const auto slab = static_cast<std::uint8_t>(part.block == 0 ? 0 : kPartIsSlab);
     parts_->push_back({part, now(), static_cast<std::uint8_t>(tag | slab)});
