@@ -43,10 +43,10 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
   if (recording_.load(std::memory_order_relaxed) != 0) {
     throw ProfileError("Profile: another one is on");
   }
-  session_ = std::make_unique<Session>(path, options);
+  if (parts_ == nullptr) parts_ = std::make_unique<std::vector<PartChange>>();
+  session_ = std::make_unique<Session>(path, options);  // from here on, whoever throws stops it
   clock_.start();
   things_sampled_.store(0, std::memory_order_relaxed);
-  if (parts_ == nullptr) parts_ = std::make_unique<std::vector<PartChange>>();
   recording_.store(++recordings_, std::memory_order_release);
   mem::segment_watch.store(this, std::memory_order_release);
   mem::install(this);
