@@ -24,8 +24,8 @@ namespace tenure::mem {
 // goes.
 //
 // A LeakGuard asks while the loop runs (trend.h), recordings ask at their end (rise_at_end). These
-// know more: what has stopped growing is full, and what fell back before by three quarters of what it
-// has risen since comes and goes, however rarely.
+// know more: what has stopped growing is full, and what fell back before by three quarters of what
+// it has risen since comes and goes, however rarely.
 
 /// The level of something within some marks of a loop.
 struct Window {
