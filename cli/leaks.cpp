@@ -80,9 +80,10 @@ void print_growing(const History& history, const profile::Loop& loop, std::size_
   std::vector<std::vector<std::string>> table;
   for (const profile::Growth& one : loop.growing) {
     if (table.size() == rows) break;
-    const std::string since = loop.is_marked
-                                  ? fmt::to_string(one.since_step)
-                                  : seconds_text(static_cast<double>(one.since_ns) * 1e-9);
+    const std::string since = !loop.is_marked
+                                  ? seconds_text(static_cast<double>(one.since_ns) * 1e-9)
+                              : one.is_late() ? fmt::to_string(one.since_step)
+                                              : "the start";
     const std::string bytes =
         size_text(loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) : one.bytes, true);
     const std::string storages = loop.is_marked ? fmt::format("{:+.2f}", one.storages_per_step)

@@ -6,8 +6,11 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "tenure/base/units.h"
 #include "tenure/memory/accounts/rise.h"
@@ -442,6 +445,25 @@ std::string more_text(const Growth& growth, double number) {
   return fmt::format("{} more {}{}", text, what, text == "1" ? "" : "s");
 }
 
+LeftOver most_left(const History& history) {
+  std::map<std::pair<std::string, std::string_view>, LeftOver> lines;  // by place and op
+  for (const StorageLife& life : history.storages) {
+    const bool is_parameter =
+        life.category == Category::parameter || life.category == Category::optimizer;
+    if (!life.is_live() || life.was_before || life.tensors == 0 || is_parameter) continue;
+    const Origin& origin = history.recorded.origin(life.origin);
+    LeftOver& line = lines[{place_text(origin), origin.op}];
+    line.origin = life.origin;
+    line.bytes += life.bytes;
+    ++line.storages;
+  }
+  LeftOver most;
+  for (const auto& [place, line] : lines) {
+    if (line.bytes > most.bytes) most = line;
+  }
+  return most;
+}
+
 }  // namespace
 
 std::vector<Loop> growth(const History& history) {
@@ -461,6 +483,7 @@ std::vector<Loop> growth(const History& history) {
     Loop whole{
         .name = "", .is_marked = false, .steps = static_cast<std::int64_t>(times.size()) - 1};
     whole.times = times;
+    whole.left = most_left(history);
     result.push_back(
         judge(history, std::move(whole), {.is_marked = false, .times = std::move(times)}, 0));
   }
@@ -477,7 +500,17 @@ std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
 std::string judgement(const Loop& loop, const Recorded& recorded) {
   const std::string name = loop.is_marked ? loop.name : "the program";
   if (!loop.can_tell) return fmt::format("{} has too few steps to tell whether it grows", name);
-  if (loop.growing.empty()) return fmt::format("{} is steady: no line holds more and more", name);
+  if (loop.growing.empty()) {
+    std::string text = fmt::format("{} is steady: no line holds more and more", name);
+    if (loop.left.storages > 0) {
+      const Origin& origin = recorded.origin(loop.left.origin);
+      text += fmt::format(
+          "; {} in {} by {} at {} are live at the end", format_bytes(loop.left.bytes),
+          loop.left.storages == 1 ? "1 storage" : fmt::format("{} storages", loop.left.storages),
+          origin.op.empty() ? "unknown" : origin.op, place_text(origin));
+    }
+    return text;
+  }
   const Growth& most = loop.growing.front();
   const Origin& origin = recorded.origin(most.origin);
   std::string text = name;
@@ -494,18 +527,20 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
     text += fmt::format(" keeps {}", more_text(most, static_cast<double>(most.number)));
   }
   text += fmt::format(" at {}", place_text(origin));
+  if (!origin.caller.empty()) text += fmt::format(", called by {}", origin.caller);
   if (!most.holders.empty()) {
     text += fmt::format(", held by {}", to_string(most.holders.front(), recorded));
   }
-  constexpr std::int64_t kLate = 8;  // a first step after the warm-up is no news
-  if (loop.is_marked && most.since_step > kLate)
-    text += fmt::format(", since step {}", most.since_step);
+  if (loop.is_marked && most.is_late()) text += fmt::format(", since step {}", most.since_step);
   if (!loop.is_marked) {
     text += fmt::format(", since {:.3g} s", static_cast<double>(most.since_ns) * 1e-9);
   }
-  if (loop.growing.size() > 1) {
-    text += fmt::format("; {} more line{} grow{}", loop.growing.size() - 1,
-                        loop.growing.size() == 2 ? "" : "s", loop.growing.size() == 2 ? "s" : "");
+  std::set<std::string> lines;
+  for (const Growth& growth : loop.growing)
+    lines.insert(place_text(recorded.origin(growth.origin)));
+  if (lines.size() > 1) {
+    text += fmt::format("; {} more line{} grow{}", lines.size() - 1, lines.size() == 2 ? "" : "s",
+                        lines.size() == 2 ? "s" : "");
   }
   return text;
 }

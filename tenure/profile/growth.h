@@ -33,6 +33,15 @@ struct Growth {
   std::int64_t bytes = 0;  ///< in all since then
   std::int64_t number = 0;
   std::vector<GrowthHolder> holders{};  ///< the most first
+  /// A first step after the warm-up is no news.
+  bool is_late() const { return since_step > 8; }
+};
+
+/// Of all that was made while it was recorded and is live at the end, the line that has most bytes.
+struct LeftOver {
+  std::uint32_t origin = 0;
+  std::int64_t bytes = 0;
+  std::int64_t storages = 0;
 };
 
 /// One loop: the step marks of one name. A program without marks is judged as one too: by what was
@@ -47,6 +56,8 @@ struct Loop {
   bool can_tell = false;              ///< there are enough steps
   std::vector<std::int64_t> times{};  ///< of the marks, or the moments that stand for them
   std::vector<Growth> growing{};      ///< most bytes first
+  /// Without marks, what was filled and then kept may be a table or a leak that ended: it is told.
+  LeftOver left{};
 };
 
 /// Every loop that was marked, after a warm-up of a quarter of its marks and at most three; and if

@@ -257,6 +257,23 @@ TEST(Growth, SaysItInOneSentence) {
             "idle is steady: no line holds more and more");
 }
 
+/// As by a thread that ends before the others. It may be a table, too: what is left is told.
+TEST(Growth, WhatAProgramLeavesIsTold) {
+  std::vector<Tensor> kept;
+  Site line;
+  const Recording r([&] {
+    for (int i = 0; i < 1000; ++i) {
+      const Tensor temporary = zeros({100});
+      if (i < 300) kept.push_back(ones({1024}, float32, line = here()));
+    }
+  });
+  EXPECT_EQ(
+      judgement(judged(r), r.recorded),
+      "the program is steady: no line holds more and more; 1.17 MiB in 300 storages by ones at "
+      "growth_test.cpp:" +
+          std::to_string(line.line()) + " are live at the end");
+}
+
 TEST(Growth, ATapeThatGoesOnIsFound) {
   const Tensor w = ones({8});
   const Recording r([&] {
