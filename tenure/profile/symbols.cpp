@@ -117,8 +117,20 @@ std::map<std::uint64_t, std::vector<CallFrame>> calls_in(
   return calls;
 }
 
-/// Whether a program's author has not written it.
-bool is_machinery(std::string_view function) {
+/// Where the library's sources were; its headers are there, or below include/ of an installed one.
+std::string_view library_folder() {
+  std::string_view here = __FILE__;
+  here.remove_suffix(std::string_view("profile/symbols.cpp").size());
+  return here;
+}
+
+/// Whether a program's author has not written it. What was inlined may have a name without its
+/// namespace, and then has a file.
+bool is_machinery(std::string_view function, std::string_view file) {
+  if (file.starts_with(library_folder()) || file.find("/include/tenure/") != file.npos ||
+      file.find("/include/c++/") != file.npos) {
+    return true;
+  }
   for (const std::string_view space : {"tenure::", "std::", "__gnu_cxx::", "__cxxabiv1::"}) {
     if (function.starts_with(space)) return true;
   }
@@ -172,7 +184,7 @@ std::vector<CallFrame> parse_calls(std::span<const std::string_view> lines) {
   std::vector<CallFrame> calls;
   for (std::size_t i = 0; i + 1 < lines.size(); i += 2) {
     CallFrame call{.function = plain_function(lines[i])};
-    if (call.function.empty() || call.function == "??" || is_machinery(call.function)) continue;
+    if (call.function.empty() || call.function == "??") continue;
     std::string_view place = lines[i + 1];
     place = place.substr(0, place.find(" (discriminator"));
     const std::size_t colon = std::min(place.rfind(':'), place.size());
@@ -180,7 +192,7 @@ std::vector<CallFrame> parse_calls(std::span<const std::string_view> lines) {
       call.file = place.substr(0, colon);
       std::from_chars(place.data() + colon + 1, place.data() + place.size(), call.line);
     }
-    calls.push_back(std::move(call));
+    if (!is_machinery(call.function, call.file)) calls.push_back(std::move(call));
   }
   return calls;
 }

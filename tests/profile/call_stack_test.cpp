@@ -72,6 +72,8 @@ TEST(CallStack, LeavesTheLibrariesOut) {
                                     "/src/model.cpp:23",
                                     "void std::invoke<int>(int)",
                                     "/usr/include/invoke.h:9",
+                                    "operator()",
+                                    "/opt/include/tenure/memory/scope.h:12",
                                     "step()",
                                     "/src/train.cpp:41 (discriminator 2)",
                                     "other()",
