@@ -11,6 +11,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/profile/read_recording.h"
+#include "tests/support/sanitized.h"
 
 // Which programs leak, where, and since when: told from recordings, and the same by a LeakGuard.
 
@@ -94,7 +95,7 @@ class Clean {
 };
 
 TEST(Growth, CleanProgramsAreClean) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(test::rounds(60)); ++seed) {
     Dice dice(seed);
     const bool is_marked = seed % 3 != 0;
     const int steps = dice.between(700, 1500);
@@ -158,7 +159,7 @@ class Leak {
 };
 
 TEST(Growth, LeaksAreFoundWhereverAndWheneverTheyBegin) {
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (unsigned seed = 0; seed < static_cast<unsigned>(test::rounds(100)); ++seed) {
     Dice dice(1000 + seed);
     const auto kind = static_cast<Leak::Kind>(seed % Leak::kKinds);
     const bool is_marked = dice.below(3) != 0;
