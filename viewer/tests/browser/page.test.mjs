@@ -233,7 +233,8 @@ test('the segments of the pool say how full they are, and of what', async () => 
 
 test('who shares a storage is said, and a view leads to what it shares', async () => {
   const page = await browser.open(html);
-  await press(page, '3', '/');
+  await press(page, '3');
+  await press(page, '/'); // where that tab is there
   await page.keyboard.type('block0.w1');
   await settled(page);
   await page.locator('.table-row').first().click();
