@@ -14,6 +14,7 @@
 #include <csignal>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "tenure/base/cpus.h"
 
@@ -65,7 +66,6 @@ class Slot {
 
   void publish(const Loop& loop) noexcept {
     loop_.store(&loop, std::memory_order_relaxed);
-    caller_cpu_.store(sched_getcpu(), std::memory_order_relaxed);
     unfinished_.store(static_cast<std::uint32_t>(loop.parts()), std::memory_order_relaxed);
     offer_.store(Offer{++number_, loop.shares, loop.parts_of_share}.word(),
                  std::memory_order_release);
@@ -89,9 +89,6 @@ class Slot {
     if (done > 0) finish(done);
     return done > 0;
   }
-
-  /// Where the last loop was begun.
-  int caller_cpu() const noexcept { return caller_cpu_.load(std::memory_order_relaxed); }
 
   Word& unfinished() noexcept { return unfinished_; }
   /// In `unfinished`, beside the number of parts: the caller sleeps.
@@ -150,9 +147,58 @@ class Slot {
   std::uint64_t number_ = 0;  ///< of the last loop; whoever has taken the slot counts
   alignas(kCacheLine) std::atomic<std::uint64_t> offer_{0};
   std::atomic<const Loop*> loop_{nullptr};
-  std::atomic<int> caller_cpu_{-1};
   alignas(kCacheLine) Word unfinished_{0};
   std::array<Share, kMaxShares> shares_;
+};
+
+/// On which cores a worker may run: all of the process's, or all but one that is left to its
+/// caller. The worker's own thread uses it, and that of its caller.
+class Place {
+ public:
+  /// Of this thread. The cores are those of the process, not of the thread whose loop came first.
+  void begin() noexcept {
+    const bool is_known = sched_getaffinity(getpid(), sizeof cpus_, &cpus_) == 0;
+    if (is_known) sched_setaffinity(0, sizeof cpus_, &cpus_);
+    thread_.store(is_known ? gettid() : 0, std::memory_order_release);
+  }
+
+  /// Leaves this core to others until go_back() or until it leaves another one. False if it cannot.
+  bool leave(int cpu) noexcept {
+    const pid_t thread = thread_.load(std::memory_order_acquire);
+    if (thread == 0) return false;
+    cpu_set_t others = cpus_;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) {
+      return false;
+    }
+    left_.store(cpu, std::memory_order_relaxed);
+    return true;
+  }
+  void go_back() noexcept {
+    sched_setaffinity(thread_.load(std::memory_order_relaxed), sizeof cpus_, &cpus_);
+    left_.store(kNone, std::memory_order_relaxed);
+  }
+  /// Goes on to leave a core to its caller, which is on another one now.
+  void follow(int caller_cpu) noexcept {
+    const int left = left_.load(std::memory_order_relaxed);
+    if (left != kNone && left != caller_cpu) leave(caller_cpu);
+  }
+
+  /// Whether it has left a core, and lost the one that it is on since it was asked last.
+  bool was_pushed_aside() noexcept {
+    if (left_.load(std::memory_order_relaxed) == kNone) return false;
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return std::exchange(switches_, usage.ru_nivcsw) != usage.ru_nivcsw;
+  }
+
+ private:
+  static constexpr int kNone = -1;
+
+  cpu_set_t cpus_{};
+  std::atomic<pid_t> thread_{0};  ///< 0: it cannot be moved
+  std::atomic<int> left_{kNone};
+  long switches_ = 0;  ///< how often the system took a core away from it
 };
 
 class Workers {
@@ -168,9 +214,14 @@ class Workers {
     callers_.fetch_add(1, std::memory_order_relaxed);
     const int wanted = wanted_.fetch_add(helpers, std::memory_order_relaxed) + helpers;
     slot->publish(loop);
+    const int cpu = sched_getcpu();
+    caller_cpu_.store(cpu, std::memory_order_relaxed);
     published_.fetch_add(1, std::memory_order_seq_cst);
     const int missing = wanted - awake();
-    if (missing > 0) wake(published_, std::min(missing, helpers));
+    if (missing > 0) {
+      if (are_moved_.load(std::memory_order_relaxed)) lead_away(cpu);
+      wake(published_, std::min(missing, helpers));
+    }
     slot->help(0);
     wait_for_parts(*slot);
     wanted_.fetch_sub(helpers, std::memory_order_relaxed);
@@ -244,17 +295,40 @@ class Workers {
   [[noreturn]] void work(int index) noexcept {
     pthread_setname_np(pthread_self(), "tenure worker");
     in_loop = true;
-    cpu_set_t cpus;  // of the process, not of the thread whose loop came first
-    if (sched_getaffinity(getpid(), sizeof cpus, &cpus) == 0) {
-      sched_setaffinity(0, sizeof cpus, &cpus);
-    }
+    Place& place = places_[static_cast<std::size_t>(index)];
+    place.begin();
     for (;;) {
       const std::uint32_t seen = published_.load(std::memory_order_seq_cst);
-      for (Slot& slot : slots_) {
-        if (slot.help(index) && slot.caller_cpu() == sched_getcpu()) note_crowd(Clock::now());
-      }
+      bool has_helped = false;
+      for (Slot& slot : slots_) has_helped |= slot.help(index);
+      make_room(place, has_helped);
       wait_for_loops(seen);
     }
+  }
+
+  /// After a loop: a worker that is on the core of its caller moves to another one. If it cannot,
+  /// or finds that somebody else wants the other one, there are more threads than cores.
+  void make_room(Place& place, bool has_helped) noexcept {
+    const int cpu = sched_getcpu();
+    if (cpu == caller_cpu_.load(std::memory_order_relaxed)) {
+      const Clock::time_point now = Clock::now();
+      if (!is_crowded(now) && place.leave(cpu)) {
+        are_moved_.store(true, std::memory_order_relaxed);
+      } else if (has_helped) {
+        note_crowd(now);
+      }
+    } else if (has_helped && place.was_pushed_aside()) {
+      place.go_back();
+      note_crowd(Clock::now());
+    }
+  }
+
+  /// Before workers wake: those that were moved would else be bound to a core that is now the
+  /// caller's.
+  void lead_away(int caller_cpu) noexcept {
+    if (callers_.load(std::memory_order_relaxed) > 1) return;
+    const int started = started_.load(std::memory_order_relaxed);
+    for (int i = 1; i <= started; ++i) places_[static_cast<std::size_t>(i)].follow(caller_cpu);
   }
 
   void wait_for_loops(std::uint32_t seen) noexcept {
@@ -318,10 +392,13 @@ class Workers {
   std::atomic<int> started_{0};
   alignas(kCacheLine) std::atomic<int> callers_{0};  ///< threads that have a loop
   std::atomic<int> wanted_{0};                       ///< workers that these loops have parts for
+  std::atomic<int> caller_cpu_{-1};                  ///< where the last loop was begun
+  std::atomic<bool> are_moved_{false};               ///< some workers have left a core to a caller
   std::atomic<Clock::rep> crowded_until_{0};
   std::atomic<bool> is_starting_{false};
   int loops_to_wait_ = 0;  ///< until the system is asked for threads again; with is_starting_
   std::array<Slot, kSlots> slots_;
+  std::array<Place, kMaxShares> places_;  ///< of workers, by their index
 };
 
 /// Those of this process, once a loop wanted some.

@@ -18,8 +18,14 @@ namespace tenure::kernels {
 // Workers look out for the next loop for some microseconds, as the steps of a program follow each
 // other closely, and then sleep. Nobody looks out while there are more threads than cores: when
 // several threads of this process have loops, or when another process wants a core. That shows in a
-// thread that was stopped while it was looking out, and in a worker that computes on the core of
-// its caller, which must be waiting for it.
+// thread that was stopped while it was looking out, and in a worker that lost the core that it was
+// moved to.
+//
+// Systems tend to wake a worker on the core of whoever wakes it, where it comes too late: its
+// caller is busy there, and some leave it there for long although other cores have nothing to do.
+// So a worker that finds itself on its caller's core leaves that one core to the caller, by its
+// affinity, and another one when the caller has moved; it may come back when somebody else turns
+// out to want the core that it moved to.
 //
 // Whoever takes a part writes the loop's number, and how many parts are taken, into the share. A
 // worker that comes late finds shares of the loop that it knows, with nothing left, or of a later

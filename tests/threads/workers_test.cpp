@@ -1,11 +1,13 @@
 #include "tenure/kernels/workers.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -162,6 +164,55 @@ TEST(Workers, LeaveSignalsToTheProgramsThreads) {
     EXPECT_NE(blocked & 1u << (SIGTERM - 1), 0u);
     EXPECT_EQ(blocked & 1u << (SIGSEGV - 1), 0u) << "a handler of crashes would not see it";
     EXPECT_EQ(blocked & 1u << (SIGFPE - 1), 0u);
+  }
+}
+
+/// Binds this thread to some cores until it ends.
+class Bound {
+ public:
+  explicit Bound(int cpu) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~Bound() { sched_setaffinity(0, sizeof before_, &before_); }
+  Bound(const Bound&) = delete;
+  Bound& operator=(const Bound&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+/// On which core the worker computed its part of a loop of two, or -1 if this thread computed both.
+int core_of_worker() {
+  const std::thread::id self = std::this_thread::get_id();
+  std::atomic<int> core{-1};
+  parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    if (std::this_thread::get_id() != self) core = sched_getcpu();
+  });
+  return core;
+}
+
+TEST(Workers, LeaveTheCoreToTheirCallerWhereverItMoves) {
+  const Threads setting(2);
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "there is one core";
+  EXPECT_EQ(threads_at_once(2), 2);
+  for (int round = 0; round < 3; ++round) {
+    for (int cpu = 0, bound = 0; cpu < CPU_SETSIZE && bound < 4; ++cpu) {
+      if (!CPU_ISSET(cpu, &all)) continue;
+      ++bound;
+      const Bound here(cpu);
+      int core = core_of_worker();
+      while (core == -1 || core == cpu) core = core_of_worker();  // or never ends
+      EXPECT_TRUE(CPU_ISSET(core, &all));
+    }
   }
 }
 
