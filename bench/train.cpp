@@ -54,13 +54,16 @@ std::int64_t steady_peak(testing_support::HeapWatch& heap, std::int64_t pool_bef
 
 std::int64_t own_peak(const std::function<TrainingCase()>& make,
                       const nn::TrainerOptions& options) {
+  const auto train = [&] {
+    TrainingCase made = make();
+    made.make_peer = nullptr;  // it has copies of the weights
+    return Training(std::move(made), options);
+  };
+  train().step();  // what the pool maps for it stays there, and would count twice
   testing_support::HeapWatch heap;
   const std::int64_t before = memory().bytes;
-  TrainingCase made = make();
-  made.make_peer = nullptr;  // it has copies of the weights
-  Training own(std::move(made), options);
-  const auto step = [&own] { own.step(); };
-  return steady_peak(heap, before, step);
+  Training own = train();
+  return steady_peak(heap, before, [&own] { own.step(); });
 }
 
 std::int64_t peer_peak(const TrainingCase& made) {
