@@ -7,7 +7,9 @@
 // Losses: a fused op each, which keeps nothing but its inputs for the way back, and a fused
 // gradient that computes in place of the predictions when nobody else holds them. Predictions and
 // targets have one floating type and one shape, unless said otherwise. Sums are taken in float64;
-// the mean over nothing is 0. Defined in nn/cross_entropy.cpp and nn/pointwise_loss.cpp.
+// the mean over nothing is 0. Those with weights of classes, and those of several vectors, are
+// written in other ops. Defined in nn/cross_entropy.cpp, nn/pointwise_loss.cpp, nn/class_loss.cpp
+// and nn/vector_loss.cpp.
 
 namespace tenure {
 
@@ -28,9 +30,39 @@ struct CrossEntropyOptions {
 Tensor cross_entropy(const Operand& logits, const Operand& targets,
                      const CrossEntropyOptions& options = {});
 
+/// The same with a weight for each class, [classes], of the type of the logits: what a class adds
+/// to the loss is multiplied by its weight. Where targets are classes, the mean is divided by the
+/// sum of the rows' weights.
+Tensor cross_entropy(const Operand& logits, const Operand& targets, const Operand& weight,
+                     const CrossEntropyOptions& options = {});
+
+struct NllOptions {
+  std::int64_t ignore_index = -100;
+  Reduction reduction = Reduction::mean;
+};
+/// -x at the class, over the last axis: cross entropy of log-probabilities. Targets are classes as
+/// in cross_entropy().
+Tensor nll_loss(const Operand& log_probabilities, const Operand& targets,
+                const NllOptions& options = {});
+/// The same with a weight for each class, as in cross_entropy().
+Tensor nll_loss(const Operand& log_probabilities, const Operand& targets, const Operand& weight,
+                const NllOptions& options = {});
+/// x at the class of each row, over the last axis; 0 where that is `ignore_index`. Throws
+/// IndexError as cross_entropy() does.
+Tensor class_values(const Operand& x, const Operand& classes, std::int64_t ignore_index = -100);
+
 /// -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)), without overflow.
 Tensor binary_cross_entropy_with_logits(const Operand& logits, const Operand& targets,
                                         Reduction reduction = Reduction::mean);
+/// -w t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)): what is positive counts `positive_weight`
+/// times, a number or a tensor that broadcasts to the logits.
+Tensor binary_cross_entropy_with_logits(const Operand& logits, const Operand& targets,
+                                        const Operand& positive_weight,
+                                        Reduction reduction = Reduction::mean);
+/// -t log(x) - (1 - t) log(1 - x) of probabilities, whose logarithms are not below -100. Logits are
+/// exact where probabilities are 0 or 1: prefer those.
+Tensor binary_cross_entropy(const Operand& probabilities, const Operand& targets,
+                            Reduction reduction = Reduction::mean);
 /// (x - t)^2
 Tensor mse_loss(const Operand& predictions, const Operand& targets,
                 Reduction reduction = Reduction::mean);
@@ -46,9 +78,44 @@ struct HuberOptions {
 Tensor huber_loss(const Operand& predictions, const Operand& targets,
                   const HuberOptions& options = {});
 
+struct SmoothL1Options {
+  double beta = 1;  ///< not below 0
+  Reduction reduction = Reduction::mean;
+};
+/// (x - t)^2 / (2 beta) up to |x - t| = beta, from there on |x - t| - beta / 2; |x - t| if beta is
+/// 0.
+Tensor smooth_l1_loss(const Operand& predictions, const Operand& targets,
+                      const SmoothL1Options& options = {});
+
 /// t (log(t) - x) of log-probabilities x and probabilities t; 0 where t is. The divergence of one
 /// distribution from another is a sum: Reduction::mean divides it by the number of elements.
 Tensor kl_divergence(const Operand& log_probabilities, const Operand& targets,
                      Reduction reduction = Reduction::mean);
+
+// Of vectors, which lie along the last axis; each row is one.
+
+/// a b / (|a| |b|) along an axis; lengths are not below epsilon. The shapes broadcast.
+Tensor cosine_similarity(const Operand& a, const Operand& b, int axis = -1, double epsilon = 1e-8);
+
+struct CosineLossOptions {
+  double margin = 0;
+  Reduction reduction = Reduction::mean;
+};
+/// 1 - cosine_similarity(a, b) where the label is above 0, else max(0, cosine_similarity(a, b) -
+/// margin). Labels are numbers, one for each row.
+Tensor cosine_embedding_loss(const Operand& a, const Operand& b, const Operand& labels,
+                             const CosineLossOptions& options = {});
+
+struct TripletOptions {
+  double margin = 1;
+  double order = 2;  ///< of the norm; above 0
+  double epsilon = 1e-6;
+  bool swap = false;  ///< the negative is as near as it is to the positive, if that is nearer
+  Reduction reduction = Reduction::mean;
+};
+/// max(0, margin + d(anchor, positive) - d(anchor, negative)), where d(x, y) is the norm of
+/// x - y + epsilon.
+Tensor triplet_margin_loss(const Operand& anchor, const Operand& positive, const Operand& negative,
+                           const TripletOptions& options = {});
 
 }  // namespace tenure

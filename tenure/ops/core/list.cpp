@@ -14,6 +14,8 @@ namespace tenure::ops {
 std::vector<const OpRecord*> elementwise_ops();
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
+std::vector<const OpRecord*> class_loss_ops();
+std::vector<const OpRecord*> vector_loss_ops();
 std::vector<const OpRecord*> attention_ops();
 std::vector<const OpRecord*> lstm_ops();
 std::vector<const OpRecord*> gru_ops();
@@ -51,8 +53,9 @@ const std::vector<const OpRecord*>& all_ops() {
           optimizer_ops(), pooling_ops(),    row_norm_ops(), batch_norm_ops(), dropout_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
-    for (const auto& family : {cross_entropy_ops(), pointwise_loss_ops(), attention_ops(),
-                               lstm_ops(), gru_ops(), size_ops()}) {
+    for (const auto& family :
+         {cross_entropy_ops(), pointwise_loss_ops(), class_loss_ops(), vector_loss_ops(),
+          attention_ops(), lstm_ops(), gru_ops(), size_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     const std::vector<const OpRecord*> above = ops_from_above();

@@ -14,6 +14,21 @@ struct BatchNormAttributes {
 struct CrossEntropyAttributes {
   enum : int { label_smoothing, ignore_index, reduction };
 };
+struct ClassValuesAttributes {
+  enum : int { ignore_index };
+};
+struct NllAttributes {
+  enum : int { ignore_index, reduction };
+};
+struct CosineSimilarityAttributes {
+  enum : int { axis, epsilon };
+};
+struct CosineLossAttributes {
+  enum : int { margin, reduction };
+};
+struct TripletAttributes {
+  enum : int { margin, order, epsilon, swap, reduction };
+};
 struct AttentionAttributes {
   enum : int { causal, has_scale, scale };
 };

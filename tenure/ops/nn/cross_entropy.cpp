@@ -18,28 +18,14 @@ namespace {
 
 // Attributes: label smoothing, ignored index, reduction.
 
-Shape rows_of(Shape logits) {
-  logits.erase(logits.size() - 1);
-  return logits;
-}
-
 void check_inputs(const Kernel& k) {
   const Shape& logits = k.in[0].shape;
-  const DType targets = k.in[1].dtype;
-  if (logits.empty() || logits.back() == 0) {
-    throw ShapeError(k.op,
-                     fmt::format("the last axis of logits {} has no classes", to_string(logits)),
-                     {logits.to_vector()});
-  }
-  if (is_floating(targets)) {
+  require_classes(k);
+  if (is_floating(k.in[1].dtype)) {
     require_type_of_first(k, 1);
     require_shape(k, 1, "probabilities", logits);
-  } else if (targets == DType::int32 || targets == DType::int64) {
-    require_shape(k, 1, "classes", rows_of(logits));
   } else {
-    throw DTypeError(k.op, fmt::format("targets are classes, int32 or int64, or probabilities, not "
-                                       "{}",
-                                       name_of(targets)));
+    require_class_targets(k, "classes, int32 or int64, or probabilities");
   }
   const double smoothing = k.attributes.number(CrossEntropyAttributes::label_smoothing);
   if (!(smoothing >= 0 && smoothing <= 1)) {

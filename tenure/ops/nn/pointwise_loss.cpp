@@ -99,6 +99,50 @@ struct Huber : LossDefaults {
   }
 };
 
+/// Of probabilities: logarithms are not below kLeastLog, nor is x (1 - x), by which the
+/// derivative is divided, below kLeastProduct.
+struct ProbabilityCrossEntropy : LossDefaults {
+  static constexpr auto name = "binary_cross_entropy";
+  static constexpr auto gradient_name = "binary_cross_entropy_gradient";
+  static constexpr auto signature = "binary_cross_entropy(x, t, reduction = mean)";
+  static constexpr auto gradient_signature =
+      "binary_cross_entropy_gradient(x, t, gradient, reduction)";
+  static constexpr auto doc =
+      "-t log(x) - (1 - t) log(1 - x) of probabilities, its mean or its sum";
+  static constexpr double flops = 40;
+  static constexpr double low = 0.1, high = 0.9;
+  static long double value(long double x, long double t, double) {
+    const auto bounded = [](long double log) { return log < kLeastLog ? kLeastLog : log; };
+    return -t * bounded(std::log(x)) - (1 - t) * bounded(std::log1p(-x));
+  }
+  static long double by_x(long double x, long double t, double) {
+    const long double product = x * (1 - x);
+    return (x - t) / (product > kLeastProduct ? product : kLeastProduct);
+  }
+  static Tensor by_t(const Operand& x, const Operand&, double) {
+    const Site site = x.site();
+    const Tensor of_x = maximum({log(x), site}, {kLeastLog, site});
+    const Tensor of_rest = maximum({log1p({neg(x), site}), site}, {kLeastLog, site});
+    return sub({of_rest, site}, {of_x, site});
+  }
+  static Tensor product(const Operand& x) {
+    const Site site = x.site();
+    const Tensor rest = sub({1.0, site}, x);
+    return maximum({mul(x, {rest, site}), site}, {kLeastProduct, site});
+  }
+  static Tensor by_xx(const Operand& x, const Operand& t, const Operand& v, double) {
+    const Site site = x.site();
+    const Tensor p = product(x);
+    const Tensor slope = sub({1.0, site}, {mul(x, 2.0), site});
+    const Tensor change = mul({sub(x, t), site}, {slope, site});
+    const Tensor over = div({sub({p, site}, {change, site}), site}, {square({p, site}), site});
+    return mul(v, {over, site});
+  }
+  static Tensor by_xt(const Operand& x, const Operand&, const Operand& v, double) {
+    return neg({div(v, {product(x), x.site()}), x.site()});
+  }
+};
+
 struct BinaryCrossEntropy : LossDefaults {
   static constexpr auto name = "binary_cross_entropy_with_logits";
   static constexpr auto gradient_name = "binary_cross_entropy_with_logits_gradient";
@@ -203,11 +247,7 @@ struct LossOf : PointwiseLossOp<Loss> {
     const auto value = [&](const Dims& index) {
       return Loss::value(at(in[0], index), at(in[1], index), parameter_of(a));
     };
-    Reference each = make_reference(in[0].shape, value);
-    if (reduction_of(a) == Reduction::none) return {each};
-    long double sum = 0;
-    for (const long double one : each.values) sum += one;
-    return {{.shape = {}, .values = {sum * scale_of(reduction_of(a), count(in[0].shape))}}};
+    return reduced(make_reference(in[0].shape, value), reduction_of(a));
   }
   static void run_gradient(Backward& b) {
     const Attributes& a = b.attributes;
@@ -294,7 +334,7 @@ std::vector<const OpRecord*> records() {
 }  // namespace
 
 std::vector<const OpRecord*> pointwise_loss_ops() {
-  return records<Mse, L1, Huber, BinaryCrossEntropy, KlDivergence>();
+  return records<Mse, L1, Huber, BinaryCrossEntropy, ProbabilityCrossEntropy, KlDivergence>();
 }
 
 }  // namespace tenure::ops
@@ -323,6 +363,10 @@ Tensor huber_loss(const Operand& predictions, const Operand& targets, const Hube
 Tensor binary_cross_entropy_with_logits(const Operand& logits, const Operand& targets,
                                         Reduction reduction) {
   return loss_of<ops::BinaryCrossEntropy>(logits, targets, reduction);
+}
+Tensor binary_cross_entropy(const Operand& probabilities, const Operand& targets,
+                            Reduction reduction) {
+  return loss_of<ops::ProbabilityCrossEntropy>(probabilities, targets, reduction);
 }
 Tensor kl_divergence(const Operand& log_probabilities, const Operand& targets,
                      Reduction reduction) {

@@ -1,60 +1,19 @@
 #include "tenure/kernels/cpu/loss/cross_entropy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "tenure/base/error.h"
+#include "tenure/kernels/cpu/loss/classes.h"
 #include "tenure/kernels/cpu/loss/rows.h"
 #include "tenure/kernels/cpu/loss/sums.h"
 #include "tenure/kernels/cpu/move/pieces.h"
-#include "tenure/kernels/cpu/reduce/reduce_plan.h"
-#include "tenure/tensor/strided.h"
 
 namespace tenure::kernels {
 namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;  // logits
-
-reduce::Walk walk_of(const View& view) {
-  reduce::Walk walk;
-  for (int i = 0; i < view.shape.size(); ++i) walk.push({view.shape[i], view.strides[i]});
-  return walk;
-}
-
-/// The class of each row.
-class Classes {
- public:
-  explicit Classes(const View& targets) : targets_(targets), walk_(walk_of(targets)) {}
-
-  std::int64_t operator[](std::int64_t row) const { return at(walk_.offset(row)); }
-  /// How many rows count.
-  std::int64_t checked(const char* op, std::int64_t classes, std::int64_t ignore_index) const {
-    std::int64_t valid = 0;
-    for_each_offset(targets_.shape, targets_.strides, [&](std::int64_t offset) {
-      const std::int64_t index = at(offset);
-      if (index == ignore_index) return;
-      if (index < 0 || index >= classes) {
-        throw IndexError(op, fmt::format("there is no class {} among {}", index, classes), index,
-                         classes);
-      }
-      ++valid;
-    });
-    return valid;
-  }
-
- private:
-  std::int64_t at(std::int64_t offset) const {
-    return targets_.dtype == DType::int64 ? targets_.as<const std::int64_t>()[offset]
-                                          : targets_.as<const std::int32_t>()[offset];
-  }
-
-  const View& targets_;
-  reduce::Walk walk_;
-};
 
 /// All rows of a call, computed as T.
 template <class T>

@@ -1,3 +1,4 @@
+#include "tenure/kernels/cpu/loss/classes.h"
 #include "tenure/kernels/cpu/loss/cross_entropy.h"
 #include "tenure/kernels/cpu/loss/pointwise.h"
 #include "tenure/kernels/cpu/table.h"
@@ -32,6 +33,13 @@ struct CrossEntropyGradientSlot {
   }
 };
 
+struct ClassValuesSlot {
+  static void run(const Kernel& k) {
+    class_values(k.op, k.attributes.integer(ops::ClassValuesAttributes::ignore_index), k.in[0],
+                 k.in[1], k.out[0]);
+  }
+};
+
 template <PointwiseLoss kind>
 struct PointwiseSlot {
   static void run(const Kernel& k) {
@@ -55,17 +63,21 @@ struct PointwiseGradientSlot {
 std::vector<KernelRow> loss_kernels() {
   return {kernel_row<CrossEntropySlot>("cross_entropy"),
           kernel_row<CrossEntropyGradientSlot>("cross_entropy_gradient"),
+          kernel_row<ClassValuesSlot>("class_values"),
           kernel_row<PointwiseSlot<PointwiseLoss::squared>>("mse_loss"),
           kernel_row<PointwiseSlot<PointwiseLoss::absolute>>("l1_loss"),
           kernel_row<PointwiseSlot<PointwiseLoss::huber>>("huber_loss"),
           kernel_row<PointwiseSlot<PointwiseLoss::binary_cross_entropy>>(
               "binary_cross_entropy_with_logits"),
+          kernel_row<PointwiseSlot<PointwiseLoss::probability>>("binary_cross_entropy"),
           kernel_row<PointwiseSlot<PointwiseLoss::divergence>>("kl_divergence"),
           kernel_row<PointwiseGradientSlot<PointwiseLoss::squared>>("mse_loss_gradient"),
           kernel_row<PointwiseGradientSlot<PointwiseLoss::absolute>>("l1_loss_gradient"),
           kernel_row<PointwiseGradientSlot<PointwiseLoss::huber>>("huber_loss_gradient"),
           kernel_row<PointwiseGradientSlot<PointwiseLoss::binary_cross_entropy>>(
               "binary_cross_entropy_with_logits_gradient"),
+          kernel_row<PointwiseGradientSlot<PointwiseLoss::probability>>(
+              "binary_cross_entropy_gradient"),
           kernel_row<PointwiseGradientSlot<PointwiseLoss::divergence>>("kl_divergence_gradient")};
 }
 

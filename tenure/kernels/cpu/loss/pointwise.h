@@ -10,6 +10,7 @@ enum class PointwiseLoss {
   absolute,              ///< |x - t|
   huber,                 ///< (x - t)^2 / 2 up to |x - t| = p, from there on linear
   binary_cross_entropy,  ///< of the logit x and the probability t
+  probability,           ///< binary cross entropy of the probabilities x and t
   divergence,            ///< t (log(t) - x); 0 where t is
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tenure/kernels/cpu/elementwise/lanes-inl.h"
+#include "tenure/ops/nn/loss.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
@@ -57,6 +58,24 @@ struct BinaryCrossEntropy {
   template <class V>
   static HWY_INLINE V derivative(V x, V t, V) {
     return sigmoid(x) - t;
+  }
+};
+
+struct ProbabilityCrossEntropy {
+  template <class V>
+  static HWY_INLINE V bounded(V log) {
+    const V least(static_cast<typename V::Scalar>(ops::kLeastLog));
+    return select(log < least, least, log);
+  }
+  template <class V>
+  static HWY_INLINE V value(V x, V t, V) {
+    return -t * bounded(log(x)) - (V(1) - t) * bounded(log1p(-x));
+  }
+  template <class V>
+  static HWY_INLINE V derivative(V x, V t, V) {
+    const V least(static_cast<typename V::Scalar>(ops::kLeastProduct));
+    const V product = x * (V(1) - x);
+    return (x - t) / select(product > least, product, least);
   }
 };
 
@@ -142,6 +161,8 @@ const PointwiseLoops<T>* find(PointwiseLoss kind) {
       return &kLoops<Huber, T>;
     case PointwiseLoss::binary_cross_entropy:
       return &kLoops<BinaryCrossEntropy, T>;
+    case PointwiseLoss::probability:
+      return &kLoops<ProbabilityCrossEntropy, T>;
     case PointwiseLoss::divergence:
       return &kLoops<Divergence, T>;
   }
