@@ -1,0 +1,235 @@
+#include "python/src/core/errors.h"
+
+#include <array>
+#include <map>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "tenure/autograd/error.h"
+#include "tenure/base/error.h"
+#include "tenure/base/handle.h"
+#include "tenure/base/object_mutex.h"
+#include "tenure/graph/number_error.h"
+#include "tenure/memory/kinds.h"
+#include "tenure/nn/checkpoint.h"
+#include "tenure/nn/fit.h"
+#include "tenure/planner/remat.h"
+#include "tenure/profile/profile.h"
+#include "tenure/tensor/device_error.h"
+
+namespace tenure::python {
+namespace {
+
+Ref number(std::uint64_t value) { return checked(PyLong_FromUnsignedLongLong(value)); }
+Ref signed_number(std::int64_t value) { return checked(PyLong_FromLongLong(value)); }
+Ref site_text(Site site) { return text(to_string(site)); }
+
+void set(PyObject* error, const char* name, const Ref& value) {
+  check(PyObject_SetAttrString(error, name, value.get()));
+}
+
+Ref holder_groups(const std::vector<HolderGroup>& groups) {
+  Ref list = checked(PyList_New(0));
+  for (const HolderGroup& group : groups) {
+    const Ref entry = checked(
+        Py_BuildValue("(sNLL)", group.op.c_str(), site_text(group.site).release(),
+                      static_cast<long long>(group.tensors), static_cast<long long>(group.bytes)));
+    check(PyList_Append(list.get(), entry.get()));
+  }
+  return list;
+}
+
+// What the fields of an error say to a program.
+void describe(PyObject* error, const ShapeError& e) {
+  set(error, "op", text(e.op()));
+  Ref shapes = checked(PyList_New(0));
+  for (const std::vector<std::int64_t>& shape : e.shapes()) {
+    const Ref sizes = checked(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      PyTuple_SET_ITEM(sizes.get(), static_cast<Py_ssize_t>(i), signed_number(shape[i]).release());
+    }
+    check(PyList_Append(shapes.get(), sizes.get()));
+  }
+  set(error, "shapes", shapes);
+}
+void describe(PyObject* error, const DTypeError& e) { set(error, "op", text(e.op())); }
+void describe(PyObject* error, const IndexError& e) {
+  set(error, "op", text(e.op()));
+  set(error, "index", signed_number(e.index()));
+  set(error, "size", signed_number(e.size()));
+}
+void describe(PyObject* error, const DisposedError& e) {
+  set(error, "id", number(e.id()));
+  set(error, "created", site_text(e.created()));
+  set(error, "disposed", site_text(e.disposed()));
+  set(error, "used", site_text(e.used()));
+}
+void describe(PyObject* error, const OutOfMemory& e) {
+  constexpr std::string_view causes[] = {"budget", "system", "injected"};
+  set(error, "cause", text(std::string(causes[static_cast<int>(e.cause())])));
+  set(error, "device", text(e.device()));
+  set(error, "requested", number(e.requested()));
+  set(error, "budget", text(e.budget()));
+  set(error, "limit", number(e.facts().limit));
+  set(error, "used", number(e.facts().used));
+  set(error, "cached", number(e.facts().cached));
+  set(error, "largest", holder_groups(e.facts().largest));
+}
+void describe(PyObject* error, const LeakError& e) {
+  std::vector<HolderGroup> groups;
+  for (const LeakError::Growth& growth : e.growing()) groups.push_back(growth.group);
+  set(error, "growing", holder_groups(groups));
+}
+void describe(PyObject* error, const FileError& e) {
+  set(error, "path", text(e.path()));
+  set(error, "errno", signed_number(e.code()));
+}
+void describe(PyObject* error, const FormatError& e) {
+  set(error, "path", text(e.path()));
+  set(error, "offset", number(e.offset()));
+}
+void describe(PyObject* error, const DeviceError& e) {
+  set(error, "op", text(e.op()));
+  set(error, "device", text(name_of(e.device())));
+}
+void describe(PyObject* error, const NumberError& e) {
+  set(error, "site", site_text(e.site()));
+  set(error, "element", signed_number(e.element()));
+}
+void describe(PyObject* error, const planner::BudgetError& e) {
+  set(error, "least", signed_number(e.least()));
+  set(error, "bound", signed_number(e.bound()));
+}
+void describe(PyObject* /*error*/, const Error& /*e*/) {}
+
+struct ErrorClass {
+  const char* name;
+  PyObject* base;  // of Python's own
+  const char* parent;
+  bool (*matches)(const Error&);
+  void (*fill)(PyObject*, const Error&);
+  Ref made{};
+};
+
+template <class E>
+bool is(const Error& error) {
+  if constexpr (std::is_same_v<E, Error>) {
+    return true;
+  } else {
+    return dynamic_cast<const E*>(&error) != nullptr;
+  }
+}
+template <class E>
+void fill(PyObject* object, const Error& error) {
+  describe(object, dynamic_cast<const E&>(error));
+}
+template <class E>
+ErrorClass row(const char* name, PyObject* base, const char* parent = "TenureError") {
+  return {.name = name, .base = base, .parent = parent, .matches = is<E>, .fill = fill<E>};
+}
+
+/// The most special ones first: the first that matches is taken.
+std::vector<ErrorClass>& classes() {
+  static auto* const all = new std::vector<ErrorClass>{
+      row<ShapeError>("ShapeError", PyExc_ValueError),
+      row<DTypeError>("DTypeError", PyExc_TypeError),
+      row<IndexError>("IndexError", PyExc_IndexError),
+      row<EmptyTensorError>("EmptyTensorError", PyExc_ValueError),
+      row<DisposedError>("DisposedError", PyExc_RuntimeError),
+      row<SymbolError>("SymbolError", PyExc_RuntimeError),
+      row<ClosedError>("ClosedError", PyExc_RuntimeError),
+      row<NumberError>("NumberError", PyExc_ArithmeticError),
+      row<GraphError>("GraphError", PyExc_RuntimeError),
+      row<GradientError>("GradientError", PyExc_RuntimeError),
+      row<DonationError>("DonationError", PyExc_ValueError),
+      row<OutOfMemory>("OutOfMemory", PyExc_MemoryError),
+      row<LeakError>("LeakError", PyExc_RuntimeError),
+      row<FileError>("FileError", PyExc_OSError),
+      row<FormatError>("FormatError", PyExc_ValueError),
+      row<DeviceError>("DeviceError", PyExc_RuntimeError),
+      row<ForkError>("ForkError", PyExc_RuntimeError),
+      row<EmptyHandleError>("EmptyHandleError", PyExc_ValueError),
+      row<ProfileError>("ProfileError", PyExc_RuntimeError),
+      row<nn::CheckpointError>("CheckpointError", PyExc_ValueError),
+      row<nn::DivergedError>("DivergedError", PyExc_ArithmeticError),
+      row<InternalError>("InternalError", PyExc_RuntimeError),
+      row<ValueError>("ValueError", PyExc_ValueError),
+      row<Error>("TenureError", PyExc_Exception, nullptr),
+  };
+  return *all;
+}
+/// Errors of planners are ValueErrors, and made after that.
+ErrorClass& budget_class() {
+  static auto* const budget =
+      new ErrorClass(row<planner::BudgetError>("BudgetError", PyExc_ValueError, "ValueError"));
+  return *budget;
+}
+
+void make(PyObject* module, ErrorClass& error) {
+  Ref bases;
+  if (error.parent == nullptr) {
+    bases = Ref::to(error.base);
+  } else {
+    bases = checked(PyTuple_Pack(2, error_class(error.parent), error.base));
+    if (std::string_view(error.parent) == "ValueError") {
+      bases = Ref::to(error_class(error.parent));
+    }
+  }
+  const std::string name = std::string("tenure.") + error.name;
+  error.made = checked(PyErr_NewException(name.c_str(), bases.get(), nullptr));
+  check(PyObject_SetAttrString(module, error.name, error.made.get()));
+}
+
+void set_from(const Error& error) {
+  ErrorClass* found = &budget_class();
+  if (!found->matches(error)) {
+    for (ErrorClass& c : classes()) {
+      found = &c;
+      if (c.matches(error)) break;
+    }
+  }
+  const Ref object =
+      checked(PyObject_CallFunctionObjArgs(found->made.get(), text(error.what()).get(), nullptr));
+  found->fill(object.get(), error);
+  PyErr_SetObject(found->made.get(), object.get());
+}
+
+}  // namespace
+
+PyObject* error_class(const char* name) {
+  for (const ErrorClass& error : classes()) {
+    if (std::string_view(error.name) == name) return error.made.get();
+  }
+  return PyExc_RuntimeError;
+}
+
+void add_errors(PyObject* module) {
+  make(module, classes().back());
+  for (ErrorClass& error : classes()) {
+    if (!error.made) make(module, error);
+  }
+  make(module, budget_class());
+}
+
+void set_error() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const PythonError& error) {
+      error.restore();
+    } catch (const Error& error) {
+      set_from(error);
+    } catch (const std::bad_alloc&) {
+      PyErr_NoMemory();
+    } catch (const std::exception& error) {
+      PyErr_SetString(PyExc_RuntimeError, error.what());
+    }
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an exception that nobody knows");
+  }
+}
+
+}  // namespace tenure::python

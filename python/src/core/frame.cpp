@@ -1,0 +1,99 @@
+#include <Python.h>
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+#define TENURE_KNOWS_FRAMES 1
+#define Py_BUILD_CORE 1
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+#endif
+
+#include "python/src/core/frame.h"
+
+namespace tenure::python {
+
+std::size_t instructions_of(PyCodeObject* code) noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return static_cast<std::size_t>(Py_SIZE(code));
+#else
+  return static_cast<std::size_t>(PyBytes_GET_SIZE(code->co_code)) / 2;
+#endif
+}
+
+#ifdef TENURE_KNOWS_FRAMES
+
+struct FrameData : _PyInterpreterFrame {};
+
+namespace {
+
+FrameData* complete(_PyInterpreterFrame* frame) noexcept {
+  while (frame != nullptr && _PyFrame_IsIncomplete(frame)) frame = frame->previous;
+  return static_cast<FrameData*>(frame);
+}
+
+}  // namespace
+
+Frame Frame::running() noexcept {
+  Frame frame;
+  frame.data_ = complete(PyThreadState_GET()->cframe->current_frame);
+  return frame;
+}
+Frame Frame::outer() const noexcept {
+  Frame frame;
+  frame.data_ = complete(data_->previous);
+  return frame;
+}
+PyCodeObject* Frame::code() const noexcept { return data_->f_code; }
+std::size_t Frame::instruction() const noexcept {
+  return static_cast<std::size_t>(data_->prev_instr - _PyCode_CODE(data_->f_code));
+}
+PyObject* const* Frame::stack() const noexcept { return _PyFrame_Stackbase(data_); }
+bool Frame::has_on_stack(PyObject* const* place) const noexcept {
+  if (data_ == nullptr) return false;
+  PyObject* const* const begin = stack();
+  return place >= begin && place < begin + data_->f_code->co_stacksize;
+}
+
+#else
+
+struct FrameData : PyFrameObject {};
+
+namespace {
+
+/// The frame, borrowed from who has called it or from the thread.
+FrameData* borrowed(PyFrameObject* frame) noexcept { return reinterpret_cast<FrameData*>(frame); }
+
+}  // namespace
+
+Frame Frame::running() noexcept {
+  Frame frame;
+  frame.data_ = borrowed(PyEval_GetFrame());
+  return frame;
+}
+Frame Frame::outer() const noexcept {
+  Frame frame;
+  PyFrameObject* const back = PyFrame_GetBack(reinterpret_cast<PyFrameObject*>(data_));
+  frame.data_ = borrowed(back);
+  Py_XDECREF(back);  // the running frame keeps it
+  return frame;
+}
+PyCodeObject* Frame::code() const noexcept {
+  PyCodeObject* const code = PyFrame_GetCode(reinterpret_cast<PyFrameObject*>(data_));
+  Py_DECREF(code);  // its frame keeps it
+  return code;
+}
+std::size_t Frame::instruction() const noexcept {
+#if PY_VERSION_HEX >= 0x030B0000
+  return static_cast<std::size_t>(PyFrame_GetLasti(reinterpret_cast<PyFrameObject*>(data_))) / 2;
+#elif PY_VERSION_HEX >= 0x030A0000
+  return static_cast<std::size_t>(reinterpret_cast<PyFrameObject*>(data_)->f_lasti);
+#else
+  return static_cast<std::size_t>(reinterpret_cast<PyFrameObject*>(data_)->f_lasti) / 2;
+#endif
+}
+PyObject* const* Frame::stack() const noexcept { return nullptr; }
+bool Frame::has_on_stack(PyObject* const* /*place*/) const noexcept { return false; }
+
+#endif
+
+}  // namespace tenure::python

@@ -1,0 +1,163 @@
+#include <memory>
+#include <optional>
+
+#include "python/src/core/bind.h"
+#include "python/src/memory/donation.h"
+#include "tenure/memory/budget.h"
+#include "tenure/memory/default_device.h"
+#include "tenure/memory/leak_guard.h"
+#include "tenure/memory/scope.h"
+#include "tenure/profile/profile.h"
+
+// Context managers: a C++ object that lives from __enter__ to __exit__.
+
+namespace tenure::python {
+namespace {
+
+/// `T` while the block runs; to enter it twice at once is an error.
+template <class T>
+class Block {
+ public:
+  bool is_on() const { return held_ != nullptr; }
+  T& held(const char* what) const {
+    if (held_ == nullptr) throw ValueError(std::string(what) + " is used outside of its `with`");
+    return *held_;
+  }
+  template <class... Arguments>
+  void enter(const char* what, Arguments&&... arguments) {
+    if (held_ != nullptr)
+      throw ValueError(std::string(what) + " is entered already; make one for each `with`");
+    held_ = std::make_unique<T>(std::forward<Arguments>(arguments)...);
+  }
+  void leave() { held_.reset(); }
+
+ private:
+  std::unique_ptr<T> held_;
+};
+
+class ScopeBlock : public Block<Scope> {
+ public:
+  explicit ScopeBlock(std::optional<std::string> name) : name_(std::move(name)) {}
+  ScopeBlock& begin() {
+    name_ ? enter("the scope", *name_, caller()) : enter("the scope", caller());
+    return *this;
+  }
+  Tensor escape(const Tensor& tensor) const {
+    held("the scope").escape(tensor.body("escape()", caller()));
+    return tensor;
+  }
+
+ private:
+  std::optional<std::string> name_;
+};
+
+class BudgetBlock : public Block<Budget> {
+ public:
+  BudgetBlock(std::string name, const py::object& limit, bool evict, const py::object& device)
+      : name_(std::move(name)),
+        limit_(bytes_of(limit.ptr(), "the limit")),
+        evict_(evict),
+        device_(device.is_none() ? default_device() : device_of(device.ptr(), "device")) {}
+  BudgetBlock& begin() {
+    enter("the budget", name_, limit_, Budget::Options{.evict = evict_}, device_, caller());
+    return *this;
+  }
+  const std::string& name() const { return name_; }
+  std::size_t limit() const { return limit_; }
+
+ private:
+  std::string name_;
+  std::size_t limit_;
+  bool evict_;
+  Device device_;
+};
+
+class ProfileBlock : public Block<Profile> {
+ public:
+  ProfileBlock(std::string file, bool stacks) : file_(std::move(file)), stacks_(stacks) {}
+  ProfileBlock& begin() {
+    enter("the profile", file_, ProfileOptions{.stacks = stacks_}, caller());
+    return *this;
+  }
+
+ private:
+  std::string file_;
+  bool stacks_;
+};
+
+template <class T, class... More>
+void add_exit(py::class_<T, More...>& type) {
+  type.def(
+      "__enter__", [](T& block) -> T& { return block.begin(); },
+      py::return_value_policy::reference);
+  type.def("__exit__", [](T& block, const py::args& /*error*/) {
+    block.leave();
+    return false;
+  });
+}
+
+std::function<void(const LeakError&)> reporter(const py::object& report) {
+  if (report.is_none()) return {};
+  return [report](const LeakError& error) {
+    const WithLock lock;
+    report(std::string(error.what()));
+  };
+}
+
+}  // namespace
+
+void add_lifetimes(Module& module) {
+  py::class_<ScopeBlock> scope(module, "Scope", "What tenure.scope() gives.");
+  scope.def(py::init<std::optional<std::string>>(), py::arg("name") = py::none())
+      .def("escape", &ScopeBlock::escape, py::arg("tensor"),
+           "Hands a tensor of this scope over to the one around it; gives the tensor.");
+  add_exit(scope);
+
+  py::class_<BudgetBlock> budget(module, "Budget", "What tenure.budget() gives.");
+  budget
+      .def(py::init<std::string, const py::object&, bool, const py::object&>(), py::arg("name"),
+           py::arg("limit"), py::arg("evict") = false, py::arg("device") = py::none())
+      .def_property_readonly("name", &BudgetBlock::name)
+      .def_property_readonly("limit", &BudgetBlock::limit)
+      .def_property_readonly("used",
+                             [](const BudgetBlock& b) { return b.held("the budget").used(); })
+      .def_property_readonly("peak",
+                             [](const BudgetBlock& b) { return b.held("the budget").peak(); })
+      .def_property_readonly("available",
+                             [](const BudgetBlock& b) { return b.held("the budget").available(); });
+  add_exit(budget);
+
+  py::class_<ProfileBlock> profile(module, "Profile", "What tenure.profile() gives.");
+  profile.def(py::init<std::string, bool>(), py::arg("file") = "", py::arg("stacks") = false);
+  add_exit(profile);
+
+  py::class_<LeakGuard>(module, "_LeakGuard")
+      .def(py::init([](std::string name, int warm_up, int patience, std::int64_t slack_bytes,
+                       const py::object& report) {
+             LeakGuard::Options options;
+             options.warm_up = warm_up;
+             options.patience = patience;
+             options.slack_bytes = slack_bytes;
+             options.report = reporter(report);
+             return std::make_unique<LeakGuard>(std::move(name), std::move(options), caller());
+           }),
+           py::arg("name") = "loop", py::kw_only(), py::arg("warm_up") = 3,
+           py::arg("patience") = mem::kPatience, py::arg("slack_bytes") = 0,
+           py::arg("report") = py::none())
+      .def("mark", &LeakGuard::mark)
+      .def_property_readonly("iterations", &LeakGuard::iterations);
+
+  module.def(
+      "keep", [](const Tensor& tensor) { return keep(tensor, caller()); }, py::arg("tensor"),
+      "Excludes a tensor from every scope; gives the tensor.");
+  module.def(
+      "set_process_budget",
+      [](const py::object& limit) {
+        const std::size_t bytes = limit.is_none() ? kNoLimit : bytes_of(limit.ptr(), "the limit");
+        set_process_budget(bytes, default_device(), caller());
+      },
+      py::arg("limit"), "A limit on all that Tenure holds in this process; None lifts it.");
+  add_donation(module.ptr());
+}
+
+}  // namespace tenure::python

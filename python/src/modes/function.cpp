@@ -1,0 +1,174 @@
+#include "tenure/graph/function.h"
+
+#include <memory>
+#include <optional>
+
+#include "python/src/core/bind.h"
+#include "python/src/memory/donation.h"
+
+// tenure.function: what does not depend on Python's types is tenure/graph/function.h's core; trees
+// of arguments are taken apart in tenure/_function.py.
+
+namespace tenure::python {
+namespace {
+
+using graph::FunctionCore;
+
+/// A Python object that C++ holds, on whatever thread that ends.
+std::shared_ptr<const void> held(PyObject* object) {
+  return {Py_NewRef(object), [](const void* pointer) {
+            release_later(const_cast<PyObject*>(static_cast<const PyObject*>(pointer)));
+          }};
+}
+
+Ref list_of(const std::vector<Tensor>& tensors) {
+  Ref list = checked(PyList_New(0));
+  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
+  return list;
+}
+
+class CompiledFunction {
+ public:
+  CompiledFunction(FunctionOptions options, Site site)
+      : core_(std::make_shared<FunctionCore>(std::move(options), site)) {}
+
+  /// trace(symbols) gives (tensors, frame): the tensors of the result, and what to make it of.
+  py::tuple call(const py::list& arguments, std::int64_t layout, const std::vector<double>& numbers,
+                 const py::function& trace) const {
+    FunctionCore::Call call = call_of(arguments, layout, numbers);
+    // What is donated leaves the caller's objects before the call, and comes back if it throws.
+    for_each_donated(arguments, [](Tensor& tensor, std::size_t) { tensor = Tensor(); });
+    try {
+      FunctionCore::Result result;
+      {
+        const WithoutLock unlocked;
+        result = core_->call(call, trace_of(trace));
+      }
+      PyObject* const frame =
+          const_cast<PyObject*>(static_cast<const PyObject*>(result.frame.get()));
+      return py::make_tuple(py::reinterpret_steal<py::object>(list_of(result.tensors).release()),
+                            py::reinterpret_borrow<py::object>(frame));
+    } catch (...) {
+      for_each_donated(arguments,
+                       [&](Tensor& tensor, std::size_t i) { tensor = std::move(call.tensors[i]); });
+      throw;
+    }
+  }
+  Plan plan(const py::list& arguments, std::int64_t layout, const std::vector<double>& numbers,
+            const py::function& trace) const {
+    const FunctionCore::Call call = call_of(arguments, layout, numbers);
+    const WithoutLock unlocked;
+    return core_->plan(call, trace_of(trace));
+  }
+  FunctionCore& core() const { return *core_; }
+
+ private:
+  static FunctionCore::Call call_of(const py::list& arguments, std::int64_t layout,
+                                    const std::vector<double>& numbers) {
+    FunctionCore::Call call;
+    call.layout = {layout};
+    call.numbers = numbers;
+    bool has_donations = false;
+    for (const py::handle argument : arguments) {
+      const bool is_given = is_donation(argument.ptr());
+      has_donations = has_donations || is_given;
+      call.tensors.push_back(
+          tensor_of(is_given ? donated(argument.ptr()) : argument.ptr(), "an argument"));
+      call.ownership.push_back(is_given ? graph::Ownership::donated : graph::Ownership::kept);
+    }
+    if (!has_donations) call.ownership.clear();
+    return call;
+  }
+  template <class F>
+  static void for_each_donated(const py::list& arguments, const F& f) {
+    std::size_t i = 0;
+    for (const py::handle argument : arguments) {
+      if (is_donation(argument.ptr())) f(tensor_of(donated(argument.ptr())), i);
+      ++i;
+    }
+  }
+  static FunctionCore::Trace trace_of(const py::function& trace) {
+    return [function = trace.ptr()](const std::vector<Tensor>& symbols) {
+      const WithLock lock;
+      const Ref made = checked(PyObject_CallOneArg(function, list_of(symbols).get()));
+      PyObject *tensors = nullptr, *frame = nullptr;
+      if (PyArg_ParseTuple(made.get(), "OO", &tensors, &frame) == 0) throw PythonError();
+      FunctionCore::Result result;
+      result.tensors = From<std::vector<Tensor>>::of(tensors, "a result");
+      result.frame = held(frame);
+      return result;
+    };
+  }
+
+  std::shared_ptr<FunctionCore> core_;
+};
+
+FunctionOptions options_of(std::string name, const std::optional<std::int64_t>& budget,
+                           double recompute, int effort, bool check_numbers,
+                           std::vector<int> batched, int warn_after, const py::object& warn) {
+  FunctionOptions options;
+  options.name = std::move(name);
+  options.batched = std::move(batched);
+  options.warn_after = warn_after;
+  options.warn = [warn](const std::string& report) {
+    const WithLock lock;
+    warn(report);
+  };
+  options.budget = budget;
+  options.recompute = recompute;
+  options.effort = effort;
+  options.check_numbers = check_numbers;
+  return options;
+}
+
+}  // namespace
+
+void add_function(Module& module) {
+  py::class_<Plan::Step>(module, "PlanStep", "One kernel call of a plan.")
+      .def_readonly("op", &Plan::Step::op)
+      .def_property_readonly("site", [](const Plan::Step& step) { return to_string(step.site); })
+      .def_readonly("bytes", &Plan::Step::bytes)
+      .def_readonly("workspace", &Plan::Step::workspace)
+      .def_readonly("in_place", &Plan::Step::in_place)
+      .def_readonly("live", &Plan::Step::live);
+  py::class_<Plan>(module, "Plan", "What running a program will take, known before it runs.")
+      .def_readonly("peak", &Plan::peak)
+      .def_readonly("arena", &Plan::arena)
+      .def_readonly("constants", &Plan::constants)
+      .def_readonly("recomputed", &Plan::recomputed)
+      .def_readonly("steps", &Plan::steps)
+      .def("__repr__", [](const Plan& plan) { return to_string(plan); });
+  py::class_<TraceInfo>(module, "TraceInfo", "One trace of a function.")
+      .def_readonly("signature", &TraceInfo::signature)
+      .def_readonly("reason", &TraceInfo::reason)
+      .def_readonly("calls", &TraceInfo::calls)
+      .def_readonly("nodes", &TraceInfo::nodes)
+      .def_readonly("bytes", &TraceInfo::bytes)
+      .def("__repr__", [](const TraceInfo& trace) {
+        return "<trace of " + trace.signature + ", " + std::to_string(trace.calls) +
+               " calls: " + trace.reason + ">";
+      });
+  py::class_<CompiledFunction>(module, "_CompiledFunction")
+      .def(py::init([](std::string name, const py::object& budget, double recompute, int effort,
+                       bool check_numbers, std::vector<int> batched, int warn_after,
+                       const py::object& warn) {
+        std::optional<std::int64_t> limit;
+        if (!budget.is_none())
+          limit = static_cast<std::int64_t>(bytes_of(budget.ptr(), "the budget"));
+        return CompiledFunction(options_of(std::move(name), limit, recompute, effort, check_numbers,
+                                           std::move(batched), warn_after, warn),
+                                caller());
+      }))
+      .def("call", &CompiledFunction::call)
+      .def("plan", &CompiledFunction::plan)
+      .def("traces", [](const CompiledFunction& f) { return f.core().traces(); })
+      .def("explain", [](const CompiledFunction& f) { return f.core().explain(); })
+      .def("clear", [](const CompiledFunction& f) { f.core().clear(); });
+  module.def(
+      "spec",
+      [](const Shape& shape, DType dtype) { return graph::spec_tensor(dtype, shape, caller()); },
+      py::arg("shape"), py::arg("dtype") = DType::float32,
+      "A stand-in for a tensor of this type and shape, for plan(): it has no data.");
+}
+
+}  // namespace tenure::python

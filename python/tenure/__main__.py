@@ -1,0 +1,19 @@
+"""`python -m tenure`: the tenure command, which is installed beside the package."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+
+def main():
+    beside = Path(__file__).resolve().parent / "bin" / "tenure"
+    command = str(beside) if beside.exists() else shutil.which("tenure")
+    # The console script of the package itself is no command to go on to.
+    if command is None or os.path.realpath(command) == os.path.realpath(sys.argv[0]):
+        sys.exit("tenure: the command was not built with this package (TENURE_BUILD_CLI=ON does)")
+    os.execv(command, [command, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

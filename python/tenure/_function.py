@@ -1,0 +1,101 @@
+"""@tn.function: compiled versions of Python functions over tensors."""
+
+import functools
+import warnings
+
+from . import _tree
+from ._tenure import Donation, Tensor, Variable, _CompiledFunction
+
+
+def _warn(report):
+    warnings.warn(report, stacklevel=2)
+
+
+class Function:
+    """A compiled version of a callable over tensors, made by function().
+
+    The first call with tensors of certain types and shapes writes down what the callable does; every
+    call like it runs the plan of that. Arguments and results are trees of tensors (lists, tuples,
+    dicts, dataclasses); arguments may have numbers, texts and whatever can be hashed, each value of
+    which is a trace of its own. A tensor given by donate() is computed in, and is empty afterwards.
+    """
+
+    def __init__(self, f, *, name=None, budget=None, recompute=0.0, effort=1, check_numbers=False,
+                 batched=(), warn_after=8, warn=_warn):
+        functools.update_wrapper(self, f)
+        self._f = f
+        name = name or getattr(f, "__name__", "function")
+        self._compiled = _CompiledFunction(
+            name, budget, recompute, effort, check_numbers, list(batched), warn_after, warn
+        )
+        self._layouts = {}
+
+    def _prepare(self, args, kwargs):
+        """The tensors of a call, what else tells it from others, and what traces it."""
+        donations, bare = {}, []
+
+        def strip(leaf):
+            if isinstance(leaf, Donation):
+                tensor = leaf.tensor
+                donations[len(bare)] = leaf
+                bare.append(tensor)
+                return tensor
+            if isinstance(leaf, Tensor):
+                bare.append(leaf)
+            return leaf
+
+        tree = _tree.map_leaves(strip, (args, kwargs))
+        key = _tree.signature(tree)
+        layout = self._layouts.setdefault(key, len(self._layouts))
+        numbers = [float(v) for v in _tree.leaves(tree) if isinstance(v, (int, float))]
+        tensors = [donations.get(i, tensor) for i, tensor in enumerate(bare)]
+
+        def trace(symbols):
+            left = iter(symbols)
+            args, kwargs = _tree.map_leaves(lambda v: next(left) if isinstance(v, Tensor) else v, tree)
+            result = self._f(*args, **kwargs)
+            result = _tree.map_leaves(lambda v: v.value if isinstance(v, Variable) else v, result)
+            return _tree.tensors(result), _tree.map_leaves(lambda v: _HOLE if isinstance(v, Tensor) else v, result)
+
+        return tensors, layout, numbers, trace
+
+    def __call__(self, *args, **kwargs):
+        tensors, frame = self._compiled.call(*self._prepare(args, kwargs))
+        left = iter(tensors)
+        return _tree.map_leaves(lambda v: next(left) if v is _HOLE else v, frame)
+
+    def __get__(self, owner, kind=None):
+        return self if owner is None else functools.partial(self, owner)
+
+    def plan(self, *args, **kwargs):
+        """What such a call takes, before it is made; only types and shapes count: spec() will do."""
+        return self._compiled.plan(*self._prepare(args, kwargs))
+
+    def traces(self):
+        """What was traced, and why."""
+        return self._compiled.traces()
+
+    def explain(self):
+        """The same for a person to read."""
+        return self._compiled.explain()
+
+    def clear(self):
+        """Forgets all traces."""
+        self._compiled.clear()
+
+    def __repr__(self):
+        return f"<function {self.__name__}, compiled>"
+
+
+_HOLE = object()  # where a tensor stands in a result
+
+
+def function(f=None, **options):
+    """Makes a compiled version of a callable: `@tn.function`, or `@tn.function(budget="1 GiB")`.
+
+    Options: name; budget, the most bytes a call may take; recompute, the share of its time that a call
+    may spend on computing parts of itself twice; effort; check_numbers, which ends a run at the first
+    NaN or infinity; batched, the tensors whose first size differs from call to call; warn_after."""
+    if f is None:
+        return lambda f: Function(f, **options)
+    return Function(f, **options)

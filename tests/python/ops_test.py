@@ -1,0 +1,226 @@
+"""Every op of the library is a function of the package, and takes what its declaration says."""
+
+import inspect
+import math
+import os
+import re
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import tenure as tn
+from support import TestCase, here
+
+ROOT = Path(os.environ.get("TENURE_SOURCE_DIR", Path(__file__).resolve().parents[2]))
+
+# Ops that no user calls by name, and the functions that come to them.
+REACHED_BY = {
+    "conv": "conv2d", "conv_relu": "conv2d", "max_pool": "max_pool2d", "average_pool": "avg_pool2d",
+    "max_pool_select": "max_pool2d", "index_gather": "Tensor.__getitem__", "random_key": "dropout",
+    "index": "Tensor.__getitem__", "outline": "with_sizes", "gradient": "GradientTape",
+}
+
+
+class Coverage(unittest.TestCase):
+    def test_every_op_has_a_function(self):
+        for record in tn.op_records():
+            name = record["name"]
+            if name.endswith("_gradient") or record["family"] in ("derivatives", "control flow"):
+                continue  # rules of gradients call these
+            if name in REACHED_BY or name in ("with_sizes", "cond", "while_loop", "scan"):
+                continue
+            self.assertTrue(callable(getattr(tn, name, None)), name)
+
+    def test_every_public_function_is_bound(self):
+        umbrella = (ROOT / "tenure/tenure.h").read_text()
+        missing = []
+        for header in re.findall(r'#include "(tenure/ops/\w+\.h)"', umbrella):
+            text = (ROOT / header).read_text().split("namespace tenure::ops")[0]
+            for name in re.findall(r"^(?:Tensor|\w+|std::\w+<[^;{]*?>) (\w+)\(const (?:Operand|Shape|Tensor|Scalar)",
+                                   text, re.MULTILINE):
+                if not hasattr(tn, name) and name not in ("index", "operator"):
+                    missing.append(f"{header}: {name}")
+        self.assertEqual(missing, [])
+
+    def test_functions_have_signatures_and_sentences(self):
+        for name, op in vars(tn).items():
+            if isinstance(op, tn.Op):
+                inspect.signature(op)
+                self.assertGreater(len(op.__doc__.split("\n\n")[1]), 0, name)
+        self.assertIn("Memory: allocates; in place in a moved input 0", tn.tanh.__doc__)
+
+
+class Arguments(TestCase):
+    def test_positions_keywords_and_defaults(self):
+        x = tn.tensor([[1.0, 2.0], [3.0, 4.0]])
+        self.assert_list(tn.sum(x, 0), [4.0, 6.0])
+        self.assert_list(tn.sum(x, axes=(0, 1)), 10.0)
+        self.assert_list(tn.sum(x, axis=1, keepdims=True), [[3.0], [7.0]])
+        self.assert_list(x.sum(), 10.0)
+        self.assert_list(tn.transpose(x), [[1.0, 3.0], [2.0, 4.0]])
+        self.assert_list(tn.leaky_relu(tn.tensor([-1.0, 1.0]), slope=0.5), [-0.5, 1.0])
+        self.assertEqual(tn.softmax(x=x, axis=0).shape, (2, 2))
+
+    def test_overloads(self):
+        self.assert_list(tn.arange(3), [0, 1, 2])
+        self.assert_list(tn.arange(1, 7, 2), [1, 3, 5])
+        self.assertEqual(tn.arange(3, dtype="float32").dtype, tn.float32)
+        x = tn.arange(6)
+        self.assertEqual([p.tolist() for p in tn.split(x, 4)], [[0, 1, 2, 3], [4, 5]])
+        self.assertEqual([p.tolist() for p in tn.split(x, [1, 5])], [[0], [1, 2, 3, 4, 5]])
+        self.assert_list(tn.roll(x, 1, 0), [5, 0, 1, 2, 3, 4])
+        image, weights = tn.ones((1, 3, 3, 1)), tn.ones((2, 2, 1, 1))
+        self.assertEqual(tn.conv2d(image, weights).shape, (1, 2, 2, 1))
+        self.assertEqual(tn.conv2d(image, weights, tn.ones(1), stride=2, padding="same").shape, (1, 2, 2, 1))
+        self.assertEqual(tn.conv2d(image, weights, None).shape, (1, 2, 2, 1))
+        self.assertEqual(tn.layer_norm(tn.ones((2, 3))).shape, (2, 3))
+
+    def test_results_with_names(self):
+        top = tn.topk(tn.tensor([1.0, 3.0, 2.0]), 2)
+        self.assert_list(top.values, [3.0, 2.0])
+        self.assert_list(top.indices, [1, 2])
+        values, indices = top
+        self.assertEqual(len(tn.sgd_momentum_update(tn.ones(2), tn.zeros(2), tn.ones(2), 0.1)), 2)
+
+    def test_wrong_arguments_are_type_errors_that_say_what_is_right(self):
+        x = tn.ones((2, 2))
+        for call, words in [
+            (lambda: tn.softmax(), "'x' is missing"),
+            (lambda: tn.softmax(x, 0, 1), "too many positional arguments; it is softmax(x, axis=-1)"),
+            (lambda: tn.softmax(x, axes=0), "no argument 'axes'"),
+            (lambda: tn.softmax(x, x=x), "given twice"),
+            (lambda: tn.softmax(x, "last"), "softmax(): axis must be an int, not str"),
+            (lambda: tn.sum(x, keepdims=1), "keepdims must be True or False"),
+            (lambda: tn.add(x, "1"), "add(): b must be a Tensor"),
+            (lambda: tn.add(x, None), "not None"),
+            (lambda: tn.add(x, object()), "not object"),
+            (lambda: tn.mse_loss(x, x, reduction=1), "must be a str"),
+            (lambda: tn.reshape(x, "ab"), "list or tuple of ints"),
+            (lambda: tn.Tensor(), "made by tenure.tensor()"),
+        ]:
+            with self.assertRaisesRegex(TypeError, re.escape(words)):
+                call()
+        with self.assertRaisesRegex(ValueError, "there are 'mean', 'sum', 'none'"):
+            tn.mse_loss(x, x, reduction="most")
+        with self.assertRaises(OverflowError):
+            tn.softmax(x, 2**40)
+        with self.assertRaises(OverflowError):
+            tn.add(x, 2**70)
+
+    def test_a_number_that_is_too_deep_or_long_for_shapes(self):
+        with self.assertRaises(tn.ShapeError):
+            tn.zeros([1] * 9)
+        with self.assertRaises(tn.ShapeError):
+            tn.zeros((2**62, 2**62))
+
+
+class Numbers(TestCase):
+    def test_agree_with_numpy(self):
+        random = np.random.default_rng(0)
+        a = random.standard_normal((4, 3)).astype("float32")
+        b = random.standard_normal((4, 3)).astype("float32")
+        x, y = tn.tensor(a), tn.tensor(b)
+        for ours, theirs in [
+            (x + y, a + b), (x - y, a - b), (x * y, a * b), (x / y, a / b), (x // y, a // b), (x % y, a % b),
+            (abs(x) ** 2.0, abs(a) ** 2), (-x, -a), (x @ y.T, a @ b.T), (x < y, a < b), (x == x, a == a),
+            (tn.exp(x), np.exp(a)), (tn.maximum(x, y), np.maximum(a, b)), (tn.where(x > 0, x, y), np.where(a > 0, a, b)),
+            (x.mean(1), a.mean(1)), (2 - x, 2 - a), (1 / y, 1 / b), (3.0 * x, 3 * a), (2**x, 2**a),
+        ]:
+            np.testing.assert_allclose(ours.numpy(), theirs, rtol=2e-6, atol=1e-6)
+
+    def test_operators_with_numbers_keep_the_type(self):
+        self.assertEqual((tn.tensor([1, 2]) + 1).dtype, tn.int64)
+        self.assertEqual((tn.tensor([1, 2]) + 1.5).dtype, tn.float32)
+        self.assertEqual((tn.ones(2, "float16") * 2).dtype, tn.float16)
+        self.assert_list(tn.tensor([1, 2]) << 2, [4, 8])
+        self.assert_list(~tn.tensor([True, False]), [False, True])
+
+    def test_operators_decline_what_they_do_not_know(self):
+        x = tn.ones(2)
+        with self.assertRaises(TypeError):
+            x + "a"
+        with self.assertRaises(TypeError):
+            [] @ x
+        self.assertFalse(x == "a")
+        with self.assertRaises(TypeError):
+            x < "a"
+
+    def test_numpy_leaves_operators_to_tensors(self):
+        a = np.ones(2, "float32")
+        self.assertIsInstance(a + tn.ones(2), tn.Tensor)
+        self.assertIsInstance(tn.ones(2) * a, tn.Tensor)
+        self.assertIsInstance(np.float32(2) * tn.ones(2), tn.Tensor)
+        with self.assertRaises(TypeError):
+            np.add(a, tn.ones(2))
+
+    def test_one_number_is_a_number(self):
+        x = tn.tensor(2.5)
+        self.assertEqual((float(x), int(x), bool(x), x.item()), (2.5, 2, True, 2.5))
+        self.assertEqual(f"{x:.2f}", "2.50")
+        self.assertEqual([10, 20, 30][tn.tensor(1)], 20)
+        with self.assertRaises(tn.ShapeError):
+            bool(tn.ones(2))
+        with self.assertRaises(TypeError):
+            [1][tn.tensor(1.0)]
+        self.assertTrue(math.isnan(tn.tensor(math.nan).item()))
+
+    def test_assignment_changes_the_object_and_not_its_views(self):
+        x = tn.ones(4)
+        other, view = x, x[:2]
+        x += 1
+        self.assertIs(x, other)
+        self.assert_list(other, [2.0] * 4)
+        self.assert_list(view, [1.0, 1.0])
+        with self.assertRaises(tn.ShapeError):
+            x += tn.ones((3, 4))
+        self.assert_list(x, [2.0] * 4)
+
+
+class Errors(TestCase):
+    def test_are_what_python_users_expect(self):
+        x = tn.ones((2, 3))
+        with self.assertRaises(ValueError) as caught:
+            line = here(1)
+            x @ x
+        self.assertIsInstance(caught.exception, tn.ShapeError)
+        self.assertIsInstance(caught.exception, tn.TenureError)
+        self.assertEqual(caught.exception.op, "matmul")
+        self.assertEqual(caught.exception.shapes, [(2, 3), (2, 3)])
+        self.assertIn(line, str(caught.exception))
+        with self.assertRaises(IndexError) as caught:
+            x[5]
+        self.assertIsInstance(caught.exception, tn.IndexError)
+        self.assertEqual((caught.exception.index, caught.exception.size), (5, 2))
+        with self.assertRaises(TypeError):
+            tn.bitwise_and(x, x)
+        with self.assertRaises(ValueError):
+            tn.dropout(x, 2.0)
+
+    def test_name_lines_of_python(self):
+        line, x = here(), tn.ones(2)
+        self.assertEqual(x.created, line)
+        gone = here(1)
+        x.dispose()
+        with self.assertRaises(RuntimeError) as caught:
+            used = here(1)
+            tn.exp(
+                x)
+        error = caught.exception
+        self.assertIsInstance(error, tn.DisposedError)
+        self.assertEqual((error.created, error.disposed, error.used), (line, gone, used))
+
+    def test_lines_of_the_package_are_passed_over(self):
+        made = []
+
+        def f():
+            made.append((here(), tn.ones(1).created))
+
+        tn.tidy(f)
+        self.assertEqual(made[0][0], made[0][1])
+        line, value = here(), tn.tidy(tn.ones, 2)
+        self.assertEqual(value.created, line)
+
+
+if __name__ == "__main__":
+    unittest.main()
