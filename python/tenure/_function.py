@@ -1,6 +1,7 @@
 """@tn.function: compiled versions of Python functions over tensors."""
 
 import functools
+import itertools
 import warnings
 
 from . import _tree
@@ -28,7 +29,8 @@ class Function:
         self._compiled = _CompiledFunction(
             name, budget, recompute, effort, check_numbers, list(batched), warn_after, warn
         )
-        self._layouts = {}
+        self._layouts = {}  # number of each signature, the latest last
+        self._numbers = itertools.count()
 
     def _prepare(self, args, kwargs):
         """The tensors of a call, what else tells it from others, and what traces it."""
@@ -46,7 +48,10 @@ class Function:
 
         tree = _tree.map_leaves(strip, (args, kwargs))
         key = _tree.signature(tree)
-        layout = self._layouts.setdefault(key, len(self._layouts))
+        layout = self._layouts.pop(key, None)
+        self._layouts[key] = layout = next(self._numbers) if layout is None else layout
+        if len(self._layouts) > _MOST_LAYOUTS:
+            del self._layouts[next(iter(self._layouts))]  # the one that was not asked for longest
         numbers = [float(v) for v in _tree.leaves(tree) if isinstance(v, (int, float))]
         tensors = [donations.get(i, tensor) for i, tensor in enumerate(bare)]
 
@@ -87,6 +92,7 @@ class Function:
         return f"<function {self.__name__}, compiled>"
 
 
+_MOST_LAYOUTS = 1024
 _HOLE = object()  # where a tensor stands in a result
 
 

@@ -3,7 +3,7 @@ of trees; anything else is a leaf."""
 
 import dataclasses
 
-from ._tenure import Tensor, Variable
+from ._tenure import Tensor
 
 
 def _parts(value):
@@ -64,7 +64,5 @@ def signature(value):
         return (node[0], *(signature(part) for part in node[1]))
     if isinstance(value, Tensor):
         return Tensor
-    if isinstance(value, Variable):
-        return (Variable, id(value))
     hash(value)  # a TypeError that says what cannot be
     return (type(value), value)

@@ -60,14 +60,17 @@ def write_wheel(package, path):
     record = csv.writer(rows, lineterminator="\n")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
 
-        def add(name, content):
+        def add(name, content, mode=0o644):
             digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             record.writerow([name, f"sha256={digest}", len(content)])
-            wheel.writestr(name, content)
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = mode << 16
+            wheel.writestr(entry, content)
 
         for file in sorted(package.rglob("*")):
             if file.is_file() and "__pycache__" not in file.parts:
-                add(f"tenure/{file.relative_to(package)}", file.read_bytes())
+                add(f"tenure/{file.relative_to(package)}", file.read_bytes(), file.stat().st_mode)
         add(f"{info}/METADATA", metadata().encode())
         add(f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: tenure\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode())
         add(f"{info}/entry_points.txt", b"[console_scripts]\ntenure = tenure.__main__:main\n")

@@ -342,6 +342,35 @@ class Threads(TestCase):
             thread.join()
         self.assertEqual(errors, [])
 
+    def test_handles_may_change_while_others_compute(self):
+        """x += 1 and donate(x) on one thread, products of x on others."""
+        x, errors, stop = tn.ones((200, 200)), [], threading.Event()
+
+        def read():
+            while not stop.is_set():
+                try:
+                    for y in (x @ x, x + x, tn.exp(x), tn.concat([x, x])):
+                        y.shape
+                except tn.EmptyTensorError:
+                    pass  # it was donated just then
+                except Exception as error:
+                    errors.append(error)
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for _ in range(200):
+            x += 1
+            x[0] = 1.0
+            try:
+                x = tn.mul(tn.donate(x), 0.5)
+            except tn.DonationError:
+                pass  # another thread had it in hand
+        stop.set()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+
     def test_large_ops_let_others_run(self):
         """While a product is computed, another thread counts."""
         x = tn.ones((768, 768))

@@ -150,6 +150,7 @@ bool Arguments::bind(const Overload& overload, PyObject* const* arguments, Py_ss
       return false;
     }
   }
+  measure();
   return true;
 }
 
@@ -158,11 +159,38 @@ const char* Arguments::name(int i) {
   return what_.c_str();
 }
 
-void Arguments::count(const Tensor& tensor) {
-  if (const TensorBody* const body = tensor.body_or_null(); body != nullptr && body->contiguous) {
-    bytes_ += static_cast<std::size_t>(tenure::count(static_cast<const Shape&>(body->shape))) *
-              size_of(body->dtype);
+/// Whether there is enough to compute. What is not contiguous may repeat few elements.
+void Arguments::measure() {
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (places_[i] == nullptr || !is_tensor(*places_[i])) continue;
+    const TensorBody* const body = tensor_of(*places_[i]).body_or_null();
+    if (body == nullptr || !body->contiguous) continue;
+    bytes += static_cast<std::size_t>(count(static_cast<const Shape&>(body->shape))) *
+             size_of(body->dtype);
   }
+  is_large_ = bytes >= kBytesWithoutLock;
+}
+
+Arguments::~Arguments() {
+  for (const Lent& lent : donations_) {
+    if (lent.tensor->defined()) tensor_of(lent.owner) = std::move(*lent.tensor);
+  }
+}
+
+Operand Arguments::own(Tensor tensor) {
+  if (!made_) made_.emplace();
+  return {std::as_const(made_->emplace_back(std::move(tensor))), site_};
+}
+
+Operand Arguments::donation(PyObject* object) {
+  PyObject* const owner = donated(object);
+  require_sole_holder(tensor_of(owner), site_);
+  if (!made_) made_.emplace();
+  Tensor& tensor = made_->emplace_back();
+  donations_.push_back({owner, &tensor});
+  tensor = std::move(tensor_of(owner));
+  return {std::move(tensor), site_};
 }
 
 Operand Arguments::operand(int i) {
@@ -170,18 +198,14 @@ Operand Arguments::operand(int i) {
   PyObject* const object = *place;
   if (is_tensor(object)) {
     Tensor& tensor = tensor_of(object);
-    count(tensor);
     if (Py_REFCNT(object) == 1 && !has_weak_references(object) && is_dying_argument(place)) {
       return {std::move(tensor), site_};
     }
-    return {tensor, site_};
+    if (is_large_) return own(tensor);
+    borrows_ = true;
+    return {std::as_const(tensor), site_};
   }
-  if (is_donation(object)) {
-    Tensor& tensor = tensor_of(donated(object));
-    require_sole_holder(tensor, site_);
-    count(tensor);
-    return {std::move(tensor), site_};
-  }
+  if (is_donation(object)) return donation(object);
   if (const std::optional<Scalar> scalar = scalar_of(object)) {
     switch (scalar->kind) {
       case Scalar::Kind::boolean:
@@ -193,10 +217,7 @@ Operand Arguments::operand(int i) {
         return {scalar->floating, site_};
     }
   }
-  if (!made_) made_.emplace();
-  const Tensor& made = made_->emplace_back(From<Tensor>::of(object, name(i)));
-  count(made);
-  return {made, site_};
+  return own(From<Tensor>::of(object, name(i)));
 }
 
 OperandList Arguments::operands(int i) {
@@ -204,7 +225,11 @@ OperandList Arguments::operands(int i) {
   PyObject* const object = *places_[static_cast<std::size_t>(i)];
   const std::vector<Tensor>& list =
       lists_->emplace_back(From<std::vector<Tensor>>::of(object, name(i)));
-  for (const Tensor& tensor : list) count(tensor);
+  std::size_t bytes = 0;
+  for (const Tensor& tensor : list) {
+    if (tensor.is_contiguous() && tensor.shape().is_known()) bytes += tensor.nbytes();
+  }
+  is_large_ = is_large_ || bytes >= kBytesWithoutLock;
   return {list, site_};
 }
 

@@ -44,6 +44,8 @@ class Arguments {
   static constexpr int kMax = 16;
 
   Arguments(const Function& function, Site site) : function_(function), site_(site) {}
+  /// Gives back what was donated and not used up.
+  ~Arguments();
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
@@ -78,7 +80,7 @@ class Arguments {
   /// Calls the library, without the interpreter's lock if there is enough to compute.
   template <class F>
   auto run(const F& f) const {
-    if (bytes_ < kBytesWithoutLock) return f();
+    if (!is_large_ || borrows_) return f();
     const WithoutLock unlocked;
     return f();
   }
@@ -87,17 +89,31 @@ class Arguments {
   /// From here on the lock is let go: to let it go and take it again is 1 % of such an op.
   static constexpr std::size_t kBytesWithoutLock = 64 * 1024;
 
+  // Note: operands without the lock
+  //
+  // The handle in a Python object is changed by x += 1 and by donate(x), on any thread that has the
+  // interpreter's lock. A call that lets it go has handles of its own, but for temporaries, which
+  // nobody else can reach.
   Operand operand(int i);
   OperandList operands(int i);
-  void count(const Tensor& tensor);
+  Operand own(Tensor tensor);
+  Operand donation(PyObject* object);
+  void measure();
   const char* name(int i);
+
+  struct Lent {
+    PyObject* owner;
+    Tensor* tensor;
+  };
 
   const Function& function_;
   Site site_;
   std::span<const Parameter> parameters_;
   std::array<PyObject* const*, kMax> places_;  // undefined past the parameters
-  std::size_t bytes_ = 0;
-  std::optional<std::deque<Tensor>> made_;  // of arguments that are no tensors
+  bool is_large_ = false;
+  bool borrows_ = false;                    // handles of Python objects
+  std::optional<std::deque<Tensor>> made_;  // handles of this call's own
+  std::vector<Lent> donations_;
   std::optional<std::deque<std::vector<Tensor>>> lists_;
   std::string what_;
 };

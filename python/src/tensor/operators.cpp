@@ -16,7 +16,7 @@ namespace {
 /// From this size on the interpreter's lock is let go; as in ops/function.h.
 constexpr std::int64_t kElementsWithoutLock = 16 * 1024;
 
-bool is_large(PyObject* object) noexcept {
+bool is_large_tensor(PyObject* object) noexcept {
   if (!is_tensor(object)) return false;
   const TensorBody* const body = tensor_of(object).body_or_null();
   return body != nullptr && body->contiguous &&
@@ -37,12 +37,16 @@ class Side {
   }
   bool is_known() const { return is_tensor(object_) || number_ || made_.defined(); }
 
-  Operand operand(Site site) {
+  /// `is_large`: the call lets the lock go, and has a handle of its own; see ops/function.h.
+  Operand operand(Site site, bool is_large = false) {
     if (is_tensor(object_)) {
       Tensor& tensor = tensor_of(object_);
-      return is_dying_ ? Operand(std::move(tensor), site) : Operand(tensor, site);
+      if (is_dying_) return {std::move(tensor), site};
+      if (!is_large) return {std::as_const(tensor), site};
+      made_ = tensor;
+      return {std::as_const(made_), site};
     }
-    if (!number_) return {made_, site};
+    if (!number_) return {std::as_const(made_), site};
     if (number_->kind == Scalar::Kind::floating) return {number_->floating, site};
     if (number_->kind == Scalar::Kind::boolean) return {number_->integer != 0, site};
     if (number_->is_beyond_int64) return {static_cast<std::uint64_t>(number_->integer), site};
@@ -66,9 +70,10 @@ PyObject* binary(PyObject* a, PyObject* b) {
     Side right(b, a, b);
     if (!left.is_known() || !right.is_known()) Py_RETURN_NOTIMPLEMENTED;
     const Site site = caller();
-    const Operand x = left.operand(site);
-    const Operand y = right.operand(site);
-    if (!is_large(a) && !is_large(b)) return wrap(op(x, y)).release();
+    const bool is_large = is_large_tensor(a) || is_large_tensor(b);
+    const Operand x = left.operand(site, is_large);
+    const Operand y = right.operand(site, is_large);
+    if (!is_large) return wrap(op(x, y)).release();
     const auto unlocked = [&] {
       const WithoutLock without;
       return op(x, y);
