@@ -49,6 +49,7 @@ std::vector<KernelRow> comparison_kernels();     // elementwise/comparison.cpp
 std::vector<KernelRow> conv_kernels();           // conv/conv_slots.cpp
 std::vector<KernelRow> copy_kernels();           // move/move_slots.cpp
 std::vector<KernelRow> creation_kernels();       // index/create_slots.cpp
+std::vector<KernelRow> decomposition_kernels();  // linalg/decompose_slots.cpp
 std::vector<KernelRow> derivative_kernels();     // elementwise/derivatives.cpp
 std::vector<KernelRow> dropout_kernels();        // random/dropout_slots.cpp
 std::vector<KernelRow> exponential_kernels();    // elementwise/exponential.cpp
@@ -61,6 +62,7 @@ std::vector<KernelRow> pool_kernels();           // pool/pool_slots.cpp
 std::vector<KernelRow> random_kernels();         // random/random_slots.cpp
 std::vector<KernelRow> reduce_kernels();         // reduce/reduce_slots.cpp
 std::vector<KernelRow> selection_kernels();      // elementwise/selection.cpp
+std::vector<KernelRow> solving_kernels();        // linalg/solve_slots.cpp
 std::vector<KernelRow> sorting_kernels();        // sort/sort_slots.cpp
 std::vector<KernelRow> trigonometric_kernels();  // elementwise/trigonometric.cpp
 std::vector<KernelRow> update_kernels();         // optimizer/update_slots.cpp

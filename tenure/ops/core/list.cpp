@@ -26,6 +26,9 @@ std::vector<const OpRecord*> size_ops();
 std::vector<const OpRecord*> copy_ops();
 std::vector<const OpRecord*> joining_ops();
 std::vector<const OpRecord*> linalg_ops();
+std::vector<const OpRecord*> solving_ops();
+std::vector<const OpRecord*> decomposition_ops();
+std::vector<const OpRecord*> solving_composites();
 std::vector<const OpRecord*> creation_ops();
 std::vector<const OpRecord*> random_ops();
 std::vector<const OpRecord*> selection_ops();
@@ -47,10 +50,12 @@ const std::vector<const OpRecord*>& all_ops() {
   return all.get([] {
     std::vector<const OpRecord*> list = elementwise_ops();
     for (const auto& family :
-         {view_ops(),      slice_ops(),      copy_ops(),     joining_ops(),    linalg_ops(),
-          reduction_ops(), statistics_ops(), axiswise_ops(), creation_ops(),   random_ops(),
-          selection_ops(), index_ops(),      arrange_ops(),  sorting_ops(),    convolution_ops(),
-          optimizer_ops(), pooling_ops(),    row_norm_ops(), batch_norm_ops(), dropout_ops()}) {
+         {view_ops(),      slice_ops(),       copy_ops(),          joining_ops(),
+          linalg_ops(),    solving_ops(),     decomposition_ops(), solving_composites(),
+          reduction_ops(), statistics_ops(),  axiswise_ops(),      creation_ops(),
+          random_ops(),    selection_ops(),   index_ops(),         arrange_ops(),
+          sorting_ops(),   convolution_ops(), optimizer_ops(),     pooling_ops(),
+          row_norm_ops(),  batch_norm_ops(),  dropout_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     for (const auto& family :
