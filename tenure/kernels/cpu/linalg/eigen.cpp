@@ -68,11 +68,18 @@ bool SymmetricEigen::diagonalize() {
   constexpr int kMost = 60;  // steps for one eigenvalue; two or three are usual
   double* const d = values_;
   double* const e = beside_;
+  // Beside the largest number nothing is lost of what is smaller than its rounding; eigenvalues
+  // that are zero have no size of their own to compare with.
+  double largest = 0;
+  for (std::int64_t i = 0; i < n_; ++i) {
+    largest = std::max({largest, std::abs(d[i]), i + 1 < n_ ? std::abs(e[i]) : 0});
+  }
+  const double nothing = kEpsilon * largest / 16;
   for (std::int64_t l = 0; l < n_; ++l) {
     for (int tries = 0;; ++tries) {
       std::int64_t m = l;
       while (m + 1 < n_ && std::abs(e[m]) > kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1])) &&
-             std::abs(e[m]) > std::numeric_limits<double>::min()) {
+             std::abs(e[m]) > nothing) {
         ++m;
       }
       if (m == l) break;
