@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/checkpoint.h"
 #include "tenure/nn/sizes.h"
 
 namespace tenure::nn {
@@ -31,6 +33,39 @@ double score_of(const Fit& fit, const Epoch& epoch, const std::string& name, Sit
   throw;
 }
 
+bool BestScore::improve(double score, bool larger_is_better, double least_change) {
+  const double gain = larger_is_better ? score - best_ : best_ - score;
+  const bool is_better =
+      !has_best_ || gain > least_change || (std::isnan(best_) && !std::isnan(score));
+  if (!is_better) return false;
+  best_ = score;
+  has_best_ = true;
+  return true;
+}
+
+Facts BestScore::state() const {
+  if (!has_best_) return {};
+  return {{"best", best_}};
+}
+
+void BestScore::set_state(const Checkpoint& state) {
+  const bool has_best = !state.facts.empty();
+  best_ = has_best ? state.number("best", Site()) : 0;
+  has_best_ = has_best;
+}
+
+namespace {
+
+/// A count of epochs in the state of a callback; 0 if there is none.
+int epochs_of(const Checkpoint& state, const char* fact) {
+  if (state.facts.empty()) return 0;
+  const std::int64_t epochs = state.integer(fact, Site());
+  if (epochs >= 0 && epochs <= std::numeric_limits<int>::max()) return static_cast<int>(epochs);
+  throw ValueError(fmt::format("\"{}\" counts {} {}", state.path, epochs, fact));
+}
+
+}  // namespace
+
 EarlyStopping::EarlyStopping(Options options, Site site) : options_(std::move(options)) {
   require_positive("EarlyStopping: patience", {options_.patience}, site);
 }
@@ -39,39 +74,93 @@ void EarlyStopping::on_begin(Fit& fit) { stop_without_patience(fit); }
 
 void EarlyStopping::on_epoch(Fit& fit, const Epoch& epoch) {
   const double score = score_of(fit, epoch, options_.score, fit.site());
-  const double gain = options_.larger_is_better ? score - best_ : best_ - score;
-  if (!has_best_ || gain > options_.least_change || (std::isnan(best_) && !std::isnan(score))) {
-    best_ = score;
-    has_best_ = true;
-    worse_ = 0;
-    return;
-  }
-  ++worse_;
+  const bool is_better = best_.improve(score, options_.larger_is_better, options_.least_change);
+  worse_ = is_better ? 0 : worse_ + 1;
   stop_without_patience(fit);
 }
 
 void EarlyStopping::stop_without_patience(Fit& fit) const {
   if (worse_ < options_.patience) return;
-  fit.stop(fmt::format("{} has not become better than {:.6g} for {} epochs", options_.score, best_,
-                       worse_));
+  fit.stop(fmt::format("{} has not become better than {:.6g} for {} epochs", options_.score,
+                       best_.value(), worse_));
 }
 
 Facts EarlyStopping::state() const {
-  if (!has_best_) return {};
-  return {{"best", best_}, {"epochs without a better one", worse_}};
+  Facts facts = best_.state();
+  if (!facts.empty()) facts.emplace("epochs without a better one", worse_);
+  return facts;
 }
 
 void EarlyStopping::set_state(const Checkpoint& state) {
-  const bool has_best = !state.facts.empty();
-  const double best = has_best ? state.number("best", Site()) : 0;
-  const std::int64_t worse = has_best ? state.integer("epochs without a better one", Site()) : 0;
-  if (worse < 0 || worse > std::numeric_limits<int>::max()) {
-    throw ValueError(
-        fmt::format("\"{}\" counts {} epochs without a better one", state.path, worse));
+  const int worse = epochs_of(state, "epochs without a better one");
+  best_.set_state(state);
+  worse_ = worse;
+}
+
+ReduceOnPlateau::ReduceOnPlateau(Options options, Site site) : options_(std::move(options)) {
+  require_positive("ReduceOnPlateau: patience", {options_.patience}, site);
+  mem::in_call("ReduceOnPlateau", site, [&] {
+    if (!(options_.factor > 0 && options_.factor < 1)) {
+      throw ValueError(
+          fmt::format("ReduceOnPlateau: factor is {}; it is above 0 and below 1", options_.factor));
+    }
+    if (!(options_.least_rate >= 0) || options_.pause < 0) {
+      throw ValueError("ReduceOnPlateau: least_rate and pause are not negative");
+    }
+  });
+}
+
+void ReduceOnPlateau::on_begin(Fit& fit) {
+  if (fit.options().schedule == nullptr) return;
+  mem::in_call("ReduceOnPlateau", fit.site(), [] {
+    throw ValueError("ReduceOnPlateau: FitOptions::schedule sets the rate of every step; use one");
+  });
+}
+
+void ReduceOnPlateau::on_epoch(Fit& fit, const Epoch& epoch) {
+  const double score = score_of(fit, epoch, options_.score, fit.site());
+  const bool is_better = best_.improve(score, options_.larger_is_better, options_.least_change);
+  worse_ = is_better ? 0 : worse_ + 1;
+  if (paused_ > 0) {
+    --paused_;
+    worse_ = 0;
   }
-  has_best_ = has_best;
-  best_ = best;
-  worse_ = static_cast<int>(worse);
+  if (worse_ < options_.patience) return;
+  Optimizer& optimizer = fit.trainer().optimizer();
+  const double rate = optimizer.learning_rate();
+  const double lower = std::max(rate * options_.factor, options_.least_rate);
+  if (lower < rate) optimizer.set_learning_rate(lower, fit.site());
+  worse_ = 0;
+  paused_ = options_.pause;
+}
+
+Facts ReduceOnPlateau::state() const {
+  Facts facts = best_.state();
+  if (facts.empty()) return facts;
+  facts.emplace("epochs without a better one", worse_);
+  facts.emplace("epochs that do not count", paused_);
+  return facts;
+}
+
+void ReduceOnPlateau::set_state(const Checkpoint& state) {
+  const int worse = epochs_of(state, "epochs without a better one");
+  const int paused = epochs_of(state, "epochs that do not count");
+  best_.set_state(state);
+  worse_ = worse;
+  paused_ = paused;
+}
+
+void SaveBest::on_epoch(Fit& fit, const Epoch& epoch) {
+  const double score = score_of(fit, epoch, options_.score, fit.site());
+  BestScore next = best_;
+  if (!next.improve(score, options_.larger_is_better)) return;
+  save_weights(fit.trainer().model(), path_, fit.site());
+  best_ = next;
+}
+
+void SaveBest::on_end(Fit& fit, const History&) {
+  if (!options_.restore || best_.state().empty()) return;
+  load_weights(fit.trainer().model(), path_, fit.site());
 }
 
 void SaveCheckpoint::after_epoch(Fit& fit, const Epoch&) { fit.save(path_, fit.site()); }

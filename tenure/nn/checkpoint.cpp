@@ -45,38 +45,58 @@ NamedTensors values_of(const std::vector<NamedVariable>& variables, Site site) {
   return values;
 }
 
-void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint,
-                Site site) try {
-  std::vector<std::string> problems;
+namespace {
+
+LoadReport assign(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint,
+                  const LoadOptions& options, Site site) {
+  LoadReport report;
   std::set<std::string> wanted;
-  for (const auto& [name, variable] : variables) {
+  std::vector<const NamedVariable*> fitting;
+  const auto fits = [&](const Variable& variable, const Tensor& saved) {
+    if (is_old_count(variable, saved)) return true;
+    const bool may_cast =
+        options.cast && is_floating(saved.dtype()) && is_floating(variable.dtype());
+    return saved.shape() == variable.shape() && (saved.dtype() == variable.dtype() || may_cast);
+  };
+  for (const NamedVariable& own : variables) {
+    const auto& [name, variable] = own;
     wanted.insert(name);
     const auto found = checkpoint.tensors.find(name);
     if (found == checkpoint.tensors.end()) {
-      problems.push_back(name + ": not in the file");
-    } else if ((found->second.dtype() != variable.dtype() ||
-                !(found->second.shape() == variable.shape())) &&
-               !is_old_count(variable, found->second)) {
-      problems.push_back(fmt::format("{}: {} in the file, {} here", name,
-                                     type_of(found->second.dtype(), found->second.shape()),
-                                     type_of(variable.dtype(), variable.shape())));
+      report.left_out.push_back(name + ": not in the file");
+    } else if (!fits(variable, found->second)) {
+      report.left_out.push_back(fmt::format("{}: {} in the file, {} here", name,
+                                            type_of(found->second.dtype(), found->second.shape()),
+                                            type_of(variable.dtype(), variable.shape())));
+    } else {
+      report.loaded.push_back(name);
+      fitting.push_back(&own);
     }
   }
   for (const auto& [name, tensor] : checkpoint.tensors) {
-    if (wanted.count(name) == 0) problems.push_back(name + ": only in the file");
+    if (wanted.count(name) == 0) report.left_out.push_back(name + ": only in the file");
   }
-  if (!problems.empty()) throw CheckpointError(checkpoint.path, std::move(problems));
+  const bool is_enough = options.partial ? !fitting.empty() : report.left_out.empty();
+  if (!is_enough) throw CheckpointError(checkpoint.path, std::move(report.left_out));
 
   // Copies first: whatever is refused is refused before the first variable changes.
   std::vector<Tensor> values;
-  for (const NamedVariable& own : variables) {
-    const Tensor& saved = checkpoint.tensor(own.name);
-    const DType dtype = own.variable.dtype();
+  for (const NamedVariable* own : fitting) {
+    const Tensor& saved = checkpoint.tensor(own->name);
+    const DType dtype = own->variable.dtype();
     values.push_back(saved.dtype() == dtype ? clone({saved, site}) : cast({saved, site}, dtype));
   }
-  for (std::size_t i = 0; i < variables.size(); ++i) {
-    variables[i].variable.assign({std::move(values[i]), site});
+  for (std::size_t i = 0; i < fitting.size(); ++i) {
+    fitting[i]->variable.assign({std::move(values[i]), site});
   }
+  return report;
+}
+
+}  // namespace
+
+void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& checkpoint,
+                Site site) try {
+  assign(variables, checkpoint, {}, site);
 } catch (Error& error) {
   mem::name_call(error, "assign_all", site);
   throw;
@@ -90,6 +110,13 @@ void save_weights(const Layer& model, const std::string& path, Site site) {
 void load_weights(const Layer& model, const std::string& path, Site site) {
   mem::in_call("load_weights", site,
                [&] { assign_all(model.variables(), load_checkpoint(path, site), site); });
+}
+
+LoadReport load_weights(const Layer& model, const std::string& path, const LoadOptions& options,
+                        Site site) {
+  return mem::in_call("load_weights", site, [&] {
+    return assign(model.variables(), load_checkpoint(path, site), options, site);
+  });
 }
 
 }  // namespace tenure::nn

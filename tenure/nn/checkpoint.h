@@ -35,4 +35,19 @@ void assign_all(const std::vector<NamedVariable>& variables, const Checkpoint& c
 void save_weights(const Layer& model, const std::string& path, Site site = Site::current());
 void load_weights(const Layer& model, const std::string& path, Site site = Site::current());
 
+struct LoadOptions {
+  bool cast = false;     ///< floats of another floating type are converted
+  bool partial = false;  ///< what does not fit is left as it is, and told
+};
+/// What a file was good for.
+struct LoadReport {
+  std::vector<std::string> loaded{};
+  /// "head/kernel: not in the file", "body/norm: float32[4] in the file, float32[8] here", ...
+  std::vector<std::string> left_out{};
+};
+/// The same for a model that differs from the saved one. Throws CheckpointError as load_weights()
+/// does for what the options do not allow, and if nothing fits; then nothing has changed.
+LoadReport load_weights(const Layer& model, const std::string& path, const LoadOptions& options,
+                        Site site = Site::current());
+
 }  // namespace tenure::nn

@@ -64,6 +64,7 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
       rate_(scalar_variable(parameters_, "learning_rate", rate, DType::float32, site)),
       steps_(scalar_variable(parameters_, "steps", 0, DType::int64, site)),
       compiled_(std::make_unique<Compiled>()) {
+  rate_factors_.assign(parameters_.size(), 1);
   mem::in_call(kind_, site, [&] { require_parameters(); });
   const CategoryScope category(Category::optimizer);
   for (const NamedVariable& parameter : parameters_) {
@@ -153,18 +154,83 @@ void Optimizer::apply(std::vector<Tensor> gradients, Site site) {
 
 void Optimizer::update_all(std::vector<Tensor> gradients, Site site) {
   const CategoryScope category(Category::optimizer);
+  has_steps_ = true;
   const Step step{.rate = rate_.value(site),
                   .number = add({steps_.value(site), site}, {1, site}),
                   .site = site};
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (!gradients[i].defined()) continue;
     const NameScope name(parameters_[i].name);
-    update(i, std::move(gradients[i]), step);
+    Step own_step = step;
+    if (rate_factors_[i] != 1) own_step.rate = mul({step.rate, site}, {rate_factors_[i], site});
+    update(i, std::move(gradients[i]), own_step);
     const Variable& own = parameters_[i].variable;
     if (updated_[i].state() == own.state()) continue;
     own.assign({cast({updated_[i].value(site), site}, own.dtype()), site});
   }
+  update_averages(site);
   steps_.assign({step.number, site});
+}
+
+void Optimizer::update_averages(Site site) const {
+  for (std::size_t i = 0; i < averages_.size(); ++i) {
+    const NameScope name(parameters_[i].name);
+    Tensor kept = mul({averages_[i].value(site), site}, {average_decay_, site});
+    Tensor added = mul({updated_[i].value(site), site}, {1 - average_decay_, site});
+    averages_[i].assign({add({std::move(kept), site}, {std::move(added), site}), site});
+  }
+}
+
+void Optimizer::require_no_steps(const char* what) const {
+  if (!has_steps_) return;
+  throw ValueError(
+      fmt::format("{}: {} come before the first step, which is compiled with them", kind_, what));
+}
+
+void Optimizer::keep_averages(double decay, Site site) {
+  mem::in_call(kind_, site, [&] {
+    require_option("the decay of averages", decay, 1);
+    if (!averages_.empty()) throw ValueError(fmt::format("{}: it has averages already", kind_));
+    require_no_steps("averages");
+  });
+  const CategoryScope category(Category::optimizer);
+  const auto slots = static_cast<std::ptrdiff_t>(slots_.size());
+  std::vector<Variable> made;
+  try {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      add_slot(fmt::format("{}/average/{}", kind_, parameters_[i].name), made,
+               clone({updated_[i].value(site), site}));
+    }
+  } catch (...) {
+    slots_.erase(slots_.begin() + slots, slots_.end());
+    throw;
+  }
+  averages_ = std::move(made);
+  average_decay_ = decay;
+}
+
+void Optimizer::swap_averages(Site site) {
+  mem::in_call(kind_, site, [&] {
+    if (averages_.empty()) {
+      throw ValueError(fmt::format("{}: there are no averages; see keep_averages()", kind_));
+    }
+  });
+  const auto swap = [&](const std::vector<Tensor>&) {
+    for (std::size_t i = 0; i < averages_.size(); ++i) {
+      const Tensor average = averages_[i].value(site);
+      averages_[i].assign({updated_[i].value(site), site});
+      updated_[i].assign({average, site});
+      const Variable& own = parameters_[i].variable;
+      if (updated_[i].state() != own.state()) {
+        own.assign({cast({average, site}, own.dtype()), site});
+      }
+    }
+    return std::vector<Tensor>();
+  };
+  const ops::Untaped untaped;
+  const Function<std::function<std::vector<Tensor>(const std::vector<Tensor>&)>> run(
+      swap, FunctionOptions{.name = kind_, .warn_after = 0}, site);
+  run(std::vector<Tensor>());
 }
 
 std::vector<Variable> Optimizer::variables() const {
@@ -215,18 +281,63 @@ void Optimizer::require_option(const char* option, double value, double limit) c
   });
 }
 
+void Optimizer::require_state(const char* option, bool wants, bool has) const {
+  if (wants == has) return;
+  mem::in_call(kind_.c_str(), site_, [&] {
+    throw ValueError(
+        fmt::format("{}: {} decides what is kept of all parameters; set it when the "
+                    "optimizer is made, for all or for none",
+                    kind_, option));
+  });
+}
+
+void Optimizer::add_slot(const std::string& path, std::vector<Variable>& made, Tensor value) {
+  const CategoryScope category(Category::optimizer);
+  made.push_back(Variable({std::move(value), site_}, path, false));
+  slots_.push_back({path, made.back()});
+}
+
 std::vector<Variable> Optimizer::make_slots(const std::string& name) {
   const CategoryScope category(Category::optimizer);
   std::vector<Variable> made;
   for (const NamedVariable& parameter : parameters_) {
-    const std::string path = fmt::format("{}/{}/{}", kind_, name, parameter.name);
     const bool is_double = parameter.variable.dtype() == DType::float64;
     const DType dtype = is_double ? DType::float64 : DType::float32;
     const DeviceScope device(parameter.variable.device());
-    made.push_back(Variable({zeros(parameter.variable.shape(), dtype, site_), site_}, path, false));
-    slots_.push_back({path, made.back()});
+    add_slot(fmt::format("{}/{}/{}", kind_, name, parameter.name), made,
+             zeros(parameter.variable.shape(), dtype, site_));
   }
   return made;
+}
+
+std::vector<Variable> Optimizer::make_numbers(const std::string& name, double initial) {
+  const CategoryScope category(Category::optimizer);
+  std::vector<Variable> made;
+  for (const NamedVariable& parameter : parameters_) {
+    const DeviceScope device(parameter.variable.device());
+    add_slot(fmt::format("{}/{}/{}", kind_, name, parameter.name), made,
+             full({}, initial, DType::float64, site_));
+  }
+  return made;
+}
+
+std::vector<std::size_t> Optimizer::places_to_set(const std::vector<NamedVariable>& parameters,
+                                                  Site site) const {
+  return mem::in_call(kind_, site, [&] {
+    require_no_steps("options of some parameters");
+    std::vector<std::size_t> places;
+    for (const NamedVariable& wanted : parameters) {
+      std::size_t i = 0;
+      while (i < parameters_.size() && parameters_[i].variable.state() != wanted.variable.state()) {
+        ++i;
+      }
+      if (i == parameters_.size()) {
+        throw ValueError(fmt::format("{}: {} is not one of its parameters", kind_, wanted.name));
+      }
+      places.push_back(i);
+    }
+    return places;
+  });
 }
 
 }  // namespace tenure::nn

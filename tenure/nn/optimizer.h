@@ -41,6 +41,16 @@ class Optimizer {
   /// Steps that were applied.
   std::int64_t steps() const;
 
+  /// Keeps a moving average of each parameter from now on: after each step it is decay times
+  /// itself plus (1 - decay) times the parameter. It is part of state(), so that checkpoints hold
+  /// it. Throws ValueError unless decay is in [0, 1), if there are averages already, and if a step
+  /// has been compiled, which would go on without them.
+  void keep_averages(double decay, Site site = Site::current());
+  /// Gives each parameter its average, and the average the parameter: call it before an evaluation,
+  /// and again before training goes on. As a whole or not at all. Throws ValueError if there are no
+  /// averages.
+  void swap_averages(Site site = Site::current());
+
   /// The count of steps, the rate, and the state of each parameter: "adam/first/dense/kernel". What
   /// a checkpoint must hold.
   std::vector<NamedVariable> state() const;
@@ -56,8 +66,20 @@ class Optimizer {
   void require_option(const char* option, double value,
                       double limit = std::numeric_limits<double>::infinity()) const;
 
+  /// Throws ValueError if an option needs a state that there is not, or the other way round.
+  void require_state(const char* option, bool wants, bool has) const;
+
   /// One state for each parameter, of its shape, zero at first.
   std::vector<Variable> make_slots(const std::string& name);
+  /// One number for each parameter, float64.
+  std::vector<Variable> make_numbers(const std::string& name, double initial);
+
+  /// The place of each of these in parameters(). Throws ValueError if one is not there, or if a
+  /// step has been compiled, which has the options of before.
+  std::vector<std::size_t> places_to_set(const std::vector<NamedVariable>& parameters,
+                                         Site site) const;
+  /// The rate of parameter i is this times learning_rate().
+  void set_rate_factor(std::size_t i, double factor) { rate_factors_[i] = factor; }
 
   /// What all parameters see in one step.
   struct Step {
@@ -74,12 +96,19 @@ class Optimizer {
   void require_parameters() const;
   void require_gradients(const std::vector<Tensor>& gradients, Site site) const;
   void update_all(std::vector<Tensor> gradients, Site site);
+  void update_averages(Site site) const;
+  void require_no_steps(const char* what) const;
+  void add_slot(const std::string& path, std::vector<Variable>& made, Tensor value);
 
   std::string kind_;
   Site site_;
   std::vector<NamedVariable> parameters_;
   std::vector<Variable> updated_;
   std::vector<NamedVariable> slots_;  // masters among them
+  std::vector<double> rate_factors_;
+  std::vector<Variable> averages_;  // none, or one of each parameter
+  double average_decay_ = 0;
+  bool has_steps_ = false;  // compiled
   double given_rate_ = 0;
   Variable rate_;  // the same, rounded
   Variable steps_;

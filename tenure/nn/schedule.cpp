@@ -47,6 +47,31 @@ Schedule linear(double rate, std::int64_t length, double last, Site site) {
   return [=](std::int64_t step) { return rate + (last - rate) * part(step, length); };
 }
 
+Schedule one_cycle(double most, std::int64_t length, const OneCycleOptions& options, Site site) {
+  mem::in_call("schedule::one_cycle", site, [&] {
+    if (length < 2) throw ValueError("schedule::one_cycle: it takes at least 2 steps");
+    if (!(options.rising > 0 && options.rising < 1)) {
+      throw ValueError("schedule::one_cycle: the rising share is above 0 and below 1");
+    }
+    if (!(options.start_divisor > 0 && options.end_divisor > 0)) {
+      throw ValueError("schedule::one_cycle: divisors are above 0");
+    }
+  });
+  const double first = most / options.start_divisor;
+  const double last = first / options.end_divisor;
+  // The first step is 0, so that a part of n steps ends at n - 1; it may end between two steps.
+  const double end = static_cast<double>(length - 1);
+  const double peak = std::max(options.rising * static_cast<double>(length) - 1, 0.0);
+  const auto between = [](double from, double to, double share) {
+    return to + (from - to) * (1 + std::cos(std::numbers::pi * share)) / 2;
+  };
+  return [=](std::int64_t step) {
+    const auto at = static_cast<double>(step);
+    if (at < peak) return between(first, most, at / peak);
+    return between(most, last, std::min((at - peak) / (end - peak), 1.0));
+  };
+}
+
 Schedule warm_up(std::int64_t length, Schedule then, Site site) {
   require_positive("schedule::warm_up", {length}, site);
   mem::in_call("schedule::warm_up", site, [&] {

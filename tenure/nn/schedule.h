@@ -8,6 +8,13 @@
 
 namespace tenure::nn {
 
+/// Of schedule::one_cycle().
+struct OneCycleOptions {
+  double rising = 0.3;        ///< the share of the steps in which the rate rises; in (0, 1)
+  double start_divisor = 25;  ///< it begins with the highest rate over this
+  double end_divisor = 1e4;   ///< it ends with the first one over this
+};
+
 /// The learning rate of a step; the first step is 0.
 using Schedule = std::function<double(std::int64_t step)>;
 
@@ -22,6 +29,10 @@ Schedule exponential(double rate, double factor_per_step);
 Schedule cosine(double rate, std::int64_t length, double last = 0, Site site = Site::current());
 /// From `rate` to `last` in a straight line in `length` steps, then `last`.
 Schedule linear(double rate, std::int64_t length, double last = 0, Site site = Site::current());
+/// Up to `most` and down again along halves of a cosine, in `length` steps; then the last rate.
+/// Throws ValueError unless there are at least 2 steps and options are positive.
+Schedule one_cycle(double most, std::int64_t length, const OneCycleOptions& options = {},
+                   Site site = Site::current());
 /// Grows from nothing to what `then` begins with in `length` steps.
 Schedule warm_up(std::int64_t length, Schedule then, Site site = Site::current());
 

@@ -60,28 +60,65 @@ void change_by(const Variable& parameter, const States& states, std::size_t i, T
   (std::make_index_sequence<Shape::states>());
 }
 
+/// An optimizer with options, which may differ from parameter to parameter.
+template <class OptionsType>
+class OptionsOptimizer : public Optimizer {
+ public:
+  using Options = OptionsType;
+
+  /// Trains some of its parameters otherwise: with these options, and with a rate that is
+  /// `rate_factor` times learning_rate(). Throws ValueError if one is none of its parameters, for
+  /// options out of their domain or that need another state than the optimizer keeps, and if a step
+  /// has been compiled; then nothing has changed.
+  void set_options(const std::vector<NamedVariable>& parameters, const Options& options,
+                   double rate_factor = 1, Site site = Site::current()) {
+    const std::vector<std::size_t> places = places_to_set(parameters, site);
+    require_option("rate_factor", rate_factor);
+    require_options(options);
+    for (const std::size_t i : places) {
+      options_[i] = options;
+      set_rate_factor(i, rate_factor);
+    }
+  }
+
+ protected:
+  OptionsOptimizer(const char* kind, std::vector<NamedVariable> parameters, double rate,
+                   const Options& options, Site site)
+      : Optimizer(kind, std::move(parameters), rate, site),
+        options_(this->parameters().size(), options) {}
+
+  const Options& options(std::size_t i) const { return options_[i]; }
+  /// Throws ValueError for options out of their domain.
+  virtual void require_options(const Options& options) const = 0;
+
+ private:
+  std::vector<Options> options_;
+};
+
 /// An optimizer whose step is one update op: it keeps of each parameter what the op changes
 /// besides. One that derives from it says what these states are called, and what its options may
 /// be.
 template <auto op>
-class UpdateOptimizer : public Optimizer {
+class UpdateOptimizer : public OptionsOptimizer<typename UpdateShape<decltype(op)>::Options> {
  protected:
+  using Base = OptionsOptimizer<typename UpdateShape<decltype(op)>::Options>;
   using Shape = UpdateShape<decltype(op)>;
   using Options = typename Shape::Options;
   using StateNames = std::array<const char*, Shape::states>;
 
   UpdateOptimizer(const char* kind, std::vector<NamedVariable> parameters, double rate,
                   const Options& options, const StateNames& states, Site site)
-      : Optimizer(kind, std::move(parameters), rate, site), options_(options) {
-    for (std::size_t s = 0; s < Shape::states; ++s) states_[s] = make_slots(states[s]);
+      : Base(kind, std::move(parameters), rate, options, site) {
+    for (std::size_t s = 0; s < Shape::states; ++s) states_[s] = this->make_slots(states[s]);
   }
+
+  void update(std::size_t i, Tensor gradient, const Optimizer::Step& step) override {
+    change_by<op>(this->parameter(i), states_, i, std::move(gradient), step, this->options(i));
+  }
+  /// State s of parameter i.
+  const Variable& state_of(std::size_t s, std::size_t i) const { return states_[s][i]; }
 
  private:
-  void update(std::size_t i, Tensor gradient, const Step& step) override {
-    change_by<op>(parameter(i), states_, i, std::move(gradient), step, options_);
-  }
-
-  Options options_;
   std::array<std::vector<Variable>, Shape::states> states_;
 };
 

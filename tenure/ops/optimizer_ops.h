@@ -36,6 +36,7 @@ struct AdamOptions {
   double epsilon = 1e-8;
   double weight_decay = 0;
   bool decoupled = false;  ///< AdamW: the decay is w - rate weight_decay w
+  bool amsgrad = false;    ///< of nn::Adam: by the largest mean square that there was
 };
 /// Adam with corrected bias; `step` counts from 1.
 std::array<Tensor, 3> adam_update(const Operand& parameter, const Operand& mean,
@@ -47,6 +48,8 @@ struct RmspropOptions {
   double alpha = 0.99;
   double epsilon = 1e-8;
   double weight_decay = 0;
+  double momentum = 0;    ///< of nn::Rmsprop, as `centered`
+  bool centered = false;  ///< by the variance instead of the mean square
 };
 /// s = alpha s + (1 - alpha) g^2, w - rate g / (sqrt(s) + epsilon)
 std::array<Tensor, 2> rmsprop_update(const Operand& parameter, const Operand& square,
