@@ -44,6 +44,8 @@
 #include "tenure/nn/metrics.h"
 #include "tenure/nn/norm.h"
 #include "tenure/nn/optimizers.h"
+#include "tenure/nn/pool.h"
+#include "tenure/nn/recurrent.h"
 #include "tenure/nn/schedule.h"
 #include "tenure/nn/sequential.h"
 #include "tenure/nn/summary.h"

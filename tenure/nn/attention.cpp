@@ -65,7 +65,8 @@ Tensor MultiHeadAttention::split(Tensor x, Site site) const {
   return transpose({std::move(parts), site}, 1, 2);
 }
 
-Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory, Site site) const {
+Tensor MultiHeadAttention::attend(const Tensor& x, const AttentionInputs& inputs, Site site) const {
+  const Tensor& memory = inputs.memory.defined() ? inputs.memory : x;
   if (x.shape().size() != 3 || memory.shape().size() != 3) {
     throw ShapeError("MultiHeadAttention", "sequences are [batch, length, width]",
                      {x.shape().to_vector(), memory.shape().to_vector()});
@@ -73,16 +74,36 @@ Tensor MultiHeadAttention::attend(const Tensor& x, const Tensor& memory, Site si
   const auto heads = [&](const Dense& layer, const Tensor& of) {
     return split(layer(of, site), site);
   };
-  Tensor mixed = attention({heads(query_, x), site}, {heads(key_, memory), site},
-                           {heads(value_, memory), site}, {.causal = causal_});
+  KeyValueCache all{heads(key_, memory), heads(value_, memory)};
+  if (inputs.cache != nullptr && inputs.cache->keys.defined()) {
+    const auto behind = [site](const Tensor& before, const Tensor& more) {
+      return concat(OperandList({Operand(before, site), Operand(more, site)}, site), 2);
+    };
+    all.keys = behind(inputs.cache->keys, all.keys);
+    all.values = behind(inputs.cache->values, all.values);
+  }
+  Tensor queries = heads(query_, x);
+  const Operand q(std::move(queries), site);
+  const AttentionOptions options{.causal = causal_};
+  Tensor mixed =
+      inputs.mask.defined()
+          ? attention(q, {all.keys, site}, {all.values, site}, {inputs.mask, site}, options)
+          : attention(q, {all.keys, site}, {all.values, site}, options);
   mixed = transpose({std::move(mixed), site}, 1, 2);
-  return out_(flatten({std::move(mixed), site}, 2, 3), site);
+  Tensor result = out_(flatten({std::move(mixed), site}, 2, 3), site);
+  if (inputs.cache != nullptr) *inputs.cache = std::move(all);
+  return result;
 }
 
-Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, x, call_site()); }
+Tensor MultiHeadAttention::forward(Tensor x) const { return attend(x, {}, call_site()); }
 
 Tensor MultiHeadAttention::operator()(Tensor x, const Tensor& memory, Site site) const {
-  return attend(x, memory, site);
+  return (*this)(std::move(x), AttentionInputs{.memory = memory}, site);
+}
+
+Tensor MultiHeadAttention::operator()(Tensor x, const AttentionInputs& inputs, Site site) const {
+  return apply_as(
+      std::move(x), [&](const Tensor& input) { return attend(input, inputs, site); }, site);
 }
 
 TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
@@ -107,12 +128,18 @@ TransformerBlock::TransformerBlock(std::int64_t width, std::int64_t heads,
   add("dropout", dropout_);
 }
 
-Tensor TransformerBlock::forward(Tensor x) const {
-  const Site site = call_site();
+Tensor TransformerBlock::forward(Tensor x) const { return apply(std::move(x), {}, call_site()); }
+
+Tensor TransformerBlock::operator()(Tensor x, const AttentionInputs& inputs, Site site) const {
+  return apply_as(
+      std::move(x), [&](Tensor input) { return apply(std::move(input), inputs, site); }, site);
+}
+
+Tensor TransformerBlock::apply(Tensor x, const AttentionInputs& inputs, Site site) const {
   const auto beside = [&](Tensor change) {
     return tenure::add({x, site}, {dropout_(std::move(change), site), site});
   };
-  x = beside(attention_(norm1_(x, site), site));
+  x = beside(attention_(norm1_(x, site), inputs, site));
   Tensor hidden = up_(norm2_(x, site), site);
   return beside(down_(gelu_tanh({std::move(hidden), site}), site));
 }

@@ -28,6 +28,27 @@ struct AttentionLayerOptions {
   DType dtype = DType::float32;
 };
 
+/// Keys and values of the positions that were seen, [batch, heads, length, width / heads]; empty at
+/// first. For one layer, and one sequence that goes on.
+struct KeyValueCache {
+  Tensor keys{};
+  Tensor values{};
+
+  /// Positions that it has.
+  std::int64_t length() const { return keys.defined() ? keys.shape()[2] : 0; }
+};
+
+/// What attention may be given besides the sequence.
+struct AttentionInputs {
+  /// Another sequence to attend to, instead of its own.
+  Tensor memory{};
+  /// Broadcasts to [batch, heads, queries, keys]: bool, true where a query sees a key, or a float
+  /// that is added to the scores. Of padded sequences, [batch, 1, 1, keys].
+  Tensor mask{};
+  /// Its keys and values come before the sequence's own, which are added to it.
+  KeyValueCache* cache = nullptr;
+};
+
 /// Attention of a sequence [batch, length, width] to itself, in several heads.
 class MultiHeadAttention : public Layer {
  public:
@@ -38,12 +59,14 @@ class MultiHeadAttention : public Layer {
   using Layer::operator();
   /// Attention to another sequence.
   Tensor operator()(Tensor x, const Tensor& memory, Site site = Site::current()) const;
+  /// With a mask or a cache. When it throws, the cache is as before.
+  Tensor operator()(Tensor x, const AttentionInputs& inputs, Site site = Site::current()) const;
 
  protected:
   Tensor forward(Tensor x) const override;
 
  private:
-  Tensor attend(const Tensor& x, const Tensor& memory, Site site) const;
+  Tensor attend(const Tensor& x, const AttentionInputs& inputs, Site site) const;
   Tensor split(Tensor x, Site site) const;
 
   std::int64_t heads_;
@@ -68,10 +91,16 @@ class TransformerBlock : public Layer {
   TransformerBlock(std::int64_t width, std::int64_t heads, const TransformerOptions& options = {},
                    Site site = Site::current());
 
+  using Layer::operator();
+  /// With a mask or a cache, as of MultiHeadAttention.
+  Tensor operator()(Tensor x, const AttentionInputs& inputs, Site site = Site::current()) const;
+
  protected:
   Tensor forward(Tensor x) const override;
 
  private:
+  Tensor apply(Tensor x, const AttentionInputs& inputs, Site site) const;
+
   LayerNorm norm1_;
   MultiHeadAttention attention_;
   LayerNorm norm2_;

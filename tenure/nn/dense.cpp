@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "tenure/base/error.h"
 #include "tenure/nn/sizes.h"
+#include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/linalg_ops.h"
+#include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
 
@@ -38,14 +41,23 @@ Tensor Dense::forward(Tensor x) const {
   return bias_ ? tenure::add({std::move(product), site}, {read(*bias_), site}) : product;
 }
 
-Embedding::Embedding(std::int64_t entries, std::int64_t width, const Initializer& initializer,
-                     DType dtype, Site site)
+Embedding::Embedding(std::int64_t entries, std::int64_t width, const EmbeddingOptions& options,
+                     Site site)
     : Layer("Embedding", site),
+      padding_index_(options.padding_index),
       table_(add_parameter(
           "table",
           [&] {
             require_positive("Embedding", {entries, width});
-            return initializer({entries, width}, {width, entries}, dtype, site);
+            Tensor table =
+                options.initializer({entries, width}, {width, entries}, options.dtype, site);
+            if (!padding_index_) return table;
+            if (*padding_index_ < 0 || *padding_index_ >= entries) {
+              throw ValueError(fmt::format("Embedding: there is no row {} for padding among {}",
+                                           *padding_index_, entries));
+            }
+            const Tensor row = full({1}, *padding_index_, DType::int64, site);
+            return index_update({std::move(table), site}, {row}, {0, site});
           },
           site)) {}
 
@@ -55,7 +67,28 @@ std::string Embedding::describe() const {
 
 Tensor Embedding::forward(Tensor indices) const {
   const Site site = call_site();
-  return take({read(table_), site}, {std::move(indices), site}, 0);
+  if (!padding_index_) return take({read(table_), site}, {std::move(indices), site}, 0);
+  const Tensor rows = take({read(table_), site}, {indices, site}, 0);
+  Tensor is_padding = equal({std::move(indices), site}, {*padding_index_, site});
+  is_padding = expand_dims({std::move(is_padding), site}, -1);
+  return where({std::move(is_padding), site}, {stop_gradient({rows, site}), site}, {rows, site});
+}
+
+PRelu::PRelu(std::int64_t channels, double initial, DType dtype, Site site)
+    : Layer("PRelu", site),
+      slope_(add_parameter(
+          "slope",
+          [&] {
+            require_positive("PRelu", {channels});
+            return full({channels}, initial, dtype, site);
+          },
+          site)) {}
+
+std::string PRelu::describe() const { return fmt::format("{}", slope_.shape()[0]); }
+
+Tensor PRelu::forward(Tensor x) const {
+  const Site site = call_site();
+  return leaky_relu({std::move(x), site}, {read(slope_), site});
 }
 
 }  // namespace tenure::nn

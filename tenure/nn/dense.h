@@ -33,12 +33,21 @@ class Dense : public Layer {
   std::optional<Variable> bias_;
 };
 
+struct EmbeddingOptions {
+  Initializer initializer = init::normal();
+  /// The row of an index that stands for no word: zeros at first, and no gradient goes to it.
+  std::optional<std::int64_t> padding_index{};
+  DType dtype = DType::float32;
+};
+
 /// A row of a table for each index.
 class Embedding : public Layer {
  public:
-  Embedding(std::int64_t entries, std::int64_t width,
-            const Initializer& initializer = init::normal(), DType dtype = DType::float32,
+  Embedding(std::int64_t entries, std::int64_t width, const EmbeddingOptions& options = {},
             Site site = Site::current());
+  Embedding(std::int64_t entries, std::int64_t width, const Initializer& initializer,
+            DType dtype = DType::float32, Site site = Site::current())
+      : Embedding(entries, width, {.initializer = initializer, .dtype = dtype}, site) {}
 
   const Variable& table() const { return table_; }
   std::string describe() const override;
@@ -47,7 +56,23 @@ class Embedding : public Layer {
   Tensor forward(Tensor indices) const override;
 
  private:
+  std::optional<std::int64_t> padding_index_;
   Variable table_;
+};
+
+/// x where it is positive, else x times a learned slope: one for all, or one for each channel,
+/// which is the last dimension.
+class PRelu : public Layer {
+ public:
+  explicit PRelu(std::int64_t channels = 1, double initial = 0.25, DType dtype = DType::float32,
+                 Site site = Site::current());
+  std::string describe() const override;
+
+ protected:
+  Tensor forward(Tensor x) const override;
+
+ private:
+  Variable slope_;
 };
 
 }  // namespace tenure::nn

@@ -106,7 +106,13 @@ Site Layer::part_site(const Layer& part) {
 
 Site Layer::created() const { return state_->site; }
 
-Tensor Layer::operator()(Tensor x, Site site) const try {
+Tensor Layer::operator()(Tensor x, Site site) const {
+  return apply_as(
+      std::move(x), [this](Tensor input) { return forward(std::move(input)); }, site);
+}
+
+Tensor Layer::apply_as(Tensor x, const std::function<Tensor(Tensor)>& forward, Site site) const
+    try {
   if (x.defined() && x.is_disposed()) throw_disposed(x.body("forward"), "forward", site);
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);

@@ -99,6 +99,9 @@ class Layer {
   Layer& operator=(Layer&&) = default;
 
   virtual Tensor forward(Tensor x) const = 0;
+  /// What operator() does, with something else instead of forward(): for layers that are called
+  /// with more than one tensor.
+  Tensor apply_as(Tensor x, const std::function<Tensor(Tensor)>& forward, Site site) const;
   /// Of forward(): where the layer is called. Ops that are given it have that line, not their own.
   static Site call_site();
   /// The line of a part that forward() applies for its own sake, as Sequential does: that

@@ -137,4 +137,19 @@ Tensor GroupNorm::forward(Tensor x) const {
                     options_);
 }
 
+InstanceNorm::InstanceNorm(std::int64_t channels, const BatchNormOptions& options, DType dtype,
+                           Site site)
+    : Layer("InstanceNorm", site),
+      options_(options),
+      scale_(add_parameter("scale", filled("InstanceNorm", channels, 1, dtype, site), site)),
+      offset_(add_parameter("offset", filled("InstanceNorm", channels, 0, dtype, site), site)) {}
+
+std::string InstanceNorm::describe() const { return fmt::format("{}", scale_.shape()[0]); }
+
+Tensor InstanceNorm::forward(Tensor x) const {
+  const Site site = call_site();
+  return group_norm({std::move(x), site}, scale_.shape()[0], {read(scale_), site},
+                    {read(offset_), site}, options_);
+}
+
 }  // namespace tenure::nn

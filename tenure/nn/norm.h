@@ -84,4 +84,20 @@ class GroupNorm : public Layer {
   Variable offset_;
 };
 
+/// Normalizes each channel of each image, then brings it to a learned scale and offset.
+class InstanceNorm : public Layer {
+ public:
+  explicit InstanceNorm(std::int64_t channels, const BatchNormOptions& options = {},
+                        DType dtype = DType::float32, Site site = Site::current());
+  std::string describe() const override;
+
+ protected:
+  Tensor forward(Tensor x) const override;
+
+ private:
+  BatchNormOptions options_;
+  Variable scale_;
+  Variable offset_;
+};
+
 }  // namespace tenure::nn

@@ -14,6 +14,9 @@ struct PoolOptions {
   SpatialSizes padding = 0;              ///< at most half a window, on both sides
   SpatialSizes dilation = 1;             ///< of max_pool
   bool count_padding = false;            ///< of avg_pool: divide by all places of a window
+  /// A last window that reaches beyond the end is taken too if it begins inside or in the padding
+  /// before. Not with count_padding: ValueError.
+  bool ceil_mode = false;
   Channels channels = Channels::last;
 };
 

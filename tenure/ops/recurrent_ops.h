@@ -23,9 +23,17 @@ struct LstmResult {
   Tensor sequence{};  ///< h after every step: [batch, time, units]
   LstmState last{};   ///< [batch, units] each
 };
+/// How sequences are gone through.
+struct SequenceOptions {
+  /// The number of steps of each sequence, int32 or int64 [batch]; all have all steps unless set.
+  /// Steps behind it leave the state as it is, and give zeros.
+  Tensor lengths{};
+  bool from_end = false;  ///< the last step comes first; results stand where their steps do
+};
 /// An LSTM over sequences. It begins with zeros where `initial` has no tensor.
 LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
-                const Operand& bias, const LstmState& initial = {});
+                const Operand& bias, const LstmState& initial = {},
+                const SequenceOptions& options = {});
 
 /// One step of a GRU: `x` and `h` are the products of input and hidden state with their weights,
 /// biases included, [batch, 3 units] in the order r, z, n of PyTorch (Keras: z, r, n, and as with
@@ -39,6 +47,7 @@ struct GruResult {
 };
 /// A GRU over sequences. It begins with zeros if `initial` is empty.
 GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
-              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial = {});
+              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial = {},
+              const SequenceOptions& options = {});
 
 }  // namespace tenure

@@ -4,6 +4,7 @@
 #include "tenure/nn/conv.h"
 #include "tenure/nn/dense.h"
 #include "tenure/nn/norm.h"
+#include "tenure/nn/pool.h"
 #include "tenure/nn/sequential.h"
 #include "tenure/nn/summary.h"
 

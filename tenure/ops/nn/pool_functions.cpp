@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include "tenure/ops/core/named.h"
+#include "tenure/ops/core/recorder.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/pool.h"
 #include "tenure/ops/nn/pool_shape.h"
 #include "tenure/ops/pool_ops.h"
+#include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
 namespace {
@@ -36,6 +38,16 @@ Tensor run_pool(const char* op, int axes, Pool pool, const Operand& x, const Poo
   return channels_first({std::move(y), x.site()});
 }
 
+/// The padding at the end of an axis of `in` elements that makes room for a last window.
+std::int64_t padding_of_ceil(std::int64_t in, std::int64_t padding, std::int64_t stride,
+                             std::int64_t span) {
+  const std::int64_t rest = in + 2 * padding - span;
+  if (rest < 0 || stride < 1) return padding;  // refused later, with its reason
+  const std::int64_t windows = (rest + stride - 1) / stride + 1;
+  const std::int64_t begin = (windows - 1) * stride;
+  return begin >= in + padding ? padding : padding + (begin - rest);
+}
+
 Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const SpatialSizes& kernel,
                  const PoolOptions& options) {
   return in_name_of(op, x.site(), [&] {
@@ -44,13 +56,33 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
       if (size < 1) throw ValueError(fmt::format("{}: a kernel of {}", op, to_string(sizes)));
     }
     const Dims padding = options.padding.of(axes, op, "padding");
-    return run_pool(op, axes, pool, x,
-                    {.kernel = sizes,
-                     .stride = options.stride ? options.stride->of(axes, op, "stride") : sizes,
-                     .low = padding,
-                     .high = padding,
-                     .dilation = options.dilation.of(axes, op, "dilation")},
-                    options.count_padding, options.channels);
+    const Dims stride = options.stride ? options.stride->of(axes, op, "stride") : sizes;
+    const Dims dilation = options.dilation.of(axes, op, "dilation");
+    Dims high = padding;
+    if (options.ceil_mode) {
+      if (options.count_padding) {
+        throw ValueError(fmt::format("{}: ceil_mode does not go with count_padding", op));
+      }
+      if (!x.is_scalar() && has_unknown_size(std::span(&x, 1))) {
+        const Site site = x.site();
+        const auto later = [=](const std::vector<Tensor>& known) {
+          return std::vector{run_fixed(op, axes, pool, {known[0], site}, kernel, options)};
+        };
+        Tensor y = std::move(with_sizes(op, {x.tensor()}, later, site).front());
+        x.consume();
+        return y;
+      }
+      const Shape shape = x.is_scalar() ? Shape{} : x.tensor().body(op, x.site()).shape;
+      const int first = options.channels == Channels::first ? 2 : 1;
+      for (int i = 0; i < axes && shape.size() == axes + 2; ++i) {
+        const std::int64_t span = (sizes[i] - 1) * (pool == Pool::max ? dilation[i] : 1) + 1;
+        high[i] = padding_of_ceil(shape[first + i], padding[i], stride[i], span);
+      }
+    }
+    return run_pool(
+        op, axes, pool, x,
+        {.kernel = sizes, .stride = stride, .low = padding, .high = high, .dilation = dilation},
+        options.count_padding, options.channels);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -108,6 +109,27 @@ class Steps {
   }
   std::int64_t length() const { return length_; }
   Tensor product(std::int64_t step) const { return select({products_, site_}, 1, step); }
+  /// Says how many steps each sequence has. Throws unless they are integers, one for each.
+  void set_lengths(const char* op, const Tensor& lengths) {
+    if (!lengths.defined()) return;
+    const TensorBody& body = lengths.body(op, site_);
+    if (body.dtype != DType::int32 && body.dtype != DType::int64) {
+      throw DTypeError(op, fmt::format("lengths are int32 or int64, not {}", name_of(body.dtype)));
+    }
+    if (!(body.shape == Shape{state_[0]})) {
+      throw ShapeError(op,
+                       fmt::format("lengths have shape {}, not {}: one for each sequence",
+                                   to_string(Shape{state_[0]}), to_string(body.shape)),
+                       {body.shape.to_vector()});
+    }
+    lengths_ = expand_dims({lengths, site_}, 1);
+  }
+  /// What a step makes where the sequence has it, else what was there before.
+  Tensor kept(std::int64_t step, Tensor made, const Operand& before) const {
+    if (!lengths_.defined()) return made;
+    const Tensor has_step = greater({lengths_, site_}, {step, site_});
+    return where({has_step, site_}, {std::move(made), site_}, before);
+  }
   Tensor initial(const Tensor& given) const {
     const DeviceScope device(products_.device());
     return given.defined() ? given : zeros(state_, dtype_, site_);
@@ -119,6 +141,7 @@ class Steps {
   Shape state_;
   DType dtype_{};
   Tensor products_;
+  Tensor lengths_;  // [batch, 1]; empty: all have all steps
 };
 
 }  // namespace
@@ -127,7 +150,7 @@ class Steps {
 namespace tenure {
 
 LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
-                const Operand& bias, const LstmState& initial) {
+                const Operand& bias, const LstmState& initial, const SequenceOptions& options) {
   return ops::in_call("lstm", x.site(), [&] {
     const Site site = x.site();
     if (ops::Steps::are_open(x, hidden_weights)) {
@@ -140,10 +163,13 @@ LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& h
       };
       const bool has_h = add(initial.h);
       const bool has_c = add(initial.c);
-      const auto later = [site, has_h, has_c](const std::vector<Tensor>& known) {
-        const LstmState first{has_h ? known[4] : Tensor(), has_c ? known.back() : Tensor()};
+      const bool has_lengths = add(options.lengths);
+      const bool from_end = options.from_end;
+      const auto later = [=](const std::vector<Tensor>& known) {
+        const LstmState first{has_h ? known[4] : Tensor(), has_c ? known[has_h ? 5 : 4] : Tensor()};
         const LstmResult result =
-            lstm({known[0], site}, {known[1], site}, {known[2], site}, {known[3], site}, first);
+            lstm({known[0], site}, {known[1], site}, {known[2], site}, {known[3], site}, first,
+                 {.lengths = has_lengths ? known.back() : Tensor(), .from_end = from_end});
         return std::vector{result.sequence, result.last.h, result.last.c};
       };
       const std::vector<Tensor> found = ops::with_sizes("lstm", tensors, later, site);
@@ -151,16 +177,20 @@ LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& h
         operand->consume();
       return LstmResult{found[0], {found[1], found[2]}};
     }
-    const ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
+    ops::Steps steps("lstm", 4, x, input_weights, hidden_weights, bias);
+    steps.set_lengths("lstm", options.lengths);
     const Tensor weights = hidden_weights.tensor();
     LstmState state{steps.initial(initial.h), steps.initial(initial.c)};
     std::vector<Tensor> sequence;
-    for (std::int64_t t = 0; t < steps.length(); ++t) {
-      state = lstm_cell({steps.product(t), site},
-                        {matmul({std::as_const(state.h), site}, {weights, site}), site},
-                        {std::as_const(state.c), site});
-      sequence.push_back(state.h);
+    for (std::int64_t i = 0; i < steps.length(); ++i) {
+      const std::int64_t t = options.from_end ? steps.length() - 1 - i : i;
+      const LstmState made = lstm_cell(
+          {steps.product(t), site}, {matmul({std::as_const(state.h), site}, {weights, site}), site},
+          {std::as_const(state.c), site});
+      sequence.push_back(steps.kept(t, made.h, {0.0, site}));
+      state = {steps.kept(t, made.h, {state.h, site}), steps.kept(t, made.c, {state.c, site})};
     }
+    if (options.from_end) std::reverse(sequence.begin(), sequence.end());
     LstmResult result{stack(OperandList(sequence, site), 1), state};
     for (const Operand* operand : {&x, &input_weights, &hidden_weights, &bias}) operand->consume();
     return result;
@@ -168,18 +198,24 @@ LstmResult lstm(const Operand& x, const Operand& input_weights, const Operand& h
 }
 
 GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hidden_weights,
-              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial) {
+              const Operand& input_bias, const Operand& hidden_bias, const Tensor& initial,
+              const SequenceOptions& options) {
   return ops::in_call("gru", x.site(), [&] {
     const Site site = x.site();
     if (ops::Steps::are_open(x, hidden_weights)) {
       ops::require_tensors("gru", {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias});
       std::vector<Tensor> tensors{x.tensor(), input_weights.tensor(), hidden_weights.tensor(),
                                   input_bias.tensor(), hidden_bias.tensor()};
-      if (initial.defined()) tensors.push_back(initial);
-      const auto later = [site](const std::vector<Tensor>& known) {
+      const bool has_state = initial.defined();
+      const bool has_lengths = options.lengths.defined();
+      const bool from_end = options.from_end;
+      if (has_state) tensors.push_back(initial);
+      if (has_lengths) tensors.push_back(options.lengths);
+      const auto later = [=](const std::vector<Tensor>& known) {
         const GruResult result =
             gru({known[0], site}, {known[1], site}, {known[2], site}, {known[3], site},
-                {known[4], site}, known.size() == 6 ? known[5] : Tensor());
+                {known[4], site}, has_state ? known[5] : Tensor(),
+                {.lengths = has_lengths ? known.back() : Tensor(), .from_end = from_end});
         return std::vector{result.sequence, result.last};
       };
       const std::vector<Tensor> found = ops::with_sizes("gru", tensors, later, site);
@@ -189,19 +225,23 @@ GruResult gru(const Operand& x, const Operand& input_weights, const Operand& hid
       }
       return GruResult{found[0], found[1]};
     }
-    const ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
+    ops::Steps steps("gru", 3, x, input_weights, hidden_weights, input_bias);
+    steps.set_lengths("gru", options.lengths);
     const Tensor weights = hidden_weights.tensor();
     if (hidden_bias.is_scalar()) throw ShapeError("gru", "takes tensors, not numbers");
     const Tensor recurrent_bias = hidden_bias.tensor();
     Tensor state = steps.initial(initial);
     std::vector<Tensor> sequence;
-    for (std::int64_t t = 0; t < steps.length(); ++t) {
+    for (std::int64_t i = 0; i < steps.length(); ++i) {
+      const std::int64_t t = options.from_end ? steps.length() - 1 - i : i;
       Tensor product = matmul({std::as_const(state), site}, {weights, site});
-      state = gru_cell({steps.product(t), site},
-                       {add({std::move(product), site}, {recurrent_bias, site}), site},
-                       {std::as_const(state), site});
-      sequence.push_back(state);
+      const Tensor made = gru_cell({steps.product(t), site},
+                                   {add({std::move(product), site}, {recurrent_bias, site}), site},
+                                   {std::as_const(state), site});
+      sequence.push_back(steps.kept(t, made, {0.0, site}));
+      state = steps.kept(t, made, {state, site});
     }
+    if (options.from_end) std::reverse(sequence.begin(), sequence.end());
     GruResult result{stack(OperandList(sequence, site), 1), state};
     for (const Operand* operand :
          {&x, &input_weights, &hidden_weights, &input_bias, &hidden_bias}) {

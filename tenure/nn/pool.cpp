@@ -1,0 +1,95 @@
+#include "tenure/nn/pool.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/memory/threads/call.h"
+#include "tenure/ops/index_ops.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::nn {
+namespace {
+
+/// A layer that calls `pool` with sizes and options.
+template <class Options>
+Lambda pooling(const char* kind,
+               Tensor (*pool)(const Operand&, const SpatialSizes&, const Options&),
+               const SpatialSizes& sizes, const Options& options, Site site) {
+  const auto call = [=](Tensor x, Site at) { return pool({std::move(x), at}, sizes, options); };
+  return {kind, call, site};
+}
+Lambda pooling(const char* kind, Tensor (*pool)(const Operand&, const SpatialSizes&, Channels),
+               const SpatialSizes& sizes, Channels channels, Site site) {
+  const auto call = [=](Tensor x, Site at) { return pool({std::move(x), at}, sizes, channels); };
+  return {kind, call, site};
+}
+
+}  // namespace
+
+Lambda MaxPool1d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("MaxPool1d", max_pool1d, kernel, options, site);
+}
+Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("MaxPool2d", max_pool2d, kernel, options, site);
+}
+Lambda MaxPool3d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("MaxPool3d", max_pool3d, kernel, options, site);
+}
+Lambda AvgPool1d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("AvgPool1d", avg_pool1d, kernel, options, site);
+}
+Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("AvgPool2d", avg_pool2d, kernel, options, site);
+}
+Lambda AvgPool3d(const SpatialSizes& kernel, const PoolOptions& options, Site site) {
+  return pooling("AvgPool3d", avg_pool3d, kernel, options, site);
+}
+Lambda AdaptiveMaxPool1d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveMaxPool1d", adaptive_max_pool1d, sizes, channels, site);
+}
+Lambda AdaptiveMaxPool2d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveMaxPool2d", adaptive_max_pool2d, sizes, channels, site);
+}
+Lambda AdaptiveMaxPool3d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveMaxPool3d", adaptive_max_pool3d, sizes, channels, site);
+}
+Lambda AdaptiveAvgPool1d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveAvgPool1d", adaptive_avg_pool1d, sizes, channels, site);
+}
+Lambda AdaptiveAvgPool2d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveAvgPool2d", adaptive_avg_pool2d, sizes, channels, site);
+}
+Lambda AdaptiveAvgPool3d(const SpatialSizes& sizes, Channels channels, Site site) {
+  return pooling("AdaptiveAvgPool3d", adaptive_avg_pool3d, sizes, channels, site);
+}
+Lambda GlobalAvgPool2d(Channels channels, Site site) {
+  const auto pool = [channels](Tensor x, Site at) {
+    return flatten({adaptive_avg_pool2d({std::move(x), at}, 1, channels), at}, 1);
+  };
+  return {"GlobalAvgPool2d", pool, site};
+}
+
+Lambda Upsample(const SpatialSizes& factor, Channels channels, Site site) {
+  const auto enlarge = [=](Tensor x, Site at) {
+    const int axes = x.shape().size() - 2;
+    if (axes < 1 || axes > 3) {
+      throw ShapeError("Upsample", "images have a batch, one to three spatial axes and channels",
+                       {x.shape().to_vector()});
+    }
+    const Dims factors = factor.of(axes, "Upsample", "factor");
+    for (int i = 0; i < axes; ++i) {
+      if (factors[i] < 1) {
+        throw ValueError(fmt::format("Upsample: a factor of {}; it is at least 1", factors[i]));
+      }
+      if (factors[i] == 1) continue;
+      x = repeat({std::move(x), at}, factors[i], i + (channels == Channels::first ? 2 : 1));
+    }
+    return x;
+  };
+  const auto named = [enlarge](Tensor x, Site at) {
+    return mem::in_call("Upsample", at, [&] { return enlarge(std::move(x), at); });
+  };
+  return {"Upsample", named, site};
+}
+
+}  // namespace tenure::nn

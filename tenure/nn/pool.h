@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tenure/nn/sequential.h"
+#include "tenure/ops/pool_ops.h"
+
+// Layers that change the size of images, without parameters.
+
+namespace tenure::nn {
+
+/// The largest element, or the mean, of each window.
+Lambda MaxPool1d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda MaxPool2d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda MaxPool3d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda AvgPool1d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda AvgPool2d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+Lambda AvgPool3d(const SpatialSizes& kernel, const PoolOptions& options = {},
+                 Site site = Site::current());
+/// Windows that cover an image evenly, as many as `sizes` says.
+Lambda AdaptiveMaxPool1d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+Lambda AdaptiveMaxPool2d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+Lambda AdaptiveMaxPool3d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+Lambda AdaptiveAvgPool1d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+Lambda AdaptiveAvgPool2d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+Lambda AdaptiveAvgPool3d(const SpatialSizes& sizes, Channels channels = Channels::last,
+                         Site site = Site::current());
+/// The mean over all spatial axes of [batch, height, width, channels].
+Lambda GlobalAvgPool2d(Channels channels = Channels::last, Site site = Site::current());
+
+/// Each element `factor` times along the spatial axes of images with one to three of them: the
+/// nearest one. One number for all axes, or one for each.
+Lambda Upsample(const SpatialSizes& factor, Channels channels = Channels::last,
+                Site site = Site::current());
+
+}  // namespace tenure::nn
