@@ -10,6 +10,7 @@
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/evictable.h"
+#include "tenure/memory/observer.h"
 #include "tenure/memory/pool/pool.h"
 
 namespace tenure::mem {
@@ -22,8 +23,11 @@ std::array<std::mutex*, 4> leaf_locks() noexcept {
   return {&budget_mutex(), &registry_mutex(), &ring_mutex(), &name_mutex()};
 }
 
+bool is_first_use = false;  // of memory in this process; guarded by fork_mutex
+
 void before_fork() {
   fork_mutex.lock();
+  is_first_use = attach_for_fork();
   reach_statics_above();
   pause_object_locks();
   lock_results();
@@ -54,7 +58,9 @@ void after_fork(bool is_child) {
   reinterpret_cast<Census*>(census_of_fork)->~Census();
   unlock_results();
   resume_object_locks(is_child);
+  const bool begins = is_first_use && !is_child;
   fork_mutex.unlock();
+  if (begins) begin_as_environment_says();
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ void reach_statics_above() noexcept;
 /// In a child: one that another thread began, which nobody would end. For whoever has ring_mutex().
 void drop_recording_of_others() noexcept;
 
+/// Makes the forking thread known, if it is not: no lock of a fork is held yet. True if nobody was
+/// known before; then what the environment says has not begun, for whoever records must be told of
+/// a fork from its start.
+bool attach_for_fork();
+
 /// Registers it with the system; the registry of threads does.
 bool prepare_for_forks() noexcept;
 

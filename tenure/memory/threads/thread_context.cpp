@@ -36,16 +36,8 @@ constinit ThreadKey detach_key(detach);
 // Before anybody can have a thread that allocates.
 [[maybe_unused]] const bool is_prepared_for_forks = prepare_for_forks();
 
-}  // namespace
-
-std::mutex& registry_mutex() noexcept { return contexts_mutex; }
-
-constinit thread_local ThreadContext* current_context = nullptr;
-std::atomic<std::uint32_t> process_attention{0};
-
-ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
-
-ThreadContext& attach_thread() {
+/// True if nobody was known before.
+bool attach() {
   bool is_first = false;
   {
     const std::lock_guard lock(contexts_mutex);
@@ -66,8 +58,23 @@ ThreadContext& attach_thread() {
     }
   }
   detach_key.set(current_context);
-  if (is_first) begin_as_environment_says();
+  return is_first;
+}
+
+}  // namespace
+
+std::mutex& registry_mutex() noexcept { return contexts_mutex; }
+
+constinit thread_local ThreadContext* current_context = nullptr;
+std::atomic<std::uint32_t> process_attention{0};
+
+ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
+
+ThreadContext& attach_thread() {
+  if (attach()) begin_as_environment_says();
   return *current_context;
 }
+
+bool attach_for_fork() { return current_context == nullptr && attach(); }
 
 }  // namespace tenure::mem
