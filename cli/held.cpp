@@ -19,42 +19,50 @@ namespace tenure::cli {
 namespace {
 
 using profile::History;
-using profile::LiveHolder;
 using profile::StorageLife;
 
-/// Storages of one kind and shape, held by the same lines.
-struct Alike {
-  const StorageLife* first = nullptr;
-  std::int64_t storages = 0;
-  std::int64_t bytes = 0;
-  std::int64_t idle_ns = 0;                    ///< the longest
-  std::vector<const LiveHolder*> holders{};    ///< of the first
-  std::vector<std::set<std::string>> names{};  ///< of each of them, in all storages
-};
+/// Kind and line, and how many of them.
+using HolderKey = std::tuple<HolderKind, std::uint32_t, std::int64_t>;
 
-std::vector<Alike> alike(const History& history) {
-  using Holders = std::vector<std::pair<HolderKind, std::uint32_t>>;
-  using Key = std::tuple<Category, std::size_t, std::uint32_t, std::uint32_t, Holders>;
+std::vector<Alike::Holder> together(const std::vector<const profile::LiveHolder*>& holders) {
+  std::map<std::pair<HolderKind, std::uint32_t>, std::size_t> places;
+  std::vector<Alike::Holder> result;  // in the order in which they came
+  for (const profile::LiveHolder* const each : holders) {
+    const auto [place, is_new] =
+        places.try_emplace(std::pair(each->kind, each->origin), result.size());
+    if (is_new) result.push_back({.one = *each});
+    Alike::Holder& holder = result[place->second];
+    ++holder.number;
+    if (!each->name.empty()) holder.names.insert(each->name);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<Alike> alike(const History& history, const std::vector<profile::Held>& held,
+                         bool by_maker) {
+  using Key =
+      std::tuple<Category, std::size_t, std::uint32_t, std::uint32_t, std::vector<HolderKey>>;
   std::map<Key, Alike> groups;
-  for (const profile::Held& held : held_at_end(history)) {
-    const StorageLife& life = *held.storage;
-    Holders holders;
-    for (const LiveHolder* holder : held.holders) {
-      holders.emplace_back(holder->kind, holder->origin);
+  for (const profile::Held& each : held) {
+    const StorageLife& life = *each.storage;
+    std::vector<Alike::Holder> holders = together(each.holders);
+    std::vector<HolderKey> keys;
+    for (const Alike::Holder& holder : holders) {
+      keys.emplace_back(holder.one.kind, holder.one.origin, holder.number);
     }
     Alike& group = groups[{life.category, mem::place_of(life.device), life.layout,
-                           held.holders.empty() ? life.origin : 0, std::move(holders)}];
-    if (group.first == nullptr) {
-      group.first = &life;
-      group.holders = held.holders;
-      group.names.resize(held.holders.size());
-    }
+                           by_maker || holders.empty() ? life.origin : 0, std::move(keys)}];
     ++group.storages;
     group.bytes += life.bytes;
     group.idle_ns = std::max(group.idle_ns, history.end_ns - life.idle_since(history.end_ns));
-    for (std::size_t i = 0; i < held.holders.size(); ++i) {
-      if (!held.holders[i]->name.empty()) group.names[i].insert(held.holders[i]->name);
+    if (group.first == nullptr) {
+      group.first = &life;
+      group.holders = std::move(holders);
+      continue;
     }
+    for (std::size_t i = 0; i < holders.size(); ++i) group.holders[i].names.merge(holders[i].names);
   }
   std::vector<Alike> result;
   result.reserve(groups.size());
@@ -64,25 +72,23 @@ std::vector<Alike> alike(const History& history) {
   return result;
 }
 
-/// "user w1, w2, w3 and 4 more, made by uniform at model.cpp:12".
-std::string holder_text(const LiveHolder& holder, const std::set<std::string>& names,
-                        const profile::Recorded& recorded) {
+std::string holder_text(const Alike::Holder& holder, const profile::Recorded& recorded) {
   constexpr std::size_t kNamed = 3;
-  LiveHolder all = holder;
+  profile::LiveHolder all = holder.one;
+  const std::set<std::string>& names = holder.names;
   const std::vector<std::string> some(
       names.begin(),
       std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(kNamed, names.size()))));
   all.name = fmt::format("{}", fmt::join(some, ", "));
   if (names.size() > kNamed) all.name += fmt::format(" and {} more", names.size() - kNamed);
-  return plain(to_string(all, recorded));
+  const std::string number = holder.number > 1 ? fmt::format("{} x ", holder.number) : "";
+  return number + plain(to_string(all, recorded));
 }
-
-}  // namespace
 
 void print_held(const History& history, std::size_t rows) {
   constexpr std::int64_t kShortest = 1'000'000;  // nanoseconds; less is not idle
   const Terminal terminal;
-  const std::vector<Alike> groups = alike(history);
+  const std::vector<Alike> groups = alike(history, held_at_end(history), false);
   if (groups.empty()) return;
   fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
   const auto beneath = [&](const std::string& text) {
@@ -101,8 +107,8 @@ void print_held(const History& history, std::size_t rows) {
       text += fmt::format("  idle for {}", seconds_text(static_cast<double>(group.idle_ns) * 1e-9));
     }
     fmt::print("  {:>10}  {}\n", size_text(group.bytes), text);
-    for (std::size_t h = 0; h < group.holders.size(); ++h) {
-      beneath(holder_text(*group.holders[h], group.names[h], history.recorded));
+    for (const Alike::Holder& holder : group.holders) {
+      beneath(holder_text(holder, history.recorded));
     }
     if (group.holders.empty()) beneath(origin_text(history.recorded.origin(group.first->origin)));
   }

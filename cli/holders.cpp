@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <map>
 #include <memory>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/held.h"
 #include "cli/recording.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -109,20 +111,33 @@ Json json_of(const History& history, std::int64_t time_ns, const std::vector<Sha
 void print_text(const History& history, std::int64_t time_ns, const std::vector<Shared>& all,
                 std::size_t rows) {
   const Terminal terminal;
+  std::deque<profile::LiveHolder> holders;
+  std::vector<profile::Held> held;
+  for (const Shared& one : all) {
+    held.push_back({.storage = one.storage});
+    for (const TensorLife* const tensor : one.holders) {
+      held.back().holders.push_back(&holders.emplace_back(as_holder(history, *tensor)));
+    }
+  }
+  const std::vector<Alike> groups = alike(history, held, true);
   fmt::print("{}\n", terminal.bold(fmt::format("After {}: {} storages, and who holds each",
                                                seconds_text(static_cast<double>(time_ns) * 1e-9),
                                                all.size())));
-  for (std::size_t i = 0; i < std::min(rows, all.size()); ++i) {
-    const StorageLife& life = *all[i].storage;
-    print_beside(terminal, size_text(life.bytes),
-                 fmt::format("{}  {}", origin_text(history.recorded.origin(life.origin)),
-                             plain(profile::to_string(history.recorded.layout(life.layout)))));
-    for (const TensorLife* tensor : all[i].holders) {
-      print_beside(terminal, "", plain(to_string(as_holder(history, *tensor), history.recorded)),
-                   true);
+  std::int64_t shown = 0;
+  for (std::size_t i = 0; i < std::min(rows, groups.size()); ++i) {
+    const Alike& group = groups[i];
+    const std::string number = group.storages > 1 ? fmt::format("{} x ", group.storages) : "";
+    print_beside(
+        terminal, size_text(group.bytes),
+        fmt::format("{}  {}{}", origin_text(history.recorded.origin(group.first->origin)), number,
+                    plain(to_string(history.recorded.layout(group.first->layout)))));
+    for (const Alike::Holder& holder : group.holders) {
+      print_beside(terminal, "", holder_text(holder, history.recorded), true);
     }
+    shown += group.storages;
   }
-  if (all.size() > rows) fmt::print("  and {} more\n", all.size() - rows);
+  const auto rest = static_cast<std::int64_t>(all.size()) - shown;
+  if (rest > 0) fmt::print("  and {} more\n", rest);
 }
 
 void holders(const HoldersOptions& options) {
@@ -145,10 +160,11 @@ void add_holders(CLI::App& app) {
               "Only what was made or is held by an op, line or scope with this text")
       .type_name("TEXT");
   command.option("--at", options->at, "peak, end, or seconds since the beginning").show_default();
-  command.option("-n,--rows", options->rows, "Storages to show").show_default();
+  command.option("-n,--rows", options->rows, "Lines of the list").show_default();
   command.flag("--json", options->json, "Print JSON");
   command.footer(
-      R"(A view has no memory of its own: it shares that of another tensor, and keeps it alive.
+      R"(A view has no memory of its own: it shares that of another tensor, and keeps it alive. Storages that
+are alike, held by the same lines, are one entry, and so are holders of one line; --json has each.
 
 Examples:
   tenure holders train.tenure                       what was live at the peak, largest first

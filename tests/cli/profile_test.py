@@ -23,7 +23,7 @@ class RecordingTest(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.scratch.name)
         cls.results = {}
-        for way in ["steady", "leak", "late", "unmarked", "refused", "crash", "hostile"]:
+        for way in ["steady", "leak", "late", "unmarked", "refused", "crash", "hostile", "taped"]:
             cls.results[way] = run("profile", "-o", cls.path(way), "--", PROGRAM, way)
 
     @classmethod
@@ -176,6 +176,15 @@ class RecordingTest(unittest.TestCase):
         text = run("top", self.path("refused")).stdout
         for words in ["Refused, and who held what was there", "full at program.cpp:", "by budget request", "50 %"]:
             self.assertIn(words, text)
+
+    def test_holders_that_are_alike_are_one_entry(self):
+        text = run("holders", self.path("taped"), "--at", "end").stdout
+        self.assertRegex(text, r"matmul at program.cpp:\d+\s+4 x float32\[64, 64\]")
+        self.assertRegex(text, r"\n +\d+ x tape, made by matmul at program.cpp:\d+")
+        lines = [line for line in text.splitlines() if "tape, made by" in line]
+        self.assertEqual(len(lines), len(set(lines)), text)
+        for storage in self.json_of("holders", self.path("taped"), "--at", "end")["held"]:
+            self.assertNotIn(" x ", storage["tensor"])
 
     def test_holders_tells_who_shares_a_storage(self):
         (refusal,) = self.json_of("top", self.path("refused"))["refusals"]

@@ -1,6 +1,7 @@
 // A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused, crash,
-// held, hostile, train, nothing and wait.
+// held, taped, disposed, hostile, train, nothing and wait.
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -73,12 +74,52 @@ static void be_refused() {
   }
 }
 
+// Two tapes save the same tensor, each for several calls.
+static void save_on_tapes() {
+  std::vector<Tensor> kept;
+  const Tensor x = full({64, 64}, 0.5);
+  GradientTape tape;
+  tape.watch(x);
+  for (int i = 0; i < 4; ++i) kept.push_back(matmul(x, x));
+  raise(SIGSEGV);
+}
+
+[[gnu::noinline]] Tensor make_one() {
+  Tensor x = ones({4});
+  return x;
+}
+[[gnu::noinline]] void use_it(const Tensor& x) {
+  try {
+    std::puts(to_string((x + 1).shape()).c_str());
+  } catch (const Error& error) {
+    std::puts(error.what());
+  }
+}
+// Uses a tensor that was disposed, here and in a child.
+static void use_disposed() {
+  const Tensor x = make_one();
+  x.dispose();
+  use_it(x);
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Tensor y = make_one();
+    y.dispose();
+    use_it(y);
+    std::fflush(stdout);
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+}
+
 int main(int, char** arguments) {
   const std::string what = arguments[1];
   if (what == "nothing") return 0;
   if (what == "refused") return be_refused(), 0;
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   if (what == "train") return train(), 0;
+  if (what == "taped") return save_on_tapes(), 0;
+  if (what == "disposed") return use_disposed(), 0;
   std::vector<Tensor> kept;
   const NameScope name(what == "hostile" ? "<script>alert(\"1\")</script>\x1b[2J\xff\n" : "model");
   Tensor w = full({64, 64}, 0.5);
