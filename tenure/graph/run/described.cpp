@@ -2,14 +2,10 @@
 
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/run/executable.h"
+#include "tenure/graph/run/observed_run.h"
 
 namespace tenure::graph {
 namespace {
-
-/// The node whose result a unit's is.
-const Node& result_of(const Unit& unit, const Lowered& lowered) {
-  return unit.members.empty() ? *unit.node : lowered.request.program.nodes[at(unit.members.back())];
-}
 
 /// All that it computes, in that order; the same several times in a row is said once.
 std::string ops_of(const Unit& unit, const Lowered& lowered) {
@@ -33,6 +29,19 @@ int number_of(const Lowered& lowered, int unit) {
 }
 
 }  // namespace
+
+const Node& result_of(const Unit& unit, const Lowered& lowered) {
+  return unit.members.empty() ? *unit.node : lowered.request.program.nodes[at(unit.members.back())];
+}
+
+std::vector<const std::string*> scopes_of_outputs(const Lowered& lowered) {
+  std::vector<const std::string*> scopes(lowered.outputs.size());
+  for (const Buffer& buffer : lowered.buffers) {
+    if (buffer.kind != Buffer::Kind::output || buffer.unit < 0) continue;
+    scopes[at(buffer.index)] = &result_of(lowered.units[at(buffer.unit)], lowered).scope;
+  }
+  return scopes;
+}
 
 mem::PlannedProgram Executable::program() const {
   const Lowered& low = *lowered_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "tenure/graph/number_error.h"
 #include "tenure/graph/run/executable.h"
 #include "tenure/graph/run/observed_run.h"
+#include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/view_room.h"
 #include "tenure/ops/random_ops.h"
@@ -128,6 +130,16 @@ class ViewSlot {
   void* slot_ = nullptr;
   mem::ThreadContext* context_ = nullptr;
 };
+
+/// As a tensor of the layer that made it, if one is named and there is memory for that.
+Tensor finish_in(const std::string* scope, PendingTensor& output, Site site) noexcept {
+  std::optional<mem::PathScope> layer;
+  try {
+    if (scope != nullptr && !scope->empty()) layer.emplace(*scope);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is the caller's, then
+  }
+  return output.finish("run", site);
+}
 
 /// With the memory of `reused` if that can be taken over, else with its own.
 void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
@@ -345,6 +357,9 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   std::vector<Tensor> results(low.fetches.size());
   SmallArray<ViewSlot, 4> views(assigned_.empty() ? 0 : results.size());
   for (ViewSlot& view : views) view.allocate(context);
+  // What a tape saves of a function is a result too, and recordings itemise that by layer.
+  std::vector<const std::string*> scopes;
+  if (observed.is_told()) scopes = scopes_of_outputs(low);
   Arena arena(context, device, static_cast<std::size_t>(plan_.arena));
   bases[0] = arena.data();
   run_steps({bases.data(), bases.size()}, &observed);
@@ -352,7 +367,9 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {
     const auto o = static_cast<std::size_t>(low.fetches[i]);
-    if (targets_[o].variable == nullptr) results[i] = outputs[o].finish("run", site);
+    if (targets_[o].variable == nullptr) {
+      results[i] = finish_in(scopes.empty() ? nullptr : scopes[o], outputs[o], site);
+    }
   }
   for (const Assignment& assignment : low.assignments) {
     const auto o = static_cast<std::size_t>(assignment.output);
