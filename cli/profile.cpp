@@ -98,7 +98,7 @@ Ending run(const ProfileOptions& options, const std::string& pattern, const std:
   if (child == 0) {
     setenv("TENURE_PROFILE", pattern.c_str(), 1);
     if (!capacity.empty()) setenv("TENURE_PROFILE_CAPACITY", capacity.c_str(), 1);
-    if (options.stacks) setenv("TENURE_PROFILE_STACKS", "1", 1);
+    if (options.stacks) setenv("TENURE_STACKS", "1", 1);
     if (options.json) dup2(STDERR_FILENO, STDOUT_FILENO);
     execvp(arguments[0], arguments.data());
     const int problem = errno;

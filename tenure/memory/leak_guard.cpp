@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "tenure/base/units.h"
+#include "tenure/memory/accounts/growth_text.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/threads/call.h"
@@ -74,6 +76,65 @@ bool is_leak(std::size_t level, const mem::Snapshot& before, const mem::Snapshot
   }
 }
 
+/// How much more of what a level counts.
+std::int64_t more_of(std::size_t level, const LeakError::Growth& growth) {
+  if (level == kBytes) return growth.group.bytes - growth.bytes_before;
+  const std::int64_t tensors = growth.group.tensors - growth.tensors_before;
+  return level == kRecords ? tensors + growth.group.disposed - growth.disposed_before : tensors;
+}
+
+/// The line that grows most, and what is said of it.
+struct Finding {
+  std::string sentence;
+  std::uint32_t calls = 0;
+};
+
+Finding describe(const std::string& loop, const LeakError::Growth& growth, double steps) {
+  const std::int64_t bytes = growth.group.bytes - growth.bytes_before;
+  const std::int64_t tensors = growth.group.tensors - growth.tensors_before;
+  const std::int64_t disposed = growth.group.disposed - growth.disposed_before;
+  const bool is_disposed = tensors <= 0 && bytes <= 0;
+  const auto each = [&](std::int64_t number) { return static_cast<double>(number) / steps; };
+  mem::GrowthSentence sentence{
+      .name = loop,
+      .amount = mem::growth_a_step(each(bytes), each(is_disposed ? disposed : tensors),
+                                   is_disposed ? "disposed tensor" : "tensor"),
+      .place = to_string(growth.group.site)};
+  const mem::CommonHolder holder = mem::common_holder(
+      growth.group, std::max<std::int64_t>(tensors + disposed, 1), {.with_caches = false});
+  if (holder.kind == HolderKind::view && bytes > 0) {  // the line that made the bytes is gone
+    sentence.holder = fmt::format("{} at {}", growth.group.op, std::exchange(sentence.place, {}));
+  } else if (holder.kind != HolderKind::user && holder.kind != HolderKind::view) {
+    sentence.holder = name_of(holder.kind);
+  }
+  if (mem::Callers* const callers = mem::callers()) {
+    const std::string itself = " at " + to_string(growth.group.site);
+    const std::vector<std::string> calls = callers->names(holder.calls);
+    const auto other = std::find_if(calls.begin(), calls.end(), [&](const std::string& call) {
+      const bool has_line = call.find(" at ") != std::string::npos;
+      return has_line ? !call.ends_with(itself) : &call != &calls.front();
+    });
+    if (other != calls.end()) sentence.caller = *other;
+  }
+  return {.sentence = text_of(sentence), .calls = holder.calls};
+}
+
+Finding find_most(const std::string& loop, std::size_t level,
+                  const std::vector<LeakError::Growth>& tensors,
+                  const std::vector<LeakError::Growth>& things, double steps) {
+  const auto& growing = level <= kBytes ? tensors : things;
+  const auto most = std::max_element(
+      growing.begin(), growing.end(),
+      [&](const auto& a, const auto& b) { return more_of(level, a) < more_of(level, b); });
+  if (most == growing.end()) return {.sentence = fmt::format("{} holds more and more", loop)};
+  if (level <= kBytes) return describe(loop, *most, steps);
+  const double each = static_cast<double>(more_of(level, *most)) / steps;
+  return {.sentence =
+              text_of(mem::GrowthSentence{.name = loop,
+                                          .amount = mem::growth_a_step(0, each, most->group.op),
+                                          .place = to_string(most->group.site)})};
+}
+
 }  // namespace
 
 LeakGuard::LeakGuard(std::string name, Site site) : LeakGuard(std::move(name), Options{}, site) {}
@@ -134,20 +195,22 @@ void LeakGuard::mark() {
     const auto now = look();
     if (is_leak(i, *before, *now)) {
       restart();
-      return complain(*before, *now);
+      return complain(i, *before, *now);
     }
     trends_[i].restart(levels_[i], look_now);
   }
   present_.reset();
 }
 
-void LeakGuard::complain(const mem::Snapshot& before, const mem::Snapshot& now) {
+void LeakGuard::complain(std::size_t level, const mem::Snapshot& before, const mem::Snapshot& now) {
   std::vector<LeakError::Growth> growing = growth_of(before.tensors, now.tensors);
+  std::vector<LeakError::Growth> things = growth_of(before.things, now.things);
+  const auto steps = static_cast<double>(now.iteration - before.iteration);
+  const Finding finding = find_most(name_, level, growing, things, steps);
   std::string text = fmt::format(
-      "\"{}\" leaks: after iteration {} it holds {} tensors and {}, after iteration {} it held {} "
-      "and {}",
-      name_, now.iteration, now.counts.tensors, format_bytes(now.counts.bytes), before.iteration,
-      before.counts.tensors, format_bytes(before.counts.bytes));
+      "{}\n  after iteration {} it holds {} tensors and {}, after iteration {} it held {} and {}",
+      finding.sentence, now.iteration, now.counts.tensors, format_bytes(now.counts.bytes),
+      before.iteration, before.counts.tensors, format_bytes(before.counts.bytes));
   if (now.counts.disposed > before.counts.disposed) {
     text += fmt::format("; handles of {} disposed tensors remain, then of {}", now.counts.disposed,
                         before.counts.disposed);
@@ -160,12 +223,13 @@ void LeakGuard::complain(const mem::Snapshot& before, const mem::Snapshot& now) 
       text += fmt::format(", {} -> {} disposed", growth.disposed_before, growth.group.disposed);
     }
   }
-  for (LeakError::Growth& growth : growth_of(before.things, now.things)) {
+  for (LeakError::Growth& growth : things) {
     text += fmt::format("\n  {}s made at {}: {} -> {}", growth.group.op,
                         to_string(growth.group.site), growth.tensors_before, growth.group.tensors);
     growing.push_back(std::move(growth));
   }
-  const LeakError error(text, std::move(growing));
+  LeakError error(text, std::move(growing));
+  mem::add_calls(error, "calls that led to most of what grows", finding.calls);
   if (!options_.report) throw LeakError(error);
   options_.report(error);
 }

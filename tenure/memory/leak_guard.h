@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -55,7 +56,7 @@ class LeakGuard {
   void read_levels();
   void restart();
   std::shared_ptr<const mem::Snapshot> look();
-  void complain(const mem::Snapshot& before, const mem::Snapshot& now);
+  void complain(std::size_t level, const mem::Snapshot& before, const mem::Snapshot& now);
 
   std::string name_;
   Options options_;

@@ -1,8 +1,12 @@
 #include "tenure/memory/out_of_memory.h"
 
+#include <fmt/format.h>
+
+#include <string>
 #include <vector>
 
 #include "tenure/memory/budget.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
@@ -10,6 +14,18 @@
 #include "tenure/memory/pool/reserve.h"
 
 namespace tenure::mem {
+namespace {
+
+void add_calls_of_holders(OutOfMemory& error, const WhichHolders& which) noexcept try {
+  for (const HolderGroup& group : error.facts().largest) {
+    const std::string heading =
+        fmt::format("calls that led to most of {} at {}", group.op, to_string(group.site));
+    add_calls(error, heading, common_holder(group, group.tensors, which).calls);
+  }
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the error says the rest
+}
+
+}  // namespace
 
 void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
                          const BudgetAccount* refusing, Device device) {
@@ -41,7 +57,9 @@ void throw_out_of_memory(OutOfMemory::Cause cause, std::size_t requested,
   } catch (const std::bad_alloc&) {
     facts.largest.clear();  // the reserve was spent before, and there is no memory to look around
   }
-  throw OutOfMemory(std::move(facts));
+  OutOfMemory error(std::move(facts));
+  if (callers() != nullptr) add_calls_of_holders(error, {.within = refusing, .device = device});
+  throw error;
 }
 
 }  // namespace tenure::mem

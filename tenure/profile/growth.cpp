@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tenure/base/units.h"
+#include "tenure/memory/accounts/growth_text.h"
 #include "tenure/memory/accounts/rise.h"
 
 namespace tenure::profile {
@@ -436,15 +437,6 @@ std::vector<std::int64_t> moments(const History& history) {
   return times;
 }
 
-std::string number_text(double number) { return fmt::format("{:.3g}", number); }
-
-/// "1.5 more tensors".
-std::string more_text(const Growth& growth, double number) {
-  const std::string what = growth.what.empty() ? "tensor" : growth.what;
-  const std::string text = number_text(number);
-  return fmt::format("{} more {}{}", text, what, text == "1" ? "" : "s");
-}
-
 LeftOver most_left(const History& history) {
   std::map<std::pair<std::string, std::string_view>, LeftOver> lines;  // by place and op
   for (const StorageLife& life : history.storages) {
@@ -513,24 +505,20 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   }
   const Growth& most = loop.growing.front();
   const Origin& origin = recorded.origin(most.origin);
-  std::string text = name;
-  if (loop.is_marked && most.bytes_per_step > 0) {
-    text += fmt::format(" grows {} a step",
-                        format_bytes(static_cast<std::int64_t>(most.bytes_per_step)));
-  } else if (loop.is_marked) {
-    text += fmt::format(
-        " keeps {} a step",
-        more_text(most, most.things_per_step + most.storages_per_step + most.sharers_per_step));
-  } else if (most.bytes > 0) {
-    text += fmt::format(" grew by {}", format_bytes(most.bytes));
-  } else {
-    text += fmt::format(" keeps {}", more_text(most, static_cast<double>(most.number)));
+  const std::string what = most.what.empty() ? "tensor" : most.what;
+  const double number = most.things_per_step + most.storages_per_step + most.sharers_per_step;
+  mem::GrowthSentence sentence{.name = name,
+                               .amount = mem::growth_a_step(most.bytes_per_step, number, what),
+                               .place = place_text(origin),
+                               .caller = std::string(origin.caller)};
+  if (!loop.is_marked) {
+    sentence.amount =
+        most.bytes > 0
+            ? fmt::format("grew by {}", format_bytes(most.bytes))
+            : fmt::format("keeps {}", mem::more_text(static_cast<double>(most.number), what));
   }
-  text += fmt::format(" at {}", place_text(origin));
-  if (!origin.caller.empty()) text += fmt::format(", called by {}", origin.caller);
-  if (!most.holders.empty()) {
-    text += fmt::format(", held by {}", to_string(most.holders.front(), recorded));
-  }
+  if (!most.holders.empty()) sentence.holder = to_string(most.holders.front(), recorded);
+  std::string text = text_of(sentence);
   if (loop.is_marked && most.is_late()) text += fmt::format(", since step {}", most.since_step);
   if (!loop.is_marked) {
     text += fmt::format(", since {:.3g} s", static_cast<double>(most.since_ns) * 1e-9);

@@ -14,6 +14,7 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/base/text.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/profile/call_book.h"
 #include "tenure/profile/watch.h"
 #include "tenure/profile/writer.h"
 
@@ -77,6 +78,7 @@ Profile::Profile(const std::string& name, ProfileOptions options, Site site) try
     return;
   }
   mem::this_thread();
+  if (profile::CallBook::instance().is_on()) options.stacks = true;  // TENURE_STACKS says so
   profile::forget_in_children();
   profile::Writer::instance().begin(file, options);
 } catch (Error& error) {
@@ -98,18 +100,26 @@ void begin_as_environment_says() noexcept {
     const char* const text = environment(name);
     return std::string(text == nullptr ? "" : text);
   };
+  const auto is_set = [&](const char* name) {
+    const std::string text = value(name);
+    return !text.empty() && text != "0";
+  };
   try {
+    const bool stacks = is_set("TENURE_STACKS");
+    if (stacks) {
+      forget_in_children();
+      Writer::instance().keep_calls();
+    }
     if (const std::string file = value("TENURE_PROFILE"); !file.empty()) {
       ProfileOptions options;
       if (const std::string capacity = value("TENURE_PROFILE_CAPACITY"); !capacity.empty()) {
         options.capacity = capacity_of(capacity);
       }
-      const std::string stacks = value("TENURE_PROFILE_STACKS");
-      options.stacks = !stacks.empty() && stacks != "0";
+      options.stacks = stacks;
       static const Profile whole_program(file, options, Site());
       records_whole_program = true;
     }
-    if (const std::string watch = value("TENURE_WATCH"); !watch.empty() && watch != "0") {
+    if (is_set("TENURE_WATCH")) {
       static const Watch whole_program{Site()};
     }
   } catch (const std::exception& error) {

@@ -34,7 +34,7 @@ struct ProfileOptions {
 /// Without a name it is PROGRAM.tenure in the working directory; "%p" in a name stands for the
 /// number of the process. Setting TENURE_PROFILE=FILE in the environment records a whole program
 /// without a change to it, within TENURE_PROFILE_CAPACITY bytes, with stacks if
-/// TENURE_PROFILE_STACKS=1. A Profile within such a program is left out, and standard error says
+/// TENURE_STACKS=1. A Profile within such a program is left out, and standard error says
 /// so. A child process that is forked is not recorded.
 class Profile {
  public:

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <link.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +57,7 @@ std::string build_id_of(const std::string& path) {
 
 /// What addr2line prints for these addresses; empty if it cannot be asked.
 std::string ask(const std::string& module, const std::vector<std::uint64_t>& offsets) {
+  if (getauxval(AT_SECURE) != 0) return {};  // it would run a program that PATH names, as root
   const OpenFile questions(std::tmpfile());
   const OpenFile answers(std::tmpfile());
   if (questions == nullptr || answers == nullptr) return {};
@@ -169,7 +171,7 @@ std::string plain_function(std::string_view demangled) {
       ++depth;
     } else if (c == '>') {
       depth = std::max(depth - 1, 0);
-    } else if (depth == 0 && c == '(') {
+    } else if (depth == 0 && (c == '(' || c == '.')) {  // its arguments; f.cold, a part of f
       break;
     } else if (depth == 0 && c == ' ') {  // what came was the result, but for "operator< <int>"
       if (!rest.starts_with(" <")) name.clear();
@@ -228,7 +230,7 @@ NamedCalls name_calls(std::span<const Module> modules,
         for (const CallFrame& call : found->second) add(call);
       } else if (const std::string& path = modules[address.module].path; !path.empty()) {
         const std::string_view name = std::string_view(path).substr(path.find_last_of('/') + 1);
-        add({.function = fmt::format("{}+{:#x}", name, address.offset)});
+        add({.function = fmt::format("{}+{:#x}", name, address.offset), .has_name = false});
       }
     }
     std::reverse(frames.begin(), frames.end());

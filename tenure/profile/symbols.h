@@ -16,6 +16,7 @@ struct CallFrame {
   std::string function{};
   std::string file{};
   std::uint32_t line = 0;
+  bool has_name = true;  ///< false: `function` is a module and an address in it
   auto operator<=>(const CallFrame&) const = default;
 };
 

@@ -10,6 +10,7 @@
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/storage.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/profile/call_book.h"
 #include "tenure/profile/profile.h"
 #include "tenure/tensor/tensor.h"
 
@@ -45,6 +46,7 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
   }
   if (parts_ == nullptr) parts_ = std::make_unique<std::vector<PartChange>>();
   session_ = std::make_unique<Session>(path, options);  // from here on, whoever throws stops it
+  if (session_->stacks) CallBook::instance().begin();
   clock_.start();
   things_sampled_.store(0, std::memory_order_relaxed);
   recording_.store(++recordings_, std::memory_order_release);
@@ -66,8 +68,16 @@ void Writer::end() noexcept {
   if (recording_.load(std::memory_order_relaxed) != 0) stop();
 }
 
+void Writer::keep_calls() noexcept {
+  const std::lock_guard lock(mutex_);
+  CallBook::instance().begin();
+  mem::install(this);
+}
+
 void Writer::stop() noexcept {
-  mem::install(nullptr);
+  CallBook& book = CallBook::instance();
+  if (session_->stacks) book.end();
+  mem::install(book.is_on() ? this : nullptr);
   mem::segment_watch.store(nullptr, std::memory_order_release);
   recording_.store(0, std::memory_order_seq_cst);
   while (parts_busy_.test_and_set(std::memory_order_acquire)) {
@@ -85,10 +95,18 @@ void Writer::stop() noexcept {
   session_.reset();
 }
 
+void Writer::before_fork() noexcept {
+  mutex_.lock();
+  CallBook::instance().lock();
+}
+
 void Writer::after_fork(bool is_child) noexcept {
+  CallBook& book = CallBook::instance();
+  book.unlock();
   mutex_.unlock();
   if (!is_child) return;
-  mem::install(nullptr);
+  if (session_ != nullptr && session_->stacks) book.end();
+  mem::install(book.is_on() ? this : nullptr);
   recording_.store(0, std::memory_order_seq_cst);
   for (ThreadBuffer* const buffer : buffers_) buffer->forget_thread();
   mem::segment_watch.store(nullptr, std::memory_order_release);
@@ -158,9 +176,12 @@ void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
   }
 }
 
-std::uint32_t Writer::stack(ThreadBuffer& buffer) noexcept {
-  if (!session_->stacks) return 0;
-  const CallStack calls = CallStack::capture();
+CallStack Writer::calls_here() noexcept {
+  return CallBook::instance().is_on() ? CallStack::capture() : CallStack();
+}
+
+std::uint32_t Writer::stack(ThreadBuffer& buffer, const CallStack& calls) noexcept {
+  if (!session_->stacks || calls.addresses().empty()) return 0;
   const std::uint64_t hash = calls.hash();
   ThreadBuffer::KnownStack& known = buffer.stacks[hash % buffer.stacks.size()];
   if (known.number == 0 || known.hash != hash) known = {hash, session_->tables.stack(calls)};
@@ -236,7 +257,8 @@ void Writer::write_what_is_live(mem::ThreadContext& context) {
                      .fourth = place_of(buffer, context, *storage)};
       });
     }
-    write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, *storage, kBefore); });
+    write(context,
+          [&](ThreadBuffer& buffer) { return create(buffer, tenant, *storage, kBefore, 0); });
     if (const std::string name = tenant.name(); !name.empty()) named(context, tenant, name);
   });
 }
@@ -291,14 +313,18 @@ void Writer::recategorized(mem::ThreadContext& context, const mem::Storage& stor
 
 void Writer::created(mem::ThreadContext& context, const mem::Tenant& tenant,
                      const mem::Storage& storage) noexcept {
-  write(context, [&](ThreadBuffer& buffer) { return create(buffer, tenant, storage, 0); });
+  const CallStack calls = calls_here();
+  if (!calls.addresses().empty()) CallBook::instance().created(tenant.id(), calls);
+  write(context, [&](ThreadBuffer& buffer) {
+    return create(buffer, tenant, storage, 0, stack(buffer, calls));
+  });
 }
 
 Writer::Event Writer::create(ThreadBuffer& buffer, const mem::Tenant& tenant,
-                             const mem::Storage& storage, std::uint16_t extra) noexcept {
+                             const mem::Storage& storage, std::uint16_t extra,
+                             std::uint32_t stack) noexcept {
   const auto& body = static_cast<const TensorBody&>(tenant);  // there are no other tenants
-  const std::uint32_t calls = (extra & kBefore) != 0 ? 0 : stack(buffer);
-  const std::uint64_t from = origin(buffer, tenant.op(), tenant.created(), tenant.path(), calls);
+  const std::uint64_t from = origin(buffer, tenant.op(), tenant.created(), tenant.path(), stack);
   const std::uint64_t form = layout(buffer, body.dtype, body.shape);
   return {.kind = EventKind::create,
           .tag = static_cast<std::uint8_t>(tenant.kind()),
@@ -319,18 +345,21 @@ void Writer::used(mem::ThreadContext& context, const mem::Tenant& tenant, const 
 
 void Writer::disposed(mem::ThreadContext& context, std::uint64_t tensor, std::uint64_t storage,
                       const char* by, Site site) noexcept {
+  const CallStack calls = calls_here();
+  if (!calls.addresses().empty()) CallBook::instance().disposed(tensor, calls);
   write(context, [&](ThreadBuffer& buffer) {
     return Event{.kind = EventKind::dispose,
                  .subject = storage,
                  .third = tensor,
-                 .fourth = origin(buffer, by, site, context.path, stack(buffer))};
+                 .fourth = origin(buffer, by, site, context.path, stack(buffer, calls))};
   });
 }
 
 void Writer::missed(mem::ThreadContext& context, const mem::Tenant& tenant, const char* by,
                     Site site) noexcept {
+  const CallStack calls = calls_here();
   write(context, [&](ThreadBuffer& buffer) {
-    const std::uint64_t use = origin(buffer, by, site, context.path, stack(buffer));
+    const std::uint64_t use = origin(buffer, by, site, context.path, stack(buffer, calls));
     const std::uint64_t disposal = origin(buffer, tenant.disposed_by(), tenant.disposed(), nullptr);
     return Event{.kind = EventKind::miss,
                  .subject = tenant.storage_serial(),
@@ -340,6 +369,7 @@ void Writer::missed(mem::ThreadContext& context, const mem::Tenant& tenant, cons
 }
 
 void Writer::destroyed(mem::ThreadContext& context, const mem::Tenant& tenant) noexcept {
+  if (CallBook& book = CallBook::instance(); book.is_on()) book.destroyed(tenant.id());
   write(context, [&](ThreadBuffer&) {
     return Event{
         .kind = EventKind::destroy, .subject = tenant.storage_serial(), .third = tenant.id()};

@@ -15,6 +15,7 @@
 #include "tenure/base/units.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/pool/segment_watch.h"
+#include "tenure/profile/call_stack.h"
 #include "tenure/profile/clock.h"
 #include "tenure/profile/file.h"
 #include "tenure/profile/profile.h"
@@ -88,8 +89,10 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   /// Throws ProfileError.
   void begin(const std::string& path, const ProfileOptions& options);
   void end() noexcept;
+  /// Keeps the calls that led to each tensor, for errors, recording or not, until the process ends.
+  void keep_calls() noexcept;
   /// Around a fork: a child finds no lock held, and forgets the recording, which is its parent's.
-  void before_fork() noexcept { mutex_.lock(); }
+  void before_fork() noexcept;
   void after_fork(bool is_child) noexcept;
 
   void allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
@@ -186,11 +189,13 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   void write_what_is_live(mem::ThreadContext& context);
   void renew_census(mem::ThreadContext& context) noexcept;
   Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
-               std::uint16_t extra) noexcept;
+               std::uint16_t extra, std::uint32_t stack) noexcept;
   std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site, const mem::NamePath* path,
                        std::uint32_t stack = 0) noexcept;
-  /// The calls that this thread is in; 0 where nobody asked for them.
-  std::uint32_t stack(ThreadBuffer& buffer) noexcept;
+  /// The calls that this thread is in; none where nobody asked for them.
+  static CallStack calls_here() noexcept;
+  /// Their number in the recording; 0 for none, and where it has no stacks.
+  std::uint32_t stack(ThreadBuffer& buffer, const CallStack& calls) noexcept;
   /// Of a run, whose op is the name of what runs.
   std::uint32_t origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
                        const mem::NamePath* path) noexcept;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
@@ -121,7 +122,7 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
     observer->missed(context, body, user, site);
   }
   const char* const by = body.disposed_by();
-  throw DisposedError({.id = body.id(),
+  DisposedError error({.id = body.id(),
                        .tensor = describe(body),
                        .created_by = with_scope(body.op(), body),
                        .created = body.created(),
@@ -129,6 +130,13 @@ void throw_disposed(const TensorBody& body, const char* user, Site site) {
                        .disposed = body.disposed(),
                        .used_by = user,
                        .used = site});
+  if (const mem::Callers* const callers = mem::callers()) {
+    const mem::Callers::OfTensor calls = callers->of(body.id());
+    mem::add_calls(error, "calls that created it", calls.created);
+    mem::add_calls(error, "calls that disposed it", calls.disposed);
+    mem::add_calls_here(error, "calls that used it");
+  }
+  throw error;
 }
 
 std::int64_t Tensor::dim(int axis, Site site) const {

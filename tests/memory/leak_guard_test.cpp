@@ -110,8 +110,37 @@ TEST(LeakGuard, NamesTheLine) {
   }
   test::expect_throws<LeakError>(
       [&] { guard.mark(); },
-      {"\"serving\" leaks: after iteration 67 it holds 67 tensors", "after iteration 35 it held 36",
-       "room at " + line, "35 -> 66 tensors"});
+      {"serving grows 96 B a step at " + line + "\n  after iteration 67 it holds 67 tensors",
+       "after iteration 35 it held 36", "room at " + line, "35 -> 66 tensors"});
+}
+
+TEST(LeakGuard, SaysWhoHoldsWhatGrows) {
+  LeakGuard guard("train");
+  std::vector<Tensor> views;
+  std::string line;
+  const auto step = [&] {
+    views.push_back(test::share(room(4096)));
+    line = to_string(views.back().created());
+    guard.mark();
+  };
+  for (int i = 1; i < kSoon; ++i) step();
+  test::expect_throws<LeakError>(step, {"train grows 4.00 KiB a step, held by share at " + line});
+}
+
+TEST(LeakGuard, NamesTheLineThatGrowsMostOfWhatGrows) {
+  LeakGuard guard("train");
+  const Tensor large = room(1 << 20);
+  Tensor varying;
+  std::vector<Tensor> leak;
+  std::string line;
+  const auto step = [&](int i) {
+    varying = room(i == kSoon ? 1 << 22 : 8);  // in the last step, and no leak
+    leak.push_back(room(16));
+    line = to_string(leak.back().created());
+    guard.mark();
+  };
+  for (int i = 1; i < kSoon; ++i) step(i);
+  test::expect_throws<LeakError>([&] { step(kSoon); }, {"train grows 16 B a step at " + line});
 }
 
 TEST(LeakGuard, TellsAProgramWhatGrows) {
@@ -336,7 +365,8 @@ TEST(LeakGuard, FindsDisposedTensorsWhoseHandlesPileUp) {
     guard.mark();
   }
   test::expect_throws<LeakError>([&] { guard.mark(); },
-                                 {"handles of 66 disposed tensors remain", "then of 35",
+                                 {"handles keeps 0.969 more disposed tensors a step at " + line,
+                                  "handles of 66 disposed tensors remain", "then of 35",
                                   "room at " + line, "35 -> 66 disposed"});
 }
 

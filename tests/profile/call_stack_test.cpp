@@ -59,6 +59,7 @@ TEST(CallStack, NamesFunctionsPlainly) {
   EXPECT_EQ(plain_function("main::{lambda(int)#1}::operator()(int) const"),
             "main::{lambda(int)#1}::operator()");
   EXPECT_EQ(plain_function("f(int) [clone .cold]"), "f");
+  EXPECT_EQ(plain_function("main.cold"), "main");
   EXPECT_EQ(plain_function("void f<(E)1>(int)"), "f");
   for (const char* const odd : {"", "<", ">", "(", "operator", "{", "decltype", "operator<"}) {
     static_cast<void>(plain_function(odd));

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "tenure/memory/budget.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/tenant.h"
 
@@ -19,6 +20,7 @@ struct Seen {
   Site site;
   const Storage* storage;  // null if disposed
   std::int64_t bytes;
+  HolderKind kind;
 };
 
 std::vector<Seen> look_around(const WhichHolders& which) {
@@ -35,9 +37,21 @@ std::vector<Seen> look_around(const WhichHolders& which) {
     }
     const bool owns = storage != nullptr && !storage->is_foreign() && !storage->is_hollow();
     const std::int64_t bytes = owns ? static_cast<std::int64_t>(storage->bytes()) : 0;
-    seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes});
+    seen.push_back({tenant.id(), tenant.op(), tenant.created(), storage, bytes, tenant.kind()});
   });
   return seen;
+}
+
+bool is_in(const Seen& tensor, const HolderGroup& group) {
+  return tensor.site.line() == group.site.line() && tensor.op == group.op &&
+         std::string_view(tensor.site.file_name()) == group.site.file_name();
+}
+
+template <class Key>
+Key heaviest(const std::map<Key, std::int64_t>& weights) {
+  return std::max_element(weights.begin(), weights.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 }  // namespace
@@ -64,6 +78,25 @@ std::vector<HolderGroup> holder_groups(const WhichHolders& which) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const HolderGroup& a, const HolderGroup& b) { return a.bytes > b.bytes; });
   return sorted;
+}
+
+CommonHolder common_holder(const HolderGroup& group, std::int64_t newest,
+                           const WhichHolders& which) {
+  std::vector<Seen> line = look_around(which);
+  std::erase_if(line, [&](const Seen& tensor) { return !is_in(tensor, group); });
+  std::sort(line.begin(), line.end(), [](const Seen& a, const Seen& b) { return a.id > b.id; });
+  if (newest < static_cast<std::int64_t>(line.size())) {
+    line.resize(static_cast<std::size_t>(std::max<std::int64_t>(newest, 0)));
+  }
+  if (line.empty()) return {};
+  const Callers* const known = callers();
+  std::map<HolderKind, std::int64_t> kinds;
+  std::map<std::uint32_t, std::int64_t> calls;
+  for (const Seen& tensor : line) {
+    kinds[tensor.kind] += tensor.bytes + 1;
+    calls[known == nullptr ? 0 : known->of(tensor.id).created] += tensor.bytes + 1;
+  }
+  return {.kind = heaviest(kinds), .calls = heaviest(calls)};
 }
 
 }  // namespace tenure::mem

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -23,5 +24,14 @@ struct WhichHolders {
 /// Tensors grouped by the op and source line that made them, largest first. A storage counts once,
 /// with the oldest tensor that holds it.
 std::vector<HolderGroup> holder_groups(const WhichHolders& which = {});
+
+/// What most of some tensors have in common, by their bytes.
+struct CommonHolder {
+  HolderKind kind = HolderKind::user;
+  std::uint32_t calls = 0;  ///< that led to them, as callers.h has them
+};
+/// Of the newest so many of a group, disposed ones included.
+CommonHolder common_holder(const HolderGroup& group, std::int64_t newest,
+                           const WhichHolders& which = {});
 
 }  // namespace tenure::mem

@@ -6,6 +6,7 @@
 
 #include "tenure/base/user_site.h"
 #include "tenure/memory/accounts/name_path.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/thread_context.h"
@@ -28,6 +29,7 @@ bool name_call(Error& error, std::string_view call, Site site) noexcept {
     const bool has_name = std::string_view(error.what()).starts_with(fmt::format("{}:", call));
     error.add_place(has_name ? fmt::format("at {}", place_of(site))
                              : fmt::format("in {} at {}", call, place_of(site)));
+    add_calls_here(error, "calls that led here");
     ThreadContext& context = this_thread();
     Observer* const o = observer(context);
     if (o != nullptr && dynamic_cast<const OutOfMemory*>(&error) != nullptr) {
