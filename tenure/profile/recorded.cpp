@@ -400,6 +400,7 @@ void Recorded::name_callers() {
   for (std::size_t i = 1; i < origins_.size(); ++i) {
     const std::vector<const CallFrame*> all = calls(origins_[i]);
     const auto other = std::find_if(all.rbegin(), all.rend(), [&](const CallFrame* call) {
+      if (!call->has_name) return false;
       if (call->line == 0) return call != all.back();  // the innermost has the line, then
       return call->line != origins_[i].line || file_name(call->file) != file_name(origins_[i].file);
     });
