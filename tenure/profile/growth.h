@@ -65,6 +65,8 @@ struct Loop {
 /// that merely take over what others held.
 std::vector<Loop> growth(const History& history);
 
+// In words; growth_sentence.cpp.
+
 /// "train grows 87 KiB a step at model.cpp:41, held by slice at model.cpp:23".
 std::string judgement(const Loop& loop, const Recorded& recorded);
 /// "view, slice at model.cpp:23".

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tenure/profile/growth.h"
+
+namespace tenure::profile {
+
+/// Where to look: at marks, or between moments.
+struct Marks {
+  bool is_marked = true;
+  std::vector<std::int64_t> times;
+
+  std::size_t size() const { return is_marked ? times.size() : times.size() - 1; }
+  std::int64_t last() const { return times.back(); }
+};
+
+/// The lines that hold more and more from mark to mark, most bytes first; their `since_step` counts
+/// from the first of the marks.
+std::vector<Growth> growing_lines(const History& history, const Marks& marks);
+
+}  // namespace tenure::profile

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "tenure/base/units.h"
+#include "tenure/memory/accounts/growth_text.h"
+#include "tenure/profile/growth.h"
+
+namespace tenure::profile {
+
+std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
+  const Origin& origin = recorded.origin(holder.origin);
+  const bool is_plain = holder.kind == HolderKind::user || holder.kind == HolderKind::view;
+  return fmt::format("{}{}{} at {}", is_plain ? "" : name_of(holder.kind), is_plain ? "" : ", ",
+                     origin.op.empty() ? "unknown" : origin.op, place_text(origin));
+}
+
+std::string judgement(const Loop& loop, const Recorded& recorded) {
+  const std::string name = loop.is_marked ? loop.name : "the program";
+  if (!loop.can_tell) return fmt::format("{} has too few steps to tell whether it grows", name);
+  if (loop.growing.empty()) {
+    std::string text = fmt::format("{} is steady: no line holds more and more", name);
+    if (loop.left.storages > 0) {
+      const Origin& origin = recorded.origin(loop.left.origin);
+      text += fmt::format(
+          "; {} in {} by {} at {} are live at the end", format_bytes(loop.left.bytes),
+          loop.left.storages == 1 ? "1 storage" : fmt::format("{} storages", loop.left.storages),
+          origin.op.empty() ? "unknown" : origin.op, place_text(origin));
+    }
+    return text;
+  }
+  const Growth& most = loop.growing.front();
+  const Origin& origin = recorded.origin(most.origin);
+  const std::string what = most.what.empty() ? "tensor" : most.what;
+  const double number = most.things_per_step + most.storages_per_step + most.sharers_per_step;
+  mem::GrowthSentence sentence{.name = name,
+                               .amount = mem::growth_a_step(most.bytes_per_step, number, what),
+                               .place = place_text(origin),
+                               .caller = std::string(origin.caller)};
+  if (!loop.is_marked) {
+    sentence.amount =
+        most.bytes > 0
+            ? fmt::format("grew by {}", format_bytes(most.bytes))
+            : fmt::format("keeps {}", mem::more_text(static_cast<double>(most.number), what));
+  }
+  if (!most.holders.empty()) sentence.holder = to_string(most.holders.front(), recorded);
+  std::string text = text_of(sentence);
+  if (loop.is_marked && most.is_late()) text += fmt::format(", since step {}", most.since_step);
+  if (!loop.is_marked) {
+    text += fmt::format(", since {:.3g} s", static_cast<double>(most.since_ns) * 1e-9);
+  }
+  std::set<std::string> lines;
+  for (const Growth& growth : loop.growing)
+    lines.insert(place_text(recorded.origin(growth.origin)));
+  if (lines.size() > 1) {
+    text += fmt::format("; {} more line{} grow{}", lines.size() - 1, lines.size() == 2 ? "" : "s",
+                        lines.size() == 2 ? "s" : "");
+  }
+  return text;
+}
+
+}  // namespace tenure::profile
