@@ -8,8 +8,8 @@
 // gradient that computes in place of the predictions when nobody else holds them. Predictions and
 // targets have one floating type and one shape, unless said otherwise. Sums are taken in float64;
 // the mean over nothing is 0. Those with weights of classes, and those of several vectors, are
-// written in other ops. Defined in nn/cross_entropy.cpp, nn/pointwise_loss.cpp, nn/class_loss.cpp
-// and nn/vector_loss.cpp.
+// written in other ops. Defined in nn/cross_entropy.cpp, nn/pointwise_loss.cpp, nn/class_loss.cpp,
+// nn/vector_loss.cpp and nn/ctc_loss.cpp.
 
 namespace tenure {
 
@@ -91,6 +91,20 @@ Tensor smooth_l1_loss(const Operand& predictions, const Operand& targets,
 /// distribution from another is a sum: Reduction::mean divides it by the number of elements.
 Tensor kl_divergence(const Operand& log_probabilities, const Operand& targets,
                      Reduction reduction = Reduction::mean);
+
+struct CtcOptions {
+  std::int64_t blank = 0;      ///< the class that stands for none
+  bool zero_infinity = false;  ///< of targets that have no path: 0 instead of infinity
+  /// The mean is over sequences, each divided by the length of its target.
+  Reduction reduction = Reduction::mean;
+};
+/// Connectionist temporal classification: -log of the probability of all paths that are the target
+/// without repetitions and blanks. Log-probabilities are [batch, time, classes], targets classes
+/// [batch, longest], lengths [batch]; what is behind a length counts nothing. Targets and lengths
+/// are int32 or int64. The gradient of a target without a path is 0.
+Tensor ctc_loss(const Operand& log_probabilities, const Operand& targets,
+                const Operand& input_lengths, const Operand& target_lengths,
+                const CtcOptions& options = {});
 
 // Of vectors, which lie along the last axis; each row is one.
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "tenure/tenure.h"
@@ -140,6 +141,179 @@ TEST_F(LossConventions, TripletMargin) {
       {0.162564577, 0, 0, 0.356099021},
       {-0.962522729, -0.183291355, 0.864462689, 0, 0, 0, 0, 0, 0, -0.592067057, -0.84650957,
        0.139186701});
+}
+
+TEST_F(LossConventions, ConnectionistTemporalClassification) {
+  const Tensor logits = waves({3, 5, 4}, 0.3);
+  const Tensor targets = tensor({{1, 2, 2}, {3, 1, -7}, {2, 99, 0}});  // behind the end: anything
+  const Tensor steps = tensor({5, 4, 3});
+  const Tensor lengths = tensor({3, 2, 1});
+  CtcOptions options{.reduction = Reduction::none};
+  const auto loss = [&](const Tensor& x) {
+    return ctc_loss(log_softmax(x, -1), targets, steps, lengths, options);
+  };
+  expect_loss(logits, loss, {5.32032293, 4.93320753, 2.14406879},
+              {0.145214166,
+               -0.438905223,
+               0.220938761,
+               0.0727522956,
+               0.0312865433,
+               0.0153255555,
+               -0.223484298,
+               0.176872199,
+               -0.319034782,
+               0.108908932,
+               -0.245593035,
+               0.455718885,
+               -0.467507032,
+               0.0886760111,
+               -0.163330088,
+               0.542161109,
+               0.24613498,
+               0.16405065,
+               -0.62405794,
+               0.21387231,
+               -0.156918997,
+               0.350701869,
+               0.104576829,
+               -0.298359702,
+               -0.162230219,
+               0.239779965,
+               0.268700611,
+               -0.346250357,
+               -0.0113780409,
+               -0.292736145,
+               0.471505647,
+               -0.167391462,
+               -0.188984384,
+               -0.635230779,
+               0.316073049,
+               0.508142114,
+               0,
+               0,
+               0,
+               0,
+               -0.350915983,
+               0.189734188,
+               -0.00213770064,
+               0.163319496,
+               -0.268085765,
+               0.397295251,
+               -0.197044682,
+               0.0678351958,
+               0.0037203034,
+               0.432029452,
+               -0.531535196,
+               0.0957854409,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0});
+  options.reduction = Reduction::mean;
+  expect_loss(logits, loss, {2.12803784},
+              {0.0161349074,
+               -0.048767247,
+               0.0245487512,
+               0.0080835884,
+               0.00347628259,
+               0.0017028395,
+               -0.0248315887,
+               0.0196524666,
+               -0.0354483091,
+               0.0121009925,
+               -0.027288115,
+               0.0506354317,
+               -0.0519452258,
+               0.00985289012,
+               -0.0181477875,
+               0.0602401232,
+               0.0273483311,
+               0.01822785,
+               -0.0693397711,
+               0.02376359,
+               -0.0261531662,
+               0.0584503115,
+               0.0174294716,
+               -0.0497266169,
+               -0.0270383698,
+               0.0399633275,
+               0.0447834351,
+               -0.0577083928,
+               -0.00189634014,
+               -0.0487893574,
+               0.0785842745,
+               -0.0278985769,
+               -0.0314973974,
+               -0.105871797,
+               0.0526788415,
+               0.0846903524,
+               0,
+               0,
+               0,
+               0,
+               -0.116971994,
+               0.0632447293,
+               -0.000712566881,
+               0.054439832,
+               -0.0893619217,
+               0.13243175,
+               -0.0656815605,
+               0.0226117319,
+               0.00124010113,
+               0.144009817,
+               -0.177178399,
+               0.0319284803,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0,
+               0});
+}
+
+TEST_F(LossConventions, TargetsThatHaveNoPath) {
+  const Tensor logits = log_softmax(waves({1, 2, 3}, 0.3), -1);
+  const Tensor twice = tensor({{1, 1}});  // takes a blank between them, and three steps
+  const auto loss = [&](bool zero_infinity) {
+    GradientTape tape;
+    tape.watch(logits);
+    const Tensor y =
+        ctc_loss(logits, twice, tensor({2}), tensor({2}), {.zero_infinity = zero_infinity});
+    expect_waves(tape.gradient(y, logits), {0, 0, 0, 0, 0, 0});
+    return y.item<double>();
+  };
+  EXPECT_EQ(loss(false), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(loss(true), 0);
+  expect_throws<IndexError>(
+      [&] {
+        ctc_loss(logits, tensor({{3, 1}}), tensor({2}), tensor({2}));
+      },
+      {"ctc_loss"});
+  expect_throws<IndexError>(
+      [&] {
+        ctc_loss(logits, tensor({{-1, 1}}), tensor({2}), tensor({2}));
+      },
+      {"ctc_loss"});
+  expect_throws<IndexError>([&] { ctc_loss(logits, twice, tensor({2}), tensor({3})); },
+                            {"ctc_loss"});
+  expect_throws<ShapeError>(
+      [&] {
+        ctc_loss(logits, twice, tensor({2, 2}), tensor({2}));
+      },
+      {"input lengths"});
+  expect_throws<DTypeError>(
+      [&] {
+        ctc_loss(logits, ones({1, 2}), tensor({2}), tensor({2}));
+      },
+      {"targets and lengths"});
+  expect_throws<ValueError>(
+      [&] { ctc_loss(logits, twice, tensor({2}), tensor({2}), {.blank = 3}); }, {"blank"});
 }
 
 TEST_F(LossConventions, ABatchThatIsIgnoredAddsNothing) {

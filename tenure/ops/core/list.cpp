@@ -16,6 +16,7 @@ std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
 std::vector<const OpRecord*> class_loss_ops();
 std::vector<const OpRecord*> vector_loss_ops();
+std::vector<const OpRecord*> ctc_loss_ops();
 std::vector<const OpRecord*> attention_ops();
 std::vector<const OpRecord*> lstm_ops();
 std::vector<const OpRecord*> gru_ops();
@@ -60,7 +61,7 @@ const std::vector<const OpRecord*>& all_ops() {
     }
     for (const auto& family :
          {cross_entropy_ops(), pointwise_loss_ops(), class_loss_ops(), vector_loss_ops(),
-          attention_ops(), lstm_ops(), gru_ops(), size_ops()}) {
+          ctc_loss_ops(), attention_ops(), lstm_ops(), gru_ops(), size_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     const std::vector<const OpRecord*> above = ops_from_above();

@@ -29,6 +29,9 @@ struct CosineLossAttributes {
 struct TripletAttributes {
   enum : int { margin, order, epsilon, swap, reduction };
 };
+struct CtcAttributes {
+  enum : int { blank, zero_infinity, reduction };
+};
 struct AttentionAttributes {
   enum : int { causal, has_scale, scale };
 };

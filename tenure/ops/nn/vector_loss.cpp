@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
@@ -336,7 +337,9 @@ Tensor binary_cross_entropy_with_logits(const Operand& logits, const Operand& ta
   }
   const Site site = logits.site();
   const Tensor weight = ops::in_call(op.name, site, [&] {
-    return full({}, positive_weight.scalar(), logits.tensor().body(op.name, site).dtype, site);
+    const DType dtype = logits.tensor().body(op.name, site).dtype;
+    const DeviceScope device(logits.tensor().device());
+    return full({}, positive_weight.scalar(), dtype, site);
   });
   return call(op, {logits, targets, {weight, site}}, attributes);
 }
