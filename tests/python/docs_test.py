@@ -1,4 +1,4 @@
-"""The Python blocks of the documentation run, and print what the page says."""
+"""The Python blocks of the documentation, and the examples, run and print what they should."""
 
 import os
 import re
@@ -23,6 +23,14 @@ class Pages(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertEqual(done.stdout.splitlines(), expected.splitlines())
         self.assertGreater(found, 4)
+
+    def test_examples_print_what_is_expected(self):
+        examples = sorted((ROOT / "examples/python").glob("*.py"))
+        self.assertGreater(len(examples), 1)
+        for example in examples:
+            done = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, (example.parent / "expected" / f"{example.stem}.txt").read_text())
 
 
 if __name__ == "__main__":

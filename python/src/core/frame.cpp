@@ -6,6 +6,8 @@
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
+#else
+#include <frameobject.h>
 #endif
 
 #include "python/src/core/frame.h"
@@ -56,11 +58,9 @@ bool Frame::has_on_stack(PyObject* const* place) const noexcept {
 
 #else
 
-struct FrameData : PyFrameObject {};
-
 namespace {
 
-/// The frame, borrowed from who has called it or from the thread.
+/// A PyFrameObject, borrowed from who has called it or from the thread.
 FrameData* borrowed(PyFrameObject* frame) noexcept { return reinterpret_cast<FrameData*>(frame); }
 
 }  // namespace

@@ -218,7 +218,7 @@ PyObject* repr(PyObject* self) {
 }
 PyObject* format(PyObject* self, PyObject* specification) {
   return guarded([&] {
-    if (PyUnicode_GetLength(specification) == 0) return Ref::take(repr(self));
+    if (text_of(specification, "the format").empty()) return checked(repr(self));
     return checked(PyObject_Format(item(tensor_of(self), caller()).get(), specification));
   });
 }
