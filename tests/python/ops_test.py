@@ -180,6 +180,21 @@ class Numbers(TestCase):
 
 
 class Errors(TestCase):
+    def test_every_error_of_cpp_has_a_class(self):
+        found = 0
+        for header in sorted((ROOT / "tenure").rglob("*.h")):
+            folder = header.relative_to(ROOT / "tenure").parts[0]
+            for name in re.findall(r"^class (\w+)(?: final)? : public (?:Error|ValueError) \{", header.read_text(),
+                                   re.MULTILINE):
+                if folder != "planner" or name == "BudgetError":  # plans of other programs are not here
+                    found += 1
+                    self.assertTrue(issubclass(getattr(tn, name, object), tn.TenureError), name)
+        self.assertGreater(found, 20)
+        with self.assertRaises(ValueError) as caught:
+            tn.inv(tn.zeros((2, 2)))
+        self.assertIsInstance(caught.exception, tn.MatrixError)
+        self.assertEqual((caught.exception.op, caught.exception.matrix), ("inv", 0))
+
     def test_are_what_python_users_expect(self):
         x = tn.ones((2, 3))
         with self.assertRaises(ValueError) as caught:

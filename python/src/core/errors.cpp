@@ -14,6 +14,7 @@
 #include "tenure/memory/kinds.h"
 #include "tenure/nn/checkpoint.h"
 #include "tenure/nn/fit.h"
+#include "tenure/ops/linalg_error.h"
 #include "tenure/planner/remat.h"
 #include "tenure/profile/profile.h"
 #include "tenure/tensor/device_error.h"
@@ -97,6 +98,11 @@ void describe(PyObject* error, const NumberError& e) {
   set(error, "site", site_text(e.site()));
   set(error, "element", signed_number(e.element()));
 }
+void describe(PyObject* error, const MatrixError& e) {
+  set(error, "op", text(e.op()));
+  set(error, "matrix", signed_number(e.matrix()));
+  set(error, "pivot", signed_number(e.pivot()));
+}
 void describe(PyObject* error, const planner::BudgetError& e) {
   set(error, "least", signed_number(e.least()));
   set(error, "bound", signed_number(e.bound()));
@@ -105,7 +111,7 @@ void describe(PyObject* /*error*/, const Error& /*e*/) {}
 
 struct ErrorClass {
   const char* name;
-  PyObject* base;  // of Python's own
+  PyObject* base;  // of Python's own; nullptr: the parent's
   const char* parent;
   bool (*matches)(const Error&);
   void (*fill)(PyObject*, const Error&);
@@ -129,9 +135,11 @@ ErrorClass row(const char* name, PyObject* base, const char* parent = "TenureErr
   return {.name = name, .base = base, .parent = parent, .matches = is<E>, .fill = fill<E>};
 }
 
-/// The most special ones first: the first that matches is taken.
+/// What others derive from stands after them: the first that matches is taken.
 std::vector<ErrorClass>& classes() {
   static auto* const all = new std::vector<ErrorClass>{
+      row<planner::BudgetError>("BudgetError", nullptr, "ValueError"),
+      row<MatrixError>("MatrixError", nullptr, "ValueError"),
       row<ShapeError>("ShapeError", PyExc_ValueError),
       row<DTypeError>("DTypeError", PyExc_TypeError),
       row<IndexError>("IndexError", PyExc_IndexError),
@@ -159,22 +167,12 @@ std::vector<ErrorClass>& classes() {
   };
   return *all;
 }
-/// Errors of planners are ValueErrors, and made after that.
-ErrorClass& budget_class() {
-  static auto* const budget =
-      new ErrorClass(row<planner::BudgetError>("BudgetError", PyExc_ValueError, "ValueError"));
-  return *budget;
-}
-
 void make(PyObject* module, ErrorClass& error) {
-  Ref bases;
-  if (error.parent == nullptr) {
-    bases = Ref::to(error.base);
-  } else {
+  Ref bases = Ref::to(error.base);
+  if (error.parent != nullptr && error.base != nullptr) {
     bases = checked(PyTuple_Pack(2, error_class(error.parent), error.base));
-    if (std::string_view(error.parent) == "ValueError") {
-      bases = Ref::to(error_class(error.parent));
-    }
+  } else if (error.parent != nullptr) {
+    bases = Ref::to(error_class(error.parent));
   }
   const std::string name = std::string("tenure.") + error.name;
   error.made = checked(PyErr_NewException(name.c_str(), bases.get(), nullptr));
@@ -182,17 +180,13 @@ void make(PyObject* module, ErrorClass& error) {
 }
 
 void set_from(const Error& error) {
-  ErrorClass* found = &budget_class();
-  if (!found->matches(error)) {
-    for (ErrorClass& c : classes()) {
-      found = &c;
-      if (c.matches(error)) break;
-    }
-  }
-  const Ref object =
-      checked(PyObject_CallFunctionObjArgs(found->made.get(), text(error.what()).get(), nullptr));
-  found->fill(object.get(), error);
-  PyErr_SetObject(found->made.get(), object.get());
+  const std::vector<ErrorClass>& all = classes();
+  std::size_t i = 0;
+  while (!all[i].matches(error)) ++i;  // the last one matches all
+  PyObject* const type = all[i].made.get();
+  const Ref object = checked(PyObject_CallOneArg(type, text(error.what()).get()));
+  all[i].fill(object.get(), error);
+  PyErr_SetObject(type, object.get());
 }
 
 }  // namespace
@@ -205,11 +199,8 @@ PyObject* error_class(const char* name) {
 }
 
 void add_errors(PyObject* module) {
-  make(module, classes().back());
-  for (ErrorClass& error : classes()) {
-    if (!error.made) make(module, error);
-  }
-  make(module, budget_class());
+  // From the last one up: each is made after what it derives from.
+  for (auto error = classes().rbegin(); error != classes().rend(); ++error) make(module, *error);
 }
 
 void set_error() noexcept {
