@@ -57,9 +57,12 @@ void add_optimizers(Module& module) {
   optimizer_class<nn::Sgd>(module, "Sgd")
       .def(py::init([](const py::object& parameters, double rate, double momentum, double dampening,
                        bool nesterov, double weight_decay) {
-             return std::make_shared<nn::Sgd>(
-                 variables_of(parameters), rate,
-                 SgdOptions{momentum, dampening, nesterov, weight_decay}, caller());
+             return std::make_shared<nn::Sgd>(variables_of(parameters), rate,
+                                              SgdOptions{.momentum = momentum,
+                                                         .dampening = dampening,
+                                                         .nesterov = nesterov,
+                                                         .weight_decay = weight_decay},
+                                              caller());
            }),
            py::arg("parameters"), py::arg("rate"), py::kw_only(), py::arg("momentum") = 0.0,
            py::arg("dampening") = 0.0, py::arg("nesterov") = false, py::arg("weight_decay") = 0.0);
@@ -84,25 +87,29 @@ void add_optimizers(Module& module) {
   optimizer_class<nn::Rmsprop>(module, "Rmsprop")
       .def(py::init([](const py::object& parameters, double rate, double alpha, double epsilon,
                        double weight_decay) {
-             return std::make_shared<nn::Rmsprop>(variables_of(parameters), rate,
-                                                  RmspropOptions{alpha, epsilon, weight_decay},
-                                                  caller());
+             return std::make_shared<nn::Rmsprop>(
+                 variables_of(parameters), rate,
+                 RmspropOptions{.alpha = alpha, .epsilon = epsilon, .weight_decay = weight_decay},
+                 caller());
            }),
            py::arg("parameters"), py::arg("rate") = 1e-2, py::kw_only(), py::arg("alpha") = 0.99,
            py::arg("epsilon") = 1e-8, py::arg("weight_decay") = 0.0);
   optimizer_class<nn::Adagrad>(module, "Adagrad")
-      .def(py::init([](const py::object& parameters, double rate, double epsilon,
-                       double weight_decay) {
-             return std::make_shared<nn::Adagrad>(variables_of(parameters), rate,
-                                                  AdagradOptions{epsilon, weight_decay}, caller());
-           }),
+      .def(py::init(
+               [](const py::object& parameters, double rate, double epsilon, double weight_decay) {
+                 return std::make_shared<nn::Adagrad>(
+                     variables_of(parameters), rate,
+                     AdagradOptions{.epsilon = epsilon, .weight_decay = weight_decay}, caller());
+               }),
            py::arg("parameters"), py::arg("rate") = 1e-2, py::kw_only(), py::arg("epsilon") = 1e-10,
            py::arg("weight_decay") = 0.0);
   optimizer_class<nn::Lion>(module, "Lion")
       .def(py::init([](const py::object& parameters, double rate, double beta1, double beta2,
                        double weight_decay) {
-             return std::make_shared<nn::Lion>(variables_of(parameters), rate,
-                                               LionOptions{beta1, beta2, weight_decay}, caller());
+             return std::make_shared<nn::Lion>(
+                 variables_of(parameters), rate,
+                 LionOptions{.beta1 = beta1, .beta2 = beta2, .weight_decay = weight_decay},
+                 caller());
            }),
            py::arg("parameters"), py::arg("rate") = 1e-4, py::kw_only(), py::arg("beta1") = 0.9,
            py::arg("beta2") = 0.99, py::arg("weight_decay") = 0.0);
