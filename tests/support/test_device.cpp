@@ -234,6 +234,7 @@ const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
   if (host->check == nullptr) entry.slot.check = nullptr;
   if (host->fusing != nullptr) {
     entry.fusing.takes_loop = host->fusing->takes_loop;
+    entry.fusing.leads_loop = host->fusing->leads_loop;
     entry.slot.fusing = &entry.fusing;
   }
   return &entry.slot;
@@ -259,6 +260,11 @@ std::size_t TestDevice::workspace(const ops::KernelSlot& slot, const ops::Kernel
 
 void TestDevice::run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) {
   host_backend().run(slot, kernel, threads);  // which work in the queue keeps to
+}
+
+void TestDevice::run_fused(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                           const ops::FusedNeighbours& neighbours, int threads) {
+  host_backend().run_fused(slot, kernel, neighbours, threads);
 }
 
 std::int64_t TestDevice::find_not_finite(const ops::View& view) {

@@ -57,6 +57,8 @@ class TestDevice final : public ops::Backend, public mem::Source {
   std::size_t workspace(const ops::KernelSlot& slot, const ops::Kernel& kernel,
                         int threads) const override;
   void run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) override;
+  void run_fused(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                 const ops::FusedNeighbours& neighbours, int threads) override;
   std::int64_t find_not_finite(const ops::View& view) override;
   void copy(const ops::View& to, const ops::View& from) override;
   void read(void* host, const void* from, std::size_t bytes) override;

@@ -1,5 +1,11 @@
 #include "tenure/graph/passes/fuse.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "tenure/graph/passes/ancestry.h"
 #include "tenure/ops/core/backend.h"
 
 namespace tenure::graph {
@@ -22,16 +28,16 @@ const ops::FusingKernel* fusing_kernel(const Node& node, Device device) {
 
 class Fusion {
  public:
-  Fusion(const Program& program, std::span<const Value> fetches, Device device)
-      : program_(program),
-        device_(device),
-        limits_(ops::backend(device).loop_limits()),
-        loops_(program.nodes.size()),
-        readers_(program.nodes.size(), kNobody),
-        sizes_(program.nodes.size(), 1),
-        inputs_(program.nodes.size()),
-        has_kernel_(program.nodes.size()) {
-    for (const Value fetch : fetches) readers_[at(fetch.node)] = kSeveral;
+  explicit Fusion(const Request& request)
+      : request_(request),
+        program_(request.program),
+        device_(request.device),
+        limits_(ops::backend(device_).loop_limits()),
+        loops_(program_.nodes.size()),
+        readers_(program_.nodes.size(), kNobody),
+        sizes_(program_.nodes.size(), 1),
+        inputs_(program_.nodes.size()) {
+    for (const Value fetch : request.fetches) readers_[at(fetch.node)] = kSeveral;
   }
 
   std::vector<std::int32_t> run() && {
@@ -46,6 +52,7 @@ class Fusion {
         for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, kSeveral);
       }
     }
+    join_kernels();
     return std::move(loops_);
   }
 
@@ -85,21 +92,22 @@ class Fusion {
   void add_kernel(std::size_t i, const ops::FusingKernel& fusing) {
     const Node& node = program_.nodes[i];
     const ops::Spec& out = node.outputs[0];
-    if (readers_[i] >= 0 && is_elementwise(reader(i)) && !has_kernel_[at(readers_[i])]) {
+    if (readers_[i] >= 0 && is_elementwise(reader(i))) {
       const ops::Spec& last = reader(i).outputs[0];
-      if (last.shape == out.shape && size_of(last.dtype) == size_of(out.dtype)) {
-        loops_[i] = readers_[i];
-        has_kernel_[at(readers_[i])] = true;
+      if (last.shape == out.shape && size_of(last.dtype) == size_of(out.dtype) &&
+          asks(fusing.leads_loop, node)) {
+        leading_.push_back(static_cast<std::int32_t>(i));
       }
     }
     inputs_[i] = 1;
-    const bool takes_loop = takes(node, fusing);
+    const bool takes_loop = asks(fusing.takes_loop, node);
     for (std::size_t a = 0; a < node.arguments.size(); ++a) {
       note_reader(node, a, a == 0 && takes_loop ? static_cast<std::int32_t>(i) : kSeveral);
     }
   }
 
-  bool takes(const Node& node, const ops::FusingKernel& fusing) const {
+  bool asks(bool (*pays)(const ops::Kernel&), const Node& node) const {
+    if (pays == nullptr) return false;
     std::vector<ops::View> in;
     for (const Argument& argument : node.arguments) {
       const ops::Spec& spec = program_.spec(argument.value);
@@ -108,13 +116,82 @@ class Fusion {
                     .strides = contiguous_strides(spec.shape),
                     .data = nullptr});
     }
-    return fusing.takes_loop({.op = node.op->name,
-                              .in = in,
-                              .out = {},
-                              .attributes = node.attribute_list(),
-                              .workspace = {}});
+    return pays({.op = node.op->name,
+                 .in = in,
+                 .out = {},
+                 .attributes = node.attribute_list(),
+                 .workspace = {}});
   }
 
+  /// Kernels join the loops that follow them, where that takes no more memory.
+  void join_kernels() {
+    std::map<std::int32_t, std::vector<Value>> reads;  // by loop that a kernel may join
+    for (const std::int32_t kernel : leading_) reads.try_emplace(readers_[at(kernel)]);
+    if (reads.empty()) return;
+    for (std::size_t i = 0; i < loops_.size(); ++i) {
+      const auto loop = reads.find(loops_[i]);
+      if (loop == reads.end()) continue;
+      for (const Argument& argument : program_.nodes[i].arguments) {
+        if (argument.number || loops_[at(argument.value.node)] == loop->first) continue;
+        loop->second.push_back(argument.value);
+      }
+    }
+    std::vector<Dependence> wanted;
+    std::vector<std::size_t> begins;  // in `wanted`, per kernel
+    std::vector<bool> may_join;
+    for (const std::int32_t kernel : leading_) {
+      begins.push_back(wanted.size());
+      may_join.push_back(wants(kernel, reads.at(readers_[at(kernel)]), wanted));
+    }
+    begins.push_back(wanted.size());
+    const std::vector<bool> are_so = depend(program_, wanted);
+    std::set<std::int32_t> joined;
+    for (std::size_t k = 0; k < leading_.size(); ++k) {
+      const auto so = [&](std::size_t i) {
+        return are_so.begin() + static_cast<std::ptrdiff_t>(i);
+      };
+      const std::int32_t loop = readers_[at(leading_[k])];
+      if (!may_join[k] || !std::all_of(so(begins[k]), so(begins[k + 1]), std::identity())) continue;
+      if (joined.insert(loop).second) loops_[at(leading_[k])] = loop;
+    }
+  }
+
+  /// What the kernel must depend on to join a loop that reads these; false: it must not.
+  bool wants(std::int32_t kernel, const std::vector<Value>& reads,
+             std::vector<Dependence>& wanted) const {
+    constexpr std::int64_t kSmall = 4096;  // bytes
+    const std::int64_t bytes = bytes_of(program_.nodes[at(kernel)].outputs[0]);
+    if (bytes <= kSmall) return true;
+    for (Value value : reads) {
+      if (value.node == kernel) continue;
+      const std::int64_t read = bytes_of(program_.spec(value));
+      while (program_[value].kind == Node::Kind::call && program_[value].op->view != nullptr) {
+        value = program_[value].arguments[0].value;
+      }
+      if (program_[value].kind == Node::Kind::call) {
+        wanted.push_back({.node = kernel, .on = value.node});
+      } else if (read == bytes && is_reusable(value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether something may be computed in the memory of an input or a variable.
+  bool is_reusable(Value value) const {
+    const auto& inputs = request_.inputs;
+    for (std::size_t i = 0; i < inputs.size() && i < request_.donated.size(); ++i) {
+      if (inputs[i] == value && request_.donated[i]) return true;
+    }
+    const VariableState* const variable = program_[value].variable.get();
+    return variable != nullptr &&
+           std::any_of(request_.fetches.begin(), request_.fetches.end(), [&](Value fetch) {
+             return program_[fetch].kind == Node::Kind::assign &&
+                    program_[fetch].variable.get() == variable;
+           });
+  }
+
+  const Request& request_;
   const Program& program_;
   const Device device_;
   const ops::LoopLimits limits_;
@@ -122,14 +199,11 @@ class Fusion {
   std::vector<std::int32_t> readers_;  ///< the loop, or the kernel, that all readers are in
   std::vector<int> sizes_;             ///< of the loop that ends in a node, or makes its argument
   std::vector<int> inputs_;            ///< of that loop, at most
-  std::vector<bool> has_kernel_;
+  std::vector<std::int32_t> leading_;  ///< kernels that might join the loop that reads them
 };
 
 }  // namespace
 
-std::vector<std::int32_t> fuse(const Program& program, std::span<const Value> fetches,
-                               Device device) {
-  return Fusion(program, fetches, device).run();
-}
+std::vector<std::int32_t> fuse(const Request& request) { return Fusion(request).run(); }
 
 }  // namespace tenure::graph

@@ -7,6 +7,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/graph/passes/fuse.h"
+#include "tenure/graph/passes/kernel_views.h"
 #include "tenure/graph/passes/layout.h"
 #include "tenure/graph/passes/loop_builder.h"
 #include "tenure/ops/core/backend.h"
@@ -14,27 +15,6 @@
 
 namespace tenure::graph {
 namespace {
-
-/// A unit of one kernel as that sees it, without data.
-class KernelViews {
- public:
-  explicit KernelViews(const Unit& unit) : node_(*unit.node) {
-    for (const Layout& layout : unit.in) in_.push_back(view_of(layout));
-    for (const Layout& layout : unit.out) out_.push_back(view_of(layout));
-  }
-  ops::Kernel kernel() const {
-    return {.op = node_.op->name,
-            .in = in_,
-            .out = out_,
-            .attributes = node_.attribute_list(),
-            .workspace = {}};
-  }
-
- private:
-  const Node& node_;
-  std::vector<ops::View> in_;
-  std::vector<ops::View> out_;
-};
 
 class Lowering {
  public:
@@ -51,7 +31,7 @@ class Lowering {
         loops_.push_back(static_cast<std::int32_t>(i));
       }
     } else {
-      loops_ = fuse(program(), request().fetches, request().device);
+      loops_ = fuse(request());
     }
     members_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -217,7 +197,8 @@ class Lowering {
     Unit unit = kernel_unit(i);
     if (!unit.loop.empty()) {
       unit.overwrites.resize(node.outputs.size());
-      return add_unit(i, std::move(unit));
+      add_unit(i, std::move(unit));
+      return add_workspace(lowered_->units.back());
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       unit.overwrites.push_back(
@@ -226,16 +207,19 @@ class Lowering {
     unit.may_fail = node.op->may_fail;
     add_unit(i, std::move(unit));
     Unit& made = lowered_->units.back();
-    if (made.slot->workspace != nullptr) {
-      const int threads = device_.threads();
-      made.workspace = workspace_on(made, device_, threads);
-      if (made.workspace != workspace_on(made, device_, 1)) made.threads = threads;
-    }
+    add_workspace(made);
     if (node.op->index_bounds != nullptr) {
       const KernelViews views(made);
       made.bounds = node.op->index_bounds(views.kernel());
       made.may_fail = !made.bounds.empty();
     }
+  }
+
+  void add_workspace(Unit& unit) const {
+    if (unit.slot->workspace == nullptr) return;
+    const int threads = device_.threads();
+    unit.workspace = workspace_on(unit, device_, threads);
+    if (unit.workspace != workspace_on(unit, device_, 1)) unit.threads = threads;
   }
 
   /// A kernel and the loop that follows its result; false if that loop cannot be.
@@ -251,6 +235,7 @@ class Lowering {
     for (const Layout& in : builder.take_inputs()) unit.in.push_back(in);
     unit.overwrites = {0};
     add_unit(after.back(), std::move(unit));
+    add_workspace(lowered_->units.back());
     return true;
   }
 
@@ -407,7 +392,7 @@ std::int64_t aligned(const Lowered& lowered, std::int64_t bytes) {
 }
 
 std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads) {
-  if (unit.nodes != 1 || unit.slot->workspace == nullptr) return 0;
+  if (unit.nodes == 0 || unit.slot->workspace == nullptr) return 0;
   return device.workspace(*unit.slot, KernelViews(unit).kernel(), threads);
 }
 

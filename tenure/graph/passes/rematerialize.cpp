@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tenure/graph/ir/body.h"
+#include "tenure/graph/passes/kernel_views.h"
 #include "tenure/ops/core/cost.h"
 
 namespace tenure::graph {
@@ -13,24 +14,28 @@ namespace {
 
 /// Nanoseconds.
 double cost_of(const Unit& unit, const ops::WorkRates& rates) {
-  std::vector<ops::View> in;
-  std::vector<ops::View> out;
-  for (const Layout& layout : unit.in) in.push_back(view_of(layout));
-  for (const Layout& layout : unit.out) out.push_back(view_of(layout));
   ops::Cost cost;
-  if (unit.nodes == 1) {
-    cost = ops::cost_of(*unit.node->op,
-                        {.in = in, .out = out, .attributes = unit.node->attribute_list()});
-  } else {  // loops, or a copy
-    std::int64_t elements = count(unit.made.shape);
-    for (const auto& views : {in, out}) {
-      for (const ops::View& view : views) {
-        elements = std::max(elements, view.count());
-        cost.bytes += static_cast<double>(view.count()) * static_cast<double>(size_of(view.dtype));
-      }
+  double elements = 0;
+  for (const auto& layouts : {unit.in, unit.out}) {
+    for (const Layout& layout : layouts) {
+      const auto n = static_cast<double>(count(layout.shape));
+      elements = std::max(elements, n);
+      cost.bytes += n * static_cast<double>(size_of(layout.dtype));
     }
-    const double each = unit.loop.empty() ? 1 : unit.loop.code.cost();
-    cost.flops = each * static_cast<double>(elements);
+  }
+  if (unit.nodes == 0) {
+    cost.flops = elements;
+  } else if (is_loop(unit)) {
+    cost.flops = unit.loop.code.cost() * elements;
+  } else {
+    const KernelViews views(unit);
+    cost.flops = ops::cost_of(*unit.node->op, views.kernel()).flops;
+    if (!unit.loop.empty()) {
+      cost.flops += unit.loop.code.cost() * static_cast<double>(count(unit.made.shape));
+    }
+    if (!unit.after.empty()) {
+      cost.flops += unit.after.code.cost() * static_cast<double>(count(unit.out[0].shape));
+    }
   }
   return nanoseconds(cost, rates);
 }

@@ -153,8 +153,8 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
 }
 
 /// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
-void run_fused_kernel(const Unit& unit, std::span<const ops::View> in, const ops::View& out,
-                      ops::View* room) {
+void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
+                      const ops::View& out, std::span<std::byte> workspace, ops::View* room) {
   const ops::OpRecord& op = *unit.node->op;
   const std::size_t before = unit.loop.inputs();
   const std::size_t after = unit.after.empty() ? 1 : unit.after.inputs();
@@ -171,16 +171,18 @@ void run_fused_kernel(const Unit& unit, std::span<const ops::View> in, const ops
   std::size_t m = n;
   write(room + m++, result);
   for (const ops::View& view : in.last(after - 1)) write(room + m++, view);
-  unit.slot->fusing->run({.op = op.name,
-                          .in = {room, n},
-                          .out = {&result, 1},
-                          .attributes = unit.node->attribute_list(),
-                          .workspace = {}},
-                         {.before = unit.loop.prepared.get(),
-                          .before_inputs = {in.first(before), unit.loop.numbers},
-                          .after = unit.after.prepared.get(),
-                          .after_inputs = {{after_in, after}, unit.after.numbers},
-                          .after_shape = out.shape});
+  device.run_fused(*unit.slot,
+                   {.op = op.name,
+                    .in = {room, n},
+                    .out = {&result, 1},
+                    .attributes = unit.node->attribute_list(),
+                    .workspace = workspace},
+                   {.before = unit.loop.prepared.get(),
+                    .before_inputs = {in.first(before), unit.loop.numbers},
+                    .after = unit.after.prepared.get(),
+                    .after_inputs = {{after_in, after}, unit.after.numbers},
+                    .after_shape = out.shape},
+                   unit.threads);
 }
 
 }  // namespace
@@ -204,12 +206,12 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
     }
     return unit.loop.prepared->run({inputs, unit.loop.numbers}, *out);
   }
-  if (!unit.loop.empty() || !unit.after.empty()) {
-    return run_fused_kernel(unit, inputs, *out, out + unit.out.size());
-  }
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
+  if (!unit.loop.empty() || !unit.after.empty()) {
+    return run_fused_kernel(frame.device, unit, inputs, *out, workspace, out + unit.out.size());
+  }
   const auto run = [&](const ops::Attributes& attributes) {
     frame.device.run(*unit.slot,
                      {.op = op.name,

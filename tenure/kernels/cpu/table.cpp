@@ -50,6 +50,11 @@ class CpuBackend final : public ops::Backend {
     const ThreadLimit limit(threads);
     slot.run(kernel);
   }
+  void run_fused(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                 const ops::FusedNeighbours& neighbours, int threads) override {
+    const ThreadLimit limit(threads);
+    slot.fusing->run(kernel, neighbours);
+  }
   std::int64_t find_not_finite(const View& view) override {
     return kernels::find_not_finite(view.dtype, view.data, static_cast<std::size_t>(view.count()));
   }

@@ -39,10 +39,14 @@ struct DirectKernel {
               void* out) = nullptr;
 };
 
-/// How elementwise ops join a kernel, so that what lies between them takes no memory.
+/// How elementwise ops join a kernel, so that what lies between them takes no memory, or is not
+/// read from memory again. Whether it pays is asked of views without data, of sizes alone.
 struct FusingKernel {
-  /// Whether it pays that a loop makes input 0, whose view has no data, as the kernel reads it.
+  /// Whether it pays that a loop makes input 0 as the kernel reads it; null: never.
   bool (*takes_loop)(const Kernel& kernel) = nullptr;
+  /// Whether it pays that a loop follows on each part of the result when that is computed; null:
+  /// never. The kernel has one result; its view is not given.
+  bool (*leads_loop)(const Kernel& kernel) = nullptr;
   /// run, with those ops. What comes after has results of the size of the kernel's own.
   void (*run)(const Kernel& kernel, const FusedNeighbours& neighbours) = nullptr;
 };
@@ -127,6 +131,12 @@ class Backend {
   virtual void run(const KernelSlot& slot, const Kernel& kernel, int threads) {
     static_cast<void>(threads);
     slot.run(kernel);
+  }
+  /// slot.fusing->run on at most so many threads.
+  virtual void run_fused(const KernelSlot& slot, const Kernel& kernel,
+                         const FusedNeighbours& neighbours, int threads) {
+    static_cast<void>(threads);
+    slot.fusing->run(kernel, neighbours);
   }
   /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
   /// -1: there is none.

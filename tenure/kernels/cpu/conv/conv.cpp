@@ -6,6 +6,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/conv/grid.h"
+#include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/slots.h"
 
@@ -135,7 +136,8 @@ std::size_t convolve_workspace(const Convolution& c, DType dtype) {
 }
 
 void convolve(const Convolution& c, DType dtype, const void* x, const void* weights,
-              const void* bias, bool relu, void* y, std::span<std::byte> workspace) {
+              const void* bias, bool relu, void* y, std::span<std::byte> workspace,
+              const ops::FusedNeighbours* after) {
   const Grid grid = forward_grid(c);
   if (is_empty(grid)) return;
   const std::int64_t out_group = c.out_channels / c.groups;
@@ -146,7 +148,8 @@ void convolve(const Convolution& c, DType dtype, const void* x, const void* weig
                   .group = out_group,
                   .kernel = kernel_of(c)};
   const std::size_t packed = packed_bytes(grid, dtype);
-  conv::run_grid(grid, dtype, x, w, bias, relu, y, workspace.data(), workspace.data() + packed,
+  conv::run_grid(grid, dtype, x, w, {.bias = bias, .relu = relu, .after = after}, y,
+                 workspace.data(), workspace.data() + packed,
                  slots_for(grid, dtype, workspace.size() - packed, true));
 }
 
@@ -161,13 +164,18 @@ std::size_t convolve_input_gradient_workspace(const Convolution& c, DType dtype)
 }
 
 void convolve_input_gradient(const Convolution& c, DType dtype, const void* dy, const void* weights,
-                             void* dx, std::span<std::byte> workspace) {
+                             void* dx, std::span<std::byte> workspace,
+                             const ops::FusedNeighbours* after) {
   const std::int64_t elements =
       c.batch * c.axes[0].in * c.axes[1].in * c.axes[2].in * c.in_channels;
   bool has_gaps = c.outputs() * c.out_channels == 0;
   for (std::int64_t r = 0; r < residues(c); ++r) has_gaps |= backward_grid(c, r).taps() == 0;
   if (has_gaps) std::memset(dx, 0, static_cast<std::size_t>(elements) * size_of(dtype));
-  if (c.outputs() * c.out_channels == 0) return;
+  if (c.outputs() * c.out_channels == 0) {
+    if (after != nullptr) run_after(*after);
+    return;
+  }
+  const bool fills = residues(c) == 1 && !has_gaps;
   const Weights w{.data = weights,
                   .place = c.in_channels / c.groups * c.out_channels,
                   .source = 1,
@@ -178,10 +186,11 @@ void convolve_input_gradient(const Convolution& c, DType dtype, const void* dy, 
     const Grid grid = backward_grid(c, r);
     if (is_empty(grid) || grid.taps() == 0) continue;
     const std::size_t packed = packed_bytes(grid, dtype);
-    conv::run_grid(grid, dtype, dy, w, nullptr, false, dx, workspace.data(),
+    conv::run_grid(grid, dtype, dy, w, {.after = fills ? after : nullptr}, dx, workspace.data(),
                    workspace.data() + packed,
                    slots_for(grid, dtype, workspace.size() - packed, true));
   }
+  if (after != nullptr && !fills) run_after(*after);
 }
 
 std::size_t convolve_weight_gradient_workspace(const Convolution& c, DType dtype) {

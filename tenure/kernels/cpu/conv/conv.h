@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "tenure/ops/core/loop.h"
 #include "tenure/ops/nn/convolution.h"
 #include "tenure/tensor/dtype.h"
 
@@ -23,13 +24,16 @@ using ops::Convolution;
 // Elements are float32 or float64, contiguous. Workspaces are in bytes.
 
 /// y = convolution of x, plus `bias` unless it is null; negative results become zero if `relu`.
+/// `after`, if not null, has a loop that follows y.
 void convolve(const Convolution& c, DType dtype, const void* x, const void* weights,
-              const void* bias, bool relu, void* y, std::span<std::byte> workspace);
+              const void* bias, bool relu, void* y, std::span<std::byte> workspace,
+              const ops::FusedNeighbours* after = nullptr);
 std::size_t convolve_workspace(const Convolution& c, DType dtype);
 
-/// The gradient by x, from the gradient by y.
+/// The gradient by x, from the gradient by y. `after`, if not null, has a loop that follows dx.
 void convolve_input_gradient(const Convolution& c, DType dtype, const void* dy, const void* weights,
-                             void* dx, std::span<std::byte> workspace);
+                             void* dx, std::span<std::byte> workspace,
+                             const ops::FusedNeighbours* after = nullptr);
 std::size_t convolve_input_gradient_workspace(const Convolution& c, DType dtype);
 
 /// The gradients by the weights and by the bias.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenure/ops/core/loop.h"
 #include "tenure/tensor/dtype.h"
 
 namespace tenure::kernels::conv {
@@ -89,10 +90,18 @@ struct Weights {
   std::array<std::int64_t, 3> kernel{1, 1, 1};
 };
 
+/// What happens to the sums of a grid.
+struct Finish {
+  const void* bias = nullptr;  ///< added, unless it is null
+  bool relu = false;           ///< negative results become zero
+  /// Unless null: a loop that follows on each band, of a grid that fills its target.
+  const ops::FusedNeighbours* after = nullptr;
+};
+
 /// Computes a grid (tiles.cpp). `packed` has room for the padded weights, `room` for the bands of
 /// each of `slots` threads.
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
-              const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
+              const Finish& finish, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots);
 
 /// dweights[tap, source channel, target channel] of a grid whose target is dy, and dbias. In

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
@@ -107,14 +108,15 @@ HWY_NOINLINE void tile(const Pass<T>& pass, const T* const* HWY_RESTRICT from,
 template <class T>
 class GridRunner {
  public:
-  GridRunner(const Grid& grid, const void* source, const Weights& weights, const void* bias,
-             bool relu, void* target, std::byte* packed, std::int64_t slots)
+  GridRunner(const Grid& grid, const void* source, const Weights& weights, const Finish& finish,
+             void* target, std::byte* packed, std::int64_t slots)
       : grid_(grid),
         bands_(grid, sizeof(T), slots),
         source_(source),
         weights_(weights),
-        bias_(static_cast<const T*>(bias)),
-        relu_(relu),
+        bias_(static_cast<const T*>(finish.bias)),
+        relu_(finish.relu),
+        after_(finish.after),
         target_(static_cast<T*>(target)),
         packed_(reinterpret_cast<T*>(packed)) {}
 
@@ -124,8 +126,9 @@ class GridRunner {
       for (std::int64_t slot = begin; slot < end; ++slot) {
         for (std::int64_t i = bands_.count * slot / slots; i < bands_.count * (slot + 1) / slots;
              ++i) {
-          run_band(band_at(grid_, bands_, i),
-                   room + slot * static_cast<std::int64_t>(bands_.bytes));
+          const Band band = band_at(grid_, bands_, i);
+          run_band(band, room + slot * static_cast<std::int64_t>(bands_.bytes));
+          if (after_ != nullptr) follow(band);
         }
       }
     });
@@ -170,6 +173,16 @@ class GridRunner {
   T* panel_at(std::int64_t group, std::int64_t panel) const {
     return packed_ + grid_.depth() * (group * Shape::padded_group(grid_.out_group()) +
                                       panel * Shape::columns());
+  }
+
+  /// The loop that follows, on the rows of a band: those of a target that the grid fills lie one
+  /// after the other.
+  void follow(const Band& band) const {
+    const Axis& y = grid_.axes[1];
+    const std::int64_t row = grid_.axes[2].count * grid_.out_channels;
+    const std::int64_t plane = band.image * grid_.axes[0].count + band.plane;
+    const std::int64_t begin = (plane * y.count + band.row) * row;
+    run_after_here(*after_, begin, begin + band.rows * row);
   }
 
   void run_band(const Band& band, std::byte* room) const {
@@ -259,17 +272,18 @@ class GridRunner {
   const Weights& weights_;
   const T* bias_;
   bool relu_;
+  const ops::FusedNeighbours* after_;
   T* target_;
   T* packed_;
 };
 
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
-              const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
+              const Finish& finish, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots) {
   if (dtype == DType::float32) {
-    GridRunner<float>(grid, source, weights, bias, relu, target, packed, slots)(room, slots);
+    GridRunner<float>(grid, source, weights, finish, target, packed, slots)(room, slots);
   } else {
-    GridRunner<double>(grid, source, weights, bias, relu, target, packed, slots)(room, slots);
+    GridRunner<double>(grid, source, weights, finish, target, packed, slots)(room, slots);
   }
 }
 
@@ -283,10 +297,10 @@ namespace tenure::kernels::conv {
 HWY_EXPORT(run_grid);
 
 void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& weights,
-              const void* bias, bool relu, void* target, std::byte* packed, std::byte* room,
+              const Finish& finish, void* target, std::byte* packed, std::byte* room,
               std::int64_t slots) {
   HWY_DYNAMIC_DISPATCH(run_grid)
-  (grid, dtype, source, weights, bias, relu, target, packed, room, slots);
+  (grid, dtype, source, weights, finish, target, packed, room, slots);
 }
 
 }  // namespace tenure::kernels::conv

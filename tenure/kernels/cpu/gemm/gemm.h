@@ -5,12 +5,17 @@
 #include <span>
 
 #include "tenure/kernels/view.h"
+#include "tenure/ops/core/loop.h"
 
 namespace tenure::kernels {
 
 /// out = a b for matrices over leading batch dimensions that broadcast. All three have rank 2 or
-/// more and one element type; `out` is contiguous. Any strides. In matmul.cpp.
-void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace);
+/// more and one element type; `out` is contiguous. Any strides. `after`, if not null, has a loop
+/// that follows the result. In matmul.cpp.
+void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
+            const ops::FusedNeighbours* after = nullptr);
+/// Whether such a loop saves something.
+bool matmul_leads_loop(const View& a, const View& b, const View& out);
 /// Bytes that matmul needs for these operands.
 std::size_t matmul_workspace(const View& a, const View& b, const View& out);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/kernels/cpu/gemm/packed_gemm.h"
 #include "tenure/kernels/cpu/move/cast.h"
@@ -181,7 +182,16 @@ std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
   return route.a_bytes + route.b_bytes + route.out_bytes + route.packed_bytes;
 }
 
-void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
+bool matmul_leads_loop(const View& a, const View& b, const View& out) {
+  // Smaller results are in the last level of the cache still when the product ends.
+  constexpr std::int64_t kLarge = 32 * MiB;
+  if (out.count() * static_cast<std::int64_t>(size_of(out.dtype)) < kLarge) return false;
+  const Route route = choose_route(a, b, out);
+  return route.packed && !route.narrow;
+}
+
+void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
+            const ops::FusedNeighbours* after) {
   if (out.count() == 0) return;
   const Route route = choose_route(a, b, out);
   std::byte* room = workspace.data();
@@ -195,7 +205,10 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
 
   const GemmBatch& plan = route.plan;
   if (route.packed) {
-    packed_gemm(cc.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes});
+    const bool follows = after != nullptr && !route.narrow;
+    packed_gemm(cc.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes},
+                follows ? after : nullptr);
+    if (follows) return;
   } else {
     const auto size = static_cast<std::int64_t>(size_of(cc.dtype));
     const auto run = [&](std::int64_t begin, std::int64_t end) {
@@ -216,6 +229,7 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
     cast_elements(DType::float32, cc.data, out.dtype, out.data,
                   static_cast<std::size_t>(out.count()));
   }
+  if (after != nullptr) run_after(*after);
 }
 
 }  // namespace tenure::kernels

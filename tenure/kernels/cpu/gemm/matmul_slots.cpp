@@ -5,6 +5,7 @@
 namespace tenure::kernels {
 namespace {
 
+using ops::FusedNeighbours;
 using ops::Kernel;
 using ops::LayoutRef;
 
@@ -13,19 +14,29 @@ struct MatmulSlot {
     if (!has_vector(k)) return matmul_workspace(k.in[0], k.in[1], k.out[0]);
     const View a = ops::as_matrix(k.in[0], 0);
     const View b = ops::as_matrix(k.in[1], 1);
-    return matmul_workspace(a, b, output_of(a, b, k));
+    return matmul_workspace(a, b, output_of(a, b, k.out[0]));
   }
-  static void run(const Kernel& k) {
-    if (!has_vector(k)) return matmul(k.in[0], k.in[1], k.out[0], k.workspace);
+  static void run(const Kernel& k) { multiply(k, nullptr); }
+  static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
+    multiply(k, neighbours.after == nullptr ? nullptr : &neighbours);
+  }
+  static void multiply(const Kernel& k, const FusedNeighbours* after) {
+    if (!has_vector(k)) return matmul(k.in[0], k.in[1], k.out[0], k.workspace, after);
     const View a = ops::as_matrix(k.in[0], 0);
     const View b = ops::as_matrix(k.in[1], 1);
-    matmul(a, b, output_of(a, b, k), k.workspace);
+    matmul(a, b, output_of(a, b, k.out[0]), k.workspace, after);
   }
+  /// Of matrices alone: there a row of the result is one of the product.
+  static bool leads_loop(const Kernel& k) {
+    return !has_vector(k) &&
+           matmul_leads_loop(k.in[0], k.in[1],
+                             output_of(k.in[0], k.in[1], {.dtype = k.in[0].dtype}));
+  }
+  static constexpr ops::FusingKernel fusing{.leads_loop = leads_loop, .run = run_fused};
   static bool has_vector(const Kernel& k) {
     return k.in[0].shape.size() == 1 || k.in[1].shape.size() == 1;
   }
-  static View output_of(const View& a, const View& b, const Kernel& k) {
-    View out = k.out[0];
+  static View output_of(const View& a, const View& b, View out) {
     out.shape = ops::matrix_shape(a.shape, b.shape);
     out.strides = contiguous_strides(out.shape);
     return out;

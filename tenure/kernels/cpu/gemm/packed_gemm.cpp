@@ -10,6 +10,7 @@
 #include <array>
 #include <utility>
 
+#include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/pack-inl.h"
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
@@ -159,14 +160,16 @@ struct Cut {
 template <class T>
 class PackedGemm {
  public:
-  PackedGemm(const GemmBatch& batch, const T* a, const T* b, T* c, T* room)
+  PackedGemm(const GemmBatch& batch, const T* a, const T* b, T* c, T* room,
+             const ops::FusedNeighbours* after)
       : batch_(batch),
         g_(batch.gemm),
         stay_(g_, batch.size, sizeof(T)),
         a_(a),
         b_(b),
         c_(c),
-        room_(room) {}
+        room_(room),
+        after_(after) {}
 
   void run() const {
     const std::int64_t lines = stay_.rows ? g_.m : g_.n;
@@ -181,7 +184,10 @@ class PackedGemm {
                     .k = k,
                     .depth = std::min(stay_.depth, g_.k - k)});
         }
+        // Of several products at a time, all rows stay.
+        if (stay_.rows) follow(product, line, std::min(stay_.lines, lines - line));
       }
+      if (!stay_.rows) follow(product, 0, g_.m);
     }
   }
 
@@ -259,6 +265,15 @@ class PackedGemm {
                      begin += last - first;
                    }
                  });
+  }
+
+  /// The loop that follows, on rows that are complete: these of a product, and all of those that
+  /// were computed with it.
+  void follow(std::int64_t product, std::int64_t row, std::int64_t rows) const {
+    if (after_ == nullptr) return;
+    const std::int64_t others = std::min(stay_.products, batch_.size - product) - 1;
+    const std::int64_t first = product * g_.m + row;
+    run_after(*after_, first * g_.n, (first + rows + others * g_.m) * g_.n);
   }
 
   void pack_staying(const Part& part, std::int64_t product, std::int64_t panel) const {
@@ -397,17 +412,18 @@ class PackedGemm {
   const T* b_;
   T* c_;
   T* room_;
+  const ops::FusedNeighbours* after_;
 };
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::byte* room) {
+                 std::byte* room, const ops::FusedNeighbours* after) {
   if (dtype == DType::float32) {
     PackedGemm<float>(batch, static_cast<const float*>(a), static_cast<const float*>(b),
-                      static_cast<float*>(c), reinterpret_cast<float*>(room))
+                      static_cast<float*>(c), reinterpret_cast<float*>(room), after)
         .run();
   } else {
     PackedGemm<double>(batch, static_cast<const double*>(a), static_cast<const double*>(b),
-                       static_cast<double*>(c), reinterpret_cast<double*>(room))
+                       static_cast<double*>(c), reinterpret_cast<double*>(room), after)
         .run();
   }
 }
@@ -422,8 +438,8 @@ namespace tenure::kernels {
 HWY_EXPORT(packed_gemm);
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::span<std::byte> workspace) {
-  HWY_DYNAMIC_DISPATCH(packed_gemm)(dtype, batch, a, b, c, workspace.data());
+                 std::span<std::byte> workspace, const ops::FusedNeighbours* after) {
+  HWY_DYNAMIC_DISPATCH(packed_gemm)(dtype, batch, a, b, c, workspace.data(), after);
 }
 
 }  // namespace tenure::kernels

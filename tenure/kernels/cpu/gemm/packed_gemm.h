@@ -37,9 +37,10 @@ struct Residence {
   }
 };
 
-/// Any number of products of float32 or float64. Any strides.
+/// Any number of products of float32 or float64. Any strides. `after`, if not null, follows on each
+/// block of the results, whose rows lie one after the other then.
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::span<std::byte> workspace);
+                 std::span<std::byte> workspace, const ops::FusedNeighbours* after = nullptr);
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);
 
 }  // namespace tenure::kernels

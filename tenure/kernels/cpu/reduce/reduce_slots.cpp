@@ -19,6 +19,9 @@ int axis_of(const Kernel& k) {
                       k.op);
 }
 
+/// A result is small, and in a register when a loop may follow.
+bool always(const Kernel&) { return true; }
+
 /// A reduction that `reduce` computes.
 template <Reduction kind>
 struct PlainReductionSlot {
@@ -28,7 +31,8 @@ struct PlainReductionSlot {
   static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
     reduce_axes(kind, k.in[0], axes_of(k), k.out[0], neighbours);
   }
-  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
+  static constexpr FusingKernel fusing{
+      .takes_loop = takes_loop, .leads_loop = always, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }
 };
 
@@ -46,7 +50,8 @@ struct SumLikeSlot {
     out.strides = contiguous_strides(out.shape);
     reduce_axes(Reduction::sum, k.in[0], over, out, neighbours);
   }
-  static constexpr FusingKernel fusing{.takes_loop = takes_loop, .run = run_fused};
+  static constexpr FusingKernel fusing{
+      .takes_loop = takes_loop, .leads_loop = always, .run = run_fused};
   static void run(const Kernel& k) { run_fused(k, {}); }
 };
 
