@@ -46,6 +46,9 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1,
 /// n numbers evenly spaced from start to stop, which is the last one unless `endpoint` is false.
 Tensor linspace(double start, double stop, std::int64_t n, DType dtype = DType::float32,
                 bool endpoint = true, Site site = Site::current());
+/// base to the powers of linspace(start, stop, n).
+Tensor logspace(double start, double stop, std::int64_t n, double base = 10,
+                DType dtype = DType::float32, bool endpoint = true, Site site = Site::current());
 /// A matrix of n rows and m columns (n unless told) with ones on the k-th diagonal, else zeros.
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m = std::nullopt, std::int64_t k = 0,
            DType dtype = DType::float32, Site site = Site::current());

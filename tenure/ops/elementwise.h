@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "tenure/ops/core/operand.h"
 
 // Elementwise ops: inputs broadcast as in NumPy, element types meet as docs/promotion.md says, and
@@ -16,6 +18,7 @@ Tensor mul(const Operand& a, const Operand& b);
 Tensor div(const Operand& a, const Operand& b);
 Tensor floor_divide(const Operand& a, const Operand& b);
 Tensor remainder(const Operand& a, const Operand& b);
+Tensor fmod(const Operand& a, const Operand& b);
 Tensor pow(const Operand& a, const Operand& b);
 Tensor maximum(const Operand& a, const Operand& b);
 Tensor minimum(const Operand& a, const Operand& b);
@@ -58,6 +61,14 @@ Tensor asinh(const Operand& x);
 Tensor acosh(const Operand& x);
 Tensor atanh(const Operand& x);
 Tensor erf(const Operand& x);
+
+// Special functions, and such with a care for overflow: elementwise/special-inl.h.
+Tensor erfc(const Operand& x);
+Tensor erfinv(const Operand& x);
+Tensor lgamma(const Operand& x);
+Tensor digamma(const Operand& x);
+Tensor hypot(const Operand& a, const Operand& b);
+Tensor logaddexp(const Operand& a, const Operand& b);
 
 // Activations: elementwise/activation-inl.h.
 Tensor relu(const Operand& x);
@@ -103,5 +114,26 @@ Tensor right_shift(const Operand& a, const Operand& b);
 // Choice: elementwise/selection-inl.h.
 Tensor where(const Operand& condition, const Operand& a, const Operand& b);
 Tensor clamp(const Operand& x, const Operand& low, const Operand& high);
+
+// Written in others: elementwise/composites.cpp.
+
+/// The derivative of digamma.
+Tensor trigamma(const Operand& x);
+/// a + weight (b - a): a for a weight of 0, b for 1.
+Tensor lerp(const Operand& a, const Operand& b, const Operand& weight);
+/// x with `value` where the mask, which broadcasts to x, holds. The result has the type of x.
+Tensor masked_fill(const Operand& x, const Operand& mask, const Operand& value);
+/// x with numbers in place of NaN and of the infinities: the largest and the lowest of its type
+/// unless told.
+Tensor nan_to_num(const Operand& x, double nan = 0, std::optional<double> posinf = std::nullopt,
+                  std::optional<double> neginf = std::nullopt);
+/// Whether |a - b| <= atol + rtol |b|, or a and b are equal, or, if told so, both are NaN.
+Tensor isclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+               bool equal_nan = false);
+/// Whether isclose holds everywhere.
+Tensor allclose(const Operand& a, const Operand& b, double rtol = 1e-5, double atol = 1e-8,
+                bool equal_nan = false);
+/// Whether a and b have the same shape and equal elements. NaN is equal to nothing.
+Tensor array_equal(const Operand& a, const Operand& b);
 
 }  // namespace tenure

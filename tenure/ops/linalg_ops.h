@@ -6,8 +6,8 @@
 #include "tenure/ops/core/operand.h"
 #include "tenure/ops/linalg_error.h"
 
-// Defined in linalg/matmul.cpp, linalg/einsum.cpp, linalg/solve.cpp, linalg/decompose.cpp and
-// linalg/composites.cpp.
+// Defined in linalg/matmul.cpp, linalg/einsum.cpp, linalg/products.cpp (outer to trace),
+// linalg/solve.cpp, linalg/decompose.cpp and linalg/composites.cpp.
 
 namespace tenure {
 
@@ -18,6 +18,17 @@ Tensor matmul(const Operand& a, const Operand& b);
 /// Sums of products in Einstein's notation: "ij,jk->ik". Letters name dimensions; "..." stands for
 /// those that broadcast; without "->" the letters that occur once remain, in alphabetical order.
 Tensor einsum(const std::string& equation, const OperandList& tensors);
+
+/// Products of all elements of a with all of b, as a matrix.
+Tensor outer(const Operand& a, const Operand& b);
+/// The inner product of two vectors; `matmul` is of matrices.
+Tensor dot(const Operand& a, const Operand& b);
+/// Kronecker's product: every element of a times the whole of b, in its place.
+Tensor kron(const Operand& a, const Operand& b);
+/// The vector product along an axis of size 3; the other axes broadcast.
+Tensor cross(const Operand& a, const Operand& b, int axis = -1);
+/// The sum of the k-th diagonal of matrices in two axes.
+Tensor trace(const Operand& x, int a = -2, int b = -1, std::int64_t k = 0);
 
 // Matrices of float32 or float64 over leading dimensions. See docs/linear-algebra.md.
 

@@ -5,7 +5,8 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/ops/core/operand.h"
 
-// The generator is in random/generator.cpp, what draws from it in random/fills.cpp.
+// The generator is in random/generator.cpp, what draws from it in random/fills.cpp and, by weights,
+// random/multinomial.cpp.
 
 namespace tenure {
 
@@ -65,5 +66,11 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, DType dt
 /// The integers [0, n) in random order; int32 or int64.
 Tensor permutation(std::int64_t n, DType dtype = DType::int64, Generator* generator = nullptr,
                    Site site = Site::current());
+/// `n` places along the last axis of `weights`, drawn with probabilities in proportion to them;
+/// int64. Weights are floats, not negative. Without replacement no place is drawn twice: throws
+/// ValueError if there are fewer than n. Where fewer than n have a weight above 0, what follows
+/// those that have one is any of the others.
+Tensor multinomial(const Operand& weights, std::int64_t n, bool replacement = false,
+                   Generator* generator = nullptr);
 
 }  // namespace tenure

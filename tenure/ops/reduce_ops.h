@@ -12,8 +12,8 @@
 // `keepdims` leaves the reduced dimensions in the result, with size 1. float16, bfloat16 and
 // float32 are accumulated in more precision than they have.
 //
-// Defined in reduce/reductions.cpp, reduce/statistics.cpp (var to norm) and reduce/axiswise.cpp
-// (scans and softmax).
+// Defined in reduce/reductions.cpp, reduce/statistics.cpp (var to norm), reduce/axiswise.cpp
+// (scans and softmax) and, written in other ops, reduce/composites.cpp (count_nonzero to quantile).
 
 namespace tenure {
 
@@ -52,6 +52,9 @@ Tensor argmax(const Operand& x, std::optional<int> axis = std::nullopt, KeepDims
 /// The same for the smallest.
 Tensor argmin(const Operand& x, std::optional<int> axis = std::nullopt, KeepDims keepdims = false);
 
+/// How many elements are not zero, int64; NaN is not.
+Tensor count_nonzero(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
+
 // Of floats alone; `cast` makes floats of integers.
 
 /// Squared deviations from the mean / max(n - correction, 0).
@@ -70,12 +73,25 @@ Tensor norm(const Operand& x, double order = 2, const AxisList& axes = {},
 Tensor norm(const Operand& x, std::initializer_list<std::int64_t> axes,
             KeepDims keepdims = false) = delete;
 
+/// The sum and the mean of what is not NaN. Of nothing the sum is 0 and the mean NaN.
+Tensor nansum(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
+Tensor nanmean(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
+/// The element in the middle; the mean of the two in the middle if they are even in number, as
+/// NumPy has it. NaN if any element is. Throws ShapeError over no elements.
+Tensor median(const Operand& x, const AxisList& axes = {}, KeepDims keepdims = false);
+/// What a part q, from 0 to 1, of the elements is below, linear between elements, as NumPy has it.
+/// Otherwise like median.
+Tensor quantile(const Operand& x, double q, const AxisList& axes = {}, KeepDims keepdims = false);
+
 // Along one axis, in the shape of the input. In place in a moved input of the result's type.
 
 /// Running sums; of integers and bool int64.
 Tensor cumsum(const Operand& x, int axis);
 /// Running products; of integers and bool int64.
 Tensor cumprod(const Operand& x, int axis);
+/// The largest and the smallest element so far; NaN stays.
+Tensor cummax(const Operand& x, int axis);
+Tensor cummin(const Operand& x, int axis);
 /// exp(x) / sum(exp(x)); of floats alone.
 Tensor softmax(const Operand& x, int axis = -1);
 /// log(softmax(x)); of floats alone.

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tenure/ops/core/operand.h"
 
-// Views are in shape/views.cpp and shape/slices.cpp; reshape, cast and copies in shape/copies.cpp;
-// concat and stack in shape/joins.cpp.
+// Views are in shape/views.cpp and shape/slices.cpp, several at once in shape/pieces.cpp; reshape,
+// cast and copies in shape/copies.cpp; concat and stack in shape/joins.cpp; what is written in
+// others (diag to pixel_unshuffle) in shape/composites.cpp.
 
 namespace tenure {
 
@@ -22,6 +24,8 @@ Tensor flatten(const Operand& x, int first = 0, int last = -1);
 Tensor transpose(const Operand& x, int a = -2, int b = -1);
 /// The axes in a new order; a view.
 Tensor permute(const Operand& x, const Axes& order);
+/// The axis `from` at place `to` of the result, the others in their order; a view.
+Tensor moveaxis(const Operand& x, int from, int to);
 /// Without dimensions of size 1: those given, or all; a view.
 Tensor squeeze(const Operand& x, const AxisList& axes = {});
 /// With a new dimension of size 1 at `axis` of the result; a view.
@@ -38,14 +42,37 @@ Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
              std::optional<std::int64_t> stop = std::nullopt, std::int64_t step = 1);
 /// Element `index` along an axis, which disappears; a view.
 Tensor select(const Operand& x, int axis, std::int64_t index);
-/// The elements whose indices along the two axes are equal, along a new last axis; a view.
-Tensor diagonal(const Operand& x, int a = -2, int b = -1);
+/// The elements whose index along axis b is that along axis a and k more, along a new last axis; a
+/// view.
+Tensor diagonal(const Operand& x, int a = -2, int b = -1, std::int64_t k = 0);
+/// Windows of `size` elements along an axis, one every `step` elements, as a new last axis; a view
+/// whose elements may be there several times.
+Tensor unfold(const Operand& x, int axis, std::int64_t size, std::int64_t step = 1);
 /// Reversed along axes (all if none are given); a view.
 Tensor flip(const Operand& x, const AxisList& axes = {});
 /// Pieces along an axis, each `size` long but for the last; views. Of an axis of size 0 one piece.
 std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis = 0);
 /// Pieces of the given sizes, which add up to the axis; views.
 std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis = 0);
+
+/// `pieces` pieces along an axis, as torch cuts: all of one size but for the last, which may be
+/// shorter or, with those before it, missing; views.
+std::vector<Tensor> chunk(const Operand& x, std::int64_t pieces, int axis = 0);
+/// The elements along an axis, which disappears; views. `for (const Tensor& row : unbind(x))`.
+std::vector<Tensor> unbind(const Operand& x, int axis = 0);
+/// Vectors repeated along each other's axes, one axis each: all of one shape; views. In the order
+/// "xy" the first two axes are exchanged, as pictures have them.
+std::vector<Tensor> meshgrid(const OperandList& vectors, const std::string& indexing = "ij");
+
+/// Of a vector a matrix with it on the k-th diagonal and zeros elsewhere; of a matrix its k-th
+/// diagonal. A tensor of its own.
+Tensor diag(const Operand& x, std::int64_t k = 0);
+/// Differences of neighbours along an axis, n times.
+Tensor diff(const Operand& x, std::int64_t n = 1, int axis = -1);
+/// Images [batch, channels r^2, height, width] as [batch, channels, height r, width r].
+Tensor pixel_shuffle(const Operand& x, std::int64_t factor);
+/// The reverse of pixel_shuffle.
+Tensor pixel_unshuffle(const Operand& x, std::int64_t factor);
 
 /// A tensor of its own with the same elements, contiguous.
 Tensor clone(const Operand& x);

@@ -31,6 +31,12 @@ class Dims {
       : Dims(values.begin(), values.size(), site) {}
   Dims(const std::vector<std::int64_t>& values, Site site = Site::current())
       : Dims(values.data(), values.size(), site) {}
+  /// One dimension: `ones(3)`.
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>) Dims(T value)  // NOLINT(google-explicit-constructor)
+      : rank_(1) {
+    values_[0] = static_cast<std::int64_t>(value);
+  }
   /// For a call of which the error says more.
   explicit Dims(std::span<const std::int64_t> values)
       : Dims(values.data(), values.size(), Site()) {}

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,6 +67,17 @@ class TensorBody final : public mem::Tenant {
   bool contiguous;
 };
 static_assert(sizeof(TensorBody) <= mem::kTenantSlot);
+
+/// The number in `x[0]`, and where that stands in the source. Made implicitly; never stored.
+struct Subscript {
+  template <std::integral T>
+  requires(!std::is_same_v<T, bool>)
+      Subscript(T index, Site site = Site::current())  // NOLINT(google-explicit-constructor)
+      : index(static_cast<std::int64_t>(index)), site(site) {}
+
+  std::int64_t index;
+  Site site;
+};
 
 /// A handle to a tensor. Copies are the same tensor: one id, one life. A handle that was
 /// default-constructed or moved from is empty; using it throws EmptyTensorError.
@@ -141,6 +154,10 @@ class Tensor {
   /// handle, the tensor is all that there is in its storage and the only holder of it, and the
   /// memory is Tenure's own. (A tape that saves what it is moved into holds it too, then.)
   bool is_sole_holder(Site site = Site::current()) const;
+
+  /// Element `i` along the first axis, which disappears; negative numbers count from the end. A
+  /// view: select(x, 0, i). Throws IndexError. Defined in ops/shape/slices.cpp, where views are.
+  Tensor operator[](Subscript i) const;
 
   // Data. Each throws DisposedError if it is gone.
 

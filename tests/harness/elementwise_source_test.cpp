@@ -21,6 +21,7 @@
 #include "tenure/ops/elementwise/scalar-inl.h"
 #include "tenure/ops/elementwise/selection-inl.h"
 #include "tenure/ops/elementwise/source_expression.h"
+#include "tenure/ops/elementwise/special-inl.h"
 #include "tenure/ops/elementwise/trigonometric-inl.h"
 #include "tenure/tenure.h"
 #include "tests/support/scratch.h"
@@ -258,6 +259,7 @@ TEST(ElementwiseSource, ComputesTheBitsOfTheScalarBody) {
   expect_same_bits(ops::Arithmetic(), compiled);
   expect_same_bits(ops::Exponentials(), compiled);
   expect_same_bits(ops::Trigonometric(), compiled);
+  expect_same_bits(ops::SpecialFunctions(), compiled);
   expect_same_bits(ops::Activations(), compiled);
   expect_same_bits(ops::Comparisons(), compiled);
   expect_same_bits(ops::LogicAndBits(), compiled);

@@ -90,7 +90,7 @@ std::vector<KernelRow> cpu_kernels() {
         creation_kernels(),      decomposition_kernels(), derivative_kernels(), dropout_kernels(),
         exponential_kernels(),   index_kernels(),         logic_kernels(),      loss_kernels(),
         matmul_kernels(),        norm_kernels(),          pool_kernels(),       random_kernels(),
-        reduce_kernels(),        selection_kernels(),     solving_kernels(),    sorting_kernels(),
+        reduce_kernels(),        selection_kernels(),     solving_kernels(),    sorting_kernels(), special_kernels(),
         trigonometric_kernels(), update_kernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }

@@ -64,6 +64,7 @@ std::vector<KernelRow> reduce_kernels();         // reduce/reduce_slots.cpp
 std::vector<KernelRow> selection_kernels();      // elementwise/selection.cpp
 std::vector<KernelRow> solving_kernels();        // linalg/solve_slots.cpp
 std::vector<KernelRow> sorting_kernels();        // sort/sort_slots.cpp
+std::vector<KernelRow> special_kernels();        // elementwise/trigonometric.cpp
 std::vector<KernelRow> trigonometric_kernels();  // elementwise/trigonometric.cpp
 std::vector<KernelRow> update_kernels();         // optimizer/update_slots.cpp
 

@@ -12,6 +12,7 @@ namespace tenure::ops {
 // The families, each defined by the source that has its records.
 
 std::vector<const OpRecord*> elementwise_ops();
+std::vector<const OpRecord*> elementwise_composites();
 std::vector<const OpRecord*> cross_entropy_ops();
 std::vector<const OpRecord*> pointwise_loss_ops();
 std::vector<const OpRecord*> class_loss_ops();
@@ -26,16 +27,20 @@ std::vector<const OpRecord*> slice_ops();
 std::vector<const OpRecord*> size_ops();
 std::vector<const OpRecord*> copy_ops();
 std::vector<const OpRecord*> joining_ops();
+std::vector<const OpRecord*> shape_composites();
 std::vector<const OpRecord*> linalg_ops();
 std::vector<const OpRecord*> solving_ops();
 std::vector<const OpRecord*> decomposition_ops();
 std::vector<const OpRecord*> solving_composites();
+std::vector<const OpRecord*> product_ops();
 std::vector<const OpRecord*> creation_ops();
 std::vector<const OpRecord*> random_ops();
 std::vector<const OpRecord*> selection_ops();
 std::vector<const OpRecord*> index_ops();
 std::vector<const OpRecord*> arrange_ops();
 std::vector<const OpRecord*> sorting_ops();
+std::vector<const OpRecord*> bin_ops();
+std::vector<const OpRecord*> reduce_composites();
 std::vector<const OpRecord*> reduction_ops();
 std::vector<const OpRecord*> statistics_ops();
 std::vector<const OpRecord*> axiswise_ops();
@@ -51,7 +56,7 @@ const std::vector<const OpRecord*>& all_ops() {
   return all.get([] {
     std::vector<const OpRecord*> list = elementwise_ops();
     for (const auto& family :
-         {view_ops(),      slice_ops(),       copy_ops(),          joining_ops(),
+         {elementwise_composites(), shape_composites(), product_ops(), reduce_composites(), bin_ops(), view_ops(),      slice_ops(),       copy_ops(),          joining_ops(),
           linalg_ops(),    solving_ops(),     decomposition_ops(), solving_composites(),
           reduction_ops(), statistics_ops(),  axiswise_ops(),      creation_ops(),
           random_ops(),    selection_ops(),   index_ops(),         arrange_ops(),

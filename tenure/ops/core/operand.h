@@ -41,6 +41,13 @@ struct Scalar {
   }
 };
 
+/// A variable: what holds a tensor that may be another one later.
+template <class T>
+concept HoldsValue = requires(const T& holder, Site site) {
+  typename T::KeepsItsTensors;
+  { holder.value(site) } -> std::same_as<Tensor>;
+};
+
 /// What ops take: a tensor or a number, and where the call stands in the source. Made implicitly at
 /// the call; never stored. `relu(x)` only reads x. `relu(std::move(x))` uses x up when it succeeds,
 /// and computes in its memory if nobody else holds it; when it throws, x is as before.
@@ -53,6 +60,13 @@ class Operand {
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T value, Site site = Site::current())  // NOLINT
       : site_(site), scalar_(value) {}
+  /// Of a variable, what it holds now. That is in `room`, which lives until the end of the
+  /// expression that the operand is made in, as the operand does.
+  template <HoldsValue T>
+  Operand(const T& variable, Site site = Site::current(), Tensor&& room = Tensor())  // NOLINT
+      : tensor_(&room), site_(site) {
+    room = variable.value(site);
+  }
 
   bool is_scalar() const { return tensor_ == nullptr; }
   const Scalar& scalar() const { return scalar_; }

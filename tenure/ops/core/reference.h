@@ -44,4 +44,22 @@ Reference make_reference(const Shape& shape, F&& f) {
   return result;
 }
 
+/// `f(elements)` of what each index reads of all inputs, which broadcast.
+template <class F>
+Reference broadcast_reference(const char* op, const std::vector<Reference>& in, F&& f) {
+  Shape shape;
+  for (const Reference& input : in) shape = broadcast(shape, input.shape, op);
+  std::vector<long double> elements(in.size());
+  return make_reference(shape, [&](const Dims& index) -> long double {
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const Shape& own = in[i].shape;
+      const Strides strides = broadcast_strides(own, contiguous_strides(own), shape);
+      std::int64_t at = 0;
+      for (int axis = 0; axis < shape.size(); ++axis) at += index[axis] * strides[axis];
+      elements[i] = in[i].values[static_cast<std::size_t>(at)];
+    }
+    return f(elements);
+  });
+}
+
 }  // namespace tenure::ops

@@ -25,6 +25,9 @@ struct ArangeAttributes {
 struct LinspaceAttributes {
   enum : int { start, stop, size, dtype, endpoint };
 };
+struct LogspaceAttributes {
+  enum : int { start, stop, size, base, dtype, endpoint };
+};
 struct EyeAttributes {
   enum : int { rows, columns, diagonal, dtype };
 };

@@ -203,6 +203,46 @@ struct Linspace : CreationOp {
   }
 };
 
+struct Logspace : CreationOp {
+  static constexpr auto name = "logspace";
+  static constexpr auto signature =
+      "logspace(start, stop, n, base = 10, dtype = float32, endpoint = true)";
+  static constexpr auto doc = "a base to the powers of n numbers evenly spaced from start to stop";
+  static constexpr auto ulp = 1.0;
+  static Specs infer(const Kernel& k) {
+    const DType dtype = k.attributes.dtype(LogspaceAttributes::dtype);
+    const std::int64_t n = k.attributes.integer(LogspaceAttributes::size);
+    if (n < 0) throw ValueError(fmt::format("logspace: {} is no number of elements", n));
+    if (!is_floating(dtype)) throw DTypeError(name, "makes floats; cast() makes others of them");
+    const double base = k.attributes.number(LogspaceAttributes::base);
+    if (!(base > 0) || !std::isfinite(base) ||
+        !std::isfinite(k.attributes.number(LogspaceAttributes::start)) ||
+        !std::isfinite(k.attributes.number(LogspaceAttributes::stop))) {
+      throw ValueError("logspace: the ends must be finite, and the base above 0");
+    }
+    return {{dtype, {n}}};
+  }
+  static std::vector<Reference> reference(const std::vector<Reference>&, const Attributes& a) {
+    const std::int64_t n = a.integer(LogspaceAttributes::size);
+    const long double start = a.number(LogspaceAttributes::start);
+    const long double width = a.number(LogspaceAttributes::stop) - start;
+    const std::int64_t steps =
+        std::max<std::int64_t>(a.flag(LogspaceAttributes::endpoint) ? n - 1 : n, 1);
+    return {make_reference({n}, [&](const Dims& i) {
+      return std::pow(static_cast<long double>(a.number(LogspaceAttributes::base)),
+                      start + width * i[0] / steps);
+    })};
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](double start, double stop, std::int64_t n, double base, DType dtype,
+                           bool endpoint) {
+      return Sample{.attributes = Attributes(start, stop, n, base, dtype, endpoint)};
+    };
+    return {sample(-2, 3, 30, 10, DType::float64, true), sample(0, 1, 7, 2, DType::float32, false),
+            sample(0, 2, 1, 10, DType::float16, true), sample(3, 7, 0, 10, DType::float32, true)};
+  }
+};
+
 struct Eye : CreationOp {
   static constexpr auto name = "eye";
   static constexpr auto signature = "eye(n, m = n, k = 0, dtype = float32)";
@@ -264,8 +304,9 @@ struct OneHot : CreationOp {
 }  // namespace
 
 std::vector<const OpRecord*> creation_ops() {
-  return {&record<Zeros>(),  &record<Ones>(),     &record<Full>(), &record<FullLike>(),
-          &record<Arange>(), &record<Linspace>(), &record<Eye>(),  &record<OneHot>()};
+  return {&record<Zeros>(),    &record<Ones>(),   &record<Full>(),
+          &record<FullLike>(), &record<Arange>(), &record<Linspace>(),
+          &record<Logspace>(), &record<Eye>(),    &record<OneHot>()};
 }
 
 }  // namespace tenure::ops
@@ -331,6 +372,10 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step,
 }
 Tensor linspace(double start, double stop, std::int64_t n, DType dtype, bool endpoint, Site site) {
   return create(record<ops::Linspace>(), Attributes(start, stop, n, dtype, endpoint), site);
+}
+Tensor logspace(double start, double stop, std::int64_t n, double base, DType dtype, bool endpoint,
+                Site site) {
+  return create(record<ops::Logspace>(), Attributes(start, stop, n, base, dtype, endpoint), site);
 }
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m, std::int64_t k, DType dtype, Site site) {
   return create(record<ops::Eye>(), Attributes(n, m.value_or(n), k, dtype), site);

@@ -132,6 +132,29 @@ struct Remainder : Map<2, kNumberTypes> {
   static constexpr GradientRule gradient{.needs = {{{}, input_data(0, 1)}}, .run = backward};
 };
 
+struct Fmod : Map<2, kNumberTypes> {
+  static constexpr auto name = "fmod";
+  static constexpr auto arguments = "a, b";
+  static constexpr auto doc =
+      "what is left of a / b rounded toward 0, with the sign of a; an integer b of 0 is an error";
+  static constexpr double cost = 8;
+  static constexpr auto refuses = Refusal::zero;
+  template <class V>
+  static TENURE_BODY V apply(V a, V b) {
+    return truncated_remainder(a, b);
+  }
+  static long double reference(long double a, long double b) { return std::fmod(a, b); }
+  static void backward(Backward& b) {
+    if (b.wants(0)) gradients::give(b, 0, gradients::handle_for(b, 0));
+    if (b.wants(1)) {
+      Tensor times = tenure::trunc(b.at(tenure::div(b.input(0), b.input(1))));
+      gradients::give(b, 1,
+                      tenure::neg(b.at(tenure::mul(b.take_gradient(), b.at(std::move(times))))));
+    }
+  }
+  static constexpr GradientRule gradient{.needs = {{{}, input_data(0, 1)}}, .run = backward};
+};
+
 struct Pow : Map<2, kNumberTypes> {
   static constexpr auto name = "pow";
   static constexpr auto arguments = "a, b";
@@ -286,6 +309,7 @@ struct Reciprocal : Float<1> {
   BINARY(div, Div)                                         \
   BINARY(floor_divide, FloorDivide)                        \
   BINARY(remainder, Remainder)                             \
+  BINARY(fmod, Fmod)                                       \
   BY_HAND(pow, Pow)                                        \
   BINARY(maximum, Maximum)                                 \
   BINARY(minimum, Minimum)                                 \

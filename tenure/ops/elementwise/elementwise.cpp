@@ -17,6 +17,7 @@
 #include "tenure/ops/elementwise/logic-inl.h"
 #include "tenure/ops/elementwise/selection-inl.h"
 #include "tenure/ops/elementwise/source_expression.h"
+#include "tenure/ops/elementwise/special-inl.h"
 #include "tenure/ops/elementwise/trigonometric-inl.h"
 
 // Makes records and functions of what the lists have.
@@ -159,8 +160,8 @@ template <class... A, class... B, class... More>
 struct Joined<List<A...>, List<B...>, More...> : Joined<List<A..., B...>, More...> {};
 
 /// All of them, in the order of their records.
-using All = Joined<Arithmetic, Exponentials, Trigonometric, Activations, Comparisons, LogicAndBits,
-                   Selections, Derivatives>::type;
+using All = Joined<Arithmetic, Exponentials, Trigonometric, SpecialFunctions, Activations,
+                   Comparisons, LogicAndBits, Selections, Derivatives>::type;
 
 class Records {
  public:
@@ -168,6 +169,7 @@ class Records {
     add("arithmetic", definitions_of(Arithmetic()));
     add("roots, exponentials, logarithms, rounding", definitions_of(Exponentials()));
     add("trigonometric and hyperbolic", definitions_of(Trigonometric()));
+    add("special functions", definitions_of(SpecialFunctions()));
     add("activation", definitions_of(Activations()));
     add("comparison", definitions_of(Comparisons()));
     add("logic and bits", definitions_of(LogicAndBits()));
@@ -240,6 +242,7 @@ using ops::record_of;
 TENURE_FUNCTIONS(TENURE_ARITHMETIC)
 TENURE_FUNCTIONS(TENURE_EXPONENTIALS)
 TENURE_FUNCTIONS(TENURE_TRIGONOMETRIC)
+TENURE_FUNCTIONS(TENURE_SPECIAL)
 TENURE_FUNCTIONS(TENURE_ACTIVATIONS)
 TENURE_FUNCTIONS(TENURE_COMPARISONS)
 TENURE_FUNCTIONS(TENURE_LOGIC_AND_BITS)

@@ -57,6 +57,13 @@ struct Number {
   friend TENURE_BODY Number floor_remainder(Number a, Number b) {
     return words::floor_remainder(a.value, b.value);
   }
+  friend TENURE_BODY Number truncated_remainder(Number a, Number b) {
+    return words::truncated_remainder(a.value, b.value);
+  }
+  friend TENURE_BODY Number log_gamma(Number a) { return words::log_gamma(a.value); }
+  friend TENURE_BODY Number inverse_erf(Number a) { return words::inverse_erf(a.value); }
+  friend TENURE_BODY Number digamma(Number a) { return words::digamma(a.value); }
+  friend TENURE_BODY Number hypot(Number a, Number b) { return std::hypot(a.value, b.value); }
   friend TENURE_BODY Number pow(Number a, Number b) { return std::pow(a.value, b.value); }
   friend TENURE_BODY Number atan2(Number a, Number b) { return std::atan2(a.value, b.value); }
   friend TENURE_BODY Number sigmoid(Number a) { return words::sigmoid(a.value); }
@@ -90,6 +97,7 @@ struct Number {
   TENURE_NUMBER_FUNCTION(acosh)
   TENURE_NUMBER_FUNCTION(atanh)
   TENURE_NUMBER_FUNCTION(erf)
+  TENURE_NUMBER_FUNCTION(erfc)
 #undef TENURE_NUMBER_FUNCTION
 };
 
@@ -144,6 +152,9 @@ struct Int {
   }
   friend TENURE_BODY Int floor_remainder(Int a, Int b) {
     return words::floor_remainder(a.value, b.value);
+  }
+  friend TENURE_BODY Int truncated_remainder(Int a, Int b) {
+    return words::truncated_remainder(a.value, b.value);
   }
   friend TENURE_BODY Int pow(Int a, Int b) { return words::integer_power(a.value, b.value); }
   friend TENURE_BODY Int shift_left(Int a, Int b) { return words::shift_left(a.value, b.value); }

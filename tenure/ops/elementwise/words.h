@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "tenure/ops/elementwise/special_words.h"
+
 // What bodies of elementwise ops use beyond the C library, on plain numbers. Printed source calls
 // these by the same names: a device compiles them too, or has its own.
 
@@ -76,6 +78,19 @@ inline T floor_remainder(T a, T b) {
     }
     const T rest = static_cast<T>(a % b);
     return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+  }
+}
+
+/// What is left of a / b rounded toward zero, with the sign of a. An integer b is not zero.
+template <class T>
+inline T truncated_remainder(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);
+  } else {
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return 0;  // the quotient may overflow
+    }
+    return static_cast<T>(a % b);
   }
 }
 

@@ -76,6 +76,34 @@ struct CumProd : ScanOp<CumProd> {
   }
 };
 
+/// The largest, or smallest, so far.
+template <class Op, bool largest>
+struct RunningExtremum : ScanOp<Op> {
+  static constexpr GradientRule gradient{.needs = {{input_data(0) | output_data(0)}},
+                                         .run = gradients::running_extremum<largest>};
+  static DType result_type(DType dtype) { return dtype; }
+  static constexpr double ulp = 0;
+  static void map(Values& values) {
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const long double before = values[i - 1];
+      const bool stays = largest ? before > values[i] : before < values[i];
+      if (stays || std::isnan(before)) values[i] = before;
+    }
+  }
+};
+
+struct CumMax : RunningExtremum<CumMax, true> {
+  static constexpr auto name = "cummax";
+  static constexpr auto signature = "cummax(x, axis)";
+  static constexpr auto doc = "the largest element so far along an axis; NaN stays";
+};
+
+struct CumMin : RunningExtremum<CumMin, false> {
+  static constexpr auto name = "cummin";
+  static constexpr auto signature = "cummin(x, axis)";
+  static constexpr auto doc = "the smallest element so far along an axis; NaN stays";
+};
+
 template <class Op>
 struct SoftmaxOp : AxiswiseOp<Op> {
   static constexpr auto family = "softmax";
@@ -175,8 +203,9 @@ struct LogSoftmaxGradient : SoftmaxGradientOp<true> {
 }  // namespace
 
 std::vector<const OpRecord*> axiswise_ops() {
-  return {&record<CumSum>(),     &record<CumProd>(),         &record<Softmax>(),
-          &record<LogSoftmax>(), &record<SoftmaxGradient>(), &record<LogSoftmaxGradient>()};
+  return {&record<CumSum>(),          &record<CumProd>(),           &record<CumMax>(),
+          &record<CumMin>(),          &record<Softmax>(),           &record<LogSoftmax>(),
+          &record<SoftmaxGradient>(), &record<LogSoftmaxGradient>()};
 }
 
 }  // namespace tenure::ops
@@ -193,6 +222,8 @@ Tensor along(const Operand& x, int axis) {
 
 Tensor cumsum(const Operand& x, int axis) { return along<ops::CumSum>(x, axis); }
 Tensor cumprod(const Operand& x, int axis) { return along<ops::CumProd>(x, axis); }
+Tensor cummax(const Operand& x, int axis) { return along<ops::CumMax>(x, axis); }
+Tensor cummin(const Operand& x, int axis) { return along<ops::CumMin>(x, axis); }
 Tensor softmax(const Operand& x, int axis) { return along<ops::Softmax>(x, axis); }
 Tensor log_softmax(const Operand& x, int axis) { return along<ops::LogSoftmax>(x, axis); }
 

@@ -285,4 +285,31 @@ void log_softmax_gradient(Backward& b) {
   }
 }
 
+template <bool largest>
+void running_extremum(Backward& b) {
+  const Tensor& x = b.inputs[0];
+  const int axis = axis_along(b);
+  const std::int64_t n = x.rank() == 0 ? 1 : x.dim(axis);
+  if (n < 2) {
+    b.results[0] = std::move(b.gradients[0]);
+    return;
+  }
+  // Where the result changes; before it does, the place is 0.
+  const Tensor before = tenure::slice(b.output(), axis, 0, n - 1);
+  const Tensor now = tenure::slice(b.input(0), axis, 1);
+  const Tensor changes = (largest ? greater : less)({now, b.site}, {before, b.site});
+  Shape along = Shape::filled(x.rank(), 1);
+  along[axis] = n - 1;
+  const Tensor places = tenure::reshape(b.at(arange(1, n, 1, DType::int64, b.site)), along);
+  Tensor place = where(Operand(changes, b.site), Operand(places, b.site), 0);
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths(static_cast<std::size_t>(x.rank()));
+  widths[static_cast<std::size_t>(axis)].first = 1;
+  place = tenure::cummax(b.at(tenure::pad(b.at(std::move(place)), widths)), axis);
+  b.results[0] = scatter(b.at(zeros_of_input(b, 0)), axis, Operand(place, b.site),
+                         b.take_gradient(), ScatterMode::add);
+}
+
+template void running_extremum<true>(Backward& b);
+template void running_extremum<false>(Backward& b);
+
 }  // namespace tenure::ops::gradients

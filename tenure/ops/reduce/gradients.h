@@ -19,6 +19,9 @@ void norm(Backward& b);
 void cumsum(Backward& b);
 /// Divides by the elements: NaN where one is zero.
 void cumprod(Backward& b);
+/// Of cummax or cummin: each result's gradient goes to the first element that it is.
+template <bool largest>
+void running_extremum(Backward& b);
 void softmax(Backward& b);
 void log_softmax(Backward& b);
 void softmax_gradient(Backward& b);

@@ -37,8 +37,24 @@ struct SplitAttributes {
 struct SelectAttributes {
   enum : int { axis, index };
 };
+struct MoveAxisAttributes {
+  enum : int { from, to };
+};
+struct UnfoldAttributes {
+  enum : int { axis, size, step };
+};
 struct DiagonalAttributes {
-  enum : int { axis_a, axis_b };
+  enum : int { axis_a, axis_b, k };
+};
+struct DiagAttributes {
+  enum : int { k };
+};
+struct DiffAttributes {
+  enum : int { times, axis };
+};
+/// Of pixel_shuffle and its reverse.
+struct ShuffleAttributes {
+  enum : int { factor };
 };
 struct FlipAttributes {
   enum : int { axes };

@@ -8,6 +8,7 @@
 #include "tenure/ops/index/records.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/shape/attributes.h"
+#include "tenure/ops/shape/diagonal_place.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -97,19 +98,39 @@ void select(Backward& b) {
 void diagonal(Backward& b) {
   const Shape& shape = b.specs[0].shape;
   const int rank = shape.size();
-  int rows = normalize_axis(b.attributes.integer(DiagonalAttributes::axis_a), rank, "diagonal");
-  int columns = normalize_axis(b.attributes.integer(DiagonalAttributes::axis_b), rank, "diagonal");
-  if (rows > columns) std::swap(rows, columns);
+  const DiagonalPlace place(shape, b.attributes);
   // The diagonal as a column, repeated along the rows and hidden where there is no diagonal.
-  Tensor column = placed(b, std::move(b.gradients[0]), rank - 2, 0, shape[rows]);
+  Tensor column =
+      placed(b, std::move(b.gradients[0]), rank - 2, place.first_row, shape[place.rows]);
   column = expand_dims(b.at(std::move(column)), -1);
-  const Tensor places = eye(shape[rows], shape[columns], 0, DType::boolean, b.site);
-  Tensor matrix = where(Operand(places, b.site), b.at(std::move(column)), 0.0);
+  const Tensor is_diagonal =
+      eye(shape[place.rows], shape[place.columns], place.k, DType::boolean, b.site);
+  Tensor matrix = where(Operand(is_diagonal, b.site), b.at(std::move(column)), 0.0);
   Axes order;
   for (int i = 0, other = 0; i < rank; ++i) {
-    order.push_back(i == rows ? rank - 2 : i == columns ? rank - 1 : other++);
+    order.push_back(i == place.rows ? rank - 2 : i == place.columns ? rank - 1 : other++);
   }
   b.results[0] = tenure::permute(b.at(std::move(matrix)), order);
+}
+
+void unfold(Backward& b) {
+  const int axis = normalize_axis(b.attributes.integer(UnfoldAttributes::axis),
+                                  b.specs[0].shape.size(), "unfold");
+  const Tensor& gradient = b.gradients[0];
+  Tensor windows = arange(gradient.dim(axis), DType::int64, b.site);
+  windows = mul(b.at(std::move(windows)), b.attributes.integer(UnfoldAttributes::step));
+  windows = expand_dims(b.at(std::move(windows)), 1);
+  const Tensor within = arange(gradient.dim(-1), DType::int64, b.site);
+  std::vector<Index> places(static_cast<std::size_t>(axis), tenure::All);
+  places.emplace_back(add(b.at(std::move(windows)), Operand(within, b.site)));
+  Tensor beside = tenure::moveaxis(b.take_gradient(), -1, axis + 1);
+  b.results[0] = index_add(b.at(zeros_of_input(b, 0)), places, b.at(std::move(beside)));
+}
+
+void moveaxis(Backward& b) {
+  b.results[0] = tenure::moveaxis(b.take_gradient(),
+                                  static_cast<int>(b.attributes.integer(MoveAxisAttributes::to)),
+                                  static_cast<int>(b.attributes.integer(MoveAxisAttributes::from)));
 }
 
 void flip(Backward& b) {

@@ -16,6 +16,8 @@ void slice(Backward& b);
 void split(Backward& b);
 void select(Backward& b);
 void diagonal(Backward& b);
+void unfold(Backward& b);
+void moveaxis(Backward& b);
 void flip(Backward& b);
 void concat(Backward& b);
 void stack(Backward& b);

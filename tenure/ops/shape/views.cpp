@@ -87,6 +87,41 @@ struct Permute : ViewOp<Permute> {
   }
 };
 
+struct MoveAxis : ViewOp<MoveAxis> {
+  static constexpr auto name = "moveaxis";
+  static constexpr GradientRule gradient = reads_nothing(gradients::moveaxis);
+  static constexpr auto signature = "moveaxis(x, from, to)";
+  static constexpr auto doc = "one axis elsewhere, the others in their order";
+  static std::optional<ViewSpec> view(const Kernel& k) {
+    const int rank = k.in[0].shape.size();
+    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::from), rank, k.op);
+    const int to = normalize_axis(k.attributes.integer(MoveAxisAttributes::to), rank, k.op);
+    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
+    spec.shape.erase(from);
+    spec.strides.erase(from);
+    spec.shape.insert(to, k.in[0].shape[from]);
+    spec.strides.insert(to, k.in[0].strides[from]);
+    return spec;
+  }
+  static Reference expected(const Reference& x, const Kernel& k) {
+    const int rank = x.shape.size();
+    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::from), rank, name);
+    const int to = normalize_axis(k.attributes.integer(MoveAxisAttributes::to), rank, name);
+    return make_reference(view(k)->shape, [&](Dims index) {
+      const std::int64_t i = index[to];
+      index.erase(to);
+      index.insert(from, i);
+      return at(x, index);
+    });
+  }
+  static std::vector<Sample> samples() {
+    const auto sample = [](const Shape& shape, std::int64_t from, std::int64_t to) {
+      return Sample{.inputs = {{.shape = shape}}, .attributes = Attributes(from, to)};
+    };
+    return {sample({2, 3, 4}, 0, -1), sample({2, 3, 4, 5}, 3, 1), sample({5}, 0, 0)};
+  }
+};
+
 struct Squeeze : ViewOp<Squeeze> {
   static constexpr auto name = "squeeze";
   static constexpr GradientRule gradient = reads_nothing(gradients::reshape);
@@ -209,9 +244,9 @@ struct StopGradient : ViewOp<StopGradient> {
 }  // namespace
 
 std::vector<const OpRecord*> view_ops() {
-  return {&record<Transpose>(),   &record<Permute>(),     &record<Squeeze>(),
-          &record<ExpandDims>(),  &record<BroadcastTo>(), &record<BroadcastLike>(),
-          &record<StopGradient>()};
+  return {&record<Transpose>(),     &record<Permute>(),     &record<MoveAxis>(),
+          &record<Squeeze>(),       &record<ExpandDims>(),  &record<BroadcastTo>(),
+          &record<BroadcastLike>(), &record<StopGradient>()};
 }
 
 }  // namespace tenure::ops
@@ -227,6 +262,9 @@ Tensor transpose(const Operand& x, int a, int b) {
 }
 Tensor permute(const Operand& x, const Axes& order) {
   return call(record<ops::Permute>(), x, Attributes(order));
+}
+Tensor moveaxis(const Operand& x, int from, int to) {
+  return call(record<ops::MoveAxis>(), x, Attributes(std::int64_t{from}, std::int64_t{to}));
 }
 Tensor squeeze(const Operand& x, const AxisList& axes) {
   return call(record<ops::Squeeze>(), x, Attributes(axes.get()));

@@ -18,6 +18,16 @@ struct TopKAttributes {
   enum : int { size, axis, largest };
 };
 
+struct SearchAttributes {
+  enum : int { right };
+};
+struct BincountAttributes {
+  enum : int { length };
+};
+struct HistogramAttributes {
+  enum : int { bins, low, high };
+};
+
 inline int sorted_axis(std::int64_t axis, int rank, const char* op) {
   return normalize_axis(axis, std::max(rank, 1), op);
 }

@@ -297,6 +297,30 @@ template <class T>
 HWY_INLINE Vec<T> floor_remainder(Vec<T> a, Vec<T> b) {
   return map_lanes([](T x, T y) { return ops::words::floor_remainder(x, y); }, a, b);
 }
+template <class T>
+HWY_INLINE Vec<T> truncated_remainder(Vec<T> a, Vec<T> b) {
+  return map_lanes([](T x, T y) { return ops::words::truncated_remainder(x, y); }, a, b);
+}
+template <class T>
+HWY_INLINE Vec<T> hypot(Vec<T> a, Vec<T> b) {
+  return map_lanes([](T x, T y) { return std::hypot(x, y); }, a, b);
+}
+template <class T>
+HWY_INLINE Vec<T> erfc(Vec<T> x) {
+  return map_lanes([](T v) { return std::erfc(v); }, x);
+}
+template <class T>
+HWY_INLINE Vec<T> inverse_erf(Vec<T> x) {
+  return map_lanes([](T v) { return ops::words::inverse_erf(v); }, x);
+}
+template <class T>
+HWY_INLINE Vec<T> log_gamma(Vec<T> x) {
+  return map_lanes([](T v) { return ops::words::log_gamma(v); }, x);
+}
+template <class T>
+HWY_INLINE Vec<T> digamma(Vec<T> x) {
+  return map_lanes([](T v) { return ops::words::digamma(v); }, x);
+}
 HWY_INLINE Vec<double> normal_tail(Vec<double> x) {
   return map_lanes([](double v) { return ops::words::normal_tail(v); }, x);
 }

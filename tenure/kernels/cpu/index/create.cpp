@@ -124,4 +124,14 @@ void linspace(const View& out, double start, double stop, bool endpoint) {
   });
 }
 
+void logspace(const View& out, double start, double stop, double base, bool endpoint) {
+  const std::int64_t n = out.count();
+  const auto steps = static_cast<long double>(std::max<std::int64_t>(endpoint ? n - 1 : n, 1));
+  const long double width = static_cast<long double>(stop) - start;
+  fill_by_place(out, [&]<class T>(TypeTag<T>, std::int64_t place) {
+    const long double power = start + width * static_cast<long double>(place) / steps;
+    return from_double<T>(static_cast<double>(std::pow(static_cast<long double>(base), power)));
+  });
+}
+
 }  // namespace tenure::kernels

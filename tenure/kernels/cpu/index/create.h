@@ -24,4 +24,8 @@ void arange(const View& out, std::int64_t start, std::int64_t step);
 /// is counted from its own end, so both ends are exact. Integers are rounded down, as in NumPy.
 void linspace(const View& out, double start, double stop, bool endpoint);
 
+/// `base` to the powers of evenly spaced numbers, in extended precision and then in the type of
+/// `out`, a floating one.
+void logspace(const View& out, double start, double stop, double base, bool endpoint);
+
 }  // namespace tenure::kernels

@@ -41,6 +41,15 @@ struct LinspaceSlot {
   }
 };
 
+struct LogspaceSlot {
+  static void run(const Kernel& k) {
+    logspace(k.out[0], k.attributes.number(ops::LogspaceAttributes::start),
+             k.attributes.number(ops::LogspaceAttributes::stop),
+             k.attributes.number(ops::LogspaceAttributes::base),
+             k.attributes.flag(ops::LogspaceAttributes::endpoint));
+  }
+};
+
 struct EyeSlot {
   static void run(const Kernel& k) {
     eye(k.out[0], k.attributes.integer(ops::EyeAttributes::diagonal));
@@ -59,8 +68,8 @@ struct OneHotSlot {
 std::vector<KernelRow> creation_kernels() {
   return {kernel_row<ConstantSlot<0>>("zeros"), kernel_row<ConstantSlot<1>>("ones"),
           kernel_row<FullSlot>("full"),         kernel_row<ArangeSlot>("arange"),
-          kernel_row<LinspaceSlot>("linspace"), kernel_row<EyeSlot>("eye"),
-          kernel_row<OneHotSlot>("one_hot")};
+          kernel_row<LinspaceSlot>("linspace"), kernel_row<LogspaceSlot>("logspace"),
+          kernel_row<EyeSlot>("eye"),           kernel_row<OneHotSlot>("one_hot")};
 }
 
 }  // namespace tenure::kernels

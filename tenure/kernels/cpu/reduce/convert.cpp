@@ -109,7 +109,7 @@ constexpr bool has_conversion() {
   if (from == to || to == DType::boolean) return true;
   if (is_floating(from) != is_floating(to)) return to == DType::float64;  // means of integers
   if (is_floating(from)) return from >= DType::float32 || to >= DType::float32;
-  return to == DType::int64;
+  return to == DType::int64 || from == DType::int64;
 }
 
 }  // namespace

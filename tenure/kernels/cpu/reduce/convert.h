@@ -16,8 +16,8 @@ struct Pitch {
 using ConvertPlane = void (*)(const void* src, Pitch from, void* dst, Pitch to, std::int64_t rows,
                               std::int64_t columns);
 
-/// Any type to itself or to bool (zero or not), bool and integers to int64, floats to floats, but
-/// not float16 to bfloat16 or back. Throws DTypeError for other pairs.
+/// Any type to itself or to bool (zero or not), bool and integers to int64 and back, floats to
+/// floats, but not float16 to bfloat16 or back. Throws DTypeError for other pairs.
 ConvertPlane find_convert(DType from, DType to);
 
 }  // namespace tenure::kernels::reduce

@@ -48,10 +48,11 @@ enum class Extremum { max, min };
 /// no elements. In arg_reduce.cpp.
 void arg_reduce(Extremum kind, const View& in, const Axes& axes, const View& out);
 
-enum class Scan { sum, prod };
+enum class Scan { sum, prod, max, min };
 
-/// Running sums or products along `axis`; bool and integers -> int64, floats -> the same type by
-/// way of float64. `out` may be `in` where both are contiguous and of one type. In scan.cpp.
+/// Running sums, products or extrema along `axis`; sums and products of bool and integers -> int64,
+/// all others -> the same type by way of float64 or int64. `out` may be `in` where both are
+/// contiguous and of one type. In scan.cpp.
 void scan(Scan kind, const View& in, int axis, const View& out);
 
 /// exp(in) / sum(exp(in)) along `axis`. Floats only. `out` may be `in` where both are contiguous.

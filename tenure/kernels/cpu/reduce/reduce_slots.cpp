@@ -124,6 +124,8 @@ std::vector<KernelRow> reduce_kernels() {
           kernel_row<NormSlot>("norm"),
           kernel_row<RunningFoldSlot<Scan::sum>>("cumsum"),
           kernel_row<RunningFoldSlot<Scan::prod>>("cumprod"),
+          kernel_row<RunningFoldSlot<Scan::max>>("cummax"),
+          kernel_row<RunningFoldSlot<Scan::min>>("cummin"),
           kernel_row<SoftmaxSlot<false>>("softmax"),
           kernel_row<SoftmaxSlot<true>>("log_softmax"),
           kernel_row<SoftmaxGradientSlot<false>>("softmax_gradient"),

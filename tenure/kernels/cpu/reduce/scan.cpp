@@ -47,6 +47,21 @@ struct Times {
   }
 };
 
+/// The larger one; a NaN that is there stays.
+struct Larger {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+
+struct Smaller {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+
 /// What one block of columns needs.
 template <class T>
 struct Pass {
@@ -215,10 +230,18 @@ void scan_as(const View& in, int axis, const View& out, T start) {
 
 template <class T>
 void scan_typed(Scan kind, const View& in, int axis, const View& out) {
-  if (kind == Scan::sum) {
-    scan_as<Plus, T>(in, axis, out, 0);
-  } else {
-    scan_as<Times, T>(in, axis, out, 1);
+  using Limits = std::numeric_limits<T>;
+  switch (kind) {
+    case Scan::sum:
+      return scan_as<Plus, T>(in, axis, out, 0);
+    case Scan::prod:
+      return scan_as<Times, T>(in, axis, out, 1);
+    case Scan::max:
+      return scan_as<Larger, T>(in, axis, out,
+                                Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+    case Scan::min:
+      return scan_as<Smaller, T>(in, axis, out,
+                                 Limits::has_infinity ? Limits::infinity() : Limits::max());
   }
 }
 

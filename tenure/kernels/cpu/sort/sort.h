@@ -45,4 +45,9 @@ std::int64_t unique_count(const View& in, bool with_inverse, std::span<std::byte
 void unique(const View& in, bool with_inverse, std::span<std::byte> workspace, const View& values,
             const View* inverse, const View* counts);
 
+/// How many elements along the last axis of `sorted` are below each value, or, on the right, not
+/// above it. `sorted` is a vector, or has the leading axes of `values`. `out` is int64, contiguous,
+/// and has the shape of `values`. In search.cpp.
+void search_sorted(const View& sorted, const View& values, bool right, const View& out);
+
 }  // namespace tenure::kernels

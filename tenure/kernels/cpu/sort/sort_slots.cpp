@@ -52,12 +52,21 @@ struct UniqueSlot {
   }
 };
 
+struct SearchSlot {
+  static void run(const Kernel& k) {
+    search_sorted(k.in[0], k.in[1], k.attributes.flag(ops::SearchAttributes::right), k.out[0]);
+  }
+};
+
 }  // namespace
 
 std::vector<KernelRow> sorting_kernels() {
-  return {kernel_row<SortSlot<false>>("sort"), kernel_row<SortSlot<true>>("argsort"),
-          kernel_row<TopKSlot>("topk"), kernel_row<UniqueSlot<false>>("unique"),
-          kernel_row<UniqueSlot<true>>("unique_all")};
+  return {kernel_row<SortSlot<false>>("sort"),
+          kernel_row<SortSlot<true>>("argsort"),
+          kernel_row<TopKSlot>("topk"),
+          kernel_row<UniqueSlot<false>>("unique"),
+          kernel_row<UniqueSlot<true>>("unique_all"),
+          kernel_row<SearchSlot>("searchsorted")};
 }
 
 }  // namespace tenure::kernels
