@@ -28,20 +28,22 @@ struct Trigamma : CompositeOp {
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
     const Parts at(operands);
-    const DType dtype = body_of(operands[0], name).dtype;
-    const Tensor x = cast(at[0], widened_type(dtype));
+    const TensorBody& body = body_of(operands[0], name);
+    const DType dtype = body.dtype;
+    const DType wide = widened_type(dtype);
+    const Tensor x = cast(at(reshape(at[0], {count(body.shape), 1})), wide);
     // The recurrence leads to where the asymptotic series is exact; below 1/2 the reflection does.
     const Tensor is_low = less(at(x), 0.5);
     const Tensor start = where(at(is_low), at(sub(at(1.0), at(x))), at(x));
-    Tensor sum = reciprocal(at(square(at(start))));
-    for (int k = 1; k < kSteps; ++k) {
-      sum = add(at(std::move(sum)), at(reciprocal(at(square(at(add(at(start), k)))))));
-    }
-    sum = add(at(std::move(sum)), at(far(at, add(at(start), kSteps))));
+    const Tensor steps = add(at(start), at(arange(kSteps, wide, at.site())));
+    Tensor total = sum(at(reciprocal(at(square(at(steps))))), 1, true);
+    total = add(at(std::move(total)), at(far(at, add(at(start), kSteps))));
     constexpr double kPi = 3.14159265358979323846;
     Tensor reflected = square(at(div(at(kPi), at(sin(at(mul(at(x), kPi)))))));
-    reflected = sub(at(std::move(reflected)), at(sum));
-    return {cast(at(where(at(is_low), at(reflected), at(sum))), dtype)};
+    reflected = sub(at(std::move(reflected)), at(total));
+    Tensor y = where(at(is_low), at(reflected), at(total));
+    if (wide != dtype) y = cast(at(std::move(y)), dtype);
+    return {reshape(at(std::move(y)), body.shape)};
   }
   /// From kSteps on: 1/x + 1/(2 x^2) + the sum of B(2k) / x^(2k + 1).
   static Tensor far(const Parts& at, const Tensor& x) {
