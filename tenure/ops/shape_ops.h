@@ -24,8 +24,8 @@ Tensor flatten(const Operand& x, int first = 0, int last = -1);
 Tensor transpose(const Operand& x, int a = -2, int b = -1);
 /// The axes in a new order; a view.
 Tensor permute(const Operand& x, const Axes& order);
-/// The axis `from` at place `to` of the result, the others in their order; a view.
-Tensor moveaxis(const Operand& x, int from, int to);
+/// The axis `source` at place `destination` of the result, the others in their order; a view.
+Tensor moveaxis(const Operand& x, int source, int destination);
 /// Without dimensions of size 1: those given, or all; a view.
 Tensor squeeze(const Operand& x, const AxisList& axes = {});
 /// With a new dimension of size 1 at `axis` of the result; a view.

@@ -55,13 +55,34 @@ const std::vector<const OpRecord*>& all_ops() {
   static constinit Lasting<const std::vector<const OpRecord*>> all;
   return all.get([] {
     std::vector<const OpRecord*> list = elementwise_ops();
-    for (const auto& family :
-         {elementwise_composites(), shape_composites(), product_ops(), reduce_composites(), bin_ops(), view_ops(),      slice_ops(),       copy_ops(),          joining_ops(),
-          linalg_ops(),    solving_ops(),     decomposition_ops(), solving_composites(),
-          reduction_ops(), statistics_ops(),  axiswise_ops(),      creation_ops(),
-          random_ops(),    selection_ops(),   index_ops(),         arrange_ops(),
-          sorting_ops(),   convolution_ops(), optimizer_ops(),     pooling_ops(),
-          row_norm_ops(),  batch_norm_ops(),  dropout_ops()}) {
+    for (const auto& family : {elementwise_composites(),
+                               shape_composites(),
+                               product_ops(),
+                               reduce_composites(),
+                               bin_ops(),
+                               view_ops(),
+                               slice_ops(),
+                               copy_ops(),
+                               joining_ops(),
+                               linalg_ops(),
+                               solving_ops(),
+                               decomposition_ops(),
+                               solving_composites(),
+                               reduction_ops(),
+                               statistics_ops(),
+                               axiswise_ops(),
+                               creation_ops(),
+                               random_ops(),
+                               selection_ops(),
+                               index_ops(),
+                               arrange_ops(),
+                               sorting_ops(),
+                               convolution_ops(),
+                               optimizer_ops(),
+                               pooling_ops(),
+                               row_norm_ops(),
+                               batch_norm_ops(),
+                               dropout_ops()}) {
       list.insert(list.end(), family.begin(), family.end());
     }
     for (const auto& family :

@@ -38,7 +38,7 @@ struct SelectAttributes {
   enum : int { axis, index };
 };
 struct MoveAxisAttributes {
-  enum : int { from, to };
+  enum : int { source, destination };
 };
 struct UnfoldAttributes {
   enum : int { axis, size, step };

@@ -128,9 +128,9 @@ void unfold(Backward& b) {
 }
 
 void moveaxis(Backward& b) {
-  b.results[0] = tenure::moveaxis(b.take_gradient(),
-                                  static_cast<int>(b.attributes.integer(MoveAxisAttributes::to)),
-                                  static_cast<int>(b.attributes.integer(MoveAxisAttributes::from)));
+  b.results[0] = tenure::moveaxis(
+      b.take_gradient(), static_cast<int>(b.attributes.integer(MoveAxisAttributes::destination)),
+      static_cast<int>(b.attributes.integer(MoveAxisAttributes::source)));
 }
 
 void flip(Backward& b) {

@@ -90,12 +90,13 @@ struct Permute : ViewOp<Permute> {
 struct MoveAxis : ViewOp<MoveAxis> {
   static constexpr auto name = "moveaxis";
   static constexpr GradientRule gradient = reads_nothing(gradients::moveaxis);
-  static constexpr auto signature = "moveaxis(x, from, to)";
+  static constexpr auto signature = "moveaxis(x, source, destination)";
   static constexpr auto doc = "one axis elsewhere, the others in their order";
   static std::optional<ViewSpec> view(const Kernel& k) {
     const int rank = k.in[0].shape.size();
-    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::from), rank, k.op);
-    const int to = normalize_axis(k.attributes.integer(MoveAxisAttributes::to), rank, k.op);
+    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::source), rank, k.op);
+    const int to =
+        normalize_axis(k.attributes.integer(MoveAxisAttributes::destination), rank, k.op);
     ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
     spec.shape.erase(from);
     spec.strides.erase(from);
@@ -105,8 +106,9 @@ struct MoveAxis : ViewOp<MoveAxis> {
   }
   static Reference expected(const Reference& x, const Kernel& k) {
     const int rank = x.shape.size();
-    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::from), rank, name);
-    const int to = normalize_axis(k.attributes.integer(MoveAxisAttributes::to), rank, name);
+    const int from = normalize_axis(k.attributes.integer(MoveAxisAttributes::source), rank, name);
+    const int to =
+        normalize_axis(k.attributes.integer(MoveAxisAttributes::destination), rank, name);
     return make_reference(view(k)->shape, [&](Dims index) {
       const std::int64_t i = index[to];
       index.erase(to);
@@ -263,8 +265,9 @@ Tensor transpose(const Operand& x, int a, int b) {
 Tensor permute(const Operand& x, const Axes& order) {
   return call(record<ops::Permute>(), x, Attributes(order));
 }
-Tensor moveaxis(const Operand& x, int from, int to) {
-  return call(record<ops::MoveAxis>(), x, Attributes(std::int64_t{from}, std::int64_t{to}));
+Tensor moveaxis(const Operand& x, int source, int destination) {
+  return call(record<ops::MoveAxis>(), x,
+              Attributes(std::int64_t{source}, std::int64_t{destination}));
 }
 Tensor squeeze(const Operand& x, const AxisList& axes) {
   return call(record<ops::Squeeze>(), x, Attributes(axes.get()));
