@@ -56,6 +56,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/custom.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/image_ops.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/layer_ops.h"
 #include "tenure/ops/linalg_ops.h"

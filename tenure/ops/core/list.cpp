@@ -46,6 +46,8 @@ std::vector<const OpRecord*> statistics_ops();
 std::vector<const OpRecord*> axiswise_ops();
 std::vector<const OpRecord*> convolution_ops();
 std::vector<const OpRecord*> optimizer_ops();
+std::vector<const OpRecord*> interpolation_ops();
+std::vector<const OpRecord*> grid_ops();
 std::vector<const OpRecord*> pooling_ops();
 std::vector<const OpRecord*> row_norm_ops();
 std::vector<const OpRecord*> batch_norm_ops();
@@ -80,6 +82,8 @@ const std::vector<const OpRecord*>& all_ops() {
                                convolution_ops(),
                                optimizer_ops(),
                                pooling_ops(),
+                               interpolation_ops(),
+                               grid_ops(),
                                row_norm_ops(),
                                batch_norm_ops(),
                                dropout_ops()}) {
