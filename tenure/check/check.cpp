@@ -24,6 +24,7 @@ std::span<const NamedCheck> all_checks() {
                                         {"failed allocations", check_faults},
                                         {"modes", check_modes},
                                         {"unknown sizes", check_unknown_sizes},
+                                        {"parts", check_parts},
                                         {"gradient", check_gradient},
                                         {"saved", check_saved},
                                         {"gradient in a function", check_gradient_modes}};

@@ -13,7 +13,8 @@
 //
 // They are in numerics.cpp (record, numerics, special values), layouts.cpp (layouts, scalars),
 // memory_effects.cpp, bounds.cpp, heap.cpp, errors.cpp (errors, faults), error_sites.cpp,
-// gradients.cpp (gradient, saved, gradient modes), modes.cpp, unknown_sizes.cpp and threads.cpp.
+// gradients.cpp (gradient, saved, gradient modes), modes.cpp, unknown_sizes.cpp, parts.cpp and
+// threads.cpp.
 
 namespace tenure::check {
 
@@ -54,6 +55,8 @@ void check_modes(const ops::OpRecord& op);
 /// Whichever sizes of its inputs are unknown when a graph is built: what is inferred holds in every
 /// run, and runs give what eager calls of their sizes give, gradients too, or throw where those do.
 void check_unknown_sizes(const ops::OpRecord& op);
+/// A call that may be computed in parts gives the same bits in any number of them.
+void check_parts(const ops::OpRecord& op);
 /// A traced function gives the gradients that eager calls give.
 void check_gradient_modes(const ops::OpRecord& op);
 /// It gives the same bits on any number of threads, also where there is work for several. Tenure's

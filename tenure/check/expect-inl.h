@@ -62,6 +62,13 @@ std::string unlike(const char* a_text, const A& a, const char* relation, const c
 inline Verdict verdict_of(bool holds) { return Verdict(holds); }
 inline Verdict verdict_of(const Verdict& verdict) { return verdict; }
 
+/// What is found, and what the verdict says of it.
+inline std::string with_reason(const char* said, const Verdict& verdict) {
+  std::string text = said;
+  if (!verdict.text().empty()) text.append(": ").append(verdict.text());
+  return text;
+}
+
 }  // namespace tenure::check
 
 #define TENURE_TRUTH(expression, said)                                                             \
@@ -71,8 +78,7 @@ inline Verdict verdict_of(const Verdict& verdict) { return verdict; }
     if (const ::tenure::check::Verdict verdict = ::tenure::check::verdict_of(expression); verdict) \
       ;                                                                                            \
     else                                                                                           \
-      ::tenure::check::Finding(verdict.text().empty() ? std::string(said)                          \
-                                                      : std::string(said) + ": " + verdict.text())
+      ::tenure::check::Finding(::tenure::check::with_reason(said, verdict))
 #define TENURE_RELATION(a, relation, b, leaving) \
   switch (0)                                     \
   case 0:                                        \

@@ -33,12 +33,13 @@ struct FunctionOptions {
   /// Gets the reports; standard error unless set.
   std::function<void(const std::string&)> warn{};
   /// The most bytes that a call may take, its arguments and Plan::constants among them. It computes
-  /// parts of itself twice where that is the price, and throws planner::BudgetError, before it
-  /// runs, where no way is known. Every budget from the error's least() on is held, on whatever
-  /// number of threads; a larger one never has more computed twice; none below bound() can be held.
+  /// some of itself twice and runs some in parts where that is the price, with the same bits, and
+  /// throws planner::BudgetError, before it runs, where no way is known. Every budget from the
+  /// error's least() on is held, on whatever number of threads; a larger one never costs more time,
+  /// as it is estimated; none below bound() can be held.
   std::optional<std::int64_t> budget{};
-  /// Without a budget: the share of its time that a call may spend on computing parts of itself
-  /// twice, where that lowers its peak. An estimate.
+  /// Without a budget: the share of its time that a call may spend on computing some of itself
+  /// twice and on running in parts, where that lowers its peak. An estimate.
   double recompute = 0;
   /// How long to look for what is best computed twice: with 1 about a second for a program of
   /// hundreds of ops, with n up to twice n times as long. It counts steps of the search, not

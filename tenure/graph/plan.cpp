@@ -16,12 +16,15 @@ std::string to_string(const Plan& plan) {
     text += fmt::format("  {} of constants between runs\n", format_bytes(plan.constants));
   }
   for (const Plan::Step& step : plan.steps) {
-    text += fmt::format("  {:<44} {:>10} of {:>10} live{}{}  {}\n", step.op,
-                        format_bytes(step.bytes), format_bytes(step.live),
-                        step.workspace == 0
-                            ? std::string()
+    text += fmt::format(
+        "  {:<44} {:>10} of {:>10} live{}{}{}  {}\n", step.op, format_bytes(step.bytes),
+        format_bytes(step.live),
+        step.workspace == 0 ? std::string()
                             : fmt::format(" + {} workspace", format_bytes(step.workspace)),
-                        step.in_place ? ", in place" : "", to_string(step.site));
+        step.in_place ? ", in place" : "",
+        step.parts == 1 ? std::string()
+                        : fmt::format(", in {} parts along the first axis", step.parts),
+        to_string(step.site));
   }
   return text;
 }

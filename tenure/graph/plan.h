@@ -20,9 +20,10 @@ struct Plan {
     std::int64_t bytes = 0;
     bool reused = false;  ///< of a donated input: something is computed in its memory
   };
-  /// One kernel call.
+  /// One kernel call, or one for each part of the batch.
   struct Step {
     std::string op;              ///< or "fused loop of 3, ending in tanh", "sum, fused with 2 more"
+    int parts = 1;               ///< it runs for each of so many, in turn with its neighbours
     Site site{};                 ///< of the call that it ends with
     std::int64_t bytes = 0;      ///< of its result
     std::int64_t workspace = 0;  ///< more while it runs
@@ -38,8 +39,8 @@ struct Plan {
   /// Bytes of constants that were computed when it was traced or compiled. They are there before a
   /// run and after it, until the program is dropped, and are no part of the peak.
   std::int64_t constants = 0;
-  /// Of a program that may: the time of what is computed again, as a share of the rest. An
-  /// estimate.
+  /// Of a program that may: the time that is added by what is computed again and by running in
+  /// parts, as a share of the rest. An estimate.
   double recomputed = 0;
   std::vector<Value> inputs;
   std::vector<Value> outputs;

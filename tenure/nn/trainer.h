@@ -27,12 +27,13 @@ struct LossScale {
 struct TrainerOptions {
   std::vector<Metric> metrics{};
   /// The most bytes that may live while a step runs: parameters, the optimizer's state, the batch
-  /// and all that the step computes. Parts of the step are computed twice where that is the price;
-  /// an allocation past it would throw OutOfMemory. What cannot be held is refused before the first
-  /// step, with a budget that can: see plan().
+  /// and all that the step computes. Some of the step is computed twice, and some of it runs in
+  /// parts of the batch, where that is the price; an allocation past it would throw OutOfMemory.
+  /// What cannot be held is refused before the first step, with a budget that can: see plan().
   std::optional<std::int64_t> budget{};
-  /// Without a budget: the share of its time that a step may spend on computing parts of itself
-  /// twice, where that lowers its peak. Activations and norms cost next to nothing.
+  /// Without a budget: the share of its time that a step may spend on computing some of itself
+  /// twice and on running in parts, where that lowers its peak. Activations and norms cost next to
+  /// nothing.
   double recompute = 0;
   /// How long to look for what is best computed twice; see FunctionOptions::effort.
   int effort = 1;

@@ -39,7 +39,7 @@ TEST(Captures, CountInTheBudget) {
   const Tensor w = full({64, 64}, 2.0);
   const auto model = [&](const Tensor& x) { return matmul(softmax(matmul(w, w), 1), x); };
   const Tensor x = ones({64, 64});
-  EXPECT_THROW(static_cast<void>(function(model, {.budget = 40000})(x)), planner::BudgetError);
+  EXPECT_THROW(static_cast<void>(function(model, {.budget = 33000})(x)), planner::BudgetError);
   const auto f = function(model);
   EXPECT_EQ(f(x).to_vector<float>(), model(x).to_vector<float>());
 }

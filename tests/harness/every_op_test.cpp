@@ -21,6 +21,7 @@ TEST_P(EveryOp, NamesTheLineOfWrongCalls) { expect(check_error_sites, *GetParam(
 TEST_P(EveryOp, SurvivesFailedAllocations) { expect(check_faults, *GetParam()); }
 TEST_P(EveryOp, DoesTheSameInEveryMode) { expect(check_modes, *GetParam()); }
 TEST_P(EveryOp, TakesSizesThatARunKnows) { expect(check_unknown_sizes, *GetParam()); }
+TEST_P(EveryOp, GivesTheSameBitsInParts) { expect(check_parts, *GetParam()); }
 TEST_P(EveryOp, HasTheGradientOfDifferences) { expect(check_gradient, *GetParam()); }
 TEST_P(EveryOp, SavesWhatItsGradientReads) { expect(check_saved, *GetParam()); }
 TEST_P(EveryOp, GivesTheSameBitsOnAnyNumberOfThreads) { expect(check_threads, *GetParam()); }

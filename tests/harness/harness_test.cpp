@@ -205,6 +205,48 @@ TEST(Harness, NoticesWritesBesideWhatIsGiven) {
   EXPECT_FALSE(passes(check_bounds, record_of<SkipsAnElement>()));
 }
 
+struct InParts : Twice {
+  static std::optional<ops::Parts> parts(const Kernel&) { return ops::Parts{.in = 1}; }
+};
+
+struct CountsItsRows : InParts {
+  static void run(const Kernel& k) {
+    Twice::run(k);
+    if (k.out[0].count() > 0) k.out[0].as<float>()[0] += static_cast<float>(k.out[0].shape[0]);
+  }
+};
+
+/// The sum of the rows, which does not go on where it is told to.
+struct BeginsAgain : InParts {
+  static constexpr auto memory = ops::allocates();
+  static constexpr bool adds = true;
+  static std::optional<ops::Parts> parts(const Kernel&) { return ops::Parts{.in = 1, .sums = 1}; }
+  static Specs infer(const Kernel& k) { return {{k.in[0].dtype, {k.in[0].shape[1]}}}; }
+  static void add_rows(const Kernel& k) {
+    const View& in = k.in[0];
+    for (std::int64_t row = 0; row < in.shape[0]; ++row) {
+      for (std::int64_t i = 0; i < in.shape[1]; ++i) {
+        k.out[0].as<float>()[i] += in.as<const float>()[row * in.strides[0] + i * in.strides[1]];
+      }
+    }
+  }
+  static void run(const Kernel& k) {
+    std::fill_n(k.out[0].as<float>(), k.out[0].count(), 0.0F);
+    add_rows(k);
+  }
+};
+
+struct GoesOn : BeginsAgain {
+  static void run(const Kernel& k) { k.adds ? add_rows(k) : BeginsAgain::run(k); }
+};
+
+TEST(Harness, NoticesOtherBitsInParts) {
+  EXPECT_TRUE(passes(check_parts, record_of<InParts>()));
+  EXPECT_FALSE(passes(check_parts, record_of<CountsItsRows>()));
+  EXPECT_FALSE(passes(check_parts, record_of<BeginsAgain>()));
+  EXPECT_TRUE(passes(check_parts, record_of<GoesOn>()));
+}
+
 TEST(Harness, NoticesLeaksOnTheHeap) {
   EXPECT_TRUE(passes(check_heap, record_of<Twice>()));
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

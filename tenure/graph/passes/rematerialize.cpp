@@ -1,7 +1,5 @@
 #include "tenure/graph/passes/rematerialize.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -40,17 +38,28 @@ double cost_of(const Unit& unit, const ops::WorkRates& rates) {
   return nanoseconds(cost, rates);
 }
 
-/// Of each unit, in nanoseconds; in a coarser unit for programs that take days, which the planner
-/// could not add up.
-std::vector<std::int64_t> costs_of(const Lowered& lowered) {
-  constexpr double kMost = 1e15;
+/// The most that costs may come to, which the planner could not add up otherwise.
+constexpr double kMostCost = 1e15;
+
+/// Of each unit, in nanoseconds.
+std::vector<double> nanoseconds_of(const Lowered& lowered) {
   const ops::WorkRates rates = ops::backend(lowered.request.device).work_rates();
   std::vector<double> costs;
-  for (const Unit& unit : lowered.units) costs.push_back(cost_of(unit, rates));
-  const double all = std::accumulate(costs.begin(), costs.end(), 0.0);
+  for (const Unit& unit : lowered.units) costs.push_back(unit.parts * cost_of(unit, rates));
+  return costs;
+}
+
+double total(const std::vector<double>& costs) {
+  return std::accumulate(costs.begin(), costs.end(), 0.0);
+}
+
+/// Of each unit, in nanoseconds; in a coarser unit for programs that take days.
+std::vector<std::int64_t> costs_of(const Lowered& lowered) {
+  const std::vector<double> costs = nanoseconds_of(lowered);
+  const double all = total(costs);
   std::vector<std::int64_t> rounded;
   for (const double cost : costs) {
-    rounded.push_back(static_cast<std::int64_t>(all > kMost ? cost / all * kMost : cost));
+    rounded.push_back(static_cast<std::int64_t>(all > kMostCost ? cost / all * kMostCost : cost));
   }
   return rounded;
 }
@@ -109,11 +118,6 @@ int last_reader(const Lowered& lowered, const std::vector<int>& word, int buffer
   return -1;
 }
 
-/// But for the buffer.
-bool reads_alike(const Layout& a, const Layout& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && a.strides == b.strides && a.offset == b.offset;
-}
-
 }  // namespace
 
 planner::Dag dag_of(const Lowered& lowered) {
@@ -123,9 +127,10 @@ planner::Dag dag_of(const Lowered& lowered) {
   for (const Unit& unit : lowered.units) {
     planner::Node node{.workspace = aligned(lowered, static_cast<std::int64_t>(unit.workspace)),
                        .cost = costs[at(static_cast<int>(dag.nodes.size()))]};
-    // Random ops draw the same again; bodies with random ops inside do not.
+    // Random ops draw the same again; bodies with random ops inside do not. What runs in turn with
+    // others cannot be computed again alone.
     const Bodies* const bodies = bodies_in(*unit.node);
-    node.pure = bodies == nullptr || !bodies->draws();
+    node.pure = unit.parts == 1 && (bodies == nullptr || !bodies->draws());
     for (const Layout& out : unit.out) {
       const Buffer& buffer = lowered.buffers[at(out.buffer)];
       if (buffer.kind == Buffer::Kind::output) {
@@ -203,52 +208,10 @@ std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<
   return made;
 }
 
-std::optional<std::string> validate(const Lowered& original, const Lowered& rewritten) {
-  if (rewritten.buffers.size() < original.buffers.size()) return "buffers are missing";
-  // What each buffer of the rewritten program holds: the result of a unit, by the original's buffer
-  // for it; -1: nothing yet.
-  std::vector<int> holds(rewritten.buffers.size(), -1);
-  for (std::size_t b = 0; b < original.buffers.size(); ++b) {
-    if (original.buffers[b].unit < 0) holds[b] = static_cast<int>(b);
-  }
-  std::vector<int> times(original.units.size());
-  for (std::size_t t = 0; t < rewritten.units.size(); ++t) {
-    const Unit& copy = rewritten.units[t];
-    const auto wrong = [t](const char* problem) { return fmt::format("step {} {}", t, problem); };
-    if (copy.origin < 0 || at(copy.origin) >= original.units.size()) {
-      return wrong("is no unit of the program");
-    }
-    const Unit& unit = original.units[at(copy.origin)];
-    ++times[at(copy.origin)];
-    if (copy.node - rewritten.request.program.nodes.data() !=
-            unit.node - original.request.program.nodes.data() ||
-        copy.in.size() != unit.in.size() || copy.out.size() != unit.out.size()) {
-      return wrong("does something else than its unit");
-    }
-    for (std::size_t i = 0; i < unit.in.size(); ++i) {
-      if (!reads_alike(copy.in[i], unit.in[i])) return wrong("reads an input in another way");
-      if (holds[at(copy.in[i].buffer)] != unit.in[i].buffer) {
-        return wrong("does not find what it reads");
-      }
-    }
-    for (std::size_t o = 0; o < unit.out.size(); ++o) {
-      if (!reads_alike(copy.out[o], unit.out[o]) ||
-          rewritten.buffers[at(copy.out[o].buffer)].bytes !=
-              original.buffers[at(unit.out[o].buffer)].bytes) {
-        return wrong("writes a buffer of another size or in another way");
-      }
-      holds[at(copy.out[o].buffer)] = unit.out[o].buffer;
-    }
-  }
-  for (std::size_t u = 0; u < times.size(); ++u) {
-    if (times[u] == 0) return fmt::format("unit {} is never computed", u);
-  }
-  for (std::size_t b = 0; b < original.buffers.size(); ++b) {
-    if (original.buffers[b].kind == Buffer::Kind::output && holds[b] != static_cast<int>(b)) {
-      return fmt::format("output {} is not there at the end", original.buffers[b].index);
-    }
-  }
-  return std::nullopt;
+std::int64_t added_cost(const Lowered& lowered, const Lowered& rewritten) {
+  const double once = total(nanoseconds_of(lowered));
+  const double added = std::max(total(nanoseconds_of(rewritten)) - once, 0.0);
+  return static_cast<std::int64_t>(once > kMostCost ? added / once * kMostCost : added);
 }
 
 }  // namespace tenure::graph

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,13 @@ std::vector<int> with_late_updates(const Lowered& lowered, std::vector<int> word
 /// buffers of their own.
 std::unique_ptr<Lowered> repeat_units(const Lowered& lowered, const std::vector<int>& word);
 
+/// What a program that repeats units of another, and has some in parts, costs more than each unit
+/// once; in the unit of its dag_of.
+std::int64_t added_cost(const Lowered& lowered, const Lowered& rewritten);
+
 /// The first thing that is wrong with it, or nothing: every unit of the original is there, each
-/// copy does the same, and finds what it reads. It runs the program without its kernels.
+/// copy does the same, at once or in parts, and finds what it reads. It runs the program without
+/// its kernels. In rewrite_validate.cpp, apart from what it judges.
 std::optional<std::string> validate(const Lowered& original, const Lowered& rewritten);
 
 }  // namespace tenure::graph

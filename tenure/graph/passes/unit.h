@@ -9,6 +9,7 @@
 #include "tenure/graph/ir/program.h"
 #include "tenure/graph/passes/specialize.h"
 #include "tenure/ops/core/backend.h"
+#include "tenure/planner/dag.h"
 
 namespace tenure::graph {
 
@@ -34,6 +35,8 @@ struct Buffer {
   /// A donated input, or what a variable held that the run assigns to: once nobody reads it any
   /// more, something else may be computed there.
   bool is_reusable = false;
+  /// Written and read by the units of one group alone: it holds one part at a time.
+  bool is_of_part = false;
 };
 
 /// A tensor that a run finds: a constant, or what a variable holds.
@@ -55,7 +58,8 @@ struct Layout {
   DType dtype{};
   Shape shape{};
   Strides strides{};
-  std::int64_t offset = 0;  ///< in elements
+  std::int64_t offset = 0;   ///< in elements
+  std::int64_t advance = 0;  ///< of a unit in parts: elements from one part to the next
 };
 
 /// Without data.
@@ -100,9 +104,20 @@ struct Unit {
   int threads = kAnyThreads;  ///< that the workspace is for: its kernel uses no more
   /// Per result, bit i: may be computed in the memory of in[i].
   std::vector<std::uint32_t> overwrites{};
-  int origin = -1;                        ///< of a copy: the unit of the program that it repeats
-  bool may_fail = false;                  ///< refuses some elements, before it writes
+  int parts = 1;          ///< it runs for each of so many; its layouts are those of the first
+  bool adds = false;      ///< results without an advance are sums over the parts
+  int origin = -1;        ///< of a copy: the unit of the program that it repeats
+  bool may_fail = false;  ///< refuses some elements, before it writes
   std::vector<ops::IndexBound> bounds{};  ///< if known, all that it may refuse
+};
+
+/// Units from `begin` to before `end` that run in parts: all of them for the first part, then all
+/// of them for the next.
+struct PartGroup {
+  int begin = 0;
+  int end = 0;
+  int parts = 1;
+  friend bool operator==(const PartGroup&, const PartGroup&) = default;
 };
 
 /// A program as what a run does, in the program's order.
@@ -117,7 +132,20 @@ struct Lowered {
   std::vector<ops::Spec> outputs{};
   std::vector<int> fetches{};  ///< the output that answers each fetch that the caller gets
   std::vector<Assignment> assignments{};
+  /// By their units. A program that has some runs its units in the order in which they stand.
+  std::vector<PartGroup> groups{};
+  /// Of a program that has some: the same without parts, as a planner sees it; its nodes are the
+  /// units.
+  std::shared_ptr<const planner::Dag> whole{};
 };
+
+/// The first and the last unit of a group.
+struct GroupSpan {
+  int first = 0;
+  int last = 0;
+};
+/// Of the group of each unit; a unit that is in none is its own. In split.cpp.
+std::vector<GroupSpan> group_spans(const Lowered& lowered);
 
 /// Bytes up to where the next buffer may begin on the program's device. In lower.cpp.
 std::int64_t aligned(const Lowered& lowered, std::int64_t bytes);

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/place/bound.h"
 #include "tenure/graph/place/ladder.h"
 #include "tenure/graph/place/workspaces.h"
@@ -23,13 +22,13 @@ std::int64_t input_bytes(const Lowered& lowered) {
 }
 
 double share_of(const Rung& rung, const Ladder& ladder) {
-  return static_cast<double>(rung.repetitions) /
+  return static_cast<double>(rung.added) /
          static_cast<double>(std::max<std::int64_t>(ladder.cost, 1));
 }
 
 /// The program as a rung has it, with wider workspaces as far as a peak of `most` bytes goes.
 Arranged arranged_by(const Lowered& lowered, const Rung& rung, std::int64_t most) {
-  Arranged made{.lowered = repeat_units(lowered, rung.word), .placement = rung.placement};
+  Arranged made{.lowered = program_of(lowered, rung), .placement = rung.placement};
   const std::int64_t outputs = rung.peak - rung.placement.arena;
   widen_workspaces(*made.lowered, made.placement, ops::backend(lowered.request.device).threads(),
                    most - outputs);

@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "tenure/graph/passes/split.h"
+
 namespace tenure::graph {
 namespace {
 
@@ -48,19 +50,26 @@ class Bound {
   std::int64_t of_outputs() const { return outputs_; }
 
   std::int64_t of(const Unit& unit) const {
-    std::int64_t all = static_cast<std::int64_t>(unit.workspace);
+    // In parts it has a piece at a time of what is cut, and another workspace.
+    const std::vector<int> parts = part_counts(unit);
+    UnitCut cut{.in = std::vector<bool>(unit.in.size()), .out = std::vector<bool>(unit.out.size())};
+    if (!parts.empty()) cut = *cut_of(unit, parts.front());
+    std::int64_t all = parts.empty() ? static_cast<std::int64_t>(unit.workspace) : 0;
     std::int64_t in_reusable = 0;
     std::int64_t in_outputs = 0;
-    const auto add = [&](int b) {
-      const std::int64_t bytes = lowered_.buffers[at(b)].bytes;
+    const auto add = [&](const Layout& layout, bool is_cut) {
+      const int b = layout.buffer;
+      const std::int64_t whole = lowered_.buffers[at(b)].bytes;
+      const std::int64_t bytes = is_cut ? whole / layout.shape[0] : whole;
       all += bytes;
-      if (bytes <= largest_donated_ || reusable_.contains(bytes)) in_reusable += bytes;
+      if (bytes <= largest_donated_ || reusable_.contains(whole)) in_reusable += bytes;
       if (ends_[at(b)]) in_outputs += bytes;
     };
     std::set<int> read;
-    for (const Layout& in : unit.in) {
+    for (std::size_t i = 0; i < unit.in.size(); ++i) {
+      const Layout& in = unit.in[i];
       if (lowered_.buffers[at(in.buffer)].unit >= 0 && read.insert(in.buffer).second) {
-        add(in.buffer);
+        add(in, cut.in[i]);
       }
     }
     for (std::size_t o = 0; o < unit.out.size(); ++o) {
@@ -68,7 +77,7 @@ class Bound {
       for (std::size_t i = 0; i < unit.in.size() && i < 32; ++i) {
         is_in_place |= (unit.overwrites[o] >> i & 1) != 0 && read.contains(unit.in[i].buffer);
       }
-      if (!is_in_place) add(unit.out[o].buffer);
+      if (!is_in_place) add(unit.out[o], cut.out[o]);
     }
     return outputs_ + all - std::min(in_reusable, reusable_bytes_) - std::min(in_outputs, outputs_);
   }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/passes/split.h"
+#include "tenure/graph/place/in_parts.h"
 #include "tenure/graph/place/ladder_cache.h"
 #include "tenure/planner/remat.h"
 
@@ -18,11 +20,11 @@ constexpr std::int64_t kSteps = 10'000;
 /// The rungs that no other makes superfluous.
 std::vector<Rung> best_of(std::vector<Rung> rungs) {
   std::stable_sort(rungs.begin(), rungs.end(), [](const Rung& a, const Rung& b) {
-    return std::pair(a.peak, a.repetitions) < std::pair(b.peak, b.repetitions);
+    return std::pair(a.peak, a.added) < std::pair(b.peak, b.added);
   });
   std::vector<Rung> best;
   for (Rung& rung : rungs) {
-    if (best.empty() || rung.repetitions < best.back().repetitions) best.push_back(std::move(rung));
+    if (best.empty() || rung.added < best.back().added) best.push_back(std::move(rung));
   }
   return best;
 }
@@ -52,17 +54,15 @@ class Search {
     if (late != plan.steps) add(plan.steps, plan.added_cost);
     add(std::move(late), plan.added_cost);
   }
-  void add(std::vector<int> word, std::int64_t repetitions) {
+  void add(std::vector<int> word, std::int64_t added) {
     const auto known = std::find_if(rungs_.begin(), rungs_.end(),
                                     [&](const Rung& rung) { return rung.word == word; });
     if (known != rungs_.end()) return;
     const std::unique_ptr<Lowered> made = repeat_units(lowered_, word);
     Placement placement = place_in_order(*made);
     const std::int64_t peak = peak_of(*made, placement);
-    rungs_.push_back({.word = std::move(word),
-                      .placement = std::move(placement),
-                      .peak = peak,
-                      .repetitions = repetitions});
+    rungs_.push_back(
+        {.word = std::move(word), .placement = std::move(placement), .peak = peak, .added = added});
   }
 
   const Lowered& lowered_;
@@ -86,6 +86,14 @@ Rung plain_rung(const Lowered& lowered) {
   return rung;
 }
 
+std::unique_ptr<Lowered> program_of(const Lowered& lowered, const Rung& rung) {
+  std::unique_ptr<Lowered> made = repeat_units(lowered, rung.word);
+  if (rung.groups.empty()) return made;
+  std::unique_ptr<Lowered> split = split_units(*made, rung.groups);
+  split->whole = std::make_shared<const planner::Dag>(dag_of(*made));
+  return split;
+}
+
 std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort) {
   int levels = 1;
   while (levels < 30 && (2 << (levels - 1)) <= effort) ++levels;
@@ -100,6 +108,8 @@ std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort) {
     ladder->cost = search.cost();
     search.run(ladder->rungs.back(), level);
     for (Rung& rung : std::move(search).take()) ladder->rungs.push_back(std::move(rung));
+    ladder->rungs = best_of(std::move(ladder->rungs));
+    for (Rung& rung : rungs_in_parts(lowered, *ladder)) ladder->rungs.push_back(std::move(rung));
     ladder->rungs = best_of(std::move(ladder->rungs));
     return ladder;
   });

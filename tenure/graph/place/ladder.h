@@ -19,15 +19,17 @@ namespace tenure::graph {
 
 /// A complete arrangement of a program.
 struct Rung {
-  std::vector<int> word{};       ///< its units as they are computed; see repeat_units
-  Placement placement{};         ///< of the program that the word makes, in that order
-  std::int64_t peak = 0;         ///< see peak_of
-  std::int64_t repetitions = 0;  ///< their cost, in nanoseconds of a usual machine
+  std::vector<int> word{};          ///< its units as they are computed; see repeat_units
+  std::vector<PartGroup> groups{};  ///< of those, which run in parts; see split_units
+  Placement placement{};            ///< of the program that both make, in that order
+  std::int64_t peak = 0;            ///< see peak_of
+  /// The cost of repetitions and parts, in nanoseconds of a usual machine.
+  std::int64_t added = 0;
 };
 
 struct Ladder {
-  /// From the lowest peak to the highest. Each one's repetitions cost less than those of the one
-  /// before; the last has none.
+  /// From the lowest peak to the highest. Each one adds less cost than the one before; the last has
+  /// no repetitions and no parts.
   std::vector<Rung> rungs{};
   std::int64_t cost = 0;  ///< of each unit once
 };
@@ -41,5 +43,8 @@ std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort);
 
 /// The arrangement without repetitions that place() gives.
 Rung plain_rung(const Lowered& lowered);
+
+/// The program as a rung computes it.
+std::unique_ptr<Lowered> program_of(const Lowered& lowered, const Rung& rung);
 
 }  // namespace tenure::graph

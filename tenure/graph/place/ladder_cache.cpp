@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <list>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "tenure/base/lasting.h"
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/passes/split.h"
 
 namespace tenure::graph {
 namespace {
@@ -28,6 +31,20 @@ class KeyWriter {
   Key key_;
 };
 
+/// How a unit may run in parts, and what that takes.
+void put_parts(KeyWriter& key, const Unit& unit, const ops::Backend& device) {
+  const std::vector<int> counts = part_counts(unit);
+  key.put(counts.size());
+  if (counts.empty()) return;
+  key.put(std::hash<std::string_view>()(unit.nodes == 0 ? "" : unit.node->op->name));
+  for (const int parts : counts) {
+    const UnitCut cut = *cut_of(unit, parts);
+    key.put(parts, workspace_on(first_part(unit, cut, parts), device, 1));
+    for (const bool is_cut : cut.in) key.put(is_cut);
+    for (const bool is_cut : cut.out) key.put(is_cut);
+  }
+}
+
 /// All that the arrangements of a program depend on.
 Key key_of(const Lowered& lowered) {
   KeyWriter key;
@@ -43,10 +60,14 @@ Key key_of(const Lowered& lowered) {
     const planner::Node& node = dag.nodes[u];
     key.put(unit.workspace, node.cost, node.pure, unit.may_fail, unit.in.size(), unit.out.size(),
             unit.bounds.size());
-    for (const Layout& in : unit.in) {
-      key.put(in.buffer, is_whole(in, lowered.buffers[static_cast<std::size_t>(in.buffer)]));
-    }
-    for (const Layout& out : unit.out) key.put(out.buffer);
+    const auto put = [&](const Layout& layout) {
+      key.put(layout.buffer, size_of(layout.dtype), layout.offset, layout.shape.size());
+      for (const std::int64_t n : layout.shape) key.put(n);
+      for (const std::int64_t n : layout.strides) key.put(n);
+    };
+    for (const Layout& in : unit.in) put(in);
+    for (const Layout& out : unit.out) put(out);
+    put_parts(key, unit, ops::backend(lowered.request.device));
     for (const std::uint32_t bits : unit.overwrites) key.put(bits);
     for (const ops::IndexBound& bound : unit.bounds) {
       key.put(bound.input, bound.lowest, bound.end, bound.except.has_value(),
@@ -68,8 +89,9 @@ std::size_t bytes_of(const Ladder& ladder) {
   std::size_t bytes = sizeof(Ladder);
   for (const Rung& rung : ladder.rungs) {
     const Placement& placement = rung.placement;
-    bytes += sizeof(Rung) + room(rung.word) + room(placement.order) + room(placement.buffers) +
-             room(placement.workspaces) + room(placement.reused) + room(placement.live);
+    bytes += sizeof(Rung) + room(rung.word) + room(rung.groups) + room(placement.order) +
+             room(placement.buffers) + room(placement.workspaces) + room(placement.reused) +
+             room(placement.live);
   }
   return bytes;
 }

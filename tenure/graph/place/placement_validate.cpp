@@ -19,23 +19,62 @@ struct Written {
 class Memory {
  public:
   void write(const Place& place, std::int64_t bytes, int buffer) {
-    std::vector<Written>& written = bases_[place.base];
-    std::erase_if(written, [&](const Written& w) {
-      return w.begin < place.offset + bytes && place.offset < w.end;
-    });
-    written.push_back({place.offset, place.offset + bytes, buffer});
+    const std::int64_t end = place.offset + bytes;
+    std::vector<Written> written;
+    for (const Written& w : bases_[place.base]) {  // what lies before and behind stays
+      if (w.begin < place.offset) {
+        written.push_back({w.begin, std::min(w.end, place.offset), w.buffer});
+      }
+      if (w.end > end) written.push_back({std::max(w.begin, end), w.end, w.buffer});
+    }
+    written.push_back({place.offset, end, buffer});
+    bases_[place.base] = std::move(written);
   }
+  /// Whether all of these bytes were written last for the buffer, at once or piece by piece.
   bool holds(const Place& place, std::int64_t bytes, int buffer) const {
     const auto found = bases_.find(place.base);
     if (found == bases_.end()) return false;
-    return std::any_of(found->second.begin(), found->second.end(), [&](const Written& w) {
-      return w.buffer == buffer && w.begin == place.offset && w.end == place.offset + bytes;
-    });
+    std::int64_t held = 0;  // what was written does not overlap
+    for (const Written& w : found->second) {
+      if (w.buffer != buffer) continue;
+      held += std::max<std::int64_t>(
+          std::min(w.end, place.offset + bytes) - std::max(w.begin, place.offset), 0);
+    }
+    return held == bytes;
   }
 
  private:
   std::map<int, std::vector<Written>> bases_;
 };
+
+/// Bytes of a buffer that a part of a unit reads or writes, after its first.
+struct Piece {
+  std::int64_t begin = 0;
+  std::int64_t bytes = 0;
+};
+
+Piece piece_of(const Lowered& lowered, const Unit& unit, const Layout& layout, int part) {
+  const std::int64_t bytes = lowered.buffers[static_cast<std::size_t>(layout.buffer)].bytes;
+  if (layout.advance == 0) return {0, bytes};
+  return {bytes / unit.parts * part, bytes / unit.parts};
+}
+
+/// Each unit as often as it runs, in the order in which it does.
+std::vector<std::pair<int, int>> runs_of(const Lowered& lowered, const std::vector<int>& order) {
+  std::vector<std::pair<int, int>> runs;  // the step, and the part
+  for (int t = 0; t < static_cast<int>(order.size());) {
+    const auto group = std::find_if(
+        lowered.groups.begin(), lowered.groups.end(),
+        [&](const PartGroup& g) { return g.begin == order[static_cast<std::size_t>(t)]; });
+    const int end = group == lowered.groups.end() ? t + 1 : t + group->end - group->begin;
+    const int parts = group == lowered.groups.end() ? 1 : group->parts;
+    for (int part = 0; part < parts; ++part) {
+      for (int step = t; step < end; ++step) runs.emplace_back(step, part);
+    }
+    t = end;
+  }
+  return runs;
+}
 
 /// `taking` tells whether outputs take over what variables held.
 std::optional<std::string> validate(const Lowered& lowered, Placement placement, bool taking) {
@@ -67,15 +106,22 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
   }
   std::vector<bool> done(lowered.units.size());
   const std::vector<bool> fallible = fallible_steps(lowered, placement.order);
-  for (std::size_t t = 0; t < placement.order.size(); ++t) {
+  for (const auto& [step, part] : runs_of(lowered, placement.order)) {
+    const auto t = static_cast<std::size_t>(step);
     const int u = placement.order[t];
     const Unit& unit = lowered.units[static_cast<std::size_t>(u)];
-    const auto lost = [&](const std::vector<Layout>& layouts) -> std::optional<std::string> {
+    if (part >= unit.parts) return fmt::format("unit {} runs in more parts than it has", u);
+    const auto place_of_piece = [&, part = part](const Layout& layout) {
+      Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
+      place.offset += piece_of(lowered, unit, layout, part).begin;
+      return place;
+    };
+    const auto lost =
+        [&, part = part](const std::vector<Layout>& layouts) -> std::optional<std::string> {
       for (const Layout& layout : layouts) {
-        const auto b = static_cast<std::size_t>(layout.buffer);
-        const std::int64_t bytes = lowered.buffers[b].bytes;
-        if (bytes != 0 && !memory.holds(placement.buffers[b], bytes, layout.buffer)) {
-          return fmt::format("unit {} does not find buffer {}", u, b);
+        const std::int64_t bytes = piece_of(lowered, unit, layout, part).bytes;
+        if (bytes != 0 && !memory.holds(place_of_piece(layout), bytes, layout.buffer)) {
+          return fmt::format("unit {} does not find buffer {}", u, layout.buffer);
         }
       }
       return std::nullopt;
@@ -93,8 +139,13 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
       if (auto problem = lost(unit.in)) return problem;
     }
     for (const Layout& out : unit.out) {
-      const auto b = static_cast<std::size_t>(out.buffer);
-      memory.write(placement.buffers[b], lowered.buffers[b].bytes, out.buffer);
+      const std::int64_t bytes = piece_of(lowered, unit, out, part).bytes;
+      const bool is_sum = unit.adds && out.advance == 0 &&
+                          !lowered.buffers[static_cast<std::size_t>(out.buffer)].is_of_part;
+      if (is_sum && part > 0 && !memory.holds(place_of_piece(out), bytes, out.buffer)) {
+        return fmt::format("unit {} does not find the sum that it adds to", u);
+      }
+      memory.write(place_of_piece(out), bytes, out.buffer);
     }
     if (auto problem = lost(unit.out)) return problem;
     if (unit.workspace != 0 &&

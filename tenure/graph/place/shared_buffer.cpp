@@ -14,16 +14,22 @@ class Sharing {
   Sharing(const Lowered& lowered, const std::vector<int>& order, bool with_reuse)
       : lowered_(lowered),
         with_reuse_(with_reuse),
+        spans_(group_spans(lowered)),
         last_read_(lowered.buffers.size(), -1),
+        needed_until_(lowered.buffers.size(), -1),
         shared_buffer_(lowered.buffers.size(), -1) {
     const std::vector<bool> fallible = fallible_steps(lowered, order);
     for (std::size_t t = 0; t < order.size(); ++t) {
       const Unit& unit = lowered.units[at(order[t])];
       if (fallible[t]) last_failure_ = static_cast<int>(t);
-      for (const Layout& in : unit.in) last_read_[at(in.buffer)] = static_cast<int>(t);
+      for (const Layout& in : unit.in) {
+        last_read_[at(in.buffer)] = static_cast<int>(t);
+        const bool is_short = unit.parts == 1 || buffer(in.buffer).is_of_part;
+        needed_until_[at(in.buffer)] = is_short ? static_cast<int>(t) : spans_[at(order[t])].last;
+      }
     }
     for (std::size_t t = 0; t < order.size(); ++t) {
-      settle(lowered.units[at(order[t])], static_cast<int>(t), static_cast<int>(order.size()));
+      settle(order[t], static_cast<int>(t), static_cast<int>(order.size()));
     }
     if (with_reuse) find_reusable();
   }
@@ -34,24 +40,35 @@ class Sharing {
   const Buffer& buffer(int b) const { return lowered_.buffers[at(b)]; }
 
   /// Gives the results of a unit their shared buffers.
-  void settle(const Unit& unit, int t, int end) {
+  void settle(int u, int t, int end) {
+    const Unit& unit = lowered_.units[at(u)];
     std::vector<bool> taken(unit.in.size());
     for (std::size_t o = 0; o < unit.out.size(); ++o) {
       const int b = unit.out[o].buffer;
-      SharedBuffer& shared = shared_buffers_[at(enter(unit, o, t, taken))];
+      // What several parts fill is there from the first of them on to the end of the last.
+      const GroupSpan steps =
+          buffer(b).is_of_part || unit.parts == 1 ? GroupSpan{t, t} : spans_[at(u)];
+      SharedBuffer& shared = shared_buffers_[at(enter(unit, o, {t, steps.first}, taken))];
       shared_buffer_[at(b)] = static_cast<int>(&shared - shared_buffers_.data());
       shared.buffers.push_back(b);
       shared.bytes = std::max(shared.bytes, buffer(b).bytes);
-      shared.upper = std::max({shared.upper, t + 1, last_read_[at(b)] + 1});
+      shared.upper = std::max({shared.upper, steps.last + 1, needed_until_[at(b)] + 1});
       if (buffer(b).kind != Buffer::Kind::output) continue;
       shared.output = buffer(b).index;
       shared.upper = end + 1;
     }
   }
 
+  /// When a result is written, and from when on its memory is its own.
+  struct Begin {
+    int step = 0;
+    int lower = 0;
+  };
+
   /// The shared buffer for result `o`: that of an input which it may overwrite, or a new one.
-  int enter(const Unit& unit, std::size_t o, int t, std::vector<bool>& taken) {
-    SharedBuffer fresh{.lower = t};
+  int enter(const Unit& unit, std::size_t o, Begin begin, std::vector<bool>& taken) {
+    const int t = begin.step;
+    SharedBuffer fresh{.lower = begin.lower};
     for (std::size_t i = 0; i < unit.in.size() && i < 32; ++i) {
       const int in = unit.in[i].buffer;
       if ((unit.overwrites[o] >> i & 1) == 0 || last_read_[at(in)] != t || taken[i]) continue;
@@ -74,7 +91,7 @@ class Sharing {
   void find_reusable() {
     std::map<int, int> free_from;  // per reusable buffer: the step
     for (std::size_t b = 0; b < lowered_.buffers.size(); ++b) {
-      if (lowered_.buffers[b].is_reusable) free_from[static_cast<int>(b)] = last_read_[b] + 1;
+      if (lowered_.buffers[b].is_reusable) free_from[static_cast<int>(b)] = needed_until_[b] + 1;
     }
     if (free_from.empty()) return;
     for (SharedBuffer& shared : shared_buffers_) {
@@ -134,7 +151,9 @@ class Sharing {
 
   const Lowered& lowered_;
   const bool with_reuse_;
-  std::vector<int> last_read_;      // step, per buffer
+  std::vector<GroupSpan> spans_;   // per unit; those in groups stand in the order in which they run
+  std::vector<int> last_read_;     // step, per buffer
+  std::vector<int> needed_until_;  // the same, with all parts of the group that reads it
   std::vector<int> shared_buffer_;  // per buffer
   std::vector<SharedBuffer> shared_buffers_;
   int last_failure_ = -1;  // the last step that may fail

@@ -9,13 +9,20 @@ namespace {
 /// Per step: where that ends which lies in the arena while it runs.
 std::vector<std::int64_t> tops_of(const Lowered& lowered, const Placement& placement) {
   const int arena = Bases(lowered).arena;
+  const std::vector<GroupSpan> spans = group_spans(lowered);
   std::vector<int> written(lowered.buffers.size(), -1);
   std::vector<int> last(lowered.buffers.size(), -1);
   for (std::size_t t = 0; t < placement.order.size(); ++t) {
     const Unit& unit = lowered.units[at(placement.order[t])];
-    for (const Layout& in : unit.in) last[at(in.buffer)] = static_cast<int>(t);
+    const auto steps = [&](const Layout& layout) {
+      const bool is_short = unit.parts == 1 || lowered.buffers[at(layout.buffer)].is_of_part;
+      return is_short ? GroupSpan{static_cast<int>(t), static_cast<int>(t)}
+                      : spans[at(placement.order[t])];
+    };
+    for (const Layout& in : unit.in) last[at(in.buffer)] = steps(in).last;
     for (const Layout& out : unit.out) {
-      written[at(out.buffer)] = last[at(out.buffer)] = static_cast<int>(t);
+      written[at(out.buffer)] = steps(out).first;
+      last[at(out.buffer)] = steps(out).last;
     }
   }
   std::vector<std::int64_t> tops(placement.order.size());

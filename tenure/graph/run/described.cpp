@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "tenure/graph/passes/rematerialize.h"
@@ -9,7 +11,8 @@ namespace {
 
 /// All that it computes, in that order; the same several times in a row is said once.
 std::string ops_of(const Unit& unit, const Lowered& lowered) {
-  if (unit.members.empty()) return "copy";
+  const std::string parts = unit.parts == 1 ? "" : fmt::format(", in {} parts", unit.parts);
+  if (unit.members.empty()) return "copy" + parts;
   std::string text;
   const ops::OpRecord* last = nullptr;
   for (const std::int32_t member : unit.members) {
@@ -19,7 +22,7 @@ std::string ops_of(const Unit& unit, const Lowered& lowered) {
     text += op->name;
     last = op;
   }
-  return text;
+  return text + parts;
 }
 
 /// Copies of a unit are one to a planner.
@@ -45,26 +48,32 @@ std::vector<const std::string*> scopes_of_outputs(const Lowered& lowered) {
 
 mem::PlannedProgram Executable::program() const {
   const Lowered& low = *lowered_;
-  const planner::Dag dag = dag_of(low);
+  const planner::Dag dag = low.whole == nullptr ? dag_of(low) : *low.whole;
   mem::PlannedProgram made{.resident = dag.resident};
+  const std::vector<GroupSpan> spans = group_spans(low);
   std::vector<bool> is_known(low.units.size());     // by unit
   std::vector<int> places(low.buffers.size(), -1);  // among made.buffers
-  for (std::size_t t = 0; t < steps_.size(); ++t) {
-    const Step& step = steps_[t];
+  for (const Step& step : steps_) {
+    if (step.part != 0) continue;
     const Unit& unit = *step.unit;
     const int u = static_cast<int>(&unit - low.units.data());
     const planner::Node& planned = dag.nodes[at(u)];
     const Node& node = result_of(unit, low);
-    const int now = static_cast<int>(t);
+    const int now = static_cast<int>(made.steps.size());
     const int number = number_of(low, u);
     const bool is_again = is_known[at(number)];
     is_known[at(number)] = true;
+    // Those in groups stand in the order in which they run.
+    const auto steps = [&](int buffer) {
+      const bool is_short = unit.parts == 1 || low.buffers[at(buffer)].is_of_part;
+      return is_short ? GroupSpan{now, now} : spans[at(u)];
+    };
     mem::PlannedProgram::Step row{.op = ops_of(unit, low),
                                   .scope = node.scope,
                                   .site = node.site,
                                   .category = node.category,
                                   .unit = number,
-                                  .live = plan_.steps[t].live,
+                                  .live = plan_.steps[made.steps.size()].live,
                                   .cost = planned.cost,
                                   .bytes = planned.bytes,
                                   .workspace = static_cast<std::int64_t>(unit.workspace),
@@ -77,7 +86,7 @@ mem::PlannedProgram Executable::program() const {
     for (const Layout& in : unit.in) {
       if (places[at(in.buffer)] < 0) continue;
       mem::PlannedProgram::Buffer& read = made.buffers[at(places[at(in.buffer)])];
-      read.last = now;
+      read.last = std::max(read.last, steps(in.buffer).last);
       const bool is_forth = read.category == Category::activation && !read.is_again;
       if (is_forth && node.category != Category::activation) read.is_saved = true;
     }
@@ -95,8 +104,8 @@ mem::PlannedProgram Executable::program() const {
       places[at(b)] = static_cast<int>(made.buffers.size());
       made.buffers.push_back({.offset = step.out[o].offset,
                               .bytes = low.buffers[at(b)].bytes,
-                              .first = now,
-                              .last = now,
+                              .first = now,  // what it is, this step tells
+                              .last = steps(b).last,
                               .category = node.category,
                               .is_again = is_again});
     }

@@ -54,29 +54,44 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   for (const auto& body : parts_.bodies) plan_.constants += body->plan().constants;
   const Placement placement = arrange();
   plan_.arena = placement.arena;
-  for (const int u : placement.order) {
-    const Unit& unit = lowered_->units[static_cast<std::size_t>(u)];
-    Step step{.unit = &unit,
-              .way = is_flat(unit)     ? Step::Way::flat
-                     : is_direct(unit) ? Step::Way::direct
-                                       : Step::Way::kernel,
-              .workspace = placement.workspaces[static_cast<std::size_t>(u)],
-              .count = static_cast<std::size_t>(count(unit.out[0].shape))};
-    // Copies of a unit draw what it draws.
-    if (unit.nodes != 0 && unit.node->draw >= 0) step.draw = std::size_t(unit.node->draw);
-    const auto first = [&](const Layout& layout) {
-      Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
-      place.offset += layout.offset * static_cast<std::int64_t>(size_of(layout.dtype));
-      return place;
-    };
-    for (const Layout& in : unit.in) step.in.push_back(first(in));
-    for (const Layout& out : unit.out) step.out.push_back(first(out));
-    // Those of the step, and for a kernel with loops around it one more than its inputs.
-    most_views_ = std::max(most_views_, 2 * step.unit->in.size() + step.unit->out.size() + 1);
-    steps_.push_back(std::move(step));
+  auto group = lowered_->groups.begin();
+  for (std::size_t t = 0; t < placement.order.size();) {
+    const bool is_group = group != lowered_->groups.end() && group->begin == placement.order[t];
+    const std::size_t end = is_group ? t + at(group->end - group->begin) : t + 1;
+    for (int part = 0; part < (is_group ? group->parts : 1); ++part) {
+      for (std::size_t s = t; s < end; ++s) {
+        add_step(lowered_->units[at(placement.order[s])], part, placement);
+      }
+    }
+    if (is_group) ++group;
+    t = end;
   }
   decide_targets(placement);
   describe(placement);
+}
+
+void Executable::add_step(const Unit& unit, int part, const Placement& placement) {
+  const auto u = static_cast<std::size_t>(&unit - lowered_->units.data());
+  Step step{.unit = &unit,
+            .way = is_flat(unit)     ? Step::Way::flat
+                   : is_direct(unit) ? Step::Way::direct
+                                     : Step::Way::kernel,
+            .workspace = placement.workspaces[u],
+            .count = static_cast<std::size_t>(count(unit.out[0].shape)),
+            .part = part};
+  // Copies of a unit draw what it draws.
+  if (unit.nodes != 0 && unit.node->draw >= 0) step.draw = std::size_t(unit.node->draw);
+  const auto first = [&](const Layout& layout) {
+    Place place = placement.buffers[at(layout.buffer)];
+    place.offset +=
+        (layout.offset + part * layout.advance) * static_cast<std::int64_t>(size_of(layout.dtype));
+    return place;
+  };
+  for (const Layout& in : unit.in) step.in.push_back(first(in));
+  for (const Layout& out : unit.out) step.out.push_back(first(out));
+  // Those of the step, and for a kernel with loops around it one more than its inputs.
+  most_views_ = std::max(most_views_, 2 * step.unit->in.size() + step.unit->out.size() + 1);
+  steps_.push_back(std::move(step));
 }
 
 void Executable::decide_targets(const Placement& placement) {
@@ -128,8 +143,10 @@ void Executable::describe(const Placement& placement) {
     return place;
   };
   for (const Step& step : steps_) {
+    if (step.part != 0) continue;
     const Unit& unit = *step.unit;
     Plan::Step row{.op = name_of_unit(unit),
+                   .parts = unit.parts,
                    .site = unit.node->site,
                    .workspace = static_cast<std::int64_t>(unit.workspace),
                    .in_place = std::any_of(

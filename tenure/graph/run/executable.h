@@ -66,6 +66,7 @@ class Executable {
     Place workspace{};
     std::size_t count = 0;  ///< of elements of the result
     std::size_t draw = 0;   ///< of a random op: its place in Request::draws
+    int part = 0;           ///< of a unit in parts, which has a step for each
   };
   /// What a run has for its steps: a pointer per base, a state per random op, and room for the
   /// views of one step, undefined until it writes them.
@@ -80,6 +81,7 @@ class Executable {
     VariableState* variable = nullptr;  ///< that gets it
     int reused = -1;                    ///< whose memory it takes over, among inputs and sources
   };
+  void add_step(const Unit& unit, int part, const Placement& placement);
   void decide_targets(const Placement& placement);
   /// Orders the units and gives every buffer its place, by the options of the request.
   Placement arrange();

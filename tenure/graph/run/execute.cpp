@@ -161,6 +161,7 @@ void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const op
   ops::View result = out;
   result.dtype = unit.node->outputs[0].dtype;
   result.shape = unit.node->outputs[0].shape;
+  if (unit.parts > 1) result.shape[0] /= unit.parts;
   result.strides = contiguous_strides(result.shape);
   std::size_t n = 0;
   if (before > 0) write(room + n++, unit.made, nullptr);
@@ -218,7 +219,8 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
                       .in = inputs,
                       .out = {out, unit.out.size()},
                       .attributes = attributes,
-                      .workspace = workspace},
+                      .workspace = workspace,
+                      .adds = unit.adds && step.part > 0},
                      unit.threads);
   };
   const ops::Attributes& attributes = unit.node->attribute_list();

@@ -72,6 +72,7 @@ struct KernelSlot {
   void (*check)(const char* op, DType compute, const LoopInputs& in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
+  bool adds = false;  ///< run heeds Kernel::adds
   /// Of users' elementwise ops, on the CPU. The others have bodies, which a device compiles.
   const ElementLoops* loops = nullptr;
 };
@@ -82,6 +83,7 @@ KernelSlot make_slot() {
   KernelSlot slot{.run = Members::run};
   if constexpr (requires { Members::workspace; }) slot.workspace = Members::workspace;
   if constexpr (requires { Members::measure; }) slot.measure = Members::measure;
+  if constexpr (requires { Members::adds; }) slot.adds = Members::adds;
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
   if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
   return slot;

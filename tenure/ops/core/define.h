@@ -19,8 +19,8 @@
 //   samples(), reference(...)      what the harness calls and what it expects
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //                                  out
-//   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, stages,
-//   target, ulp, ulp_of_largest    optional, as in record.h
+//   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, parts,
+//   stages, target, ulp, ulp_of_largest    optional, as in record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
@@ -69,6 +69,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::stages; }) record.stages = Op::stages;
   if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::target; }) record.target = Op::target;
+  if constexpr (requires { Op::parts; }) record.parts = Op::parts;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;
   if constexpr (requires { Op::ulp_of_largest; }) {

@@ -105,6 +105,18 @@ struct Kernel {
   std::span<const View> out{};
   const Attributes& attributes = kNoAttributes;
   std::span<std::byte> workspace{};
+  /// Of a call in parts: outputs that are sums over the parts go on from what they have. Only where
+  /// the device's slot says that it can.
+  bool adds = false;
+};
+
+/// How a call is computed in parts, one after the other: each has a piece of the inputs' first
+/// axis, and makes that piece of the outputs. The results have the bits of the call as a whole.
+struct Parts {
+  std::uint32_t in = 0;  ///< bit i: input i is cut; the others are read whole by each part
+  /// Bit o: output o is a sum over the first axis, to which each part adds; the others are cut.
+  std::uint32_t sums = 0;
+  std::int64_t least = 1;  ///< a piece has at least so many of the first axis
 };
 
 /// A tensor of a reference computation: row-major, in the widest float there is.
@@ -204,6 +216,9 @@ struct OpRecord {
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;
   /// Whether the call gives its first input unchanged.
   bool (*is_identity)(const Kernel&) = nullptr;
+  /// Whether a call may be computed in parts, and how; unset: it may not. What is cut has one size
+  /// along its first axis. An elementwise op may always.
+  std::optional<Parts> (*parts)(const Kernel&) = nullptr;
   /// Floating-point operations of a call; unset: one for each element that goes in or comes out,
   /// whichever are more. See cost.h.
   double (*flops)(const Kernel&) = nullptr;

@@ -87,6 +87,17 @@ struct Matmul {
   static double flops(const Kernel& k) {
     return 2.0 * static_cast<double>(k.out[0].count()) * static_cast<double>(k.in[0].shape.back());
   }
+  static std::optional<Parts> parts(const Kernel& k) {
+    const Shape& a = k.in[0].shape;
+    const Shape& b = k.in[1].shape;
+    if (a.size() < 2 || b.size() > a.size()) return std::nullopt;
+    // Some of the rows of one matrix; one row alone would be summed in another order.
+    if (a.size() == 2) return Parts{.in = 1, .least = 2};
+    // Some of the matrices. Rows of several that meet one b are those of one tall matrix.
+    const bool is_whole = b.size() < a.size() || b[0] == 1;
+    if (!is_whole && b[0] != a[0]) return std::nullopt;
+    return Parts{.in = is_whole ? 1u : 3u, .least = 2};
+  }
 
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes&) {
     Reference a = in[0];

@@ -71,6 +71,19 @@ double scale_of(const Attributes& a, std::int64_t d) {
   return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(d, 1)));
 }
 
+std::optional<Parts> parts_of_attention(const Kernel& k, const View* mask) {
+  const Shape& q = k.in[0].shape;
+  if (q.size() < 3) return std::nullopt;
+  std::uint32_t in = 0;
+  for (std::size_t i = 0; i < k.in.size(); ++i) {
+    const Shape& shape = k.in[i].shape;
+    const bool is_cut = shape.size() == q.size() && shape[0] == q[0];
+    if (!is_cut && &k.in[i] != mask) return std::nullopt;
+    if (is_cut) in |= 1u << i;
+  }
+  return Parts{.in = in};
+}
+
 double pairs_seen(const Kernel& k) {
   const std::int64_t queries = rows_of(k.in[0].shape);
   const std::int64_t keys = rows_of(k.in[1].shape);
@@ -185,6 +198,9 @@ struct AttentionOp {
   }
   static double flops(const Kernel& k) {
     return 2 * pairs_seen(k) * static_cast<double>(k.in[0].shape.back() + k.in[2].shape.back());
+  }
+  static std::optional<Parts> parts(const Kernel& k) {
+    return parts_of_attention(k, mask_behind(k, 3));
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Reference p = attention_weights(in, in.size() == 4 ? &in[3] : nullptr, a);

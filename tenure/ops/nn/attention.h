@@ -17,6 +17,8 @@ inline const View* mask_behind(const Kernel& k, std::size_t others) {
 /// Throws unless q, k, v and the mask (nullptr: none) fit each other.
 void check_attention(const Kernel& k, const View* mask);
 double scale_of(const Attributes& a, std::int64_t d);
+/// Some of the first axis, which is one of heads: the mask is cut if it has that axis.
+std::optional<Parts> parts_of_attention(const Kernel& k, const View* mask);
 /// How many queries see how many keys, over all heads.
 double pairs_seen(const Kernel& k);
 

@@ -87,6 +87,9 @@ struct AttentionGradient {
     return 2 * pairs_seen(k) *
            static_cast<double>(3 * k.in[0].shape.back() + 2 * k.in[2].shape.back());
   }
+  static std::optional<Parts> parts(const Kernel& k) {
+    return parts_of_attention(k, mask_behind(k, 4));
+  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Reference p = attention_weights(in, in.size() == 5 ? &in[4] : nullptr, a);
     std::vector<Reference> out;

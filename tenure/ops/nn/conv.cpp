@@ -84,6 +84,7 @@ struct ConvOp {
     return convolution_of(k.op, k.in[0].shape, k.in[1].shape, ConvArguments::of(k.attributes));
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
+  static std::optional<Parts> parts(const Kernel&) { return Parts{.in = 1}; }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Convolution c =
         convolution_of("reference", in[0].shape, in[1].shape, ConvArguments::of(a));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -46,6 +47,7 @@ struct ConvInputGradient {
     return {{k.in[0].dtype, image_shape(convolution(k), k.in[0].shape.size() - 2)}};
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
+  static std::optional<Parts> parts(const Kernel&) { return Parts{.in = 1}; }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Convolution c = convolution_of_input_gradient("reference", in[0].shape, in[1].shape, a);
     Reference dx = zero_reference(image_shape(c, in[0].shape.size() - 2));
@@ -92,6 +94,11 @@ struct ConvWeightGradient {
             {k.in[0].dtype, {c.out_channels}}};
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
+  static std::optional<Parts> parts(const Kernel& k) {
+    // Narrower sums are computed in float32, and rounded when a part ends.
+    if (k.in[0].dtype != compute_type(k.in[0].dtype)) return std::nullopt;
+    return Parts{.in = 3, .sums = 3};
+  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Convolution c = convolution_of_weight_gradient("reference", in[0].shape, in[1].shape, a);
     Reference dw = zero_reference(weight_shape(c, in[0].shape.size() - 2));

@@ -61,6 +61,10 @@ struct RowNormForward : RowNorm {
     return {{k.in[0].dtype, k.in[0].shape}};
   }
   static double flops(const Kernel& k) { return 8.0 * static_cast<double>(k.in[0].count()); }
+  static std::optional<Parts> parts(const Kernel& k) {
+    if (k.attributes.integer(RowNormAttributes::dims) >= k.in[0].shape.size()) return std::nullopt;
+    return Parts{.in = 1};
+  }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return {norm_reference(in, axes(in[0].shape, a), rms, a.number(RowNormAttributes::epsilon)).y};
   }

@@ -63,6 +63,9 @@ struct UpdateOp {
     if constexpr (outputs == 3) return {{k.in[0].dtype, shape}, {state, shape}, {state, shape}};
   }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
+  static std::optional<Parts> parts(const Kernel&) {
+    return Parts{.in = (1u << (kGradient + 1)) - 1};
+  }
 
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     double step = 0;

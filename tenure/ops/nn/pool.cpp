@@ -46,6 +46,9 @@ struct PoolOp {
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 64;
+  static std::optional<Parts> parts(const Kernel& k) {
+    return Parts{.in = (1u << k.in.size()) - 1};
+  }
 };
 
 /// A call of the samples.

@@ -10,6 +10,15 @@
 namespace tenure::ops {
 namespace {
 
+/// All inputs are cut, unless the op goes along what would be cut.
+std::optional<Parts> parts_beside_axis(const Kernel& k) {
+  const int rank = k.in[0].shape.size();
+  if (rank == 0 || axis_of(k.attributes.integer(AxiswiseAttributes::axis), rank, k.op) == 0) {
+    return std::nullopt;
+  }
+  return Parts{.in = (1u << k.in.size()) - 1};
+}
+
 /// An op along one axis, its only attribute, that leaves the shape as it is. An op adds its names,
 /// result_type, and `map(values)`, the reference for one column.
 template <class Op>
@@ -22,6 +31,7 @@ struct AxiswiseOp {
             Op::name);  // rejects a wrong one
     return {{Op::result_type(k.in[0].dtype), k.in[0].shape}};
   }
+  static std::optional<Parts> parts(const Kernel& k) { return parts_beside_axis(k); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int axis = axis_of(a.integer(AxiswiseAttributes::axis), in[0].shape.size(), Op::name);
     const Axes axes = in[0].shape.empty() ? Axes{} : Axes{axis};
@@ -160,6 +170,7 @@ struct SoftmaxGradientOp {
   static double flops(const Kernel& k) {
     return (log ? 12.0 : 4.0) * static_cast<double>(k.in[0].count());
   }
+  static std::optional<Parts> parts(const Kernel& k) { return parts_beside_axis(k); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const int along = axis_of(a.integer(AxiswiseAttributes::axis), in[0].shape.size(), "softmax");
     const Axes axes = in[0].shape.empty() ? Axes{} : Axes{along};

@@ -200,15 +200,17 @@ std::size_t convolve_weight_gradient_workspace(const Convolution& c, DType dtype
 }
 
 void convolve_weight_gradient(const Convolution& c, DType dtype, const void* x, const void* dy,
-                              void* dweights, void* dbias, std::span<std::byte> workspace) {
+                              void* dweights, void* dbias, bool adds,
+                              std::span<std::byte> workspace) {
   const Grid grid = forward_grid(c);
+  if (is_empty(grid) && adds) return;
   if (is_empty(grid)) {
     std::memset(dweights, 0,
                 static_cast<std::size_t>(grid.depth() * c.out_channels) * size_of(dtype));
     std::memset(dbias, 0, static_cast<std::size_t>(c.out_channels) * size_of(dtype));
     return;
   }
-  conv::run_weight_gradient(grid, dtype, x, dy, dweights, dbias, workspace.data(),
+  conv::run_weight_gradient(grid, dtype, x, dy, dweights, dbias, adds, workspace.data(),
                             slots_for(grid, dtype, workspace.size(), false));
 }
 

@@ -79,6 +79,7 @@ struct ConvInputGradientSlot {
 };
 
 struct ConvWeightGradientSlot {
+  static constexpr bool adds = true;
   static Convolution convolution(const Kernel& k) {
     return ops::convolution_of_weight_gradient(k.op, k.in[0].shape, k.in[1].shape, k.attributes);
   }
@@ -94,7 +95,7 @@ struct ConvWeightGradientSlot {
     const View dy = staging.read(k.in[1]);
     const View dw = staging.write(k.out[0]);
     const View db = staging.write(k.out[1]);
-    convolve_weight_gradient(convolution(k), type, x.data, dy.data, dw.data, db.data,
+    convolve_weight_gradient(convolution(k), type, x.data, dy.data, dw.data, db.data, k.adds,
                              staging.rest());
     staging.finish(dw, k.out[0]);
     staging.finish(db, k.out[1]);

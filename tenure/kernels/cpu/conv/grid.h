@@ -107,6 +107,7 @@ void run_grid(const Grid& grid, DType dtype, const void* source, const Weights& 
 /// dweights[tap, source channel, target channel] of a grid whose target is dy, and dbias. In
 /// weight_gradient.cpp.
 void run_weight_gradient(const Grid& grid, DType dtype, const void* source, const void* dy,
-                         void* dweights, void* dbias, std::byte* room, std::int64_t slots);
+                         void* dweights, void* dbias, bool adds, std::byte* room,
+                         std::int64_t slots);
 
 }  // namespace tenure::kernels::conv

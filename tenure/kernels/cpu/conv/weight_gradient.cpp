@@ -125,13 +125,15 @@ struct Item {
 template <class T>
 class WeightGradient {
  public:
-  WeightGradient(const Grid& grid, const void* source, const void* dy, void* dweights, void* dbias)
+  WeightGradient(const Grid& grid, const void* source, const void* dy, void* dweights, void* dbias,
+                 bool adds)
       : grid_(grid),
         bands_(grid, sizeof(T), 1),
         source_(source),
         dy_(static_cast<const T*>(dy)),
         dweights_(static_cast<T*>(dweights)),
         dbias_(static_cast<T*>(dbias)),
+        adds_(adds),
         merged_(grid.groups == 1 && grid.axes[2].apart == 1),
         length_(merged_ ? grid.axes[2].taps * grid.in_channels : grid.in_group()),
         runs_(merged_ ? grid.axes[0].taps * grid.axes[1].taps : grid.taps()),
@@ -147,7 +149,7 @@ class WeightGradient {
           const Band band = band_at(grid_, bands_, b);
           const Source source = source_of(grid_, bands_, band, dtype_of<T>(), source_, own);
           for (std::int64_t i = items * slot / slots; i < items * (slot + 1) / slots; ++i) {
-            run_item(item_at(i), band, source, b > 0);
+            run_item(item_at(i), band, source, adds_ || b > 0);
           }
         }
       }
@@ -219,6 +221,7 @@ class WeightGradient {
   const T* dy_;
   T* dweights_;
   T* dbias_;
+  bool adds_;    // to what both have
   bool merged_;  // taps of a row of the kernel are one run
   std::int64_t length_;
   std::int64_t runs_;
@@ -227,11 +230,12 @@ class WeightGradient {
 };
 
 void run_weight_gradient(const Grid& grid, DType dtype, const void* source, const void* dy,
-                         void* dweights, void* dbias, std::byte* room, std::int64_t slots) {
+                         void* dweights, void* dbias, bool adds, std::byte* room,
+                         std::int64_t slots) {
   if (dtype == DType::float32) {
-    WeightGradient<float>(grid, source, dy, dweights, dbias)(room, slots);
+    WeightGradient<float>(grid, source, dy, dweights, dbias, adds)(room, slots);
   } else {
-    WeightGradient<double>(grid, source, dy, dweights, dbias)(room, slots);
+    WeightGradient<double>(grid, source, dy, dweights, dbias, adds)(room, slots);
   }
 }
 
@@ -245,9 +249,10 @@ namespace tenure::kernels::conv {
 HWY_EXPORT(run_weight_gradient);
 
 void run_weight_gradient(const Grid& grid, DType dtype, const void* source, const void* dy,
-                         void* dweights, void* dbias, std::byte* room, std::int64_t slots) {
+                         void* dweights, void* dbias, bool adds, std::byte* room,
+                         std::int64_t slots) {
   HWY_DYNAMIC_DISPATCH(run_weight_gradient)
-  (grid, dtype, source, dy, dweights, dbias, room, slots);
+  (grid, dtype, source, dy, dweights, dbias, adds, room, slots);
 }
 
 }  // namespace tenure::kernels::conv

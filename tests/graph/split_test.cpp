@@ -1,0 +1,317 @@
+#include "tenure/graph/passes/split.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/place/arrange.h"
+#include "tenure/planner/remat.h"
+#include "tenure/tenure.h"
+#include "tests/support/lowered_program.h"
+#include "tests/support/share.h"
+
+// Programs that run in parts where a budget asks for it: the same bits, in what was promised.
+
+namespace tenure::graph {
+namespace {
+
+using test::lower_ops;
+
+std::vector<std::byte> bytes_of_tensor(const Tensor& tensor) {
+  const std::vector<float> elements = tensor.to_vector<float>();
+  std::vector<std::byte> bytes(elements.size() * sizeof(float));
+  if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
+  return bytes;
+}
+
+int most_parts(const Plan& plan) {
+  int most = 1;
+  for (const Plan::Step& step : plan.steps) most = std::max(most, step.parts);
+  return most;
+}
+
+/// Layers of images, then of rows, drawn at random, and the gradients by all weights and the
+/// images.
+class Network {
+ public:
+  explicit Network(std::uint64_t seed) : random_(seed) {
+    Shape shape{2 + 2 * draw(8), 6 + draw(6), 6 + draw(6), 1 + draw(4)};
+    inputs_.push_back(normal(shape));
+    const std::int64_t layers = 1 + draw(4);
+    for (std::int64_t i = 0; i < layers; ++i) add_layer(shape);
+    shape = {shape[0], shape[1] * shape[2] * shape[3]};
+    layers_.emplace_back([](const Tensor& x, const std::vector<Tensor>&) { return flatten(x, 1); });
+    const std::int64_t width = 1 + draw(40);
+    add_weights({shape[1], width}, [](const Tensor& x, const Tensor& w) { return matmul(x, w); });
+    add([](const Tensor& x) { return gelu(x); });
+    add_weights({width, 5}, [](const Tensor& x, const Tensor& w) { return softmax(matmul(x, w)); });
+  }
+
+  const std::vector<Tensor>& inputs() const { return inputs_; }
+  std::vector<Tensor> operator()(const std::vector<Tensor>& in) const {
+    GradientTape tape;
+    for (const Tensor& tensor : in) tape.watch(tensor);
+    Tensor x = in[0];
+    for (const Layer& layer : layers_) x = layer(x, in);
+    const Tensor loss = mean(square(x));
+    std::vector<Tensor> results = tape.gradient(loss, in);
+    results.push_back(loss);
+    return results;
+  }
+
+ private:
+  using Layer = std::function<Tensor(const Tensor&, const std::vector<Tensor>&)>;
+
+  std::int64_t draw(std::uint64_t n) { return static_cast<std::int64_t>(random_() % n); }
+  void add(Tensor (*op)(const Tensor&)) {
+    layers_.emplace_back([op](const Tensor& x, const std::vector<Tensor>&) { return op(x); });
+  }
+  void add_weights(const Shape& shape, std::function<Tensor(const Tensor&, const Tensor&)> op) {
+    const std::size_t place = inputs_.size();
+    inputs_.push_back(normal(shape, 0, 0.3));
+    layers_.emplace_back(
+        [place, op = std::move(op)](const Tensor& x, const std::vector<Tensor>& in) {
+          return op(x, in[place]);
+        });
+  }
+  void add_layer(Shape& shape) {
+    switch (draw(6)) {
+      case 0:
+        add([](const Tensor& x) { return relu(x); });
+        break;
+      case 1:
+        add([](const Tensor& x) { return tanh(x) * x; });
+        break;
+      case 2:
+        if (shape[1] < 4 || shape[2] < 4) return;
+        if (draw(2) == 0) {
+          add([](const Tensor& x) { return max_pool2d(x, 2); });
+        } else {
+          add([](const Tensor& x) { return avg_pool2d(x, 2); });
+        }
+        shape = {shape[0], shape[1] / 2, shape[2] / 2, shape[3]};
+        break;
+      default: {
+        if (shape[1] < 4 || shape[2] < 4) return;
+        const std::int64_t channels = 1 + draw(9);
+        add_weights({3, 3, shape[3], channels},
+                    [](const Tensor& x, const Tensor& w) { return conv2d(x, w); });
+        shape = {shape[0], shape[1] - 2, shape[2] - 2, channels};
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::vector<Tensor> inputs_;
+  std::vector<Layer> layers_;
+};
+
+TEST(Split, RandomNetworksHaveTheSameBitsInEveryBudget) {
+  int in_parts = 0;
+  const int networks = test::rounds(60);
+  for (int i = 0; i < networks && !HasFailure(); ++i) {
+    SCOPED_TRACE(i);
+    seed(static_cast<std::uint64_t>(i));
+    const Network network(static_cast<std::uint64_t>(i));
+    const auto traced = [&](const std::vector<Tensor>& in) { return network(in); };
+    const auto plain = function(traced);
+    const std::vector<Tensor> expected = plain(network.inputs());
+    const Plan roomy = plain.plan(network.inputs());
+    std::int64_t before = 0;
+    for (const Plan::Value& input : roomy.inputs) before += input.bytes;
+    std::int64_t least = 0;
+    try {
+      static_cast<void>(function(traced, {.budget = 0}).plan(network.inputs()));
+      FAIL() << "nothing is no budget";
+    } catch (const planner::BudgetError& error) {
+      least = error.least();
+    }
+    EXPECT_THROW(static_cast<void>(function(traced, {.budget = least - 1}).plan(network.inputs())),
+                 planner::BudgetError);
+    const std::int64_t room = before + roomy.peak - least;
+    for (const std::int64_t budget : {least, least + room / 4, least + room / 2}) {
+      const auto tight = function(traced, {.budget = budget});
+      const Plan plan = tight.plan(network.inputs());
+      in_parts += most_parts(plan) > 1 ? 1 : 0;
+      EXPECT_LE(before + plan.peak, budget);
+      const MemoryRegion region;
+      const std::vector<Tensor> results = tight(network.inputs());
+      EXPECT_EQ(region.peak_bytes(), plan.peak);
+      ASSERT_EQ(results.size(), expected.size());
+      for (std::size_t r = 0; r < results.size(); ++r) {
+        EXPECT_EQ(bytes_of_tensor(results[r]), bytes_of_tensor(expected[r])) << "result " << r;
+      }
+    }
+  }
+  EXPECT_GT(in_parts, networks / 2);
+}
+
+/// Two convolutions and what their gradients read, as the smallest op used to need it.
+std::vector<Tensor> images_there_and_back(const std::vector<Tensor>& in) {
+  GradientTape tape;
+  tape.watch(in[1]);
+  tape.watch(in[2]);
+  const Tensor hidden = relu(conv2d(in[0], in[1]));
+  const Tensor loss = mean(square(max_pool2d(conv2d(hidden, in[2]), 2)));
+  return tape.gradient(loss, std::vector<Tensor>{in[1], in[2]});
+}
+
+std::unique_ptr<Lowered> two_convolutions(const CompileOptions& options = {}) {
+  return lower_ops({{DType::float32, {16, 20, 20, 1}},
+                    {DType::float32, {3, 3, 1, 8}},
+                    {DType::float32, {3, 3, 8, 16}}},
+                   images_there_and_back, {}, options);
+}
+
+TEST(Split, GoesFarBelowWhatOneOpNeeds) {
+  const auto lowered = two_convolutions();
+  std::int64_t inputs = 0;
+  for (const ops::Spec& spec : lowered->inputs) inputs += bytes_of(spec);
+  const std::int64_t plain = peak_of(*lowered, place(*lowered));
+  // The gradient of the second convolution reads and makes as much at once.
+  const std::int64_t at_once = std::int64_t{16} * (16 * 16 * 16 + 2 * 18 * 18 * 8) * 4;
+  try {
+    arrange(two_convolutions({.budget = 0}), 0);
+    FAIL();
+  } catch (const planner::BudgetError& error) {
+    EXPECT_LT(error.least() - inputs, at_once / 3);
+    EXPECT_LT(error.least() - inputs, plain / 3);
+    EXPECT_LE(error.bound(), error.least());
+    const Arranged made = arrange(two_convolutions({.budget = error.least()}), 0);
+    EXPECT_FALSE(made.lowered->groups.empty());
+    EXPECT_EQ(validate(*lowered, *made.lowered), std::nullopt);
+    EXPECT_EQ(validate(*made.lowered, made.placement), std::nullopt);
+  }
+}
+
+TEST(Split, ValidatorsNoticeWhatIsWrong) {
+  const auto original = two_convolutions();
+  std::int64_t least = 0;
+  try {
+    arrange(two_convolutions({.budget = 0}), 0);
+  } catch (const planner::BudgetError& error) {
+    least = error.least();
+  }
+  const Arranged made = arrange(two_convolutions({.budget = least}), 0);
+  const auto changed = [&](const std::function<void(Lowered&)>& change) {
+    Lowered copy = *made.lowered;
+    for (Unit& unit : copy.units) {
+      unit.node = copy.request.program.nodes.data() +
+                  (unit.node - made.lowered->request.program.nodes.data());
+    }
+    change(copy);
+    return copy;
+  };
+  const auto unit_with = [](Lowered& lowered, const auto& condition) -> Unit& {
+    return *std::find_if(lowered.units.begin(), lowered.units.end(), condition);
+  };
+  const auto is_in_parts = [](const Unit& unit) { return unit.parts > 1; };
+  const auto is_sum = [](const Unit& unit) { return unit.adds; };
+  EXPECT_EQ(validate(*original, changed([](Lowered&) {})), std::nullopt);
+  EXPECT_NE(validate(*original, changed([&](Lowered& l) { unit_with(l, is_in_parts).parts = 1; })),
+            std::nullopt);
+  EXPECT_NE(validate(*original,
+                     changed([&](Lowered& l) { unit_with(l, is_in_parts).in[0].advance += 1; })),
+            std::nullopt);
+  EXPECT_NE(validate(*original, changed([&](Lowered& l) { unit_with(l, is_sum).adds = false; })),
+            std::nullopt);
+  EXPECT_NE(validate(*original, changed([&](Lowered& l) { l.groups.pop_back(); })), std::nullopt);
+  // What a part leaves in the memory of a sum is in the way of the next part.
+  const Lowered& lowered = *made.lowered;
+  const auto sum = std::find_if(lowered.units.begin(), lowered.units.end(), is_sum);
+  ASSERT_NE(sum, lowered.units.end());
+  const int u = static_cast<int>(sum - lowered.units.begin());
+  const auto group = std::find_if(lowered.groups.begin(), lowered.groups.end(),
+                                  [&](const PartGroup& g) { return u >= g.begin && u < g.end; });
+  ASSERT_NE(group, lowered.groups.end());
+  Placement placement = made.placement;
+  for (std::size_t b = 0; b < lowered.buffers.size(); ++b) {
+    const Buffer& buffer = lowered.buffers[b];
+    if (!buffer.is_of_part || buffer.unit < group->begin || buffer.unit >= u) continue;
+    placement.buffers[b] = placement.buffers[at(sum->out[0].buffer)];
+    break;
+  }
+  EXPECT_NE(validate(lowered, placement), std::nullopt);
+}
+
+TEST(Split, PlansSayInHowManyParts) {
+  const auto model = [](const Tensor& x, const Tensor& w) {
+    return sum(matmul(gelu(matmul(x, w)), transpose(w)));
+  };
+  const Tensor x = normal({64, 32});
+  const Tensor w = normal({32, 512});
+  const std::int64_t inputs = 64 * 32 * 4 + 32 * 512 * 4;
+  const Plan plan = function(model, {.budget = inputs + 64 * 512 * 2}).plan(x, w);
+  EXPECT_GT(most_parts(plan), 1);
+  EXPECT_GT(plan.recomputed, 0);
+  EXPECT_NE(to_string(plan).find(" parts along the first axis"), std::string::npos) << plan;
+  EXPECT_EQ(to_string(function(model).plan(x, w)).find(" parts"), std::string::npos);
+}
+
+TEST(Split, NarrowSumsAreNotCut) {
+  const auto gradient = [](DType type) {
+    return lower_ops({{type, {8, 9, 9, 2}}, {type, {3, 3, 2, 4}}},
+                     [](const std::vector<Tensor>& in) {
+                       GradientTape tape;
+                       tape.watch(in[1]);
+                       return tape.gradient(mean(conv2d(in[0], in[1])), std::vector<Tensor>{in[1]});
+                     });
+  };
+  const auto sums = [](const Lowered& lowered) {
+    return std::count_if(lowered.units.begin(), lowered.units.end(), [](const Unit& unit) {
+      const auto cut = cut_of(unit, 2);
+      return cut && std::find(cut->out.begin(), cut->out.end(), false) != cut->out.end();
+    });
+  };
+  EXPECT_EQ(sums(*gradient(DType::float32)), 1);
+  EXPECT_EQ(sums(*gradient(DType::bfloat16)), 0);
+}
+
+TEST(Split, TrainersUpdateInPlacePartByPart) {
+  const auto make = [] {
+    seed(3);
+    nn::Sequential model;
+    model.push_back("in", nn::Dense(256, 512));
+    model.push_back("relu", nn::Relu());
+    model.push_back("out", nn::Dense(512, 10));
+    return model;
+  };
+  const auto loss = [](const Tensor& y, const Tensor& t) { return cross_entropy(y, t); };
+  const auto train = [&](const nn::TrainerOptions& options, Plan* plan) {
+    const nn::Sequential model = make();
+    const Tensor x = normal({32, 256});
+    const Tensor target = randint(0, 10, {32});
+    nn::Adam optimizer(model.parameters());
+    nn::Trainer trainer(model, loss, optimizer, options);
+    for (int i = 0; i < 3; ++i) trainer.step(x, target);
+    *plan = trainer.plan(x, target).plan;
+    std::vector<std::byte> all;
+    for (const auto& [name, variable] : model.parameters()) {
+      const std::vector<std::byte> bytes = bytes_of_tensor(variable.value());
+      all.insert(all.end(), bytes.begin(), bytes.end());
+    }
+    return std::pair(all, trainer.plan(x, target).peak());
+  };
+  Plan plain;
+  Plan tight;
+  const auto [expected, peak] = train({}, &plain);
+  // The gradient of the first layer's weights takes most of what a step adds.
+  const std::int64_t budget = peak - plain.peak / 2;
+  const auto [got, lower] = train({.budget = budget}, &tight);
+  EXPECT_EQ(got, expected);
+  EXPECT_LE(lower, budget);
+  const bool updates_in_parts =
+      std::any_of(tight.steps.begin(), tight.steps.end(), [](const Plan::Step& step) {
+        return step.op == "adam_update" && step.parts > 1 && step.in_place;
+      });
+  EXPECT_TRUE(updates_in_parts) << tight;
+}
+
+}  // namespace
+}  // namespace tenure::graph
