@@ -75,8 +75,8 @@ std::optional<UnitCut> loop_cut(const Unit& unit, int parts) {
 std::optional<UnitCut> kernel_cut(const Unit& unit, int parts) {
   const std::optional<ops::Parts> rule = rule_of(unit);
   if (!rule || (rule->sums != 0 && !unit.slot->adds)) return std::nullopt;
-  const bool has_loops = !unit.loop.empty() || !unit.after.empty();
-  if (has_loops && rule->sums != 0) return std::nullopt;
+  // A kernel that leads a loop takes its room for all of its result.
+  if (!unit.after.empty() || (!unit.loop.empty() && rule->sums != 0)) return std::nullopt;
   const Inputs inputs(unit);
   UnitCut cut{.in = std::vector<bool>(unit.in.size()), .out = {}};
   const std::size_t made = unit.loop.empty() ? 0 : 1;  // inputs of the kernel that are in no buffer
