@@ -282,7 +282,9 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   for (const Step& step : steps_) {
     run_step_named(step, frame);
     if (lowered_->request.options.check_numbers) check_numbers(step, frame);
-    if (observed != nullptr) observed->kernel_ran(*step.unit);
+    // Once for each step of the plan: of a unit in parts, when the last one is done.
+    const bool is_last = step.part + 1 == step.unit->parts;
+    if (observed != nullptr && is_last) observed->kernel_ran(*step.unit);
   }
   draws.succeed();
 }
