@@ -18,9 +18,9 @@ struct CompositeOp {
 };
 
 /// The operands of a composite, and where its parts stand: at the line of its call.
-class Parts {
+class Expansion {
  public:
-  explicit Parts(std::span<const Operand> operands) : operands_(operands) {}
+  explicit Expansion(std::span<const Operand> operands) : operands_(operands) {}
 
   Site site() const { return operands_[0].site(); }
   /// Operand i, to read: a composite leaves its operands as they are.

@@ -27,7 +27,7 @@ struct Trigamma : CompositeOp {
   static constexpr int kSteps = 10;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const TensorBody& body = body_of(operands[0], name);
     const DType dtype = body.dtype;
     const DType wide = widened_type(dtype);
@@ -46,7 +46,7 @@ struct Trigamma : CompositeOp {
     return {reshape(at(std::move(y)), body.shape)};
   }
   /// From kSteps on: 1/x + 1/(2 x^2) + the sum of B(2k) / x^(2k + 1).
-  static Tensor far(const Parts& at, const Tensor& x) {
+  static Tensor far(const Expansion& at, const Tensor& x) {
     constexpr double kBernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
                                      5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
     const Tensor inverse = reciprocal(at(x));
@@ -89,7 +89,7 @@ struct Lerp : CompositeOp {
   static constexpr double ulp_of_largest = 4;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Tensor distance = sub(at[1], at[0]);
     // Each half from its own end, so that both ends are exact.
     if (at[2].is_scalar()) {
@@ -125,7 +125,7 @@ struct MaskedFill : CompositeOp {
   static constexpr double ulp = 0;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const TensorBody& x = body_of(operands[0], name);
     const TensorBody& mask = body_of(operands[1], name);
     if (broadcast(x.shape, mask.shape, name) != x.shape) {
@@ -171,7 +171,7 @@ struct NanToNum : CompositeOp {
     return std::ldexp(2 - std::ldexp(1.0, -format.fraction_bits), format.highest());
   }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const DType dtype = body_of(operands[0], name).dtype;
     if (!is_floating(dtype)) return {clone(at[0])};
     const double end = largest(dtype);
@@ -216,14 +216,14 @@ struct IsClose : CompositeOp {
   static constexpr auto types = kAllTypes;
 
   /// Integers and bool as float64, in which their distances do not wrap.
-  static Tensor widened(const Parts& at, const Operand& x) {
+  static Tensor widened(const Expansion& at, const Operand& x) {
     const bool is_float = !x.is_scalar() && is_floating(x.tensor().dtype());
     if (is_float) return x.tensor();
     if (x.is_scalar()) return full({}, x.scalar(), DType::float64, at.site());
     return cast(x, DType::float64);
   }
   /// A number takes the type of the tensor that it meets.
-  static std::vector<Tensor> both(const Parts& at) {
+  static std::vector<Tensor> both(const Expansion& at) {
     std::vector<Tensor> both;
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) both.push_back(widened(at, at[i]));
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
@@ -232,7 +232,7 @@ struct IsClose : CompositeOp {
     return both;
   }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const std::vector<Tensor> x = both(at);
     const Tensor off = abs(at(sub(at(x[0]), at(x[1]))));
     Tensor allowed = mul(at(abs(at(x[1]))), a.number(CloseAttributes::rtol));
@@ -283,7 +283,7 @@ struct AllClose : IsClose {
       "whether |a - b| <= atol + rtol |b|, or a and b are equal, everywhere";
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    return {all(Parts(operands)(std::move(IsClose::expand(operands, a).front())))};
+    return {all(Expansion(operands)(std::move(IsClose::expand(operands, a).front())))};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Reference each = IsClose::reference(in, a).front();
@@ -299,7 +299,7 @@ struct ArrayEqual : CompositeOp {
   static constexpr auto types = kAllTypes;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const auto shape = [](const Operand& x) {
       return x.is_scalar() ? Shape{} : Shape(x.tensor().shape());
     };

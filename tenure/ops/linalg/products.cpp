@@ -31,7 +31,7 @@ struct Outer : ProductOp {
   static constexpr auto doc = "products of all elements of a with all of b, as a matrix";
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Tensor column = reshape(at[0], {count(body_of(operands[0], name).shape), 1});
     const Tensor row = reshape(at[1], {1, count(body_of(operands[1], name).shape)});
     return {mul(at(column), at(row))};
@@ -54,7 +54,7 @@ struct Dot : ProductOp {
   static constexpr double ulp = 32;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     for (const Operand& operand : operands) {
       const Shape shape = body_of(operand, name).shape;
       if (shape.size() == 1) continue;
@@ -80,7 +80,7 @@ struct Kron : ProductOp {
   static constexpr auto doc = "Kronecker's product: every element of a times the whole of b";
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes&) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Shape given_a = body_of(operands[0], name).shape;
     const Shape given_b = body_of(operands[1], name).shape;
     const int rank = std::max(given_a.size(), given_b.size());
@@ -134,7 +134,7 @@ struct Cross : ProductOp {
   static constexpr double ulp_of_largest = 8;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Shape shape =
         broadcast(body_of(operands[0], name).shape, body_of(operands[1], name).shape, name);
     const int axis = normalize_axis(a.integer(CrossAttributes::axis), shape.size(), name);
@@ -182,7 +182,7 @@ struct Trace : ProductOp {
   static constexpr double ulp = 8;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     body_of(operands[0], name);
     const Tensor values = diagonal(at[0], static_cast<int>(a.integer(DiagonalAttributes::axis_a)),
                                    static_cast<int>(a.integer(DiagonalAttributes::axis_b)),

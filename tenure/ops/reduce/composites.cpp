@@ -34,7 +34,7 @@ struct CountNonzero : CompositeReduction<CountNonzero> {
   static constexpr auto types = kAllTypes;
   static DType result_type(DType) { return DType::int64; }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     return {sum(at(cast(at[0], DType::boolean)), axes_in(a), keepdims_in(a))};
   }
   static long double expected(const Values& values, const Attributes&) {
@@ -62,9 +62,9 @@ struct NanSum : CompositeReduction<NanSum> {
   static constexpr auto signature = "nansum(x, axes = all, keepdims = false)";
   static constexpr auto doc = "the sum of what is not NaN";
   static constexpr double ulp = 2;
-  static Tensor without_nan(const Parts& at) { return where(at(isnan(at[0])), 0.0, at[0]); }
+  static Tensor without_nan(const Expansion& at) { return where(at(isnan(at[0])), 0.0, at[0]); }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     return {sum(at(without_nan(at)), axes_in(a), keepdims_in(a))};
   }
   static long double expected(const Values& values, const Attributes&) {
@@ -81,7 +81,7 @@ struct NanMean : CompositeReduction<NanMean> {
   static constexpr auto doc = "the mean of what is not NaN";
   static constexpr double ulp = 3;
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const DType dtype = body_of(operands[0], name).dtype;
     // Sums of 16-bit floats overflow where their mean does not, and so would their number.
     const DType wide = dtype == DType::float64 ? dtype : DType::float32;
@@ -120,7 +120,7 @@ struct QuantileOp : CompositeReduction<Op> {
     }
   }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Shape shape = body_of(operands[0], Op::name).shape;
     const Axes over = reduced_axes(a.dims(Op::axes_at), shape.size(), Op::name);
     check(shape, over, a);

@@ -22,7 +22,7 @@ struct Diag : CompositeOp {
   static constexpr auto types = kAllTypes;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const TensorBody& x = body_of(operands[0], name);
     const std::int64_t k = a.integer(DiagAttributes::k);
     if (x.shape.size() == 2) return {clone(at(diagonal(at[0], 0, 1, k)))};
@@ -75,7 +75,7 @@ struct Diff : CompositeOp {
   static constexpr double ulp_of_largest = 4;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const int rank = body_of(operands[0], name).shape.size();
     const std::int64_t times = a.integer(DiffAttributes::times);
     if (times < 0) throw ValueError(fmt::format("diff: {} times", times));
@@ -154,7 +154,7 @@ struct PixelShuffle : Shuffle {
       "images [.., channels r^2, height, width] as [.., channels, height r, width r]";
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Shape shape = body_of(operands[0], name).shape;
     const std::int64_t r = factor(a, shape, name);
     const int lead = shape.size() - 3;
@@ -195,7 +195,7 @@ struct PixelUnshuffle : Shuffle {
   static constexpr auto doc = "the reverse of pixel_shuffle";
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const Shape shape = body_of(operands[0], name).shape;
     const std::int64_t r = factor(a, shape, name);
     const int lead = shape.size() - 3;

@@ -86,7 +86,7 @@ struct BinCount : CompositeOp {
   static constexpr double ulp = 8;
 
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     const std::int64_t length = a.integer(BincountAttributes::length);
     if (length < 0) throw ValueError(fmt::format("bincount: a length of {}", length));
     const TensorBody& x = body_of(operands[0], name);
@@ -150,7 +150,7 @@ struct HistogramOp : CompositeOp {
     }
   }
   /// The two ends; around a single number, or where there is none, a range of width 1.
-  static std::vector<Tensor> ends(const Parts& at, const Tensor& x, const Attributes& a) {
+  static std::vector<Tensor> ends(const Expansion& at, const Tensor& x, const Attributes& a) {
     const auto end = [&](int place, auto found, double otherwise) {
       const std::optional<double> told = optional_number(a, place);
       if (told) return full({}, *told, x.dtype(), at.site());
@@ -163,7 +163,7 @@ struct HistogramOp : CompositeOp {
     return {sub(at(low), at(half)), add(at(high), at(half))};
   }
   static std::vector<Tensor> expand(std::span<const Operand> operands, const Attributes& a) {
-    const Parts at(operands);
+    const Expansion at(operands);
     check(a);
     const TensorBody& body = body_of(operands[0], name);
     const std::int64_t bins = a.integer(HistogramAttributes::bins);
