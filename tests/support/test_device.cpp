@@ -45,12 +45,18 @@ class TestDevice::Work {
         workspace_(kernel.workspace.empty() ? std::span<std::byte>()
                                             : std::span(device.shadow_of(kernel.workspace.data()),
                                                         kernel.workspace.size())),
+        adds_(kernel.adds),
         threads_(num_threads()) {
     for (const ops::View& view : kernel.in) in_.push_back(device.shadow_of(view));
     for (const ops::View& view : kernel.out) out_.push_back(device.shadow_of(view));
   }
   ops::Kernel kernel() const {
-    return {.op = op_, .in = in_, .out = out_, .attributes = attributes_, .workspace = workspace_};
+    return {.op = op_,
+            .in = in_,
+            .out = out_,
+            .attributes = attributes_,
+            .workspace = workspace_,
+            .adds = adds_};
   }
   void run() const {
     const ThreadLimit limit(threads_);
@@ -68,6 +74,7 @@ class TestDevice::Work {
   std::vector<ops::View> in_;
   std::vector<ops::View> out_;
   std::span<std::byte> workspace_;
+  bool adds_;
   int threads_;
 };
 
@@ -229,6 +236,7 @@ const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
   // It throws what its kernel throws; one that came with its op, and is in no table, may anything.
   entry.waits = op.may_fail || host_backend().find(op) == nullptr;
   entry.is_transfer = std::string_view(op.name) == "copy_to";
+  entry.slot.adds = host->adds;
   entry.slot.workspace = entry.is_transfer ? nullptr : host->workspace;
   if (host->measure == nullptr) entry.slot.measure = nullptr;
   if (host->check == nullptr) entry.slot.check = nullptr;

@@ -1,5 +1,6 @@
 #include <array>
 #include <limits>
+#include <string>
 
 #include "tenure/kernels/cpu/reduce/axis.h"
 #include "tenure/kernels/cpu/reduce/reduce.h"
@@ -248,6 +249,11 @@ void scan_typed(Scan kind, const View& in, int axis, const View& out) {
 }  // namespace
 
 void scan(Scan kind, const View& in, int axis, const View& out) {
+  const bool grows = kind == Scan::sum || kind == Scan::prod;
+  if (grows && !is_floating(in.dtype) && out.dtype != DType::int64) {
+    throw DTypeError(
+        "scan", "sums and products of integers are int64, not " + std::string(name_of(out.dtype)));
+  }
   if (is_floating(in.dtype)) {
     scan_typed<double>(kind, in, axis, out);
   } else {
