@@ -47,8 +47,13 @@ class Call {
         pins_(std::make_unique<Pin[]>(inputs.size())),
         in_(views_of(inputs_, pins_.get())),
         attributes_(kernel_attributes(c, in_)),
-        rule_(c.op->parts(kernel(in_, {}))) {}
+        rule_(c.op->parts(kernel(in_, {}))) {
+    for (std::size_t i = 0; i < in_.size() && rule_; ++i) {
+      if ((rule_->in >> i & 1) != 0 && in_[i].shape.empty()) rule_.reset();  // nothing to cut
+    }
+  }
 
+  /// Nothing if it cannot run in parts.
   const std::optional<ops::Parts>& rule() const { return rule_; }
   std::int64_t length() const {
     for (std::size_t i = 0; i < in_.size(); ++i) {
