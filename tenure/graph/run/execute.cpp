@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -133,12 +132,13 @@ class ViewSlot {
 
 /// As a tensor of the layer that made it, if one is named and there is memory for that.
 Tensor finish_in(const std::string* scope, PendingTensor& output, Site site) noexcept {
-  std::optional<mem::PathScope> layer;
+  if (scope == nullptr || scope->empty()) return output.finish("run", site);
   try {
-    if (scope != nullptr && !scope->empty()) layer.emplace(*scope);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is the caller's, then
+    const mem::PathScope layer(*scope);
+    return output.finish("run", site);
+  } catch (const std::exception&) {
+    return output.finish("run", site);  // it is the caller's, then
   }
-  return output.finish("run", site);
 }
 
 /// With the memory of `reused` if that can be taken over, else with its own.
