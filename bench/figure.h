@@ -38,6 +38,7 @@ struct Case {
 // One function per group; each appends its cases.
 void add_tiny_cases(std::vector<Case>& cases);
 void add_nn_more_cases(std::vector<Case>& cases);
+void add_fourier_cases(std::vector<Case>& cases);
 void add_elementwise_cases(std::vector<Case>& cases);
 void add_matmul_cases(std::vector<Case>& cases);
 void add_reduce_cases(std::vector<Case>& cases);

@@ -37,6 +37,25 @@ void add_product(std::vector<Case>& cases, const Product& p) {
                    }});
 }
 
+/// Of int8 with results of int32, or of bfloat16.
+void add_narrow_product(std::vector<Case>& cases, DType dtype, const Product& p) {
+  const std::string name = fmt::format("matmul {} {}x{}x{}", name_of(dtype), p.m, p.n, p.k);
+  cases.push_back(
+      {"matmul", name, [=](const Options& options) {
+         const Tensor a = cast(3 * normal({p.m, p.k}), dtype);
+         const Tensor b = cast(3 * normal({p.k, p.n}), dtype);
+         const auto multiply = dtype == int8 ? &integer_matmul : &tenure::matmul;
+         return run(
+             {.name = name,
+              .unit = kFlops,
+              .amount = flops(p),
+              .ours = repeat([=] { use(multiply(a, b)); }),
+              .peers = {{"oneDNN", onednn_matmul({.m = p.m, .n = p.n, .k = p.k, .dtype = dtype})},
+                        fma_peak(options.threads)}},
+             options);
+       }});
+}
+
 }  // namespace
 
 void add_matmul_cases(std::vector<Case>& cases) {
@@ -44,6 +63,12 @@ void add_matmul_cases(std::vector<Case>& cases) {
   for (const std::int64_t n : {128, 256, 512, 1024, 2048}) add_product(cases, {n, n, n, 0.95, {}});
   add_product(cases, {32, 4096, 1024, 0.95, {}});
   add_product(cases, {1, 4096, 4096, {}, {}});
+  for (const DType dtype : {int8, bfloat16}) {
+    for (const Product& p : {Product{512, 512, 512, {}, {}}, Product{128, 512, 784, {}, {}},
+                             Product{32, 4096, 1024, {}, {}}, Product{1, 4096, 4096, {}, {}}}) {
+      add_narrow_product(cases, dtype, p);
+    }
+  }
   cases.push_back(
       {"matmul", "matmul 64 of 64x64x64", [](const Options& options) {
          return run({.name = "matmul 64 of 64x64x64",

@@ -174,6 +174,16 @@ const std::map<std::string, Maker>& makers() {
        [](const Inputs& in) {
          return in_inference_mode([x = in[0]] { use(at::softmax(x, -1)); });
        }},
+      {"fft",
+       [](const Inputs& in) {
+         return in_inference_mode([x = at::view_as_complex(in[0])] { use(at::fft_fft(x)); });
+       }},
+      {"rfft",
+       [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::fft_rfft(x)); }); }},
+      {"fft2",
+       [](const Inputs& in) {
+         return in_inference_mode([x = at::view_as_complex(in[0])] { use(at::fft_fft2(x)); });
+       }},
       {"cross_entropy",
        [](const Inputs& in) {
          return in_inference_mode([x = in[0], t = at::zeros({in[0].size(0)}, at::kLong)] {

@@ -14,6 +14,9 @@ namespace tenure {
 /// The product of matrices. Leading dimensions are a batch and broadcast; a vector on the left is a
 /// row, on the right a column, and its dimension disappears.
 Tensor matmul(const Operand& a, const Operand& b);
+/// The product of matrices of int8 or uint8, each of either, in int32, where `matmul` gives their
+/// own type. Sums that int32 cannot hold wrap: from 131072 terms of int8 on, 33026 of uint8.
+Tensor integer_matmul(const Operand& a, const Operand& b);
 
 /// Sums of products in Einstein's notation: "ij,jk->ik". Letters name dimensions; "..." stands for
 /// those that broadcast; without "->" the letters that occur once remain, in alphabetical order.

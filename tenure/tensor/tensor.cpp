@@ -114,8 +114,10 @@ void PendingTensor::abandon() noexcept {
 
 void throw_disposed(const TensorBody& body, const char* user, Site site) {
   if (const Symbol* const symbol = body.symbol()) {
-    throw SymbolError(user, symbol->describe(), "has no data outside a run; run its graph for it",
+    SymbolError error(user, symbol->describe(), "has no data outside a run; run its graph for it",
                       body.created(), site);
+    mem::add_calls_of_maker(error, *symbol);
+    throw error;
   }
   mem::ThreadContext& context = mem::this_thread();
   if (mem::Observer* const observer = mem::observer(context)) {

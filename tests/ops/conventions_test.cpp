@@ -103,6 +103,29 @@ TEST(Conventions, Products) {
   EXPECT_THROW(kron(zeros({1, 1, 1, 1, 1}), a), ShapeError);
 }
 
+TEST(Conventions, IntegerMatmul) {
+  const Tensor large = full({2, 300}, -128, int8);
+  expect_elements<std::int32_t>(integer_matmul(large, transpose(large)), {2, 2},
+                                {4915200, 4915200, 4915200, 4915200});
+  expect_elements<std::int8_t>(matmul(full({1, 3}, 100, int8), full({3, 1}, 3, int8)), {1, 1},
+                               {-124});
+  expect_throws<DTypeError>(
+      [&] {
+        integer_matmul(large, ones({300, 2}));
+      },
+      {"integer_matmul", "int8 or uint8", "float32"});
+  expect_throws<DTypeError>([&] { integer_matmul(ones({2, 300}), large); }, {"integer_matmul"});
+  expect_throws<ShapeError>([&] { integer_matmul(large, large); },
+                            {"integer_matmul", "300 columns meet 2 rows"});
+  expect_throws<ShapeError>([&] { integer_matmul(large, 2); }, {"integer_matmul", "mul"});
+  const Tensor twice = full({2, 2, 4}, 1, uint8);
+  expect_throws<ShapeError>(
+      [&] {
+        integer_matmul(twice, full({3, 4, 2}, 1, int8));
+      },
+      {"integer_matmul"});
+}
+
 TEST(Conventions, DifferencesAndRunningExtrema) {
   expect_elements<std::int64_t>(diff(tensor({1, 4, 9, 16, 25}), 2), {3}, {2, 2, 2});
   expect_elements<double>(diff(two_rows(), 1, 0), {1, 4}, {6, 1, 2, 3.75});

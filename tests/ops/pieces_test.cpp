@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "tenure/ops/core/record.h"
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
 
@@ -74,6 +75,41 @@ TEST(Pieces, OfUnknownNumberAreRefusedInGraphs) {
   EXPECT_THROW(unbind(x), GraphError);
   EXPECT_THROW(chunk(x, 2), GraphError);
   EXPECT_EQ(unbind(x, 1).size(), 3u);
+}
+
+TEST(Pieces, HaveRecords) {
+  for (const char* name : {"chunk", "unbind", "meshgrid", "multinomial"}) {
+    ASSERT_NE(ops::find_op(name), nullptr) << name;
+  }
+  const Tensor x = uniform({4, 2});
+  EXPECT_EQ(chunk(x, 2)[1].op(), "chunk");
+  EXPECT_EQ(meshgrid({x[0], x[1]})[1].op(), "meshgrid");
+  EXPECT_EQ(multinomial(x, 1).op(), "multinomial");
+}
+
+TEST(Meshgrid, TakesVectorsWhoseSizesARunKnows) {
+  Graph graph;
+  const Tensor a = graph.placeholder("a", float32, {kUnknown});
+  const Tensor b = graph.placeholder("b", float32, {2});
+  const std::vector<Tensor> grids = meshgrid({a, b}, "xy");
+  EXPECT_EQ(grids[0].shape(), Shape({2, kUnknown}));
+  Session session(graph);
+  const auto got = session.run(grids, {{a, tensor({1.0, 2.0, 3.0})}, {b, tensor({4.0, 5.0})}});
+  expect_elements<float>(got[0], {2, 3}, {1, 2, 3, 1, 2, 3});
+  expect_elements<float>(got[1], {2, 3}, {4, 4, 4, 5, 5, 5});
+}
+
+TEST(Meshgrid, GivesEachVectorItsOwnGradient) {
+  const Tensor a = tensor({1.0, 2.0, 3.0});
+  const Tensor b = tensor({4.0, 5.0});
+  const std::int64_t bytes = memory().bytes;
+  GradientTape tape;
+  tape.watch({a, b});
+  const std::vector<Tensor> grids = meshgrid({a, b});
+  EXPECT_EQ(memory().bytes, bytes) << "views";
+  const std::vector<Tensor> found = tape.gradient(sum(grids[0] * 2 + grids[1]), {a, b});
+  expect_elements<float>(found[0], {3}, {4, 4, 4});
+  expect_elements<float>(found[1], {2}, {3, 3});
 }
 
 TEST(Unfold, IsAView) {

@@ -84,14 +84,16 @@ CpuBackend& backend() {
 
 std::vector<KernelRow> cpu_kernels() {
   std::vector<KernelRow> all;
-  for (const auto& family :
-       {activation_kernels(),  arithmetic_kernels(),    arrange_kernels(),    attention_kernels(),
-        cell_kernels(),        comparison_kernels(),    conv_kernels(),       copy_kernels(),
-        creation_kernels(),    decomposition_kernels(), derivative_kernels(), dropout_kernels(),
-        exponential_kernels(), index_kernels(),         logic_kernels(),      loss_kernels(),
-        matmul_kernels(),      norm_kernels(),          pool_kernels(),       random_kernels(),
-        reduce_kernels(),      selection_kernels(),     solving_kernels(),    sorting_kernels(),
-        special_kernels(),     trigonometric_kernels(), update_kernels()}) {
+  for (const auto& family : {activation_kernels(),    arithmetic_kernels(), arrange_kernels(),
+                             attention_kernels(),     cell_kernels(),       comparison_kernels(),
+                             conv_kernels(),          copy_kernels(),       creation_kernels(),
+                             decomposition_kernels(), derivative_kernels(), dropout_kernels(),
+                             exponential_kernels(),   fft_kernels(),        index_kernels(),
+                             logic_kernels(),         loss_kernels(),       matmul_kernels(),
+                             norm_kernels(),          pool_kernels(),       random_kernels(),
+                             reduce_kernels(),        selection_kernels(),  solving_kernels(),
+                             sorting_kernels(),       special_kernels(),    trigonometric_kernels(),
+                             update_kernels()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -53,6 +53,7 @@ std::vector<KernelRow> decomposition_kernels();  // linalg/decompose_slots.cpp
 std::vector<KernelRow> derivative_kernels();     // elementwise/derivatives.cpp
 std::vector<KernelRow> dropout_kernels();        // random/dropout_slots.cpp
 std::vector<KernelRow> exponential_kernels();    // elementwise/exponential.cpp
+std::vector<KernelRow> fft_kernels();            // fft/fft_slots.cpp
 std::vector<KernelRow> index_kernels();          // index/index_slots.cpp
 std::vector<KernelRow> logic_kernels();          // elementwise/logic.cpp
 std::vector<KernelRow> loss_kernels();           // loss/loss_slots.cpp

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tenure/ops/core/loop.h"
 #include "tenure/ops/core/record.h"
@@ -57,10 +58,21 @@ using ElementLoop = void (*)(const void* const* in, void* out, std::size_t n);
 /// By the type that they compute in. 16-bit floats need none: they are computed with in float32.
 using ElementLoops = std::array<ElementLoop, kDTypes>;
 
+/// A piece of a kernel's workspace, for recordings.
+struct WorkspacePiece {
+  const char* what = "";  ///< "carry"
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+  Spec spec{};    ///< of what lies there
+  int body = -1;  ///< or of a branch or a loop: the number of the body whose arena it is
+};
+
 /// What a device has for an op.
 struct KernelSlot {
   /// Bytes of temporary memory for a call; null: none.
   std::size_t (*workspace)(const Kernel&) = nullptr;
+  /// What that memory consists of, if there is more to say; bodies may have the same place.
+  std::vector<WorkspacePiece> (*pieces)(const Kernel&) = nullptr;
   /// Fills kernel.out, or sees to it that whoever comes later finds it filled. Not of elementwise
   /// ops.
   void (*run)(const Kernel&) = nullptr;
@@ -82,6 +94,7 @@ template <class Members>
 KernelSlot make_slot() {
   KernelSlot slot{.run = Members::run};
   if constexpr (requires { Members::workspace; }) slot.workspace = Members::workspace;
+  if constexpr (requires { Members::pieces; }) slot.pieces = Members::pieces;
   if constexpr (requires { Members::measure; }) slot.measure = Members::measure;
   if constexpr (requires { Members::adds; }) slot.adds = Members::adds;
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;

@@ -24,6 +24,9 @@ struct CallContext {
   Recorder* trace = nullptr;
   /// The op in whose name calls are made; nullptr: each has its own. Set by ActingFor.
   const char* acting_op = nullptr;
+  /// Ops compute in the precision of their records (Precision); else in that of their operands. Set
+  /// by Autocast (ops/autocast.h), and off while gradient rules run.
+  bool autocast = false;
   /// The number of the GraphScope, which no other has had; 0: there is none.
   std::uint64_t application = 0;
   /// The layer that is being applied, and by whom; nullptr: none is. See tenure/nn/layer_state.h.

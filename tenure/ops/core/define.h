@@ -20,7 +20,7 @@
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //                                  out
 //   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, parts,
-//   stages, target, ulp, ulp_of_largest    optional, as in record.h
+//   precision, stages, target, ulp, ulp_of_largest    optional, as in record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
@@ -70,6 +70,7 @@ OpRecord make_record() {
   if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::target; }) record.target = Op::target;
   if constexpr (requires { Op::parts; }) record.parts = Op::parts;
+  if constexpr (requires { Op::precision; }) record.precision = Op::precision;
   if constexpr (requires { Op::outputs; }) record.outputs = Op::outputs;
   if constexpr (requires { Op::ulp; }) record.tolerance_ulp = Op::ulp;
   if constexpr (requires { Op::ulp_of_largest; }) {

@@ -24,10 +24,13 @@ std::vector<const OpRecord*> gru_ops();
 
 std::vector<const OpRecord*> view_ops();
 std::vector<const OpRecord*> slice_ops();
+std::vector<const OpRecord*> piece_ops();
 std::vector<const OpRecord*> size_ops();
 std::vector<const OpRecord*> copy_ops();
 std::vector<const OpRecord*> joining_ops();
 std::vector<const OpRecord*> shape_composites();
+std::vector<const OpRecord*> fourier_ops();
+std::vector<const OpRecord*> fourier_composites();
 std::vector<const OpRecord*> linalg_ops();
 std::vector<const OpRecord*> solving_ops();
 std::vector<const OpRecord*> decomposition_ops();
@@ -35,6 +38,7 @@ std::vector<const OpRecord*> solving_composites();
 std::vector<const OpRecord*> product_ops();
 std::vector<const OpRecord*> creation_ops();
 std::vector<const OpRecord*> random_ops();
+std::vector<const OpRecord*> multinomial_ops();
 std::vector<const OpRecord*> selection_ops();
 std::vector<const OpRecord*> index_ops();
 std::vector<const OpRecord*> arrange_ops();
@@ -64,8 +68,11 @@ const std::vector<const OpRecord*>& all_ops() {
                                bin_ops(),
                                view_ops(),
                                slice_ops(),
+                               piece_ops(),
                                copy_ops(),
                                joining_ops(),
+                               fourier_ops(),
+                               fourier_composites(),
                                linalg_ops(),
                                solving_ops(),
                                decomposition_ops(),
@@ -75,6 +82,7 @@ const std::vector<const OpRecord*>& all_ops() {
                                axiswise_ops(),
                                creation_ops(),
                                random_ops(),
+                               multinomial_ops(),
                                selection_ops(),
                                index_ops(),
                                arrange_ops(),

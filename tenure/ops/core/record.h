@@ -172,6 +172,13 @@ struct ElementwiseRecord {
   Refusal refuses = Refusal::nothing;
 };
 
+/// What an op makes of float32 and bfloat16 under Autocast.
+enum class Precision : std::uint8_t {
+  given,   ///< as always: what it is given; float32 where both meet
+  narrow,  ///< reads bfloat16: a rounding of each operand matters little, and time and memory do
+  wide,    ///< reads float32: its result would lose what it sums up
+};
+
 /// The elements of an input are in [lowest, end), but for those that are `except`.
 struct IndexBound {
   int input = 0;
@@ -199,6 +206,7 @@ struct OpRecord {
   /// of each result: of sums whose terms cancel.
   bool tolerance_of_largest = false;
   const ElementwiseRecord* elementwise = nullptr;
+  Precision precision = Precision::given;
 
   Specs (*infer)(const Kernel&) = nullptr;
   /// The shape depends on the data: infer leaves sizes unknown, which the kernel measures.

@@ -182,6 +182,7 @@ namespace {
 
 struct AttentionOp {
   static constexpr auto family = "attention";
+  static constexpr Precision precision = Precision::narrow;
   static constexpr auto name = "attention";
   static constexpr auto signature = "attention(q, k, v, mask, causal = false, scale = 1 / sqrt(d))";
   static constexpr auto doc =

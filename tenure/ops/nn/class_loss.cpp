@@ -31,6 +31,7 @@ std::optional<std::size_t> place_of(const std::vector<Reference>& in, std::size_
 
 struct ClassValues {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto name = "class_values";
   static constexpr auto signature = "class_values(x, classes, ignore_index = -100)";
   static constexpr auto doc = "x at the class of each row, over the last axis; 0 if it is ignored";
@@ -117,6 +118,7 @@ std::vector<Reference> averaged(Reference each, long double weights, Reduction r
 
 struct CompositeLoss {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
   static constexpr auto memory = allocates().with_workspace();
 };

@@ -63,6 +63,7 @@ template <bool relu>
 struct ConvOp {
   static constexpr bool stages = true;
   static constexpr auto family = "convolution";
+  static constexpr Precision precision = Precision::narrow;
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
   static constexpr double ulp_of_largest = 64;

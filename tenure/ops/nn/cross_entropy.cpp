@@ -74,6 +74,7 @@ long double reference_scale(const std::vector<Reference>& in, const Attributes& 
 
 struct CrossEntropyOp {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
 
   static std::vector<IndexBound> index_bounds(const Kernel& k) {

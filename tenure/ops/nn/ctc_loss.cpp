@@ -71,6 +71,7 @@ struct CtcInputs {
 
 struct CtcLoss {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto name = "ctc_loss";
   static constexpr auto signature =
       "ctc_loss(log_probabilities, targets, input_lengths, target_lengths, blank = 0, "

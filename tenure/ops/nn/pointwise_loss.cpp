@@ -203,6 +203,7 @@ void check_inputs(const Kernel& k) {
 template <class Loss>
 struct PointwiseLossOp {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
 
   static Sample sample(const Shape& shape, Reduction reduction) {

@@ -20,6 +20,7 @@ namespace {
 
 struct WrittenLoss {
   static constexpr auto family = "losses";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
   static constexpr auto memory = allocates().with_workspace();
   static constexpr double ulp_of_largest = 32;

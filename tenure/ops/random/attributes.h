@@ -20,6 +20,9 @@ struct RandintAttributes {
 struct PermutationAttributes {
   enum : int { size, dtype };
 };
+struct MultinomialAttributes {
+  enum : int { count, replacement };
+};
 struct RandomKeyAttributes {
   enum : int { words, key, counter };
 };

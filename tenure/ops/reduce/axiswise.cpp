@@ -117,6 +117,7 @@ struct CumMin : RunningExtremum<CumMin, false> {
 template <class Op>
 struct SoftmaxOp : AxiswiseOp<Op> {
   static constexpr auto family = "softmax";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
   static DType result_type(DType dtype) { return dtype; }
 };

@@ -36,6 +36,7 @@ inline Values values_over(const Reference& x, const Axes& axes, Dims index) {
 template <class Op>
 struct ReductionOp {
   static constexpr auto family = "reductions";
+  static constexpr Precision precision = Precision::wide;
   static constexpr auto memory = allocates();
   static constexpr auto types = kAllTypes;
   static constexpr int axes_at = 0;           // which attribute; keepdims follows

@@ -37,6 +37,9 @@ struct SplitAttributes {
 struct SelectAttributes {
   enum : int { axis, index };
 };
+struct MeshgridAttributes {
+  enum : int { axis };
+};
 struct MoveAxisAttributes {
   enum : int { source, destination };
 };

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 #include "tenure/ops/core/define.h"
-#include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/diagonal_place.h"
@@ -14,7 +12,6 @@
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape/view_op.h"
 #include "tenure/ops/shape_ops.h"
-#include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
 namespace {
@@ -66,87 +63,6 @@ struct Slice : ViewOp<Slice> {
   static std::vector<Sample> samples() {
     return {sample({7, 3}, 0, 1, 6, 2), sample({7, 3}, 0, kAbsent, kAbsent, -1),
             sample({7}, 0, -3, kAbsent, 1), sample({7}, 0, 5, 1, -2), sample({4}, 0, 3, 1, 1)};
-  }
-};
-
-/// One piece of a split.
-struct Split : ViewOp<Split> {
-  static constexpr auto name = "split";
-  static constexpr GradientRule gradient = reads_nothing(gradients::split);
-  static constexpr auto signature = "split(x, size or sizes, axis = 0)";
-  static constexpr auto doc = "pieces along an axis, each from a call of its own";
-  static std::optional<ViewSpec> view(const Kernel& k) {
-    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis =
-        normalize_axis(k.attributes.integer(SplitAttributes::axis), spec.shape.size(), name);
-    const std::int64_t start = k.attributes.integer(SplitAttributes::start);
-    const std::int64_t size = k.attributes.integer(SplitAttributes::size);
-    if (start < 0 || size < 0 || start > spec.shape[axis] - size) {
-      throw ShapeError(name,
-                       fmt::format("{} elements from {} on are not all on axis {} of shape {}",
-                                   size, start, axis, to_string(spec.shape)),
-                       {spec.shape.to_vector()});
-    }
-    if (size > 0) spec.offset = start * spec.strides[axis];
-    spec.shape[axis] = size;
-    return spec;
-  }
-  static Reference expected(const Reference& x, const Kernel& k) {
-    const int axis =
-        normalize_axis(k.attributes.integer(SplitAttributes::axis), x.shape.size(), name);
-    Shape shape = x.shape;
-    shape[axis] = k.attributes.integer(SplitAttributes::size);
-    return make_reference(shape, [&](Dims index) {
-      index[axis] += k.attributes.integer(SplitAttributes::start);
-      return at(x, index);
-    });
-  }
-  static std::vector<Sample> samples() {
-    const auto sample = [](const Shape& shape, std::int64_t axis, std::int64_t start,
-                           std::int64_t size) {
-      return Sample{.inputs = {{.shape = shape}}, .attributes = Attributes(axis, start, size)};
-    };
-    return {sample({7, 3}, 0, 2, 3), sample({4, 6}, -1, 4, 2), sample({5}, 0, 5, 0),
-            sample({0, 3}, 0, 0, 0)};
-  }
-};
-
-struct Select : ViewOp<Select> {
-  static constexpr auto name = "select";
-  static constexpr GradientRule gradient = reads_nothing(gradients::select);
-  static constexpr auto signature = "select(x, axis, index)";
-  static constexpr auto doc = "one element along an axis, which disappears";
-  static std::optional<ViewSpec> view(const Kernel& k) {
-    ViewSpec spec{.shape = k.in[0].shape, .strides = k.in[0].strides};
-    const int axis =
-        normalize_axis(k.attributes.integer(SelectAttributes::axis), spec.shape.size(), name);
-    const std::int64_t index = k.attributes.integer(SelectAttributes::index);
-    const std::int64_t n = spec.shape[axis];
-    if (index < -n || index >= n) {
-      throw IndexError(name, fmt::format("index {} is outside axis {} of size {}", index, axis, n),
-                       index, n);
-    }
-    spec.offset = (index < 0 ? index + n : index) * spec.strides[axis];
-    spec.shape.erase(axis);
-    spec.strides.erase(axis);
-    return spec;
-  }
-  static Reference expected(const Reference& x, const Kernel& k) {
-    const int axis =
-        normalize_axis(k.attributes.integer(SelectAttributes::axis), x.shape.size(), name);
-    const std::int64_t index = k.attributes.integer(SelectAttributes::index);
-    Shape shape = x.shape;
-    shape.erase(axis);
-    return make_reference(shape, [&](Dims rest) {
-      rest.insert(axis, index < 0 ? index + x.shape[axis] : index);
-      return at(x, rest);
-    });
-  }
-  static std::vector<Sample> samples() {
-    return {
-        {.inputs = {{.shape = {4, 3}}}, .attributes = Attributes(std::int64_t{0}, std::int64_t{2})},
-        {.inputs = {{.shape = {4, 3}}},
-         .attributes = Attributes(std::int64_t{-1}, std::int64_t{-3})}};
   }
 };
 
@@ -283,8 +199,7 @@ struct Flip : ViewOp<Flip> {
 }  // namespace
 
 std::vector<const OpRecord*> slice_ops() {
-  return {&record<Slice>(),    &record<Split>(),  &record<Select>(),
-          &record<Diagonal>(), &record<Unfold>(), &record<Flip>()};
+  return {&record<Slice>(), &record<Diagonal>(), &record<Unfold>(), &record<Flip>()};
 }
 
 }  // namespace tenure::ops
@@ -301,9 +216,6 @@ Tensor slice(const Operand& x, int axis, std::optional<std::int64_t> start,
       record<ops::Slice>(), {x},
       Attributes(std::int64_t{axis}, ops::slice_position(start), ops::slice_position(stop), step));
 }
-Tensor select(const Operand& x, int axis, std::int64_t index) {
-  return call(record<ops::Select>(), x, Attributes(std::int64_t{axis}, index));
-}
 Tensor diagonal(const Operand& x, int a, int b, std::int64_t k) {
   return call(record<ops::Diagonal>(), x, Attributes(std::int64_t{a}, std::int64_t{b}, k));
 }
@@ -312,69 +224,6 @@ Tensor unfold(const Operand& x, int axis, std::int64_t size, std::int64_t step) 
 }
 Tensor flip(const Operand& x, const AxisList& axes) {
   return call(record<ops::Flip>(), x, Attributes(axes.get()));
-}
-
-namespace {
-
-Shape shape_to_split(const Operand& x) {
-  return x.is_scalar() ? Shape{} : x.tensor().body("split", x.site()).shape;
-}
-
-}  // namespace
-
-std::vector<Tensor> split(const Operand& x, const std::vector<std::int64_t>& sizes, int axis) {
-  return ops::in_call("split", x.site(), [&] {
-    const Shape shape = shape_to_split(x);
-    const int along = normalize_axis(axis, shape.size(), "split");
-    if (shape[along] == kUnknown) {
-      const auto later = [sizes, along, site = x.site()](const std::vector<Tensor>& known) {
-        return split({known[0], site}, sizes, along);
-      };
-      const std::int64_t sum = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-      std::vector<Tensor> pieces =
-          ops::with_sizes("split", {x.tensor()}, later, x.site(), {.numbers = {sum}});
-      x.consume();
-      return pieces;
-    }
-    std::int64_t sum = 0;
-    for (const std::int64_t size : sizes) {
-      if (size < 0 || size > shape[along] - sum) sum = -1;
-      if (sum < 0) break;
-      sum += size;
-    }
-    if (sum != shape[along]) {
-      throw ShapeError("split", fmt::format("the sizes do not add up to {}", shape[along]),
-                       {shape.to_vector()});
-    }
-    std::vector<Tensor> pieces;
-    std::int64_t start = 0;
-    for (const std::int64_t size : sizes) {
-      pieces.push_back(call(record<ops::Split>(), Operand(x.tensor(), x.site()),
-                            Attributes(std::int64_t{along}, start, size)));
-      start += size;
-    }
-    x.consume();
-    return pieces;
-  });
-}
-
-std::vector<Tensor> split(const Operand& x, std::int64_t size, int axis) {
-  return ops::in_call("split", x.site(), [&] {
-    const Shape shape = shape_to_split(x);
-    const int along = normalize_axis(axis, shape.size(), "split");
-    if (size < 1) throw ValueError("split: the size of a piece must be at least 1");
-    if (shape[along] == kUnknown) {
-      throw GraphError(
-          fmt::format("split: how many pieces of {} an axis has is known only when the graph runs; "
-                      "give the sizes of all pieces, or reshape() it to pieces of equal size",
-                      size),
-          x.site());
-    }
-    std::vector<std::int64_t> sizes(static_cast<std::size_t>(shape[along] / size), size);
-    // Of nothing there is one empty piece.
-    if (shape[along] % size != 0 || shape[along] == 0) sizes.push_back(shape[along] % size);
-    return split(x, sizes, axis);
-  });
 }
 
 }  // namespace tenure

@@ -7,6 +7,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
@@ -32,10 +34,12 @@ struct Positions {
   std::int64_t dy_column;
 };
 
-/// Sums of x[position + r] dy[position, column] for `rows` neighbouring elements r.
-template <class T, int rows, int width>
+/// Sums of x[position + r] dy[position, column] for `rows` neighbouring elements r. `full`: of all
+/// columns that vectors hold, without masks, which are slow where registers are few.
+template <class T, int rows, int width, bool full>
 HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row,
                                std::int64_t columns, bool add) {
+  using Shape = TileShape<T>;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   const Columns<T, width> some(columns);
@@ -51,7 +55,9 @@ HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row
     for (std::int64_t i = 0; i < p.columns; ++i, x += p.x_column, dy += p.dy_column) {
       V column[width];
       TENURE_UNROLL
-      for (int v = 0; v < width; ++v) column[v] = some.load(dy, v);
+      for (int v = 0; v < width; ++v) {
+        column[v] = full ? hn::LoadU(d, dy + v * Shape::lanes()) : some.load(dy, v);
+      }
       TENURE_UNROLL
       for (int r = 0; r < rows; ++r) {
         const V value = hn::Set(d, x[r]);
@@ -107,10 +113,13 @@ constexpr int kMaxRows = 6;
 
 template <class T>
 using SumProducts = void (*)(const Positions<T>&, T*, std::int64_t, std::int64_t, bool);
-template <class T, int width>
-constexpr SumProducts<T> kSumProducts[kMaxRows] = {
-    sum_products<T, 1, width>, sum_products<T, 2, width>, sum_products<T, 3, width>,
-    sum_products<T, 4, width>, sum_products<T, 5, width>, sum_products<T, 6, width>};
+/// By rows less one.
+template <class T, int width, bool full, int... rows>
+constexpr std::array<SumProducts<T>, sizeof...(rows)> sums_of(std::integer_sequence<int, rows...>) {
+  return {sum_products<T, rows + 1, width, full>...};
+}
+template <class T, int width, bool full = false>
+constexpr auto kSumProducts = sums_of<T, width, full>(std::make_integer_sequence<int, kMaxRows>());
 
 /// Some rows of the kernel's gradient times a panel of channels; no rows: the bias.
 struct Item {
@@ -212,7 +221,12 @@ class WeightGradient {
       return;
     }
     T* const to = dweights_ + (item.run * length_ + item.row) * grid_.out_channels + channel;
-    kSumProducts<T, width>[item.rows - 1](positions, to, grid_.out_channels, item.columns, add);
+    const auto rows = static_cast<std::size_t>(item.rows - 1);
+    auto sum = kSumProducts<T, width>[rows];
+    if constexpr (width == Shape::kWidth && !Shape::kManyRegisters) {
+      if (item.columns == Shape::columns()) sum = kSumProducts<T, width, true>[rows];
+    }
+    sum(positions, to, grid_.out_channels, item.columns, add);
   }
 
   const Grid& grid_;

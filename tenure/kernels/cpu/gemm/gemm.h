@@ -10,8 +10,8 @@
 namespace tenure::kernels {
 
 /// out = a b for matrices over leading batch dimensions that broadcast. All three have rank 2 or
-/// more and one element type; `out` is contiguous. Any strides. `after`, if not null, has a loop
-/// that follows the result. In matmul.cpp.
+/// more and one element type, but for those that byte_gemm.h tells of; `out` is contiguous. Any
+/// strides. `after`, if not null, has a loop that follows the result. In matmul.cpp.
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
             const ops::FusedNeighbours* after = nullptr);
 /// Whether such a loop saves something.
@@ -56,8 +56,8 @@ void plain_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, vo
 /// small_gemm.cpp.
 void small_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 
-/// A matrix and a vector, on either side; float32 or float64. The matrix is read once, at
-/// the speed of the memory. In gemv.cpp.
+/// A matrix and a vector, on either side; float32, float64, or bfloat16 with a result of float32.
+/// The matrix is read once, at the speed of the memory. In gemv.cpp.
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
 /// Whether it is one, in a layout that `gemv` takes.
 inline bool gemv_takes(const Gemm& g) {

@@ -24,16 +24,28 @@ constexpr std::int64_t kTogether = 8;  // rows added at a time
 constexpr std::int64_t kWorkPerThread = 64 * 1024;
 
 /// out[i] = sum over k of matrix[i, k] * x[k]
-template <class T>
+template <class T, class S>
 struct MatrixTimesVector {
   using D = hn::ScalableTag<T>;
   std::int64_t size;   // results
   std::int64_t terms;  // of each sum
-  const T* matrix;
+  const S* matrix;
   std::int64_t result_stride, term_stride;  // one of them is 1
-  const T* x;
+  const S* x;
   std::int64_t x_stride;
   T* out;
+
+  template <class Some>
+  static HWY_INLINE hn::Vec<Some> load(Some d, const S* from) {
+    if constexpr (std::is_same_v<S, BFloat16>) {
+      const hn::RebindToUnsigned<Some> bits;
+      const hn::Rebind<std::uint16_t, Some> narrow;
+      const auto upper = hn::LoadU(narrow, &from->bits);
+      return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(bits, upper)));
+    } else {
+      return hn::LoadU(d, from);
+    }
+  }
 
   /// The terms next to each other: one dot product per result, several at a time for their common
   /// factor.
@@ -41,14 +53,14 @@ struct MatrixTimesVector {
   HWY_INLINE void dots(std::int64_t i, std::int64_t k0, std::int64_t n, const T* factors) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const T* const from = matrix + i * result_stride + k0;
+    const S* const from = matrix + i * result_stride + k0;
     hn::Vec<D> sums[rows];
     for (int r = 0; r < rows; ++r) sums[r] = hn::Zero(d);
     std::int64_t k = 0;
     for (; k + lanes <= n; k += lanes) {
       const auto factor = hn::LoadU(d, factors + k);
       for (int r = 0; r < rows; ++r) {
-        sums[r] = hn::MulAdd(hn::LoadU(d, from + r * result_stride + k), factor, sums[r]);
+        sums[r] = hn::MulAdd(load(d, from + r * result_stride + k), factor, sums[r]);
       }
     }
     for (int r = 0; r < rows; ++r) {
@@ -66,14 +78,14 @@ struct MatrixTimesVector {
                            const T* factors) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const T* const from = matrix + k * term_stride;
+    const S* const from = matrix + k * term_stride;
     hn::Vec<D> factor[rows];
     for (int r = 0; r < rows; ++r) factor[r] = hn::Set(d, factors[r]);
     std::int64_t i = begin;
     for (; i + lanes <= end; i += lanes) {
       auto sum = k == 0 ? hn::Zero(d) : hn::LoadU(d, out + i);
       for (int r = 0; r < rows; ++r) {
-        sum = hn::MulAdd(hn::LoadU(d, from + r * term_stride + i), factor[r], sum);
+        sum = hn::MulAdd(load(d, from + r * term_stride + i), factor[r], sum);
       }
       hn::StoreU(sum, d, out + i);
     }
@@ -81,7 +93,7 @@ struct MatrixTimesVector {
     for (; i < end; ++i) {
       auto sum = k == 0 ? hn::Zero(one) : hn::LoadU(one, out + i);
       for (int r = 0; r < rows; ++r) {
-        sum = hn::MulAdd(hn::LoadU(one, from + r * term_stride + i), hn::Set(one, factors[r]), sum);
+        sum = hn::MulAdd(load(one, from + r * term_stride + i), hn::Set(one, factors[r]), sum);
       }
       hn::StoreU(sum, one, out + i);
     }
@@ -107,17 +119,17 @@ struct MatrixTimesVector {
   }
 };
 
-template <class T>
+template <class T, class S = T>
 void multiply(const Gemm& g, const void* a, const void* b, void* c) {
   const bool left = g.m == 1;  // the vector stands on the left
-  const MatrixTimesVector<T> product{.size = left ? g.n : g.m,
-                                     .terms = g.k,
-                                     .matrix = static_cast<const T*>(left ? b : a),
-                                     .result_stride = left ? g.b_column : g.a_row,
-                                     .term_stride = left ? g.b_row : g.a_column,
-                                     .x = static_cast<const T*>(left ? a : b),
-                                     .x_stride = left ? g.a_column : g.b_row,
-                                     .out = static_cast<T*>(c)};
+  const MatrixTimesVector<T, S> product{.size = left ? g.n : g.m,
+                                        .terms = g.k,
+                                        .matrix = static_cast<const S*>(left ? b : a),
+                                        .result_stride = left ? g.b_column : g.a_row,
+                                        .term_stride = left ? g.b_row : g.a_column,
+                                        .x = static_cast<const S*>(left ? a : b),
+                                        .x_stride = left ? g.a_column : g.b_row,
+                                        .out = static_cast<T*>(c)};
   if (g.k == 0) {
     std::fill_n(product.out, product.size, T(0));
     return;
@@ -130,6 +142,8 @@ void multiply(const Gemm& g, const void* a, const void* b, void* c) {
 void gemv(DType dtype, const Gemm& shape, const void* a, const void* b, void* c) {
   if (dtype == DType::float32) {
     multiply<float>(shape, a, b, c);
+  } else if (dtype == DType::bfloat16) {
+    multiply<float, BFloat16>(shape, a, b, c);
   } else {
     multiply<double>(shape, a, b, c);
   }

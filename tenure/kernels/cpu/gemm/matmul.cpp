@@ -4,6 +4,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/elementwise/after.h"
+#include "tenure/kernels/cpu/gemm/byte_gemm.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/kernels/cpu/gemm/packed_gemm.h"
 #include "tenure/kernels/cpu/move/cast.h"
@@ -17,6 +18,7 @@ namespace {
 /// matrices fill the tiles of small_gemm, or each element of a meets only a few of b.
 constexpr std::int64_t kPackAbove = 64 * 64 * 64;
 constexpr std::int64_t kPackAboveFull = 128 * 128 * 128;
+constexpr double kIntegerShare = 1e5;  // products of integers that are worth waking a thread
 
 double work_of(const Gemm& g) {
   return static_cast<double>(g.m) * static_cast<double>(g.n) * static_cast<double>(g.k);
@@ -101,7 +103,8 @@ GemmBatch make_plan(const View& a, const View& b, const View& out) {
 struct Route {
   GemmBatch plan;
   bool packed = false;
-  bool narrow = false;  // computed in contiguous float32
+  bool narrow = false;   // the result is float32 at first
+  bool widened = false;  // and so are the matrices, contiguous ones
   std::size_t a_bytes = 0;
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;
@@ -117,29 +120,38 @@ View contiguous_like(const View& view, DType dtype, void* data) {
 
 bool is_native(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
+/// Whether 16-bit floats are read where they lie.
+bool reads_narrow(DType dtype, const GemmBatch& plan) {
+  const Gemm& g = plan.gemm;
+  if (gemv_takes(g)) return dtype == DType::bfloat16 && plan.size == 1;
+  if (is_small(g)) return false;
+  return (g.a_row == 1 || g.a_column == 1) && (g.b_row == 1 || g.b_column == 1);
+}
+
 Route choose_route(const View& a, const View& b, const View& out) {
   Route route;
-  route.narrow = is_floating(a.dtype) && !is_native(a.dtype);
-  const DType compute = route.narrow ? DType::float32 : a.dtype;
-  if (route.narrow) {
+  route.narrow = is_narrow_float(a.dtype);
+  route.plan = make_plan(a, b, out);
+  route.widened = route.narrow && !reads_narrow(a.dtype, route.plan);
+  if (route.narrow) route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
+  if (route.widened) {
+    const DType wide = DType::float32;
     route.plan =
-        make_plan(contiguous_like(a, compute, nullptr), contiguous_like(b, compute, nullptr), out);
+        make_plan(contiguous_like(a, wide, nullptr), contiguous_like(b, wide, nullptr), out);
     route.a_bytes = aligned(static_cast<std::size_t>(a.count()) * 4);
     route.b_bytes = aligned(static_cast<std::size_t>(b.count()) * 4);
-    route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
-  } else {
-    route.plan = make_plan(a, b, out);
   }
   const Gemm& g = route.plan.gemm;
-  route.packed = is_native(compute) && !is_small(g) && !gemv_takes(g);
-  if (route.packed) route.packed_bytes = packed_gemm_workspace(compute, route.plan);
+  route.packed = is_floating(a.dtype) && !is_small(g) && !gemv_takes(g);
+  if (route.packed) route.packed_bytes = packed_gemm_workspace(a.dtype, route.plan);
   return route;
 }
 
 template <class T>
-void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
+void integer_rows(const Gemm& g, const T* a, const T* b, T* c, std::int64_t begin,
+                  std::int64_t end) {
   using U = std::make_unsigned_t<T>;  // wraps
-  for (std::int64_t i = 0; i < g.m; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     T* const row = c + i * g.c_row;
     std::fill_n(row, g.n, T(0));
     for (std::int64_t k = 0; k < g.k; ++k) {
@@ -156,9 +168,13 @@ void integer_gemm(const Gemm& g, const T* a, const T* b, T* c) {
 void run_one(const Gemm& g, DType dtype, const std::byte* a, const std::byte* b, std::byte* c) {
   if (is_native(dtype)) return plain_gemm(dtype, g, a, b, c);
   visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      integer_gemm(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
-                   reinterpret_cast<T*>(c));
+    if constexpr (std::is_integral_v<T> && (sizeof(T) > 1)) {
+      const double row = std::max(1.0, static_cast<double>(g.n) * static_cast<double>(g.k));
+      parallel_for(g.m, static_cast<std::int64_t>(std::max(1.0, kIntegerShare / row)),
+                   [&](std::int64_t begin, std::int64_t end) {
+                     integer_rows(g, reinterpret_cast<const T*>(a), reinterpret_cast<const T*>(b),
+                                  reinterpret_cast<T*>(c), begin, end);
+                   });
     } else {
       throw DTypeError("matmul", "this element type has no product");
     }
@@ -199,16 +215,20 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   std::byte* const room_a = take(route.a_bytes);
   std::byte* const room_b = take(route.b_bytes);
   std::byte* const room_out = take(route.out_bytes);
-  const View ca = route.narrow ? copy_dense(a, DType::float32, room_a) : a;
-  const View cb = route.narrow ? copy_dense(b, DType::float32, room_b) : b;
+  const View ca = route.widened ? copy_dense(a, DType::float32, room_a) : a;
+  const View cb = route.widened ? copy_dense(b, DType::float32, room_b) : b;
   const View cc = route.narrow ? contiguous_like(out, DType::float32, room_out) : out;
 
   const GemmBatch& plan = route.plan;
-  if (route.packed) {
+  if (byte_gemm::takes(a.dtype)) {
+    byte_gemm::multiply({.batch = plan, .a = a, .b = b, .out = out});
+  } else if (route.packed) {
     const bool follows = after != nullptr && !route.narrow;
-    packed_gemm(cc.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes},
+    packed_gemm(ca.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes},
                 follows ? after : nullptr);
     if (follows) return;
+  } else if (is_narrow_float(ca.dtype)) {
+    gemv(ca.dtype, plan.gemm, ca.data, cb.data, cc.data);
   } else {
     const auto size = static_cast<std::int64_t>(size_of(cc.dtype));
     const auto run = [&](std::int64_t begin, std::int64_t end) {
@@ -226,8 +246,11 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
     }
   }
   if (route.narrow) {
-    cast_elements(DType::float32, cc.data, out.dtype, out.data,
-                  static_cast<std::size_t>(out.count()));
+    constexpr std::int64_t kRoundShare = 1 << 16;  // elements that are worth waking a thread
+    parallel_for(out.count(), kRoundShare, [&](std::int64_t begin, std::int64_t end) {
+      cast_elements(DType::float32, cc.as<float>() + begin, out.dtype,
+                    out.as<std::uint16_t>() + begin, static_cast<std::size_t>(end - begin));
+    });
   }
   if (after != nullptr) run_after(*after);
 }

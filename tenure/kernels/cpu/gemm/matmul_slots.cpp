@@ -68,8 +68,14 @@ struct MatmulSlot {
   static constexpr ops::DirectKernel direct{.infer = infer_direct, .run = run_direct};
 };
 
+struct IntegerMatmulSlot {
+  static void run(const Kernel& k) { MatmulSlot::run(k); }
+};
+
 }  // namespace
 
-std::vector<KernelRow> matmul_kernels() { return {kernel_row<MatmulSlot>("matmul")}; }
+std::vector<KernelRow> matmul_kernels() {
+  return {kernel_row<MatmulSlot>("matmul"), kernel_row<IntegerMatmulSlot>("integer_matmul")};
+}
 
 }  // namespace tenure::kernels

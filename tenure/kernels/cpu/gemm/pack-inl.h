@@ -25,8 +25,10 @@ struct Lines {
 };
 
 /// Four by four elements (two by two of float64): `to` has the columns of `from` as rows.
-HWY_INLINE void turn(const float* from, std::int64_t line, float* to, std::int64_t width) {
-  const hn::FixedTag<float, 4> d;
+template <class T>
+HWY_INLINE void turn(const T* from, std::int64_t line, T* to, std::int64_t width) {
+  static_assert(sizeof(T) == 4);
+  const hn::FixedTag<T, 4> d;
   const hn::Repartition<double, decltype(d)> pairs;
   const auto join_lower = [&](auto a, auto b) HWY_ATTR {
     return hn::BitCast(d, hn::InterleaveLower(pairs, hn::BitCast(pairs, a), hn::BitCast(pairs, b)));

@@ -12,15 +12,9 @@
 
 #include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/pack-inl.h"
-#include "tenure/kernels/cpu/gemm/tile-inl.h"
+#include "tenure/kernels/cpu/gemm/panels-inl.h"
+#include "tenure/kernels/cpu/move/widen-inl.h"
 #include "tenure/kernels/parallel.h"
-
-#undef TENURE_UNROLL_SOME
-#ifdef __clang__
-#define TENURE_UNROLL_SOME _Pragma("unroll 4")
-#else
-#define TENURE_UNROLL_SOME _Pragma("GCC unroll 4")
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
@@ -28,105 +22,15 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using pack::HWY_NAMESPACE::Lines;
 using pack::HWY_NAMESPACE::pack_lines;
-using tile::HWY_NAMESPACE::Columns;
-using tile::HWY_NAMESPACE::Sums;
-
-/// Rows of a tile beside two vectors of columns: as many as registers hold.
-constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
-constexpr int kTileWidth = 2;
-
-/// How a panel of a lies: term k of row i at [k * step + i], or, where its terms were neighbours
-/// already and turning them would not pay, at [i * kRowStep<T> + k].
-enum class RowPanel { by_terms, by_rows };
-/// Not a power of two, that rows do not meet in one set of a cache.
-template <class T>
-inline constexpr std::int64_t kRowStep = kGemmDepth + 64 / static_cast<std::int64_t>(sizeof(T));
-
-/// Panels as a tile reads them: term k of column i of b at [k * step + i].
-template <class T>
-struct Panels {
-  std::int64_t depth;
-  const T* a;
-  std::int64_t a_step;
-  const T* b;
-  std::int64_t b_step;
-};
-
-/// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
-template <class T, int rows, int width, RowPanel lies = RowPanel::by_terms>
-HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, std::int64_t columns,
-                                bool add) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  V sums[rows][width];
-  TENURE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) sums[r][v] = hn::Zero(d);
-    __builtin_prefetch(c + r * c_row);
-  }
-  const T* HWY_RESTRICT a = p.a;
-  const T* HWY_RESTRICT b = p.b;
-  constexpr bool kByTerms = lies == RowPanel::by_terms;
-  constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<T>;
-  const std::int64_t a_step = kByTerms ? p.a_step : 1;
-  const std::int64_t b_step = p.b_step;
-  TENURE_UNROLL_SOME
-  for (std::int64_t k = p.depth; k > 0; --k, a += a_step, b += b_step) {
-    V column[width];
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      const V x = hn::Set(d, a[r * kRow]);
-      TENURE_UNROLL
-      for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
-    }
-  }
-  if (columns == width * lanes) {
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      TENURE_UNROLL
-      for (int v = 0; v < width; ++v) {
-        T* const to = c + r * c_row + v * lanes;
-        hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
-      }
-    }
-    return;
-  }
-  const Columns<T, width> some(columns);
-  Sums<T, rows, width> done;
-  TENURE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) done.set(sums[r][v], r, v);
-  }
-  for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < width; ++v) {
-      T* const to = c + r * c_row;
-      const V sum = done.get(r, v);
-      some.store(add ? hn::Add(some.load(to, v), sum) : sum, to, v);
-    }
-  }
-}
-
-template <class T>
-using MultiplyTile = void (*)(const Panels<T>&, T*, std::int64_t, std::int64_t, bool);
-template <class T, int width, int... rows>
-constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
-    std::integer_sequence<int, rows...>) {
-  return {multiply_tile<T, rows + 1, width>...};
-}
-/// By rows less one.
-template <class T, int width>
-constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
-
-/// For panels that lie by rows: of one row less than most, and of most. Many rows are cut so.
-template <class T, int width>
-constexpr std::array<MultiplyTile<T>, 2> kTilesByRows = {
-    multiply_tile<T, kTileRows - 1, width, RowPanel::by_rows>,
-    multiply_tile<T, kTileRows, width, RowPanel::by_rows>};
+using panels::HWY_NAMESPACE::kRowStep;
+using panels::HWY_NAMESPACE::kTileRows;
+using panels::HWY_NAMESPACE::kTiles;
+using panels::HWY_NAMESPACE::kTilesByRows;
+using panels::HWY_NAMESPACE::kTileWidth;
+using panels::HWY_NAMESPACE::Panels;
+using panels::HWY_NAMESPACE::RowPanel;
+using widen::HWY_NAMESPACE::widen_row;
+using widen::HWY_NAMESPACE::widen_to_float;
 
 /// Lines cut into panels: rows into such of nearly the same height, the higher ones first; columns
 /// into full ones and the rest. Asked about every tile, it does not divide.
@@ -157,18 +61,56 @@ struct Cut {
   }
 };
 
+/// Lines of one of the matrices, as they lie in memory: of elements that may be narrower than T.
+struct Source {
+  DType dtype;
+  const std::byte* data;
+  std::int64_t line, term;  ///< in elements
+
+  Source at(std::int64_t first, std::int64_t k) const {
+    const std::int64_t place = first * line + k * term;
+    return {dtype, data + place * static_cast<std::int64_t>(size_of(dtype)), line, term};
+  }
+  template <class T>
+  Lines<T> lines() const {
+    return {reinterpret_cast<const T*>(data), line, term};
+  }
+};
+
+/// Packs floats of 16 bits as pack_lines does. Either lines or terms are neighbours.
+template <NarrowFloat N>
+HWY_NOINLINE void pack_narrow(const Lines<N>& from, std::int64_t count, std::int64_t depth,
+                              float* to, std::int64_t width) {
+  if (from.line == 1) {
+    const N* row = from.data;
+    for (std::int64_t k = 0; k < depth; ++k, row += from.term, to += width) {
+      widen_row(row, to, static_cast<std::size_t>(count));
+      std::fill(to + count, to + width, 0.0F);
+    }
+    return;
+  }
+  HWY_ALIGN float
+      wide[std::max<std::int64_t>(kTileRows, kTileWidth * HWY_MAX_BYTES / 4) * kRowStep<float>];
+  for (std::int64_t i = 0; i < count; ++i) {
+    widen_row(from.data + i * from.line, wide + i * kRowStep<float>,
+              static_cast<std::size_t>(depth));
+  }
+  pack_lines(Lines<float>{wide, kRowStep<float>, 1}, count, depth, to, width);
+}
+
 template <class T>
 class PackedGemm {
  public:
-  PackedGemm(const GemmBatch& batch, const T* a, const T* b, T* c, T* room,
-             const ops::FusedNeighbours* after)
-      : batch_(batch),
+  PackedGemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
+             std::byte* room, const ops::FusedNeighbours* after)
+      : dtype_(dtype),
+        batch_(batch),
         g_(batch.gemm),
         stay_(g_, batch.size, sizeof(T)),
-        a_(a),
-        b_(b),
-        c_(c),
-        room_(room),
+        a_(static_cast<const std::byte*>(a)),
+        b_(static_cast<const std::byte*>(b)),
+        c_(static_cast<T*>(c)),
+        room_(reinterpret_cast<T*>(room)),
         after_(after) {}
 
   void run() const {
@@ -204,7 +146,7 @@ class PackedGemm {
   struct Block {
     std::int64_t product;
     std::int64_t begin, end;
-    Lines<T> lines;
+    Source lines;
     T* c;
   };
 
@@ -220,9 +162,14 @@ class PackedGemm {
 
   static std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())); }
 
-  Lines<T> lines_of(bool rows, std::int64_t product) const {
-    if (rows) return {a_ + batch_.at(product, batch_.a), g_.a_row, g_.a_column};
-    return {b_ + batch_.at(product, batch_.b), g_.b_column, g_.b_row};
+  bool narrow() const { return sizeof(T) > size_of(dtype_); }
+
+  Source lines_of(bool rows, std::int64_t product) const {
+    const std::int64_t at = batch_.at(product, rows ? batch_.a : batch_.b);
+    const std::byte* const data =
+        (rows ? a_ : b_) + at * static_cast<std::int64_t>(size_of(dtype_));
+    if (rows) return {dtype_, data, g_.a_row, g_.a_column};
+    return {dtype_, data, g_.b_column, g_.b_row};
   }
 
   /// Where a staying panel of kGemmDepth terms lies.
@@ -235,11 +182,15 @@ class PackedGemm {
     return room_ + product * stay_.elements + padded * k + part.staying.first(panel) * depth;
   }
 
-  void pack(const Lines<T>& lines, const Cut& cut, std::int64_t line, std::int64_t panel,
-            std::int64_t k, std::int64_t depth, T* to) const {
-    const Lines<T> from{lines.data + (line + cut.first(panel)) * lines.line + k * lines.term,
-                        lines.line, lines.term};
-    pack_lines(from, cut.count(panel), depth, to, cut.width(panel));
+  void pack(const Source& from, std::int64_t count, std::int64_t depth, T* to,
+            std::int64_t width) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (dtype_ == DType::bfloat16) {
+        return pack_narrow(from.lines<BFloat16>(), count, depth, to, width);
+      }
+      if (dtype_ == DType::float16) return pack_narrow(from.lines<Half>(), count, depth, to, width);
+    }
+    pack_lines(from.lines<T>(), count, depth, to, width);
   }
 
   void run_part(const Part& part) const {
@@ -277,10 +228,12 @@ class PackedGemm {
   }
 
   void pack_staying(const Part& part, std::int64_t product, std::int64_t panel) const {
-    const Lines<T> lines = lines_of(stay_.rows, part.product + product);
+    const Cut& cut = part.staying;
+    const Source lines = lines_of(stay_.rows, part.product + product);
     for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      pack(lines, part.staying, part.line, panel, part.k + k, std::min(kGemmDepth, part.depth - k),
-           staying_panel(part, product, panel, k));
+      pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
+           std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
+           cut.width(panel));
     }
   }
 
@@ -334,35 +287,34 @@ class PackedGemm {
                          bool more) const {
     HWY_ALIGN T packed[std::max<std::int64_t>(kTileRows * kRowStep<T>,
                                               kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(T))];
-    const Lines<T>& lines = block.lines;
+    const Source lines = block.lines.at(part.passing.first(p), part.k + k);
     const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
     const std::int64_t tiles = block.end - block.begin;
+    const std::int64_t count = part.passing.count(p);
     const std::int64_t width = part.passing.width(p);
-    const T* const source =
-        lines.data + part.passing.first(p) * lines.line + (part.k + k) * lines.term;
     const bool near = std::abs(lines.term) * depth * std::int64_t{sizeof(T)} <= kNear;
     Side passing{.cut = part.passing, .panel = p, .line = 0, .data = packed, .step = width};
-    const T* ahead = nullptr;
-    if (lines.line == 1 && part.passing.count(p) == width && (near || tiles <= kFew)) {
-      passing.data = source;
+    const std::byte* ahead = nullptr;
+    if (!narrow() && lines.line == 1 && count == width && (near || tiles <= kFew)) {
+      passing.data = lines.lines<T>().data;
       passing.step = lines.term;
-    } else if (!stay_.rows && lines.term == 1 && part.passing.count(p) >= kTileRows - 1) {
+    } else if (!stay_.rows && lines.term == 1 && count >= kTileRows - 1) {
       // Columns stay where there are few of them, so that a row is used but a few times.
-      for (std::int64_t i = 0; i < part.passing.count(p); ++i) {
-        std::copy_n(source + i * lines.line, depth, packed + i * kRowStep<T>);
-      }
+      for (std::int64_t i = 0; i < count; ++i)
+        copy_row(lines.at(i, 0), depth, packed + i * kRowStep<T>);
       passing.lies = RowPanel::by_rows;
     } else {
-      pack_lines(Lines<T>{source, lines.line, lines.term}, part.passing.count(p), depth, packed,
-                 width);
-      if (lines.line == 1 && more) ahead = source + width;
+      pack(lines, count, depth, packed, width);
+      if (lines.line == 1 && more) ahead = lines.at(width, 0).data;
     }
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
     const bool add = part.k + k > 0;
     for (std::int64_t s = block.begin; s < block.end; ++s) {
       if (ahead != nullptr) {  // The next panel comes nearer while this one is used.
-        for (std::int64_t i = 0; i < depth; i += tiles, ahead += lines.term) {
-          for (std::int64_t j = 0; j < width; j += kLine) __builtin_prefetch(ahead + j, 0, 2);
+        const auto size = static_cast<std::int64_t>(size_of(dtype_));
+        for (std::int64_t i = 0; i < depth; i += tiles, ahead += lines.term * size) {
+          for (std::int64_t j = 0; j < width * size; j += kLine)
+            __builtin_prefetch(ahead + j, 0, 2);
         }
       }
       staying.panel = s;
@@ -374,6 +326,16 @@ class PackedGemm {
         multiply(depth, passing, staying, block.c, add);
       }
     }
+  }
+
+  void copy_row(const Source& row, std::int64_t depth, T* to) const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      if (narrow()) {
+        widen_to_float(row.dtype, row.data, to, static_cast<std::size_t>(depth));
+        return;
+      }
+    }
+    std::copy_n(row.lines<T>().data, depth, to);
   }
 
   void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, bool add) const {
@@ -402,14 +364,15 @@ class PackedGemm {
   static constexpr std::int64_t kBlock = 256;          // lines
   static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
   static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
-  static constexpr std::int64_t kLine = 64 / sizeof(T);
-  static constexpr double kPackTime = 0.5;  // of a passing panel, in tiles
+  static constexpr std::int64_t kLine = 64;            // bytes
+  static constexpr double kPackTime = 0.5;             // of a passing panel, in tiles
 
+  DType dtype_;
   const GemmBatch& batch_;
   const Gemm& g_;
   Residence stay_;
-  const T* a_;
-  const T* b_;
+  const std::byte* a_;
+  const std::byte* b_;
   T* c_;
   T* room_;
   const ops::FusedNeighbours* after_;
@@ -417,14 +380,10 @@ class PackedGemm {
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
                  std::byte* room, const ops::FusedNeighbours* after) {
-  if (dtype == DType::float32) {
-    PackedGemm<float>(batch, static_cast<const float*>(a), static_cast<const float*>(b),
-                      static_cast<float*>(c), reinterpret_cast<float*>(room), after)
-        .run();
+  if (dtype == DType::float64) {
+    PackedGemm<double>(dtype, batch, a, b, c, room, after).run();
   } else {
-    PackedGemm<double>(batch, static_cast<const double*>(a), static_cast<const double*>(b),
-                       static_cast<double*>(c), reinterpret_cast<double*>(room), after)
-        .run();
+    PackedGemm<float>(dtype, batch, a, b, c, room, after).run();
   }
 }
 

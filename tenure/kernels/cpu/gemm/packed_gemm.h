@@ -37,8 +37,9 @@ struct Residence {
   }
 };
 
-/// Any number of products of float32 or float64. Any strides. `after`, if not null, follows on each
-/// block of the results, whose rows lie one after the other then.
+/// Any number of products of floats. Any strides; those of 16 bits have lines or terms that are
+/// neighbours, and results of float32. `after`, if not null, follows on each block of the results,
+/// whose rows lie one after the other then.
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
                  std::span<std::byte> workspace, const ops::FusedNeighbours* after = nullptr);
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);

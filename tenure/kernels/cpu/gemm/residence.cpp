@@ -31,7 +31,7 @@ Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element)
 }
 
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch) {
-  const std::size_t element = size_of(dtype);
+  const std::size_t element = std::max(size_of(dtype), sizeof(float));
   return round_up(Residence(batch.gemm, batch.size, element).bytes(element), 64);
 }
 

@@ -26,6 +26,8 @@ constexpr std::int64_t kRows = width == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kNear = 64 * 1024;  // bytes from the first row of a strip to the last
 constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
+/// A store with a mask of AVX2 takes some processors as long as ten without.
+constexpr bool kMasksAreFast = kMasksAreSafe && HWY_TARGET <= HWY_AVX3;
 
 template <class D, int width>
 struct Strip {
@@ -63,8 +65,8 @@ struct Strip {
   }
 
   /// `rows` rows of a times `depth` rows of b, which lie `step` apart from `from_b` on. `add`: to
-  /// what c has already.
-  template <int rows, bool add>
+  /// what c has already. `masked`: of the columns that there are alone.
+  template <int rows, bool add, bool masked>
   HWY_INLINE void block(std::int64_t k0, std::int64_t depth, std::int64_t row, const T* from_b,
                         std::int64_t step) const {
     const D d;
@@ -78,8 +80,8 @@ struct Strip {
     for (std::int64_t k = 0; k < depth; ++k, from_a += shape.a_column, from_b += step) {
       hn::Vec<D> columns_of_b[width];
       for (int v = 0; v < width; ++v) {
-        columns_of_b[v] = kMasksAreSafe ? hn::MaskedLoad(masks[v], d, from_b + v * lanes())
-                                        : hn::LoadU(d, from_b + v * lanes());
+        columns_of_b[v] = masked ? hn::MaskedLoad(masks[v], d, from_b + v * lanes())
+                                 : hn::LoadU(d, from_b + v * lanes());
       }
       for (int r = 0; r < rows; ++r) {
         const hn::Vec<D> x = hn::Set(d, from_a[r * shape.a_row]);
@@ -90,35 +92,34 @@ struct Strip {
     for (int r = 0; r < rows; ++r) {
       for (int v = 0; v < width; ++v) {
         T* const to = c + (row + r) * shape.c_row + column + v * lanes();
-        if (kMasksAreSafe) {
+        if (masked) {
           if (add) sums[r][v] = hn::Add(sums[r][v], hn::MaskedLoad(masks[v], d, to));
           hn::BlendedStore(sums[r][v], masks[v], d, to);
+        } else if (filled(v) == lanes()) {
+          hn::StoreU(add ? hn::Add(sums[r][v], hn::LoadU(d, to)) : sums[r][v], d, to);
         } else {
-          store(sums[r][v], to, filled(v), add);
+          store_some(sums[r][v], to, filled(v), add);
         }
       }
     }
   }
 
-  static HWY_NOINLINE void store(hn::Vec<D> sum, T* to, std::int64_t n, bool add) {
-    const D d;
-    if (n == lanes()) {
-      hn::StoreU(add ? hn::Add(sum, hn::LoadU(d, to)) : sum, d, to);
-      return;
-    }
+  static HWY_NOINLINE void store_some(hn::Vec<D> sum, T* to, std::int64_t n, bool add) {
     HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)];
-    hn::Store(sum, d, buffer);
+    hn::Store(sum, D(), buffer);
     for (std::int64_t i = 0; i < n; ++i) to[i] = add ? to[i] + buffer[i] : buffer[i];
   }
 
-  template <bool add>
+  template <bool add, bool masked>
   HWY_INLINE void all_rows(std::int64_t k0, std::int64_t depth, const T* from_b,
                            std::int64_t step) const {
     std::int64_t row = 0;
     constexpr std::int64_t rows = kRows<width>;
-    for (; row + rows <= shape.m; row += rows) block<rows, add>(k0, depth, row, from_b, step);
-    for (; row + 2 <= shape.m; row += 2) block<2, add>(k0, depth, row, from_b, step);
-    for (; row < shape.m; ++row) block<1, add>(k0, depth, row, from_b, step);
+    for (; row + rows <= shape.m; row += rows) {
+      block<rows, add, masked>(k0, depth, row, from_b, step);
+    }
+    for (; row + 2 <= shape.m; row += 2) block<2, add, masked>(k0, depth, row, from_b, step);
+    for (; row < shape.m; ++row) block<1, add, masked>(k0, depth, row, from_b, step);
   }
 
   void run() const {
@@ -149,10 +150,18 @@ struct Strip {
 
   HWY_INLINE void add_depth(std::int64_t k0, std::int64_t depth, const T* from,
                             std::int64_t step) const {
+    if constexpr (kMasksAreSafe && !kMasksAreFast) {
+      if (full()) return add_depth_of<false>(k0, depth, from, step);
+    }
+    add_depth_of<kMasksAreSafe>(k0, depth, from, step);
+  }
+  template <bool masked>
+  HWY_INLINE void add_depth_of(std::int64_t k0, std::int64_t depth, const T* from,
+                               std::int64_t step) const {
     if (k0 == 0) {
-      all_rows<false>(k0, depth, from, step);
+      all_rows<false, masked>(k0, depth, from, step);
     } else {
-      all_rows<true>(k0, depth, from, step);
+      all_rows<true, masked>(k0, depth, from, step);
     }
   }
 };

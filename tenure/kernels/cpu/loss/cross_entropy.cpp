@@ -62,24 +62,30 @@ class Rows {
   void gradient(std::int64_t row, double dy, const PieceWriter<T>& writer) const {
     Tile x_tile, q_tile, out_tile;
     const bool counts = !is_ignored(row);
-    const Softmax s = counts ? softmax(row) : Softmax{};
     const double weight = dy * (1 - loss_.label_smoothing);
     const double constant = dy * loss_.label_smoothing / static_cast<double>(classes_);
     const std::int64_t piece = writer.direct() ? piece_ : std::min(piece_, Pieces<T>::kTile);
+    // A row in one piece keeps its exponentials, in the place of its gradient. That may be the
+    // place of the probabilities, which are read once more.
+    const bool keeps = counts && classes_ <= piece && !probabilities_;
+    T* const kept = keeps ? writer.room(row * classes_, out_tile) : nullptr;
+    const Softmax s = counts ? softmax(row, kept) : Softmax{};
+    const T factor = static_cast<T>(dy * mass(s) / s.sums.exponentials);
     for (std::int64_t j = 0; j < classes_; j += piece) {
       const std::int64_t n = std::min(piece, classes_ - j);
       const std::int64_t at = row * classes_ + j;
       T* const out = writer.room(at, out_tile);
-      if (counts) {
-        const T* const q = probabilities_ ? probabilities_->read(at, n, q_tile) : nullptr;
-        loops_.gradient(logits_.read(at, n, x_tile), q, n, s.shift,
-                        static_cast<T>(dy * mass(s) / s.sums.exponentials), static_cast<T>(weight),
-                        static_cast<T>(constant), out);
-        const std::int64_t target = q == nullptr ? indices_[row] - j : -1;
-        if (target >= 0 && target < n) out[target] -= static_cast<T>(weight);
-      } else {
+      if (!counts) {
         std::fill_n(out, n, T{0});
+      } else if (keeps) {
+        loops_.finish(out, n, factor, static_cast<T>(constant));
+      } else {
+        const T* const q = probabilities_ ? probabilities_->read(at, n, q_tile) : nullptr;
+        loops_.gradient(logits_.read(at, n, x_tile), q, n, s.shift, factor, static_cast<T>(weight),
+                        static_cast<T>(constant), out);
       }
+      const std::int64_t target = counts && !probabilities_ ? indices_[row] - j : -1;
+      if (target >= 0 && target < n) out[target] -= static_cast<T>(weight);
       writer.write(at, n, out_tile);
     }
   }
@@ -98,7 +104,8 @@ class Rows {
     if (!probabilities_) return 1;
     return (1 - loss_.label_smoothing) * s.sums.probabilities + loss_.label_smoothing;
   }
-  Softmax softmax(std::int64_t row) const {
+  /// With the exponentials in `kept`, if that is not nullptr; the row is then one piece.
+  Softmax softmax(std::int64_t row, T* kept = nullptr) const {
     Tile x_tile, q_tile;
     Softmax result;
     const T* x = nullptr;
@@ -114,7 +121,7 @@ class Rows {
     for_each_piece([&](std::int64_t j, std::int64_t n) {
       const T* const q =
           probabilities_ ? probabilities_->read(row * classes_ + j, n, q_tile) : nullptr;
-      loops_.add(x, q, n, result.shift, loss_.label_smoothing != 0, result.sums);
+      loops_.add(x, q, n, result.shift, loss_.label_smoothing != 0, result.sums, kept);
     });
     return result;
   }

@@ -25,8 +25,9 @@ T row_max(const T* x, std::int64_t n, T start) {
   return std::max(result, hn::GetLane(hn::MaxOfLanes(d, largest.raw)));
 }
 
-/// Vectors of sums, few enough terms long that they lose no bits to speak of.
-template <class T>
+/// Vectors of sums, few enough terms long that they lose no bits to speak of. `kTargets`: there are
+/// probabilities.
+template <class T, bool kTargets>
 struct VectorSums {
   Vec<T> exponentials;
   Vec<T> logits;
@@ -34,43 +35,72 @@ struct VectorSums {
   Vec<T> probabilities;
 
   HWY_INLINE VectorSums() : exponentials(0), logits(0), products(0), probabilities(0) {}
-  HWY_INLINE void add(Vec<T> x, Vec<T> shift, Mask<T> counts) {
-    exponentials = exponentials + select(counts, exp(x - shift), Vec<T>(0));
-    logits = logits + select(counts, x, Vec<T>(0));
+  HWY_INLINE void add(Vec<T> x, Vec<T> exponential, Vec<T> q) {
+    exponentials = exponentials + exponential;
+    logits = logits + x;
+    if constexpr (kTargets) {
+      products = products + select(q == Vec<T>(0), Vec<T>(0), q * x);
+      probabilities = probabilities + q;
+    }
   }
-  HWY_INLINE void add_target(Vec<T> x, Vec<T> q) {
-    products = products + select(q == Vec<T>(0), Vec<T>(0), q * x);
-    probabilities = probabilities + q;
+  HWY_INLINE void add_to(RowSums& sums, bool wants_logits) const {
+    sums.exponentials += total(exponentials);
+    if (wants_logits) sums.logits += total(logits);
+    if constexpr (kTargets) {
+      sums.products += total(products);
+      sums.probabilities += total(probabilities);
+    }
   }
   static HWY_INLINE double total(Vec<T> v) {
     return static_cast<double>(hn::GetLane(hn::SumOfLanes(hn::ScalableTag<T>(), v.raw)));
   }
 };
 
-template <class T>
-void row_add(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums) {
+template <class T, bool kTargets>
+HWY_INLINE void add_row(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits,
+                        RowSums& sums, T* out) {
   const hn::ScalableTag<T> d;
   const auto chunk_length = static_cast<std::int64_t>(kTerms * hn::Lanes(d));
   const Vec<T> shifts(shift);
   for (std::int64_t begin = 0; begin < n; begin += chunk_length) {
-    VectorSums<T> chunk;
+    VectorSums<T, kTargets> chunk;
     for_each_vector<T>(
         std::min(chunk_length, n - begin),
         [&](std::int64_t i) HWY_ATTR {
           const Vec<T> values = load(x + begin + i);
-          chunk.add(values, shifts, {hn::FirstN(d, hn::Lanes(d))});
-          if (q != nullptr) chunk.add_target(values, load(q + begin + i));
+          const Vec<T> exponential = exp(values - shifts);
+          chunk.add(values, exponential, kTargets ? load(q + begin + i) : Vec<T>(0));
+          if (out != nullptr) store(exponential, out + begin + i);
         },
         [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
           const Vec<T> values = Lanes<T>(x + begin + i, rest).vector();
-          chunk.add(values, shifts, {hn::FirstN(d, static_cast<std::size_t>(rest))});
-          if (q != nullptr) chunk.add_target(values, Lanes<T>(q + begin + i, rest).vector());
+          const Mask<T> counts{hn::FirstN(d, static_cast<std::size_t>(rest))};
+          const Vec<T> exponential = select(counts, exp(values - shifts), Vec<T>(0));
+          chunk.add(values, exponential,
+                    kTargets ? Lanes<T>(q + begin + i, rest).vector() : Vec<T>(0));
+          if (out != nullptr) std::copy_n(Lanes<T>(exponential).values, rest, out + begin + i);
         });
-    sums.exponentials += chunk.total(chunk.exponentials);
-    if (wants_logits) sums.logits += chunk.total(chunk.logits);
-    sums.products += chunk.total(chunk.products);
-    sums.probabilities += chunk.total(chunk.probabilities);
+    chunk.add_to(sums, wants_logits);
   }
+}
+
+template <class T>
+void row_add(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums,
+             T* out) {
+  if (q == nullptr) return add_row<T, false>(x, q, n, shift, wants_logits, sums, out);
+  add_row<T, true>(x, q, n, shift, wants_logits, sums, out);
+}
+
+template <class T>
+void row_finish(T* x, std::int64_t n, T factor, T constant) {
+  const Vec<T> factors(factor);
+  const Vec<T> constants(constant);
+  for_each_vector<T>(
+      n, [&](std::int64_t i) HWY_ATTR { store(load(x + i) * factors - constants, x + i); },
+      [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
+        const Vec<T> value = Lanes<T>(x + i, rest).vector() * factors - constants;
+        std::copy_n(Lanes<T>(value).values, rest, x + i);
+      });
 }
 
 template <class T>
@@ -95,7 +125,7 @@ void row_gradient(const T* x, const T* q, std::int64_t n, T shift, T factor, T w
 }
 
 template <class T>
-constexpr RowLoops<T> kRowLoops{row_max<T>, row_add<T>, row_gradient<T>};
+constexpr RowLoops<T> kRowLoops{row_max<T>, row_add<T>, row_gradient<T>, row_finish<T>};
 
 const RowLoops<float>* find_float_rows() { return &kRowLoops<float>; }
 const RowLoops<double>* find_double_rows() { return &kRowLoops<double>; }

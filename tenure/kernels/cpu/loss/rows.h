@@ -17,11 +17,15 @@ template <class T>
 struct RowLoops {
   /// The largest of x and `start`; NaN is left out.
   T (*max)(const T* x, std::int64_t n, T start);
-  /// Adds to `sums`; `wants_logits`: also the sum of x.
-  void (*add)(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums);
+  /// Adds to `sums`; `wants_logits`: also the sum of x. Writes exp(x - shift) to `out`, which may
+  /// be x, unless that is nullptr.
+  void (*add)(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums,
+              T* out);
   /// out = exp(x - shift) factor - weight q - constant.
   void (*gradient)(const T* x, const T* q, std::int64_t n, T shift, T factor, T weight, T constant,
                    T* out);
+  /// The same of x in which add() wrote, without q.
+  void (*finish)(T* x, std::int64_t n, T factor, T constant);
 };
 
 /// The best instance for this machine.

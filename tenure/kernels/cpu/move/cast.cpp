@@ -12,10 +12,15 @@
 #include <cstring>
 #include <limits>
 
+#include "tenure/kernels/cpu/move/widen-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using widen::HWY_NAMESPACE::for_vectors;
+using widen::HWY_NAMESPACE::kHalfInHardware;
+using widen::HWY_NAMESPACE::widen_to_float;
 
 template <class To, class From>
 HWY_INLINE To convert(From value) {
@@ -40,54 +45,36 @@ void cast_row(const void* in, void* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
 }
 
-/// Whole vectors of 16-bit floats in place, the rest through a padded copy.
-template <class Narrow, class Wide, class Step>
-HWY_INLINE void for_vectors(const Narrow* in, Wide* out, std::size_t n, std::size_t lanes,
-                            const Step& step) {
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) step(in + i, out + i);
-  if (i == n) return;
-  HWY_ALIGN Narrow tail_in[HWY_MAX_BYTES / 2] = {};
-  HWY_ALIGN Wide tail_out[HWY_MAX_BYTES / 2];
-  std::memcpy(tail_in, in + i, (n - i) * sizeof(Narrow));
-  step(tail_in, tail_out);
-  std::memcpy(out + i, tail_out, (n - i) * sizeof(Wide));
-}
-
-// Without the F16C instructions (SSE4) Highway's conversions miss infinities, NaN and rounding.
-constexpr bool kHalfInHardware = HWY_TARGET <= HWY_AVX2;
-
-/// How Highway calls a narrow float that it widens, or void.
-template <class T>
-using Widened = std::conditional_t<
-    std::is_same_v<T, BFloat16>, hwy::bfloat16_t,
-    std::conditional_t<std::is_same_v<T, Half> && kHalfInHardware, hwy::float16_t, void>>;
-
-template <NarrowFloat T>
-void widen(const void* in, float* out, std::size_t n) {
-  using Narrow = Widened<T>;
-  if constexpr (std::is_void_v<Narrow>) {
-    std::copy_n(static_cast<const T*>(in), n, out);
-  } else {
-    const hn::ScalableTag<float> df;
-    const hn::Rebind<Narrow, decltype(df)> dn;
-    for_vectors(static_cast<const Narrow*>(in), out, n, hn::Lanes(df),
-                [&](const Narrow* from, float* to)
-                    HWY_ATTR { hn::StoreU(hn::PromoteTo(df, hn::LoadU(dn, from)), df, to); });
-  }
+/// BFloat16::encode of a vector. Highway's own conversion truncates instead of rounding.
+template <class D>
+HWY_INLINE auto round_to_bfloat16(D df, hn::Vec<D> x) {
+  const hn::RebindToUnsigned<D> bits;
+  const hn::RebindToSigned<D> integers;
+  const hn::Rebind<std::uint16_t, D> narrow;
+  const auto f = hn::BitCast(bits, x);
+  const auto cut = hn::ShiftRight<16>(f);
+  const auto half = hn::Add(hn::And(cut, hn::Set(bits, 1)), hn::Set(bits, 0x7fff));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(f, half));
+  const auto is_nan = hn::MaskFromVec(hn::BitCast(bits, hn::VecFromMask(df, hn::IsNaN(x))));
+  const auto kept = hn::IfThenElse(is_nan, hn::Or(cut, hn::Set(bits, 0x40)), rounded);
+  return hn::DemoteTo(narrow, hn::BitCast(integers, kept));
 }
 
 template <NarrowFloat T>
 void narrow(const float* in, void* out, std::size_t n) {
+  const hn::ScalableTag<float> df;
   if constexpr (std::is_same_v<T, Half> && kHalfInHardware) {
-    const hn::ScalableTag<float> df;
     const hn::Rebind<hwy::float16_t, decltype(df)> dn;
     for_vectors(in, static_cast<hwy::float16_t*>(out), n, hn::Lanes(df),
                 [&](const float* from, hwy::float16_t* to)
                     HWY_ATTR { hn::StoreU(hn::DemoteTo(dn, hn::LoadU(df, from)), dn, to); });
-  } else {  // Highway's own conversion to bfloat16 truncates instead of rounding
-    auto* const to = static_cast<T*>(out);
-    for (std::size_t i = 0; i < n; ++i) to[i] = T(in[i]);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const hn::Rebind<std::uint16_t, decltype(df)> dn;
+    for_vectors(in, static_cast<std::uint16_t*>(out), n, hn::Lanes(df),
+                [&](const float* from, std::uint16_t* to)
+                    HWY_ATTR { hn::StoreU(round_to_bfloat16(df, hn::LoadU(df, from)), dn, to); });
+  } else {
+    std::transform(in, in + n, static_cast<T*>(out), [](float x) { return T(x); });
   }
 }
 
@@ -103,12 +90,6 @@ Row row_between(DType from, DType to) {
         return cast_row<From, To>;
       }
     });
-  });
-}
-
-void widen_to_float(DType from, const void* in, float* out, std::size_t n) {
-  visit_dtype(from, [&]<class From>(TypeTag<From>) {
-    if constexpr (NarrowFloat<From>) widen<From>(in, out, n);
   });
 }
 
@@ -168,9 +149,11 @@ void to_floats(DType from, const void* in, bool to_narrow, float* out, std::size
   row_between(from, DType::float32)(in, out, n);
 }
 
-// 16-bit floats go through float, a tile at a time.
+// 16-bit floats go through float, a tile at a time unless they become floats or were.
 void cast_elements(DType from, const void* in, DType to, void* out, std::size_t n) {
   if (!is_narrow_float(from) && !is_narrow_float(to)) return row_between(from, to)(in, out, n);
+  if (to == DType::float32) return widen_to_float(from, in, static_cast<float*>(out), n);
+  if (from == DType::float32) return narrow_from_float(to, static_cast<const float*>(in), out, n);
   float wide[kPiece];
   const auto* source = static_cast<const std::byte*>(in);
   auto* target = static_cast<std::byte*>(out);

@@ -78,13 +78,15 @@ void rows_gradient(const Normalization& n, const void* pdy, const void* px, cons
     const auto weighted = [&](auto d, std::int64_t i) HWY_ATTR {
       return w == nullptr ? load(d, dy + i) : hn::Mul(load(d, dy + i), load(d, w + i));
     };
-    const T along =
-        sum_over(
-            n.columns,
-            [&](auto d, std::int64_t i) HWY_ATTR { return hn::Mul(weighted(d, i), normal(d, i)); },
-            TypeOf<T>()) /
-        count;
-    const T mean = n.rms ? T{0} : sum_over(n.columns, weighted, TypeOf<T>()) / count;
+    Sum<T> products;
+    Sum<T> sums;
+    for_sums<T>(n.columns, [&](auto d, std::int64_t i, int turn) HWY_ATTR {
+      const auto g = weighted(d, i);
+      products.add(turn, d, hn::Mul(g, normal(d, i)));
+      sums.add(turn, d, g);
+    });
+    const T along = products.total() / count;
+    const T mean = n.rms ? T{0} : sums.total() / count;
     for_vectors<T>(n.columns, [&](auto d, std::int64_t i) HWY_ATTR {
       const auto x_hat = normal(d, i);
       const auto g = load(d, dy + i);

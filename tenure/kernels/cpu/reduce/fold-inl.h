@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include "tenure/kernels/cpu/elementwise/math-inl.h"
 #include "tenure/kernels/cpu/reduce/fold.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -31,6 +32,14 @@ HWY_INLINE hn::Vec<D> load_first(D d, const ElementOf<D>* src, std::int64_t coun
     for (std::int64_t i = 0; i < count; ++i) padded[i] = src[i];
     return hn::Load(d, padded);
   }
+}
+
+/// exp(x - shift) for x that are at most `shift`.
+template <class D, class V>
+HWY_INLINE V shifted_exp(D, V x, V shift) {
+  return kernels::HWY_NAMESPACE::exp_below_one(
+             kernels::HWY_NAMESPACE::Vec<ElementOf<D>>(hn::Sub(x, shift)))
+      .raw;
 }
 
 // A rule R for elements of type T gives, for vectors of any length:

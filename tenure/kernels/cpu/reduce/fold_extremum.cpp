@@ -39,9 +39,14 @@ struct Extreme {
   template <class V>
   static HWY_INLINE V join(V a, V b) {
     if constexpr (hwy::IsFloat<hn::TFromV<V>>()) {
-      // Vector min and max differ between machines in what they make of NaN: compare instead.
+      // Vector min and max differ between machines in what they make of NaN. Those of x86 give the
+      // second operand where they do not find the first one better; on others, compare instead.
+#if HWY_ARCH_X86
+      return hn::IfThenElse(hn::IsNaN(b), b, kMax ? hn::Max(b, a) : hn::Min(b, a));
+#else
       const auto better = kMax ? hn::Gt(b, a) : hn::Lt(b, a);
       return hn::IfThenElse(hn::Or(better, hn::IsNaN(b)), b, a);
+#endif
     } else if constexpr (kMax) {
       return hn::Max(a, b);
     } else {

@@ -2,7 +2,6 @@
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/reduce/fold_sum.cpp"
 #include <hwy/foreach_target.h>
 // The order of these includes matters: each target compiles the file again from here.
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <cmath>
@@ -54,7 +53,7 @@ struct ShiftedExp {
   static constexpr bool kParameter = true;
   template <class D, class V>
   static HWY_INLINE V map(D d, V x, V shift) {
-    return hn::Exp(d, hn::Sub(x, shift));
+    return shifted_exp(d, x, shift);
   }
 };
 

@@ -2,7 +2,6 @@
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/reduce/softmax_map.cpp"
 #include <hwy/foreach_target.h>
 // The order of these includes matters: each target compiles the file again from here.
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
@@ -15,7 +14,7 @@ namespace {
 struct ExpMap {
   template <class D, class V>
   static HWY_INLINE V apply(D d, V x, V a, V b) {
-    return hn::Mul(hn::Exp(d, hn::Sub(x, a)), b);
+    return hn::Mul(shifted_exp(d, x, a), b);
   }
 };
 

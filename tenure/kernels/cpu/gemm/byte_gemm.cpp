@@ -1,0 +1,393 @@
+#include "tenure/kernels/cpu/gemm/byte_gemm.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tenure/kernels/cpu/gemm/byte_gemm.cpp"
+#include <hwy/foreach_target.h>
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "tenure/kernels/cpu/gemm/pack-inl.h"
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
+#include "tenure/kernels/parallel.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels::byte_gemm {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using pack::HWY_NAMESPACE::Lines;
+using pack::HWY_NAMESPACE::pack_lines;
+using Words = hn::ScalableTag<std::int32_t>;
+using V = hn::Vec<Words>;
+
+// Instructions multiply words of 32 bits: each has some neighbouring terms of a line, of a row of a
+// or a column of b, and the sum of their products is added to one of 32 bits. A thread packs as
+// many columns of b as a tile has, kDepth terms of each, and multiplies all rows with them, which
+// it packs tile by tile. Sums of integers are the same in any order.
+
+constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;  // as many as registers hold
+constexpr int kTileWidth = 2;
+constexpr std::int64_t kDepth = 512;
+constexpr std::int64_t kShallow = 64;
+constexpr std::int64_t kMostColumns = kTileWidth * HWY_MAX_BYTES / 4;
+
+HWY_INLINE std::int64_t tile_columns() {
+  return kTileWidth * static_cast<std::int64_t>(hn::Lanes(Words()));
+}
+
+/// Two terms a word, of 16 bits each.
+struct Pairs {
+  static constexpr std::int64_t kTerms = 2;
+  static constexpr bool kAddsStart = false;
+
+  template <class S>
+  static HWY_INLINE std::uint32_t term(S x) {
+    return static_cast<std::uint16_t>(x);
+  }
+  static HWY_INLINE std::uint32_t row_term(std::uint32_t x) { return x; }
+  /// Words of neighbouring terms, as far as they fill vectors; returns how many.
+  template <class S>
+  static HWY_INLINE std::int64_t pack_line(const S* from, std::int64_t words, bool,
+                                           std::int32_t* to) {
+    const hn::Repartition<std::int16_t, Words> terms;
+    const hn::Rebind<S, decltype(terms)> bytes;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(Words()));
+    std::int64_t k = 0;
+    for (; k + lanes <= words; k += lanes) {
+      const auto x = hn::PromoteTo(terms, hn::LoadU(bytes, from + k * kTerms));
+      hn::StoreU(hn::BitCast(Words(), x), Words(), to + k);
+    }
+    return k;
+  }
+  static HWY_INLINE V multiply_add(V a, V b, V sum) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    return hn::Add(sum, V{_mm512_madd_epi16(a.raw, b.raw)});
+#elif HWY_TARGET == HWY_AVX2
+    return hn::Add(sum, V{_mm256_madd_epi16(a.raw, b.raw)});
+#elif HWY_TARGET == HWY_SSE4
+    return hn::Add(sum, V{_mm_madd_epi16(a.raw, b.raw)});
+#else
+    const auto low = [](V x) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(x)); };
+    const V upper = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
+    return hn::Add(sum, hn::Add(upper, hn::Mul(low(a), low(b))));
+#endif
+  }
+};
+
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+/// Four terms a word. VNNI multiplies bytes of a without a sign by those of b, which have one: a
+/// signed one of a counts 128 more, of which sums are relieved as they start.
+template <bool a_has_sign>
+struct Quads {
+  static constexpr std::int64_t kTerms = 4;
+  static constexpr bool kAddsStart = a_has_sign;
+
+  template <class S>
+  static HWY_INLINE std::uint32_t term(S x) {
+    return static_cast<std::uint8_t>(x);
+  }
+  static HWY_INLINE std::uint32_t row_term(std::uint32_t x) { return a_has_sign ? x ^ 0x80 : x; }
+  template <class S>
+  static HWY_INLINE std::int64_t pack_line(const S* from, std::int64_t words, bool is_row,
+                                           std::int32_t* to) {
+    const hn::Repartition<S, Words> bytes;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(Words()));
+    const V flip = hn::Set(Words(), a_has_sign && is_row ? kSigns : 0);
+    std::int64_t k = 0;
+    for (; k + lanes <= words; k += lanes) {
+      const V x = hn::BitCast(Words(), hn::LoadU(bytes, from + k * kTerms));
+      hn::StoreU(hn::Xor(x, flip), Words(), to + k);
+    }
+    return k;
+  }
+  static constexpr auto kSigns = static_cast<std::int32_t>(0x80808080u);
+  static HWY_INLINE V multiply_add(V a, V b, V sum) {
+    // The set of instructions that this is compiled for does not have it; `has_quads` is asked.
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+    return sum;
+  }
+};
+bool has_quads() { return __builtin_cpu_supports("avx512vnni") != 0; }
+#endif
+
+/// Not a power of two, that rows do not meet in one set of a cache.
+template <class Kind>
+constexpr std::int64_t kRowStep = kDepth / Kind::kTerms + 16;
+
+/// The sums of a tile: word k of row i of a at [i * kRowStep + k], of column j of b at
+/// [k * tile_columns() + j]; `start` has what each column starts with.
+template <class Kind, int rows>
+HWY_NOINLINE void multiply_tile(std::int64_t words, const std::int32_t* HWY_RESTRICT a,
+                                const std::int32_t* HWY_RESTRICT b, const std::int32_t* start,
+                                std::int32_t* to) {
+  const Words d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V sums[rows][kTileWidth];
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < kTileWidth; ++v) {
+      sums[r][v] = Kind::kAddsStart ? hn::Load(d, start + v * lanes) : hn::Zero(d);
+    }
+  }
+  for (std::int64_t k = 0; k < words; ++k, ++a, b += kTileWidth * lanes) {
+    V column[kTileWidth];
+    TENURE_UNROLL
+    for (int v = 0; v < kTileWidth; ++v) column[v] = hn::Load(d, b + v * lanes);
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const V x = hn::Set(d, a[r * kRowStep<Kind>]);
+      TENURE_UNROLL
+      for (int v = 0; v < kTileWidth; ++v) {
+        sums[r][v] = Kind::multiply_add(x, column[v], sums[r][v]);
+      }
+    }
+  }
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < kTileWidth; ++v) {
+      hn::Store(sums[r][v], d, to + (r * kTileWidth + v) * lanes);
+    }
+  }
+}
+
+using MultiplyTile = void (*)(std::int64_t, const std::int32_t*, const std::int32_t*,
+                              const std::int32_t*, std::int32_t*);
+template <class Kind, int... rows>
+constexpr std::array<MultiplyTile, sizeof...(rows)> tile_table(
+    std::integer_sequence<int, rows...>) {
+  return {multiply_tile<Kind, rows + 1>...};
+}
+
+/// Word k of line i at to[i * line + k * word], its missing terms zero.
+struct PackedLines {
+  std::int32_t* to;
+  std::int64_t line, word;
+};
+
+template <class Kind, class S, bool is_row>
+HWY_INLINE std::int32_t word_of(const S* from, std::int64_t step, std::int64_t terms) {
+  std::uint32_t word = 0;
+  for (std::int64_t t = 0; t < terms; ++t) {
+    const std::uint32_t term = Kind::term(from[t * step]);
+    word |= (is_row ? Kind::row_term(term) : term) << (t * 32 / Kind::kTerms);
+  }
+  return static_cast<std::int32_t>(word);
+}
+
+/// The loop over lines that are neighbours is one that compilers make vectors of.
+template <class Kind, class S, bool is_row>
+void pack_words(const Lines<S>& from, std::int64_t count, std::int64_t depth,
+                const PackedLines& to) {
+  constexpr std::int64_t kTerms = Kind::kTerms;
+  const std::int64_t whole = depth / kTerms;
+  if (from.term == 1 && to.word == 1) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const S* HWY_RESTRICT const line = from.data + i * from.line;
+      std::int32_t* HWY_RESTRICT const words = to.to + i * to.line;
+      for (std::int64_t k = Kind::pack_line(line, whole, is_row, words); k < whole; ++k) {
+        words[k] = word_of<Kind, S, is_row>(line + k * kTerms, 1, kTerms);
+      }
+    }
+  } else if (from.line == 1 && to.line == 1) {
+    for (std::int64_t k = 0; k < whole; ++k) {
+      const S* HWY_RESTRICT const line = from.data + k * kTerms * from.term;
+      std::int32_t* HWY_RESTRICT const words = to.to + k * to.word;
+      for (std::int64_t i = 0; i < count; ++i) {
+        words[i] = word_of<Kind, S, is_row>(line + i, from.term, kTerms);
+      }
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t k = 0; k < whole; ++k) {
+        to.to[i * to.line + k * to.word] = word_of<Kind, S, is_row>(
+            from.data + i * from.line + k * kTerms * from.term, from.term, kTerms);
+      }
+    }
+  }
+  if (whole * kTerms == depth) return;
+  for (std::int64_t i = 0; i < count; ++i) {
+    to.to[i * to.line + whole * to.word] = word_of<Kind, S, is_row>(
+        from.data + i * from.line + whole * kTerms * from.term, from.term, depth - whole * kTerms);
+  }
+}
+
+template <class Kind, bool is_row>
+void pack_bytes(const View& view, std::int64_t place, std::int64_t line, std::int64_t term,
+                std::int64_t count, std::int64_t depth, const PackedLines& to) {
+  if (view.dtype == DType::int8) {
+    pack_words<Kind, std::int8_t, is_row>({view.as<std::int8_t>() + place, line, term}, count,
+                                          depth, to);
+  } else {
+    pack_words<Kind, std::uint8_t, is_row>({view.as<std::uint8_t>() + place, line, term}, count,
+                                           depth, to);
+  }
+}
+
+template <class T>
+void add_sums(const std::int32_t* HWY_RESTRICT sums, std::int64_t rows, std::int64_t columns,
+              T* HWY_RESTRICT c, std::int64_t c_row, bool add) {
+  for (std::int64_t r = 0; r < rows; ++r, sums += tile_columns(), c += c_row) {
+    if (add) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        c[j] =
+            static_cast<T>(static_cast<std::uint32_t>(c[j]) + static_cast<std::uint32_t>(sums[j]));
+      }
+    } else {
+      for (std::int64_t j = 0; j < columns; ++j) c[j] = static_cast<T>(sums[j]);
+    }
+  }
+}
+
+template <class Kind>
+class Multiplication {
+ public:
+  explicit Multiplication(const Products& p)
+      : p_(p),
+        g_(p.batch.gemm),
+        panels_((g_.n + tile_columns() - 1) / tile_columns()),
+        tiles_((g_.m + kTileRows - 1) / kTileRows),
+        high_((g_.m + tiles_ - 1) / tiles_) {}
+
+  void run() const {
+    // Columns are packed once for each group of rows: as few as give every thread its share.
+    const std::int64_t panels = p_.batch.size * panels_;
+    const std::int64_t groups = std::clamp<std::int64_t>(4 * num_threads() / panels, 1, tiles_);
+    const double work = static_cast<double>(g_.m) * static_cast<double>(tile_columns() * g_.k) /
+                        static_cast<double>(groups);
+    parallel_for(panels * groups, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
+                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                   if (tiles_ == 1) {
+                     // Each column is used once: rows of b are read from end to end.
+                     for_depths(kShallow, [&](std::int64_t k, std::int64_t depth) HWY_ATTR {
+                       for (std::int64_t i = begin; i < end; ++i) run_block(i, 1, k, depth);
+                     });
+                   } else {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       for_depths(kDepth, [&](std::int64_t k, std::int64_t depth)
+                                              HWY_ATTR { run_block(i, groups, k, depth); });
+                     }
+                   }
+                 });
+  }
+
+ private:
+  template <class F>
+  HWY_INLINE void for_depths(std::int64_t step, const F& f) const {
+    for (std::int64_t k = 0; k == 0 || k < g_.k; k += step) f(k, std::min(step, g_.k - k));
+  }
+
+  /// A group of rows beside a panel of columns, `depth` terms from k on.
+  void run_block(std::int64_t index, std::int64_t groups, std::int64_t k,
+                 std::int64_t depth) const {
+    HWY_ALIGN std::int32_t columns[kDepth / Kind::kTerms * kMostColumns];
+    HWY_ALIGN std::int32_t start[kMostColumns];
+    HWY_ALIGN std::int32_t rows[kTileRows * kRowStep<Kind>];
+    HWY_ALIGN std::int32_t sums[kTileRows * kMostColumns];
+    static constexpr auto kTiles = tile_table<Kind>(std::make_integer_sequence<int, kTileRows>());
+    const std::int64_t product = index / groups / panels_;
+    const std::int64_t column = index / groups % panels_ * tile_columns();
+    const std::int64_t width = std::min(tile_columns(), g_.n - column);
+    const std::int64_t words = (depth + Kind::kTerms - 1) / Kind::kTerms;
+    pack_columns(p_.batch.at(product, p_.batch.b) + k * g_.b_row + column * g_.b_column, width,
+                 depth, columns);
+    if (Kind::kAddsStart) set_start(columns, words, start);
+    const std::int64_t a = p_.batch.at(product, p_.batch.a) + k * g_.a_column;
+    const std::int64_t c = p_.batch.at(product, p_.batch.c) + column;
+    const std::int64_t group = index % groups;
+    const std::int64_t end = std::min(g_.m, tiles_ * (group + 1) / groups * high_);
+    for (std::int64_t row = tiles_ * group / groups * high_; row < end; row += high_) {
+      const std::int64_t high = std::min(high_, end - row);
+      pack_rows(a + row * g_.a_row, high, depth, rows);
+      kTiles[static_cast<std::size_t>(high - 1)](words, rows, columns, start, sums);
+      store(sums, high, width, c + row * g_.c_row, k > 0);
+    }
+  }
+
+  // Lines that lie the other way are packed as they lie, and turned.
+  void pack_columns(std::int64_t place, std::int64_t width, std::int64_t depth,
+                    std::int32_t* to) const {
+    const std::int64_t step = tile_columns();
+    const std::int64_t words = (depth + Kind::kTerms - 1) / Kind::kTerms;
+    if (g_.b_row == 1 && g_.b_column != 1) {
+      HWY_ALIGN std::int32_t lines[kMostColumns * kRowStep<Kind>];
+      pack_bytes<Kind, false>(p_.b, place, g_.b_column, 1, width, depth,
+                              {lines, kRowStep<Kind>, 1});
+      pack_lines(Lines<std::int32_t>{lines, kRowStep<Kind>, 1}, width, words, to, step);
+      return;
+    }
+    if (width < step) std::fill_n(to, words * step, 0);
+    pack_bytes<Kind, false>(p_.b, place, g_.b_column, g_.b_row, width, depth, {to, 1, step});
+  }
+  void pack_rows(std::int64_t place, std::int64_t high, std::int64_t depth,
+                 std::int32_t* to) const {
+    if (g_.a_row == 1 && g_.a_column != 1) {
+      constexpr std::int64_t kStep = 16;
+      static_assert(kTileRows <= kStep);
+      HWY_ALIGN std::int32_t terms[kDepth / Kind::kTerms * kStep];
+      pack_bytes<Kind, true>(p_.a, place, 1, g_.a_column, high, depth, {terms, 1, kStep});
+      pack_lines(Lines<std::int32_t>{terms, kStep, 1}, (depth + Kind::kTerms - 1) / Kind::kTerms,
+                 high, to, kRowStep<Kind>);
+      return;
+    }
+    pack_bytes<Kind, true>(p_.a, place, g_.a_row, g_.a_column, high, depth,
+                           {to, kRowStep<Kind>, 1});
+  }
+  static void set_start(const std::int32_t* columns, std::int64_t words, std::int32_t* start) {
+    const Words d;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+    const V each = hn::Set(d, static_cast<std::int32_t>(0x80808080u));  // 128 four times
+    for (std::int64_t j = 0; j < tile_columns(); j += lanes) {
+      V sum = hn::Zero(d);
+      for (std::int64_t k = 0; k < words; ++k) {
+        sum = Kind::multiply_add(each, hn::Load(d, columns + k * tile_columns() + j), sum);
+      }
+      hn::Store(hn::Neg(sum), d, start + j);
+    }
+  }
+
+  void store(const std::int32_t* sums, std::int64_t rows, std::int64_t columns, std::int64_t place,
+             bool add) const {
+    if (p_.out.dtype == DType::int32) {
+      add_sums(sums, rows, columns, p_.out.as<std::int32_t>() + place, g_.c_row, add);
+    } else {
+      add_sums(sums, rows, columns, p_.out.as<std::uint8_t>() + place, g_.c_row, add);
+    }
+  }
+
+  static constexpr double kShare = 4e5;  // products that are worth waking a thread
+
+  const Products& p_;
+  const Gemm& g_;
+  std::int64_t panels_;
+  std::int64_t tiles_;
+  std::int64_t high_;  // rows of a tile; the last ones may have fewer
+};
+
+void multiply(const Products& products) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if (products.b.dtype == DType::int8 && has_quads()) {
+    if (products.a.dtype == DType::int8) return Multiplication<Quads<true>>(products).run();
+    return Multiplication<Quads<false>>(products).run();
+  }
+#endif
+  Multiplication<Pairs>(products).run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels::byte_gemm
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tenure::kernels::byte_gemm {
+
+HWY_EXPORT(multiply);
+
+void multiply(const Products& products) { HWY_DYNAMIC_DISPATCH(multiply)(products); }
+
+}  // namespace tenure::kernels::byte_gemm
+#endif

@@ -1,0 +1,132 @@
+// Products of packed panels, tile by tile, per instruction set.
+#if defined(TENURE_KERNELS_CPU_GEMM_PANELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENURE_KERNELS_CPU_GEMM_PANELS_INL_H_
+#undef TENURE_KERNELS_CPU_GEMM_PANELS_INL_H_
+#else
+#define TENURE_KERNELS_CPU_GEMM_PANELS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "tenure/kernels/cpu/gemm/packed_gemm.h"
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
+
+#undef TENURE_UNROLL_SOME
+#ifdef __clang__
+#define TENURE_UNROLL_SOME _Pragma("unroll 4")
+#else
+#define TENURE_UNROLL_SOME _Pragma("GCC unroll 4")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tenure::kernels::panels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+using tile::HWY_NAMESPACE::Columns;
+using tile::HWY_NAMESPACE::Sums;
+
+/// Rows of a tile beside two vectors of columns: as many as registers hold.
+constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;
+constexpr int kTileWidth = 2;
+
+/// How a panel of a lies: term k of row i at [k * step + i], or, where its terms were neighbours
+/// already and turning them would not pay, at [i * kRowStep<T> + k].
+enum class RowPanel { by_terms, by_rows };
+/// Not a power of two, that rows do not meet in one set of a cache.
+template <class T>
+inline constexpr std::int64_t kRowStep = kGemmDepth + 64 / static_cast<std::int64_t>(sizeof(T));
+
+/// Panels as a tile reads them: term k of column i of b at [k * step + i].
+template <class T>
+struct Panels {
+  std::int64_t depth;
+  const T* a;
+  std::int64_t a_step;
+  const T* b;
+  std::int64_t b_step;
+};
+
+/// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
+template <class T, int rows, int width, RowPanel lies = RowPanel::by_terms>
+HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, std::int64_t columns,
+                                bool add) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  V sums[rows][width];
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) sums[r][v] = hn::Zero(d);
+    __builtin_prefetch(c + r * c_row);
+  }
+  const T* HWY_RESTRICT a = p.a;
+  const T* HWY_RESTRICT b = p.b;
+  constexpr bool kByTerms = lies == RowPanel::by_terms;
+  constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<T>;
+  const std::int64_t a_step = kByTerms ? p.a_step : 1;
+  const std::int64_t b_step = p.b_step;
+  TENURE_UNROLL_SOME
+  for (std::int64_t k = p.depth; k > 0; --k, a += a_step, b += b_step) {
+    V column[width];
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      const V x = hn::Set(d, a[r * kRow]);
+      TENURE_UNROLL
+      for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
+    }
+  }
+  if (columns == width * lanes) {
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      TENURE_UNROLL
+      for (int v = 0; v < width; ++v) {
+        T* const to = c + r * c_row + v * lanes;
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
+      }
+    }
+    return;
+  }
+  const Columns<T, width> some(columns);
+  Sums<T, rows, width> done;
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) done.set(sums[r][v], r, v);
+  }
+  for (int r = 0; r < rows; ++r) {
+    for (int v = 0; v < width; ++v) {
+      T* const to = c + r * c_row;
+      const V sum = done.get(r, v);
+      some.store(add ? hn::Add(some.load(to, v), sum) : sum, to, v);
+    }
+  }
+}
+
+template <class T>
+using MultiplyTile = void (*)(const Panels<T>&, T*, std::int64_t, std::int64_t, bool);
+template <class T, int width, int... rows>
+constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
+    std::integer_sequence<int, rows...>) {
+  return {multiply_tile<T, rows + 1, width>...};
+}
+/// By rows less one.
+template <class T, int width>
+constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
+
+/// For panels that lie by rows: of one row less than most, and of most. Many rows are cut so.
+template <class T, int width>
+constexpr std::array<MultiplyTile<T>, 2> kTilesByRows = {
+    multiply_tile<T, kTileRows - 1, width, RowPanel::by_rows>,
+    multiply_tile<T, kTileRows, width, RowPanel::by_rows>};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tenure::kernels::panels
+HWY_AFTER_NAMESPACE();
+#endif
