@@ -11,6 +11,7 @@
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/autocast.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/tensor/introspect.h"
 
@@ -100,6 +101,7 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
       .site = node.site,
       .results = {results.data(), results.size()}};
   const DeviceScope device(device_of(backward.gradients));  // for what rules make from nothing
+  const Autocast off(false);  // gradients have the types of their calls
   if (node.op == nullptr) {
     node.custom->run(backward);
   } else if (waits_for_sizes(backward)) {

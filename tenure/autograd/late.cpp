@@ -12,6 +12,7 @@
 #include "tenure/base/small_array.h"
 #include "tenure/graph/ir/builder.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/ops/autocast.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/outputs.h"
 #include "tenure/ops/creation.h"
@@ -164,6 +165,7 @@ std::vector<Tensor> run_late(std::span<const Operand> operands, const Attributes
              .wanted = {wanted.data(), wanted.size()},
              .site = late.site,
              .results = results};
+  const Autocast off(false);  // as where rules run at once
   if (late.op->gradient == nullptr) {
     go_back_through_parts(*late.op, b);
   } else {

@@ -6,11 +6,13 @@
 #include <new>
 #include <optional>
 
+#include "tenure/eager/autocast.h"
 #include "tenure/eager/elementwise.h"
 #include "tenure/eager/evictor.h"
 #include "tenure/eager/inputs.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/autocast.h"
 #include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/prepare.h"
@@ -320,11 +322,34 @@ std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> ope
           std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
 }
 
+namespace {
+
+/// Calls `run(operands)` with what Autocast makes of the operands; nothing if that is what they
+/// are.
+template <class Run>
+auto run_autocast(const OpRecord& op, std::span<const Operand> operands, const Run& run)
+    -> std::optional<decltype(run(operands))> {
+  const AutocastOperands changed(op, operands);
+  if (!changed.differ()) return std::nullopt;
+  const Autocast off(false);  // what it is written in gets what it was given
+  auto result = run(changed.get());
+  for (const Operand& operand : operands) operand.consume();
+  return result;
+}
+
+bool has_autocast() { return ops::call_context().autocast; }
+
+}  // namespace
+
 // Whatever a call throws names it; a call that succeeds does nothing for that.
 
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   try {
+    if (has_autocast()) [[unlikely]] {
+      const auto run = [&](auto changed) { return eager::run_now(op, changed, attributes, site); };
+      if (auto result = run_autocast(op, operands, run)) return *std::move(result);
+    }
     if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
       return ops::current_tape()->run(op, operands, attributes, site);
     return eager::run_untaped(op, operands, attributes, site);
@@ -337,6 +362,8 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 }
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
+  if (has_autocast()) [[unlikely]]
+    return eager::run_now(op, std::array{a, b}, ops::kNoAttributes, a.site());
   try {
     if (ops::current_tape() != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
         [[unlikely]]
@@ -359,6 +386,12 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
   try {
+    if (has_autocast()) [[unlikely]] {
+      const auto run = [&](auto changed) {
+        return eager::run_many_now(op, changed, attributes, site);
+      };
+      if (auto result = run_autocast(op, operands, run)) return *std::move(result);
+    }
     if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
       return ops::current_tape()->run_many(op, operands, attributes, site);
     return eager::run_many_untaped(op, operands, attributes, site);

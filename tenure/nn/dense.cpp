@@ -38,7 +38,11 @@ std::string Dense::describe() const {
 Tensor Dense::forward(Tensor x) const {
   const Site site = call_site();
   Tensor product = matmul({std::move(x), site}, {read(kernel_), site});
-  return bias_ ? tenure::add({std::move(product), site}, {read(*bias_), site}) : product;
+  if (!bias_) return product;
+  Tensor bias = read(*bias_);
+  // Under Autocast the product is narrower than what it is of, and is not to widen again.
+  if (bias.dtype() != product.dtype()) bias = cast({std::move(bias), site}, product.dtype());
+  return tenure::add({std::move(product), site}, {std::move(bias), site});
 }
 
 Embedding::Embedding(std::int64_t entries, std::int64_t width, const EmbeddingOptions& options,

@@ -109,6 +109,9 @@ class Fit {
   /// Ends it after the step that runs.
   void stop(std::string reason);
 
+  /// Where progress is written from the next run() on; `out` must outlive that.
+  void write_to(std::ostream& out) { options_.out = &out; }
+
   /// All that is needed to go on: model, optimizer, where the epoch stands, what it came to so far,
   /// the state of callbacks, and the default generator. Written as a whole or not at all. Throws
   /// FileError. In fit_checkpoint.cpp.

@@ -13,6 +13,8 @@
 #include "tenure/nn/layer_state.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/step_pass.h"
+#include "tenure/ops/autocast.h"
+#include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
 namespace {
@@ -58,11 +60,15 @@ std::function<void(const std::string&)> warn_once() {
 
 Tensor StepParts::apply_model(const Tensor& x) const {
   const Layer::TrainerCall call;
-  return model(x, site);
+  const Autocast autocast(options.autocast);
+  Tensor prediction = model(x, site);
+  if (!options.autocast || prediction.dtype() != DType::bfloat16) return prediction;
+  return cast({std::move(prediction), site}, DType::float32);
 }
 
 Tensor StepParts::apply_loss(const Tensor& prediction, const Tensor& target) const {
   const NameScope name("loss");
+  const Autocast autocast(options.autocast);
   return loss(prediction, target);
 }
 

@@ -42,6 +42,9 @@ struct TrainerOptions {
   /// The longest that all gradients together may be.
   std::optional<double> clip_norm{};
   std::optional<LossScale> loss_scale{};
+  /// Model and loss compute under Autocast: products, convolutions and attention in bfloat16, of
+  /// float32 parameters. What waits for the way back is half as large. Predictions are float32.
+  bool autocast = false;
   /// Stops at the first number that is not finite, and names the op and the line that made it.
   bool check_numbers = false;
 };
