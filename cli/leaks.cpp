@@ -111,9 +111,12 @@ void print_text(const History& history, const std::vector<profile::Loop>& loops,
   for (const profile::Loop& loop : loops) {
     if (loop.is_marked) {
       fmt::print("{}: {} steps\n", terminal.bold(plain(loop.name)), loop.steps);
-    } else {
+    } else if (loop.name.empty()) {
       fmt::print("{}: judged by what stays from allocation to allocation\n",
                  terminal.bold("without step marks"));
+    } else {
+      fmt::print("{}: judged at its last allocation, as nobody has used since what it left\n",
+                 terminal.bold(plain(loop.name)));
     }
     if (!loop.can_tell) {
       fmt::print("  too few to tell; ten or more are needed\n");

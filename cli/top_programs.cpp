@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/table.h"
 #include "tenure/base/text.h"
+#include "tenure/profile/plan_moments.h"
 #include "tenure/profile/text.h"
 #include "tenure/profile/what_if.h"
 
@@ -71,8 +72,26 @@ Json steps_json(const History& history, const MeasuredPlan& measured) {
   return list;
 }
 
+Json inner_steps_json(const History& history, const RecordedPlan& plan) {
+  Json list = Json::array();
+  for (const profile::PlanMoment& moment : profile::moments(plan)) {
+    if (moment.body == RecordedPlan::kNoBody) continue;
+    const RecordedPlan::Step& step =
+        plan.steps_of(moment.body)[static_cast<std::size_t>(moment.step)];
+    list.push_back({{"at", moment.label},
+                    {"inside", body_text(plan, moment.body)},
+                    {"origin", origin_json(history.recorded.origin(step.origin))},
+                    {"category", name_of(step.category)},
+                    {"live_bytes", step.live},
+                    {"predicted_ns", step.cost},
+                    {"again", step.is_again}});
+  }
+  return list;
+}
+
 Json buffers_json(const History& history, const RecordedPlan& plan) {
   Json list = Json::array();
+  const profile::PlanPositions positions(plan);
   for (const RecordedPlan::Buffer& buffer : plan.buffers) {
     Json origin = origin_json(history.recorded.origin(buffer.origin));
     origin["op"] = buffer.op;
@@ -82,9 +101,36 @@ Json buffers_json(const History& history, const RecordedPlan& plan) {
                     {"offset", buffer.offset},
                     {"first_step", buffer.first},
                     {"last_step", buffer.last},
+                    {"steps", positions.label_of(buffer)},
+                    {"inside", body_text(plan, buffer.body)},
+                    {"tensor", buffer.layout},
                     {"again", buffer.is_again}});
   }
   return list;
+}
+
+/// What lies in its arena, in the order in which it comes to be.
+void print_buffers(const History& history, const RecordedPlan& plan) {
+  const Terminal terminal;
+  const profile::PlanPositions positions(plan);
+  std::vector<const RecordedPlan::Buffer*> all;
+  for (const RecordedPlan::Buffer& buffer : plan.buffers) all.push_back(&buffer);
+  std::stable_sort(all.begin(), all.end(), [&](const auto* a, const auto* b) {
+    return positions.begin_of(*a) < positions.begin_of(*b);
+  });
+  std::vector<std::vector<std::string>> table;
+  for (const RecordedPlan::Buffer* const buffer : all) {
+    const profile::Origin& origin = history.recorded.origin(buffer->origin);
+    table.push_back({positions.label_of(*buffer), size_text(buffer->bytes),
+                     size_text(buffer->offset), plain(buffer->layout),
+                     std::string(profile::kind_name(kind_of(*buffer))), layer_text(origin),
+                     place_text(origin), (buffer->is_again ? "again: " : "") + plain(buffer->op)});
+  }
+  if (table.empty()) return;
+  fmt::print("\n{}\n", terminal.bold(fmt::format("The buffers in the arena of {}: {}",
+                                                 title_of(history, plan), size_text(plan.arena))));
+  print_table(terminal, {">steps", ">bytes", ">offset", "tensor", "kind", "layer", "line", "op"},
+              table);
 }
 
 std::vector<std::int64_t> budgets_of(const RecordedPlan& plan, double percent) {
@@ -131,6 +177,7 @@ Json programs_json(const History& history, const ProgramOptions& options) {
              {"saved", saved_json(history, plan)}};
     if (options.steps) {
       one["steps"] = steps_json(history, measured);
+      one["inner_steps"] = inner_steps_json(history, plan);
       one["buffers"] = buffers_json(history, plan);
     }
     if (options.at && !plan.steps.empty())
@@ -187,18 +234,23 @@ void print_steps(const History& history) {
   for (const MeasuredPlan& measured : largest_first(history)) {
     const RecordedPlan& plan = *measured.plan;
     std::vector<std::vector<std::string>> table;
-    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-      const RecordedPlan::Step& step = plan.steps[i];
+    for (const profile::PlanMoment& moment : profile::moments(plan)) {
+      const auto i = static_cast<std::size_t>(moment.step);
+      const bool is_inside = moment.body != RecordedPlan::kNoBody;
+      const RecordedPlan::Step& step = plan.steps_of(moment.body)[i];
       const profile::Origin& origin = history.recorded.origin(step.origin);
-      table.push_back({fmt::to_string(i), size_text(step.live), seconds_text(seconds_of(step.cost)),
-                       seconds_text(seconds_of(measured_ns(measured, i))),
-                       std::string(name_of(step.category)), layer_text(origin), place_text(origin),
-                       (step.is_again ? "again: " : "") + plain(origin.op)});
+      table.push_back(
+          {moment.label, size_text(step.live), seconds_text(seconds_of(step.cost)),
+           is_inside ? "" : seconds_text(seconds_of(measured_ns(measured, i))),
+           std::string(name_of(step.category)), layer_text(origin), place_text(origin),
+           (step.is_again ? "again: " : "") + plain(origin.op) +
+               (is_inside ? fmt::format(" ({})", plain(body_text(plan, moment.body))) : "")});
     }
     if (table.empty()) continue;
     fmt::print("\n{}\n", terminal.bold(fmt::format("The steps of {}", title_of(history, plan))));
     print_table(terminal,
                 {">step", ">live", ">predicted", ">measured", "for", "layer", "line", "op"}, table);
+    print_buffers(history, plan);
   }
 }
 

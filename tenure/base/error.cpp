@@ -4,12 +4,22 @@
 
 #include <system_error>
 
+#include "tenure/base/error_calls.h"
 #include "tenure/base/text.h"
 #include "tenure/base/units.h"
 #include "tenure/base/user_site.h"
 
 namespace tenure {
+
+constinit std::atomic<void (*)(Error&, const char*) noexcept> error_calls{nullptr};
+
 namespace {
+
+constexpr const char* kUse = "calls that used it";
+
+void add_calls(Error& error, const char* heading) noexcept {
+  if (auto* const add = error_calls.load(std::memory_order_acquire)) add(error, heading);
+}
 
 constexpr std::size_t kLongestProblem = 400;  // it may quote a file, whose names may be of any size
 
@@ -78,7 +88,9 @@ EmptyTensorError::EmptyTensorError(std::string_view user, Site used)
                         "was moved away",
                         user, to_string(used)),
             Placed{}),
-      used_(used) {}
+      used_(used) {
+  add_calls(*this, kUse);
+}
 
 DisposedError::DisposedError(Facts facts)
     : Error(disposed_text(facts), Placed{}), facts_(std::move(facts)) {}
@@ -93,17 +105,23 @@ SymbolError::SymbolError(std::string_view user, const std::string& symbol,
             Placed{}),
       symbol_(symbol),
       created_(created),
-      used_(used) {}
+      used_(used) {
+  add_calls(*this, kUse);
+}
 
 ClosedError::ClosedError(const std::string& what, Site closed, Site used)
     : Error(fmt::format("{} is closed\n  closed at {}\n  used   at {}", what, to_string(closed),
                         to_string(used)),
             Placed{}),
       closed_(closed),
-      used_(used) {}
+      used_(used) {
+  add_calls(*this, kUse);
+}
 
 GraphError::GraphError(const std::string& problem, Site site)
-    : Error(fmt::format("{}\n  at {}", problem, to_string(site)), Placed{}), site_(site) {}
+    : Error(fmt::format("{}\n  at {}", problem, to_string(site)), Placed{}), site_(site) {
+  add_calls(*this, "calls that led here");
+}
 
 LeakError::LeakError(const std::string& text, std::vector<Growth> growing)
     : Error(text), growing_(std::move(growing)) {}

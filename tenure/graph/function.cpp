@@ -77,6 +77,7 @@ class FunctionCore::Impl {
              std::equal(signature.strides.begin(), signature.strides.end(), call.tensors.begin(),
                         lies_so) &&
              signature.layout == call.layout && donated == accepted &&
+             signature.autocast == ops::call_context().autocast &&
              (variant == nullptr ? signature.variant.empty() : signature.variant == variant->key);
     }
   };
@@ -188,6 +189,7 @@ class FunctionCore::Impl {
       signature.insert(signature.begin(), static_cast<std::int64_t>(variant->key.size()));
     }
     signature.push_back(static_cast<std::int64_t>(mem::place_of(device_of(call))));
+    signature.push_back(ops::call_context().autocast ? 1 : 0);
     signature.insert(signature.end(), call.layout.begin(), call.layout.end());
     return signature;
   }
@@ -241,6 +243,7 @@ class FunctionCore::Impl {
                         .strides = strides_of(call),
                         .layout = call.layout};
     const DeviceScope device(entry->signature.device);
+    entry->signature.autocast = ops::call_context().autocast;
     if (variant != nullptr) entry->signature.variant = variant->key;
     entry->donated = donated;
     trace_for(*entry, call, trace, variant);

@@ -15,6 +15,7 @@
 #include "tenure/graph/run/cache.h"
 #include "tenure/graph/trace/state.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
 
@@ -84,6 +85,7 @@ class Session::Impl {
     if (state_ == nullptr) return;
     title_ = fmt::format("the session of {}", state_->title());
     closed_ = site;
+    closing_calls_ = mem::calls_here();
     state_.reset();
     cache_.clear();
   }
@@ -99,9 +101,13 @@ class Session::Impl {
 
  private:
   std::shared_ptr<GraphState> require_open(Site site) const {
-    const std::lock_guard lock(mutex_);
-    if (state_ == nullptr) throw ClosedError(title_, closed_, site);
-    return state_;
+    {
+      const std::lock_guard lock(mutex_);
+      if (state_ != nullptr) return state_;
+    }
+    ClosedError error(title_, closed_, site);  // what it says does not change any more
+    mem::add_calls(error, "calls that closed it", closing_calls_);
+    throw error;
   }
 
   static Value value_of(GraphState& state, const Tensor& tensor, const char* user, Site site) {
@@ -208,6 +214,7 @@ class Session::Impl {
   graph::ProgramCache cache_;
   std::string title_;
   Site closed_;
+  std::uint32_t closing_calls_ = 0;
 };
 
 Session::Session(const Graph& graph, Site site) : Session(graph, Options{}, site) {}
@@ -276,8 +283,10 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
   for (const Feed& feed : feeds) {
     const Tensor& tensor = feed.tensor();
     if (const Symbol* const symbol = tensor.body("feed", site).symbol()) {
-      throw SymbolError("feed", symbol->describe(), "has no data to be fed", tensor.created(),
+      SymbolError error("feed", symbol->describe(), "has no data to be fed", tensor.created(),
                         site);
+      mem::add_calls_of_maker(error, *symbol);
+      throw error;
     }
   }
   values.take();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tenure/base/error_calls.h"
+
 namespace tenure::mem {
 
 std::atomic<Callers*> installed_callers{nullptr};
@@ -22,8 +24,20 @@ void add_calls(Error& error, const std::string& heading, std::uint32_t calls) no
 } catch (...) {  // NOLINT(bugprone-empty-catch): the error says what it said before
 }
 
-void add_calls_here(Error& error, const std::string& heading) noexcept {
-  if (Callers* const known = callers()) add_calls(error, heading, known->here());
+void install_callers(Callers* callers) noexcept {
+  installed_callers.store(callers, std::memory_order_release);
+  error_calls.store(callers == nullptr ? nullptr : add_calls_here, std::memory_order_release);
+}
+
+KnowsItsMaker::KnowsItsMaker() noexcept : made_by_(calls_here()) {}
+
+std::uint32_t calls_here() noexcept {
+  Callers* const known = callers();
+  return known == nullptr ? 0 : known->here();
+}
+
+void add_calls_here(Error& error, const char* heading) noexcept {
+  add_calls(error, heading, calls_here());
 }
 
 }  // namespace tenure::mem

@@ -11,6 +11,7 @@ namespace tenure::mem {
 
 /// Knows the calls that led to each tensor and to its disposal, while call stacks are on: then
 /// errors say them. Calls have numbers, equal ones the same; 0: they are not known.
+/// A number from before stacks were off for a while is not known any more.
 class Callers {
  public:
   struct OfTensor {
@@ -32,6 +33,22 @@ class Callers {
 extern std::atomic<Callers*> installed_callers;
 inline Callers* callers() noexcept { return installed_callers.load(std::memory_order_acquire); }
 
+/// From here on these are asked; nullptr: nobody is.
+void install_callers(Callers* callers) noexcept;
+
+/// A base of what knows the calls that made it.
+class KnowsItsMaker {
+ public:
+  std::uint32_t made_by() const noexcept { return made_by_; }
+
+ protected:
+  KnowsItsMaker() noexcept;
+  ~KnowsItsMaker() = default;
+
+ private:
+  std::uint32_t made_by_;
+};
+
 /// Adds these lines to an error:
 ///
 ///     calls that created it
@@ -40,7 +57,16 @@ inline Callers* callers() noexcept { return installed_callers.load(std::memory_o
 ///
 /// Nothing is done if the calls are not known, or memory is short.
 void add_calls(Error& error, const std::string& heading, std::uint32_t calls) noexcept;
-/// Those that this thread is in.
-void add_calls_here(Error& error, const std::string& heading) noexcept;
+/// The number of those that this thread is in, for later; 0 while call stacks are off.
+std::uint32_t calls_here() noexcept;
+/// Adds those that this thread is in.
+void add_calls_here(Error& error, const char* heading) noexcept;
+
+/// Adds those that made something, if it knows them.
+template <class T>
+void add_calls_of_maker(Error& error, const T& made) noexcept {
+  const auto* const known = dynamic_cast<const KnowsItsMaker*>(&made);
+  if (known != nullptr) add_calls(error, "calls that created it", known->made_by());
+}
 
 }  // namespace tenure::mem

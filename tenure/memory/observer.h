@@ -25,6 +25,8 @@ class BudgetAccount;
 class Storage;
 class Tenant;
 
+struct PlannedBody;
+
 /// A compiled program, step by step: what a run does, and what lies where in its arena.
 struct PlannedProgram {
   /// One kernel call, and what a planner knows of it.
@@ -53,10 +55,22 @@ struct PlannedProgram {
     Category category = Category::activation;  ///< or gradient, optimizer, workspace
     bool is_saved = false;                     ///< made on the way forth, and read on the way back
     bool is_again = false;                     ///< an earlier step has computed the same
+    std::string layout{};                      ///< "float32[8, 4]"; "": it is only bytes
+    std::string role{};  ///< what it is to its step: "workspace"; "": the result
   };
   std::vector<Step> steps{};
   std::vector<Buffer> buffers{};
-  std::int64_t resident = 0;  ///< bytes of outputs that are there all the time
+  std::vector<PlannedBody> bodies;  ///< of its branches and loops, by step
+  std::int64_t resident = 0;          ///< bytes of outputs that are there all the time
+};
+
+/// A branch or the body of a loop, which one step of a program runs, any number of times. Bodies of
+/// one step have the same memory: they run in turn.
+struct PlannedBody {
+  std::string name;         ///< "then branch"
+  int step = 0;             ///< of the program that it is in
+  std::int64_t offset = 0;  ///< of its arena, in that of the program that it is in
+  PlannedProgram program{};
 };
 
 /// One run of a compiled program.

@@ -65,7 +65,7 @@ std::vector<SavedLayer> saved_by_layer(const History& history, const RecordedPla
   std::map<std::string_view, SavedLayer> layers;
   std::map<std::string_view, std::map<std::string_view, std::int64_t>> ops;  // bytes of each
   for (const RecordedPlan::Buffer& buffer : plan.buffers) {
-    if (!buffer.is_saved) continue;
+    if (!buffer.is_saved || !buffer.is_shown) continue;
     const std::string_view scope = history.recorded.origin(buffer.origin).scope;
     SavedLayer& layer = layers[scope];
     layer.bytes += buffer.bytes;

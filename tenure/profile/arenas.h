@@ -9,7 +9,8 @@
 #include "tenure/profile/history.h"
 
 // What an arena consists of while its program runs: the plan says which buffers are in use at each
-// step, and the kernel events when the steps ended.
+// step, and the kernel events when the steps ended. A step that runs a branch or a loop is shown as
+// at its fullest moment (see plan_moments.h).
 
 namespace tenure::profile {
 
@@ -79,7 +80,7 @@ void for_each_piece(const History& history, const StorageLife& life, std::int64_
   const RunLife& run = history.run_lives[life.run - 1];
   const auto step = static_cast<std::int64_t>(step_at(history, run, time_ns));
   for (const RecordedPlan::Buffer& buffer : history.recorded.plans()[run.plan].buffers) {
-    if (buffer.first > step || buffer.last < step) continue;
+    if (!buffer.is_shown || buffer.first > step || buffer.last < step) continue;
     piece.bytes -= buffer.bytes;
     visit(Piece{.op = buffer.op,
                 .origin = buffer.origin,

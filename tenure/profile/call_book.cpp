@@ -21,15 +21,16 @@ CallBook& CallBook::instance() {
 void CallBook::begin() noexcept {
   const std::lock_guard lock(mutex_);
   users_.fetch_add(1, std::memory_order_relaxed);
-  mem::installed_callers.store(this, std::memory_order_release);
+  mem::install_callers(this);
 }
 
 void CallBook::end() noexcept {
   const std::lock_guard lock(mutex_);
   if (users_.fetch_sub(1, std::memory_order_relaxed) > 1) return;
-  mem::installed_callers.store(nullptr, std::memory_order_release);
+  mem::install_callers(nullptr);
   tensors_.clear();
   numbers_.clear();
+  ended_ += static_cast<std::uint32_t>(addresses_.size());
   addresses_.clear();
   names_.clear();
 }
@@ -40,7 +41,7 @@ std::uint32_t CallBook::number_of(const CallStack& calls) {
   if (known != numbers_.end()) return known->second;
   if (addresses_.size() == kMostSets || calls.addresses().empty()) return 0;
   addresses_.emplace_back(calls.addresses().begin(), calls.addresses().end());
-  const auto number = static_cast<std::uint32_t>(addresses_.size());
+  const auto number = ended_ + static_cast<std::uint32_t>(addresses_.size());
   numbers_.emplace(calls.hash(), number);
   return number;
 }
@@ -83,9 +84,9 @@ std::vector<std::string> CallBook::names(std::uint32_t calls) {
   std::vector<std::uintptr_t> addresses;
   {
     const std::lock_guard lock(mutex_);
-    if (calls == 0 || calls > addresses_.size()) return {};
+    if (!is_known(calls)) return {};
     if (const auto known = names_.find(calls); known != names_.end()) return known->second;
-    addresses = addresses_[calls - 1];
+    addresses = addresses_[calls - ended_ - 1];
   }
   // Not under the lock: it may take a second.
   const Located located = locate(addresses);
@@ -100,7 +101,7 @@ std::vector<std::string> CallBook::names(std::uint32_t calls) {
                                 addresses.size()));
   }
   const std::lock_guard lock(mutex_);
-  if (calls <= addresses_.size()) names_.emplace(calls, names);
+  if (is_known(calls)) names_.emplace(calls, names);
   return names;
 }
 

@@ -41,12 +41,16 @@ class CallBook final : public mem::Callers {
   CallBook() = default;
   /// The caller has the lock.
   std::uint32_t number_of(const CallStack& calls);
+  bool is_known(std::uint32_t calls) const noexcept {
+    return calls > ended_ && calls - ended_ <= addresses_.size();
+  }
 
   mutable std::mutex mutex_;
   std::atomic<int> users_{0};
   std::unordered_map<std::uint64_t, OfTensor> tensors_;
   std::map<std::uint64_t, std::uint32_t> numbers_;           // by hash
-  std::vector<std::vector<std::uintptr_t>> addresses_;       // by number, less 1
+  std::uint32_t ended_ = 0;                                  // the last number it has forgotten
+  std::vector<std::vector<std::uintptr_t>> addresses_;       // by number, the next one's first
   std::map<std::uint32_t, std::vector<std::string>> names_;  // of those that were asked for
 };
 

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "tenure/profile/plan_moments.h"
 #include "tenure/profile/queries.h"
 #include "tenure/profile/rows.h"
 #include "tenure/profile/stacks.h"
@@ -115,7 +116,7 @@ std::string to_csv(const History& history) {
   const Recorded& recorded = history.recorded;
   std::string out =
       "storage,birth_ns,death_ns,bytes,category,op,file,line,scope,thread,tensor,last_use_ns,"
-      "disposed_at,address,name,first_step,last_step,again\n";
+      "disposed_at,address,name,first_step,last_step,again,inside\n";
   for (const Row& row : rows(history)) {
     const Origin& origin = recorded.origin(row.origin);
     const bool is_storage = row.storage != Row::kNoStorage;
@@ -125,17 +126,20 @@ std::string to_csv(const History& history) {
                        row.bytes, kind_name(row.kind), quoted_csv(row.op), quoted_csv(origin.file),
                        origin.line, quoted_csv(row.scope), row.thread);
     if (is_storage) {
-      out +=
-          fmt::format("{},{},{},{},{},,,\n", quoted_csv(to_string(recorded.layout(life.layout))),
-                      life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
-                      quoted_csv(life.disposed == 0 ? std::string()
-                                                    : place_text(recorded.origin(life.disposed))),
-                      life.address, quoted_csv(recorded.string(life.name)));
+      out += fmt::format(
+          "{},{},{},{},{},,,,\"\"\n", quoted_csv(to_string(recorded.layout(life.layout))),
+          life.last_use_ns < 0 ? std::string() : fmt::to_string(life.last_use_ns),
+          quoted_csv(life.disposed == 0 ? std::string()
+                                        : place_text(recorded.origin(life.disposed))),
+          life.address, quoted_csv(recorded.string(life.name)));
     } else if (row.buffer != nullptr) {
-      out += fmt::format("\"\",,\"\",{},\"\",{},{},{}\n", row.address, row.buffer->first,
-                         row.buffer->last, row.buffer->is_again ? 1 : 0);
+      const RecordedPlan& plan = recorded.plans()[row.plan - 1];
+      out +=
+          fmt::format("{},,\"\",{},\"\",{},{},{},{}\n", quoted_csv(row.buffer->layout), row.address,
+                      row.buffer->first, row.buffer->last, row.buffer->is_again ? 1 : 0,
+                      quoted_csv(body_text(plan, row.buffer->body)));
     } else {
-      out += "\"\",,\"\",,\"\",,,\n";
+      out += "\"\",,\"\",,\"\",,,,\"\"\n";
     }
   }
   return out;

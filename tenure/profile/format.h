@@ -31,8 +31,9 @@
 namespace tenure::profile {
 
 inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
-inline constexpr std::uint32_t kVersion = 2;
-/// The oldest that is read too: it knew no other device than the CPU.
+inline constexpr std::uint32_t kVersion = 3;
+/// The oldest that is read too: it knew no other device than the CPU. Those before 3 knew nothing
+/// of what is inside of branches and loops, nor what types and shapes buffers have.
 inline constexpr std::uint32_t kOldestVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kChunkBytes = 64 * 1024;
@@ -158,13 +159,14 @@ enum class DefinitionKind : std::uint32_t {
   plan_steps,  // PlanStepsHead, then PlanStep each, with its inputs (u32) padded to words
   module,      // u32: path (a string); then the bytes of its build id
   stack,       // u64 for each call, the innermost first: offset (48 bits) within a module (16)
+  plan_body,   // PlanBody: a branch or the body of a loop
 };
-inline constexpr std::size_t kDefinitionKinds = 8;
+inline constexpr std::size_t kDefinitionKinds = 9;
 struct DefinitionHead {
   DefinitionKind kind;
   std::uint32_t number;
   std::uint32_t length;
-  std::uint32_t reserved;
+  std::uint32_t body;  // of what a plan consists of: the body that it is in, from 1 up; 0: none
 };
 struct PlanHead {
   std::uint64_t id;
@@ -178,8 +180,18 @@ struct PlanBuffer {
   std::uint32_t first;
   std::uint32_t last;
   std::uint32_t flags;  // category (8 bits), and those below
-  std::int64_t offset;
+  std::int64_t offset;  // in the arena of the program or the body that it is of
   std::int64_t bytes;
+  std::uint32_t layout;  // a string: type and shape
+  std::uint32_t reserved;
+};
+struct PlanBody {
+  std::uint64_t id;      // of the plan
+  std::int64_t offset;   // of its arena, in that of the program
+  std::uint32_t around;  // the body that it is in, which has a lower number; 0: none
+  std::uint32_t step;    // of that body or the program
+  std::uint32_t name;
+  std::uint32_t reserved;
 };
 inline constexpr std::uint32_t kBufferSaved = 1u << 8;  // forth for back
 inline constexpr std::uint32_t kBufferAgain = 1u << 9;  // computed before
@@ -203,6 +215,14 @@ struct PlanStep {
 };
 inline constexpr std::uint32_t kStepPure = 1u << 8;
 inline constexpr std::uint32_t kStepOutput = 1u << 9;
+
+/// What lies there, aligned or not.
+template <class T>
+T read(const std::byte* at) noexcept {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
 
 /// Four sums side by side, over whole words: a bit that flips, and bytes that move, change it.
 inline std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {

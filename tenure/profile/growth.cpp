@@ -1,6 +1,9 @@
 #include "tenure/profile/growth.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -39,20 +42,65 @@ Loop judge_marks(const History& history, std::string name, std::vector<std::int6
   return judge(history, std::move(loop), {.is_marked = true, .times = std::move(marks)}, warm_up);
 }
 
+/// When tensors were allocated.
+bool is_counted(const StorageLife& life) { return !life.was_before && life.tensors > 0; }
+
 /// Moments with equally many allocations between them; none if there are too few.
-std::vector<std::int64_t> moments(const History& history) {
+std::vector<std::int64_t> moments(const std::vector<std::int64_t>& births) {
   constexpr std::size_t kFewest = 64;
   constexpr std::size_t kMost = 1024;
   constexpr std::size_t kBetween = 8;
-  std::vector<std::int64_t> births;
-  for (const StorageLife& life : history.storages) {
-    if (!life.was_before && life.tensors > 0) births.push_back(life.birth_ns);
-  }
   const std::size_t n = std::min(births.size() / kBetween, kMost);
   std::vector<std::int64_t> times;
   if (n < kFewest) return times;
   for (std::size_t i = 0; i <= n; ++i) times.push_back(births[(births.size() - 1) * i / n]);
   return times;
+}
+
+std::vector<std::int64_t> moments(const History& history) {
+  std::vector<std::int64_t> births;
+  for (const StorageLife& life : history.storages) {
+    if (is_counted(life)) births.push_back(life.birth_ns);
+  }
+  return moments(births);
+}
+
+/// Threads that grew until they allocated no more, while others went on.
+std::vector<Loop> ended_threads(const History& history) {
+  constexpr std::size_t kMostThreads = 16;
+  struct Births {
+    std::vector<std::int64_t> times{};
+    std::int64_t left = 0;  // bytes
+  };
+  std::map<std::uint32_t, Births> threads;
+  std::int64_t last = 0;
+  for (const StorageLife& life : history.storages) {
+    if (!is_counted(life)) continue;
+    Births& births = threads[life.thread];
+    births.times.push_back(last = life.birth_ns);
+    if (life.is_live()) births.left += life.bytes;
+  }
+  threads.erase(history.last_thread);
+  std::erase_if(threads, [&](const auto& thread) {
+    return thread.second.left == 0 || thread.second.times.back() == last;
+  });
+  std::vector<std::pair<std::int64_t, std::uint32_t>> largest;
+  for (const auto& [number, births] : threads) largest.emplace_back(-births.left, number);
+  std::sort(largest.begin(), largest.end());
+  if (largest.size() > kMostThreads) largest.resize(kMostThreads);
+  std::vector<Loop> result;
+  for (const auto& [left, number] : largest) {
+    const std::vector<std::int64_t> times = moments(threads[number].times);
+    if (times.empty()) continue;
+    Loop loop{.name = fmt::format("thread {}", number),
+              .is_marked = false,
+              .steps = static_cast<std::int64_t>(times.size()) - 1,
+              .times = times};
+    loop =
+        judge(history, std::move(loop), {.is_marked = false, .times = times, .thread = number}, 0);
+    if (!loop.growing.empty()) result.push_back(std::move(loop));
+  }
+  return result;
 }
 
 LeftOver most_left(const History& history) {
@@ -97,6 +145,13 @@ std::vector<Loop> growth(const History& history) {
     result.push_back(
         judge(history, std::move(whole), {.is_marked = false, .times = std::move(times)}, 0));
   }
+  std::vector<Loop> ended = ended_threads(history);
+  // A program of which a thread has grown is not said to be steady.
+  if (!ended.empty()) {
+    std::erase_if(result, [](const Loop& loop) { return !loop.is_marked && loop.growing.empty(); });
+  }
+  result.insert(result.end(), std::make_move_iterator(ended.begin()),
+                std::make_move_iterator(ended.end()));
   return result;
 }
 

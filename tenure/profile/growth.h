@@ -48,7 +48,7 @@ struct LeftOver {
 /// live between equal numbers of allocations, and of storages only by those that lie idle; what
 /// parameters and optimizers have does not count then.
 struct Loop {
-  std::string name;  ///< of the marks
+  std::string name;  ///< of the marks; "thread 2" of one that grew until it allocated no more
   bool is_marked = true;
   std::int64_t steps = 0;
   std::int64_t first_bytes = 0;       ///< live after the warm-up
@@ -62,7 +62,9 @@ struct Loop {
 
 /// Every loop that was marked, after a warm-up of a quarter of its marks and at most three; and if
 /// none of them can tell, the whole program. Caches that have a bound do not count, nor do lines
-/// that merely take over what others held.
+/// that merely take over what others held. A thread that grew until its last allocation, before the
+/// program's end, is a loop too, if all that it left is there at the end and nobody has used any of
+/// it since: others have not gone on growing, and a table would be read.
 std::vector<Loop> growth(const History& history);
 
 // In words; growth_sentence.cpp.

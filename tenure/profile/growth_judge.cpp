@@ -97,6 +97,7 @@ class Judge {
   void drop_what_others_lost();
   void blame_largest();
   void drop_what_is_used();
+  void drop_what_ended_or_was_used_since();
   Growth describe(const Line& line) const;
   void choose_origins(std::vector<Growth>& growing);
   void find_holders(std::vector<Growth>& growing);
@@ -123,6 +124,7 @@ std::uint32_t Judge::line_of(std::uint32_t origin) {
 
 bool Judge::counts(const StorageLife& life) const {
   if (life.tensors == 0) return false;  // an arena, a workspace: who made them is counted
+  if (marks_.thread && life.thread != *marks_.thread) return false;
   if (marks_.is_marked) return true;
   return life.category != Category::parameter && life.category != Category::optimizer;
 }
@@ -257,6 +259,16 @@ void Judge::drop_what_is_used() {
   }
 }
 
+void Judge::drop_what_ended_or_was_used_since() {
+  for (std::size_t i = 0; i < history_.storages.size(); ++i) {
+    const StorageLife& life = history_.storages[i];
+    if (!is_held_[i] || !counts(life) || life.death_ns < marks_.last()) continue;
+    if (life.birth_ns >= marks_.last()) continue;  // it was made then, and used at once
+    if (life.is_live() && life.last_use_ns <= marks_.last()) continue;
+    lines_[line_of(life.origin)].rises = {};
+  }
+}
+
 Growth Judge::describe(const Line& line) const {
   const auto each = [&](Measure m) { return line.rises[m] ? line.rises[m]->each : 0.0; };
   Growth growth{.origin = line.origin,
@@ -364,13 +376,14 @@ std::vector<Growth> Judge::growing() {
   drop_what_others_lost();
   blame_largest();
   if (!marks_.is_marked) drop_what_is_used();
+  if (marks_.thread) drop_what_ended_or_was_used_since();
   std::vector<Growth> growing;
   for (const Line& line : lines_) {
     if (line.rises_at_all()) growing.push_back(describe(line));
   }
   choose_origins(growing);
   find_holders(growing);
-  add_things(growing);
+  if (!marks_.thread) add_things(growing);
   std::stable_sort(growing.begin(), growing.end(), [](const Growth& a, const Growth& b) {
     return a.bytes_per_step != b.bytes_per_step ? a.bytes_per_step > b.bytes_per_step
                                                 : a.number > b.number;

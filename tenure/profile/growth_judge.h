@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tenure/profile/growth.h"
@@ -12,6 +13,9 @@ namespace tenure::profile {
 struct Marks {
   bool is_marked = true;
   std::vector<std::int64_t> times;
+  /// Only what this thread allocated, judged when it did so last. As it may have filled a table,
+  /// that counts only if all of it is there at the end and nobody has used any of it since.
+  std::optional<std::uint32_t> thread{};
 
   std::size_t size() const { return is_marked ? times.size() : times.size() - 1; }
   std::int64_t last() const { return times.back(); }

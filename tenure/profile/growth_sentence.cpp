@@ -16,7 +16,7 @@ std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
 }
 
 std::string judgement(const Loop& loop, const Recorded& recorded) {
-  const std::string name = loop.is_marked ? loop.name : "the program";
+  const std::string name = loop.name.empty() ? "the program" : loop.name;
   if (!loop.can_tell) return fmt::format("{} has too few steps to tell whether it grows", name);
   if (loop.growing.empty()) {
     std::string text = fmt::format("{} is steady: no line holds more and more", name);
@@ -48,6 +48,10 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   if (loop.is_marked && most.is_late()) text += fmt::format(", since step {}", most.since_step);
   if (!loop.is_marked) {
     text += fmt::format(", since {:.3g} s", static_cast<double>(most.since_ns) * 1e-9);
+    if (!loop.name.empty()) {
+      text += fmt::format(" until {:.3g} s, its last allocation; nobody has used it since",
+                          static_cast<double>(loop.times.back()) * 1e-9);
+    }
   }
   std::set<std::string> lines;
   for (const Growth& growth : loop.growing)

@@ -30,7 +30,7 @@ std::vector<std::int64_t> bytes_in_use(const RecordedPlan& plan) {
   const std::size_t n = plan.steps.size();
   std::vector<std::int64_t> levels(n + 1);
   for (const RecordedPlan::Buffer& buffer : plan.buffers) {
-    if (static_cast<std::size_t>(buffer.first) >= n) continue;
+    if (!buffer.is_shown || static_cast<std::size_t>(buffer.first) >= n) continue;
     levels[static_cast<std::size_t>(buffer.first)] += buffer.bytes;
     levels[std::min(static_cast<std::size_t>(buffer.last) + 1, n)] -= buffer.bytes;
   }
@@ -65,6 +65,7 @@ StorageLife* History::find(std::uint64_t serial) {
 
 void History::take(const Event& event) {
   threads = std::max(threads, std::min<std::uint32_t>(event.thread, 1u << 20) + 1);
+  last_thread = event.thread;
   end_ns = std::max(end_ns, event.time_ns);
   switch (event.kind) {
     case EventKind::allocate:

@@ -226,8 +226,9 @@ class History {
   /// Those that something was allocated on, the CPU's first; never none.
   std::vector<Device> devices;
   std::uint32_t threads = 0;
-  std::int64_t base_bytes = 0;  ///< live all the time, and of no storage here
-  std::int64_t begin_ns = 0;    ///< nothing is known of the time before
+  std::uint32_t last_thread = 0;  ///< whose event is the last: it has not ended before
+  std::int64_t base_bytes = 0;    ///< live all the time, and of no storage here
+  std::int64_t begin_ns = 0;      ///< nothing is known of the time before
   std::int64_t end_ns = 0;
 
  private:

@@ -20,13 +20,6 @@ namespace {
 // Numbers are given from 1 up without gaps; a damaged one must not take all memory.
 constexpr std::uint32_t kMostDefinitions = 1u << 26;
 
-template <class T>
-T read(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 /// Text of a field that may have no end.
 template <std::size_t n>
 std::string text(const char (&field)[n]) {
@@ -44,16 +37,6 @@ bool make_room(std::vector<T>& list, std::uint32_t number, std::uint64_t file_by
 
 std::string_view file_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
-}
-
-/// Damaged numbers must not overflow sums.
-std::int64_t amount(std::int64_t value) {
-  return std::clamp<std::int64_t>(value, 0, static_cast<std::int64_t>(kLow48));
-}
-
-Category category_in(std::uint32_t flags) {
-  const std::uint32_t category = flags & 0xff;
-  return category < kCategories ? static_cast<Category>(category) : Category::activation;
 }
 
 template <class T>
@@ -272,10 +255,13 @@ void Recorded::read_definition(const DefinitionHead& head, const std::byte* payl
       return;
     }
     case DefinitionKind::plan:
-      if (!read_plan(head, payload)) break;
+      if (!plan_definitions_.read_plan(head, payload)) break;
       return;
     case DefinitionKind::plan_steps:
-      if (!read_plan_steps(head, payload)) break;
+      if (!plan_definitions_.read_steps(head, payload)) break;
+      return;
+    case DefinitionKind::plan_body:
+      if (!plan_definitions_.read_body(head, payload)) break;
       return;
     case DefinitionKind::module: {
       if (head.length < 4 || !make_room(modules_, head.number, input_->size())) break;
@@ -309,89 +295,7 @@ void Recorded::check_references() {
   }
   for (std::size_t i = 1; i < modules_.size(); ++i) modules_[i].path = string(module_paths_[i]);
   if (has_stacks()) name_callers();
-  for (const auto& [id, raw] : raw_plans_) {
-    if (raw.head.id == id) plans_.push_back(plan_of(raw));
-  }
-}
-
-bool Recorded::read_plan(const DefinitionHead& head, const std::byte* payload) {
-  if (head.length < sizeof(PlanHead)) return false;
-  const auto plan = read<PlanHead>(payload);
-  if (head.length != sizeof(PlanHead) + plan.buffers * sizeof(PlanBuffer)) return false;
-  RawPlan& raw = raw_plans_[plan.id];
-  raw.head = plan;
-  std::vector<PlanBuffer>& buffers = raw.buffers[head.number];
-  buffers.resize(plan.buffers);
-  if (!buffers.empty()) {
-    std::memcpy(buffers.data(), payload + sizeof(PlanHead), buffers.size() * sizeof(PlanBuffer));
-  }
-  return true;
-}
-
-bool Recorded::read_plan_steps(const DefinitionHead& head, const std::byte* payload) {
-  if (head.length < sizeof(PlanStepsHead)) return false;
-  const auto plan = read<PlanStepsHead>(payload);
-  std::span<const std::byte> left(payload + sizeof(PlanStepsHead),
-                                  head.length - sizeof(PlanStepsHead));
-  std::vector<RecordedPlan::Step> steps;
-  for (std::uint32_t i = 0; i < plan.steps; ++i) {
-    if (left.size() < sizeof(PlanStep)) return false;
-    const auto step = read<PlanStep>(left.data());
-    left = left.subspan(sizeof step);
-    const std::size_t inputs = (std::size_t{step.inputs} + 1) / 2 * 8;
-    if (left.size() < inputs) return false;
-    RecordedPlan::Step made{.origin = step.origin,
-                            .unit = step.unit,
-                            .category = category_in(step.flags),
-                            .is_pure = (step.flags & kStepPure) != 0,
-                            .is_output = (step.flags & kStepOutput) != 0,
-                            .overwrites = step.overwrites,
-                            .live = amount(step.live),
-                            .cost = amount(step.cost),
-                            .bytes = amount(step.bytes),
-                            .workspace = amount(step.workspace),
-                            .inputs = std::vector<std::uint32_t>(step.inputs)};
-    if (step.inputs != 0) {
-      std::memcpy(made.inputs.data(), left.data(), std::size_t{step.inputs} * 4);
-    }
-    left = left.subspan(inputs);
-    steps.push_back(std::move(made));
-  }
-  RawPlan& raw = raw_plans_[plan.id];
-  raw.steps[plan.first] = std::move(steps);
-  raw.resident = amount(plan.resident);
-  return left.empty();
-}
-
-RecordedPlan Recorded::plan_of(const RawPlan& raw) const {
-  RecordedPlan plan{.id = raw.head.id,
-                    .peak = amount(raw.head.peak),
-                    .arena = amount(raw.head.arena),
-                    .origin = raw.head.origin,
-                    .resident = raw.resident};
-  std::set<std::uint32_t> known;
-  for (const auto& [first, steps] : raw.steps) {
-    if (first != plan.steps.size()) break;  // what comes before is missing
-    for (const RecordedPlan::Step& step : steps) {
-      plan.steps.push_back(step);
-      plan.steps.back().is_again = !known.insert(step.unit).second;
-    }
-  }
-  for (const auto& [piece, buffers] : raw.buffers) {
-    for (const PlanBuffer& b : buffers) {
-      RecordedPlan::Buffer buffer{.op = string(b.op),
-                                  .offset = amount(b.offset),
-                                  .bytes = amount(b.bytes),
-                                  .first = static_cast<int>(std::min(b.first, b.last) & INT32_MAX),
-                                  .last = static_cast<int>(b.last & INT32_MAX),
-                                  .category = category_in(b.flags),
-                                  .is_saved = (b.flags & kBufferSaved) != 0,
-                                  .is_again = (b.flags & kBufferAgain) != 0};
-      if (b.first < plan.steps.size()) buffer.origin = plan.steps[b.first].origin;
-      plan.buffers.push_back(buffer);
-    }
-  }
-  return plan;
+  plans_ = plan_definitions_.plans(strings_);
 }
 
 void Recorded::name_callers() {

@@ -13,6 +13,7 @@
 
 #include "tenure/profile/format.h"
 #include "tenure/profile/profile.h"
+#include "tenure/profile/recorded_plans.h"
 #include "tenure/profile/recording_input.h"
 #include "tenure/profile/symbols.h"
 
@@ -42,43 +43,6 @@ struct RecordedSpec {
 };
 /// "float32[8, 4]".
 std::string to_string(const RecordedSpec& layout);
-
-/// A compiled program, step by step, and where its temporaries lie in the arena: as
-/// mem::PlannedProgram has it.
-struct RecordedPlan {
-  struct Step {
-    std::uint32_t origin = 0;
-    std::uint32_t unit = 0;  ///< equal for steps that compute the same
-    Category category = Category::activation;
-    bool is_pure = true;
-    bool is_output = false;
-    bool is_again = false;  ///< an earlier step has computed the same
-    std::uint32_t overwrites = 0;
-    std::int64_t live = 0;
-    std::int64_t cost = 0;  ///< nanoseconds, an estimate
-    std::int64_t bytes = 0;
-    std::int64_t workspace = 0;
-    std::vector<std::uint32_t> inputs{};
-  };
-  struct Buffer {
-    std::string_view op{};  ///< the recording's
-    std::int64_t offset = 0;
-    std::int64_t bytes = 0;
-    int first = 0;
-    int last = 0;
-    std::uint32_t origin = 0;  ///< of its first step; 0: not known
-    Category category = Category::activation;
-    bool is_saved = false;
-    bool is_again = false;
-  };
-  std::uint64_t id = 0;
-  std::int64_t peak = 0;
-  std::int64_t arena = 0;
-  std::uint32_t origin = 0;
-  std::vector<Buffer> buffers{};
-  std::vector<Step> steps{};  ///< none: not known
-  std::int64_t resident = 0;  ///< bytes of outputs
-};
 
 /// One event, as format.h describes it.
 struct Event {
@@ -158,12 +122,9 @@ class Recorded {
   void read_definitions(std::span<const std::byte> payload);
   void read_definition(const DefinitionHead& head, const std::byte* payload);
   // These say whether it is well-formed.
-  bool read_plan(const DefinitionHead& head, const std::byte* payload);
-  bool read_plan_steps(const DefinitionHead& head, const std::byte* payload);
   void add_piece(Piece piece, std::span<const std::byte> payload);
   struct RawPlan;
   void check_references();
-  RecordedPlan plan_of(const RawPlan& raw) const;
   void name_callers();
 
   std::shared_ptr<const RecordingInput> input_;
@@ -188,13 +149,7 @@ class Recorded {
   std::vector<std::vector<ModuleAddress>> stacks_;
   NamedCalls calls_;
   std::vector<std::string> callers_;  // by origin
-  struct RawPlan {
-    PlanHead head{};
-    std::map<std::uint32_t, std::vector<PlanBuffer>> buffers{};        // by piece
-    std::map<std::uint32_t, std::vector<RecordedPlan::Step>> steps{};  // by the first one's number
-    std::int64_t resident = 0;
-  };
-  std::map<std::uint64_t, RawPlan> raw_plans_;  // by id
+  PlanDefinitions plan_definitions_;
   std::vector<RecordedPlan> plans_;
 };
 

@@ -100,7 +100,7 @@ std::string pool_json(const History& history) {
 }  // namespace
 
 std::string report_limits(const History& history, const std::vector<double>& origins,
-                          const std::function<ReportPlace(std::uint32_t)>& place) {
+                          ReportNumbers& numbers) {
   std::string budgets;
   std::vector<std::uint32_t> shown(history.budgets.size() + 1);  // number in the page
   std::uint32_t count = 0;
@@ -113,11 +113,11 @@ std::string report_limits(const History& history, const std::vector<double>& ori
   std::string refusals;
   for (std::size_t i = 0; i < std::min(kMostRefusals, history.refusals.size()); ++i) {
     const RefusalSeen& refusal = history.refusals[i];
-    const ReportPlace by = place(refusal.origin);
+    const ReportPlace by = numbers.place(refusal.origin);
     std::string holders;
     const std::vector<RefusalHolder> all = holders_at(history, refusal);
     for (std::size_t k = 0; k < std::min(kMostHolders, all.size()); ++k) {
-      const ReportPlace from = place(all[k].origin);
+      const ReportPlace from = numbers.place(all[k].origin);
       holders += fmt::format(R"({}{{"op":{},"site":{},"bytes":{},"storages":{}}})",
                              k == 0 ? "" : ",", from.op, from.site, all[k].bytes, all[k].storages);
     }

@@ -76,7 +76,7 @@ void add_arena(const History& history, const StorageLife& life, std::vector<Row>
   const RecordedPlan& plan = history.recorded.plans()[run.plan];
   for (const RecordedPlan::Buffer& buffer : plan.buffers) {
     const auto first = static_cast<std::size_t>(buffer.first);
-    if (first > run.kernels || first >= plan.steps.size()) continue;
+    if (!buffer.is_shown || first > run.kernels || first >= plan.steps.size()) continue;
     Row row = row_of(history,
                      {.op = buffer.op,
                       .origin = buffer.origin,

@@ -17,7 +17,8 @@ void append(std::string& bytes, const T& value) {
 
 }  // namespace
 
-bool Tables::write(DefinitionKind kind, std::uint32_t number, std::string_view payload) {
+bool Tables::write(DefinitionKind kind, std::uint32_t number, std::string_view payload,
+                   std::uint32_t body) {
   const std::size_t bytes = sizeof(DefinitionHead) + (payload.size() + 7) / 8 * 8;
   if (bytes > kPayloadBytes || written_ + bytes > capacity_) return false;
   if (chunk_.begin == nullptr) {
@@ -26,7 +27,7 @@ bool Tables::write(DefinitionKind kind, std::uint32_t number, std::string_view p
   } else if (!chunk_.has_room(bytes)) {
     file_.renew(chunk_, 0, 0);
   }
-  const DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()), 0};
+  const DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()), body};
   std::byte* const at = chunk_.payload() + chunk_.used;
   std::memset(at, 0, bytes);
   std::memcpy(at, &head, sizeof head);
@@ -107,14 +108,15 @@ std::uint32_t Tables::layout(DType dtype, const Shape& shape) noexcept try {
   return 0;
 }
 
-void Tables::write_steps(std::uint64_t plan, const mem::PlannedProgram& program) {
+void Tables::write_steps(std::uint64_t plan, std::uint32_t body,
+                         const mem::PlannedProgram& program) {
   constexpr std::size_t kMost = kPayloadBytes - sizeof(DefinitionHead) - 8;
   std::string steps;
   PlanStepsHead head{.id = plan, .resident = program.resident, .first = 0, .steps = 0};
   const auto flush = [&] {
     std::string payload;
     append(payload, head);
-    write(DefinitionKind::plan_steps, 0, payload + steps);
+    write(DefinitionKind::plan_steps, 0, payload + steps, body);
     head.first += head.steps;
     head.steps = 0;
     steps.clear();
@@ -144,7 +146,7 @@ void Tables::write_steps(std::uint64_t plan, const mem::PlannedProgram& program)
   if (head.steps != 0) flush();
 }
 
-void Tables::write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
+void Tables::write_buffers(const PlanHead& head, std::uint32_t body,
                            const mem::PlannedProgram& program) {
   constexpr std::size_t kMostBuffers =
       (kPayloadBytes - sizeof(DefinitionHead) - sizeof(PlanHead)) / sizeof(PlanBuffer);
@@ -154,23 +156,45 @@ void Tables::write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
   do {  // one without buffers is told too
     const std::size_t n = std::min(all.size() - next, kMostBuffers);
     std::string payload;
-    append(payload, PlanHead{run.id, run.peak, run.arena, origin, static_cast<std::uint32_t>(n)});
+    PlanHead piece_head = head;
+    piece_head.buffers = static_cast<std::uint32_t>(n);
+    append(payload, piece_head);
     for (const std::size_t end = next + n; next < end; ++next) {
       const mem::PlannedProgram::Buffer& buffer = all[next];
       const std::string& op = program.steps[static_cast<std::size_t>(buffer.first)].op;
-      append(
-          payload,
-          PlanBuffer{
-              .op = add_string(buffer.category == Category::workspace ? op + ", workspace" : op),
-              .first = static_cast<std::uint32_t>(buffer.first),
-              .last = static_cast<std::uint32_t>(buffer.last),
-              .flags = static_cast<std::uint32_t>(buffer.category) |
-                       (buffer.is_saved ? kBufferSaved : 0) | (buffer.is_again ? kBufferAgain : 0),
-              .offset = buffer.offset,
-              .bytes = buffer.bytes});
+      append(payload,
+             PlanBuffer{.op = add_string(buffer.role.empty() ? op : op + ", " + buffer.role),
+                        .first = static_cast<std::uint32_t>(buffer.first),
+                        .last = static_cast<std::uint32_t>(buffer.last),
+                        .flags = static_cast<std::uint32_t>(buffer.category) |
+                                 (buffer.is_saved ? kBufferSaved : 0) |
+                                 (buffer.is_again ? kBufferAgain : 0),
+                        .offset = buffer.offset,
+                        .bytes = buffer.bytes,
+                        .layout = add_string(buffer.layout),
+                        .reserved = 0});
     }
-    write(DefinitionKind::plan, piece++, payload);
+    write(DefinitionKind::plan, piece++, payload, body);
   } while (next < all.size());
+}
+
+void Tables::write_bodies(const PlanHead& head, std::uint32_t around, std::int64_t offset,
+                          const mem::PlannedProgram& program, std::uint32_t& last) {
+  for (const mem::PlannedBody& body : program.bodies) {
+    const std::uint32_t number = ++last;
+    const std::int64_t begin = offset + body.offset;
+    std::string payload;
+    append(payload, PlanBody{.id = head.id,
+                             .offset = begin,
+                             .around = around,
+                             .step = static_cast<std::uint32_t>(body.step),
+                             .name = add_string(body.name),
+                             .reserved = 0});
+    write(DefinitionKind::plan_body, 0, payload, number);
+    write_steps(head.id, number, body.program);
+    write_buffers(head, number, body.program);
+    write_bodies(head, number, begin, body.program, last);
+  }
 }
 
 void Tables::plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept try {
@@ -179,8 +203,11 @@ void Tables::plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept try
   append(key, run.id);
   if (!numbers_.emplace(key, 0).second || run.source == nullptr) return;
   const mem::PlannedProgram program = run.source->program();
-  write_steps(run.id, program);
-  write_buffers(run, origin, program);
+  const PlanHead head{run.id, run.peak, run.arena, origin, 0};
+  write_steps(run.id, 0, program);
+  write_buffers(head, 0, program);
+  std::uint32_t last = 0;
+  write_bodies(head, 0, 0, program, last);
 } catch (const std::bad_alloc&) {  // then the plan is unknown
 }
 

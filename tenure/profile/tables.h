@@ -36,12 +36,16 @@ class Tables {
   std::uint32_t add_string(std::string_view text);
   std::uint32_t add_origin(std::string_view op, std::string_view file, std::uint32_t line,
                            std::string_view scope, std::uint32_t stack = 0);
-  void write_steps(std::uint64_t plan, const mem::PlannedProgram& program);
-  void write_buffers(const mem::PlannedRun& run, std::uint32_t origin,
-                     const mem::PlannedProgram& program);
+  /// Of a program that is itself, or the body of that number.
+  void write_steps(std::uint64_t plan, std::uint32_t body, const mem::PlannedProgram& program);
+  void write_buffers(const PlanHead& head, std::uint32_t body, const mem::PlannedProgram& program);
+  /// All that is in a program, which has that number; `last` is the last number given.
+  void write_bodies(const PlanHead& head, std::uint32_t around, std::int64_t offset,
+                    const mem::PlannedProgram& program, std::uint32_t& last);
   std::uint32_t number_of(DefinitionKind kind, const std::string& key);
   /// False if there is no room.
-  bool write(DefinitionKind kind, std::uint32_t number, std::string_view payload);
+  bool write(DefinitionKind kind, std::uint32_t number, std::string_view payload,
+             std::uint32_t body = 0);
 
   std::mutex mutex_;
   RecordingFile& file_;

@@ -1,5 +1,5 @@
 // A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused, crash,
-// held, taped, disposed, hostile, train, nothing and wait.
+// held, taped, disposed, hostile, train, loop, nothing and wait.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,29 +11,15 @@
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/support/small_net.h"
 
 using namespace tenure;
 
 namespace {
 
-class Net final : public nn::Layer {
- public:
-  Net() : Layer("Net") {
-    add("hidden", hidden_);
-    add("out", out_);
-  }
-
- protected:
-  Tensor forward(Tensor x) const override { return out_(gelu_tanh(hidden_(std::move(x)))); }
-
- private:
-  nn::Dense hidden_{64, 256};
-  nn::Dense out_{256, 32};
-};
-
 /// Steps of a compiled training.
 void train() {
-  const Net model;
+  const test::SmallNet model;
   nn::Adam adam(model.trainable());
   nn::Trainer trainer(
       model, [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); }, adam);
@@ -42,6 +28,16 @@ void train() {
   for (int i = 0; i < 5; ++i) {
     trainer.step(x, target);
     mark_step("train");
+  }
+}
+
+/// A compiled loop with a branch in it.
+void loop() {
+  const auto model = function(test::looped);
+  const Tensor x = full({32, 32}, 0.01);
+  for (int i = 0; i < 5; ++i) {
+    model(x);
+    mark_step("loop");
   }
 }
 
@@ -118,6 +114,7 @@ int main(int, char** arguments) {
   if (what == "refused") return be_refused(), 0;
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   if (what == "train") return train(), 0;
+  if (what == "loop") return loop(), 0;
   if (what == "taped") return save_on_tapes(), 0;
   if (what == "disposed") return use_disposed(), 0;
   std::vector<Tensor> kept;

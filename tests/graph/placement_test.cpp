@@ -54,10 +54,10 @@ TEST(Placement, ValidatorSeesWrongOnes) {
   EXPECT_GT(refused, mutated * 7 / 10);
 }
 
-std::unique_ptr<Lowered> rematerialized(const Lowered& lowered, std::int64_t budget) {
+/// Which units run, one after the other, some more than once, so that the budget holds.
+auto rematerialized_steps(const Lowered& lowered, std::int64_t budget) {
   constexpr std::int64_t kSearch = 100'000;
-  const planner::Dag dag = dag_of(lowered);
-  return repeat_units(lowered, planner::rematerialize(dag, budget, {.steps = kSearch}).steps);
+  return planner::rematerialize(dag_of(lowered), budget, {.steps = kSearch}).steps;
 }
 
 TEST(Rematerialize, EveryCopyFindsWhatItReads) {
@@ -65,8 +65,8 @@ TEST(Rematerialize, EveryCopyFindsWhatItReads) {
   const auto check = [&](const Lowered& lowered, double share) {
     const std::int64_t plain = peak_of(lowered, place(lowered));
     try {
-      const auto made =
-          rematerialized(lowered, static_cast<std::int64_t>(share * static_cast<double>(plain)));
+      const auto budget = static_cast<std::int64_t>(share * static_cast<double>(plain));
+      const auto made = repeat_units(lowered, rematerialized_steps(lowered, budget));
       const auto problem = validate(lowered, *made);
       ASSERT_FALSE(problem) << *problem;
       const auto misplaced = validate(*made, place_in_order(*made));
@@ -85,9 +85,9 @@ TEST(Rematerialize, EveryCopyFindsWhatItReads) {
 
 TEST(Rematerialize, ValidatorSeesWrongOnes) {
   const auto lowered = deep_program(6);
-  const std::int64_t budget = peak_of(*lowered, place(*lowered)) * 6 / 10;
+  const auto steps = rematerialized_steps(*lowered, peak_of(*lowered, place(*lowered)) * 6 / 10);
   const auto problem_of = [&](const auto& break_it) {
-    const auto made = rematerialized(*lowered, budget);
+    const auto made = repeat_units(*lowered, steps);
     Lowered& broken = *made;
     EXPECT_GT(broken.units.size(), lowered->units.size());
     break_it(broken);

@@ -36,6 +36,23 @@ using tenure::Tensor;
   return static_cast<int>(list.size());
 }
 
+[[gnu::noinline]] Tensor begin_input(tenure::Graph& graph) {
+  Tensor x = graph.placeholder("x", tenure::DType::float32, {2});
+  return x;
+}
+[[gnu::noinline]] int look_at(const Tensor& x) {
+  const int n = static_cast<int>(x.to_vector<float>().size());
+  return n + 1;
+}
+[[gnu::noinline]] int shut(tenure::Session& session) {
+  session.close();
+  return session.is_closed() ? 1 : 0;
+}
+[[gnu::noinline]] int go(tenure::Session& session, const Tensor& what) {
+  const auto n = static_cast<int>(session.run({what}, {{"x", tenure::ones({2})}}).size());
+  return n + 1;
+}
+
 }  // namespace owner
 
 namespace tenure {
@@ -111,6 +128,68 @@ TEST(CallBook, AWrongCallSaysWhoMadeIt) {
   const Stacks stacks;
   const std::string text = error_of([] { owner::make(-1); });
   EXPECT_TRUE(has_in_order(text, {"calls that led here\n    owner::make at call_book_test.cpp:"}));
+}
+
+TEST(CallBook, AnEmptyHandleSaysWhoUsedIt) {
+  const Stacks stacks;
+  EXPECT_TRUE(has_in_order(error_of([] { owner::increase(Tensor()); }),
+                           {"got an empty handle", "calls that used it\n    owner::increase at "}));
+}
+
+TEST(CallBook, ASymbolErrorSaysWhoMadeAndUsedIt) {
+  const Stacks stacks;
+  Graph other("other");
+  std::optional<Graph> graph("model");
+  const Tensor x = owner::begin_input(*graph);
+  const Tensor y = owner::begin_input(other) + 1;
+  EXPECT_TRUE(has_in_order(error_of([&] { owner::look_at(x); }),
+                           {"has no data outside a run", "calls that used it", "owner::look_at at",
+                            "calls that created it", "owner::begin_input at"}));
+  EXPECT_TRUE(has_in_order(error_of([&] {
+                             Session session(other);
+                             owner::go(session, x);
+                           }),
+                           {"is no symbol of", "calls that used it", "owner::go at",
+                            "calls that created it", "owner::begin_input at"}));
+  EXPECT_TRUE(
+      has_in_order(error_of([&] {
+                     Session session(other);
+                     session.run({y}, {{"x", x}});
+                   }),
+                   {"has no data to be fed", "calls that created it", "owner::begin_input"}));
+  graph.reset();
+  EXPECT_TRUE(has_in_order(error_of([&] { owner::increase(x); }),
+                           {"after its graph has gone", "calls that used it", "owner::increase at",
+                            "calls that created it", "owner::begin_input at"}));
+}
+
+TEST(CallBook, AClosedErrorSaysWhoClosedAndUsedIt) {
+  std::optional<Stacks> stacks(std::in_place);
+  Graph graph("model");
+  const Tensor y = owner::begin_input(graph) + 1;
+  Session session(graph);
+  owner::shut(session);
+  EXPECT_TRUE(has_in_order(error_of([&] { owner::go(session, y); }),
+                           {"is closed", "calls that used it", "owner::go at",
+                            "calls that closed it", "owner::shut at"}));
+  // What was forgotten is not taken for other calls that came since.
+  stacks.reset();
+  stacks.emplace();
+  std::vector<Tensor> list;
+  owner::fill(list);
+  const std::string text = error_of([&] { owner::go(session, y); });
+  EXPECT_TRUE(has_in_order(text, {"is closed", "calls that used it", "owner::go at"}));
+  EXPECT_EQ(text.find("calls that closed it"), std::string::npos) << text;
+}
+
+TEST(CallBook, AGraphErrorSaysWhoAskedForIt) {
+  const Stacks stacks;
+  Graph graph("model");
+  owner::begin_input(graph);
+  const std::string text = error_of([&] { owner::begin_input(graph); });
+  EXPECT_TRUE(has_in_order(text, {"already has a placeholder \"x\"",
+                                  "calls that led here\n    owner::begin_input at "}));
+  EXPECT_EQ(text.find("calls that", text.find("calls that") + 1), std::string::npos) << "once";
 }
 
 TEST(CallBook, AGuardNamesTheCallerThatLeaksThroughAHelper) {

@@ -13,6 +13,7 @@
 #include "tenure/tenure.h"
 #include "tests/profile/scratch.h"
 #include "tests/support/share.h"
+#include "tests/support/small_net.h"
 
 // Files that are no recordings, or no longer: clear errors, and never a crash.
 
@@ -45,6 +46,7 @@ std::string sample() {
       x = relu(model(x));
       mark_step();
     }
+    function(test::looped)(full({32, 32}, 0.01));
   }
   return read(file.path());
 }
@@ -102,7 +104,7 @@ TEST(Recordings, OfTheFirstFormatAreRead) {
   std::string bytes = sample();
   profile::FileHeader head{};
   std::memcpy(&head, bytes.data(), sizeof head);
-  ASSERT_EQ(head.version, 2u);
+  ASSERT_EQ(head.version, profile::kVersion);
   head.version = 1;
   head.head_check = profile::checksum(
       std::as_bytes(std::span(&head, 1)).first(offsetof(profile::FileHeader, head_check)));
@@ -213,10 +215,99 @@ std::string definitions(std::uint64_t n, const std::string& payload) {
   return chunk;
 }
 
-std::string definition(profile::DefinitionKind kind, std::uint32_t number, std::string payload) {
-  const profile::DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()), 0};
+std::string definition(profile::DefinitionKind kind, std::uint32_t number, std::string payload,
+                       std::uint32_t body = 0) {
+  const profile::DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()),
+                                     body};
   payload.resize((payload.size() + 7) / 8 * 8);
   return std::string(reinterpret_cast<const char*>(&head), sizeof head) + payload;
+}
+
+template <class T>
+std::string bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// A file with these definitions alone, as a format wrote it.
+std::string file_of(const std::string& payload, std::uint32_t version = profile::kVersion) {
+  profile::FileHeader head{};
+  const std::string whole = sample();
+  std::memcpy(&head, whole.data(), sizeof head);
+  head.version = version;
+  head.file_bytes = 0;
+  const auto checked = std::as_bytes(std::span(&head, 1));
+  head.head_check = profile::checksum(checked.first(offsetof(profile::FileHeader, head_check)));
+  std::string file = bytes_of(head);
+  file.resize(profile::kChunkBytes);
+  return file + definitions(1, payload);
+}
+
+/// A program of so many steps, and no buffer.
+std::string program_of(std::uint64_t id, std::uint32_t steps, std::uint32_t body = 0) {
+  std::string all =
+      bytes_of(profile::PlanStepsHead{.id = id, .resident = 0, .first = 0, .steps = steps});
+  for (std::uint32_t i = 0; i < steps; ++i) {
+    profile::PlanStep step{};
+    step.unit = i;
+    all += bytes_of(step);
+  }
+  return definition(profile::DefinitionKind::plan_steps, 0, all, body);
+}
+
+TEST(OldRecordings, BuffersOfFormat2HaveNoLayout) {
+  using profile::DefinitionKind;
+  struct OldBuffer {
+    std::uint32_t op, first, last, flags;
+    std::int64_t offset, bytes;
+  };
+  const std::string buffers = bytes_of(profile::PlanHead{7, 300, 300, 0, 2}) +
+                              bytes_of(OldBuffer{1, 0, 1, profile::kBufferSaved, 0, 100}) +
+                              bytes_of(OldBuffer{1, 1, 1, 0, 128, 172});
+  const ScratchFile file;
+  write(file.path(), file_of(definition(DefinitionKind::string, 1, "matmul") + program_of(7, 2) +
+                                 definition(DefinitionKind::plan, 0, buffers),
+                             2));
+  const Recorded recorded(file.path());
+  EXPECT_EQ(recorded.damaged, 0u);
+  ASSERT_EQ(recorded.plans().size(), 1u);
+  const profile::RecordedPlan& plan = recorded.plans()[0];
+  ASSERT_EQ(plan.buffers.size(), 2u);
+  EXPECT_EQ(plan.buffers[0].op, "matmul");
+  EXPECT_TRUE(plan.buffers[0].is_saved);
+  EXPECT_EQ(plan.buffers[1].offset, 128);
+  EXPECT_EQ(plan.buffers[1].bytes, 172);
+  for (const auto& buffer : plan.buffers) {
+    EXPECT_TRUE(buffer.layout.empty());
+    EXPECT_TRUE(buffer.is_shown);
+  }
+}
+
+TEST(HostileRecordings, BodiesAreInWhatCameBefore) {
+  using profile::DefinitionKind;
+  const auto body = [](std::uint32_t number, std::uint32_t around, std::uint32_t step) {
+    return definition(DefinitionKind::plan_body, 0,
+                      bytes_of(profile::PlanBody{7, 0, around, step, 0, 0}), number) +
+           program_of(7, 2, number);
+  };
+  const auto bodies_in = [&](const std::string& bodies) {
+    const ScratchFile file;
+    write(file.path(), file_of(program_of(7, 2) +
+                               definition(DefinitionKind::plan, 0,
+                                          bytes_of(profile::PlanHead{7, 300, 300, 0, 0})) +
+                               bodies));
+    const Recorded recorded(file.path());
+    use_all(recorded);
+    return recorded.plans().at(0).bodies.size();
+  };
+  EXPECT_EQ(bodies_in(body(1, 0, 0) + body(2, 1, 1)), 2u);
+  EXPECT_EQ(bodies_in(body(1, 1, 0)), 0u) << "in itself";
+  EXPECT_EQ(bodies_in(body(1, 0, 0) + body(2, 3, 0) + body(3, 1, 0)), 1u) << "in a later one";
+  EXPECT_EQ(bodies_in(body(1, 0, 2)), 0u) << "of a step that is not there";
+  EXPECT_EQ(bodies_in(body(1, 0, 0) + body(3, 1, 0)), 1u) << "one is missing";
+  EXPECT_EQ(bodies_in(body(0x80000001, 0x80000000, 0)), 0u);
+  std::string deep;
+  for (std::uint32_t i = 1; i <= 200; ++i) deep += body(i, i - 1, 0);
+  EXPECT_LT(bodies_in(deep), 100u);
 }
 
 TEST(HostileRecordings, WhatManyReferToIsThereOnce) {

@@ -7,8 +7,10 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "tenure/profile/report.h"
 #include "tenure/tenure.h"
 #include "tests/profile/read_recording.h"
 #include "tests/support/sanitized.h"
@@ -258,7 +260,7 @@ TEST(Growth, SaysItInOneSentence) {
             "idle is steady: no line holds more and more");
 }
 
-/// As by a thread that ends before the others. It may be a table, too: what is left is told.
+/// It may be a table, too: what is left is told.
 TEST(Growth, WhatAProgramLeavesIsTold) {
   std::vector<Tensor> kept;
   Site line;
@@ -273,6 +275,63 @@ TEST(Growth, WhatAProgramLeavesIsTold) {
       "the program is steady: no line holds more and more; 1.17 MiB in 300 storages by ones at "
       "growth_test.cpp:" +
           std::to_string(line.line()) + " are live at the end");
+}
+
+/// A thread that keeps tensors, and then a main thread that goes on without it.
+struct Ended {
+  enum class Table { kept, read, freed };
+  explicit Ended(Table table, bool is_marked = false)
+      : recording([&] {
+          const Tensor first =
+              zeros({1});  // a thread that comes later may have an ended one's number
+          std::thread([&] {
+            for (int i = 0; i < 1000; ++i) {
+              const Tensor temporary = zeros({100});
+              kept.push_back(ones({256}, float32, line = here()));
+            }
+          }).join();
+          for (int i = 0; i < 1500; ++i) {
+            const Tensor temporary = zeros({100});
+            if (table == Table::read && i % 10 == 0) {
+              const Tensor read = kept[static_cast<std::size_t>(i) % 7] + 1;
+            }
+            if (is_marked) mark_step("train");
+          }
+          if (table == Table::freed) kept.clear();
+        }) {}
+  std::vector<Tensor> kept;
+  Site line;
+  Recording recording;
+};
+
+TEST(Growth, AThreadThatGrewUntilItEndedIsTold) {
+  for (const bool is_marked : {false, true}) {
+    const Ended leak(Ended::Table::kept, is_marked);
+    const std::vector<Loop> loops = growth(leak.recording.history);
+    ASSERT_FALSE(loops.empty());
+    ASSERT_FALSE(loops.back().growing.empty());
+    const Loop& loop = loops.back();
+    EXPECT_EQ(line_of(leak.recording, loop.growing[0]), leak.line.line());
+    const std::string text = judgement(loop, leak.recording.recorded);
+    for (const char* const part : {"thread ", "grew by ", "its last allocation; nobody has used"}) {
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+    }
+    const bool has_moments =
+        report_data(leak.recording.history).find("\"moments\":[]") == std::string::npos;
+    EXPECT_EQ(has_moments, !is_marked) << "the page shows the marks where there are some";
+    for (const Loop& other : loops) {
+      EXPECT_TRUE(other.is_marked || !other.growing.empty()) << "the program is not steady";
+    }
+  }
+}
+
+TEST(Growth, ATableThatAThreadFilledIsNone) {
+  for (const Ended::Table table : {Ended::Table::read, Ended::Table::freed}) {
+    const Ended clean(table);
+    for (const Loop& loop : growth(clean.recording.history)) {
+      EXPECT_TRUE(loop.growing.empty()) << judgement(loop, clean.recording.recorded);
+    }
+  }
 }
 
 TEST(Growth, ATapeThatGoesOnIsFound) {

@@ -14,21 +14,45 @@ using ops::Kernel;
 using ops::Spec;
 using ops::View;
 
-/// Hands out pieces of a call's workspace; without one, counts how much it would be.
+/// Hands out pieces of a call's workspace; without one, counts how much it would be, and notes
+/// what lies where if that is asked for.
 class Pieces {
  public:
-  explicit Pieces(const ControlCall& call, std::byte* data = nullptr)
-      : alignment_(static_cast<std::size_t>(call.device().alignment())), data_(data) {}
-  std::byte* take(std::size_t bytes) {
-    std::byte* const piece = data_ == nullptr ? nullptr : data_ + used_;
-    used_ += round_up(bytes, alignment_);
-    return piece;
+  explicit Pieces(const ControlCall& call, std::byte* data = nullptr,
+                  std::vector<ops::WorkspacePiece>* notes = nullptr)
+      : alignment_(static_cast<std::size_t>(call.device().alignment())),
+        data_(data),
+        notes_(notes) {}
+  std::byte* take(const char* what, const Spec& spec) {
+    const auto bytes = static_cast<std::size_t>(bytes_of(spec));
+    note({.what = what, .offset = used_, .bytes = bytes, .spec = spec});
+    return advance(bytes);
+  }
+  /// One arena for all bodies, of which one runs at a time.
+  std::byte* take_arena(const BodyPrograms& programs) {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(programs[i]->plan().arena);
+      note({.offset = used_, .bytes = bytes, .body = static_cast<int>(i)});
+      most = std::max(most, bytes);
+    }
+    return advance(most);
   }
   std::size_t used() const { return used_; }
 
  private:
+  void note(ops::WorkspacePiece piece) const {
+    if (notes_ != nullptr) notes_->push_back(std::move(piece));
+  }
+  std::byte* advance(std::size_t bytes) {
+    std::byte* const piece = data_ == nullptr ? nullptr : data_ + used_;
+    used_ += round_up(bytes, alignment_);
+    return piece;
+  }
+
   std::size_t alignment_;
   std::byte* data_;
+  std::vector<ops::WorkspacePiece>* notes_;
   std::size_t used_ = 0;
 };
 
@@ -40,7 +64,7 @@ std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skip
   for (const View& view : kernel.in.subspan(skipped)) {
     auto* data = static_cast<std::byte*>(view.data);
     if (!is_contiguous(view.shape, view.strides)) {
-      data = workspace.take(static_cast<std::size_t>(bytes_of(spec_of(view))));
+      data = workspace.take("operand in order", spec_of(view));
       if (device != nullptr) {
         device->copy({.dtype = view.dtype,
                       .shape = view.shape,
@@ -54,12 +78,6 @@ std::vector<std::byte*> straight_operands(const Kernel& kernel, std::size_t skip
   return pointers;
 }
 
-std::size_t largest_arena(const BodyPrograms& programs) {
-  std::int64_t bytes = 0;
-  for (const auto& program : programs) bytes = std::max(bytes, program->plan().arena);
-  return static_cast<std::size_t>(bytes);
-}
-
 std::vector<std::byte*> outputs_of(const Kernel& kernel) {
   std::vector<std::byte*> pointers;
   for (const View& out : kernel.out) pointers.push_back(static_cast<std::byte*>(out.data));
@@ -69,13 +87,13 @@ std::vector<std::byte*> outputs_of(const Kernel& kernel) {
 /// Memory that values go to and fro between, step by step, and that ends in the outputs.
 class Ping {
  public:
-  Ping(std::span<const Spec> specs, std::vector<std::byte*> outputs, Pieces& workspace,
-       ops::Backend* device = nullptr)
+  Ping(const char* what, std::span<const Spec> specs, std::vector<std::byte*> outputs,
+       Pieces& workspace, ops::Backend* device = nullptr)
       : device_(device), now_(std::move(outputs)) {
     now_.resize(specs.size());
     for (const Spec& spec : specs) {
       bytes_.push_back(static_cast<std::size_t>(bytes_of(spec)));
-      next_.push_back(workspace.take(bytes_.back()));
+      next_.push_back(workspace.take(what, spec));
     }
     last_ = now_;
   }
@@ -106,13 +124,33 @@ class Ping {
   std::vector<std::byte*> last_;
 };
 
-struct CondKernel {
+/// What a kernel says of its workspace, which it lays out with `lay_out`.
+template <class Members>
+struct WithLayout {
   static std::size_t workspace(const Kernel& k) {
     const ControlCall call(k);
     Pieces workspace(call);
-    straight_operands(k, 1, workspace);
-    workspace.take(largest_arena(call.compiled()));
+    Members::lay_out(call, workspace);
     return workspace.used();
+  }
+  static std::vector<ops::WorkspacePiece> pieces(const Kernel& k) {
+    const ControlCall call(k);
+    std::vector<ops::WorkspacePiece> notes;
+    Pieces workspace(call, nullptr, &notes);
+    Members::lay_out(call, workspace);
+    return notes;
+  }
+};
+
+constexpr const char* kState = "next state";
+constexpr const char* kCarry = "next carry";
+constexpr const char* kCondition = "condition";
+const Spec kFlag{DType::boolean, {}};
+
+struct CondKernel : WithLayout<CondKernel> {
+  static void lay_out(const ControlCall& call, Pieces& workspace) {
+    straight_operands(call.kernel, 1, workspace);
+    workspace.take_arena(call.compiled());
   }
   static void run(const Kernel& k) {
     const ControlCall call(k);
@@ -122,28 +160,25 @@ struct CondKernel {
     const auto all = std::span<std::byte* const>(data);
     const std::vector<std::byte*> inputs = call.bodies.inputs_of<std::byte*>(
         branch, all.first(all.size() - call.captured()), all.last(call.captured()));
-    call.compiled()[branch]->run_at(inputs, outputs_of(k), workspace.take(0));
+    call.compiled()[branch]->run_at(inputs, outputs_of(k), workspace.take_arena(call.compiled()));
   }
 };
 
-struct WhileKernel {
-  static std::size_t workspace(const Kernel& k) {
-    const ControlCall call(k);
-    Pieces workspace(call);
-    straight_operands(k, 0, workspace);
-    const Ping state(call.operands(), {}, workspace);
-    workspace.take(sizeof(bool));
-    workspace.take(largest_arena(call.compiled()));
-    return workspace.used();
+struct WhileKernel : WithLayout<WhileKernel> {
+  static void lay_out(const ControlCall& call, Pieces& workspace) {
+    straight_operands(call.kernel, 0, workspace);
+    const Ping state(kState, call.operands(), {}, workspace);
+    workspace.take(kCondition, kFlag);
+    workspace.take_arena(call.compiled());
   }
   static void run(const Kernel& k) {
     const ControlCall call(k);
     Pieces workspace(call, k.workspace.data());
     const std::vector<std::byte*> data = straight_operands(k, 0, workspace, &call.device());
-    Ping state(call.operands(), outputs_of(k), workspace, &call.device());
+    Ping state(kState, call.operands(), outputs_of(k), workspace, &call.device());
     state.begin(data);
-    const std::vector<std::byte*> flag{workspace.take(sizeof(bool))};
-    std::byte* const arena = workspace.take(0);
+    const std::vector<std::byte*> flag{workspace.take(kCondition, kFlag)};
+    std::byte* const arena = workspace.take_arena(call.compiled());
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
     const BodyPrograms& programs = call.compiled();
     const auto step = [&](std::size_t body, const std::vector<std::byte*>& outputs) {
@@ -162,22 +197,19 @@ struct WhileKernel {
   }
 };
 
-struct ScanKernel {
-  static std::size_t workspace(const Kernel& k) {
-    const ControlCall call(k);
-    Pieces workspace(call);
-    straight_operands(k, 0, workspace);
-    const Ping carry(call.operands().first(carried(k)), {}, workspace);
-    workspace.take(largest_arena(call.compiled()));
-    return workspace.used();
+struct ScanKernel : WithLayout<ScanKernel> {
+  static void lay_out(const ControlCall& call, Pieces& workspace) {
+    straight_operands(call.kernel, 0, workspace);
+    const Ping carry(kCarry, call.operands().first(carried(call.kernel)), {}, workspace);
+    workspace.take_arena(call.compiled());
   }
   static void run(const Kernel& k) {
     const ControlCall call(k);
     Pieces workspace(call, k.workspace.data());
     const std::vector<std::byte*> data = straight_operands(k, 0, workspace, &call.device());
-    Ping carry(call.operands().first(carried(k)), outputs_of(k), workspace, &call.device());
+    Ping carry(kCarry, call.operands().first(carried(k)), outputs_of(k), workspace, &call.device());
     carry.begin(data);
-    std::byte* const arena = workspace.take(0);
+    std::byte* const arena = workspace.take_arena(call.compiled());
     const auto captures = std::span<std::byte* const>(data).last(call.captured());
     const BodyPrograms& programs = call.compiled();
     const std::size_t operands = call.operands().size();

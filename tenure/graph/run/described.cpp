@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tenure/graph/ir/body.h"
+#include "tenure/graph/passes/kernel_views.h"
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/run/executable.h"
 #include "tenure/graph/run/observed_run.h"
@@ -31,6 +33,47 @@ int number_of(const Lowered& lowered, int unit) {
   return origin < 0 ? unit : origin;
 }
 
+/// What is in the buffer of a result. The layouts of a unit in parts are those of one part.
+std::string layout_text(const Unit& unit, const Node& node, std::size_t output,
+                        std::int64_t bytes) {
+  const ops::Spec own{unit.out[output].dtype, unit.out[output].shape};
+  if (bytes_of(own) == bytes) return describe(own);
+  const bool is_whole = output < node.outputs.size() && bytes_of(node.outputs[output]) == bytes;
+  return is_whole ? describe(node.outputs[output]) : "";
+}
+
+/// What lies in the workspace of a unit, which begins there. A branch or a loop has the arena of
+/// its bodies in it.
+void add_workspace(const Unit& unit, std::int64_t offset, int step, mem::PlannedProgram& made) {
+  const auto add = [&](std::int64_t begin, std::size_t bytes, std::string layout,
+                       const char* role) {
+    if (bytes == 0) return;
+    made.buffers.push_back({.offset = begin,
+                            .bytes = static_cast<std::int64_t>(bytes),
+                            .first = step,
+                            .last = step,
+                            .category = Category::workspace,
+                            .layout = std::move(layout),
+                            .role = role});
+  };
+  if (unit.nodes == 0 || unit.slot->pieces == nullptr) {
+    return add(offset, unit.workspace, "", "workspace");
+  }
+  const Bodies* const bodies = bodies_in(*unit.node);
+  const auto compiled = compiled_in(unit.node->attribute_list());
+  for (const ops::WorkspacePiece& piece : unit.slot->pieces(KernelViews(unit).kernel())) {
+    const std::int64_t begin = offset + static_cast<std::int64_t>(piece.offset);
+    if (piece.body < 0) {
+      add(begin, piece.bytes, describe(piece.spec), piece.what);
+    } else {
+      made.bodies.push_back({.name = (*bodies)[at(piece.body)].name,
+                             .step = step,
+                             .offset = begin,
+                             .program = compiled->programs[at(piece.body)]->program()});
+    }
+  }
+}
+
 }  // namespace
 
 const Node& result_of(const Unit& unit, const Lowered& lowered) {
@@ -49,7 +92,8 @@ std::vector<const std::string*> scopes_of_outputs(const Lowered& lowered) {
 mem::PlannedProgram Executable::program() const {
   const Lowered& low = *lowered_;
   const planner::Dag dag = low.whole == nullptr ? dag_of(low) : *low.whole;
-  mem::PlannedProgram made{.resident = dag.resident};
+  mem::PlannedProgram made;
+  made.resident = dag.resident;
   const std::vector<GroupSpan> spans = group_spans(low);
   std::vector<bool> is_known(low.units.size());     // by unit
   std::vector<int> places(low.buffers.size(), -1);  // among made.buffers
@@ -107,15 +151,10 @@ mem::PlannedProgram Executable::program() const {
                               .first = now,  // what it is, this step tells
                               .last = steps(b).last,
                               .category = node.category,
-                              .is_again = is_again});
+                              .is_again = is_again,
+                              .layout = layout_text(unit, node, o, low.buffers[at(b)].bytes)});
     }
-    if (unit.workspace != 0) {
-      made.buffers.push_back({.offset = step.workspace.offset,
-                              .bytes = static_cast<std::int64_t>(unit.workspace),
-                              .first = now,
-                              .last = now,
-                              .category = Category::workspace});
-    }
+    add_workspace(unit, step.workspace.offset, now, made);
   }
   return made;
 }

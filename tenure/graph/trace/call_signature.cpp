@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/memory/default_device.h"
+#include "tenure/ops/core/call_context.h"
 #include "tenure/tensor/device_error.h"
 
 namespace tenure::graph {
@@ -63,6 +64,9 @@ std::string difference(const FunctionCore::Call& call, const TraceVariant* varia
   if (call.layout != last.layout) {
     return "other containers of tensors, or another argument that is none";
   }
+  const bool autocast = ops::call_context().autocast;
+  if (autocast != last.autocast)
+    return autocast ? "Autocast is on, was off" : "Autocast is off, was on";
   const bool is_like_it = variant == nullptr || variant->key == last.variant;
   return is_like_it ? "its trace had been dropped" : variant->other;
 }

@@ -9,6 +9,7 @@
 #include "tenure/graph/ir/infer.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/accounts/population.h"
+#include "tenure/memory/callers.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/ops/core/scalar_tensor.h"
 #include "tenure/ops/core/tape.h"
@@ -19,7 +20,7 @@ namespace tenure::graph {
 namespace {
 
 /// Symbols do not keep their graph alive: it is the user's to end.
-class NodeSymbol final : public Symbol {
+class NodeSymbol final : public Symbol, public mem::KnowsItsMaker {
  public:
   NodeSymbol(std::weak_ptr<GraphState> graph, Value value, std::string what, Site created)
       : graph_(std::move(graph)), value_(value), what_(std::move(what)), created_(created) {}
@@ -28,7 +29,9 @@ class NodeSymbol final : public Symbol {
   std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const override {
     std::shared_ptr<GraphState> graph = graph_.lock();
     if (graph == nullptr) {
-      throw SymbolError(user, what_, "is used after its graph has gone", created_, site);
+      SymbolError error(user, what_, "is used after its graph has gone", created_, site);
+      mem::add_calls_of_maker(error, *this);
+      throw error;
     }
     // Within a body of the graph, that takes the call and reads the symbol from outside.
     auto* const body = dynamic_cast<GraphState*>(ops::current_trace());
@@ -233,8 +236,11 @@ void GraphState::require_usable(const Tensor& tensor, const char* user, Site sit
   if (const auto symbol = look_up(tensor)) {
     if (symbol->graph.get() == this) return;
     if (outer_ != nullptr && symbol->graph != nullptr && is_within(*symbol->graph)) return;
-    throw SymbolError(user, tensor.body_or_null()->symbol()->describe(),
-                      fmt::format("is no symbol of {}", title()), tensor.created(), site);
+    const Symbol& other = *tensor.body_or_null()->symbol();
+    SymbolError error(user, other.describe(), fmt::format("is no symbol of {}", title()),
+                      tensor.created(), site);
+    mem::add_calls_of_maker(error, other);
+    throw error;
   }
   TensorBody& body = tensor.body(user, site);
   require_here(body.device(), user);

@@ -162,6 +162,7 @@ function readRows(header: Header, columns: Map<string, Column>): Rows {
     firstStep: column('first_step', 0, 0),
     lastStep: column('last_step', 0, 0),
     again: column('again', 0, 0),
+    inside: ids('inside', header.strings.length),
   };
 }
 

@@ -39,12 +39,17 @@ export function boxesOfRows(report: Report): Boxes {
   };
 }
 
-/** A plan's buffers, which must be ascending by `first`; time is the position in the program. */
+/** Where a buffer begins and ends among a plan's positions. */
+export function spanOf(buffer: PlanBuffer): [begin: number, end: number] {
+  return [buffer.begin ?? buffer.first, buffer.end ?? buffer.last + 1];
+}
+
+/** A plan's buffers, which must be ascending by where they begin; time is the position. */
 export function boxesOfPlan(buffers: PlanBuffer[], arena: number): Boxes {
   return {
     count: buffers.length,
-    left: Float64Array.from(buffers, (buffer) => buffer.first),
-    right: Float64Array.from(buffers, (buffer) => buffer.last + 1),
+    left: Float64Array.from(buffers, (buffer) => spanOf(buffer)[0]),
+    right: Float64Array.from(buffers, (buffer) => spanOf(buffer)[1]),
     low: Float64Array.from(buffers, (buffer) => buffer.offset),
     high: Float64Array.from(buffers, (buffer) => buffer.offset + buffer.bytes),
     extent: arena,

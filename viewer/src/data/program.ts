@@ -23,7 +23,7 @@ export function kindName(report: Report, kind: number | undefined): string {
 export function savedLayers(report: Report, plan: Plan): SavedLayer[] {
   const layers = new Map<number, SavedLayer & { byOp: Map<string, number> }>();
   for (const buffer of plan.buffers) {
-    if (kindName(report, buffer.kind) !== SAVED) continue;
+    if (kindName(report, buffer.kind) !== SAVED || buffer.shown === false) continue;
     const scope = buffer.scope ?? 0;
     let layer = layers.get(scope);
     if (!layer) {
@@ -47,5 +47,6 @@ export function againAt(plan: Plan, budget: number | null): Set<PlanBuffer> {
   const chosen = budget === null ? undefined : plan.what_if?.[budget];
   const { steps = [] } = plan;
   const units = new Set(chosen?.again.map(({ step }) => steps[step]?.unit));
-  return new Set(plan.buffers.filter((buffer) => chosen !== undefined && units.has(steps[buffer.first]?.unit ?? -1)));
+  return new Set(plan.buffers.filter((buffer) =>
+    chosen !== undefined && buffer.inside === undefined && units.has(steps[buffer.first]?.unit ?? -1)));
 }

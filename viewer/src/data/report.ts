@@ -17,6 +17,12 @@ export interface PlanBuffer {
   scope?: number;
   kind?: number; // a category
   again?: boolean; // an earlier step has computed the same
+  layout?: string; // 'float32[8, 4]'
+  begin?: number; // among the plan's positions
+  end?: number;
+  inside?: string; // the branch or the body of a loop that it is in
+  at?: string; // and its steps there: '7.1 to 7.4'
+  shown?: boolean; // false: the rows do not have it, as its step is fuller at another moment
 }
 
 /** One kernel call of a compiled program. */
@@ -30,6 +36,12 @@ export interface PlanStep {
   predicted_ns: number;
   measured_ns: number; // the mean; 0: never measured
   again: boolean;
+}
+
+/** A step of a branch or of the body of a loop. */
+export interface InnerStep extends Omit<PlanStep, 'unit' | 'measured_ns'> {
+  at: string; // '7.1', within step 7
+  inside: string;
 }
 
 /** What a part of its peak would cost a program. */
@@ -53,6 +65,8 @@ export interface Plan {
   steps?: PlanStep[];
   what_if?: WhatIf[];
   buffers: PlanBuffer[];
+  positions?: string[]; // what they are called, if steps of branches and loops are among them
+  inner_steps?: InnerStep[]; // in the order of these
 }
 
 /** A line that `tenure leaks` found growing. */
@@ -193,6 +207,7 @@ export interface Rows {
   plan: Column; // of a buffer in an arena: its plan's number; 0: it is a storage
   firstStep: Column; // of that plan
   lastStep: Column;
+  inside: Column; // of one in a branch or a loop: a string
   again: Column; // 1: an earlier step has computed the same
 }
 

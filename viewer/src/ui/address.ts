@@ -69,8 +69,10 @@ export function fromAddress(text: string, report: Report, initial: State): Parti
   };
 }
 
-/** Keeps address and state the same; `fixed` stays in front. */
+/** Keeps address and state the same; `fixed` stays in front. A page within another, as in a cell of a
+ *  notebook, has no address of its own to write to. */
 export function followAddress(page: Page, fixed: string): void {
+  if (location.protocol === 'about:') return;
   const initial = page.state;
   const read = () => page.set(fromAddress(location.hash.slice(1), page.report, initial));
   let timer = 0;

@@ -87,3 +87,9 @@ export function segmented<T extends string>(
   };
   return { element, show };
 }
+
+/** Tells where the pointer is over an element, and null when it has left. */
+export function onHover(element: HTMLElement, hover: (event: MouseEvent | null) => void): void {
+  element.addEventListener('pointermove', hover);
+  element.addEventListener('pointerleave', () => hover(null));
+}

@@ -1,5 +1,5 @@
 import { buildFlame, FLAME_METRICS, FLAME_PATHS, type FlameNode, type FlamePath } from '../data/flame.ts';
-import { h, segmented, surfaceOf, visible } from '../ui/dom.ts';
+import { h, onHover, segmented, surfaceOf, visible } from '../ui/dom.ts';
 import { mixed } from '../ui/colors.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
@@ -48,8 +48,7 @@ export class Flame implements View {
     paths.show(this.along);
     paths.element.hidden = !hasCalls;
     this.controls = h('div', { class: 'row' }, [this.metric.element, paths.element]);
-    this.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.canvas.addEventListener('pointerleave', () => this.hover(null));
+    onHover(this.canvas, (event) => this.hover(event));
     this.canvas.addEventListener('click', (event) => this.choose(this.boxAt(event)?.node ?? null));
     this.canvas.addEventListener('keydown', (event) => {
       if (!this.press(event.key)) return;

@@ -1,6 +1,6 @@
 import type { Growth } from '../data/report.ts';
 import type { StepLevels } from '../data/summary.ts';
-import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
+import { baseName, h, onHover, surfaceOf, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
@@ -35,8 +35,7 @@ export class GrowthView implements View {
     private readonly tooltip: Tooltip,
   ) {
     this.levels = page.stepLevels;
-    this.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
+    onHover(this.canvas, (event) => (event ? this.hover(event) : this.tooltip.hide()));
     this.canvas.addEventListener('click', (event) => {
       const step = this.stepAt(event.offsetX);
       if (step !== null) page.lookAt(page.report.loop.times[step]);

@@ -1,5 +1,5 @@
 import type { Budget, Refusal, Report } from '../data/report.ts';
-import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
+import { baseName, h, onHover, surfaceOf, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
@@ -44,8 +44,7 @@ export class Limits implements View {
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
-    this.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
+    onHover(this.canvas, (event) => (event ? this.hover(event) : this.tooltip.hide()));
     this.canvas.addEventListener('click', (event) => {
       const [t0, t1] = page.state.window;
       page.lookAt(t0 + ((event.offsetX - this.plot.left) / this.plot.width) * (t1 - t0));

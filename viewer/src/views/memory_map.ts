@@ -8,6 +8,7 @@ import type { Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
 import { drawTimeAxis } from './axes.ts';
 import { BoxCanvas } from './box_canvas.ts';
+import { timeAxis, timeGestures } from './time_gestures.ts';
 
 /** The pool's addresses over the window's time: where each storage lay, and what lay idle. */
 export class MemoryMap implements View {
@@ -27,17 +28,12 @@ export class MemoryMap implements View {
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
-    const spanPerPixel = () =>
-      (page.state.window[1] - page.state.window[0]) / this.drawing.plot.width;
-    const timeAt = (x: number) => page.state.window[0] + (x - this.drawing.plot.left) * spanPerPixel();
     listenToGestures(this.drawing.canvas, {
-      axis: () => ({ timeAt, spanOf: (pixels) => pixels * spanPerPixel() }),
-      zoom: (factor, around) => page.zoomBy(factor, around),
-      pan: (span) => page.panBy(span / (page.state.window[1] - page.state.window[0])),
-      select: (t0, t1) => page.zoomTo(t0, t1),
+      ...timeGestures(page, () => this.drawing.plot),
       selecting: () => undefined,
       click: (event) => {
-        page.set({ row: this.drawing.boxAt(event.offsetX, event.offsetY), cursor: timeAt(event.offsetX) });
+        const cursor = timeAxis(page, this.drawing.plot).timeAt(event.offsetX);
+        page.set({ row: this.drawing.boxAt(event.offsetX, event.offsetY), cursor });
       },
       hover: (event) => this.hover(event),
       panVertical: (pixels) => this.moveBy(pixels),

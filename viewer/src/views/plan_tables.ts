@@ -1,5 +1,5 @@
 import { kindName, layerName, savedLayers } from '../data/program.ts';
-import type { Plan } from '../data/report.ts';
+import type { InnerStep, Plan } from '../data/report.ts';
 import { h, visible } from '../ui/dom.ts';
 import type { Page } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
@@ -83,20 +83,24 @@ export class SavedTable {
   }
 }
 
-/** Each kernel call of a program, predicted beside measured. */
+/** A step as a row; -1: its time is not known. */
+type Shown = InnerStep & { measured_ns: number };
+
+/** Each kernel call of a program, predicted beside measured, and what branches and loops consist of. */
 export class StepTable {
   private readonly sorted: SortedTable;
   readonly element: HTMLElement;
+  private labels: string[] = [];
 
   constructor(private readonly page: Page) {
     this.sorted = new SortedTable(page, 'Steps', [
-      { key: 'step', title: 'step', width: 48, isNumber: true },
+      { key: 'step', title: 'step', width: 48, isNumber: true, text: (row) => this.labels[row] },
       { key: 'op', title: 'op', width: 80, share: 2 },
       { key: 'layer', title: 'layer', width: 90, share: 2 },
       { key: 'kind', title: 'makes', width: 76, spare: 3 },
       { key: 'live', title: 'live', width: 78, isNumber: true, text: bytesText },
       { key: 'predicted', title: 'predicted', width: 78, isNumber: true, text: timeText },
-      { key: 'measured', title: 'measured', width: 78, isNumber: true, text: timeText },
+      { key: 'measured', title: 'measured', width: 78, isNumber: true, text: (ns) => (ns < 0 ? '' : timeText(ns)) },
       { key: 'site', title: 'line', width: 96, share: 1, isPlace: true },
     ], 'step', false, (row) => {
       page.set({ tab: 'tensors', only: { op: row[8] as number, scope: row[9] as number }, filter: 'all', text: '' });
@@ -106,10 +110,14 @@ export class StepTable {
 
   set(plan: Plan | undefined): void {
     const { report } = this.page;
-    this.sorted.set((plan?.steps ?? []).map((step, i) => [
-      i, `${step.again ? 'again: ' : ''}${report.header.ops[step.op]}`, layerName(report, step.scope),
-      kindName(report, step.kind), step.live, step.predicted_ns, step.measured_ns, report.siteName(step.site),
-      step.op, step.scope,
+    const all = (plan?.steps ?? []).map((step, i) => [{ ...step, at: String(i), inside: '' }] as Shown[]);
+    for (const step of plan?.inner_steps ?? []) all[parseInt(step.at, 10)]?.push({ ...step, measured_ns: -1 });
+    const rows = all.flat();
+    this.labels = rows.map(({ at }) => at);
+    this.sorted.set(rows.map((step, i) => [
+      i, `${step.again ? 'again: ' : ''}${report.header.ops[step.op]}${step.inside ? ` (${step.inside})` : ''}`,
+      layerName(report, step.scope), kindName(report, step.kind), step.live, step.predicted_ns, step.measured_ns,
+      report.siteName(step.site), step.op, step.scope,
     ]));
   }
 

@@ -1,7 +1,7 @@
-import { type Boxes, boxesOfPlan } from '../data/map.ts';
+import { type Boxes, boxesOfPlan, spanOf } from '../data/map.ts';
 import { againAt, kindName, layerName } from '../data/program.ts';
 import type { Plan, PlanBuffer } from '../data/report.ts';
-import { h, segmented, visible } from '../ui/dom.ts';
+import { h, onHover, segmented, visible } from '../ui/dom.ts';
 import { type Page, PLAN_VIEWS, type PlanView, type View } from '../ui/page.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText } from '../ui/units.ts';
@@ -48,14 +48,13 @@ export class Plans implements View {
     const isTold = page.report.header.plans.some(({ steps }) => (steps ?? []).length > 0);
     if (!isTold) this.colorBy = 'op'; // of older recordings nothing else is known
     this.views.element.hidden = this.coloring.element.hidden = !isTold;
-    this.drawing.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.drawing.canvas.addEventListener('pointerleave', () => this.hover(null));
+    onHover(this.drawing.canvas, (event) => this.hover(event));
   }
 
   private choose(index: number): void {
     this.chosen = index;
     const plan = this.page.report.header.plans[index];
-    this.buffers = plan ? [...plan.buffers].sort((a, b) => a.first - b.first) : [];
+    this.buffers = plan ? [...plan.buffers].sort((a, b) => spanOf(a)[0] - spanOf(b)[0]) : [];
     this.boxes = plan ? boxesOfPlan(this.buffers, plan.arena) : null;
     this.recolor();
     this.saved.set(plan);
@@ -120,7 +119,9 @@ export class Plans implements View {
     this.tooltip.show(event, buffer.op, [
       { label: 'bytes', value: bytesText(buffer.bytes) },
       { label: 'offset', value: bytesText(buffer.offset) },
-      { label: 'steps', value: `${buffer.first} to ${buffer.last}` },
+      ...(buffer.layout ? [{ label: 'tensor', value: buffer.layout }] : []),
+      { label: 'steps', value: buffer.at ?? `${buffer.first} to ${buffer.last}` },
+      ...(buffer.inside ? [{ label: 'inside', value: buffer.inside }] : []),
       ...(buffer.kind === undefined ? [] : [
         { label: 'layer', value: layerName(this.page.report, buffer.scope) },
         { label: 'kind', value: kindName(this.page.report, buffer.kind) },
@@ -161,7 +162,7 @@ export class Plans implements View {
     if (!this.boxes || this.shown !== 'arena') return;
     const plan = page.report.header.plans[this.chosen];
     const { palette } = page;
-    const positions = this.buffers.reduce((most, { last }) => Math.max(most, last + 1), 1);
+    const positions = this.buffers.reduce((most, buffer) => Math.max(most, spanOf(buffer)[1]), 1);
     const surface = this.drawing.draw(this.boxes, [0, positions], [0, plan.arena], {
       colorOf: (box) => this.colorOf(this.buffers[box]),
       labelOf: (box) => visible(this.labelOf(this.buffers[box])),
@@ -176,7 +177,7 @@ export class Plans implements View {
     context.textBaseline = 'top';
     const every = Math.max(1, Math.ceil((positions * 40) / plot.width));
     for (let step = 0; step < positions; step += every) {
-      context.fillText(String(step), plot.left + ((step + 0.5) / positions) * plot.width, plot.top + plot.height + 7);
+      context.fillText(plan.positions?.[step] ?? String(step), plot.left + ((step + 0.5) / positions) * plot.width, plot.top + plot.height + 7);
     }
     const marked = againAt(plan, page.state.budget);
     this.buffers.forEach((buffer, box) => {

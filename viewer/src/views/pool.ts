@@ -1,5 +1,5 @@
 import type { PoolPart } from '../data/report.ts';
-import { baseName, h, surfaceOf } from '../ui/dom.ts';
+import { baseName, h, onHover, surfaceOf } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText } from '../ui/units.ts';
@@ -38,8 +38,7 @@ export class Pool implements View {
     private readonly page: Page,
     private readonly tooltip: Tooltip,
   ) {
-    this.canvas.addEventListener('pointermove', (event) => this.hover(event));
-    this.canvas.addEventListener('pointerleave', () => this.tooltip.hide());
+    onHover(this.canvas, (event) => (event ? this.hover(event) : this.tooltip.hide()));
     this.canvas.addEventListener('click', (event) => {
       const chunk = this.chunkAt(event.offsetX, event.offsetY)?.chunk;
       if (chunk && chunk.row >= 0) page.set({ row: chunk.row });

@@ -153,7 +153,7 @@ export class Side implements View {
       ['device', (header.devices?.length ?? 1) > 1 ? header.devices![rows.device[row]] : ''],
       ['thread', String(rows.thread[row])],
       ['created', `${timeText(rows.birth[row])} by ${op}`, rows.site[row]],
-      ['program', rows.plan[row] > 0 ? `${this.programOf(row)}, steps ${rows.firstStep[row]} to ${rows.lastStep[row]}` : ''],
+      ['program', rows.plan[row] > 0 ? `${this.programOf(row)}, steps ${text(rows.inside[row]) || `${rows.firstStep[row]} to ${rows.lastStep[row]}`}` : ''],
       ['computed', rows.again[row] === 1 ? 'again: an earlier step has made the same, and gave it up' : ''],
       rows.plan[row] > 0
         ? ['in use', `for ${timeText(life)}, in the arena`]

@@ -1,13 +1,14 @@
 import type { LevelColumns } from '../data/levels.ts';
 import { edgesOf, rowAt } from '../data/stack.ts';
 import { baseName, h, surfaceOf, visible } from '../ui/dom.ts';
-import { listenToGestures, type TimeAxis } from '../ui/gestures.ts';
+import { listenToGestures } from '../ui/gestures.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
 import { drawByteAxis, drawTimeAxis, type Plot } from './axes.ts';
 import { Labels } from './labels.ts';
 import { refusalText } from './limits.ts';
+import { timeGestures } from './time_gestures.ts';
 import { drawGrowth, drawLimits, drawRefusals, drawSteps } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 20, bottom: 24 };
@@ -27,10 +28,7 @@ export class Timeline implements View {
     private readonly least = 1, // bytes at the top, so that two can be compared
   ) {
     listenToGestures(this.canvas, {
-      axis: () => this.axis(),
-      zoom: (factor, around) => page.zoomBy(factor, around),
-      pan: (span) => page.panBy(span / (page.state.window[1] - page.state.window[0])),
-      select: (t0, t1) => page.zoomTo(t0, t1),
+      ...timeGestures(page, () => this.plot),
       selecting: (range) => {
         this.range = range;
         page.schedule();
@@ -39,15 +37,6 @@ export class Timeline implements View {
       hover: (event) => this.hover(event),
     });
     this.canvas.addEventListener('dblclick', () => page.zoomTo(page.report.begin, page.report.end));
-  }
-
-  private axis(): TimeAxis {
-    const [t0, t1] = this.page.state.window;
-    const perPixel = (t1 - t0) / this.plot.width;
-    return {
-      timeAt: (x) => Math.min(t1, Math.max(t0, t0 + (x - this.plot.left) * perPixel)),
-      spanOf: (pixels) => pixels * perPixel,
-    };
   }
 
   private columnAt(x: number): number {

@@ -12,6 +12,8 @@ const skip = command && program ? false : 'TENURE_COMMAND or TENURE_PROGRAM is n
 let browser;
 let html;
 let top;
+let loop; // of a program with a loop and a branch in it
+let loopTop;
 before(async () => {
   if (skip) return;
   browser = await Browser.start();
@@ -22,6 +24,12 @@ before(async () => {
   run('report', recording, '-o', file);
   html = readFileSync(file, 'utf8');
   top = JSON.parse(run('top', recording, '--steps', '--json'));
+  const looped = join(browser.folder, 'loop.tenure');
+  const page = join(browser.folder, 'loop.html');
+  run('profile', '-o', looped, '--', program, 'loop');
+  run('report', looped, '-o', page);
+  loop = readFileSync(page, 'utf8');
+  loopTop = JSON.parse(run('top', looped, '--steps', '--json'));
 });
 after(() => browser?.stop());
 
@@ -49,7 +57,7 @@ test('a buffer says its program, steps, layer and line', { skip }, async () => {
   assert.match(details, /training step at program\.cpp:\d+, steps \d+ to \d+/);
   assert.match(details, /saved for backward/);
   assert.match(details, /hidden/);
-  assert.match(details, /program\.cpp:\d+/);
+  assert.match(details, /small_net\.h:\d+/);
   await page.close();
 });
 
@@ -86,10 +94,53 @@ test('less memory has a price, one click away, and the arena shows what is compu
   await budgets.getByRole('button', { name: /^30 %/ }).click();
   await settled(page);
   assert.match(await page.locator('.what-if').innerText(), /once|times/);
-  assert.match(await page.locator('.what-if').innerText(), /program\.cpp:\d+/);
+  assert.match(await page.locator('.what-if').innerText(), /small_net\.h:\d+/);
   await page.getByRole('button', { name: 'arena', exact: true }).click();
   await settled(page);
   assert.match(await page.locator('.map-canvas').getAttribute('aria-label'), /Arena of training step/);
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('what is inside of loops and branches is in the picture of the arena and in the list of steps', { skip }, async () => {
+  const [plan] = loopTop.plans;
+  const narrow = plan.buffers.filter(({ inside }) => inside === 'else branch in loop body');
+  assert.ok(narrow.length > 0 && narrow.every(({ steps }) => /^\d+\.\d+\.\d+/.test(steps)));
+  const page = await browser.open(loop, { hash: '#tab=plans&show=steps', width: 1500 });
+  assert.deepEqual(page.problems, []);
+  const rows = await rowsOf(page);
+  assert.equal(rows.length, plan.steps.length + plan.inner_steps.length);
+  const inner = rows.find((row) => row.includes('(then branch in loop body)'));
+  assert.match(inner, /^\d+\.\d+\.\d+\s/);
+  assert.match(inner, /outer\/cell/);
+  await page.getByRole('button', { name: 'arena', exact: true }).click();
+  await settled(page);
+  const picture = page.locator('.plans canvas');
+  assert.match(await picture.getAttribute('aria-label'), new RegExp(`with ${plan.buffers.length} buffers`));
+  const seen = new Set(await picture.evaluate((canvas) => {
+    const said = [];
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    for (let x = 4; x < width; x += 12) {
+      for (let y = 4; y < height; y += 12) {
+        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + x, clientY: top + y }));
+        const text = document.querySelector('.tooltip').innerText;
+        if (/float32\[/.test(text)) said.push(/inside\s+(.*)/.exec(text)?.[1] ?? '');
+      }
+    }
+    return said;
+  }));
+  assert.ok(seen.has('then branch in loop body') && seen.has('else branch in loop body'), [...seen].join());
+  await page.close();
+});
+
+test('in time a loop is shown as at its fullest moment', { skip }, async () => {
+  const page = await browser.open(loop, { hash: '#by=scope' });
+  assert.match(await page.locator('.legend').innerText(), /wide/);
+  await page.locator('[data-tab=tensors]').click();
+  await page.getByLabel('Filter by text').fill('wide');
+  await settled(page);
+  await page.locator('.table-row').first().click();
+  await settled(page);
+  assert.match(await page.locator('.tensor').innerText(), /steps \d+\.\d+\.\d+.*, then branch in loop body/);
   await page.close();
 });

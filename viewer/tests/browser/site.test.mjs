@@ -27,6 +27,20 @@ async function found(page, text) {
   return page.locator('.hit').evaluateAll((all) => all.map((link) => ({ name: link.firstChild.textContent, href: link.getAttribute('href') })));
 }
 
+test('users of Python find their pages', { skip }, async () => {
+  const page = await browser.chromium.newPage();
+  await page.goto(pathToFileURL(join(site, 'index.html')).href);
+  for (const [words, address] of [
+    ['requires_grad', /python\/pytorch\.html/], ['vmap', /python\/jax\.html/], ['keras compile fit', /python\/tensorflow\.html/],
+    ['numpy linalg', /python\/numpy\.html/], ['notebooks', /python\.html#notebooks/],
+  ]) {
+    const hits = await found(page, words);
+    assert.ok(hits.some(({ href }) => address.test(href)), `${words}: ${JSON.stringify(hits.slice(0, 3))}`);
+    await page.keyboard.press('Escape');
+  }
+  await page.close();
+});
+
 test('every page finds sections by their words, and goes there', { skip }, async () => {
   for (const path of ['index.html', 'questions/dispose.html']) {
     const page = await browser.chromium.newPage();
