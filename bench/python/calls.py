@@ -1,18 +1,22 @@
 """What calls from Python take, beside NumPy and, where it is installed, PyTorch, in the same run.
 
-usage: calls.py [--json FILE]
+usage: calls.py [--json FILE] [--calls N] [--step PROGRAM] [--turns N]
 
-Each figure is the least of many short runs, in nanoseconds of a call unless it says otherwise.
+Each figure is the least of many short runs, in nanoseconds of a call unless it says otherwise. The step
+of the MLP takes turns with that of C++, which PROGRAM (step.cpp) makes. N calls of every kind, 10 million
+unless said otherwise, end the run: nothing may grow.
 """
 
 import argparse
 import json
 import subprocess
 import sys
+import time
 import timeit
 
 import numpy as np
 
+import steady
 import tenure as tn
 
 try:
@@ -61,27 +65,56 @@ def small_calls():
     return {what: {who: nanoseconds(f) - empty for who, f in calls.items()} for what, calls in rows.items()}
 
 
-def training_step():
-    """Microseconds of a trainer's step of a small network."""
+def python_step(seconds):
+    """The least milliseconds of a training step: the MLP 784-512-512-10 with Adam, batch 128."""
     tn.seed(0)
-    net = tn.nn.Sequential(tn.nn.Dense(64, 128), tn.nn.Relu(), tn.nn.Dense(128, 10))
-    trainer = tn.nn.Trainer(net, tn.cross_entropy, tn.nn.Sgd(net, 0.01))
-    x, y = tn.normal((32, 64)), tn.randint(0, 10, 32)
-    trainer.step(x, y)
-    return nanoseconds(lambda: trainer.step(x, y), number=100, rounds=10) / 1000
+    nn = tn.nn
+    net = nn.Sequential(nn.Dense(784, 512), nn.Relu(), nn.Dense(512, 512), nn.Relu(), nn.Dense(512, 10))
+    trainer = nn.Trainer(net, tn.cross_entropy, nn.Adam(net))
+    x, target = tn.normal((128, 784)), tn.randint(0, 10, 128)
+    for _ in range(3):
+        trainer.step(x, target)
+    least, begin = 1e9, time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        start = time.perf_counter()
+        trainer.step(x, target)
+        least = min(least, time.perf_counter() - start)
+    return 1000 * least
+
+
+def training_steps(program, turns, seconds=1.0):
+    """Of Python and of C++, in turns, each in a process of its own."""
+    here = [sys.executable, __file__, "--one-step", str(seconds)]
+    sides = {"python": here} | ({"c++": [program, str(seconds)]} if program else {})
+    taken = {who: [] for who in sides}
+    for turn in range(turns):
+        for who in list(sides) if turn % 2 == 0 else reversed(list(sides)):
+            taken[who].append(float(subprocess.check_output(sides[who])))
+    return {who: min(times) for who, times in taken.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--calls", type=int, default=10_000_000, metavar="N")
+    parser.add_argument("--step", metavar="PROGRAM", help="C++'s step, which ./dev bench python builds")
+    parser.add_argument("--turns", type=int, default=6, metavar="N")
+    parser.add_argument("--one-step", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.one_step:
+        print(python_step(options.one_step))
+        return
     figures = small_calls()
     for what, row in figures.items():
         print(f"{what:28}" + "".join(f"{who} {value:8.1f} ns   " for who, value in row.items()))
-    figures["import tenure, ms"] = {"tenure": import_milliseconds("tenure"), "numpy": import_milliseconds("numpy")}
-    figures["step of a 64-128-10 network, us"] = {"tenure": training_step()}
+    figures["import, ms"] = {"tenure": import_milliseconds("tenure"), "numpy": import_milliseconds("numpy")}
+    figures["step of the MLP, ms"] = training_steps(options.step, options.turns)
     for what in list(figures)[-2:]:
-        print(f"{what:34}" + "".join(f"{who} {value:8.1f}   " for who, value in figures[what].items()))
+        print(f"{what:28}" + "".join(f"{who} {value:8.3f}   " for who, value in figures[what].items()))
+    made, growth, resident = steady.run(options.calls)
+    figures["growth"] = {"calls": made, "resident bytes": resident, **growth}
+    print(f"{made} mixed calls: " + ", ".join(f"{what} {n:+d}" for what, n in growth.items()) +
+          f"; resident memory {resident / 2**20:+.2f} MiB")
     if options.json:
         with open(options.json, "w") as file:
             json.dump(figures, file, indent=1)

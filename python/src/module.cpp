@@ -39,6 +39,7 @@ py::list op_records() {
 
 void fill(Module& module) {
   PyObject* const object = module.ptr();
+  prepare_for_forks();
   add_errors(object);
   add_dtypes(object);
   add_tensor_type(object);
@@ -53,10 +54,10 @@ void fill(Module& module) {
   add_tape(module);
   add_function(module);
   add_graph(module);
-  Module nn = module.def_submodule("_nn");
-  add_layers(nn);
-  add_training(nn);
+  add_custom_op(module);
+  add_nn(module);
   module.def("op_records", op_records);
+  py::module_::import("atexit").attr("register")(py::cpp_function(&let_threads_end));
   module.def("_set_package_folder",
              [](const std::string& folder) { set_package_folder(folder.c_str()); });
   module.def("_set_operand_finder",

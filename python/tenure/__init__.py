@@ -11,7 +11,23 @@ recording and report names lines of Python.
 
 import os as _os
 
-from . import _operators
+
+def _require_main_interpreter():
+    """Types, errors and lists are the process's: a second interpreter would find those of the first. This
+    is asked before the extension is loaded, which could not even raise an exception there."""
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = __import__(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("tenure is for the main interpreter of a process, not for subinterpreters")
+        return
+
+
+_require_main_interpreter()
+
+from . import _foreign, _methods, _operators
 from ._tenure import *
 from ._tenure import IndexError, ValueError  # as in C++; see the errors in docs/python.md
 from ._tenure import _set_operand_finder, _set_package_folder
@@ -20,11 +36,22 @@ _set_package_folder(_os.path.dirname(__file__) + _os.sep)
 if _operators.IS_KNOWN:
     _set_operand_finder(_operators.operand_places)
 
-from . import nn  # noqa: E402
+from . import data, nn  # noqa: E402
 from ._function import Function, function  # noqa: E402
 from ._gradients import GradientTape, custom_gradient, grad, value_and_grad  # noqa: E402
 from ._graph import Session, cond, scan, while_loop  # noqa: E402
-from ._lifetimes import LeakGuard, budget, profile, scope, tidy  # noqa: E402
+from ._lifetimes import (  # noqa: E402
+    LeakGuard,
+    budget,
+    holders,
+    live_tensors,
+    profile,
+    scope,
+    tidy,
+)
+from ._op import Spec, op  # noqa: E402
+from ._report import Report, report  # noqa: E402
 
 std = stddev  # noqa: F405
+globals()["__getattr__"] = _foreign.missing("tenure", _foreign.FUNCTIONS)  # unseen by checkers of types
 __version__ = "0.1.0"

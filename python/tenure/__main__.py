@@ -6,9 +6,14 @@ import sys
 from pathlib import Path
 
 
-def main():
+def find_command():
+    """Its path, or None."""
     beside = Path(__file__).resolve().parent / "bin" / "tenure"
-    command = str(beside) if beside.exists() else shutil.which("tenure")
+    return str(beside) if beside.exists() else shutil.which("tenure")
+
+
+def main():
+    command = find_command()
     # The console script of the package itself is no command to go on to.
     if command is None or os.path.realpath(command) == os.path.realpath(sys.argv[0]):
         sys.exit("tenure: the command was not built with this package (TENURE_BUILD_CLI=ON does)")

@@ -4,7 +4,7 @@ import functools
 import itertools
 import warnings
 
-from . import _tree
+from . import _show, _tree
 from ._tenure import Donation, Tensor, Variable, _CompiledFunction
 
 
@@ -82,7 +82,7 @@ class Function:
 
     def explain(self):
         """The same for a person to read."""
-        return self._compiled.explain()
+        return _show.Text(self._compiled.explain())
 
     def clear(self):
         """Forgets all traces."""
@@ -90,6 +90,8 @@ class Function:
 
     def __repr__(self):
         return f"<function {self.__name__}, compiled>"
+
+    _repr_html_ = _show.html_by("of_function")
 
 
 _MOST_LAYOUTS = 1024

@@ -2,17 +2,8 @@
 
 import gc
 
-from . import _tree
-from ._tenure import (
-    Budget,
-    LeakError,
-    Profile,
-    Scope,
-    Tensor,
-    _LeakGuard,
-    format_bytes,
-    memory,
-)
+from . import _report, _show, _tenure, _tree
+from ._tenure import Budget, LeakError, Scope, _LeakGuard, format_bytes, memory
 
 
 def scope(name=None):
@@ -39,10 +30,20 @@ def budget(name, limit, *, evict=False, device=None):
     return Budget(name, limit, evict, device)
 
 
-def profile(file="", *, stacks=False):
-    """`with tn.profile("run.tenure"):` records what happens to memory; `python -m tenure report` and
-    its like read it."""
-    return Profile(file, stacks)
+def holders(tensor):
+    """Everyone who holds the data that a tensor has, or had before it was disposed."""
+    return _show.Holders(_tenure.holders(tensor))
+
+
+def live_tensors():
+    """All tensors of the process that have data, oldest first."""
+    return _show.LiveTensors(_tenure.live_tensors())
+
+
+def profile(file="run.tenure", *, stacks=False):
+    """`with tn.profile("run.tenure") as run:` records what happens to memory; `python -m tenure report`
+    and its like read it. `run` is its report page in a notebook, and run.report() has it elsewhere."""
+    return _report.Recording(file, stacks)
 
 
 class LeakGuard(_LeakGuard):

@@ -1,8 +1,9 @@
-"""Makes the tables of src/ops/function.h, and the type stubs, of what tools/headers.py reads.
+"""Makes the tables of src/ops/function.h, and the type stubs, of what tools/headers.py reads; and, by
+tools/nn.py, the classes of tenure/nn/.
 
 usage: bindings.py ROOT OUTPUT_FOLDER
 
-Writes functions_0.cpp ... functions_N.cpp and _tenure.pyi to the folder.
+Writes functions_0.cpp ... functions_N.cpp, nn_*.cpp and the stubs to the folder.
 """
 
 import keyword
@@ -10,7 +11,9 @@ import re
 import sys
 from pathlib import Path
 
+import classes
 import headers
+import nn
 import stubs
 
 # Written by hand: see src/arrays/from_object.cpp, src/tensor/indexing.cpp, src/modes/function.cpp.
@@ -208,6 +211,9 @@ def main(root, folder):
         "}; }\n\n}  // namespace tenure::python\n")
     (folder / "_functions.pyi").write_text(stubs.source(
         functions, read, lambda o: expand(o, read), lambda f: signature(f, read)))
+    maker = nn.Maker(classes.read(root), read)
+    for name, words in (maker.sources() | maker.stubs()).items():
+        (folder / name).write_text(words)
 
 
 if __name__ == "__main__":

@@ -48,14 +48,37 @@ def parameters(expanded, read):
     return ", ".join(parts)
 
 
+LISTS = {"Shape": "int", "Dims": "int", "Axes": "int", "AxisList": "int", "std::vector<std::int64_t>": "int",
+         "OperandList": "TensorLike", "std::vector<Tensor>": "TensorLike"}
+
+
+def gathered(expanded, read):
+    """The parameters with what a list has as arguments of their own, or None; see Arguments::gather()."""
+    positional = [p for p in expanded if not p.keyword_only]
+    if len(positional) > 1 and positional[0].type in LISTS and positional[1].type == "DType":
+        at = 0
+    elif positional and positional[-1].type in LISTS:
+        at = len(positional) - 1
+    else:
+        return None
+    before = [parameter(p, read) for p in expanded[:at]]
+    after = [parameter(p, read) for p in expanded[at + 1:]]
+    return ", ".join([*before, f"*{expanded[at].name}: {LISTS[expanded[at].type]}", *after])
+
+
 def declarations(function, expanded, read, indent="", is_method=False):
-    lines = []
+    forms = []
     for overload in function.overloads:
-        if len(function.overloads) > 1:
+        given = expanded(overload)[1 if is_method else 0:]
+        forms.append((parameters(given, read), overload.result))
+    if len(forms) == 1 and (words := gathered(given, read)):
+        forms.append((words, forms[0][1]))
+    lines = []
+    for words, result in forms:
+        if len(forms) > 1:
             lines.append(f"{indent}@overload")
-        words = parameters(expanded(overload)[1 if is_method else 0:], read)
         words = ("self, " + words if words else "self") if is_method else words
-        lines.append(f"{indent}def {function.name}({words}) -> {result_type(overload.result)}: ...")
+        lines.append(f"{indent}def {function.name}({words}) -> {result_type(result)}: ...")
     return lines
 
 

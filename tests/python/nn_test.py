@@ -115,6 +115,29 @@ class Training(TestCase):
         self.assertEqual(optimizer.steps, 60)
         net.dispose(), optimizer.dispose()
 
+    def test_lbfgs(self):
+        w = tn.Variable(tn.tensor([-1.2, 1.0], dtype="float64"), "w")
+
+        def valley():
+            x, y = w.value
+            return (1 - x) ** 2 + 100 * (y - x * x) ** 2
+
+        progress = tn.nn.Lbfgs([w], iterations=100).step(valley)
+        self.assertTrue(progress.converged)
+        np.testing.assert_allclose(w.value.numpy(), [1, 1], atol=1e-5)
+        w.assign(tn.tensor([-1.2, 1.0], dtype="float64"))
+        calls = []
+
+        def failing():
+            calls.append(None)
+            if len(calls) == 5:
+                raise KeyError("no")
+            return valley()
+
+        with self.assertRaises(KeyError):
+            tn.nn.Lbfgs([w]).step(failing)
+        self.assertEqual(w.value.tolist(), [-1.2, 1.0])
+
     def test_trainer_steps_within_a_budget(self):
         tn.seed(0)
         net, (x, y) = Net(), data()
@@ -133,6 +156,14 @@ class Training(TestCase):
             small.step(x, y)
         del trainer, small
         net.dispose(), optimizer.dispose()
+
+    def test_trainer_with_autocast(self):
+        def peak(autocast):
+            model = tn.nn.Sequential(*[tn.nn.Dense(32, 32) for _ in range(16)])
+            trainer = tn.nn.Trainer(model, tn.mse_loss, tn.nn.Sgd(model.trainable(), 0.1), autocast=autocast)
+            return trainer.plan(tn.zeros((1024, 32)), tn.zeros((1024, 32))).plan.peak
+
+        self.assertLess(peak(True), 0.8 * peak(False))
 
     def test_fit(self):
         tn.seed(0)

@@ -131,6 +131,26 @@ class Numbers(TestCase):
         ]:
             np.testing.assert_allclose(ours.numpy(), theirs, rtol=2e-6, atol=1e-6)
 
+    def test_fourier_transforms_agree_with_numpy(self):
+        random = np.random.default_rng(1)
+        for n in (1, 2, 15, 16, 37, 94, 128, 1000):
+            pairs = random.standard_normal((2, n, 2))
+            numbers = pairs[..., 0] + 1j * pairs[..., 1]
+            for norm in ("backward", "ortho", "forward"):
+                for ours, theirs in [
+                    (tn.fft(tn.tensor(pairs), norm=norm), np.fft.fft(numbers, norm=norm)),
+                    (tn.ifft(tn.tensor(pairs), n + 3, norm=norm), np.fft.ifft(numbers, n + 3, norm=norm)),
+                    (tn.rfft(tn.tensor(numbers.real), axis=0, norm=norm), np.fft.rfft(numbers.real, axis=0, norm=norm)),
+                    (tn.rfft2(tn.tensor(numbers.real), norm=norm), np.fft.rfft2(numbers.real, norm=norm)),
+                    (tn.fft2(tn.tensor(pairs), (3, 5), norm), np.fft.fft2(numbers, (3, 5), norm=norm)),
+                ]:
+                    ours = ours.numpy()
+                    np.testing.assert_allclose(ours[..., 0] + 1j * ours[..., 1], theirs, atol=1e-11)
+                np.testing.assert_allclose(tn.irfft(tn.tensor(pairs), 2 * n, norm=norm).numpy(),
+                                           np.fft.irfft(numbers, 2 * n, norm=norm), atol=1e-11)
+            np.testing.assert_allclose(tn.fftfreq(n, 0.1).numpy(), np.fft.fftfreq(n, 0.1), rtol=1e-6)
+            np.testing.assert_array_equal(tn.fftshift(tn.arange(n), 0).numpy(), np.fft.fftshift(np.arange(n)))
+
     def test_operators_with_numbers_keep_the_type(self):
         self.assertEqual((tn.tensor([1, 2]) + 1).dtype, tn.int64)
         self.assertEqual((tn.tensor([1, 2]) + 1.5).dtype, tn.float32)

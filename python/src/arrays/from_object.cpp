@@ -17,7 +17,7 @@ namespace tenure::python {
 namespace {
 
 bool is_sequence(PyObject* object) noexcept {
-  return PyList_Check(object) != 0 || PyTuple_Check(object) != 0;
+  return PyList_Check(object) != 0 || PyTuple_Check(object) != 0 || PyRange_Check(object) != 0;
 }
 bool has(PyObject* object, const char* attribute) noexcept {
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));

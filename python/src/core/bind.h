@@ -28,9 +28,8 @@ void add_variable(Module& module);
 void add_tape(Module& module);
 void add_function(Module& module);
 void add_graph(Module& module);
-void add_layers(Module& module);
-void add_training(Module& module);
-void add_files(Module& module);
+void add_custom_op(Module& module);
+void add_nn(Module& module);
 
 }  // namespace tenure::python
 

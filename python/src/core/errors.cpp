@@ -107,6 +107,17 @@ void describe(PyObject* error, const planner::BudgetError& e) {
   set(error, "least", signed_number(e.least()));
   set(error, "bound", signed_number(e.bound()));
 }
+void describe(PyObject* error, const nn::CheckpointError& e) {
+  set(error, "path", text(e.path()));
+  Ref problems = checked(PyList_New(0));
+  for (const std::string& problem : e.problems())
+    check(PyList_Append(problems.get(), text(problem).get()));
+  set(error, "problems", problems);
+}
+void describe(PyObject* error, const nn::DivergedError& e) {
+  set(error, "step", signed_number(e.step()));
+  set(error, "loss", checked(PyFloat_FromDouble(e.loss())));
+}
 void describe(PyObject* /*error*/, const Error& /*e*/) {}
 
 struct ErrorClass {

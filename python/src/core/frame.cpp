@@ -1,6 +1,10 @@
 #include <Python.h>
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+// Only of versions that this was proven on. On all others nothing is ever taken for a temporary: a
+// count of one is no proof by itself. 3.12 and 3.13 have another layout of frames; 3.12 has objects
+// without a count (immortal ones); 3.14 lets a stack refer to an object that a variable holds
+// without counting that, so that an operand with a name may have a count of one.
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000 && !defined(Py_GIL_DISABLED)
 #define TENURE_KNOWS_FRAMES 1
 #define Py_BUILD_CORE 1
 #include <internal/pycore_code.h>

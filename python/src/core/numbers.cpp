@@ -57,6 +57,9 @@ bool boolean_of(PyObject* object, const char* what) {
 std::optional<Scalar> scalar_of(PyObject* object) {
   if (PyFloat_CheckExact(object) != 0) return Scalar(PyFloat_AS_DOUBLE(object));
   if (PyBool_Check(object) != 0) return Scalar(object == Py_True);
+  // Tensors of other libraries are numbers to Python, also where they have many elements.
+  if (PyLong_Check(object) == 0 && PyObject_HasAttrString(object, "__dlpack__") != 0)
+    return std::nullopt;
   const bool is_numpy_bool = std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
   if (is_numpy_bool) return Scalar(PyObject_IsTrue(object) == 1);
   if (PyLong_Check(object) != 0 || (PyIndex_Check(object) != 0 && PySequence_Check(object) == 0)) {

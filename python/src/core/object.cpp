@@ -1,8 +1,15 @@
 #include "python/src/core/object.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
-#include <mutex>
-#include <vector>
+#include <chrono>
+#include <new>
+#include <thread>
+
+#include "python/src/core/library_call.h"
+#include "tenure/base/error.h"
 
 namespace tenure::python {
 namespace {
@@ -13,44 +20,87 @@ namespace {
 // on whatever thread drops the last holder, and nobody may wait for the interpreter's lock there:
 // a thread that has it may be waiting for the library. So the object goes on a list, and the
 // interpreter is asked to come by; who drops a tensor for Python empties the list right after that.
-// The list's own lock is held for a push or a swap, by threads that wait for nothing meanwhile.
+// The list has no lock, so that a child of fork finds none that a thread of its parent had.
 struct Released {
-  std::mutex mutex;
-  std::vector<PyObject*> objects;
-  std::atomic<bool> is_asked = false;  // something is on it
+  PyObject* object;
+  Released* next;
 };
-Released& released() {
-  static auto* const list = new Released;  // outlives what static objects let go
-  return *list;
-}
+std::atomic<Released*> released = nullptr;
 
 int release_all(void* /*unused*/) {
-  std::vector<PyObject*> objects;
-  {
-    const std::lock_guard lock(released().mutex);
-    objects.swap(released().objects);
-    released().is_asked.store(false);
+  Released* node = released.exchange(nullptr);
+  while (node != nullptr) {
+    Py_DECREF(node->object);
+    delete std::exchange(node, node->next);
   }
-  for (PyObject* const object : objects) Py_DECREF(object);
   return 0;
 }
 
+// Note: the end of the interpreter
+//
+// A thread that asks for the interpreter's lock when that ends is ended by it, in the middle of
+// C++: the process would abort. So before the interpreter ends, those go on who have asked, and
+// whoever asks later stays there until the process ends. A thread of the library is told by an
+// error, as somebody may wait for it, and the end waits until none of those is in Python. The
+// thread that ends the interpreter goes on.
+std::atomic<bool> is_ending = false;
+std::atomic<int> busy = 0;  // threads that ask for the lock, and those of the library in Python
+std::atomic<unsigned long> ending_thread = 0;
+thread_local bool is_in_library_call = false;
+
+bool comes_too_late() noexcept { return is_ending && PyThread_get_thread_ident() != ending_thread; }
+
 }  // namespace
+
+void begin_asking() noexcept {
+  ++busy;
+  if (is_in_library_call || !comes_too_late()) return;
+  --busy;
+  while (true) pause();
+}
+void end_asking() noexcept { --busy; }
+
+LibraryCall::LibraryCall()
+    : counts_(!is_in_library_call && PyGILState_GetThisThreadState() == nullptr) {
+  if (!counts_) return;
+  ++busy;
+  if (comes_too_late()) {
+    --busy;
+    throw ValueError("Python has ended, and its function cannot be called");
+  }
+  is_in_library_call = true;
+}
+LibraryCall::~LibraryCall() {
+  if (!counts_) return;
+  is_in_library_call = false;
+  --busy;
+}
+
+void let_threads_end() noexcept {
+  ending_thread = PyThread_get_thread_ident();
+  is_ending = true;
+  PyThreadState* const state = PyEval_SaveThread();
+  while (busy > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  PyEval_RestoreThread(state);
+}
+
+void prepare_for_forks() {
+  // A child has none of those threads.
+  pthread_atfork(nullptr, nullptr, [] { busy = 0; });
+}
 
 void release_later(PyObject* object) noexcept {
   if (Py_IsInitialized() == 0) return;
-  bool ask = false;
-  {
-    const std::lock_guard lock(released().mutex);
-    released().objects.push_back(object);
-    ask = !released().is_asked.exchange(true);
+  auto* const node = new (std::nothrow) Released{object, released.load()};
+  if (node == nullptr) return;  // it stays
+  while (!released.compare_exchange_weak(node->next, node)) {
   }
   // Python's queue may be full: then release_waiting() finds it.
-  if (ask) Py_AddPendingCall(release_all, nullptr);
+  if (node->next == nullptr) Py_AddPendingCall(release_all, nullptr);
 }
 
 void release_waiting() noexcept {
-  if (released().is_asked.load(std::memory_order_relaxed)) release_all(nullptr);
+  if (released.load(std::memory_order_relaxed) != nullptr) release_all(nullptr);
 }
 
 struct PythonError::State {
@@ -60,6 +110,7 @@ struct PythonError::State {
 
   State() noexcept { PyErr_Fetch(&type, &value, &traceback); }
   ~State() {
+    if (comes_too_late()) return;
     const WithLock lock;
     Py_XDECREF(type);
     Py_XDECREF(value);

@@ -82,11 +82,24 @@ std::string text_of(PyObject* object, const char* what);
 /// "str", "numpy.ndarray": for messages.
 std::string type_name(PyObject* object);
 
+// Around asking for the interpreter's lock: a thread that does so while the interpreter ends stays
+// there. In object.cpp is a Note.
+void begin_asking() noexcept;
+void end_asking() noexcept;
+/// For atexit: from here on the interpreter may end, whatever other threads do.
+void let_threads_end() noexcept;
+/// Once, when the module is made.
+void prepare_for_forks();
+
 /// While it lives, this thread does not hold the interpreter's lock.
 class WithoutLock {
  public:
   WithoutLock() noexcept : state_(PyEval_SaveThread()) {}
-  ~WithoutLock() { PyEval_RestoreThread(state_); }
+  ~WithoutLock() {
+    begin_asking();
+    PyEval_RestoreThread(state_);
+    end_asking();
+  }
   WithoutLock(const WithoutLock&) = delete;
   WithoutLock& operator=(const WithoutLock&) = delete;
 
@@ -97,7 +110,11 @@ class WithoutLock {
 /// While it lives, this thread holds it.
 class WithLock {
  public:
-  WithLock() noexcept : state_(PyGILState_Ensure()) {}
+  WithLock() noexcept {
+    begin_asking();
+    state_ = PyGILState_Ensure();
+    end_asking();
+  }
   ~WithLock() { PyGILState_Release(state_); }
   WithLock(const WithLock&) = delete;
   WithLock& operator=(const WithLock&) = delete;

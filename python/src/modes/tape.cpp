@@ -88,8 +88,10 @@ Tensor call_custom(const std::shared_ptr<const ops::Opaque>& identity,
       [&](Saves& saves) {
         const WithLock lock;
         const Ref made = call(forward.ptr(), {list_of(inputs)});
-        PyObject *result = nullptr, *saved = nullptr;
-        if (PyArg_ParseTuple(made.get(), "OO", &result, &saved) == 0) throw PythonError();
+        if (PyTuple_Check(made.get()) == 0 || PyTuple_GET_SIZE(made.get()) != 2)
+          raise(PyExc_TypeError, "forward must give (result, saved), not " + type_name(made.get()));
+        PyObject* const result = PyTuple_GET_ITEM(made.get(), 0);
+        PyObject* const saved = PyTuple_GET_ITEM(made.get(), 1);
         for (const Tensor& tensor : From<std::vector<Tensor>>::of(saved, "what is saved"))
           saves(tensor);
         return From<Tensor>::of(result, "the result");

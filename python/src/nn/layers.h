@@ -27,8 +27,4 @@ class PythonLayer : public nn::Layer {
   PyObject* object_ = nullptr;
 };
 
-/// What an optimizer is given: a model, whose parameters that are not frozen are meant, or a list
-/// of variables.
-std::vector<nn::NamedVariable> variables_of(const py::object& given);
-
 }  // namespace tenure::python

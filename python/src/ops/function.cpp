@@ -1,5 +1,6 @@
 #include "python/src/ops/function.h"
 
+#include <algorithm>
 #include <map>
 
 #include "python/src/arrays/from_object.h"
@@ -23,16 +24,22 @@ const Function& function_of(PyObject* self) {
 
 PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   try {
+    using Trial = Arguments::Trial;
     const Function& function = function_of(self);
     const Py_ssize_t positional = PyVectorcall_NARGS(flags);
     const std::span<const Overload> overloads = function.overloads;
-    for (const Overload& overload : overloads) {
-      Arguments bound(function, caller());
-      const bool is_last = &overload == &overloads.back();
-      if (bound.bind(overload, arguments, positional, keywords, !is_last))
-        return overload.call(bound);
+    if (overloads.size() > 1) {
+      for (const Trial trial : {Trial::types, Trial::names}) {
+        for (const Overload& overload : overloads) {
+          Arguments bound(function, caller());
+          if (bound.bind(overload, arguments, positional, keywords, trial))
+            return overload.call(bound);
+        }
+      }
     }
-    return nullptr;
+    Arguments bound(function, caller());
+    bound.bind(overloads.back(), arguments, positional, keywords, Trial::none);
+    return overloads.back().call(bound);
   } catch (...) {
     set_error();
     return nullptr;
@@ -109,19 +116,57 @@ int place_of(std::span<const Parameter> parameters, PyObject* keyword) {
 
 }  // namespace
 
+Py_ssize_t Arguments::gather(PyObject* const* arguments, Py_ssize_t positional, Py_ssize_t& first) {
+  const auto is_keyword_only = [](const Parameter& p) { return p.is_keyword_only; };
+  const Py_ssize_t most = std::ranges::find_if(parameters_, is_keyword_only) - parameters_.begin();
+  Py_ssize_t end = positional;
+  if (positional > 1 && most > 1 && parameters_[1].fits == From<DType>::fits &&
+      is_integer(arguments[0]) && is_integer(arguments[1])) {
+    first = 0;  // a shape, before an element type
+    for (end = 2; end < positional && is_integer(arguments[end]);) ++end;
+  } else if (positional > most && most > 0) {
+    first = most - 1;
+  } else {
+    return 0;
+  }
+  const std::span<PyObject* const> items(arguments + first, arguments + end);
+  if (!std::ranges::all_of(items, is_integer) && !std::ranges::all_of(items, is_tensor)) return 0;
+  gathered_ = checked(PyTuple_New(end - first));
+  for (Py_ssize_t i = first; i < end; ++i)
+    PyTuple_SET_ITEM(gathered_.get(), i - first, Py_NewRef(arguments[i]));
+  gathered_place_ = gathered_.get();
+  if (!parameters_[static_cast<std::size_t>(first)].fits(gathered_place_)) return 0;
+  places_[static_cast<std::size_t>(first)] = &gathered_place_;
+  return end - first;
+}
+
 bool Arguments::bind(const Overload& overload, PyObject* const* arguments, Py_ssize_t positional,
-                     PyObject* keywords, bool is_trial) {
+                     PyObject* keywords, Trial trial) {
   parameters_ = overload.parameters;
   const auto n = static_cast<Py_ssize_t>(parameters_.size());
   const auto refuse = [&](const std::string& problem) {
-    if (!is_trial) raise(PyExc_TypeError, std::string(function_.name) + "(): " + problem);
+    if (trial == Trial::none)
+      raise(PyExc_TypeError, std::string(function_.name) + "(): " + problem);
     return false;
   };
   const bool is_one_of_several = function_.overloads.size() > 1;
   for (Py_ssize_t i = 0; i < n; ++i) places_[static_cast<std::size_t>(i)] = nullptr;
+  // What is given for a list stands alone where there are more than there are places, or a size
+  // where an element type belongs.
+  const bool may_gather =
+      positional > 1 && !is_one_of_several &&
+      (positional > n || parameters_[static_cast<std::size_t>(positional - 1)].is_keyword_only ||
+       (n > 1 && parameters_[1].fits == From<DType>::fits));
+  Py_ssize_t first = 0;
+  const Py_ssize_t gathered = may_gather ? gather(arguments, positional, first) : 0;
   for (Py_ssize_t i = 0; i < positional; ++i) {
-    if (i < n && !parameters_[static_cast<std::size_t>(i)].is_keyword_only) {
-      places_[static_cast<std::size_t>(i)] = arguments + i;
+    Py_ssize_t place = i;
+    if (gathered > 0 && i >= first) {
+      if (i < first + gathered) continue;
+      place -= gathered - 1;
+    }
+    if (place < n && !parameters_[static_cast<std::size_t>(place)].is_keyword_only) {
+      places_[static_cast<std::size_t>(place)] = arguments + i;
     } else if (!is_one_of_several || arguments[i] != Py_None) {  // None: another overload's
       return refuse("too many positional arguments; it is " + std::string(function_.name) +
                     function_.signature);
@@ -146,7 +191,7 @@ bool Arguments::bind(const Overload& overload, PyObject* const* arguments, Py_ss
     const Parameter& parameter = parameters_[i];
     if (places_[i] == nullptr) {
       if (parameter.is_required) return refuse("'" + std::string(parameter.name) + "' is missing");
-    } else if (is_trial && !parameter.fits(*places_[i])) {
+    } else if (trial == Trial::types && !parameter.fits(*places_[i])) {
       return false;
     }
   }

@@ -49,10 +49,14 @@ class Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  /// Puts them in their places. Raises TypeError if they are not those of the overload, or, if
-  /// `is_trial`, returns false.
+  /// How an overload is tried: by the types of what is given, by their number and names alone, or
+  /// as the one that is meant.
+  enum class Trial { types, names, none };
+
+  /// Puts them in their places. Returns false if they are not those of the overload; without a
+  /// trial that is a TypeError.
   bool bind(const Overload& overload, PyObject* const* arguments, Py_ssize_t positional,
-            PyObject* keywords, bool is_trial);
+            PyObject* keywords, Trial trial);
 
   Site site() const { return site_; }
   bool has(int i) const { return places_[static_cast<std::size_t>(i)] != nullptr; }
@@ -98,6 +102,9 @@ class Arguments {
   OperandList operands(int i);
   Operand own(Tensor tensor);
   Operand donation(PyObject* object);
+  /// `reshape(x, 2, 3)` and `zeros(2, 3)` for lists: makes one of what stands alone, and puts it in
+  /// its place. Returns how many arguments it took, from `first` on.
+  Py_ssize_t gather(PyObject* const* arguments, Py_ssize_t positional, Py_ssize_t& first);
   void measure();
   const char* name(int i);
 
@@ -116,6 +123,8 @@ class Arguments {
   std::vector<Lent> donations_;
   std::optional<std::deque<std::vector<Tensor>>> lists_;
   std::string what_;
+  Ref gathered_;
+  PyObject* gathered_place_ = nullptr;
 };
 
 // Results as Python has them.

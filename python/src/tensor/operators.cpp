@@ -126,7 +126,20 @@ Ref number_of_tensor(const Tensor& tensor, Site site) {
 
 int truth(PyObject* x) {
   try {
-    return tensor_of(x).item<bool>(caller()) ? 1 : 0;
+    const Tensor& tensor = tensor_of(x);
+    const Site site = caller();
+    if (!tensor.is_symbolic(site) && tensor.size(site) != 1) {
+      raise(error_class("ShapeError"), "the truth of " + std::to_string(tensor.size(site)) +
+                                           " elements is not one: ask for any() or all()");
+    }
+    return tensor.item<bool>(site) ? 1 : 0;
+  } catch (const SymbolError& error) {
+    PyErr_SetString(
+        error_class("SymbolError"),
+        (std::string(error.what()) +
+         "\n  an `if` on it is cond() here, a `while` while_loop(), a choice of elements where()")
+            .c_str());
+    return -1;
   } catch (...) {
     set_error();
     return -1;

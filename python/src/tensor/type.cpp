@@ -61,6 +61,11 @@ Ref op(const Tensor& tensor, Site site) { return text(tensor.op(site)); }
 Ref created(const Tensor& tensor, Site site) { return text(to_string(tensor.created(site))); }
 Ref scope(const Tensor& tensor, Site site) { return text(tensor.scope(site)); }
 Ref is_disposed(const Tensor& tensor, Site site) { return boolean(tensor.is_disposed(site)); }
+Ref disposed(const Tensor& tensor, Site site) {
+  if (!tensor.is_disposed(site)) return Ref::to(Py_None);
+  const TensorBody& body = tensor.body("disposed", site);
+  return text(to_string(body.disposed()) + " by " + body.disposed_by());
+}
 Ref is_symbolic(const Tensor& tensor, Site site) { return boolean(tensor.is_symbolic(site)); }
 Ref is_contiguous(const Tensor& tensor, Site site) { return boolean(tensor.is_contiguous(site)); }
 /// All axes in reverse, as NumPy has it.
@@ -284,13 +289,27 @@ PyGetSetDef properties[] = {
     {"created", property<created>, nullptr, "The line that made it.", nullptr},
     {"scope", property<scope>, nullptr, "The named scopes that it was made in.", nullptr},
     {"is_disposed", property<is_disposed>, nullptr, "Whether its data is given up.", nullptr},
+    {"disposed", property<disposed>, nullptr,
+     "The line that gave up its data, and by what; None while it has it.", nullptr},
     {"is_symbolic", property<is_symbolic>, nullptr, "Whether it stands for a value of a graph.",
      nullptr},
     {"is_contiguous", property<is_contiguous>, nullptr, "Whether it is row-major without gaps.",
      nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+/// Methods that are written in Python; a type of C's takes them from nobody else.
+PyObject* add_method(PyObject* /*module*/, PyObject* arguments) {
+  return guarded([&] {
+    PyObject *name = nullptr, *method = nullptr;
+    if (PyArg_ParseTuple(arguments, "UO", &name, &method) == 0) throw PythonError();
+    check(PyDict_SetItem(tensor_type.tp_dict, name, method));
+    PyType_Modified(&tensor_type);
+    return Ref::to(Py_None);
+  });
+}
+
 PyMethodDef functions[] = {{"_tensor_of_bytes", restore, METH_VARARGS, nullptr},
+                           {"_add_tensor_method", add_method, METH_VARARGS, nullptr},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

@@ -1,6 +1,6 @@
 """Layers that are written in Python."""
 
-from .._tenure import Tensor, asarray
+from .._tenure import Tensor, Variable, asarray
 from .._tenure._nn import LayerBase, PythonLayer
 
 
@@ -44,12 +44,35 @@ class Layer(PythonLayer):
                 self._add(f"{name}{i}", part)
         super().__setattr__(name, value)
 
+    def _parts(self):
+        """(name, part) of what summaries and repr() show."""
+        for name, value in vars(self).items():
+            if isinstance(value, LayerBase):
+                yield name, value
+            elif isinstance(value, (list, tuple)) and value and all(isinstance(v, LayerBase) for v in value):
+                yield from ((f"{name}{i}", part) for i, part in enumerate(value))
+            elif isinstance(value, Variable):
+                yield name, value
+
+    def __repr__(self):
+        lines = [f"{name}: {_told(part)}".replace("\n", "\n  ") for name, part in self._parts()]
+        return "\n  ".join([f"{self.kind}(", *lines]) + "\n)" if lines else f"{self.kind}()"
+
+
+def _told(part):
+    if isinstance(part, Variable):
+        return f"{part.dtype}{list(part.shape)}"
+    return repr(part) if isinstance(part, LayerBase) else getattr(part, "__name__", repr(part))
+
 
 class Sequential(Layer):
-    """Layers one after the other, named "0", "1", ...; a function counts as one without parameters."""
+    """Layers one after the other, named "0", "1", ...; a function counts as one without parameters. They may come
+    as a list."""
 
     def __init__(self, *layers):
         super().__init__()
+        if len(layers) == 1 and isinstance(layers[0], (list, tuple)):
+            layers = layers[0]
         object.__setattr__(self, "_layers", [])
         for layer in layers:
             self.append(layer)
@@ -65,6 +88,9 @@ class Sequential(Layer):
         for layer in self._layers:
             x = layer(x)
         return x
+
+    def _parts(self):
+        return ((str(i), layer) for i, layer in enumerate(self._layers))
 
     def __len__(self):
         return len(self._layers)
@@ -89,3 +115,7 @@ def load_state_dict(model, values):
             raise ValueError(f"{name}: {value.dtype}{list(value.shape)} for {variable.dtype}{list(variable.shape)}")
     for name, variable in variables.items():
         variable.assign(asarray(values[name]))
+
+
+LayerBase.state_dict = state_dict
+LayerBase.load_state_dict = load_state_dict

@@ -1,0 +1,1 @@
+from tenure._initializers import *
