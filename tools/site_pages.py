@@ -40,6 +40,15 @@ TOKEN = re.compile(
     r"|\b(?P<number>\d[\w.]*)",
     re.S | re.M,
 )
+PYTHON_CODE = re.compile(r'<code class="language-python">(.*?)</code>', re.S)
+PYTHON_TOKEN = re.compile(
+    r"(?P<comment>#[^\n]*)"
+    r"|(?P<string>\b[rbf]?&quot;&quot;&quot;.*?&quot;&quot;&quot;|&quot;(?:\\.|(?!&quot;)[^\n])*&quot;|'(?:\\.|[^'\\\n])*')"
+    r"|\b(?P<keyword>and|as|assert|class|def|del|elif|else|except|finally|for|from|if|import|in|is|lambda|not|or|pass"
+    r"|raise|return|try|while|with|yield|None|True|False)\b"
+    r"|\b(?P<number>\d[\w.]*)",
+    re.S | re.M,
+)
 
 
 REFERENCE = "reference.html"
@@ -94,13 +103,14 @@ def anchor_of(heading):
     return re.sub(r"\s", "-", re.sub(r"[^\w\- ]", "", text).strip())
 
 
-def colored(match):
-    """A block of C++ with its tokens marked."""
+def marked(token):
+    return f'<span class="{token.lastgroup}">{token[0]}</span>'
 
-    def mark(token):
-        return f'<span class="{token.lastgroup}">{token[0]}</span>'
 
-    return f'<code class="cpp">{TOKEN.sub(mark, match[1])}</code>'
+def colored(body):
+    """Blocks of C++ and Python with their tokens marked."""
+    body = CODE.sub(lambda match: f'<code class="cpp">{TOKEN.sub(marked, match[1])}</code>', body)
+    return PYTHON_CODE.sub(lambda match: f'<code class="python">{PYTHON_TOKEN.sub(marked, match[1])}</code>', body)
 
 
 def render(page, markdown):
@@ -117,7 +127,7 @@ def render(page, markdown):
         return f'<h{level} id="{anchor}">{text}</h{level}>'
 
     body = HEADING.sub(with_anchor, to_html(markdown))
-    page.body = CODE.sub(colored, body).replace("<table>", '<div class="table"><table>')
+    page.body = colored(body).replace("<table>", '<div class="table"><table>')
     page.body = page.body.replace("</table>", "</table></div>")
 
 

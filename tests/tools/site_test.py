@@ -70,6 +70,11 @@ class SiteTest(unittest.TestCase):
         self.assertIn('<span class="keyword">return</span>', page)
         self.assertIn('<span class="string">&quot;&lt;b&gt;&quot;</span>', page)
         self.assertIn('<span class="comment">// &lt;i&gt;</span>', page)
+        self.write("docs/a.md", '# A\n\n## One thing\n\n```python torch\nreturn "<b>", \'c\'  # <i> for\n```\n')
+        self.build()
+        page = self.read("a.html")
+        self.assertIn('<span class="keyword">return</span> <span class="string">&quot;&lt;b&gt;&quot;</span>', page)
+        self.assertIn('<span class="comment"># &lt;i&gt; for</span>', page)
 
     def test_the_page_of_ops(self):
         ops = self.root / "ops.md"
