@@ -61,7 +61,7 @@ struct PlannedProgram {
   std::vector<Step> steps{};
   std::vector<Buffer> buffers{};
   std::vector<PlannedBody> bodies;  ///< of its branches and loops, by step
-  std::int64_t resident = 0;          ///< bytes of outputs that are there all the time
+  std::int64_t resident = 0;        ///< bytes of outputs that are there all the time
 };
 
 /// A branch or the body of a loop, which one step of a program runs, any number of times. Bodies of
