@@ -17,7 +17,6 @@
 namespace tenure::cli {
 namespace {
 
-using ops::MemoryEffect;
 using ops::OpRecord;
 
 struct OpsOptions {

@@ -43,8 +43,8 @@ struct Feed {
   struct Origin {
     Origin(Tensor* tensor) : tensor(tensor) {}  // NOLINT(google-explicit-constructor)
     Origin(const Origin& /*other*/) {}
-    Origin& operator=(const Origin& /*other*/) {
-      tensor = nullptr;
+    Origin& operator=(const Origin& other) {
+      if (this != &other) tensor = nullptr;
       return *this;
     }
     ~Origin() = default;

@@ -41,8 +41,8 @@ class Pieces {
   std::size_t used() const { return used_; }
 
  private:
-  void note(ops::WorkspacePiece piece) const {
-    if (notes_ != nullptr) notes_->push_back(std::move(piece));
+  void note(const ops::WorkspacePiece& piece) const {
+    if (notes_ != nullptr) notes_->push_back(piece);
   }
   std::byte* advance(std::size_t bytes) {
     std::byte* const piece = data_ == nullptr ? nullptr : data_ + used_;

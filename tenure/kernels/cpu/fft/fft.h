@@ -35,7 +35,7 @@ struct Plan {
 
   std::int64_t points;
   std::int64_t length;  ///< of what is transformed: the points, or those of the convolution
-  std::array<std::int8_t, 48> radices{};
+  std::array<std::uint8_t, 48> radices{};
   int stages = 0;
 
   bool is_convolution() const { return length != points; }

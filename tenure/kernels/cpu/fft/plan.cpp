@@ -16,12 +16,12 @@ bool Plan::factorize(std::int64_t n) {
   // Fours first: their first stage goes in vectors even where one line is transformed alone.
   for (const std::int64_t radix : {4, 2, 3, 5}) {
     for (; n % radix == 0; n /= radix) {
-      radices[static_cast<std::size_t>(stages++)] = static_cast<std::int8_t>(radix);
+      radices[static_cast<std::size_t>(stages++)] = static_cast<std::uint8_t>(radix);
     }
   }
   for (std::int64_t radix = 7; radix <= kLargestRadix; radix += 2) {
     for (; n % radix == 0; n /= radix) {
-      radices[static_cast<std::size_t>(stages++)] = static_cast<std::int8_t>(radix);
+      radices[static_cast<std::size_t>(stages++)] = static_cast<std::uint8_t>(radix);
     }
   }
   return n == 1;
