@@ -9,6 +9,7 @@
 
 #include "tenure/check/cases.h"
 #include "tenure/kernels/instruction_set.h"
+#include "tenure/memory/region.h"
 #include "tests/support/scratch.h"
 
 // What instruction sets do not change, over all ops. A process has one set from its beginning on,
@@ -36,12 +37,16 @@ std::uint64_t hash_of(const Tensor& tensor) {
   });
 }
 
-/// By call; all that this program's instruction set makes of the samples and is promised.
+/// By call; all that this program's instruction set makes of the samples and is promised, and what
+/// it takes for that: workspaces are the same, or budgets would not be.
 std::map<std::string, std::uint64_t> all_bits() {
   std::map<std::string, std::uint64_t> bits;
   for (const ops::OpRecord* const op : ops::all_ops()) {
     for (const Case& c : cases_of(*op)) {
-      const std::vector<Tensor> outputs = run(c, make_all(c));
+      const std::vector<Tensor> inputs = make_all(c);
+      const MemoryRegion region;
+      const std::vector<Tensor> outputs = run(c, inputs);
+      bits[describe(c) + ", bytes"] = static_cast<std::uint64_t>(region.peak_bytes());
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!is_promised(*op, outputs[i].dtype())) continue;
         bits[describe(c) + ", output " + std::to_string(i)] = hash_of(outputs[i]);

@@ -25,9 +25,9 @@ struct Arranged {
 ///   and for running in parts.
 /// - bound() is proven, is the same in every call, and is at most least().
 /// - All this depends on the program and the effort alone: not on load or time, on which budgets
-///   came before, or on the number of threads. A kernel whose workspace grows with the threads gets
-///   room for as many as the budget leaves; one in the body of a loop or a branch has room for
-///   those that there were when it was compiled.
+///   came before, on the instruction set, on where variables lie, or on the number of threads. A
+///   kernel whose workspace grows with the threads gets room for as many as the budget leaves; one
+///   in the body of a loop or a branch has room for those that there were when it was compiled.
 /// - A higher effort never refuses a budget that a lower one holds, nor adds more time.
 ///
 /// Without one, it is the arrangement of the least peak known that adds at most the share

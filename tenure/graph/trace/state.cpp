@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tenure/base/error.h"
@@ -223,6 +224,9 @@ std::vector<Value> GraphState::assignments() const {
   const std::lock_guard lock(mutex_);
   std::vector<Value> values;
   for (const auto& [variable, value] : assigned_) values.push_back(value);
+  // As they were written down: where variables lie in memory must not count.
+  std::sort(values.begin(), values.end(),
+            [](const Value& a, const Value& b) { return a.node < b.node; });
   return values;
 }
 

@@ -51,15 +51,21 @@ class Matrices {
     for (int i = 0; i + 2 < view.shape.size(); ++i) {
       heads_.push({view.shape[i], view.strides[i]});
     }
-    direct_ = view.dtype == dtype_of<T>() && (column_ == 1 || columns_ == 1) && padded_ == columns_;
+    const bool is_plain = view.dtype == dtype_of<T>() && (column_ == 1 || columns_ == 1);
+    direct_ = is_plain && padded_ == columns_;
+    constexpr auto kWidest = static_cast<std::int64_t>(64 / sizeof(T));
+    const std::int64_t widest =
+        lanes == 1 ? columns_ : (columns_ + kWidest - 1) / kWidest * kWidest;
+    room_ = is_plain && widest == columns_ ? 0 : rows_ * widest;
   }
   std::int64_t count() const { return heads_.count(); }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   std::int64_t padded() const { return padded_; }
 
-  /// Room for a copy of one matrix, if it needs one.
-  T* take(Room& room) const { return direct_ ? nullptr : room.take<T>(rows_ * padded_); }
+  /// Room for a copy of one matrix, if it needs one with the widest vectors that there are: plans
+  /// are the same on every machine.
+  T* take(Room& room) const { return room_ == 0 ? nullptr : room.take<T>(room_); }
 
   /// Matrix `head`, in place or as a copy.
   Matrix<const T> read(std::int64_t head, T* copy) const {
@@ -89,6 +95,7 @@ class Matrices {
   std::int64_t rows_;
   std::int64_t columns_;
   std::int64_t padded_;
+  std::int64_t room_;
   std::int64_t row_;
   std::int64_t column_;
   reduce::Walk heads_;
