@@ -39,7 +39,8 @@ struct FunctionOptions {
   /// as it is estimated; none below bound() can be held.
   std::optional<std::int64_t> budget{};
   /// Without a budget: the share of its time that a call may spend on computing some of itself
-  /// twice and on running in parts, where that lowers its peak. An estimate.
+  /// twice and on running in parts, where that lowers its peak. An estimate. Up to 0.01 it is what
+  /// single loops make of values that are held anyway, found without a search.
   double recompute = 0;
   /// How long to look for what is best computed twice: with 1 about a second for a program of
   /// hundreds of ops, with n up to twice n times as long. It counts steps of the search, not

@@ -32,8 +32,9 @@ struct TrainerOptions {
   /// What cannot be held is refused before the first step, with a budget that can: see plan().
   std::optional<std::int64_t> budget{};
   /// Without a budget: the share of its time that a step may spend on computing some of itself
-  /// twice and on running in parts, where that lowers its peak. Activations and norms cost next to
-  /// nothing.
+  /// twice and on running in parts, where that lowers its peak. Up to 0.01 it is what single loops
+  /// make, activations mostly, of values that wait for the way back anyway, and is found at once;
+  /// more is searched for.
   double recompute = 0;
   /// How long to look for what is best computed twice; see FunctionOptions::effort.
   int effort = 1;

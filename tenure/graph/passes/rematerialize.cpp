@@ -53,17 +53,6 @@ double total(const std::vector<double>& costs) {
   return std::accumulate(costs.begin(), costs.end(), 0.0);
 }
 
-/// Of each unit, in nanoseconds; in a coarser unit for programs that take days.
-std::vector<std::int64_t> costs_of(const Lowered& lowered) {
-  const std::vector<double> costs = nanoseconds_of(lowered);
-  const double all = total(costs);
-  std::vector<std::int64_t> rounded;
-  for (const double cost : costs) {
-    rounded.push_back(static_cast<std::int64_t>(all > kMostCost ? cost / all * kMostCost : cost));
-  }
-  return rounded;
-}
-
 /// The buffer that holds what a variable held which gets this output: it can be computed there. -1:
 /// there is none.
 int reusable_for(const Lowered& lowered, const Buffer& output) {
@@ -119,6 +108,16 @@ int last_reader(const Lowered& lowered, const std::vector<int>& word, int buffer
 }
 
 }  // namespace
+
+std::vector<std::int64_t> costs_of(const Lowered& lowered) {
+  const std::vector<double> costs = nanoseconds_of(lowered);
+  const double all = total(costs);
+  std::vector<std::int64_t> rounded;
+  for (const double cost : costs) {
+    rounded.push_back(static_cast<std::int64_t>(all > kMostCost ? cost / all * kMostCost : cost));
+  }
+  return rounded;
+}
 
 planner::Dag dag_of(const Lowered& lowered) {
   planner::Dag dag;

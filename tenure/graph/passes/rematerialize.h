@@ -17,6 +17,9 @@ namespace tenure::graph {
 /// truth, its placement tells.
 planner::Dag dag_of(const Lowered& lowered);
 
+/// Of each unit; those of dag_of.
+std::vector<std::int64_t> costs_of(const Lowered& lowered);
+
 /// The same word, but a variable's new value is computed after the last step that reads the old
 /// one, so that it can lie where that lies.
 std::vector<int> with_late_updates(const Lowered& lowered, std::vector<int> word);

@@ -7,6 +7,7 @@
 
 #include "tenure/graph/place/bound.h"
 #include "tenure/graph/place/ladder.h"
+#include "tenure/graph/place/renew.h"
 #include "tenure/graph/place/workspaces.h"
 #include "tenure/planner/remat.h"
 
@@ -44,7 +45,7 @@ Arranged arrange_within(std::unique_ptr<Lowered> lowered, std::int64_t constants
   const std::int64_t wide = peak_of(*lowered, plain);
   if (wide <= allowed) return {.lowered = std::move(lowered), .placement = std::move(plain)};
   narrow_workspaces(*lowered);
-  const Rung narrow = plain_rung(*lowered);
+  const Rung narrow = plain_rung(*lowered, place(*lowered));
   if (narrow.peak <= allowed) return arranged_by(*lowered, narrow, allowed);
   const auto ladder = ladder_of(*lowered, lowered->request.options.effort);
   const std::vector<Rung>& rungs = ladder->rungs;
@@ -66,7 +67,12 @@ Arranged arrange_cheaply(std::unique_ptr<Lowered> lowered) {
   Placement plain = place(*lowered);
   std::int64_t least = peak_of(*lowered, plain);
   const std::vector<Workspace> wide = narrow_workspaces(*lowered);
-  const auto ladder = ladder_of(*lowered, lowered->request.options.effort);
+  const bool is_narrow = std::all_of(wide.begin(), wide.end(), [](const Workspace& workspace) {
+    return workspace.threads == kAnyThreads;
+  });
+  const std::shared_ptr<const Ladder> ladder =
+      share > kNearlyFree ? ladder_of(*lowered, lowered->request.options.effort)
+                          : quick_ladder(*lowered, is_narrow ? plain : place(*lowered));
   std::optional<Arranged> best;
   for (const Rung& rung : ladder->rungs) {
     if (rung.peak >= least || share_of(rung, *ladder) > share) continue;

@@ -31,7 +31,8 @@ struct Arranged {
 /// - A higher effort never refuses a budget that a lower one holds, nor adds more time.
 ///
 /// Without one, it is the arrangement of the least peak known that adds at most the share
-/// `recompute` to the time of the rest; a budget of that peak costs no more.
+/// `recompute` to the time of the rest; a budget of that peak costs no more. Up to kNearlyFree
+/// (renew.h) nothing is searched for.
 Arranged arrange(std::unique_ptr<Lowered> lowered, std::int64_t constants);
 
 }  // namespace tenure::graph

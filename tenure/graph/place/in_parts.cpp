@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -41,23 +40,6 @@ struct Judged {
     return std::tie(peak, excess) < std::tie(other.peak, other.excess);
   }
 };
-
-std::vector<std::int64_t> live_in_arena(const Lowered& lowered) {
-  std::vector<int> order(lowered.units.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::vector<std::int64_t> live(order.size() + 2);
-  for (const SharedBuffer& shared : shared_buffers_of(lowered, order, true)) {
-    if (shared.reused >= 0 || shared.output >= 0) continue;
-    live[at(shared.lower)] += aligned(lowered, shared.bytes);
-    live[at(shared.upper)] -= aligned(lowered, shared.bytes);
-  }
-  std::partial_sum(live.begin(), live.end(), live.begin());
-  live.resize(order.size());
-  for (std::size_t u = 0; u < live.size(); ++u) {
-    live[u] += aligned(lowered, static_cast<std::int64_t>(lowered.units[u].workspace));
-  }
-  return live;
-}
 
 /// Puts a unit into the word, as the first of a group.
 void insert(Draft& draft, std::size_t group, int unit) {

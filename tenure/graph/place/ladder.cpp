@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/passes/split.h"
 #include "tenure/graph/place/in_parts.h"
 #include "tenure/graph/place/ladder_cache.h"
+#include "tenure/graph/place/renew.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::graph {
@@ -32,12 +34,6 @@ std::vector<Rung> best_of(std::vector<Rung> rungs) {
 class Search {
  public:
   explicit Search(const Lowered& lowered) : lowered_(lowered), dag_(dag_of(lowered)) {}
-
-  std::int64_t cost() const {
-    return std::accumulate(
-        dag_.nodes.begin(), dag_.nodes.end(), std::int64_t{0},
-        [](std::int64_t sum, const planner::Node& node) { return sum + node.cost; });
-  }
 
   /// Finds rungs. Each level looks twice as long as the one before.
   void run(const Rung& plain, int level) {
@@ -72,8 +68,8 @@ class Search {
 
 }  // namespace
 
-Rung plain_rung(const Lowered& lowered) {
-  Rung rung{.placement = place(lowered)};
+Rung plain_rung(const Lowered& lowered, Placement placed) {
+  Rung rung{.placement = std::move(placed)};
   rung.peak = peak_of(lowered, rung.placement);
   rung.word = rung.placement.order;
   // As the units of the program that the word makes are numbered.
@@ -94,18 +90,25 @@ std::unique_ptr<Lowered> program_of(const Lowered& lowered, const Rung& rung) {
   return split;
 }
 
+std::shared_ptr<Ladder> quick_ladder(const Lowered& lowered, Placement plain) {
+  auto ladder = std::make_shared<Ladder>();
+  const std::vector<std::int64_t> costs = costs_of(lowered);
+  ladder->cost = std::accumulate(costs.begin(), costs.end(), std::int64_t{0});
+  Rung last = plain_rung(lowered, std::move(plain));
+  if (std::optional<Rung> rung = renewed_rung(lowered, last)) {
+    ladder->rungs.push_back(std::move(*rung));
+  }
+  ladder->rungs.push_back(std::move(last));
+  return ladder;
+}
+
 std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort) {
   int levels = 1;
   while (levels < 30 && (2 << (levels - 1)) <= effort) ++levels;
   return cached_ladder(lowered, levels, [&](std::shared_ptr<const Ladder> known, int level) {
     Search search(lowered);
-    auto ladder = std::make_shared<Ladder>();
-    if (known == nullptr) {
-      ladder->rungs.push_back(plain_rung(lowered));
-    } else {
-      ladder->rungs = known->rungs;
-    }
-    ladder->cost = search.cost();
+    const std::shared_ptr<Ladder> ladder =
+        known == nullptr ? quick_ladder(lowered, place(lowered)) : std::make_shared<Ladder>(*known);
     search.run(ladder->rungs.back(), level);
     for (Rung& rung : std::move(search).take()) ladder->rungs.push_back(std::move(rung));
     ladder->rungs = best_of(std::move(ladder->rungs));

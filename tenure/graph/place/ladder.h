@@ -41,8 +41,12 @@ struct Ladder {
 /// alike.
 std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort);
 
+/// The first rungs of a program's ladder, which are there without a search: see renew.h. `plain` is
+/// what place() gives.
+std::shared_ptr<Ladder> quick_ladder(const Lowered& lowered, Placement plain);
+
 /// The arrangement without repetitions that place() gives.
-Rung plain_rung(const Lowered& lowered);
+Rung plain_rung(const Lowered& lowered, Placement placed);
 
 /// The program as a rung computes it.
 std::unique_ptr<Lowered> program_of(const Lowered& lowered, const Rung& rung);

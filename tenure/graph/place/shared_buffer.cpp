@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "tenure/graph/place/failure.h"
@@ -164,6 +165,23 @@ class Sharing {
 std::vector<SharedBuffer> shared_buffers_of(const Lowered& lowered, const std::vector<int>& order,
                                             bool with_reuse) {
   return Sharing(lowered, order, with_reuse).take();
+}
+
+std::vector<std::int64_t> live_in_arena(const Lowered& lowered) {
+  std::vector<int> order(lowered.units.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int64_t> live(order.size() + 2);
+  for (const SharedBuffer& shared : shared_buffers_of(lowered, order, true)) {
+    if (shared.reused >= 0 || shared.output >= 0) continue;
+    live[at(shared.lower)] += aligned(lowered, shared.bytes);
+    live[at(shared.upper)] -= aligned(lowered, shared.bytes);
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  live.resize(order.size());
+  for (std::size_t u = 0; u < live.size(); ++u) {
+    live[u] += aligned(lowered, static_cast<std::int64_t>(lowered.units[u].workspace));
+  }
+  return live;
 }
 
 }  // namespace tenure::graph

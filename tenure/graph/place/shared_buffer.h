@@ -27,4 +27,8 @@ struct SharedBuffer {
 std::vector<SharedBuffer> shared_buffers_of(const Lowered& lowered, const std::vector<int>& order,
                                             bool with_reuse);
 
+/// Per step: bytes of what is in use in the arena when the units run in the order in which they
+/// stand, with reuse.
+std::vector<std::int64_t> live_in_arena(const Lowered& lowered);
+
 }  // namespace tenure::graph
