@@ -54,6 +54,7 @@ void print_json_of(const History& history, const std::vector<profile::Loop>& loo
                          {"since_seconds", static_cast<double>(one.since_ns) * 1e-9},
                          {"bytes", one.bytes},
                          {"number", one.number},
+                         {"callers", one.callers},
                          {"holders", std::move(holders)}});
     }
     list.push_back({{"name", loop.name},
@@ -88,7 +89,10 @@ void print_growing(const History& history, const profile::Loop& loop, std::size_
         size_text(loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) : one.bytes, true);
     const std::string storages = loop.is_marked ? fmt::format("{:+.2f}", one.storages_per_step)
                                                 : fmt::format("{:+}", one.number);
-    std::string made_by = origin_text(history.recorded.origin(one.origin));
+    profile::Origin origin = history.recorded.origin(one.origin);
+    const std::string callers = callers_text(one);
+    origin.caller = callers;
+    std::string made_by = origin_text(origin);
     if (!one.holders.empty()) {
       made_by += ", held by " + plain(to_string(one.holders.front(), history.recorded));
     }
@@ -127,7 +131,9 @@ void print_text(const History& history, const std::vector<profile::Loop>& loops,
     fmt::print("  {}: {} live {}, {} {}\n",
                loop.growing.empty() ? "steady" : terminal.bold("it grows"),
                size_text(loop.first_bytes), first, size_text(loop.last_bytes), last);
-    if (!loop.growing.empty()) print_growing(history, loop, rows);
+    if (loop.growing.empty()) continue;
+    print_growing(history, loop, rows);
+    if (const std::string hint = advice(loop); !hint.empty()) fmt::print("  {}\n", hint);
   }
 }
 
@@ -152,13 +158,18 @@ void leaks(const LeaksOptions& options) {
 }  // namespace
 
 void add_leaks(CLI::App& app) {
-  const Command command(app, "leaks", "Does a recorded loop grow, and which lines make it grow?");
+  const Command command(app, "leaks",
+                        "Does a recorded program hold more and more, and which lines make it?");
   const auto options = std::make_shared<LeaksOptions>();
   command.option("FILE", options->file, "A recording").required();
   command.option("-n,--rows", options->rows, "Lines of each table").show_default();
   command.flag("--json", options->json, "Print JSON");
   command.footer(
-      R"(The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard; without
+      R"(Each row is a line of source that leaks: "made by" is the line that makes what piles up, "called by"
+are the functions that called it (compile with -g), and "held by" is what keeps it, if something else
+does: a view, a tape, a variable. The cure is where the caller or the holder keeps it.
+
+The program marks the end of each iteration with tenure::mark_step(), or has a LeakGuard; without
 marks it is judged by what stays from allocation to allocation. A leak is growth that goes on: what
 a line holds rises sixteen times in a row, up to the end, whenever it began. What fills up, varies or
 is emptied from time to time is none. Bytes count, storages, views (tensors on memory that was there

@@ -211,12 +211,16 @@ void add_profile(CLI::App& app) {
       .type_name("FILE");
   command.option("--capacity", options->capacity, "Keep the newest events within this size")
       .type_name("BYTES");
-  command.flag("--stacks", options->stacks, "Record the calls that led to each tensor, too");
+  command.flag("--stacks", options->stacks,
+               "Record the calls that led to every tensor, not only to some");
   command.flag("--json", options->json, "Print JSON; the program prints to standard error");
   command.option("PROGRAM", options->command, "The program and its arguments, after --").required();
   command.positionals_at_end();
   command.footer(
-      R"(The program needs no change: whatever links Tenure records itself when it is told to by its
+      R"(It prints what made the peak, and last whether the program leaks: which line makes what piles up, who
+called it (compile with -g), and who holds it.
+
+The program needs no change: whatever links Tenure records itself when it is told to by its
 environment (TENURE_PROFILE=FILE does the same by hand). A program that crashes or is killed
 leaves what it did until then. With --json what the program prints goes to standard error, so that
 standard output is JSON alone.

@@ -221,11 +221,18 @@ def sections(page):
         }
 
 
-def first_sentence(header):
-    """What a header says of the first thing that it declares."""
-    comment = re.search(r"^/// (.*(?:\n/// .*)*)", header, re.M)
-    text = comment[1].replace("\n/// ", " ") if comment else ""
-    return re.split(r"(?<=[.:])\s", text, maxsplit=1)[0]
+def sentence_of(header, name):
+    """What a header says of the thing that it is named after, or else of the first that it declares."""
+    stem = name.removesuffix(".h").replace("_", "").removesuffix("ops").removesuffix("s")
+    said = []  # how well the name fits, and the first sentence
+    for comment, declared in re.findall(r"((?:^///.*\n)+)(?=((?:.*\n){1,3}))", header, re.M):
+        words = re.search(r"(?:class|struct)\s+(\w+)|(\w+)\s*\(", declared)
+        thing = (words[1] or words[2]).lower().replace("_", "") if words else ""
+        paragraph = comment.split("\n///\n", maxsplit=1)[0].replace("\n///", "").removeprefix("///")
+        sentence = re.split(r"(?<=[.:])\s", paragraph.strip(), maxsplit=1)[0]
+        fits = 2 if thing == stem else 1 if stem and stem in thing else 0
+        said.append((fits, re.sub(r":$", ".", sentence)))
+    return max(said, key=lambda each: each[0])[1] if said else ""
 
 
 def reference_page(root, out, reference):
@@ -250,14 +257,20 @@ def reference_page(root, out, reference):
         name = header.removeprefix("tenure/")
         target = linked.get(header) or linked.get(name) or linked.get(PurePosixPath(header).name)
         link = f"[`{name}`]({target})" if target else f"`{name}`"
-        sentence = first_sentence((root / header).read_text(encoding="utf-8")).replace("|", "\\|")
+        text = (root / header).read_text(encoding="utf-8")
+        sentence = sentence_of(text, PurePosixPath(header).name).replace("|", "\\|")
         lines.append(f"| {link} | {sentence} |")
     render(page, "\n".join(lines) + "\n")
     return page
 
 
 def add_way_back(out, reference):
-    """A line on top of each page of Doxygen's that leads to the documentation."""
+    """A line on top of each page of Doxygen's that leads to the documentation; its first page, which
+    is empty, goes there by itself."""
+    forward = f'<meta http-equiv="refresh" content="0; url=../{REFERENCE}"/>'
+    first = out / reference / "index.html"
+    if first.exists() and forward not in first.read_text(encoding="utf-8"):
+        first.write_text(first.read_text(encoding="utf-8").replace("<head>", f"<head>{forward}", 1), encoding="utf-8")
     for path in (out / reference).rglob("*.html"):
         text = path.read_text(encoding="utf-8", errors="replace")
         if BACK in text:

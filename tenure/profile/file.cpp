@@ -119,14 +119,15 @@ std::byte* RecordingFile::map_next() noexcept try {
   return nullptr;
 }
 
-void RecordingFile::begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread,
+void RecordingFile::begin(std::byte* chunk, ChunkKind kind, ThreadNumber thread,
                           std::int64_t time_ns, std::int64_t live_bytes) noexcept {
   auto& head = *reinterpret_cast<ChunkHeader*>(chunk);
   std::atomic_ref(head.committed).store(0, std::memory_order_release);
   head.sealed = 0;
   head.magic = kChunkMagic;
   head.kind = kind;
-  head.thread = thread;
+  head.thread = thread.number;
+  head.life = thread.life;
   head.sequence = ++sequence_;
   head.time_ns = time_ns;
   head.live_bytes = live_bytes;
@@ -134,7 +135,7 @@ void RecordingFile::begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread
   header().duration_ns = std::max(header().duration_ns, time_ns);
 }
 
-Chunk RecordingFile::open(ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
+Chunk RecordingFile::open(ChunkKind kind, ThreadNumber thread, std::int64_t time_ns,
                           std::int64_t live_bytes) noexcept {
   const std::lock_guard lock(mutex_);
   std::byte* const chunk = map_next();
@@ -169,7 +170,8 @@ bool RecordingFile::is_census_due() noexcept {
                                 due, recycled + std::max<std::size_t>(max_chunks_ / 2, 1));
 }
 
-void RecordingFile::renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_bytes) noexcept {
+void RecordingFile::renew(Chunk& chunk, ThreadNumber thread, std::int64_t time_ns,
+                          std::int64_t live_bytes) noexcept {
   ChunkHeader& head = chunk.header();
   head.checksum = checksum({chunk.payload(), chunk.used});
   head.sealed = 1;
@@ -192,7 +194,7 @@ void RecordingFile::renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_
     } catch (const std::bad_alloc&) {  // then it does not give way
     }
   }
-  begin(chunk.begin, head.kind, head.thread, time_ns, live_bytes);
+  begin(chunk.begin, head.kind, thread, time_ns, live_bytes);
   chunk.used = 0;
 }
 

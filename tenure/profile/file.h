@@ -29,6 +29,12 @@ struct Chunk {
   void commit(std::uint32_t bytes) noexcept;
 };
 
+/// A thread: the number that it has in reports, and which of those it is that had the number.
+struct ThreadNumber {
+  std::uint32_t number = 0;
+  std::uint32_t life = 0;
+};
+
 /// The file that a recording goes to. Any thread may call anything.
 class RecordingFile {
  public:
@@ -39,10 +45,11 @@ class RecordingFile {
   RecordingFile& operator=(const RecordingFile&) = delete;
 
   /// A chunk to fill; without room where the disk or the file is full.
-  Chunk open(ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
+  Chunk open(ChunkKind kind, ThreadNumber thread, std::int64_t time_ns,
              std::int64_t live_bytes) noexcept;
-  /// Puts what is in the chunk away and empties it.
-  void renew(Chunk& chunk, std::int64_t time_ns, std::int64_t live_bytes) noexcept;
+  /// Puts what is in the chunk away and empties it, for what this thread writes.
+  void renew(Chunk& chunk, ThreadNumber thread, std::int64_t time_ns,
+             std::int64_t live_bytes) noexcept;
   /// Nothing more comes into it.
   void seal(Chunk& chunk) noexcept;
   void count_dropped(std::uint64_t events) noexcept;
@@ -64,7 +71,7 @@ class RecordingFile {
   void note_length(std::size_t bytes) noexcept;
   /// Events before this moment are missing.
   void forget_before(std::int64_t time_ns, std::int64_t live_bytes) noexcept;
-  void begin(std::byte* chunk, ChunkKind kind, std::uint32_t thread, std::int64_t time_ns,
+  void begin(std::byte* chunk, ChunkKind kind, ThreadNumber thread, std::int64_t time_ns,
              std::int64_t live_bytes) noexcept;
 
   std::mutex mutex_;  // of all below

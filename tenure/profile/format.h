@@ -31,9 +31,10 @@
 namespace tenure::profile {
 
 inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kVersion = 4;
 /// The oldest that is read too: it knew no other device than the CPU. Those before 3 knew nothing
-/// of what is inside of branches and loops, nor what types and shapes buffers have.
+/// of what is inside of branches and loops, nor what types and shapes buffers have; those before 4
+/// nothing of calls but where all were asked for, nor of threads that have the same number.
 inline constexpr std::uint32_t kOldestVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kChunkBytes = 64 * 1024;
@@ -66,8 +67,8 @@ enum class ChunkKind : std::uint32_t { definitions = 1, events = 2 };
 struct ChunkHeader {
   std::uint32_t magic;
   ChunkKind kind;
-  std::uint32_t thread;
-  std::uint32_t reserved;
+  std::uint32_t thread;      // its number, which another thread gets when it has ended
+  std::uint32_t life;        // which of these it is
   std::uint64_t sequence;    // from 1 up, in the order of opening
   std::int64_t time_ns;      // of opening
   std::int64_t live_bytes;   // then
@@ -113,13 +114,15 @@ enum class EventKind : std::uint8_t {
   requester,     // -; origin of what was refused last on this thread
   part,          // address; bytes, and << 48 block or granularity / 64; time. tag: PartTag.
                  // Of a device. Written with the next event of whichever thread
+  calls,         // stack; tensor. Which calls led to some tensors, where not all have that
+  thread,        // life. Another thread has this number from here on
 };
-inline constexpr int kEventKinds = 27;
+inline constexpr int kEventKinds = 29;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3,
-                                               3, 2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3, 3,
+                                               2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4, 3, 2};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }

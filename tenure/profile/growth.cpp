@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -42,15 +43,16 @@ Loop judge_marks(const History& history, std::string name, std::vector<std::int6
   return judge(history, std::move(loop), {.is_marked = true, .times = std::move(marks)}, warm_up);
 }
 
-/// When tensors were allocated.
+/// Whether tensors were allocated then.
 bool is_counted(const StorageLife& life) { return !life.was_before && life.tensors > 0; }
 
-/// Moments with equally many allocations between them; none if there are too few.
-std::vector<std::int64_t> moments(const std::vector<std::int64_t>& births) {
+/// Moments with equally many of these times between them, at least `between`; none if there are
+/// too few.
+std::vector<std::int64_t> moments(const std::vector<std::int64_t>& births,
+                                  std::size_t between = 8) {
   constexpr std::size_t kFewest = 64;
   constexpr std::size_t kMost = 1024;
-  constexpr std::size_t kBetween = 8;
-  const std::size_t n = std::min(births.size() / kBetween, kMost);
+  const std::size_t n = std::min(births.size() / between, kMost);
   std::vector<std::int64_t> times;
   if (n < kFewest) return times;
   for (std::size_t i = 0; i <= n; ++i) times.push_back(births[(births.size() - 1) * i / n]);
@@ -62,37 +64,57 @@ std::vector<std::int64_t> moments(const History& history) {
   for (const StorageLife& life : history.storages) {
     if (is_counted(life)) births.push_back(life.birth_ns);
   }
-  return moments(births);
+  std::vector<std::int64_t> times = moments(births);
+  if (!times.empty()) return times;
+  // What runs in every iteration may allocate next to nothing.
+  std::vector<std::int64_t> runs;
+  for (const RunLife& run : history.run_lives) runs.push_back(run.begin_ns);
+  std::sort(runs.begin(), runs.end());
+  return moments(runs, 2);
 }
 
-/// Threads that grew until they allocated no more, while others went on.
-std::vector<Loop> ended_threads(const History& history) {
+/// Threads that grew until they allocated no more, while others went on; and beside loops with
+/// marks that could tell, those that went on to the end without marks of their own.
+std::vector<Loop> growing_threads(const History& history, bool has_marks) {
   constexpr std::size_t kMostThreads = 16;
   struct Births {
     std::vector<std::int64_t> times{};
     std::int64_t left = 0;  // bytes
+    int before = 0;         // threads that had its number
   };
-  std::map<std::uint32_t, Births> threads;
+  using Thread = std::pair<std::uint32_t, std::uint32_t>;  // number and life
+  std::map<Thread, Births> threads;
   std::int64_t last = 0;
   for (const StorageLife& life : history.storages) {
     if (!is_counted(life)) continue;
-    Births& births = threads[life.thread];
+    Births& births = threads[{life.thread, life.thread_life}];
     births.times.push_back(last = life.birth_ns);
     if (life.is_live()) births.left += life.bytes;
   }
-  threads.erase(history.last_thread);
+  std::map<std::uint32_t, int> lives;  // by number
+  for (auto& [thread, births] : threads) births.before = lives[thread.first]++;
+  std::set<Thread> judged;  // as a part of the program, or by their marks
+  if (!has_marks) judged.insert({history.last_thread, history.last_life});
+  for (const StepMark& mark : history.steps) {
+    if (has_marks) judged.insert({mark.thread, mark.thread_life});
+  }
   std::erase_if(threads, [&](const auto& thread) {
-    return thread.second.left == 0 || thread.second.times.back() == last;
+    const auto& [key, births] = thread;
+    return births.left == 0 || judged.contains(key) || (!has_marks && births.times.back() == last);
   });
-  std::vector<std::pair<std::int64_t, std::uint32_t>> largest;
-  for (const auto& [number, births] : threads) largest.emplace_back(-births.left, number);
+  std::vector<std::pair<std::int64_t, Thread>> largest;
+  for (const auto& [thread, births] : threads) largest.emplace_back(-births.left, thread);
   std::sort(largest.begin(), largest.end());
   if (largest.size() > kMostThreads) largest.resize(kMostThreads);
   std::vector<Loop> result;
-  for (const auto& [left, number] : largest) {
-    const std::vector<std::int64_t> times = moments(threads[number].times);
+  for (const auto& [left, thread] : largest) {
+    const Births& births = threads[thread];
+    const std::vector<std::int64_t> times = moments(births.times);
     if (times.empty()) continue;
-    Loop loop{.name = fmt::format("thread {}", number),
+    const ThreadNumber number{.number = thread.first, .life = thread.second};
+    std::string name = fmt::format("thread {}", number.number);
+    if (births.before > 0) name += fmt::format(", number {} of that name", births.before + 1);
+    Loop loop{.name = std::move(name),
               .is_marked = false,
               .steps = static_cast<std::int64_t>(times.size()) - 1,
               .times = times};
@@ -122,6 +144,24 @@ LeftOver most_left(const History& history) {
   return most;
 }
 
+/// Takes out lines that other loops have already, and loops that have no others.
+void drop_what_is_told(std::vector<Loop>& loops, const std::vector<Loop>& told,
+                       const Recorded& recorded) {
+  const auto line_of = [&](const Growth& growth) {
+    const Origin& origin = recorded.origin(growth.origin);
+    return std::pair(place_text(origin), origin.op);
+  };
+  std::set<std::pair<std::string, std::string_view>> lines;
+  for (const Loop& loop : told) {
+    for (const Growth& growth : loop.growing) lines.insert(line_of(growth));
+  }
+  for (Loop& loop : loops) {
+    std::erase_if(loop.growing,
+                  [&](const Growth& growth) { return lines.contains(line_of(growth)); });
+  }
+  std::erase_if(loops, [](const Loop& loop) { return loop.growing.empty(); });
+}
+
 }  // namespace
 
 std::vector<Loop> growth(const History& history) {
@@ -145,7 +185,8 @@ std::vector<Loop> growth(const History& history) {
     result.push_back(
         judge(history, std::move(whole), {.is_marked = false, .times = std::move(times)}, 0));
   }
-  std::vector<Loop> ended = ended_threads(history);
+  std::vector<Loop> ended = growing_threads(history, can_tell);
+  drop_what_is_told(ended, result, history.recorded);
   // A program of which a thread has grown is not said to be steady.
   if (!ended.empty()) {
     std::erase_if(result, [](const Loop& loop) { return !loop.is_marked && loop.growing.empty(); });

@@ -19,11 +19,13 @@ struct GrowthHolder {
   std::int64_t storages = 0;
 };
 
+inline constexpr const char* kDisposedTensor = "disposed tensor";
+
 /// A line that holds more and more. Lines are told apart by op, file and number, whatever the
 /// scope. Per step: from one mark to the next, on average since it began.
 struct Growth {
   std::uint32_t origin = 0;  ///< one of the line's
-  std::string what{};        ///< empty: tensors; else "disposed tensor", "graph node", "trace"
+  std::string what{};        ///< empty: tensors; else kDisposedTensor, "graph node", "trace"
   double bytes_per_step = 0;
   double storages_per_step = 0;
   double sharers_per_step = 0;  ///< views and other tensors on memory that was there
@@ -33,6 +35,11 @@ struct Growth {
   std::int64_t bytes = 0;  ///< in all since then
   std::int64_t number = 0;
   std::vector<GrowthHolder> holders{};  ///< the most first
+  /// The calls that led to most of what it left, the innermost first and without the line itself:
+  /// "load at data.cpp:12". Of recordings without stacks those of some of it were looked at.
+  std::vector<std::string> callers{};
+  /// Whether there are none, or they are not known and why not.
+  enum class Callers : std::uint8_t { told, unseen, unnamed } has_callers = Callers::told;
   /// A first step after the warm-up is no news.
   bool is_late() const { return since_step > 8; }
 };
@@ -48,7 +55,9 @@ struct LeftOver {
 /// live between equal numbers of allocations, and of storages only by those that lie idle; what
 /// parameters and optimizers have does not count then.
 struct Loop {
-  std::string name;  ///< of the marks; "thread 2" of one that grew until it allocated no more
+  /// Of the marks; of a thread that grew until it allocated no more "thread 2", or "thread 2,
+  /// number 3 of that name".
+  std::string name;
   bool is_marked = true;
   std::int64_t steps = 0;
   std::int64_t first_bytes = 0;       ///< live after the warm-up
@@ -71,6 +80,11 @@ std::vector<Loop> growth(const History& history);
 
 /// "train grows 87 KiB a step at model.cpp:41, held by slice at model.cpp:23".
 std::string judgement(const Loop& loop, const Recorded& recorded);
+/// "load at data.cpp:12, by main at train.cpp:40": the innermost few.
+std::string callers_text(const Growth& growth);
+/// What to do where it is not known who called the line that grows most, which the judgement says
+/// too; empty: nothing.
+std::string advice(const Loop& loop);
 /// "view, slice at model.cpp:23".
 std::string to_string(const GrowthHolder& holder, const Recorded& recorded);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tenure/memory/accounts/rise.h"
+#include "tenure/profile/growth_callers.h"
 
 namespace tenure::profile {
 namespace {
@@ -100,6 +101,8 @@ class Judge {
   void drop_what_ended_or_was_used_since();
   Growth describe(const Line& line) const;
   void choose_origins(std::vector<Growth>& growing);
+  bool is_left(const TensorLife& tensor) const;
+  void find_callers(std::vector<Growth>& growing);
   void find_holders(std::vector<Growth>& growing);
   void add_things(std::vector<Growth>& growing) const;
 
@@ -124,7 +127,10 @@ std::uint32_t Judge::line_of(std::uint32_t origin) {
 
 bool Judge::counts(const StorageLife& life) const {
   if (life.tensors == 0) return false;  // an arena, a workspace: who made them is counted
-  if (marks_.thread && life.thread != *marks_.thread) return false;
+  if (marks_.thread &&
+      (life.thread != marks_.thread->number || life.thread_life != marks_.thread->life)) {
+    return false;
+  }
   if (marks_.is_marked) return true;
   return life.category != Category::parameter && life.category != Category::optimizer;
 }
@@ -278,7 +284,7 @@ Growth Judge::describe(const Line& line) const {
   std::size_t first = kBytes;
   while (!line.rises[first]) ++first;
   if (first == kDisposed) {
-    growth.what = "disposed tensor";
+    growth.what = kDisposedTensor;
     growth.things_per_step = each(kDisposed);
   }
   growth.since_step = static_cast<std::int64_t>(line.rises[first]->since);
@@ -289,19 +295,23 @@ Growth Judge::describe(const Line& line) const {
   return growth;
 }
 
+/// Whether it, or what it was the first to hold, is there at the last mark: what somebody else
+/// holds counts for who made it.
+bool Judge::is_left(const TensorLife& tensor) const {
+  if (tensor.birth_ns >= marks_.last()) return false;
+  return tensor.gone_ns >= marks_.last() ||
+         (tensor.is_first && history_.storages[tensor.storage].death_ns >= marks_.last());
+}
+
 /// Of a line's origins, which differ by scope and by who called, the one that left most behind.
 void Judge::choose_origins(std::vector<Growth>& growing) {
   std::map<std::uint32_t, Growth*> by_line;
   for (Growth& growth : growing) by_line[line_of(growth.origin)] = &growth;
   std::map<std::uint32_t, std::int64_t> left;  // by origin
   for (const TensorLife& tensor : history_.tensors) {
-    const bool is_left = tensor.birth_ns < marks_.last() && tensor.gone_ns >= marks_.last();
     const auto growth = by_line.find(line_of(tensor.origin));
     if (growth == by_line.end() || tensor.birth_ns < growth->second->since_ns) continue;
-    // What somebody else holds counts for who made it.
-    const bool is_held =
-        tensor.is_first && history_.storages[tensor.storage].death_ns >= marks_.last();
-    if (is_left || is_held) ++left[tensor.origin];
+    if (is_left(tensor)) ++left[tensor.origin];
   }
   std::map<std::uint32_t, std::int64_t> most;  // by line
   for (const auto& [origin, number] : left) {
@@ -310,6 +320,24 @@ void Judge::choose_origins(std::vector<Growth>& growing) {
     highest = number;
     by_line[line_of(origin)]->origin = origin;
   }
+}
+
+void Judge::find_callers(std::vector<Growth>& growing) {
+  std::map<std::uint32_t, std::size_t> by_line;
+  for (std::size_t i = 0; i < growing.size(); ++i) by_line[line_of(growing[i].origin)] = i;
+  std::vector<CallsSeen> seen(growing.size());
+  std::vector<CallsSeen> of_all(growing.size(), CallsSeen{.is_of_all = true});
+  for (const SampledCalls& sample : history_.sampled) {
+    const TensorLife& tensor = history_.tensors[sample.tensor];
+    const auto growth = by_line.find(line_of(tensor.origin));
+    if (growth == by_line.end() || tensor.birth_ns < growing[growth->second].since_ns) continue;
+    ++of_all[growth->second].stacks[sample.stack];
+    if (is_left(tensor)) ++seen[growth->second].stacks[sample.stack];
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen[i].stacks.empty()) seen[i] = std::move(of_all[i]);
+  }
+  name_callers(growing, seen, history_.recorded);
 }
 
 void Judge::find_holders(std::vector<Growth>& growing) {
@@ -382,6 +410,7 @@ std::vector<Growth> Judge::growing() {
     if (line.rises_at_all()) growing.push_back(describe(line));
   }
   choose_origins(growing);
+  find_callers(growing);
   find_holders(growing);
   if (!marks_.thread) add_things(growing);
   std::stable_sort(growing.begin(), growing.end(), [](const Growth& a, const Growth& b) {

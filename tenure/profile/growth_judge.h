@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "tenure/profile/file.h"
 #include "tenure/profile/growth.h"
 
 namespace tenure::profile {
@@ -15,7 +16,7 @@ struct Marks {
   std::vector<std::int64_t> times;
   /// Only what this thread allocated, judged when it did so last. As it may have filled a table,
   /// that counts only if all of it is there at the end and nobody has used any of it since.
-  std::optional<std::uint32_t> thread{};
+  std::optional<ThreadNumber> thread{};
 
   std::size_t size() const { return is_marked ? times.size() : times.size() - 1; }
   std::int64_t last() const { return times.back(); }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tenure/base/units.h"
@@ -13,6 +15,31 @@ std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
   const bool is_plain = holder.kind == HolderKind::user || holder.kind == HolderKind::view;
   return fmt::format("{}{}{} at {}", is_plain ? "" : name_of(holder.kind), is_plain ? "" : ", ",
                      origin.op.empty() ? "unknown" : origin.op, place_text(origin));
+}
+
+std::string callers_text(const Growth& growth) {
+  constexpr std::size_t kShown = 3;
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(growth.callers.size(), kShown));
+  return fmt::format("{}",
+                     fmt::join(growth.callers.begin(), growth.callers.begin() + shown, ", by "));
+}
+
+std::string advice(const Loop& loop) {
+  if (loop.growing.empty()) return {};
+  const Growth& most = loop.growing.front();
+  const bool is_tensor = most.what.empty() || most.what == kDisposedTensor;
+  if (!is_tensor || !most.callers.empty()) return {};
+  switch (most.has_callers) {
+    case Growth::Callers::told:
+      return {};
+    case Growth::Callers::unseen:
+      return "who called it was not recorded: `tenure profile --stacks` does so";
+    case Growth::Callers::unnamed:
+      return "who called it has no name: compile with -g, do not strip, and read the recording "
+             "where the "
+             "program ran";
+  }
+  return {};
 }
 
 std::string judgement(const Loop& loop, const Recorded& recorded) {
@@ -36,7 +63,7 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   mem::GrowthSentence sentence{.name = name,
                                .amount = mem::growth_a_step(most.bytes_per_step, number, what),
                                .place = place_text(origin),
-                               .caller = std::string(origin.caller)};
+                               .caller = callers_text(most)};
   if (!loop.is_marked) {
     sentence.amount =
         most.bytes > 0
@@ -60,6 +87,7 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
     text += fmt::format("; {} more line{} grow{}", lines.size() - 1, lines.size() == 2 ? "" : "s",
                         lines.size() == 2 ? "s" : "");
   }
+  if (const std::string what_to_do = advice(loop); !what_to_do.empty()) text += "; " + what_to_do;
   return text;
 }
 

@@ -29,6 +29,7 @@ struct StorageLife {
   std::uint32_t origin = 0;
   std::uint32_t layout = 0;
   std::uint32_t thread = 0;
+  std::uint32_t thread_life = 0;  ///< which of those that had this number
   std::uint32_t tensors = 0;      ///< that ever held it
   std::uint32_t holders = 0;      ///< that hold it at the end
   std::uint32_t disposed = 0;     ///< origin of the last disposal; 0: none
@@ -63,6 +64,12 @@ struct TensorLife {
   bool is_first = false;
   bool was_disposed = false;
   bool holds_at(std::int64_t time_ns) const { return birth_ns <= time_ns && end_ns > time_ns; }
+};
+
+/// The calls that led to a tensor, of some of each line: where not all have them.
+struct SampledCalls {
+  std::uint32_t tensor = 0;  ///< index among the tensors
+  std::uint32_t stack = 0;   ///< for Recorded::names_of
 };
 
 /// How many things of a kind that are no tensors, as graph nodes, came from a line.
@@ -100,6 +107,8 @@ struct TimeSpent {
 struct StepMark {
   std::int64_t time_ns = 0;
   std::uint32_t origin = 0;  ///< its op is the mark's name
+  std::uint32_t thread = 0;
+  std::uint32_t thread_life = 0;  ///< which of those that had this number
 };
 
 /// The state of a pool at one moment.
@@ -202,6 +211,7 @@ class History {
   const Recorded& recorded;
   std::vector<StorageLife> storages;  ///< by birth
   std::vector<TensorLife> tensors;    ///< by birth, but for those from before
+  std::vector<SampledCalls> sampled;
   std::map<std::string, OpCounts> ops;
   std::vector<Span> spans;                        ///< by end; only if asked for
   std::map<std::uint32_t, TimeSpent> time_spent;  ///< by origin: ops and kernels
@@ -227,6 +237,7 @@ class History {
   std::vector<Device> devices;
   std::uint32_t threads = 0;
   std::uint32_t last_thread = 0;  ///< whose event is the last: it has not ended before
+  std::uint32_t last_life = 0;    ///< which of those that had its number
   std::int64_t base_bytes = 0;    ///< live all the time, and of no storage here
   std::int64_t begin_ns = 0;      ///< nothing is known of the time before
   std::int64_t end_ns = 0;

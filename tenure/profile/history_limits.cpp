@@ -1,15 +1,11 @@
 #include <algorithm>
 
+#include "tenure/profile/event_words.h"
 #include "tenure/profile/history.h"
 
 // What a recording says of budgets, refusals and pools.
 
 namespace tenure::profile {
-namespace {
-
-std::int64_t signed_of(std::uint64_t word) { return static_cast<std::int64_t>(word & kLow48); }
-
-}  // namespace
 
 std::uint32_t History::budget_of(std::uint64_t account) const {
   const auto found = accounts_.find(account);
@@ -19,7 +15,7 @@ std::uint32_t History::budget_of(std::uint64_t account) const {
 void History::take_limit(const Event& event) {
   switch (event.kind) {
     case EventKind::budget: {  // of an old recording, which does not say what is charged to it
-      const std::int64_t limit = signed_of(event.subject);
+      const std::int64_t limit = bytes_of(event.subject);
       budgets.push_back({.name = recorded.string(event.third),
                          .limit = limit,
                          .device = device_in(event.extra),
@@ -42,8 +38,8 @@ void History::take_limit(const Event& event) {
                           .budget = budget_of(event.third),
                           .origin = allocator_of(event.thread),
                           .thread = event.thread,
-                          .requested = signed_of(event.subject),
-                          .used = signed_of(event.fourth)});
+                          .requested = bytes_of(event.subject),
+                          .used = bytes_of(event.fourth)});
       return;
     case EventKind::requester: {
       const auto last = last_refusal_.find(event.thread);
@@ -60,7 +56,7 @@ void History::take_limit(const Event& event) {
 /// A new one, or one that has another limit from now on.
 void History::take_account(const Event& event) {
   const std::uint64_t account = event.third & 0xffff;
-  const std::int64_t limit = signed_of(event.subject);
+  const std::int64_t limit = bytes_of(event.subject);
   const std::string& name = recorded.string(event.third >> 32);
   if (const std::uint32_t known = budget_of(account); known != 0) {
     BudgetSeen& budget = budgets[known - 1];
@@ -94,7 +90,7 @@ void History::take_part(const Event& event) {
       .device = device_in(event.extra),
       .birth_ns = came ? time : begin_ns,
       .address = event.subject,
-      .bytes = signed_of(event.third),
+      .bytes = bytes_of(event.third),
       .unit = std::max<std::int64_t>(
           static_cast<std::int64_t>(event.third >> 48) * static_cast<std::int64_t>(kPartUnit), 1),
       .is_slab = is_slab};

@@ -193,6 +193,7 @@ void Recorded::read_chunk(std::uint64_t place, std::span<const std::byte> chunk)
   if (head.kind == ChunkKind::definitions) return read_definitions(payload);
   Piece piece{.place = place,
               .thread = head.thread,
+              .life = head.life,
               .sequence = head.sequence,
               .time_ns = std::max<std::int64_t>(head.time_ns, 0),
               .checksum = head.checksum};
@@ -294,7 +295,9 @@ void Recorded::check_references() {
     origins_[i] = {string(raw.op), string(raw.file), raw.line, string(raw.scope), raw.stack, {}};
   }
   for (std::size_t i = 1; i < modules_.size(); ++i) modules_[i].path = string(module_paths_[i]);
-  if (has_stacks()) name_callers();
+  has_stacks_ = std::any_of(raw_origins_.begin(), raw_origins_.end(),
+                            [](const RawOrigin& raw) { return raw.stack != 0; });
+  if (has_stacks_) name_callers();
   plans_ = plan_definitions_.plans(strings_);
 }
 
@@ -302,16 +305,28 @@ void Recorded::name_callers() {
   calls_ = name_calls(modules_, stacks_);
   callers_.resize(origins_.size());
   for (std::size_t i = 1; i < origins_.size(); ++i) {
-    const std::vector<const CallFrame*> all = calls(origins_[i]);
-    const auto other = std::find_if(all.rbegin(), all.rend(), [&](const CallFrame* call) {
-      if (!call->has_name) return false;
-      if (call->line == 0) return call != all.back();  // the innermost has the line, then
-      return call->line != origins_[i].line || file_name(call->file) != file_name(origins_[i].file);
-    });
-    if (other == all.rend()) continue;
-    callers_[i] = to_string(**other);
+    const CallFrame* const caller = caller_of(origins_[i], calls(origins_[i]));
+    if (caller == nullptr) continue;
+    callers_[i] = to_string(*caller);
     origins_[i].caller = callers_[i];
   }
+}
+
+const CallFrame* caller_of(const Origin& origin, std::span<const CallFrame* const> calls) {
+  const auto other = std::find_if(calls.rbegin(), calls.rend(), [&](const CallFrame* call) {
+    if (!call->has_name) return false;
+    if (call->line == 0) return call != calls.back();  // the innermost has the line, then
+    return call->line != origin.line || file_name(call->file) != file_name(origin.file);
+  });
+  return other == calls.rend() ? nullptr : *other;
+}
+
+NamedCalls Recorded::names_of(std::span<const std::uint32_t> stacks) const {
+  std::vector<std::vector<ModuleAddress>> asked;
+  for (const std::uint32_t stack : stacks) {
+    asked.push_back(stack < stacks_.size() ? stacks_[stack] : std::vector<ModuleAddress>());
+  }
+  return name_calls(modules_, asked);
 }
 
 const std::string& Recorded::string(std::uint64_t number) const {

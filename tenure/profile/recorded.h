@@ -35,6 +35,9 @@ struct Origin {
 std::string place_text(const Origin& origin);
 /// "step at train.cpp:41".
 std::string to_string(const CallFrame& call);
+/// Of the calls that led to an origin, the outermost first: the innermost from another line than
+/// this one; nullptr if there is none.
+const CallFrame* caller_of(const Origin& origin, std::span<const CallFrame* const> calls);
 
 /// What is known of a tensor's elements.
 struct RecordedSpec {
@@ -50,6 +53,7 @@ struct Event {
   std::uint8_t tag = 0;
   std::uint16_t extra = 0;
   std::uint32_t thread = 0;
+  std::uint32_t life = 0;  ///< which of the threads that had this number
   std::int64_t time_ns = 0;
   std::uint64_t subject = 0;
   std::uint64_t third = 0;
@@ -91,7 +95,10 @@ class Recorded {
   /// The program's calls that led to an origin, the outermost first; none where they were not
   /// recorded. In symbols.cpp is how they get names.
   std::vector<const CallFrame*> calls(const Origin& origin) const;
-  bool has_stacks() const { return stacks_.size() > 1; }
+  /// Whether all tensors have their calls, or only some of each line (History::sampled).
+  bool has_stacks() const { return has_stacks_; }
+  /// As calls(), for each of these stacks. It may take a second.
+  NamedCalls names_of(std::span<const std::uint32_t> stacks) const;
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
   /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
@@ -106,6 +113,7 @@ class Recorded {
     std::size_t length = 0;   ///< of the payload
     std::uint64_t events = 0;
     std::uint32_t thread = 0;
+    std::uint32_t life = 0;
     std::uint64_t sequence = 0;
     std::int64_t time_ns = 0;
     std::uint64_t checksum = 0;
@@ -147,6 +155,7 @@ class Recorded {
   std::vector<Module> modules_;
   std::vector<std::uint32_t> module_paths_;  // strings, by module
   std::vector<std::vector<ModuleAddress>> stacks_;
+  bool has_stacks_ = false;
   NamedCalls calls_;
   std::vector<std::string> callers_;  // by origin
   PlanDefinitions plan_definitions_;

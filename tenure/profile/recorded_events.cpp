@@ -39,6 +39,7 @@ class Recorded::Cursor {
  private:
   void open(const Piece& piece) {
     time_ns_ = piece.time_ns;
+    event_.life = piece.life;
     at_ = end_ = 0;
     bytes_ = piece.payload;
     if (bytes_.empty() && !read_again(piece)) return;
@@ -74,6 +75,7 @@ class Recorded::Cursor {
     event_.extra = static_cast<std::uint16_t>(second >> 48);
     event_.third = words > 2 ? word_at(at + 16) : 0;
     event_.fourth = words > 3 ? word_at(at + 24) : 0;
+    if (kind == EventKind::thread) event_.life = static_cast<std::uint32_t>(event_.subject);
     at_ += 8 * static_cast<std::size_t>(words);
   }
 

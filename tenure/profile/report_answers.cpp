@@ -21,14 +21,19 @@ std::string growing(const Loop& loop, const Growth& one, ReportNumbers& numbers)
                            holders.empty() ? "" : ",", name_of(holder.kind), by.site, by.op,
                            holder.storages);
   }
+  std::string callers;
+  for (const std::string& caller : one.callers) {
+    callers += callers.empty() ? "" : ",";
+    callers += json_string(caller);
+  }
   return fmt::format(
       R"({{"site":{},"op":{},"bytes_per_step":{:.3f},"count_per_step":{:.4f},"steps":{},)"
       R"("loop":{},"marked":{},"what":{},"since_step":{},"since_ns":{},"bytes":{},"number":{},)"
-      R"("holders":[{}]}})",
+      R"("holders":[{}],"callers":[{}]}})",
       from.site, from.op, one.bytes_per_step,
       one.storages_per_step + one.sharers_per_step + one.things_per_step, loop.steps,
       json_string(loop.name), loop.is_marked, json_string(one.what), one.since_step, one.since_ns,
-      one.bytes, one.number, holders);
+      one.bytes, one.number, holders, callers);
 }
 
 }  // namespace

@@ -17,6 +17,10 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <utility>
+
+#include "tenure/base/lasting.h"
 
 extern char** environ;
 
@@ -101,11 +105,36 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+using CallsByOffset = std::map<std::uint64_t, std::vector<CallFrame>>;
+
+/// What was answered, so that it is asked once.
+class Answers {
+ public:
+  static Answers& instance() {
+    static constinit Lasting<Answers> all;
+    return all.get([] { return new Answers; });
+  }
+  CallsByOffset of(const Module& module) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock ? modules_[{module.path, module.build_id}] : CallsByOffset();
+  }
+  void keep(const Module& module, const CallsByOffset& calls) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) modules_[{module.path, module.build_id}].insert(calls.begin(), calls.end());
+  }
+
+ private:
+  // Nobody waits for it: in a child of fork() nobody may be there to release it.
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, CallsByOffset> modules_;  // by path and build id
+};
+
 /// Calls by the addresses of one module, as far as they have names.
-std::map<std::uint64_t, std::vector<CallFrame>> calls_in(
-    const Module& module, const std::vector<std::uint64_t>& offsets) {
-  std::map<std::uint64_t, std::vector<CallFrame>> calls;
-  if (module.build_id.empty() || build_id_of(module.path) != module.build_id) return calls;
+CallsByOffset calls_in(const Module& module, std::vector<std::uint64_t> offsets) {
+  if (module.build_id.empty() || build_id_of(module.path) != module.build_id) return {};
+  CallsByOffset calls = Answers::instance().of(module);
+  std::erase_if(offsets, [&](std::uint64_t offset) { return calls.contains(offset); });
+  if (offsets.empty()) return calls;
   const std::string text = ask(module.path, offsets);
   const std::vector<std::string_view> lines = lines_of(text);
   std::size_t asked = 0;
@@ -116,6 +145,7 @@ std::map<std::uint64_t, std::vector<CallFrame>> calls_in(
     calls[offsets[asked++]] = parse_calls(std::span(lines).subspan(i, end - i));
     i = end;
   }
+  Answers::instance().keep(module, calls);
   return calls;
 }
 
@@ -207,7 +237,7 @@ NamedCalls name_calls(std::span<const Module> modules,
       if (address.module < modules.size()) offsets[address.module].push_back(address.offset);
     }
   }
-  std::vector<std::map<std::uint64_t, std::vector<CallFrame>>> calls(modules.size());
+  std::vector<CallsByOffset> calls(modules.size());
   for (std::size_t m = 0; m < modules.size(); ++m) {
     std::sort(offsets[m].begin(), offsets[m].end());
     offsets[m].erase(std::unique(offsets[m].begin(), offsets[m].end()), offsets[m].end());

@@ -22,10 +22,10 @@ bool Tables::write(DefinitionKind kind, std::uint32_t number, std::string_view p
   const std::size_t bytes = sizeof(DefinitionHead) + (payload.size() + 7) / 8 * 8;
   if (bytes > kPayloadBytes || written_ + bytes > capacity_) return false;
   if (chunk_.begin == nullptr) {
-    chunk_ = file_.open(ChunkKind::definitions, 0, 0, 0);
+    chunk_ = file_.open(ChunkKind::definitions, {}, 0, 0);
     if (chunk_.begin == nullptr) return false;
   } else if (!chunk_.has_room(bytes)) {
-    file_.renew(chunk_, 0, 0);
+    file_.renew(chunk_, {}, 0, 0);
   }
   const DefinitionHead head{kind, number, static_cast<std::uint32_t>(payload.size()), body};
   std::byte* const at = chunk_.payload() + chunk_.used;
@@ -78,7 +78,7 @@ std::uint32_t Tables::origin(std::string_view op, std::string_view file, std::ui
   return 0;
 }
 
-std::uint32_t Tables::stack(const CallStack& stack) noexcept try {
+std::uint32_t Tables::stack(const CallStack& stack, std::size_t most) noexcept try {
   const Located located = locate(stack.addresses());
   const std::lock_guard lock(mutex_);
   std::vector<std::uint64_t> modules;
@@ -92,7 +92,11 @@ std::uint32_t Tables::stack(const CallStack& stack) noexcept try {
   for (const ModuleAddress& address : located.addresses) {
     append(key, (address.offset & kLow48) | modules[address.module] << 48);
   }
-  return number_of(DefinitionKind::stack, key);
+  const std::size_t before = written_;
+  if (stack_bytes_ + key.size() > most) return 0;
+  const std::uint32_t number = number_of(DefinitionKind::stack, key);
+  stack_bytes_ += written_ - before;
+  return number;
 } catch (const std::bad_alloc&) {
   return 0;
 }

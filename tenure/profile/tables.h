@@ -26,7 +26,9 @@ class Tables {
   std::uint32_t string(std::string_view text) noexcept;
   std::uint32_t origin(std::string_view op, std::string_view file, std::uint32_t line,
                        std::string_view scope, std::uint32_t stack = 0) noexcept;
-  std::uint32_t stack(const CallStack& stack) noexcept;
+  /// 0 also where stacks would take more than so many bytes.
+  std::uint32_t stack(const CallStack& stack, std::size_t most) noexcept;
+  std::size_t capacity() const { return capacity_; }
   std::uint32_t layout(DType dtype, const Shape& shape) noexcept;
   /// Writes a plan down the first time that it comes.
   void plan(const mem::PlannedRun& run, std::uint32_t origin) noexcept;
@@ -52,6 +54,7 @@ class Tables {
   const std::size_t capacity_;
   const std::string folder_;  // files are named as seen from here
   std::size_t written_ = 0;
+  std::size_t stack_bytes_ = 0;  // of them in stacks
   Chunk chunk_{};
   std::unordered_map<std::string, std::uint32_t> numbers_;  // of all kinds, by kind and payload
   std::uint32_t last_[kDefinitionKinds] = {};               // number given, by kind

@@ -161,19 +161,13 @@ void Writer::open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context,
   if (first.kind == EventKind::allocate && (first.extra & kBefore) == 0) {
     live -= static_cast<std::int64_t>(first.third);
   }
+  const ThreadNumber thread{.number = context.number, .life = buffer.life};
   if (buffer.chunk.begin == nullptr) {
-    buffer.chunk = session_->file.open(ChunkKind::events, context.number, time, live);
+    buffer.chunk = session_->file.open(ChunkKind::events, thread, time, live);
   } else {
-    session_->file.renew(buffer.chunk, time, live);
+    session_->file.renew(buffer.chunk, thread, time, live);
   }
-  constexpr std::int64_t kApart = 1'000'000;  // nanoseconds
-  const std::int64_t last = things_sampled_.load(std::memory_order_relaxed);
-  if (buffer.chunk.begin == nullptr || (last != 0 && time - last < kApart)) return;
-  things_sampled_.store(time, std::memory_order_relaxed);
-  try {
-    write_things(buffer, time);
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): told at the next look
-  }
+  sample_things(buffer, time, 1'000'000);
 }
 
 CallStack Writer::calls_here() noexcept {
@@ -181,11 +175,33 @@ CallStack Writer::calls_here() noexcept {
 }
 
 std::uint32_t Writer::stack(ThreadBuffer& buffer, const CallStack& calls) noexcept {
-  if (!session_->stacks || calls.addresses().empty()) return 0;
+  if (calls.addresses().empty()) return 0;
   const std::uint64_t hash = calls.hash();
   ThreadBuffer::KnownStack& known = buffer.stacks[hash % buffer.stacks.size()];
-  if (known.number == 0 || known.hash != hash) known = {hash, session_->tables.stack(calls)};
+  const std::size_t room = session_->tables.capacity();
+  const std::size_t most = session_->stacks ? room : room / 8;  // names need the rest
+  if (known.number == 0 || known.hash != hash) known = {hash, session_->tables.stack(calls, most)};
   return known.number;
+}
+
+// The first eight of a line, then every second, and so on: one in 512 of those that come often. To
+// unwind takes microseconds, which is a few nanoseconds for each. The distances vary, so that no
+// caller goes unseen because another one comes just as regularly.
+void Writer::sample_calls(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                          const mem::Tenant& tenant, std::uint32_t origin) noexcept {
+  constexpr std::uint32_t kRarest = 512;
+  ThreadBuffer::Sampler& sampler = buffer.samplers[origin % buffer.samplers.size()];
+  if (sampler.left-- > 0) return;
+  std::uint32_t& random = buffer.random;
+  random ^= random << 13;
+  random ^= random >> 17;
+  random ^= random << 5;
+  const std::uint32_t distance = std::clamp<std::uint32_t>(sampler.seen / 8, 1, kRarest);
+  sampler.left = random % (2 * distance - 1);
+  sampler.seen = std::min(sampler.seen + sampler.left + 1, 8 * kRarest);
+  const std::uint32_t calls = stack(buffer, CallStack::capture());
+  if (calls == 0) return;
+  put(buffer, context, {.kind = EventKind::calls, .subject = calls, .third = tenant.id()});
 }
 
 std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
@@ -315,8 +331,12 @@ void Writer::created(mem::ThreadContext& context, const mem::Tenant& tenant,
                      const mem::Storage& storage) noexcept {
   const CallStack calls = calls_here();
   if (!calls.addresses().empty()) CallBook::instance().created(tenant.id(), calls);
-  write(context, [&](ThreadBuffer& buffer) {
-    return create(buffer, tenant, storage, 0, stack(buffer, calls));
+  write_if_on(context, [&](ThreadBuffer& buffer) {
+    const Event event = create(buffer, tenant, storage, 0, stack(buffer, calls));
+    put(buffer, context, event);
+    if (!session_->stacks) {
+      sample_calls(buffer, context, tenant, static_cast<std::uint32_t>(event.fourth));
+    }
   });
 }
 
@@ -441,6 +461,7 @@ void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Sit
 
 void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept {
   write(context, [&](ThreadBuffer& buffer) {
+    sample_things(buffer, now(), 100'000);  // a graph may grow from run to run
     const std::uint32_t from = origin(buffer, run, context.path);
     session_->tables.plan(run, from);
     return Event{.kind = EventKind::run_begin,

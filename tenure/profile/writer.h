@@ -54,6 +54,11 @@ class ThreadBuffer {
     std::uint64_t hash = 0;
     std::uint32_t number = 0;
   };
+  /// Which tensors of a line are looked at more closely: when the next one comes.
+  struct Sampler {
+    std::uint32_t left = 0;
+    std::uint32_t seen = 0;
+  };
   struct KnownRun {
     std::uint64_t plan = 0;
     const char* file = nullptr;
@@ -68,9 +73,12 @@ class ThreadBuffer {
   };
 
   std::uint64_t recording = 0;  ///< that all below belongs to
+  std::uint32_t life = 0;       ///< the thread that wrote last
   Chunk chunk{};
   std::array<KnownOrigin, 256> origins{};
   std::array<KnownStack, 256> stacks{};
+  std::array<Sampler, 256> samplers{};  ///< by origin; several may have the same
+  std::uint32_t random = 1;             ///< never 0
   std::array<KnownRun, 16> runs{};
   std::array<KnownLayout, 64> layouts{};
 
@@ -179,6 +187,8 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
                    const Event& first) noexcept;
   /// Graph nodes, traces, values of tapes: how many of each line there are, where that has changed.
   void write_things(ThreadBuffer& buffer, std::int64_t now);
+  /// The same, unless somebody has looked within that time.
+  void sample_things(ThreadBuffer& buffer, std::int64_t now, std::int64_t apart_ns) noexcept;
   /// The account of a storage or a refusal, which is told what it is before; 0 for none.
   std::uint64_t account(ThreadBuffer& buffer, const mem::ThreadContext& context,
                         const mem::BudgetAccount* account) noexcept;
@@ -194,8 +204,12 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
                        std::uint32_t stack = 0) noexcept;
   /// The calls that this thread is in; none where nobody asked for them.
   static CallStack calls_here() noexcept;
-  /// Their number in the recording; 0 for none, and where it has no stacks.
+  /// Their number in the recording; 0 for none.
   std::uint32_t stack(ThreadBuffer& buffer, const CallStack& calls) noexcept;
+  /// Where not all stacks are recorded: those of some tensors of each line, so that who called a
+  /// line that grows is known at little cost.
+  void sample_calls(ThreadBuffer& buffer, const mem::ThreadContext& context,
+                    const mem::Tenant& tenant, std::uint32_t origin) noexcept;
   /// Of a run, whose op is the name of what runs.
   std::uint32_t origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
                        const mem::NamePath* path) noexcept;
@@ -220,6 +234,16 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   std::unique_ptr<std::vector<PartChange>> parts_;
 };
 
+/// From 1 up; no two threads of a process have the same, though a later one may have the context
+/// of one that has ended.
+inline std::uint32_t life_of_this_thread() noexcept {
+  static std::atomic<std::uint32_t> last{0};
+  static thread_local std::uint32_t life = 0;
+  if (life == 0) [[unlikely]]
+    life = last.fetch_add(1, std::memory_order_relaxed) + 1;
+  return life;
+}
+
 template <class Act>
 void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept try {
   if (recording_.load(std::memory_order_relaxed) == 0) return;
@@ -227,13 +251,21 @@ void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept t
   const ThreadBuffer::Lock busy(buffer);
   const std::uint64_t recording = recording_.load(std::memory_order_seq_cst);
   if (recording == 0) return;
+  const std::uint32_t life = life_of_this_thread();
   if (buffer.recording != recording) {
     buffer.recording = recording;
+    buffer.life = life;
     buffer.chunk = {};
     buffer.origins.fill({});
     buffer.stacks.fill({});
+    buffer.samplers.fill({});
+    buffer.random = life;
     buffer.runs.fill({});
     buffer.layouts.fill({});
+  }
+  if (buffer.life != life) [[unlikely]] {
+    buffer.life = life;
+    put(buffer, context, {.kind = EventKind::thread, .subject = life});
   }
   act(buffer);
 } catch (const std::bad_alloc&) {  // a thread without a buffer is not recorded

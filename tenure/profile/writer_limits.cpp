@@ -52,6 +52,17 @@ void Writer::write_parts(ThreadBuffer& buffer, const mem::ThreadContext& context
   }
 }
 
+void Writer::sample_things(ThreadBuffer& buffer, std::int64_t time,
+                           std::int64_t apart_ns) noexcept {
+  const std::int64_t last = things_sampled_.load(std::memory_order_relaxed);
+  if (buffer.chunk.begin == nullptr || (last != 0 && time - last < apart_ns)) return;
+  things_sampled_.store(time, std::memory_order_relaxed);
+  try {
+    write_things(buffer, time);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): told at the next look
+  }
+}
+
 void Writer::write_things(ThreadBuffer& buffer, std::int64_t time) {
   Session& session = *session_;
   const std::unique_lock lock(session.things_mutex, std::try_to_lock);

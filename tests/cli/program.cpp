@@ -1,12 +1,14 @@
 // A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused, crash,
-// held, taped, disposed, hostile, train, loop, nothing and wait.
+// held, taped, disposed, hostile, threads, helper, train, loop, nothing and wait.
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <latch>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,34 @@ static void save_on_tapes() {
   raise(SIGSEGV);
 }
 
+// Eight threads that are the first to use memory, all at once: 1000 tensors of 400 bytes each.
+static void start_threads() {
+  std::latch start(8);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&start] {
+      start.arrive_and_wait();
+      for (int k = 0; k < 1000; ++k) const Tensor x = zeros({100});
+    });
+  }
+}
+
+[[gnu::noinline]] Tensor make_buffer() {
+  Tensor x = zeros({256});
+  return x;
+}
+[[gnu::noinline]] void keep_one(std::vector<Tensor>& kept) { kept.push_back(make_buffer()); }
+[[gnu::noinline]] void use_one() { const Tensor x = make_buffer() + 1; }
+// Two functions call a helper, of which one keeps what it gets.
+static void leak_through_helper() {
+  std::vector<Tensor> kept;
+  for (int i = 0; i < 100; ++i) {
+    use_one();
+    keep_one(kept);
+    mark_step("train");
+  }
+}
+
 [[gnu::noinline]] Tensor make_one() {
   Tensor x = ones({4});
   return x;
@@ -113,6 +143,8 @@ int main(int, char** arguments) {
   if (what == "nothing") return 0;
   if (what == "refused") return be_refused(), 0;
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
+  if (what == "threads") return start_threads(), 0;
+  if (what == "helper") return leak_through_helper(), 0;
   if (what == "train") return train(), 0;
   if (what == "loop") return loop(), 0;
   if (what == "taped") return save_on_tapes(), 0;

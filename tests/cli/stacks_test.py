@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import subprocess
@@ -58,6 +59,22 @@ class StacksTest(unittest.TestCase):
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertIn("calls that created it", result.stdout)
                 self.assertIn("make_one", run("top", file, "--by", "calls").stdout)
+
+    def test_a_leak_through_a_helper_names_who_called_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(Path(folder) / "helper")
+            for options in [[], ["--stacks"]]:
+                result = run("profile", "-o", file, *options, "--", PROGRAM, "helper")
+                expected = r"train grows 1.00 KiB a step at program.cpp:\d+, called by keep_one"
+                self.assertRegex(result.stdout.splitlines()[-1], expected)
+                self.assertRegex(run("leaks", file).stdout, r"called by\s+keep_one")
+                grows, = json.loads(run("leaks", "--json", file).stdout)["loops"][0]["growing"]
+                self.assertTrue(grows["callers"][0].startswith("keep_one"))
+                copy = Path(folder) / "copy"
+                shutil.copy(PROGRAM, copy)
+                run("profile", "-o", file, *options, "--", copy, "helper")
+                copy.unlink()
+                self.assertIn("who called it has no name", run("leaks", file).stdout)
 
     def test_a_fork_may_be_the_first_use_of_memory(self):
         with tempfile.TemporaryDirectory() as folder:

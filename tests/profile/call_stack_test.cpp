@@ -125,6 +125,7 @@ TEST(CallStack, ALeakThroughAHelperNamesWhoCalledIt) {
   ASSERT_EQ(loops[0].growing.size(), 1u);
   const profile::Origin& grows = r.recorded.origin(loops[0].growing[0].origin);
   EXPECT_TRUE(grows.caller.starts_with("program::leaking at call_stack_test.cpp:")) << grows.caller;
+  EXPECT_EQ(loops[0].growing[0].callers.at(0), grows.caller);
   const auto groups = live_at(r.history, peak(r.history).time_ns, profile::GroupBy::calls);
   ASSERT_FALSE(groups.empty());
   EXPECT_NE(groups[0].name.find("program::helper at call_stack_test.cpp:"), std::string::npos);
@@ -140,6 +141,55 @@ TEST(CallStack, IsThereOnlyWhereItWasAskedFor) {
     EXPECT_EQ(r.recorded.origin(i).stack, 0u);
     EXPECT_EQ(r.recorded.origin(i).caller, "");
   }
+}
+
+// Not all of its calls are recorded then, but some of each line.
+TEST(CallStack, ALeakThroughAHelperNamesWhoCalledItWithoutStacksToo) {
+  for (const int steps : {100, 3000}) {
+    for (const int clean_calls : {1, 8}) {
+      std::vector<Tensor> kept;
+      const test::Recording r([&] {
+        for (int i = 0; i < steps; ++i) {
+          if (i >= steps / 4) kept.push_back(program::leaking());
+          for (int call = 0; call < clean_calls; ++call) program::clean();
+          mark_step("train");
+        }
+      });
+      const std::vector<profile::Loop> loops = growth(r.history);
+      ASSERT_EQ(loops.size(), 1u);
+      ASSERT_EQ(loops[0].growing.size(), 1u);
+      const std::vector<std::string>& callers = loops[0].growing[0].callers;
+      ASSERT_FALSE(callers.empty()) << steps << " steps, " << clean_calls << " clean calls";
+      EXPECT_TRUE(callers[0].starts_with("program::leaking at call_stack_test.cpp:")) << callers[0];
+      const std::string text = judgement(loops[0], r.recorded);
+      EXPECT_NE(text.find(", called by program::leaking at call_stack_test.cpp:"), text.npos)
+          << text;
+      EXPECT_EQ(advice(loops[0]), "");
+    }
+  }
+}
+
+TEST(CallStack, FewAreLookedAtWhereNotAllAreAskedFor) {
+  constexpr int kTensors = 50'000;
+  const test::Recording r([&] {
+    for (int i = 0; i < kTensors; ++i) program::clean();
+  });
+  int looked_at = 0;
+  r.recorded.for_each([&](const profile::Event& event) {
+    looked_at += event.kind == profile::EventKind::calls ? 1 : 0;
+    return true;
+  });
+  EXPECT_GT(looked_at, kTensors / 1024);
+  EXPECT_LT(looked_at, kTensors / 256);
+}
+
+TEST(CallStack, WhereNobodyLookedTheAdviceIsToRecordAll) {
+  std::vector<Tensor> kept;
+  test::Recording r([&] { program::train(40, kept); });
+  r.history.sampled.clear();
+  const std::vector<profile::Loop> loops = growth(r.history);
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_NE(advice(loops[0]).find("--stacks"), std::string::npos) << advice(loops[0]);
 }
 
 TEST(CallStack, EqualOnesAreWrittenOnce) {

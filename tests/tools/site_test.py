@@ -88,6 +88,7 @@ class SiteTest(unittest.TestCase):
         self.write_reference("tenure/memory/budget.h File Reference", "budget_8h.html")
         self.write_reference("Class List", "annotated.html")
         self.write_reference("Deep", "more/deep.html")
+        self.write_reference("Main Page", "index.html")
         for _ in range(2):  # a second build adds nothing
             self.build(reference="reference")
         start = self.read("reference.html")
@@ -96,6 +97,7 @@ class SiteTest(unittest.TestCase):
         self.assertIn('href="reference/annotated.html"', start)
         self.assertIn("<code>nn/fit.h</code>", start)
         self.assertIn('<a class="home" href="index.html">', start)
+        self.assertEqual(self.read("reference/index.html").count('content="0; url=../reference.html"'), 1)
         for page, back in [("budget_8h.html", "../"), ("more/deep.html", "../../")]:
             text = self.read(f"reference/{page}")
             self.assertEqual(text.count("way-back"), 1)
@@ -106,9 +108,9 @@ class SiteTest(unittest.TestCase):
     def write_reference(self, title, name):
         page = self.out / "reference" / name
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(f'<html><title>Tenure: {title}</title><body class="x"><p>words</p></body></html>', encoding="utf-8")
+        page.write_text(f'<html><head><title>Tenure: {title}</title></head><body class="x"><p>words</p></body></html>', encoding="utf-8")
         for header, text in [("tenure.h", '#include "tenure/memory/budget.h"\n#include "tenure/nn/fit.h"\n'),
-                             ("memory/budget.h", "#pragma once\n/// A limit. It has two sentences.\nclass Budget;\n"),
+                             ("memory/budget.h", "#pragma once\n/// Books of it.\nstruct Books;\n/// A limit:\n///\n///     Budget b;\n///\n/// on\n/// bytes. It has two sentences.\nclass Budget;\n/// Another.\nint x;\n"),
                              ("nn/fit.h", "struct Fit;\n")]:
             path = self.root / "tenure" / header
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -130,7 +130,8 @@ export function synthesize({ steps = 24, layers = 6, opsPerLayer = 6, leaks = tr
     categories: ['parameter', 'gradient', 'optimizer', 'activation', 'workspace', 'cache'],
     dtypes: ['float32', 'int64'], threads: 2, steps: marks.map((t) => ({ t, name: 'train' })),
     growth: leaks && steps > 3
-      ? [{ site: 25, op: 8, scope: 1, bytes_per_step: 48 * 1024, count_per_step: 1, steps: steps - 2 }] : [],
+      ? [{ site: 25, op: 8, scope: 1, bytes_per_step: 48 * 1024, count_per_step: 1, steps: steps - 2,
+          callers: ['log_metrics at src/metrics.cpp:16', 'main at src/train.cpp:61'] }] : [],
     plans: [plan('forward(float32[32, 512])', 14, next), plan('loss(float32[32, 1000])', 6, next, 4096)],
     budgets: [{ name: 'training', limit: 2 ** 25, begin_ns: 0, end_ns: -1, limits: [[0, 2 ** 25]], peak: 2 ** 24, refusals: 1,
       charged: { t_ns: [0, now * 0.3, now * 0.6], bytes: [2 ** 20, 2 ** 24, 2 ** 23] } }],

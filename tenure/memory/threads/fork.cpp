@@ -10,7 +10,6 @@
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/evictable.h"
-#include "tenure/memory/observer.h"
 #include "tenure/memory/pool/pool.h"
 
 namespace tenure::mem {
@@ -50,6 +49,7 @@ void after_fork(bool is_child) {
   if (is_child) {
     drop_recording_of_others();
     forget_busy_threads();
+    nobody_begins();
   }
   Population::unlock_all();
   DeviceLedger::unlock_all();
@@ -60,7 +60,7 @@ void after_fork(bool is_child) {
   resume_object_locks(is_child);
   const bool begins = is_first_use && !is_child;
   fork_mutex.unlock();
-  if (begins) begin_as_environment_says();
+  if (begins) begin_with_first_thread();
 }
 
 }  // namespace

@@ -37,6 +37,11 @@ void drop_recording_of_others() noexcept;
 /// a fork from its start.
 bool attach_for_fork();
 
+/// Does what the environment says, while other threads that come to use memory wait.
+void begin_with_first_thread() noexcept;
+/// In a child: whoever was at it is not there.
+void nobody_begins() noexcept;
+
 /// Registers it with the system; the registry of threads does.
 bool prepare_for_forks() noexcept;
 

@@ -1,6 +1,8 @@
 #include "tenure/memory/threads/thread_context.h"
 
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "tenure/base/per_thread.h"
 #include "tenure/memory/holders/tenant.h"
@@ -15,6 +17,7 @@ namespace {
 constinit std::mutex contexts_mutex;
 std::atomic<ThreadContext*> registry{nullptr};
 std::uint32_t next_number = 0;  // guarded by contexts_mutex
+std::atomic<bool> is_beginning{false};
 
 void detach(void* /*key_value*/) {
   ThreadContext* const context = current_context;
@@ -51,6 +54,7 @@ bool attach() {
     if (current_context == nullptr) {
       auto* const context = new ThreadContext;
       is_first = next_number == 0;
+      if (is_first) is_beginning.store(true, std::memory_order_relaxed);
       context->number = next_number++;
       context->next = registry.load(std::memory_order_relaxed);
       registry.store(context, std::memory_order_seq_cst);  // a census sees it, or it the census
@@ -70,10 +74,26 @@ std::atomic<std::uint32_t> process_attention{0};
 
 ThreadContext* all_contexts() noexcept { return registry.load(std::memory_order_seq_cst); }
 
+// Threads that come while the first one begins to record wait for it, so that nothing of them is
+// missed; not for ever, whatever else may wait for whom.
 ThreadContext& attach_thread() {
-  if (attach()) begin_as_environment_says();
+  if (attach()) {
+    begin_with_first_thread();
+  } else {
+    constexpr int kPatience = 2000;
+    for (int i = 0; i < kPatience && is_beginning.load(std::memory_order_acquire); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   return *current_context;
 }
+
+void begin_with_first_thread() noexcept {
+  begin_as_environment_says();
+  nobody_begins();
+}
+
+void nobody_begins() noexcept { is_beginning.store(false, std::memory_order_release); }
 
 bool attach_for_fork() { return current_context == nullptr && attach(); }
 

@@ -84,6 +84,7 @@ export interface Growth {
   bytes?: number; // in all since then
   number?: number;
   holders?: { kind: string; site: number; op: number; storages: number }[];
+  callers?: string[];
 }
 
 export interface Budget {

@@ -11,6 +11,19 @@ export interface Plot {
   height: number;
 }
 
+/** What margins leave of a surface. */
+export function plotWithin(
+  { width, height }: { width: number; height: number },
+  margin: { left: number; right: number; top: number; bottom: number },
+): Plot {
+  return {
+    left: margin.left,
+    top: margin.top,
+    width: Math.max(1, width - margin.left - margin.right),
+    height: Math.max(1, height - margin.top - margin.bottom),
+  };
+}
+
 export function drawTimeAxis(
   context: CanvasRenderingContext2D,
   plot: Plot,

@@ -1,7 +1,7 @@
 import { type Boxes, type MapWindow, paintBoxes } from '../data/map.ts';
 import { h, surfaceOf, type Surface } from '../ui/dom.ts';
 import { mixed, type Palette, pixelOf, rgbOf } from '../ui/colors.ts';
-import { drawByteAxis, FONT, type Plot } from './axes.ts';
+import { drawByteAxis, FONT, type Plot, plotWithin } from './axes.ts';
 
 const MARGIN = { left: 72, right: 12, top: 10, bottom: 24 };
 
@@ -32,14 +32,9 @@ export class BoxCanvas {
   ): Surface | null {
     const surface = surfaceOf(this.canvas);
     if (!surface) return null;
-    const { context, width, height, ratio } = surface;
+    const { context, ratio } = surface;
     this.ratio = ratio;
-    this.plot = {
-      left: MARGIN.left,
-      top: MARGIN.top,
-      width: Math.max(1, width - MARGIN.left - MARGIN.right),
-      height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
-    };
+    this.plot = plotWithin(surface, MARGIN);
     const { plot } = this;
     this.view = {
       t0: time[0],

@@ -5,7 +5,7 @@ import type { Page, View } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
 import type { Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
-import { drawByteAxis, FONT, type Plot } from './axes.ts';
+import { drawByteAxis, FONT, type Plot, plotWithin } from './axes.ts';
 import { shortened } from './timeline_marks.ts';
 
 const MARGIN = { left: 72, right: 12, top: 14, bottom: 24 };
@@ -17,7 +17,8 @@ function amountText({ marked, what, bytes_per_step, bytes = 0, number = 0, count
 
 function sinceText({ marked, what, count_per_step, steps, since_step = 0, since_ns = 0, number = 0 }: Growth): string {
   if (marked === false) return `${countText(number)} more since ${timeText(since_ns)}`;
-  const count = `${Number(count_per_step.toFixed(2))} ${what || 'tensor'}s a step`;
+  const each = Number(count_per_step.toFixed(2));
+  const count = `${each} ${what || 'tensor'}${each === 1 ? '' : 's'} a step`;
   return since_step > 8 ? `${count}, since step ${countText(since_step)} of ${countText(steps)}` : `${count}, over ${countText(steps)} steps`;
 }
 
@@ -90,6 +91,14 @@ export class GrowthView implements View {
     return growth.flatMap((each) => [
       row('growth-row', each.site, each.op, h('span', { class: 'number warning' }, amountText(each)),
         each.what || ops[each.op] || '', sinceText(each)),
+      ...(each.callers ?? []).slice(0, 3).map((caller) => {
+        const [name = '', place = ''] = caller.split(' at ');
+        return h('div', { class: 'growth-row caller' }, [
+          h('span', { class: 'muted' }, 'called by'),
+          h('span', { class: 'name' }, visible(name)),
+          place ? copyButton(place) : null,
+        ]);
+      }),
       ...(each.holders ?? []).slice(0, 3).map(({ site, op, storages }) =>
         row('growth-row holder', site, op, h('span', { class: 'muted' }, 'held by'), ops[op] ?? '',
           `${countText(storages)} of its storages`)),
@@ -102,7 +111,7 @@ export class GrowthView implements View {
     if (page.state.tab !== 'growth') return;
     const surface = surfaceOf(this.canvas);
     if (!surface) return;
-    const { context, width, height } = surface;
+    const { context } = surface;
     const { total, ofGrowth } = this.levels;
     if (total.length === 0) {
       context.font = FONT;
@@ -110,12 +119,7 @@ export class GrowthView implements View {
       context.fillText('The recording has too few allocations to tell growth, and no step marks: call mark_step() at the end of each iteration.', 12, 24);
       return;
     }
-    const plot = this.plot = {
-      left: MARGIN.left,
-      top: MARGIN.top,
-      width: Math.max(1, width - MARGIN.left - MARGIN.right),
-      height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
-    };
+    const plot = this.plot = plotWithin(surface, MARGIN);
     const change = total.map((level) => level - total[0]);
     const low = change.reduce((least, each) => Math.min(least, each), 0) * 1.06;
     const high = change.reduce((most, each) => Math.max(most, each), 1) * 1.06;

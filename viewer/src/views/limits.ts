@@ -4,7 +4,7 @@ import type { Page, View } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, countText, timeText } from '../ui/units.ts';
-import { drawByteAxis, drawTimeAxis, type Plot } from './axes.ts';
+import { drawByteAxis, drawTimeAxis, type Plot, plotWithin } from './axes.ts';
 import { Labels } from './labels.ts';
 
 const MARGIN = { left: 72, right: 12, top: 16, bottom: 24 };
@@ -121,13 +121,10 @@ export class Limits implements View {
     const surface = surfaceOf(this.canvas);
     const budget = this.page.report.header.budgets[this.chosen];
     if (!surface) return;
-    const { context, width, height } = surface;
+    const { context, height } = surface;
     const { palette, report, state } = this.page;
     const [t0, t1] = state.window;
-    const plot = this.plot = {
-      left: MARGIN.left, top: MARGIN.top,
-      width: Math.max(1, width - MARGIN.left - MARGIN.right), height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
-    };
+    const plot = this.plot = plotWithin(surface, MARGIN);
     this.canvas.setAttribute('aria-label', budget
       ? visible(`Budget ${budget.name}: at most ${bytesText(budget.peak ?? 0)} of ${bytesText(budget.limit)} charged`) : 'No budget');
     if (!budget) return;

@@ -5,7 +5,7 @@ import { listenToGestures } from '../ui/gestures.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
 import { bytesText, timeText } from '../ui/units.ts';
-import { drawByteAxis, drawTimeAxis, type Plot } from './axes.ts';
+import { drawByteAxis, drawTimeAxis, type Plot, plotWithin } from './axes.ts';
 import { Labels } from './labels.ts';
 import { refusalText } from './limits.ts';
 import { timeGestures } from './time_gestures.ts';
@@ -117,16 +117,11 @@ export class Timeline implements View {
   render(): void {
     const surface = surfaceOf(this.canvas);
     if (!surface) return;
-    const { context, width, height, ratio } = surface;
+    const { context, height, ratio } = surface;
     const { page } = this;
     const { palette, report, state, grouping } = page;
     const [t0, t1] = state.window;
-    this.plot = {
-      left: MARGIN.left,
-      top: MARGIN.top,
-      width: Math.max(1, width - MARGIN.left - MARGIN.right),
-      height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
-    };
+    this.plot = plotWithin(surface, MARGIN);
     const { plot } = this;
     const columns = Math.max(1, Math.round(plot.width * ratio));
     this.shown = grouping.levels.columns(t0, t1, columns);

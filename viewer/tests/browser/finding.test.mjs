@@ -76,9 +76,16 @@ test('a click copies a line, and a key that of the chosen tensor', async () => {
   await page.waitForSelector('.copy[data-copied]');
   assert.equal(await copied(), 'src/model/attention.cpp:30');
   await press(page, '7');
-  await page.locator('.growth-row .copy').click();
+  await page.locator('.growth-row .copy').first().click();
   await page.waitForSelector('.growth-row .copy[data-copied]');
   assert.equal(await copied(), 'src/train.cpp:48');
+  assert.match(await page.locator('.growth-row').first().innerText(), /1 tensor a step/);
+  const callers = page.locator('.growth-row.caller');
+  assert.deepEqual(await callers.allInnerTexts().then((all) => all.map((text) => text.replace(/\s+/g, ' '))),
+    ['called by log_metrics src/metrics.cpp:16', 'called by main src/train.cpp:61']);
+  await callers.locator('.copy').first().click();
+  await page.waitForSelector('.growth-row.caller .copy[data-copied]');
+  assert.equal(await copied(), 'src/metrics.cpp:16');
   assert.equal(await page.getByRole('tab', { name: 'growth' }).getAttribute('aria-selected'), 'true');
   await press(page, 'c');
   assert.equal(await copied(), 'src/model/attention.cpp:30');
