@@ -274,6 +274,7 @@ class History {
   void take_recomputation(const Event& event);
   StorageLife& ending(const Event& event);
   void take_tensor(const Event& event);
+  // What took which time; in history_spans.cpp.
   void take_span(const Event& event, ThreadState& thread);
   void take_frame(const Event& event, ThreadState& thread);
   void end_frame(const Event& event, ThreadState& thread);
