@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cli/command_line.h"
@@ -21,6 +24,7 @@ struct ReportOptions {
   std::vector<std::string> files;  ///< of a page: one, or the two that it compares
   bool diff = false;
   bool what_if = false;
+  std::string picture;
   std::string output;
   std::string format = "chrome";
   bool json = false;
@@ -55,6 +59,25 @@ void tell(const ReportOptions& options, std::size_t bytes) {
   }
 }
 
+/// The page with an SVG file in a corner, to be opened: the curves of a training, beside its
+/// memory. It is a child of the document, as what the page shows takes the place of its body.
+std::string with_picture(std::string page, const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string svg{std::istreambuf_iterator<char>(in), {}};
+  if (!in || !svg.starts_with("<svg")) {
+    throw UsageError(fmt::format("{} is no SVG picture that can be read", file));
+  }
+  const std::string more = fmt::format(
+      R"html(<template id="picture"><details style="position:fixed;left:12px;bottom:12px;)html"
+      R"html(z-index:20;max-height:90vh;overflow:auto;padding:4px 12px;border-radius:8px;)html"
+      R"html(border:1px solid var(--line);background:var(--panel);color:var(--text)">)html"
+      R"html(<summary>training</summary>{}</details></template><script>)html"
+      R"html(document.documentElement.append(document.getElementById('picture').content))html"
+      R"html(</script>)html",
+      svg);
+  return page.insert(page.rfind("</body>"), more);
+}
+
 void report(ReportOptions options) {
   const std::size_t wanted = options.diff ? 2 : 1;
   if (options.files.size() != wanted) {
@@ -65,10 +88,11 @@ void report(ReportOptions options) {
   const auto loaded = load(options.file);
   const auto before = options.diff ? load(options.files[0]) : nullptr;
   options.output = output_of(options, options.diff ? ".diff.html" : ".html");
-  const std::string page =
+  std::string page =
       options.diff ? report_page(before->history, loaded->history, report_template())
                    : report_page(loaded->history, report_template(),
                                  options.what_if ? profile::WhatIfs::all : profile::WhatIfs::quick);
+  if (!options.picture.empty()) page = with_picture(std::move(page), options.picture);
   write_file(options.output, page);
   tell(options, page.size());
 }
@@ -106,6 +130,10 @@ void add_report(CLI::App& app) {
   command.flag("--diff", options->diff, "Compare two recordings side by side");
   command.flag("--what-if", options->what_if,
                "What would parts of its peak cost each compiled program? Searches for a while");
+  command
+      .option("--picture", options->picture,
+              "Beside it an SVG picture, as nn::plot() draws of a training")
+      .type_name("FILE");
   command.option("-o,--output", options->output, "The page; - for standard output")
       .type_name("FILE");
   command.flag("--json", options->json, "Say in JSON what was written");

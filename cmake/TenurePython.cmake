@@ -19,7 +19,7 @@ mark_as_advanced(TENURE_PYTHON)
 if(TENURE_PYTHON)
   execute_process(
     COMMAND "${TENURE_PYTHON}" -c
-      "import sys, sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX')[1:], sys.version_info >= (3, 10), sep=';')"
+      "import sys, sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX')[1:], sys.version_info >= (3, 9), sep=';')"
     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
   if(status EQUAL 0)
     list(GET found 0 include)
@@ -33,7 +33,7 @@ mark_as_advanced(TENURE_PYBIND11)
 if(NOT TENURE_PYTHON OR NOT include)
   set(TENURE_PYTHON_MISSING "no Python 3")
 elseif(NOT is_new STREQUAL "True")
-  set(TENURE_PYTHON_MISSING "${TENURE_PYTHON} is older than 3.10")
+  set(TENURE_PYTHON_MISSING "${TENURE_PYTHON} is older than 3.9")
 elseif(NOT EXISTS "${include}/Python.h")
   set(TENURE_PYTHON_MISSING "no headers of ${TENURE_PYTHON}: python3-dev")
 elseif(NOT TENURE_PYBIND11)

@@ -23,6 +23,8 @@ class Function:
 
     def __init__(self, f, *, name=None, budget=None, recompute=0.0, effort=1, check_numbers=False,
                  batched=(), warn_after=8, warn=_warn):
+        if not callable(f):
+            raise TypeError(f"a function must be given, not {type(f).__name__}")
         functools.update_wrapper(self, f)
         self._f = f
         name = name or getattr(f, "__name__", "function")

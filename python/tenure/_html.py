@@ -160,36 +160,15 @@ def of_layer(layer):
                table(("parameter", "is", "elements#", "bytes#", ""), rows) if rows else "")
 
 
-def lines(series, width=420, height=120):
-    """Curves of (name, values) over epochs, as SVG; values that are no numbers leave gaps."""
-    values = [v for _, curve in series for v in curve if v is not None and v == v and abs(v) != float("inf")]
-    if len(values) < 2:
-        return ""
-    low, high = min(values), max(values)
-    step = max(1, max(len(curve) for _, curve in series) - 1)
-    drawn = []
-    for (name, curve), dash in zip(series, ("", "4 3")):
-        points = " ".join(f"{i / step * width:.1f},{height - (v - low) / ((high - low) or 1) * height:.1f}"
-                          for i, v in enumerate(curve) if v is not None and low <= v <= high)
-        drawn.append(f'<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.5"'
-                     f' stroke-dasharray="{dash}"><title>{text(name)}</title></polyline>')
-    return (f'<svg viewBox="-4 -4 {width + 8} {height + 8}" width="{width}" height="{height}" role="img"'
-            f' aria-label="loss by epoch">{"".join(drawn)}</svg>')
-
-
 def of_history(history):
     epochs = history.epochs
     has_validation = any(e.validation is not None for e in epochs)
-    series = [("training", [e.training.loss for e in epochs])]
-    if has_validation:
-        series.append(("validation", [e.validation.loss if e.validation else None for e in epochs]))
     names = ["epoch#", "loss#"] + ["validation#"] * has_validation + ["seconds#", "peak#"]
     shown = epochs if len(epochs) <= MOST_ROWS else epochs[:3] + epochs[-(MOST_ROWS - 3):]
     rows = [[e.number, f"{e.training.loss:.6g}"]
             + ([f"{e.validation.loss:.6g}" if e.validation else ""] if has_validation else [])
             + [f"{e.seconds:.2f}", format_bytes(e.peak)] for e in shown]
-    dashed = ", validation dashed" if has_validation else ""
-    return box(heading(f"{len(epochs)} epochs", f"loss{dashed}", text(history.reason)), lines(series), table(names, rows))
+    return box(heading(f"{len(epochs)} epochs", text(history.reason)), history.plot().svg if epochs else "", table(names, rows))
 
 
 def of_function(f):

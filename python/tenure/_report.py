@@ -7,10 +7,12 @@ from ._tenure import Profile, ProfileError
 
 
 class Report:
-    """A recording of memory, to look at: in a notebook it is the report page, in a cell of its own."""
+    """A recording of memory, to look at: in a notebook it is the report page, in a cell of its own. With the
+    History of a training the page has its curves, too."""
 
-    def __init__(self, file):
+    def __init__(self, file, history=None):
         self.file = os.fspath(file)
+        self.history = history
 
     def _run(self, *arguments, writes=None):
         """What the command prints; `writes` is a file that it must have made."""
@@ -33,14 +35,20 @@ class Report:
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "report.html")
-            self._run("report", self.file, "-o", path, writes=path)
+            path = self.save(os.path.join(folder, "report.html"))
             with open(path, encoding="utf-8") as page:
                 return page.read()
 
     def save(self, path):
         """Writes the page into a file, for a browser; gives the path."""
-        self._run("report", self.file, "-o", os.fspath(path), writes=path)
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as folder:
+            more = []
+            if self.history is not None:
+                more = ["--picture", os.path.join(folder, "history.svg")]
+                self.history.plot().save(more[1])
+            self._run("report", self.file, *more, "-o", os.fspath(path), writes=path)
         return path
 
     def top(self):
@@ -64,9 +72,9 @@ class Recording(Profile):
         super().__init__(file, stacks)
         self.file = file.replace("%p", str(os.getpid()))
 
-    def report(self):
-        """The Report of what was recorded."""
-        return Report(self.file)
+    def report(self, history=None):
+        """The Report of what was recorded; with the History of a training, of its curves, too."""
+        return Report(self.file, history)
 
     def __repr__(self):
         return f"<recording {self.file}>"
@@ -75,9 +83,10 @@ class Recording(Profile):
         return self.report()._repr_html_() if os.path.exists(self.file) else None
 
 
-def report(file):
-    """A recording to look at: `tn.report("run.tenure")` as the last line of a notebook's cell is its page."""
-    found = Report(file)
+def report(file, history=None):
+    """A recording to look at: `tn.report("run.tenure")` as the last line of a notebook's cell is its page. With
+    the History of a training, the page has its curves, too."""
+    found = Report(file, history)
     if not os.path.exists(found.file):
         raise FileNotFoundError(f"there is no recording {found.file}")
     return found

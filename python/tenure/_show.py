@@ -1,5 +1,8 @@
 """How objects of the extension look: in a console by repr(), in a notebook by `_repr_html_`."""
 
+import re
+import sys
+
 from ._tenure import (
     Holder,
     MemoryStats,
@@ -23,6 +26,14 @@ def html_by(maker):
     return _repr_html_
 
 
+def cell_name(file):
+    """"In[3]" for the file that IPython says the third cell is."""
+    if match := re.match(r"<ipython-input-(\d+)-", file):
+        return f"In[{match[1]}]"
+    shell = sys.modules["IPython"].get_ipython()
+    return f"In[{shell.compile._filename_map[file]}]"
+
+
 class Text(str):
     """A text of several lines that a console shows as it is."""
 
@@ -32,6 +43,24 @@ class Text(str):
         return str(self)
 
     _repr_html_ = html_by("of_text")
+
+
+class Picture:
+    """A picture, as SVG. It has the colours of the page around it."""
+
+    def __init__(self, svg, what):
+        self.svg, self.what = svg, what
+
+    def save(self, path):
+        """Writes it to a file that browsers show."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.svg)
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def __repr__(self):
+        return f"<picture of {self.what}>"
 
 
 class Holders(list):

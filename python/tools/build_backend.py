@@ -35,7 +35,7 @@ Name: tenure
 Version: {version()}
 Summary: A tensor framework in which the lifetime of every byte is known
 License: Apache-2.0
-Requires-Python: >=3.10
+Requires-Python: >=3.9
 """
 
 

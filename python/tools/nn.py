@@ -8,12 +8,12 @@ import re
 import headers
 
 # By hand in src/nn/ and tenure/nn/: what is no plain call of plain arguments.
-CLASSES_BY_HAND = {"Layer", "Lambda", "Sequential", "Optimizer", "Callback", "Source", "Pass", "Dataset",
+CLASSES_BY_HAND = {"Layer", "Model", "Loss", "Lambda", "Sequential", "Optimizer", "Callback", "Source", "Pass", "Dataset",
                    "CheckpointError", "DivergedError", "BestScore", "Lbfgs"}
 STRUCTS_BY_HAND = {"NamedVariable", "Metric", "Summary", "MeanScores", "Fans", "AttentionInputs", "RecurrentStart",
                    "LossScale", "KeyValueCache"}
 FUNCTIONS_BY_HAND = {"read_csv", "from_function", "score_of", "values_of", "assign_all", "load_weights", "fit",
-                     "bytes_of", "summarize", "to_string"}
+                     "bytes_of", "summarize", "to_string", "plot"}
 
 # What arguments may be, and what they are for checkers of types. src/nn/arguments.h converts them.
 ARGUMENTS = {
@@ -287,6 +287,9 @@ class Maker:
         half = len(classes) // 2
         functions = {space: [self.function_source(f, rows) for f, rows in self.bound_functions(space)]
                      for space in ("nn", "nn::init", "nn::schedule", "data")}
+        # Those that give layers, which Python wraps: tenure/nn/_copies.py.
+        layers = ", ".join(f'"{f.name}"' for f, _ in self.bound_functions("nn") if f.result == "Lambda")
+        functions["nn"].append(f'  module.attr("_layer_functions") = py::make_tuple({layers});')
         structs = {folder: [self.struct_source(s, folder) for s in self.bound_structs(folder)] for folder in ("nn", "data")}
         return {
             "nn_classes_0.cpp": self.unit({"add_classes_0": [self.class_source(c) for c in classes[:half]]}),
@@ -358,12 +361,13 @@ EXTENDED = {
     "Fit": ["    def run(self) -> History: ...", "    def stop(self, reason: str) -> None: ...",
             "    def save(self, path: PathLike) -> None: ...", "    def load(self, path: PathLike) -> None: ...",
             "    @property\n    def trainer(self) -> Trainer: ..."],
+    "History": ["    def plot(self) -> Any: ..."],
     "Position": ["    def __init__(self, epoch: int = ..., next: int = ...) -> None: ..."],
     "Table": ["    def column(self, name: str) -> Column: ...", "    def __getitem__(self, name: str) -> Tensor: ..."],
     "Trainer": [
         "    def step(self, x: TensorLike, target: TensorLike) -> Scores: ...",
         "    def score(self, x: TensorLike, target: TensorLike) -> Scores: ...",
-        "    def predict(self, x: TensorLike) -> Tensor: ...",
+        "    def predict(self, x: TensorLike) -> Any: ...",
         "    def plan(self, x: TensorLike, target: TensorLike) -> StepPlan: ...",
         "    def summary(self, input: TensorLike, target: TensorLike) -> str: ...",
         "    def variables(self) -> list[NamedVariable]: ...",

@@ -37,7 +37,7 @@ class CollectedStep final : public Steps {
         sums_(make_sums(parts)),
         is_used_(sums_.size(), false) {}
 
-  Scores run(const Tensor& x, const Tensor& target) override {
+  Scores run(const Tensors& x, const Tensors& target) override {
     const Functions& functions = functions_for(x, target);
     Scores scores = room_for_scores(parts_.options);
     const bool is_last = collected_.value(parts_.site).item<float>() + 1 >=
@@ -47,7 +47,7 @@ class CollectedStep final : public Steps {
     return scores;
   }
 
-  Plan plan(const Tensor& x, const Tensor& target) const override {
+  Plan plan(const Tensors& x, const Tensors& target) const override {
     Plan largest;
     std::optional<planner::BudgetError> refusal;  // of the trainer's budget, with what all need
     const Functions& functions = functions_for(x, target);
@@ -91,16 +91,16 @@ class CollectedStep final : public Steps {
   std::unique_ptr<const Functions> make_functions(const Budgets& budgets) const {
     return std::make_unique<const Functions>(Functions{
         compiled(parts_, "gradients", budgets[0],
-                 std::function([this](const Tensor& x, const Tensor& target, const std::string&) {
+                 std::function([this](const Tensors& x, const Tensors& target, const std::string&) {
                    return collect(x, target);
                  })),
         compiled(parts_, "training step", budgets[1],
-                 std::function([this](const Tensor& x, const Tensor& target, const std::string&) {
+                 std::function([this](const Tensors& x, const Tensors& target, const std::string&) {
                    return step(x, target);
                  }))});
   }
 
-  const Functions& functions_for(const Tensor& x, const Tensor& target) const {
+  const Functions& functions_for(const Tensors& x, const Tensors& target) const {
     const Budgets budgets = parts_.options.budget ? budgets_for(x, target) : Budgets();
     std::unique_ptr<const Functions>& functions = functions_[budgets];
     if (functions == nullptr) functions = make_functions(budgets);
@@ -109,13 +109,16 @@ class CollectedStep final : public Steps {
 
   /// Each leaves room for the constants that the other holds between its runs. Those do not depend
   /// on budgets.
-  const Budgets& budgets_for(const Tensor& x, const Tensor& target) const {
+  const Budgets& budgets_for(const Tensors& x, const Tensors& target) const {
     const std::string modes = parts_.model.modes();
     std::vector<std::int64_t> batch;
-    for (const Tensor* const tensor : {&x, &target}) {
-      batch.push_back(static_cast<std::int64_t>(tensor->dtype()));
-      batch.push_back(tensor->rank());
-      batch.insert(batch.end(), tensor->shape().begin(), tensor->shape().end());
+    for (const Tensors* const tensors : {&x, &target}) {
+      batch.push_back(static_cast<std::int64_t>(tensors->size()));
+      for (const Tensor& tensor : *tensors) {
+        batch.push_back(static_cast<std::int64_t>(tensor.dtype()));
+        batch.push_back(tensor.rank());
+        batch.insert(batch.end(), tensor.shape().begin(), tensor.shape().end());
+      }
     }
     const auto [known, is_new] = budgets_.try_emplace({std::move(batch), modes});
     if (!is_new) return known->second;
@@ -170,7 +173,7 @@ class CollectedStep final : public Steps {
 
   /// Adds a batch, in the memory of the sums. Of the first one after a step, what they hold is of
   /// the step before.
-  Pass add_batch(const Tensor& x, const Tensor& target) const {
+  Pass add_batch(const Tensors& x, const Tensors& target) const {
     Pass pass = forward_and_back(parts_, x, target, &scale_);
     const Site at = parts_.site;
     const Tensor is_first = equal({collected_.value(at), at}, 0);
@@ -186,7 +189,7 @@ class CollectedStep final : public Steps {
     return pass;
   }
 
-  std::vector<Tensor> collect(const Tensor& x, const Tensor& target) const {
+  std::vector<Tensor> collect(const Tensors& x, const Tensors& target) const {
     Pass pass = add_batch(x, target);
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       if (pass.gradients[i].defined()) is_used_[i] = true;
@@ -195,7 +198,7 @@ class CollectedStep final : public Steps {
     return pass.numbers;
   }
 
-  std::vector<Tensor> step(const Tensor& x, const Tensor& target) const {
+  std::vector<Tensor> step(const Tensors& x, const Tensors& target) const {
     Pass pass = add_batch(x, target);
     const Site at = parts_.site;
     const Tensor divisor = mul({scale_.value(at), at}, {parts_.options.accumulate, at});

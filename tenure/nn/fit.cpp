@@ -20,21 +20,31 @@
 namespace tenure::nn {
 namespace {
 
-/// Throws ValueError unless it has an input and a target, of as many rows.
-void require_batch(const data::Batch& batch) {
-  if (batch.size() != 2) {
+/// Throws ValueError unless it has the model's inputs and as many targets as the loss takes, all of
+/// as many rows.
+void require_batch(const data::Batch& batch, const Trainer& trainer) {
+  const auto inputs = static_cast<std::size_t>(trainer.options().inputs);
+  if (batch.size() <= inputs || (batch.size() > inputs + 1 && !trainer.loss().is_of_all())) {
     throw ValueError(fmt::format(
-        "a batch of {} tensors; training takes batches [input, target]: map() the dataset",
-        batch.size()));
+        "a batch of {} tensors; training takes batches [{}]: map() the dataset", batch.size(),
+        inputs == 1 ? "input, target" : fmt::format("{} inputs, target", inputs)));
   }
   const Shape& x = batch[0].shape();
-  const Shape& target = batch[1].shape();
-  if (!x.empty() && !target.empty() && x[0] == target[0]) return;
-  throw ValueError(
-      fmt::format("an input of shape {} with a target of shape {} are no batch, which has as many "
-                  "rows of each: "
-                  "batch() the dataset, as in dataset.batch(32)",
-                  to_string(x), to_string(target)));
+  for (const Tensor& tensor : batch) {
+    const Shape& other = tensor.shape();
+    if (!x.empty() && !other.empty() && x[0] == other[0]) continue;
+    throw ValueError(fmt::format(
+        "an input of shape {} with a {} of shape {} are no batch, which has as many "
+        "rows of each: "
+        "batch() the dataset, as in dataset.batch(32)",
+        to_string(x), &tensor < &batch[inputs] ? "second one" : "target", to_string(other)));
+  }
+}
+
+/// The inputs of a batch, and its targets.
+std::pair<Tensors, Tensors> parts_of(const data::Batch& batch, const Trainer& trainer) {
+  const auto middle = batch.begin() + trainer.options().inputs;
+  return {Tensors(batch.begin(), middle), Tensors(middle, batch.end())};
 }
 
 double rows_of(const Tensor& x) { return static_cast<double>(x.shape()[0]); }
@@ -91,7 +101,7 @@ History Fit::run() try {
   const Interrupt interrupt;
   ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
                     metric_names(trainer_));
-  History history;
+  History history{.metrics = metric_names(trainer_)};
   LeakGuard guard("fit");
   const bool is_new = position_.epoch == 0 && position_.next == 0;
   for (const auto& callback : options_.callbacks) {
@@ -135,14 +145,17 @@ Epoch Fit::run_epoch(ProgressLine& line, LeakGuard& guard) {
   line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
   data::Pass pass = training_.resume(position_, site_);
   while (std::optional<data::Batch> batch = pass.next()) {
-    require_batch(*batch);
+    require_batch(*batch, trainer_);
     if (options_.schedule) {
       trainer_.optimizer().set_learning_rate(options_.schedule(trainer_.optimizer().steps()),
                                              site_);
     }
     const double rows = rows_of(batch->front());
-    const Scores scores = trainer_.step((*batch)[0], (*batch)[1], site_);
+    auto [x, targets] = parts_of(*batch, trainer_);
     batch.reset();
+    const Scores scores = trainer_.step(x, targets, site_);
+    x.clear();
+    targets.clear();
     require_finite(scores.loss);
     means_.add(scores, rows);
     position_.next += 1;
@@ -169,8 +182,9 @@ History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& o
 Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   MeanScores means;
   for (const data::Batch& batch : batches.epoch(0, 0, site)) {
-    require_batch(batch);
-    means.add(trainer.score(batch[0], batch[1], site), rows_of(batch[0]));
+    require_batch(batch, trainer);
+    const auto [x, targets] = parts_of(batch, trainer);
+    means.add(trainer.score(x, targets, site), rows_of(batch[0]));
   }
   return means.get();
 } catch (Error& error) {
@@ -181,8 +195,20 @@ Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site)
 Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   std::vector<Tensor> parts;
   for (const data::Batch& batch : batches.epoch(0, 0, site)) {
-    if (batch.empty()) throw ValueError("predict: a batch has no tensor");
-    parts.push_back(trainer.predict(batch.front(), site));
+    const auto inputs = static_cast<std::size_t>(trainer.options().inputs);
+    if (batch.size() < inputs) {
+      throw ValueError(fmt::format("predict: a batch of {} tensors has no {} input{}", batch.size(),
+                                   inputs, inputs == 1 ? "" : "s"));
+    }
+    const Tensors x(batch.begin(), batch.begin() + trainer.options().inputs);
+    Tensors made = trainer.predict(x, site);
+    if (made.size() != 1) {
+      throw ValueError(
+          fmt::format("predict: the model gives {} outputs; call trainer.predict() for "
+                      "each batch",
+                      made.size()));
+    }
+    parts.push_back(std::move(made.front()));
   }
   if (parts.empty()) throw ValueError("predict: the dataset has no batches");
   return concat(OperandList(std::move(parts), site), 0);

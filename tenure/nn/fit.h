@@ -38,8 +38,9 @@ struct Epoch {
 
 struct History {
   std::vector<Epoch> epochs{};
-  bool was_interrupted = false;  ///< by Ctrl-C, or by Fit::stop()
-  std::string reason{};          ///< why it ended before its last epoch
+  std::vector<std::string> metrics{};  ///< the names of those in Scores
+  bool was_interrupted = false;        ///< by Ctrl-C, or by Fit::stop()
+  std::string reason{};                ///< why it ended before its last epoch
 };
 
 /// The loss became NaN or infinite, and training on would teach nothing.

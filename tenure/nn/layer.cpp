@@ -111,22 +111,71 @@ Tensor Layer::operator()(Tensor x, Site site) const {
       std::move(x), [this](Tensor input) { return forward(std::move(input)); }, site);
 }
 
-Tensor Layer::apply_as(Tensor x, const std::function<Tensor(Tensor)>& forward, Site site) const
-    try {
-  if (x.defined() && x.is_disposed()) throw_disposed(x.body("forward"), "forward", site);
+std::vector<Tensor> Layer::call(std::vector<Tensor> inputs, Site site) const {
+  std::vector<Tensor> outputs;
+  const auto run = [&]() -> const Tensor* {
+    if (inputs.empty()) throw ValueError(fmt::format("{} is given no input", kind()));
+    outputs = forward_all(std::move(inputs));
+    if (outputs.empty()) throw ValueError(fmt::format("{} gives no output", kind()));
+    return &outputs.front();
+  };
+  const Tensor none;
+  const Tensor* first = inputs.empty() ? &none : &inputs.front();
+  for (const Tensor& input : inputs) {
+    if (input.defined() && input.is_disposed()) throw_disposed(input.body("call"), "call", site);
+    if (input.defined() && input.is_symbolic()) first = &input;  // its graph is the call's
+  }
+  apply_around(*first, run, site);
+  return outputs;
+}
+
+std::vector<Tensor> Layer::forward_all(std::vector<Tensor> inputs) const {
+  if (inputs.size() != 1) {
+    throw ValueError(fmt::format("{} takes one input, not {}", kind(), inputs.size()));
+  }
+  return {forward(std::move(inputs.front()))};
+}
+
+Tensor Model::forward(Tensor x) const {
+  std::vector<Tensor> outputs = forward_all({std::move(x)});
+  if (outputs.size() != 1) {
+    throw ValueError(
+        fmt::format("{} gives {} outputs; call() gives all of them", kind(), outputs.size()));
+  }
+  return std::move(outputs.front());
+}
+
+Tensor Layer::apply_as(Tensor x, const std::function<Tensor(Tensor)>& forward, Site site) const {
+  Tensor output;
+  apply_around(
+      x,
+      [&] {
+        output = forward(std::move(x));
+        return &output;
+      },
+      site);
+  return output;
+}
+
+void Layer::apply_around(const Tensor& first, const std::function<const Tensor*()>& run,
+                         Site site) const try {
+  if (first.defined() && first.is_disposed()) {
+    throw_disposed(first.body("forward"), "forward", site);
+  }
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
   const LayerCallScope call(with_site(layer_call(), site));
-  const ops::GraphScope scope(x, "forward", site);
+  const ops::GraphScope scope(first, "forward", site);
   // What it throws itself; ops have named their own calls, and the path of the layer with them.
-  return mem::in_call(kind(), site, [&] {
+  mem::in_call(kind(), site, [&] {
     Watcher* const watcher = layer_call().watcher;
-    if (watcher == nullptr) return forward(std::move(x));
+    if (watcher == nullptr) {
+      run();
+      return;
+    }
     watcher->enter(*this);
     try {
-      Tensor output = forward(std::move(x));
-      watcher->leave(&output);
-      return output;
+      watcher->leave(run());
     } catch (...) {
       watcher->leave(nullptr);
       throw;
@@ -177,6 +226,16 @@ void Layer::add(const std::string& name, const Layer& part, Site site) {
   for (auto& [variable, path] : paths) variable->extend_path(std::move(path));
 }
 
+bool Layer::remove(const std::string& name) {
+  const auto take_from = [&name](auto& list) {
+    return std::erase_if(list, [&](const auto& entry) { return entry.name == name; }) > 0;
+  };
+  const bool was_there =
+      take_from(state_->parameters) || take_from(state_->buffers) || take_from(state_->parts);
+  if (was_there) ++state_->removals;
+  return was_there;
+}
+
 std::vector<NamedVariable> Layer::parameters() const {
   return collect(*state_, [](State& state, const auto& take) { take(state.parameters); });
 }
@@ -220,10 +279,17 @@ std::string Layer::modes() const {
   std::string modes;
   const auto add = [&modes](const State& state, const auto& self) -> void {
     modes += static_cast<char>('0' + (state.is_training ? 1 : 0) + (state.is_frozen ? 2 : 0));
+    if (state.removals > 0) modes += fmt::format("({})", state.removals);
     for (const State::Part& part : state.parts) self(*part.state, self);
   };
   add(*state_, add);
   return modes;
+}
+
+std::int64_t Layer::removals() const {
+  std::int64_t total = 0;
+  state_->walk([&total](const std::string&, const State& state) { total += state.removals; });
+  return total;
 }
 
 std::int64_t Layer::dispose(Site site) const {

@@ -47,6 +47,9 @@ class Layer {
   /// layers make has the line of the call. On a symbol of a graph, it reads its parameters when
   /// the graph runs.
   Tensor operator()(Tensor x, Site site = Site::current()) const;
+  /// The same of a model of several inputs or outputs: see forward_all(). Throws ValueError for
+  /// other numbers of inputs than it takes.
+  std::vector<Tensor> call(std::vector<Tensor> inputs, Site site = Site::current()) const;
 
   /// "Dense", "Conv2d", the name of a class.
   const std::string& kind() const;
@@ -75,9 +78,11 @@ class Layer {
   void unfreeze() const { freeze(false); }
   bool is_frozen() const;
 
-  /// Whether it and each layer below it is training and is frozen: a trace that applies it holds
-  /// for one such text.
+  /// Whether it and each layer below it is training and is frozen, and how often parts were taken
+  /// out: a trace that applies it holds for one such text.
   std::string modes() const;
+  /// How often it and the layers below it have had parts taken out.
+  std::int64_t removals() const;
 
   /// Frees parameters and buffers; says how many bytes that were. The layer cannot be used any
   /// more.
@@ -99,9 +104,15 @@ class Layer {
   Layer& operator=(Layer&&) = default;
 
   virtual Tensor forward(Tensor x) const = 0;
+  /// What call() runs: forward(), of a layer of one input and one output. See Model for others.
+  virtual std::vector<Tensor> forward_all(std::vector<Tensor> inputs) const;
   /// What operator() does, with something else instead of forward(): for layers that are called
   /// with more than one tensor.
   Tensor apply_as(Tensor x, const std::function<Tensor(Tensor)>& forward, Site site) const;
+  /// The same of whatever takes tensors, of which `first` is one, and gives some; run() says one of
+  /// those, or nullptr.
+  void apply_around(const Tensor& first, const std::function<const Tensor*()>& run,
+                    Site site) const;
   /// Of forward(): where the layer is called. Ops that are given it have that line, not their own.
   static Site call_site();
   /// The line of a part that forward() applies for its own sake, as Sequential does: that
@@ -117,12 +128,32 @@ class Layer {
   /// Makes a layer a part of this one. Throws ValueError as add_parameter() does, and for a layer
   /// that this one is a part of.
   void add(const std::string& name, const Layer& part, Site site = Site::current());
+  /// Takes a part, a parameter or a buffer out of this one, so that another may have its name; says
+  /// whether there was one. Trainers that were made before refuse to go on.
+  bool remove(const std::string& name);
 
   /// What a parameter holds; no gradient goes to it while the layer is frozen.
   Tensor read(const Variable& parameter, Site site = call_site()) const;
 
  private:
   Handle<State, "layer"> state_;
+};
+
+/// A model of several inputs or outputs: `net.call({image, text})` gives a vector. Trainer::step()
+/// takes such a batch, and TrainerOptions::inputs says how many tensors of a dataset's are inputs.
+///
+///     class Net : public nn::Model {
+///      protected:
+///       std::vector<Tensor> forward_all(std::vector<Tensor> in) const override {
+///         return {left_(in.at(0)), right_(in.at(1))};
+///       }
+///     };
+class Model : public Layer {
+ protected:
+  using Layer::Layer;
+  std::vector<Tensor> forward_all(std::vector<Tensor> inputs) const override = 0;
+  /// Of one input and one output; throws ValueError if it has others.
+  Tensor forward(Tensor x) const final;
 };
 
 }  // namespace tenure::nn

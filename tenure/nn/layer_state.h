@@ -22,6 +22,7 @@ class Layer::State {
   std::vector<NamedVariable> parameters;
   std::vector<NamedVariable> buffers;
   std::vector<Part> parts;
+  std::int64_t removals = 0;
   std::atomic<bool> is_training = true;
   std::atomic<bool> is_frozen = false;
 

@@ -20,6 +20,16 @@ Tensor classes(const Tensor& target, Site at) { return cast({target, at}, DType:
 
 }  // namespace
 
+Tensor Loss::operator()(const Tensors& predictions, const Tensors& targets) const {
+  const bool is_one = predictions.size() == 1 && targets.size() == 1;
+  if (of_one_ && is_one) return of_one_(predictions.front(), targets.front());
+  if (of_all_) return of_all_(predictions, targets);
+  throw ValueError(fmt::format(
+      "a loss or metric of one prediction and one target is given {} and {}; make it of a function "
+      "of two lists of tensors",
+      predictions.size(), targets.size()));
+}
+
 Metric accuracy(Site at) {
   return {"accuracy", [at](const Tensor& prediction, const Tensor& target) {
             const Tensor best = argmax({prediction, at}, -1);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/index_ops.h"
@@ -69,7 +71,7 @@ Lambda GlobalAvgPool2d(Channels channels, Site site) {
   return {"GlobalAvgPool2d", pool, site};
 }
 
-Lambda Upsample(const SpatialSizes& factor, Channels channels, Site site) {
+Lambda Upsample(const SpatialSizes& factor, const InterpolateOptions& options, Site site) {
   const auto enlarge = [=](Tensor x, Site at) {
     const int axes = x.shape().size() - 2;
     if (axes < 1 || axes > 3) {
@@ -77,14 +79,21 @@ Lambda Upsample(const SpatialSizes& factor, Channels channels, Site site) {
                        {x.shape().to_vector()});
     }
     const Dims factors = factor.of(axes, "Upsample", "factor");
+    const int first = options.channels == Channels::first ? 2 : 1;
+    Dims sizes;
     for (int i = 0; i < axes; ++i) {
       if (factors[i] < 1) {
         throw ValueError(fmt::format("Upsample: a factor of {}; it is at least 1", factors[i]));
       }
-      if (factors[i] == 1) continue;
-      x = repeat({std::move(x), at}, factors[i], i + (channels == Channels::first ? 2 : 1));
+      sizes.push_back(x.shape()[first + i] * factors[i]);
+      if (options.mode != Interpolation::nearest || factors[i] == 1) continue;
+      x = repeat({std::move(x), at}, factors[i], first + i);
     }
-    return x;
+    if (options.mode == Interpolation::nearest) return x;
+    if (std::all_of(factors.begin(), factors.end(), [&](auto f) { return f == factors[0]; })) {
+      return interpolate_by({std::move(x), at}, static_cast<double>(factors[0]), options);
+    }
+    return interpolate({std::move(x), at}, sizes, options);
   };
   const auto named = [enlarge](Tensor x, Site at) {
     return mem::in_call("Upsample", at, [&] { return enlarge(std::move(x), at); });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/nn/sequential.h"
+#include "tenure/ops/image_ops.h"
 #include "tenure/ops/pool_ops.h"
 
 // Layers that change the size of images, without parameters.
@@ -36,9 +37,10 @@ Lambda AdaptiveAvgPool3d(const SpatialSizes& sizes, Channels channels = Channels
 /// The mean over all spatial axes of [batch, height, width, channels].
 Lambda GlobalAvgPool2d(Channels channels = Channels::last, Site site = Site::current());
 
-/// Each element `factor` times along the spatial axes of images with one to three of them: the
-/// nearest one. One number for all axes, or one for each.
-Lambda Upsample(const SpatialSizes& factor, Channels channels = Channels::last,
+/// Images `factor` times as large along their spatial axes, of which there are one to three: each
+/// element is the nearest one, or interpolated. One number for all axes, or one for each.
+Lambda Upsample(const SpatialSizes& factor,
+                const InterpolateOptions& options = {.mode = Interpolation::nearest},
                 Site site = Site::current());
 
 }  // namespace tenure::nn

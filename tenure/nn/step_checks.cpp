@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_set>
 
 #include "tenure/graph/ir/variable_state.h"
@@ -58,8 +59,11 @@ void require_number(const Tensor& tensor, const std::string& what, Site site) {
   }
 }
 
-void require_own_parameters(const StepParts& parts, const Tensor& prediction) {
-  const auto symbol = graph::look_up(prediction);
+void require_own_parameters(const StepParts& parts, const Tensors& prediction) {
+  std::optional<graph::SymbolView> symbol;  // any has all that the trace has come to
+  for (const Tensor& one : prediction) {
+    if (symbol = graph::look_up(one); symbol && symbol->graph != nullptr) break;
+  }
   if (!symbol || symbol->graph == nullptr) return;
   std::unordered_set<const VariableState*> own;
   for (const NamedVariable& known : parts.model.variables()) {

@@ -14,10 +14,10 @@ void require_data(const Tensor& tensor, const char* user, Site site);
 /// number.
 void require_number(const Tensor& tensor, const std::string& what, Site site);
 
-/// Throws ValueError if the model computed `prediction`, a symbol of a trace, from trainable
+/// Throws ValueError if the model computed `prediction`, symbols of a trace, from trainable
 /// variables that are neither its own nor the optimizer's: a layer that was never add()ed would
 /// stay as it is without a word. What is frozen, or read behind stop_gradient(), may be anybody's.
-void require_own_parameters(const StepParts& parts, const Tensor& prediction);
+void require_own_parameters(const StepParts& parts, const Tensors& prediction);
 
 /// Throws ValueError if no parameter has a gradient, though there are some.
 void require_use(const std::vector<Tensor>& gradients, Site site);

@@ -34,10 +34,10 @@ std::vector<bool> frozen_parameters(const StepParts& parts) {
   return list;
 }
 
-Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& target,
+Pass forward_and_back(const StepParts& parts, const Tensors& x, const Tensors& target,
                       const Variable* scale) {
   GradientTape tape(parts.site);
-  const Tensor prediction = parts.apply_model(x);
+  const Tensors prediction = parts.apply_model(x);
   require_own_parameters(parts, prediction);
   Pass pass{.numbers = {parts.apply_loss(prediction, target)}};
   require_number(pass.numbers.front(), "the loss", parts.site);

@@ -38,7 +38,7 @@ struct Pass {
 };
 
 /// The loss is multiplied by `scale`, if there is one, before the way back.
-Pass forward_and_back(const StepParts& parts, const Tensor& x, const Tensor& target,
+Pass forward_and_back(const StepParts& parts, const Tensors& x, const Tensors& target,
                       const Variable* scale = nullptr);
 
 /// As the trainer's options want it.

@@ -27,18 +27,18 @@ class WholeStep final : public Steps {
         options_(parts.options),
         step_(compiled(
             parts, "training step", budget_beside(parts, 0),
-            std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
+            std::function([parts](const Tensors& x, const Tensors& target, const std::string&) {
               Pass pass = forward_and_back(parts, x, target);
               parts.optimizer.apply(clipped(parts, std::move(pass.gradients)), parts.site);
               return pass.numbers;
             }))) {}
 
-  Scores run(const Tensor& x, const Tensor& target) override {
+  Scores run(const Tensors& x, const Tensors& target) override {
     Scores scores = room_for_scores(options_);
     read_scores(step_(x, target, model_.modes()), scores);
     return scores;
   }
-  Plan plan(const Tensor& x, const Tensor& target) const override {
+  Plan plan(const Tensors& x, const Tensors& target) const override {
     return step_.plan(x, target, model_.modes());
   }
   std::vector<NamedVariable> state() const override { return {}; }
@@ -58,15 +58,18 @@ std::function<void(const std::string&)> warn_once() {
   };
 }
 
-Tensor StepParts::apply_model(const Tensor& x) const {
+Tensors StepParts::apply_model(const Tensors& x) const {
   const Layer::TrainerCall call;
   const Autocast autocast(options.autocast);
-  Tensor prediction = model(x, site);
-  if (!options.autocast || prediction.dtype() != DType::bfloat16) return prediction;
-  return cast({std::move(prediction), site}, DType::float32);
+  Tensors predictions = model.call(x, site);
+  for (Tensor& prediction : predictions) {
+    if (!options.autocast || prediction.dtype() != DType::bfloat16) continue;
+    prediction = cast({std::move(prediction), site}, DType::float32);
+  }
+  return predictions;
 }
 
-Tensor StepParts::apply_loss(const Tensor& prediction, const Tensor& target) const {
+Tensor StepParts::apply_loss(const Tensors& prediction, const Tensors& target) const {
   const NameScope name("loss");
   const Autocast autocast(options.autocast);
   return loss(prediction, target);
@@ -76,8 +79,8 @@ Site StepParts::function_site() const {
   return user_site(site).line() != 0 ? site : optimizer.state().front().variable.created();
 }
 
-void StepParts::add_metrics(const Tensor& prediction, const Tensor& target,
-                            std::vector<Tensor>& numbers) const {
+void StepParts::add_metrics(const Tensors& prediction, const Tensors& target,
+                            Tensors& numbers) const {
   const NameScope name("metrics");
   for (const Metric& metric : options.metrics) {
     numbers.push_back(metric.value(prediction, target));

@@ -13,8 +13,8 @@ namespace tenure::nn {
 class Steps {
  public:
   virtual ~Steps() = default;
-  virtual Scores run(const Tensor& x, const Tensor& target) = 0;
-  virtual Plan plan(const Tensor& x, const Tensor& target) const = 0;
+  virtual Scores run(const Tensors& x, const Tensors& target) = 0;
+  virtual Plan plan(const Tensors& x, const Tensors& target) const = 0;
   /// What it keeps between batches, for checkpoints.
   virtual std::vector<NamedVariable> state() const = 0;
 };
@@ -23,10 +23,10 @@ class Steps {
 /// own, of which a function keeps as many as its cache takes.
 std::function<void(const std::string&)> warn_once();
 
-/// Something over an input and a target. What it does depends on the modes of the model's layers
-/// too, so that they are an argument.
-using BatchFunction = Function<
-    std::function<std::vector<Tensor>(const Tensor&, const Tensor&, const std::string& modes)>>;
+/// Something over inputs and targets. What it does depends on the modes of the model's layers too,
+/// so that they are an argument.
+using BatchFunction =
+    Function<std::function<Tensors(const Tensors&, const Tensors&, const std::string& modes)>>;
 
 /// What all ways have in common.
 struct StepParts {
@@ -36,14 +36,13 @@ struct StepParts {
   const TrainerOptions& options;
   Site site;  ///< where the trainer was made
 
-  Tensor apply_model(const Tensor& x) const;
+  Tensors apply_model(const Tensors& x) const;
   /// In a scope "loss"; metrics are in one of theirs.
-  Tensor apply_loss(const Tensor& prediction, const Tensor& target) const;
+  Tensor apply_loss(const Tensors& prediction, const Tensors& target) const;
   /// The line of compiled functions: where the trainer was made; where the optimizer was, if the
   /// standard library made the trainer.
   Site function_site() const;
-  void add_metrics(const Tensor& prediction, const Tensor& target,
-                   std::vector<Tensor>& numbers) const;
+  void add_metrics(const Tensors& prediction, const Tensors& target, Tensors& numbers) const;
 };
 
 std::unique_ptr<Steps> make_steps(const StepParts& parts);

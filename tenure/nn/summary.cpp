@@ -65,13 +65,17 @@ std::string grouped(std::int64_t number) {
 }  // namespace
 
 Summary summarize(const Layer& model, const Tensor& input, Site site) {
+  return summarize(model, Tensors{input}, site);
+}
+
+Summary summarize(const Layer& model, const Tensors& inputs, Site site) {
   Rows rows;
   Summary summary;
   {
     const Layer::Watch watch(rows);
     const auto apply =
-        function([&model, site](const Tensor& x) { return model(x, site); }, {}, site);
-    summary.inference = mem::in_call("summarize", site, [&] { return apply.plan(input); });
+        function([&model, site](const Tensors& x) { return model.call(x, site); }, {}, site);
+    summary.inference = mem::in_call("summarize", site, [&] { return apply.plan(inputs); });
   }
   summary.rows = std::move(rows.rows);
   summary.parameters = total(model.parameters());
@@ -81,8 +85,13 @@ Summary summarize(const Layer& model, const Tensor& input, Site site) {
 }
 
 Summary summarize(const Trainer& trainer, const Tensor& input, const Tensor& target, Site site) {
-  Summary summary = summarize(trainer.model(), input, site);
-  summary.training = trainer.plan(input, target, site);
+  return summarize(trainer, Tensors{input}, Tensors{target}, site);
+}
+
+Summary summarize(const Trainer& trainer, const Tensors& inputs, const Tensors& targets,
+                  Site site) {
+  Summary summary = summarize(trainer.model(), inputs, site);
+  summary.training = trainer.plan(inputs, targets, site);
   return summary;
 }
 

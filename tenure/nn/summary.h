@@ -29,8 +29,11 @@ struct Summary {
 
 /// Traces the model; the input may be a spec. Allocates nothing.
 Summary summarize(const Layer& model, const Tensor& input, Site site = Site::current());
+Summary summarize(const Layer& model, const Tensors& inputs, Site site = Site::current());
 /// The same with what a training step takes.
 Summary summarize(const Trainer& trainer, const Tensor& input, const Tensor& target,
+                  Site site = Site::current());
+Summary summarize(const Trainer& trainer, const Tensors& inputs, const Tensors& targets,
                   Site site = Site::current());
 
 std::string to_string(const Summary& summary);

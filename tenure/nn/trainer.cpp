@@ -19,14 +19,24 @@
 namespace tenure::nn {
 namespace {
 
-std::int64_t tensor_bytes(const Tensor& tensor) {
-  return count(tensor.shape()) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+std::int64_t tensor_bytes(const Tensors& tensors) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : tensors) {
+    bytes += count(tensor.shape()) * static_cast<std::int64_t>(size_of(tensor.dtype()));
+  }
+  return bytes;
+}
+
+void require_all_data(const Tensors& x, const Tensors& targets, const char* user, Site site) {
+  if (x.empty() || targets.empty()) throw ValueError("a batch has an input and a target, at least");
+  for (const Tensor& tensor : x) require_data(tensor, user, site);
+  for (const Tensor& tensor : targets) require_data(tensor, user, site);
 }
 
 /// The plan of a step. A refusal speaks of the trainer's budget, not of what is left of it for the
 /// step.
-Plan plan_of(const Steps& steps, const std::optional<std::int64_t>& budget, const Tensor& x,
-             const Tensor& target, const char* call, Site site) {
+Plan plan_of(const Steps& steps, const std::optional<std::int64_t>& budget, const Tensors& x,
+             const Tensors& target, const char* call, Site site) {
   return mem::in_call(call, site, [&] {
     try {
       return steps.plan(x, target);
@@ -43,12 +53,16 @@ Plan plan_of(const Steps& steps, const std::optional<std::int64_t>& budget, cons
 struct Trainer::Compiled {
   std::unique_ptr<Steps> steps;
   BatchFunction score;
-  Function<std::function<Tensor(const Tensor&, const std::string&)>> predict;
+  Function<std::function<Tensors(const Tensors&, const std::string&)>> predict;
 };
 
 Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOptions options,
                  Site site)
-    : model_(model), optimizer_(optimizer), loss_(std::move(loss)), options_(std::move(options)) {
+    : model_(model),
+      optimizer_(optimizer),
+      loss_(std::move(loss)),
+      options_(std::move(options)),
+      removals_(model.removals()) {
   mem::in_call("Trainer", site, [&] { require_options(); });
   // Parts of it are for this and that: less than nothing has none.
   if (options_.budget) options_.budget = std::max<std::int64_t>(*options_.budget, 0);
@@ -56,15 +70,15 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
   compiled_ = std::make_unique<Compiled>(Compiled{
       .steps = make_steps(parts),
       .score = function(
-          std::function([parts](const Tensor& x, const Tensor& target, const std::string&) {
-            const Tensor prediction = parts.apply_model(x);
-            std::vector<Tensor> numbers{parts.apply_loss(prediction, target)};
+          std::function([parts](const Tensors& x, const Tensors& target, const std::string&) {
+            const Tensors prediction = parts.apply_model(x);
+            Tensors numbers{parts.apply_loss(prediction, target)};
             require_number(numbers.front(), "the loss", parts.site);
             parts.add_metrics(prediction, target, numbers);
             return numbers;
           }),
           {.name = "score", .warn = warn_once()}, parts.function_site()),
-      .predict = function(std::function([parts](const Tensor& x, const std::string&) {
+      .predict = function(std::function([parts](const Tensors& x, const std::string&) {
                             return parts.apply_model(x);
                           }),
                           {.name = "predict", .warn = warn_once()}, parts.function_site())});
@@ -74,6 +88,7 @@ Trainer::~Trainer() = default;
 
 void Trainer::require_options() const {
   require_positive("Trainer: accumulate", {options_.accumulate});
+  require_positive("Trainer: inputs", {options_.inputs});
   if (const auto& scale = options_.loss_scale) {
     require_positive("Trainer: growth_interval", {scale->growth_interval});
     if (!(scale->initial >= LossScale::kLeast && scale->initial <= LossScale::kMost)) {
@@ -91,40 +106,50 @@ void Trainer::require_options() const {
   }
 }
 
-Tensor Trainer::at_model(const Tensor& x, Site site) const {
+Tensors Trainer::at_model(Tensors tensors, Site site) const {
   const auto& parameters = optimizer_.parameters();
-  if (!x.defined() || parameters.empty()) return x;
+  if (parameters.empty()) return tensors;
   const Device there = parameters.front().variable.device();
-  return x.device() == there ? x : copy_to(Operand(x, site), there);
+  for (Tensor& tensor : tensors) {
+    if (!tensor.defined() || tensor.device() == there) continue;
+    tensor = copy_to(Operand(tensor, site), there);
+  }
+  return tensors;
 }
 
-Scores Trainer::step(const Tensor& given_x, const Tensor& given_target, Site site) try {
-  require_data(given_x, "step", site);
-  require_data(given_target, "step", site);
-  const Tensor x = at_model(given_x, site);
-  const Tensor target = at_model(given_target, site);
+Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
+  return step(Tensors{x}, Tensors{target}, site);
+}
+
+Scores Trainer::step(const Tensors& given_x, const Tensors& given_targets, Site site) try {
+  require_all_data(given_x, given_targets, "step", site);
+  const Tensors x = at_model(given_x, site);
+  const Tensors targets = at_model(given_targets, site);
   set_training(true);
   std::optional<Budget> guard;
   if (options_.budget) {
     // Compiled before: what that takes is no part of the step.
-    static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, target, "step", site));
+    static_cast<void>(plan_of(*compiled_->steps, options_.budget, x, targets, "step", site));
     const std::int64_t left =
-        *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(target);
+        *options_.budget - resident_bytes() - tensor_bytes(x) - tensor_bytes(targets);
     guard.emplace("training step", static_cast<std::size_t>(std::max<std::int64_t>(left, 0)),
-                  x.device());
+                  x.front().device());
   }
-  return mem::or_out_of_memory([&] { return compiled_->steps->run(x, target); });
+  return mem::or_out_of_memory([&] { return compiled_->steps->run(x, targets); });
 } catch (Error& error) {
   mem::name_call(error, "step", site);
   throw;
 }
 
-Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const try {
-  require_data(x, "score", site);
-  require_data(target, "score", site);
+Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {
+  return score(Tensors{x}, Tensors{target}, site);
+}
+
+Scores Trainer::score(const Tensors& x, const Tensors& targets, Site site) const try {
+  require_all_data(x, targets, "score", site);
   set_training(false);
   Scores scores = room_for_scores(options_);
-  read_scores(compiled_->score(at_model(x, site), at_model(target, site), model_.modes()), scores);
+  read_scores(compiled_->score(at_model(x, site), at_model(targets, site), model_.modes()), scores);
   return scores;
 } catch (Error& error) {
   mem::name_call(error, "score", site);
@@ -132,6 +157,15 @@ Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const tr
 }
 
 Tensor Trainer::predict(const Tensor& x, Site site) const {
+  Tensors made = predict(Tensors{x}, site);
+  if (made.size() == 1) return std::move(made.front());
+  return mem::in_call("predict", site, [&]() -> Tensor {
+    throw ValueError(fmt::format("{} gives {} outputs; predict() of a vector of inputs gives all",
+                                 model_.kind(), made.size()));
+  });
+}
+
+Tensors Trainer::predict(const Tensors& x, Site site) const {
   return mem::in_call("predict", site, [&] {
     set_training(false);
     return compiled_->predict(at_model(x, site), model_.modes());
@@ -139,11 +173,15 @@ Tensor Trainer::predict(const Tensor& x, Site site) const {
 }
 
 StepPlan Trainer::plan(const Tensor& x, const Tensor& target, Site site) const {
+  return plan(Tensors{x}, Tensors{target}, site);
+}
+
+StepPlan Trainer::plan(const Tensors& x, const Tensors& targets, Site site) const {
   mem::in_call("plan", site, [&] { set_training(true); });
-  return {.plan = plan_of(*compiled_->steps, options_.budget, x, target, "plan", site),
+  return {.plan = plan_of(*compiled_->steps, options_.budget, x, targets, "plan", site),
           .parameters = bytes_of(model_.variables()),
           .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
-          .batch = tensor_bytes(x) + tensor_bytes(target)};
+          .batch = tensor_bytes(x) + tensor_bytes(targets)};
 }
 
 std::vector<NamedVariable> Trainer::variables() const {
@@ -160,6 +198,12 @@ std::vector<NamedVariable> Trainer::variables() const {
 std::int64_t Trainer::resident_bytes() const { return bytes_of(variables()); }
 
 void Trainer::set_training(bool on) const {
+  if (model_.removals() != removals_) {
+    throw ValueError(
+        fmt::format("a part of {} was taken out or replaced after the trainer was made: make an "
+                    "optimizer and a trainer for it as it is now",
+                    model_.kind()));
+  }
   if (model_.is_training() != on) model_.train(on);
 }
 

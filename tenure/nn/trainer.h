@@ -25,6 +25,9 @@ struct LossScale {
 };
 
 struct TrainerOptions {
+  /// How many tensors of a batch, in fit(), evaluate() and predict(), are inputs of the model; the
+  /// others are targets.
+  int inputs = 1;
   std::vector<Metric> metrics{};
   /// The most bytes that may live while a step runs: parameters, the optimizer's state, the batch
   /// and all that the step computes. Some of the step is computed twice, and some of it runs in
@@ -88,10 +91,16 @@ class Trainer {
   Scores score(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
   Tensor predict(const Tensor& x, Site site = Site::current()) const;
 
+  // The same of models of several inputs or outputs, and of losses of several targets.
+  Scores step(const Tensors& x, const Tensors& targets, Site site = Site::current());
+  Scores score(const Tensors& x, const Tensors& targets, Site site = Site::current()) const;
+  Tensors predict(const Tensors& x, Site site = Site::current()) const;
+
   /// What a step on such a batch takes; specs do. Where gradients are collected, that of the
   /// largest of its parts. Throws planner::BudgetError if the budget cannot be held; its least() is
   /// one that a trainer like this holds, as is every larger one.
   StepPlan plan(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
+  StepPlan plan(const Tensors& x, const Tensors& targets, Site site = Site::current()) const;
 
   /// The model's, the optimizer's and its own, for checkpoints: "model/dense/kernel", ...
   std::vector<NamedVariable> variables() const;
@@ -100,19 +109,22 @@ class Trainer {
 
   const Layer& model() const { return model_; }
   Optimizer& optimizer() const { return optimizer_; }
+  const Loss& loss() const { return loss_; }
   const TrainerOptions& options() const { return options_; }
 
  private:
   struct Compiled;
   void require_options() const;
-  Tensor at_model(const Tensor& x, Site site) const;
-  /// Traces depend on it, so it is set before each call.
+  Tensors at_model(Tensors tensors, Site site) const;
+  /// Traces depend on it, so it is set before each call. Throws ValueError if the model has had
+  /// parts taken out: the optimizer would train what is no more there.
   void set_training(bool on) const;
 
   const Layer& model_;
   Optimizer& optimizer_;
   Loss loss_;
   TrainerOptions options_;
+  std::int64_t removals_;  // of the model, when this was made
   std::unique_ptr<Compiled> compiled_;
 };
 

@@ -15,7 +15,7 @@ struct PoolOptions {
   SpatialSizes dilation = 1;             ///< of max_pool
   bool count_padding = false;            ///< of avg_pool: divide by all places of a window
   /// A last window that reaches beyond the end is taken too if it begins inside or in the padding
-  /// before. Not with count_padding: ValueError.
+  /// before. What it has beyond the padding behind the end is never counted.
   bool ceil_mode = false;
   Channels channels = Channels::last;
 };

@@ -386,7 +386,18 @@ TEST(Upsample, RepeatsTheNearest) {
   const Tensor y = nn::Upsample({2, 1})(expand_dims(x, 0));
   EXPECT_EQ(y.shape(), (Shape{1, 4, 2, 1}));
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{1, 2, 1, 2, 3, 4, 3, 4}));
-  EXPECT_EQ(nn::Upsample(3, Channels::first)(ones({2, 5, 4})).shape(), (Shape{2, 5, 12}));
+  EXPECT_EQ(nn::Upsample(
+                3, {.mode = Interpolation::nearest, .channels = Channels::first})(ones({2, 5, 4}))
+                .shape(),
+            (Shape{2, 5, 12}));
+  for (const Interpolation mode : {Interpolation::linear, Interpolation::cubic}) {
+    const Tensor image = normal({2, 3, 4, 5});
+    const Tensor twice = nn::Upsample(2, {.mode = mode})(image);
+    EXPECT_TRUE(array_equal(twice, interpolate_by(image, 2, {.mode = mode})).item<bool>());
+    const InterpolateOptions aligned{.mode = mode, .align_corners = true};
+    const Tensor more = nn::Upsample({2, 3}, aligned)(image);
+    EXPECT_TRUE(array_equal(more, interpolate(image, {6, 12}, aligned)).item<bool>());
+  }
   expect_throws<ValueError>([] { nn::Upsample(0)(ones({1, 2, 2, 1})); }, {"a factor of 0"});
   expect_throws<ShapeError>([] { nn::Upsample(2)(ones({2, 2})); }, {"Upsample"});
 }

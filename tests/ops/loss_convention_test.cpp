@@ -294,14 +294,16 @@ TEST_F(LossConventions, TargetsThatHaveNoPath) {
       [&] {
         ctc_loss(logits, tensor({{3, 1}}), tensor({2}), tensor({2}));
       },
-      {"ctc_loss"});
+      {"ctc_loss: class 3 at [0, 0]"});
   expect_throws<IndexError>(
       [&] {
         ctc_loss(logits, tensor({{-1, 1}}), tensor({2}), tensor({2}));
       },
-      {"ctc_loss"});
+      {"ctc_loss: class -1 at [0, 0]"});
   expect_throws<IndexError>([&] { ctc_loss(logits, twice, tensor({2}), tensor({3})); },
-                            {"ctc_loss"});
+                            {"ctc_loss: target length 3 at [0]"});
+  expect_throws<IndexError>([&] { ctc_loss(logits, twice, tensor({9}), tensor({2})); },
+                            {"ctc_loss: input length 9 at [0]"});
   expect_throws<ShapeError>(
       [&] {
         ctc_loss(logits, twice, tensor({2, 2}), tensor({2}));

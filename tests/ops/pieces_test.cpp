@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -186,6 +188,38 @@ TEST(Multinomial, RepeatsWithItsGeneratorAndRefusesWhatIsNotThere) {
   EXPECT_THROW(multinomial(weights, -1), ValueError);
   EXPECT_THROW(multinomial(tensor({1, 2}), 1), DTypeError);
   EXPECT_THROW(multinomial(1.0, 1), ShapeError);
+}
+
+TEST(Multinomial, RefusesWhatIsNoWeightInEveryMode) {
+  const float nan = std::nanf("");
+  const auto compiled = function([](const Tensor& w) { return multinomial(w, 2, false); });
+  const auto replacing = function([](const Tensor& w) { return multinomial(w, 2, true); });
+  for (const float wrong : {-1.0F, nan, std::numeric_limits<float>::infinity()}) {
+    const Tensor weights = tensor(std::vector<float>{1, 2, wrong, 4}, {2, 2});
+    expect_throws<ValueError>([&] { multinomial(weights, 2); }, {"multinomial: weight ", "[1, 0]"});
+    expect_throws<ValueError>([&] { multinomial(weights, 2, true); }, {"multinomial: weight "});
+    expect_throws<ValueError>([&] { compiled(weights); }, {"multinomial: weight "});
+    expect_throws<ValueError>([&] { replacing(weights); }, {"multinomial: weight "});
+  }
+  const Tensor none = zeros({1, 3});
+  const Tensor one = tensor({{0.0, 1.0, 0.0}}, float32);
+  for (const Tensor& weights : {none, one}) {
+    expect_throws<ValueError>([&] { multinomial(weights, 2); }, {"the number of weights above 0"});
+    expect_throws<ValueError>([&] { compiled(weights); }, {"the number of weights above 0"});
+  }
+  expect_throws<ValueError>([&] { replacing(none); }, {"the number of weights above 0"});
+  EXPECT_EQ(replacing(one).to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1}));
+  EXPECT_EQ(multinomial(none, 0).shape(), Shape({1, 0}));
+}
+
+TEST(Within, NamesTheElementThatItRefuses) {
+  const Tensor x = tensor({{1.0, -2.0}, {3.0, 4.0}}, float32);
+  EXPECT_TRUE(array_equal(within(x, -2, 4), x).item<bool>());
+  expect_throws<ValueError>([&] { within(x, -1, 4); }, {"within: -2 at [0, 1] is not in [-1, 4]"});
+  expect_throws<ValueError>([&] { within(permute(x, {1, 0}), -1, 4); }, {"-2 at [1, 0]"});
+  const auto f = function([](const Tensor& v) { return within(v * 2.0, -4, 8) + 1.0; });
+  EXPECT_EQ(f(x).to_vector<float>(), (std::vector<float>{3, -3, 7, 9}));
+  expect_throws<ValueError>([&] { f(x * 2.0); }, {"within: -8 at [0, 1]"});
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ class Lists(TestCase):
         self.assertEqual(tn.zeros(2, 3, 4, dtype="int32").shape, (2, 3, 4))
         self.assertEqual(tn.ones(2, 3, "int64").dtype, tn.int64)
         self.assertEqual(tn.einsum("ij,kj->ik", x, x).shape, (2, 2))
+        self.assertEqual(tn.einsum("ij->ji", x).shape, (6, 2))
         self.assertEqual(x.tile(2, 2).shape, (4, 12))
         self.assert_list(tn.full(2, 3), [3, 3])  # a shape, and what it is full of
 
@@ -92,6 +93,44 @@ class Others(TestCase):
         self.assertEqual(([float(e) for e in w], float(w[0]), int(w[1]), bool(w[0])), ([1.0, 2.0], 1.0, 2, True))
         for name in ("no_such_name", "grad", "_private"):
             self.assertFalse(hasattr(w, name), name)
+
+    def test_variables_change_in_place(self):
+        w = same = tn.Variable(tn.tensor([1.0, 2.0]))
+        w += 1
+        w *= tn.tensor([2.0, 3.0])
+        w[0] = 5
+        self.assertIs(w, same)
+        self.assert_list(w.value, [5.0, 9.0])
+        self.assert_list(w > 6, [False, True])
+        w.assign([3, 4])
+        self.assert_list(w.value, [3.0, 4.0])
+        with self.assertRaises(tn.DTypeError):
+            w.assign(tn.tensor([3, 4]))
+        with self.assertRaises(tn.ShapeError):
+            w += tn.ones((3, 3))
+        self.assert_list(w.value, [3.0, 4.0])
+
+    def test_elements_are_looked_for(self):
+        x = tn.tensor([[1.0, 2.0], [3.0, 4.0]])
+        self.assertTrue(3 in x and 5 not in x and "a" not in x)
+
+    def test_types_of_arrays_have_the_names_of_numpy(self):
+        for dtype in ("uint16", "complex128", ">f4", "datetime64[D]", "object"):
+            with self.assertRaisesRegex(tn.DTypeError, str(np.dtype(dtype)).replace("[", r"\[")):
+                tn.tensor(np.zeros(2, dtype))
+
+    def test_what_is_no_function_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "a function must be given, not int"):
+            tn.function(5)
+
+    def test_lines_of_cells(self):
+        program = ("from IPython.core.interactiveshell import InteractiveShell as S; s = S.instance();"
+                   "s.run_cell('1', store_history=True);"
+                   "s.run_cell('import tenure as tn\\nx = tn.ones(2)\\nprint(x.created)', store_history=True)")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        if "No module named 'IPython'" in done.stderr:
+            self.skipTest("IPython is not installed")
+        self.assertIn("In[2]:2", done.stdout, done.stderr)
 
     def test_variables_are_copied(self):
         w = tn.Variable(tn.tensor([1.0, 2.0]), name="w", trainable=False)

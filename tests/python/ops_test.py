@@ -259,5 +259,27 @@ class Errors(TestCase):
         self.assertEqual(value.created, line)
 
 
+class Pooling(TestCase):
+    def test_ceil_mode_counts_padding_as_torch_does(self):
+        def expected(x, kernel, stride, padding):
+            n = x.shape[1]
+            windows = -(-(n + 2 * padding - kernel) // stride) + 1
+            windows -= (windows - 1) * stride >= n + padding
+            padded = np.pad(x, ((0, 0), (padding, padding + kernel), (0, 0)))
+            ends = [min(o * stride + kernel, n + 2 * padding) for o in range(windows)]
+            return np.stack([padded[:, o * stride:end].sum(1) / (end - o * stride) for o, end in enumerate(ends)], 1)
+
+        x = np.random.default_rng(0).standard_normal((2, 7, 3))
+        for kernel, stride, padding in ((3, 2, 1), (3, 3, 0), (2, 3, 1), (4, 3, 2), (5, 4, 2)):
+            made = tn.avg_pool1d(tn.tensor(x), kernel, stride=stride, padding=padding, ceil_mode=True, count_padding=True)
+            np.testing.assert_allclose(made.numpy(), expected(x, kernel, stride, padding), rtol=1e-12, err_msg=f"{kernel} {stride}")
+            square = x[:, :, None, :] * np.ones((1, 1, 7, 1))
+            both = tn.avg_pool2d(tn.tensor(square), kernel, stride=stride, padding=padding, ceil_mode=True,
+                                 count_padding=True, channels="last")
+            self.assertEqual(both.shape[1:3], (made.shape[1],) * 2)
+        gradient = tn.grad(lambda x: tn.sum(tn.avg_pool1d(x, 3, stride=2, padding=1, ceil_mode=True, count_padding=True)))
+        self.assertAlmostEqual(gradient(tn.ones((1, 6, 1)))[0, 5, 0].item(), 1 / 3 + 1 / 2, 6)
+
+
 if __name__ == "__main__":
     unittest.main()

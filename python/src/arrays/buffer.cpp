@@ -134,19 +134,33 @@ PyBufferProcs tensor_buffer = {.bf_getbuffer = get_tensor_view, .bf_releasebuffe
 
 void add_export_type(PyObject* /*module*/) { check(PyType_Ready(&writable_type)); }
 
+/// What NumPy calls the type of an array's elements; empty of what is no array.
+static std::string dtype_name(PyObject* object) {
+  const Ref dtype = Ref::take(PyObject_GetAttrString(object, "dtype"));
+  const Ref name = dtype ? Ref::take(PyObject_Str(dtype.get())) : Ref();
+  const char* const said = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return said == nullptr ? "" : said;
+}
+
 Tensor tensor_in_buffer(PyObject* object, Site site) {
   struct View {
     Py_buffer buffer{};
     ~View() { PyBuffer_Release(&buffer); }
   };
   auto view = std::make_unique<View>();
-  check(PyObject_GetBuffer(object, &view->buffer, PyBUF_FULL_RO));
+  if (PyObject_GetBuffer(object, &view->buffer, PyBUF_FULL_RO) < 0) {
+    const PythonError refusal;
+    const std::string dtype = dtype_name(object);
+    if (dtype.empty()) throw PythonError(refusal);
+    throw DTypeError("tensor", "no element type of Tenure's is an array's '" + dtype + "'");
+  }
   const Py_buffer& buffer = view->buffer;
   const std::optional<DType> dtype = dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype) {
-    throw DTypeError("tensor", "no element type of Tenure's is an array's '" +
-                                   std::string(buffer.format == nullptr ? "" : buffer.format) +
-                                   "'");
+    std::string name = dtype_name(object);
+    if (name.empty() && buffer.format != nullptr) name = buffer.format;
+    throw DTypeError("tensor", "no element type of Tenure's is an array's '" + name + "'");
   }
   if (buffer.suboffsets != nullptr) raise(PyExc_BufferError, "arrays of pointers are not read");
   std::vector<std::int64_t> sizes(buffer.shape, buffer.shape + buffer.ndim);

@@ -8,6 +8,23 @@
 #include <string>
 #include <utility>
 
+#if PY_VERSION_HEX < 0x030A0000  // CPython 3.9
+inline PyObject* Py_NewRef(PyObject* object) {
+  Py_INCREF(object);
+  return object;
+}
+inline PyObject* Py_XNewRef(PyObject* object) {
+  Py_XINCREF(object);
+  return object;
+}
+inline int PyModule_AddObjectRef(PyObject* module, const char* name, PyObject* object) {
+  Py_XINCREF(object);
+  const int status = PyModule_AddObject(module, name, object);
+  if (status < 0) Py_XDECREF(object);
+  return status;
+}
+#endif
+
 namespace tenure::python {
 
 /// A reference to a Python object that this owns, or none.

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "python/src/core/cells.h"
 #include "python/src/core/frame.h"
 #include "tenure/base/made_site.h"
 
@@ -47,7 +48,7 @@ std::unique_ptr<KnownCode> look_at(PyCodeObject* code) {
   const char* const file = PyUnicode_AsUTF8(code->co_filename);
   const char* const function = PyUnicode_AsUTF8(code->co_name);
   PyErr_Clear();
-  known->file = interned(file == nullptr ? "(unknown)" : file);
+  known->file = interned(file == nullptr ? "(unknown)" : file_name(file).c_str());
   known->function = interned(function == nullptr ? "" : function);
   const std::string& folder = package_folder();
   known->is_package = !folder.empty() && std::string_view(known->file).starts_with(folder);

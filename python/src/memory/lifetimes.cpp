@@ -1,5 +1,6 @@
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "python/src/core/bind.h"
 #include "python/src/memory/donation.h"
@@ -7,6 +8,7 @@
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/autocast.h"
 #include "tenure/profile/profile.h"
 
 // Context managers: a C++ object that lives from __enter__ to __exit__.
@@ -85,6 +87,25 @@ class ProfileBlock : public Block<Profile> {
   bool stacks_;
 };
 
+class AutocastBlock : public Block<Autocast> {
+ public:
+  explicit AutocastBlock(bool on) : on_(on) {}
+  AutocastBlock& begin() {
+    enter("the autocast", on_);
+    thread_ = std::this_thread::get_id();
+    return *this;
+  }
+  void leave() {
+    if (is_on() && thread_ != std::this_thread::get_id())
+      throw ValueError("the autocast is left by another thread than it was entered by");
+    Block::leave();
+  }
+
+ private:
+  bool on_;
+  std::thread::id thread_;
+};
+
 template <class T, class... More>
 void add_exit(py::class_<T, More...>& type) {
   type.def(
@@ -130,6 +151,16 @@ void add_lifetimes(Module& module) {
   py::class_<ProfileBlock> profile(module, "Profile", "What tenure.profile() gives.");
   profile.def(py::init<std::string, bool>(), py::arg("file") = "", py::arg("stacks") = false);
   add_exit(profile);
+
+  py::class_<AutocastBlock> autocast(
+      module, "autocast",
+      "`with tn.autocast():` lets products of matrices, convolutions and attention of this thread "
+      "compute in bfloat16, with sums in float32: what they are given in float32 is rounded, and "
+      "their results are bfloat16. Losses, reductions and softmax, and whatever meets float32, go "
+      "on in float32; parameters and gradients stay float32. `tn.autocast(False)` within another "
+      "one is as if there were none.");
+  autocast.def(py::init<bool>(), py::arg("on") = true);
+  add_exit(autocast);
 
   py::class_<LeakGuard>(module, "_LeakGuard")
       .def(py::init([](std::string name, int warm_up, int patience, std::int64_t slack_bytes,

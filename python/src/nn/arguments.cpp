@@ -69,11 +69,32 @@ nn::Schedule Argument<nn::Schedule>::of(const py::object& object, const char* wh
 
 nn::Loss Argument<nn::Loss>::of(const py::object& object, const char* what) {
   require_callable(object, what, "a function f(prediction, target)");
-  return [f = held(object)](const Tensor& prediction, const Tensor& target) {
+  const auto of_all = [f = held(object)](const nn::Tensors& predictions,
+                                         const nn::Tensors& targets) {
     const WithLock lock;
-    const Ref made = call_held(f.get(), wrap(prediction), wrap(target));
+    const Ref made = call_held(f.get(), one_or_tuple(predictions), one_or_tuple(targets));
     return From<Tensor>::of(made.get(), "a loss");
   };
+  return {[of_all](const Tensor& prediction, const Tensor& target) {
+            return of_all({prediction}, {target});
+          },
+          of_all};
+}
+
+Ref one_or_tuple(const std::vector<Tensor>& tensors) {
+  if (tensors.size() == 1) return wrap(tensors.front());
+  Ref all = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    PyTuple_SET_ITEM(all.get(), static_cast<Py_ssize_t>(i), wrap(tensors[i]).release());
+  }
+  return all;
+}
+
+std::vector<Tensor> one_or_several(const py::object& object, const char* what) {
+  if (PyTuple_Check(object.ptr()) == 0) return {From<Tensor>::of(object.ptr(), what)};
+  std::vector<Tensor> all;
+  for (const py::handle item : object) all.push_back(From<Tensor>::of(item.ptr(), what));
+  return all;
 }
 
 std::vector<nn::NamedVariable> Argument<std::vector<nn::NamedVariable>>::of(

@@ -20,6 +20,10 @@ namespace tenure::python {
 /// A callable of Python's in C++'s hands, on whatever thread that ends.
 std::shared_ptr<PyObject> held(const py::object& object);
 
+/// A batch's inputs or targets, a model's outputs: a tensor, or several as a tuple.
+Ref one_or_tuple(const std::vector<Tensor>& tensors);
+std::vector<Tensor> one_or_several(const py::object& object, const char* what);
+
 /// What makes a parameter's first value, and the rate of each step, as Python has them.
 struct PythonInitializer {
   nn::Initializer function;
@@ -55,7 +59,8 @@ template <>
 struct Argument<nn::Schedule> {
   static nn::Schedule of(const py::object& object, const char* what);
 };
-/// f(prediction, target), which gives one number.
+/// f(prediction, target), which gives one number; where there are several of either, they are
+/// tuples.
 template <>
 struct Argument<nn::Loss> {
   static nn::Loss of(const py::object& object, const char* what);

@@ -17,6 +17,28 @@ std::string told_layer(const Layer& layer) {
   return layer.kind() + "(" + details + ")";
 }
 
+/// A layer is a handle: who has one may change what it refers to.
+Layer::State& state_of(const Layer& layer) { return const_cast<Layer::State&>(layer.state()); }
+
+/// Of it and of each layer below: whether it is training, and whether it is frozen.
+std::vector<std::pair<bool, bool>> flags_of(const Layer& layer) {
+  std::vector<std::pair<bool, bool>> flags;
+  state_of(layer).walk([&](const std::string&, const Layer::State& state) {
+    flags.emplace_back(state.is_training, state.is_frozen);
+  });
+  return flags;
+}
+
+void set_flags(const Layer& layer, const std::vector<std::pair<bool, bool>>& flags) {
+  if (flags.size() != flags_of(layer).size())
+    throw ValueError("flags of another model than " + layer.kind());
+  auto next = flags.begin();
+  state_of(layer).walk([&](const std::string&, Layer::State& state) {
+    state.is_training = next->first;
+    state.is_frozen = next++->second;
+  });
+}
+
 void add_base(Module& module) {
   py::class_<NamedVariable>(module, "NamedVariable", "A variable by its path in a model.")
       .def_readonly("name", &NamedVariable::name)
@@ -55,18 +77,23 @@ void add_base(Module& module) {
       .def("modes", &Layer::modes,
            "Whether it and each layer below is training and is frozen: a trace that applies it "
            "holds for one such text.")
+      .def("_flags", flags_of)
+      .def("_set_flags", set_flags)
       .def(
           "dispose", [](const Layer& layer) { return layer.dispose(caller()); },
           "Frees parameters and buffers; says how many bytes that were.")
       .def(
           "summary",
-          [](const Layer& layer, const Tensor& input) {
+          [](const Layer& layer, const py::object& input) {
+            const nn::Tensors inputs = one_or_several(input, "input");
             const Site site = caller();
             const WithoutLock unlocked;
-            return to_string(nn::summarize(layer, input, site));
+            return to_string(nn::summarize(layer, inputs, site));
           },
           py::arg("input"),
-          "Its layers, their shapes and parameters, and what applying it takes; a spec will do.");
+          "Its layers, their shapes and parameters, and what applying it takes; a spec will do, "
+          "and "
+          "a tuple of them for a model of several inputs.");
 }
 
 void add_python_layer(Module& module) {
@@ -82,8 +109,18 @@ void add_python_layer(Module& module) {
              return is_buffer ? layer.add_buffer(name, make, caller())
                               : layer.add_parameter(name, make, caller());
            })
-      .def("_add", [](PythonLayer& layer, const std::string& name, const Layer& part) {
-        layer.add(name, part, caller());
+      .def("_add", [](PythonLayer& layer, const std::string& name,
+                      const Layer& part) { layer.add(name, part, caller()); })
+      .def("_adopt",
+           [](PythonLayer& layer, const std::string& name, const Variable& variable) {
+             Layer::State& state = state_of(layer);
+             state.require_free(name);
+             (variable.trainable() ? state.parameters : state.buffers).push_back({name, variable});
+           })
+      .def("_remove", [](PythonLayer& layer, const std::string& name) { layer.remove(name); })
+      .def("_call", [](const PythonLayer& layer, const std::vector<Tensor>& tensors,
+                       const py::tuple& arguments, const py::dict& keywords) {
+        return layer.call_python(tensors, arguments, keywords, caller());
       });
   LayerClass<nn::Lambda>(module, "Lambda", "A function as a layer without parameters.")
       .def(py::init([](std::string kind, const py::function& function) {
@@ -160,12 +197,51 @@ void extend(LayerClass<nn::Recurrent>& made) {
       "[layers * directions, batch, units]; lengths has the number of steps of each sequence.");
 }
 
+PyObject* PythonLayer::object() const {
+  if (object_ == nullptr) throw ValueError(kind() + " is used before Layer.__init__() was called");
+  return object_;
+}
+
 Tensor PythonLayer::forward(Tensor x) const {
   const WithLock lock;
-  if (object_ == nullptr) throw ValueError(kind() + " is used before Layer.__init__() was called");
   const Ref result =
-      checked(PyObject_CallMethod(object_, "forward", "N", wrap(std::move(x)).release()));
+      checked(PyObject_CallMethod(object(), "forward", "N", wrap(std::move(x)).release()));
   return From<Tensor>::of(result.get(), "what forward() gives");
+}
+
+std::vector<Tensor> PythonLayer::forward_all(std::vector<Tensor> inputs) const {
+  const WithLock lock;
+  py::tuple arguments(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    arguments[i] = py::reinterpret_steal<py::object>(wrap(std::move(inputs[i])).release());
+  const py::object result = py::handle(object()).attr("forward")(*arguments);
+  const py::object outputs =
+      py::isinstance<py::list>(result) ? py::tuple(result) : py::object(result);
+  return one_or_several(outputs, "what forward() gives");
+}
+
+py::object PythonLayer::call_python(const std::vector<Tensor>& tensors, const py::tuple& arguments,
+                                    const py::dict& keywords, Site site) const {
+  py::object result;
+  const Tensor none;
+  const Tensor* first = tensors.empty() ? &none : &tensors.front();
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_symbolic()) first = &tensor;  // its graph is the call's
+  }
+  Tensor output;  // one of those in the result, for summaries
+  apply_around(
+      *first,
+      [&]() -> const Tensor* {
+        result = py::handle(object()).attr("forward")(*arguments, **keywords);
+        const py::object found = py::isinstance<py::tuple>(result) && py::len(result) > 0
+                                     ? result.attr("__getitem__")(0)
+                                     : result;
+        if (!is_tensor(found.ptr())) return nullptr;
+        output = tensor_of(found.ptr());
+        return &output;
+      },
+      site);
+  return result;
 }
 
 std::string PythonLayer::describe() const { return {}; }

@@ -41,16 +41,18 @@ void add_summary(Module& module) {
       .def("__repr__", [](const Summary& made) { return to_string(made); });
   module.def(
       "summarize",
-      [](const py::object& model, const Tensor& input, const std::optional<Tensor>& target) {
+      [](const py::object& model, const py::object& input, const py::object& target) {
+        const nn::Tensors inputs = one_or_several(input, "input");
         const Site site = caller();
-        if (py::isinstance<nn::Trainer>(model) && target) {
+        if (py::isinstance<nn::Trainer>(model) && !target.is_none()) {
+          const nn::Tensors targets = one_or_several(target, "target");
           const auto& trainer = model.cast<const nn::Trainer&>();
           const WithoutLock unlocked;
-          return nn::summarize(trainer, input, *target, site);
+          return nn::summarize(trainer, inputs, targets, site);
         }
         const auto& layer = model.cast<const nn::Layer&>();
         const WithoutLock unlocked;
-        return nn::summarize(layer, input, site);
+        return nn::summarize(layer, inputs, site);
       },
       py::arg("model"), py::arg("input"), py::arg("target") = py::none(),
       "Traces a model, or, with a target, a step of a trainer; specs will do. Allocates nothing.");
@@ -96,42 +98,58 @@ py::str told(const py::object& object, std::initializer_list<const char*> fields
 void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
   made.def(
           "step",
-          [](nn::Trainer& trainer, const Tensor& x, const Tensor& target) {
+          [](nn::Trainer& trainer, const py::object& x, const py::object& target) {
+            const nn::Tensors inputs = one_or_several(x, "x");
+            const nn::Tensors targets = one_or_several(target, "target");
             const Site site = caller();
             const WithoutLock unlocked;
-            return trainer.step(x, target, site);
+            return trainer.step(inputs, targets, site);
           },
-          py::arg("x"), py::arg("target"), "One batch; if it raises, parameters are as before.")
+          py::arg("x"), py::arg("target"),
+          "One batch; if it raises, parameters are as before. Of a model of several inputs, or a "
+          "loss "
+          "of several targets, each is a tuple.")
       .def(
           "score",
-          [](const nn::Trainer& trainer, const Tensor& x, const Tensor& target) {
+          [](const nn::Trainer& trainer, const py::object& x, const py::object& target) {
+            const nn::Tensors inputs = one_or_several(x, "x");
+            const nn::Tensors targets = one_or_several(target, "target");
             const Site site = caller();
             const WithoutLock unlocked;
-            return trainer.score(x, target, site);
+            return trainer.score(inputs, targets, site);
           },
           py::arg("x"), py::arg("target"), "The same without training.")
       .def(
           "predict",
-          [](const nn::Trainer& trainer, const Tensor& x) {
+          [](const nn::Trainer& trainer, const py::object& x) {
+            const nn::Tensors inputs = one_or_several(x, "x");
             const Site site = caller();
-            const WithoutLock unlocked;
-            return trainer.predict(x, site);
+            nn::Tensors made;
+            {
+              const WithoutLock unlocked;
+              made = trainer.predict(inputs, site);
+            }
+            return py::reinterpret_steal<py::object>(one_or_tuple(made).release());
           },
-          py::arg("x"))
+          py::arg("x"), "What the model gives: a tensor, or a tuple of them.")
       .def(
           "plan",
-          [](const nn::Trainer& trainer, const Tensor& x, const Tensor& target) {
+          [](const nn::Trainer& trainer, const py::object& x, const py::object& target) {
+            const nn::Tensors inputs = one_or_several(x, "x");
+            const nn::Tensors targets = one_or_several(target, "target");
             const Site site = caller();
             const WithoutLock unlocked;
-            return trainer.plan(x, target, site);
+            return trainer.plan(inputs, targets, site);
           },
           py::arg("x"), py::arg("target"), "What a step on such a batch takes; specs will do.")
       .def(
           "summary",
-          [](const nn::Trainer& trainer, const Tensor& input, const Tensor& target) {
+          [](const nn::Trainer& trainer, const py::object& input, const py::object& target) {
+            const nn::Tensors inputs = one_or_several(input, "input");
+            const nn::Tensors targets = one_or_several(target, "target");
             const Site site = caller();
             const WithoutLock unlocked;
-            return to_string(nn::summarize(trainer, input, target, site));
+            return to_string(nn::summarize(trainer, inputs, targets, site));
           },
           py::arg("input"), py::arg("target"), "As of a layer, with what a step takes.")
       .def("variables", &nn::Trainer::variables,
@@ -212,6 +230,7 @@ void add_training(Module& module) {
           "__call__",
           [](const PythonSchedule& made, std::int64_t step) { return made.function(step); },
           py::arg("step"));
+  module.def("_plot", [](const nn::History& history) { return nn::plot(history); });
   add_summary(module);
   add_weights(module);
 }

@@ -126,6 +126,8 @@ Py_ssize_t Arguments::gather(PyObject* const* arguments, Py_ssize_t positional, 
     for (end = 2; end < positional && is_integer(arguments[end]);) ++end;
   } else if (positional > most && most > 0) {
     first = most - 1;
+  } else if (positional == most && is_tensor(arguments[most - 1])) {
+    first = most - 1;  // einsum of one
   } else {
     return 0;
   }
@@ -156,7 +158,9 @@ bool Arguments::bind(const Overload& overload, PyObject* const* arguments, Py_ss
   const bool may_gather =
       positional > 1 && !is_one_of_several &&
       (positional > n || parameters_[static_cast<std::size_t>(positional - 1)].is_keyword_only ||
-       (n > 1 && parameters_[1].fits == From<DType>::fits));
+       (n > 1 && parameters_[1].fits == From<DType>::fits) ||
+       parameters_[static_cast<std::size_t>(positional - 1)].fits ==
+           From<std::vector<Tensor>>::fits);
   Py_ssize_t first = 0;
   const Py_ssize_t gathered = may_gather ? gather(arguments, positional, first) : 0;
   for (Py_ssize_t i = 0; i < positional; ++i) {

@@ -107,6 +107,15 @@ PyObject* changed(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t n
   });
 }
 
+/// `v in x`: whether an element is equal to it, as NumPy has it.
+int contains(PyObject* self, PyObject* value) {
+  const Ref equal = Ref::take(PyObject_RichCompare(self, value, Py_EQ));
+  if (!equal) return -1;
+  if (!is_tensor(equal.get())) return PyObject_IsTrue(equal.get());
+  const Ref any = Ref::take(PyObject_CallMethod(equal.get(), "any", nullptr));
+  return any ? PyObject_IsTrue(any.get()) : -1;
+}
+
 PyMethodDef functions[] = {
     {"index_update", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(changed<index_update>)),
      METH_FASTCALL,
@@ -141,6 +150,7 @@ PySequenceMethods tensor_sequence = [] {
   PySequenceMethods sequence{};
   sequence.sq_length = length;
   sequence.sq_item = element;
+  sequence.sq_contains = contains;
   return sequence;
 }();
 

@@ -1,7 +1,12 @@
 """Layers that are written in Python."""
 
+import functools
+import weakref
+
+from .. import _tree
 from .._tenure import Tensor, Variable, asarray
 from .._tenure._nn import LayerBase, PythonLayer
+from . import _copies
 
 
 class Parameter:
@@ -11,6 +16,51 @@ class Parameter:
     def __init__(self, initial, *, buffer=False):
         self.initial = initial if isinstance(initial, Tensor) else asarray(initial)
         self.buffer = buffer
+
+
+def _is_layers(value):
+    """Whether a model has it as layers under one name: a list, a tuple or a dict of them."""
+    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return len(values) > 0 and all(isinstance(v, LayerBase) for v in values)
+
+
+def _entries(name, value):
+    """(name in the model, layer) of what an attribute has of layers."""
+    if isinstance(value, LayerBase):
+        yield name, value
+    elif _is_layers(value):
+        parts = value.items() if isinstance(value, dict) else enumerate(value)
+        yield from ((f"{name}{'_' if isinstance(value, dict) else ''}{key}", part) for key, part in parts)
+
+
+class _List(list):
+    """A list that a model has as an attribute: layers that are added later are parts of the model, too."""
+
+    def __init__(self, owner, name, values):
+        super().__init__(values)
+        self._owner, self._name = weakref.ref(owner), name
+
+    def _changing(change):
+        def method(self, *args, **kwargs):
+            owner, before = self._owner(), list(self)
+            result = change(self, *args, **kwargs)
+            if owner is None or vars(owner).get(self._name) is not self:
+                return result  # it is another list now
+            try:
+                owner._replace(_entries(self._name, before), _entries(self._name, self))
+            except BaseException:
+                list.__setitem__(self, slice(None), before)
+                raise
+            return result
+
+        return functools.wraps(change)(method)
+
+    for _name in ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "__setitem__", "__delitem__", "__iadd__"):
+        locals()[_name] = _changing(getattr(list, _name))
+    del _name, _changing
+
+    def __reduce_ex__(self, protocol):
+        return list, (list(self),)
 
 
 class Layer(PythonLayer):
@@ -25,7 +75,8 @@ class Layer(PythonLayer):
             def forward(self, x):
                 return tn.tanh(self.hidden(x))
 
-    Layers, lists of layers and Parameters that are set as attributes are its parts, under these names."""
+    Layers, lists and dicts of layers, Parameters and Variables that are set as attributes are its parts,
+    under these names; to set one again replaces it. forward() may take and give several tensors."""
 
     def __init__(self):
         super().__init__(type(self).__name__)
@@ -34,25 +85,77 @@ class Layer(PythonLayer):
     def forward(self, x):
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
+    def __call__(self, *args, **kwargs):
+        tensors = _tree.tensors((args, kwargs))
+        if not tensors and len(args) == 1 and not kwargs:
+            args = tensors = (asarray(args[0]),)
+        result = self._call(tensors, args, kwargs)
+        return result if _tree.tensors(result) else asarray(result)
+
+    def _replace(self, before, after):
+        """Of pairs (name, part): as a whole or not at all. What is in both stays."""
+        before, after = dict(before), dict(after)
+        gone = [name for name, part in before.items() if after.get(name) is not part]
+        for name in gone:
+            self._remove(name)
+        added = []
+        try:
+            for name, part in after.items():
+                if before.get(name) is not part:
+                    self._add(name, part)
+                    added.append(name)
+        except BaseException:
+            for name in added:
+                self._remove(name)
+            for name in gone:
+                self._add(name, before[name])
+            raise
+
     def __setattr__(self, name, value):
+        if isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(f"'{name}' is taken: every layer says its {name} by it; choose another name")
+        before = vars(self).get(name)
+        if isinstance(before, Variable) and not isinstance(value, (Parameter, Variable, LayerBase)) and value is not None:
+            raise TypeError(f"{name} is a parameter of {type(self).__name__}: self.{name}.assign(value) changes it, and"
+                            f" self.{name} = tn.nn.Parameter(value) puts another in its place")
+        if type(value) is list and (not value or _is_layers(value)):
+            value = _List(self, name, value)
         if isinstance(value, Parameter):
+            if before is not None:
+                delattr(self, name)
             value = self._add_parameter(name, value.initial, value.buffer)
-        elif isinstance(value, LayerBase):
-            self._add(name, value)
-        elif isinstance(value, (list, tuple)) and value and all(isinstance(v, LayerBase) for v in value):
-            for i, part in enumerate(value):
-                self._add(f"{name}{i}", part)
+        elif value is not before:
+            if isinstance(before, Variable):
+                self._remove(name)
+            self._replace(_entries(name, before), _entries(name, value))
+            if isinstance(value, Variable):
+                self._adopt(name, value)
         super().__setattr__(name, value)
+
+    def __delattr__(self, name):
+        before = vars(self).get(name)
+        super().__delattr__(name)
+        if isinstance(before, Variable):
+            self._remove(name)
+        self._replace(_entries(name, before), ())
+
+    def __reduce_ex__(self, protocol):
+        return _copies.reduce_python(self)
+
+    def __setstate__(self, state):
+        attributes, flags = state
+        Layer.__init__(self)
+        for name, value in attributes:
+            setattr(self, name, value)
+        self._set_flags(flags)
 
     def _parts(self):
         """(name, part) of what summaries and repr() show."""
         for name, value in vars(self).items():
-            if isinstance(value, LayerBase):
+            if isinstance(value, Variable):
                 yield name, value
-            elif isinstance(value, (list, tuple)) and value and all(isinstance(v, LayerBase) for v in value):
-                yield from ((f"{name}{i}", part) for i, part in enumerate(value))
-            elif isinstance(value, Variable):
-                yield name, value
+            else:
+                yield from _entries(name, value)
 
     def __repr__(self):
         lines = [f"{name}: {_told(part)}".replace("\n", "\n  ") for name, part in self._parts()]
@@ -77,6 +180,18 @@ class Sequential(Layer):
         for layer in layers:
             self.append(layer)
 
+    def __setstate__(self, state):
+        attributes, flags = state
+        Layer.__init__(self)
+        for name, value in attributes:
+            if name == "_layers":
+                object.__setattr__(self, name, [])
+                for layer in value:
+                    self.append(layer)
+            else:
+                setattr(self, name, value)
+        self._set_flags(flags)
+
     def append(self, layer):
         if isinstance(layer, LayerBase):
             self._add(str(len(self._layers)), layer)
@@ -96,7 +211,15 @@ class Sequential(Layer):
         return len(self._layers)
 
     def __getitem__(self, i):
-        return self._layers[i]
+        return Sequential(*self._layers[i]) if isinstance(i, slice) else self._layers[i]
+
+    def __setitem__(self, i, layer):
+        """Puts another layer or function in the place of one."""
+        i = range(len(self._layers))[i]
+        if not callable(layer):
+            raise TypeError(f"a layer or a function must be given, not {type(layer).__name__}")
+        self._replace(_entries(str(i), self._layers[i]), _entries(str(i), layer))
+        self._layers[i] = layer
 
 
 def state_dict(model):
@@ -117,5 +240,14 @@ def load_state_dict(model, values):
         variable.assign(asarray(values[name]))
 
 
+def _refuse_forward(kind, **options):
+    """C++ applies its own layers: a forward() of Python's would be passed over without a word."""
+    super(LayerBase, kind).__init_subclass__(**options)
+    if "forward" in vars(kind) and not issubclass(kind, PythonLayer):
+        raise TypeError(f"{kind.__name__} has a forward(), which {kind.__base__.__name__} does not call; derive from"
+                        f" tn.nn.Layer and have a {kind.__base__.__name__} as an attribute")
+
+
+LayerBase.__init_subclass__ = classmethod(_refuse_forward)
 LayerBase.state_dict = state_dict
 LayerBase.load_state_dict = load_state_dict

@@ -1,7 +1,8 @@
 """fit(), which trains a model on a dataset."""
 
 from .._tenure._data import Dataset, from_function
-from .._tenure._nn import Callback, Fit
+from .. import _show
+from .._tenure._nn import Callback, Fit, History, _plot
 from . import _progress
 
 
@@ -17,13 +18,31 @@ class _OnEpoch(Callback):
             fit.stop("a callback asked for it")
 
 
+def plot(history):
+    """The loss and each metric over the epochs, of training and, dashed, of validation, as a picture: the last
+    line of a cell shows it, `plot(history).save("history.svg")` writes it. Also history.plot()."""
+    return _show.Picture(_plot(history), f"the loss over {len(history.epochs)} epochs")
+
+
+History.plot = plot
+
+
+def _flat(batch):
+    """Of a batch ((a, b), target): a, b, target."""
+    for part in batch:
+        if isinstance(part, tuple):
+            yield from part
+        else:
+            yield part
+
+
 def _batches(given, what):
     """A dataset as it is; anything else with a length and indices as one of its elements, which are batches."""
     if given is None or isinstance(given, Dataset):
         return given
     if hasattr(given, "__len__") and hasattr(given, "__getitem__") and len(given) > 0:
         if isinstance(given[0], (list, tuple)):
-            return from_function(len(given), lambda i: list(given[i]))
+            return from_function(len(given), lambda i: list(_flat(given[i])))
     raise TypeError(f"{what} must be a Dataset or a list of batches (x, target), not {type(given).__name__}; of tensors:"
                     " from_tensors([x, target]).batch(32)")
 

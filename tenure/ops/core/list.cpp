@@ -42,6 +42,7 @@ std::vector<const OpRecord*> multinomial_ops();
 std::vector<const OpRecord*> selection_ops();
 std::vector<const OpRecord*> index_ops();
 std::vector<const OpRecord*> arrange_ops();
+std::vector<const OpRecord*> check_ops();
 std::vector<const OpRecord*> sorting_ops();
 std::vector<const OpRecord*> bin_ops();
 std::vector<const OpRecord*> reduce_composites();
@@ -86,6 +87,7 @@ const std::vector<const OpRecord*>& all_ops() {
                                selection_ops(),
                                index_ops(),
                                arrange_ops(),
+                               check_ops(),
                                sorting_ops(),
                                convolution_ops(),
                                optimizer_ops(),

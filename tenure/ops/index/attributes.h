@@ -33,6 +33,10 @@ struct RollAttributes {
   enum : int { shifts, axes };
 };
 
+struct WithinAttributes {
+  enum : int { low, high, is_index, op, subject };
+};
+
 /// Of tril and triu.
 struct TriangleAttributes {
   enum : int { diagonal };

@@ -8,6 +8,7 @@
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/index/within.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/nn/attributes.h"
 #include "tenure/ops/nn/loss.h"
@@ -90,8 +91,12 @@ struct CtcLoss {
                                                : cast({operands[i].tensor(), at}, DType::int64);
     };
     const Tensor x = widened(operands[0]);
-    const Tensor input_lengths = expand_dims({whole(2), at}, 1);
-    const Tensor target_lengths = expand_dims({whole(3), at}, 1);
+    const auto length = [&](std::size_t i, std::int64_t most, const char* subject) {
+      const Requirement fits{.op = name, .subject = subject, .is_index = true};
+      return expand_dims({within({whole(i), at}, 0, static_cast<double>(most), fits), at}, 1);
+    };
+    const Tensor input_lengths = length(2, in.time, "input length ");
+    const Tensor target_lengths = length(3, in.longest, "target length ");
     const Tensor labels = labels_of(in, whole(1), target_lengths, at);
 
     const Tensor each_step =
@@ -110,9 +115,8 @@ struct CtcLoss {
       const Tensor has_step = greater({input_lengths, at}, {t, at});
       paths = where({has_step, at}, {std::move(sums), at}, {paths, at});
     }
-    // The last label or the one before, if there is one. A negative length is refused by gather.
-    const Tensor twice = mul({target_lengths, at}, {2, at});
-    const Tensor last = where({less({twice, at}, {0, at}), at}, {in.labels(), at}, {twice, at});
+    // The last label or the one before, if there is one.
+    const Tensor last = mul({target_lengths, at}, {2, at});
     const Tensor before = maximum({sub({last, at}, {1, at}), at}, {0, at});
     const Tensor at_last = gather({paths, at}, 1, {last, at});
     const Tensor at_before = where({greater({last, at}, {0, at}), at},
@@ -136,9 +140,10 @@ struct CtcLoss {
                           Site at) {
     const Tensor numbers = arange(0, in.longest, 1, DType::int64, at);
     const Tensor is_inside = less({numbers, at}, {lengths, at});
-    // Negative ones are no classes, counted from the end: gather refuses this one.
-    const Tensor known = where({less({targets, at}, {0, at}), at}, {in.classes, at}, {targets, at});
-    const Tensor inside = where({is_inside, at}, {known, at}, {in.blank, at});
+    // What lies behind the end of a target may be anything.
+    const Tensor classes = where({is_inside, at}, {targets, at}, {in.blank, at});
+    const Tensor inside = within({classes, at}, 0, static_cast<double>(in.classes - 1),
+                                 {.op = name, .subject = "class ", .is_index = true});
     const Tensor blanks = full({in.batch, in.longest}, in.blank, DType::int64, at);
     const std::vector<Tensor> pairs{blanks, inside};
     const Tensor mixed =

@@ -1,11 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/recorder.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
 #include "tenure/ops/nn/layout.h"
 #include "tenure/ops/nn/pool.h"
 #include "tenure/ops/nn/pool_shape.h"
 #include "tenure/ops/pool_ops.h"
+#include "tenure/ops/shape_ops.h"
 #include "tenure/ops/size_ops.h"
 
 namespace tenure::ops {
@@ -59,10 +65,8 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
     const Dims stride = options.stride ? options.stride->of(axes, op, "stride") : sizes;
     const Dims dilation = options.dilation.of(axes, op, "dilation");
     Dims high = padding;
+    Shape x_shape;  // where ceil_mode asks for it
     if (options.ceil_mode) {
-      if (options.count_padding) {
-        throw ValueError(fmt::format("{}: ceil_mode does not go with count_padding", op));
-      }
       if (!x.is_scalar() && has_unknown_size(std::span(&x, 1))) {
         const Site site = x.site();
         const auto later = [=](const std::vector<Tensor>& known) {
@@ -72,17 +76,34 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
         x.consume();
         return y;
       }
-      const Shape shape = x.is_scalar() ? Shape{} : x.tensor().body(op, x.site()).shape;
+      if (!x.is_scalar()) x_shape = x.tensor().body(op, x.site()).shape;
       const int first = options.channels == Channels::first ? 2 : 1;
-      for (int i = 0; i < axes && shape.size() == axes + 2; ++i) {
+      for (int i = 0; i < axes && x_shape.size() == axes + 2; ++i) {
         const std::int64_t span = (sizes[i] - 1) * (pool == Pool::max ? dilation[i] : 1) + 1;
-        high[i] = padding_of_ceil(shape[first + i], padding[i], stride[i], span);
+        high[i] = padding_of_ceil(x_shape[first + i], padding[i], stride[i], span);
       }
     }
-    return run_pool(
+    Tensor y = run_pool(
         op, axes, pool, x,
         {.kernel = sizes, .stride = stride, .low = padding, .high = high, .dilation = dilation},
         options.count_padding, options.channels);
+    if (pool == Pool::max || !options.count_padding) return y;
+    // What ceil_mode adds at the end is no padding, and is not counted.
+    const int first = options.channels == Channels::first ? 2 : 1;
+    for (int i = 0; i < axes; ++i) {
+      if (high[i] == padding[i]) continue;
+      const std::int64_t end = x_shape[first + i] + 2 * padding[i];
+      Shape broadcast = Shape::filled(axes + 2, 1);
+      broadcast[first + i] = y.shape()[first + i];
+      std::vector<double> factors;
+      for (std::int64_t o = 0; o < broadcast[first + i]; ++o) {
+        const std::int64_t counted = std::min(sizes[i], end - o * stride[i]);
+        factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(counted));
+      }
+      const Tensor factor = cast({tensor(factors, broadcast, x.site()), x.site()}, y.dtype());
+      y = mul({std::move(y), x.site()}, {factor, x.site()});
+    }
+    return y;
   });
 }
 

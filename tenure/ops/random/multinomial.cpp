@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "tenure/memory/default_device.h"
@@ -10,6 +11,7 @@
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/operands.h"
+#include "tenure/ops/index/within.h"
 #include "tenure/ops/random/attributes.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/reduce_ops.h"
@@ -60,7 +62,17 @@ struct Multinomial : CompositeOp {
     const int last = expected.size() - 1;
     const std::int64_t places = weights.shape[last];
     // In float64 no number below 1 times the sum comes to the sum.
-    const Tensor wide = cast(at[0], DType::float64);
+    Tensor wide = within(at(cast(at[0], DType::float64)), 0, std::numeric_limits<double>::max(),
+                         {.op = name, .subject = "weight "});
+    if (n > 0) {
+      // As many as are drawn must be above 0; with replacement, one. The factor is 1 then.
+      const Tensor above = count_nonzero(at(wide), {last}, true);
+      const Tensor enough =
+          within(at(above), replacement ? 1 : static_cast<double>(n), static_cast<double>(places),
+                 {.op = name, .subject = "the number of weights above 0 in a row, "});
+      const Tensor one = cast(at(minimum(at(enough), 1)), DType::float64);
+      wide = mul(at(std::move(wide)), at(one));
+    }
     if (!replacement) {
       // The first n of exponential waiting times, at rates that are the weights.
       Tensor wait = neg(at(log1p(at(neg(at[1])))));
@@ -71,7 +83,7 @@ struct Multinomial : CompositeOp {
     const Tensor total = slice(at(sums), last, std::max<std::int64_t>(places - 1, 0));
     Tensor reached = n > 0 ? mul(at[1], at(total)) : clone(at[1]);
     Tensor result = searchsorted(at(sums), at(std::move(reached)), true);
-    // Where all weights are 0 there is no place for any number.
+    // A sum that is so large that it is infinite has no place for some numbers.
     return {minimum(at(std::move(result)), std::max<std::int64_t>(places - 1, 0))};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {

@@ -9,6 +9,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index/operands.h"
+#include "tenure/ops/index/within.h"
 #include "tenure/ops/index_ops.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -91,8 +92,10 @@ struct BinCount : CompositeOp {
     if (length < 0) throw ValueError(fmt::format("bincount: a length of {}", length));
     const TensorBody& x = body_of(operands[0], name);
     const std::int64_t n = count(x.shape);
-    // Negative places would count from the end; these lie behind it, and are refused.
-    const Tensor place = reshape(at(where(at(less(at[0], 0)), length, at[0])), {n});
+    // Negative places would count from the end.
+    const Tensor checked =
+        within(at[0], 0, static_cast<double>(length - 1), {.op = name, .is_index = true});
+    const Tensor place = reshape(at(checked), {n});
     if (operands.size() == 1) {
       const Tensor none = zeros({length}, DType::int64, at.site());
       return {index_add(at(none), {place}, 1)};

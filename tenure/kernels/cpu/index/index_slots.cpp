@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/index/blocks.h"
 #include "tenure/kernels/cpu/index/mask.h"
 #include "tenure/kernels/cpu/index/take.h"
+#include "tenure/kernels/cpu/index/within.h"
 #include "tenure/kernels/cpu/move/copy.h"
 #include "tenure/kernels/cpu/table.h"
 #include "tenure/ops/index/attributes.h"
@@ -80,6 +81,13 @@ struct IndexPutSlot {
   }
 };
 
+struct WithinSlot {
+  static void run(const Kernel& k) {
+    check_within(k);
+    copy_input(k);
+  }
+};
+
 }  // namespace
 
 std::vector<KernelRow> index_kernels() {
@@ -90,7 +98,8 @@ std::vector<KernelRow> index_kernels() {
           kernel_row<NonzeroSlot>("nonzero"),
           kernel_row<IndexGatherSlot>("index_gather"),
           kernel_row<IndexPutSlot<false>>("index_update"),
-          kernel_row<IndexPutSlot<true>>("index_add")};
+          kernel_row<IndexPutSlot<true>>("index_add"),
+          kernel_row<WithinSlot>("within")};
 }
 
 }  // namespace tenure::kernels
