@@ -6,7 +6,8 @@ find_package(Highway REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(Threads REQUIRED)
-set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy ZLIB::ZLIB PNG::PNG Threads::Threads)
+set(TENURE_PRIVATE_LIBRARIES fmt::fmt Highway::hwy ZLIB::ZLIB PNG::PNG Threads::Threads
+  ${CMAKE_DL_LIBS})
 
 if(TENURE_BUILD_CLI OR TENURE_BUILD_BENCH)
   find_package(CLI11 REQUIRED)

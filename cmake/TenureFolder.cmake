@@ -100,17 +100,21 @@ function(tenure_list_objects name)
     CONTENT "$<JOIN:$<TARGET_OBJECTS:tenure_${name}>,\n>\n")
 endfunction()
 
-# tenure_folder(NAME [ALONE regex] [APART regex] [DEPENDS folder...])
+# tenure_folder(NAME [ALONE regex] [APART regex] [WITHOUT regex] [DEPENDS folder...])
 #
 # Makes the current folder, with all sources below it, a part of the library: the target
 # tenure_NAME. DEPENDS repeats the arrows that tools/check_includes.py enforces on the includes and
 # tools/check_links.py on what object files need.
 # ALONE are sources that have names of their own in common with others of their room, and are not
-# united; APART those that are united with their room alone.
+# united; APART those that are united with their room alone; WITHOUT those that have a CMakeLists.txt
+# of their own.
 function(tenure_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE;APART" "DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "ALONE;APART;WITHOUT" "DEPENDS")
   list(TRANSFORM arg_DEPENDS PREPEND tenure_)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  if(arg_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "${arg_WITHOUT}")
+  endif()
 
   if(NOT sources)  # An object library needs a source; a folder of headers is an interface.
     add_library(tenure_${name} INTERFACE)

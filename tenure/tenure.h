@@ -20,6 +20,7 @@
 #include "tenure/io/checkpoint.h"
 #include "tenure/io/npy.h"
 #include "tenure/io/safetensors.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/thread_limit.h"
 #include "tenure/memory/budget.h"

@@ -20,6 +20,9 @@ from check_includes import ARROWS, reachable
 
 WIRING = "wiring"
 
+# Object files of a part of a folder that is compiled in another way: its list, and the folder.
+PARTS = {"cuda": "kernels"}
+
 
 def symbols_of(objects):
     """What object files need and what they define for others, as {symbol: object file} each."""
@@ -45,7 +48,10 @@ def read_folders(lists):
     folders = {}
     for listing in sorted(Path(lists).glob("*.txt")):
         files = listing.read_text(encoding="utf-8").split()
-        folders[listing.stem] = symbols_of([file for file in files if file.endswith(".o")])
+        needed, defined = symbols_of([file for file in files if file.endswith(".o")])
+        folder = folders.setdefault(PARTS.get(listing.stem, listing.stem), ({}, {}))
+        folder[0].update(needed)
+        folder[1].update(defined)
     return folders
 
 

@@ -21,6 +21,10 @@ DeviceError::DeviceError(std::string_view op, Device device, Device other)
                               "to one device",
                               op, name_of(device), name_of(other))) {}
 
+DeviceError DeviceError::because(std::string_view op, Device device, const std::string& text) {
+  return DeviceError(op, device, text);
+}
+
 DeviceError DeviceError::unreadable(std::string_view user, Device device) {
   return DeviceError(user, device,
                      fmt::format("{}: the elements are on {}, where the host has no pointer to "

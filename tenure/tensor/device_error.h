@@ -15,6 +15,8 @@ class DeviceError : public Error {
   /// It cannot compute `op`. An empty `op`: nor anything else.
   DeviceError(std::string_view op, Device device);
   DeviceError(std::string_view op, Device device, Device other);
+  /// For a reason that `text` gives.
+  static DeviceError because(std::string_view op, Device device, const std::string& text);
   /// The host cannot get at what lies there, `user` asked for.
   static DeviceError unreadable(std::string_view user, Device device);
 

@@ -10,18 +10,28 @@
 
 namespace tenure::ops::words {
 
+/// The widest float there is; GPUs have none beyond double.
+#ifdef __CUDACC__
+using Widest = double;
+#else
+using Widest = long double;
+#endif
 template <class T>
-using Wider = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+using Wider = std::conditional_t<std::is_same_v<T, float>, double, Widest>;
 
 /// log(|gamma(x)|); infinite at the poles.
 template <class T>
 [[gnu::noinline]] inline T log_gamma(T x) {
+#ifdef __CUDACC__
+  return static_cast<T>(::lgamma(static_cast<double>(x)));
+#else
   int sign = 0;  // that of std::lgamma would be one for all threads
   if constexpr (std::is_same_v<T, float>) {
     return static_cast<T>(::lgamma_r(static_cast<double>(x), &sign));
   } else {
     return static_cast<T>(::lgammal_r(static_cast<long double>(x), &sign));
   }
+#endif
 }
 
 /// The x with erf(x) = y: a guess, and two steps of Halley's method, each of which makes three

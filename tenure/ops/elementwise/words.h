@@ -41,9 +41,14 @@ inline double normal_tail(double t) { return std::erfc(t * 0.7071067811865475244
 
 /// x Phi(x), rounded once: in extended precision. Below -2000 it is 0.
 inline double wide_gelu(double x) {
+#ifdef __CUDACC__
+  const double bounded = x < -2000 ? -2000 : x;
+  return bounded * ::normcdf(bounded);  // a few units off: GPUs have no wider type
+#else
   constexpr long double kRootHalf = 0.70710678118654752440084436210484904L;
   const long double wide = x < -2000 ? -2000 : x;
   return static_cast<double>(wide * std::erfc(-wide * kRootHalf) / 2);
+#endif
 }
 
 /// a / b, rounded toward minus infinity. An integer b is not zero; the one quotient of integers

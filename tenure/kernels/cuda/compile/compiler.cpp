@@ -1,0 +1,96 @@
+#include "tenure/kernels/cuda/compile/compiler.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "tenure/kernels/cuda/compile/cache.h"
+#include "tenure/kernels/cuda/compile/sources.h"
+#include "tenure/kernels/cuda/driver/nvrtc-inl.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+/// No product is rounded together with a sum: bodies of ops say fma where they mean it. Warnings of
+/// attributes that are for another compiler mean nothing.
+constexpr const char* kOptions[] = {"--std=c++20", "--device-as-default-execution-space",
+                                    "--fmad=false", "--diag-suppress=1097"};
+
+class Program {
+ public:
+  explicit Program(const std::string& text) : functions_(nvrtc().functions) {
+    std::vector<const char*> names;
+    std::vector<const char*> texts;
+    for (const Source& source : sources()) {
+      names.push_back(source.name);
+      texts.push_back(source.text);
+    }
+    result_ =
+        functions_.nvrtcCreateProgram(&program_, text.c_str(), "tenure.cu",
+                                      static_cast<int>(names.size()), texts.data(), names.data());
+  }
+  ~Program() {
+    if (program_ != nullptr) functions_.nvrtcDestroyProgram(&program_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  Compiled compile(int architecture) {
+    const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
+    std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
+    options.push_back(target.c_str());
+    if (result_ == NVRTC_SUCCESS) {
+      result_ = functions_.nvrtcCompileProgram(program_, static_cast<int>(options.size()),
+                                               options.data());
+    }
+    Compiled compiled;
+    std::size_t bytes = 0;
+    if (result_ == NVRTC_SUCCESS) result_ = functions_.nvrtcGetCUBINSize(program_, &bytes);
+    if (result_ == NVRTC_SUCCESS) {
+      compiled.code.resize(bytes);
+      result_ = functions_.nvrtcGetCUBIN(program_, compiled.code.data());
+    }
+    if (result_ != NVRTC_SUCCESS) {
+      compiled = {.problem =
+                      fmt::format("NVRTC: {}\n{}", functions_.nvrtcGetErrorString(result_), log())};
+    }
+    return compiled;
+  }
+
+ private:
+  std::string log() {
+    std::size_t bytes = 0;
+    if (program_ == nullptr ||
+        functions_.nvrtcGetProgramLogSize(program_, &bytes) != NVRTC_SUCCESS || bytes == 0) {
+      return {};
+    }
+    std::string text(bytes, '\0');
+    functions_.nvrtcGetProgramLog(program_, text.data());
+    text.resize(bytes - 1);  // it ends in a zero
+    return text;
+  }
+
+  const NvrtcFunctions& functions_;
+  nvrtcProgram program_ = nullptr;
+  nvrtcResult result_ = NVRTC_SUCCESS;
+};
+
+}  // namespace
+
+Compiled compile(const std::string& program, int architecture) {
+  if (!nvrtc().library.is_usable()) {
+    return {.problem = fmt::format("NVRTC was not found: {}", nvrtc().library.problem)};
+  }
+  return Program(program).compile(architecture);
+}
+
+Compiled compile_or_find(const std::string& program, int architecture) {
+  const CodeCache cache;
+  const CodeKey key = key_of(program, architecture);
+  if (std::string code = cache.find(key); !code.empty()) return {.code = std::move(code)};
+  Compiled compiled = compile(program, architecture);
+  if (compiled.problem.empty()) cache.keep(key, compiled.code);
+  return compiled;
+}
+
+}  // namespace tenure::kernels::cuda

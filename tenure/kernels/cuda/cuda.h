@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tenure/base/site.h"
+#include "tenure/memory/kinds.h"
+
+namespace tenure {
+
+/// The GPU of this index, ready for tensors: `ones({3}, {.device = cuda(0)})`, copy_to(x, cuda()).
+/// The first call for it loads the driver, and takes a part of a second. Throws DeviceError where
+/// there is no such GPU, or something that it takes is missing; it says what to install.
+Device cuda(int index = 0, Site site = Site::current());
+
+/// A library that CUDA's kernels need, as it was found.
+struct CudaLibrary {
+  std::string name;       ///< "driver", "NVRTC", "cuBLASLt", "cuDNN"
+  std::string version{};  ///< "13.0"; empty: it was not found
+  std::string path{};     ///< of the file
+  std::string problem{};  ///< why it cannot be used; empty: it can
+  std::string advice{};   ///< what to install then
+};
+
+/// A GPU that the driver knows.
+struct CudaGpu {
+  int index = 0;
+  std::string name{};
+  int architecture = 0;  ///< 90: of compute capability 9.0
+  std::size_t memory = 0;
+};
+
+/// What there is of CUDA here; nothing is thrown for what is missing.
+struct CudaReport {
+  bool is_built = false;  ///< whether this build of Tenure can use it
+  std::string build{};    ///< with which version of CUDA's headers, or why not
+  std::vector<CudaLibrary> libraries{};
+  std::vector<CudaGpu> gpus{};
+  std::string cache{};  ///< the folder of compiled kernels; empty: there is none
+};
+CudaReport cuda_report();
+
+/// Bytes of a GPU's memory that are taken by others than Tenure's tensors and pool: its context,
+/// libraries, other programs. With memory(device).reserved they make what nvidia-smi shows. Throws
+/// DeviceError.
+std::int64_t cuda_memory_outside(Device device, Site site = Site::current());
+
+}  // namespace tenure

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "tenure/kernels/cuda/device/view_arguments.h"
+
+namespace tenure::kernels::cuda {
+
+/// Of a search for the first element that is sought.
+struct FindArguments {
+  DeviceView in;
+  std::uint64_t* answers;  ///< of each block, the lowest place that it found, or all bits
+};
+
+}  // namespace tenure::kernels::cuda

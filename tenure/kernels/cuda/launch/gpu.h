@@ -1,0 +1,164 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tenure/kernels/cuda/compile/kernels.h"
+#include "tenure/kernels/view.h"
+#include "tenure/memory/kinds.h"
+#include "tenure/ops/core/record.h"
+#include "tenure/tensor/device_error.h"
+
+struct CUctx_st;
+struct CUstream_st;
+struct CUevent_st;
+
+// Note: one queue
+//
+// All that a GPU is given to do goes into one stream, in order: kernels, copies, and events that
+// tell how far it is. The host goes on at once. It waits where it wants elements (read, wait, a
+// kernel that measures), and where it runs too far ahead of pinned memory that copies go through.
+//
+// Errors come late, too. A kernel that faults takes its context with it: every later call of the
+// driver fails, for the whole process. The first call that hears of it throws a DeviceError with
+// the ops that were queued since the last wait, one of which it was; all later ones say that the
+// device is lost. With TENURE_CUDA_WAIT=1 the host waits for each kernel, and it is that op alone.
+
+namespace tenure::kernels::cuda {
+
+class Staging;
+class DeviceMemory;
+
+/// How many blocks and threads of a block a kernel has, and the shared memory of each block.
+struct Grid {
+  std::uint32_t blocks = 1;
+  std::uint32_t threads = 1;
+  std::uint32_t shared_bytes = 0;
+  std::uint32_t blocks_y = 1;
+  std::uint32_t blocks_z = 1;
+};
+/// As many threads as `n`, in blocks of `threads`, but no more blocks than fill the GPU several
+/// times over: threads go on with the elements after those of the whole grid.
+Grid grid_over(std::int64_t n, std::uint32_t threads);
+
+/// What is known of a GPU.
+struct GpuFacts {
+  std::string name;
+  int architecture = 0;  ///< 90: of compute capability 9.0
+  int processors = 0;
+  std::size_t memory = 0;
+};
+
+/// A GPU that is in use: its context, its queue, its kernels, its memory.
+class Gpu {
+ public:
+  /// Throws DeviceError.
+  explicit Gpu(int index);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  Device device() const { return device_; }
+  const GpuFacts& facts() const { return facts_; }
+  DeviceMemory& memory() { return *memory_; }
+  CUstream_st* stream() const { return stream_; }
+
+  /// Queues a kernel, which is compiled now if it was not before. `op` has static storage duration.
+  template <class Arguments>
+  void launch(const char* op, const TypedKernel& kernel, Types types, const Grid& grid,
+              const Arguments& arguments) {
+    launch(op, kernels_->find(kernel, types), grid, &arguments, sizeof arguments);
+  }
+  void launch(const char* op, Function function, const Grid& grid, const void* arguments,
+              std::size_t bytes);
+  /// Compiles and loads kernels unless they are there. Throws DeviceError.
+  std::vector<Function> functions(const KernelCode& code) { return kernels_->find(code); }
+
+  /// Queues a kernel that tells the host something, at most kMostAnswers numbers, and waits for it:
+  /// `place` is the member of its arguments that says where they go.
+  template <class Arguments>
+  void ask(const char* op, const TypedKernel& kernel, Types types, const Grid& grid,
+           Arguments& arguments, std::uint64_t* Arguments::*place,
+           std::span<std::uint64_t> answers) {
+    const std::lock_guard lock(answers_mutex_);
+    arguments.*place = room_for_answers(answers.size());
+    launch(op, kernel, types, grid, arguments);
+    wait();
+    std::copy_n(arguments.*place, answers.size(), answers.data());
+  }
+  static constexpr std::size_t kMostAnswers = 4096;
+
+  /// Queues a copy within the GPU.
+  void copy_bytes(void* to, const void* from, std::size_t bytes);
+  /// Queues a fill with bytes of one value.
+  void set_bytes(void* to, unsigned char value, std::size_t bytes);
+  /// After all that was queued.
+  void read(void* host, const void* from, std::size_t bytes);
+  /// The host's memory is the caller's again on return.
+  void write(void* to, const void* host, std::size_t bytes);
+  void wait();
+
+  /// An event behind all that was queued. It is given back when it is not needed any more.
+  CUevent_st* record();
+  /// Whether the work before it is done. Of a GPU that was lost, all is.
+  bool has_passed(CUevent_st* event) noexcept;
+  void wait_for(CUevent_st* event);
+  void give_back(CUevent_st* event) noexcept;
+  LoadedKernels& kernels() { return *kernels_; }
+
+  /// Makes the context current for this thread. Throws DeviceError where the GPU was lost, or in a
+  /// child of a fork.
+  void enter();
+  /// Throws DeviceError unless `result`, a CUresult, is 0; `what` the call was for.
+  void check(int result, const char* what);
+  bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  [[noreturn]] void fail(int result, const char* what);
+  void note(const char* op) noexcept;
+  /// Memory of the host's that kernels write to.
+  std::uint64_t* room_for_answers(std::size_t n);
+
+  static constexpr std::size_t kNoted = 16;
+
+  const Device device_;
+  GpuFacts facts_;
+  CUctx_st* context_ = nullptr;
+  CUstream_st* stream_ = nullptr;
+  bool waits_ = false;  ///< for each kernel
+  std::atomic<bool> lost_ = false;
+  std::atomic<bool> told_ = false;
+  std::mutex noted_mutex_;
+  std::array<const char*, kNoted> noted_{};  ///< ops since the last wait, the last of them
+  std::size_t queued_ = 0;                   ///< since the last wait
+  std::mutex answers_mutex_;
+  std::uint64_t* answers_ = nullptr;
+  std::mutex events_mutex_;
+  std::vector<CUevent_st*> events_;  ///< to be used again
+  std::unique_ptr<LoadedKernels> kernels_;
+  std::unique_ptr<Staging> staging_;
+  std::unique_ptr<DeviceMemory> memory_;
+};
+
+/// The GPU that a kernel's elements are on; nullptr: it has none, and nothing is to be done. In
+/// launch/gpus.cpp.
+Gpu* gpu_of(const ops::Kernel& kernel);
+Gpu* gpu_of(const View& view);
+/// The GPU of a device that cuda() has given; in launch/gpus.cpp.
+Gpu& gpu(Device device);
+/// Makes it if it is not there. Throws DeviceError. In launch/gpus.cpp.
+Gpu& make_gpu(int index);
+
+/// Whether this process is a child of one that used CUDA, where it cannot be used. In
+/// launch/gpus.cpp.
+bool is_forked() noexcept;
+
+}  // namespace tenure::kernels::cuda

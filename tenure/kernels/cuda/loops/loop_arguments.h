@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tenure/kernels/cuda/device/view_arguments.h"
+
+namespace tenure::kernels::cuda {
+
+/// Inputs of a loop, at most.
+inline constexpr int kLoopInputs = 16;
+
+/// Of a loop over elements that lie one after the other, in the types that it reads.
+struct FlatArguments {
+  std::uint64_t n;
+  void* out;
+  const void* in[kLoopInputs];
+  std::uint64_t values[kLoopInputs];  ///< bytes of the numbers among the inputs
+  std::uint32_t numbers;              ///< bit i: input i is one
+};
+
+/// Of a loop over elements of any layout and type; the result is contiguous.
+struct StridedArguments {
+  FlatArguments flat;
+  std::int32_t rank;
+  std::uint8_t types[kLoopInputs];  ///< DType of each input
+  std::int64_t shape[kMaxDims];
+  std::int64_t strides[kLoopInputs][kMaxDims];
+};
+
+}  // namespace tenure::kernels::cuda

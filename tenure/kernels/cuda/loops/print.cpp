@@ -1,0 +1,87 @@
+#include "tenure/kernels/cuda/loops/print.h"
+
+#include <fmt/format.h>
+
+#include "tenure/base/error.h"
+#include "tenure/ops/elementwise/source_expression.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+/// The body of `apply`: a variable for the result of each step.
+class LoopPrinter {
+ public:
+  explicit LoopPrinter(const ops::Loop& loop) : types_(loop.in_types) {
+    for (const ops::LoopStep& step : loop.steps) add(step);
+  }
+  bool is_complete() const { return is_complete_; }
+  std::string take() { return std::move(text_) + fmt::format("return v{};\n", types_.size() - 1); }
+
+ private:
+  /// A value as the op's body reads it.
+  std::string read(int place, DType as) const {
+    const DType from = types_[static_cast<std::size_t>(place)];
+    return from == as ? fmt::format("v{}", place)
+                      : fmt::format("convert<{}>(v{})", device_type(as), place);
+  }
+  void add(const ops::LoopStep& step) {
+    const std::size_t number = types_.size();
+    std::string result;
+    if (step.op == nullptr) {
+      result = read(step.in[0], step.out_type);
+    } else {
+      std::vector<std::string> inputs;
+      const bool selects = step.op->elementwise->rule == ops::TypeRule::select;
+      for (int k = 0; k < step.arity(); ++k) {
+        const bool is_condition = selects && k == 0;
+        inputs.push_back(read(step.in[static_cast<std::size_t>(k)],
+                              is_condition ? DType::boolean : step.compute));
+      }
+      const std::string prefix = fmt::format("t{}_", number);
+      const auto body = ops::source_of(*step.op, step.compute, inputs, prefix);
+      if (!body) {
+        is_complete_ = false;
+        return;
+      }
+      text_ += body->statements;
+      result = body->result;
+    }
+    text_ += fmt::format("const {} v{} = {};\n", device_type(step.out_type), number, result);
+    types_.push_back(step.out_type);
+  }
+
+  std::vector<DType> types_;
+  std::string text_;
+  bool is_complete_ = true;
+};
+
+}  // namespace
+
+bool is_printable(const ops::Loop& loop) { return LoopPrinter(loop).is_complete(); }
+
+KernelCode print_loop(const ops::Loop& loop) {
+  LoopPrinter printer(loop);
+  internal_check(printer.is_complete(), "a device computes an op in a type that it has a body for");
+  std::string body = printer.take();
+  std::string list;
+  std::string parameters;
+  for (std::size_t i = 0; i < loop.in_types.size(); ++i) {
+    const char* const comma = i == 0 ? "" : ", ";
+    list += fmt::format("{}{}", comma, device_type(loop.in_types[i]));
+    parameters += fmt::format("{}{} v{}", comma, device_type(loop.in_types[i]), i);
+  }
+  const char* const out = device_type(loop.out_type());
+  std::string text =
+      fmt::format("using Out = {};\nusing In = TypeList<{}>;\nstatic Out apply({}) {{\n{}}}\n", out,
+                  list, parameters, body);
+  // Kernels of many loops may be in one program: each has a name of its own.
+  const std::string name = fmt::format("loop_{:016x}", std::hash<std::string>()(text));
+  return {.file = "tenure/kernels/cuda/loops/loop.cu",
+          .text = fmt::format("struct {0} {{\n{1}}};\n"
+                              "TENURE_KERNEL({0}_flat, {2}, FlatArguments, flat<{0}>)\n"
+                              "TENURE_KERNEL({0}_strided, {2}, StridedArguments, strided<{0}>)\n",
+                              name, text, kLoopThreads),
+          .names = {name + "_flat", name + "_strided"}};
+}
+
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,141 @@
+#include <vector>
+
+#include "tenure/kernels/cuda/launch/device_view.h"
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/move/move.h"
+#include "tenure/kernels/cuda/move/move_arguments.h"
+#include "tenure/kernels/cuda/table.h"
+#include "tenure/ops/shape/attributes.h"
+#include "tenure/ops/shape/transfer.h"
+#include "tenure/tensor/host.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+using ops::Kernel;
+
+constexpr std::uint32_t kThreads = 256;
+
+const TypedKernel kCopySame{"tenure/kernels/cuda/move/move.cu",
+                            "copy_same",
+                            "CopyArguments",
+                            kThreads,
+                            {DType::uint8, DType::int16, DType::int32, DType::int64}};
+const TypedKernel kCopyConverted{
+    "tenure/kernels/cuda/move/move.cu",
+    "copy_converted",
+    "CopyArguments",
+    kThreads,
+    {DType::boolean, DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
+     DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+
+/// One of the types of copy_same, by the size of an element.
+DType type_of_size(std::size_t bytes) {
+  switch (bytes) {
+    case 1:
+      return DType::uint8;
+    case 2:
+      return DType::int16;
+    case 4:
+      return DType::int32;
+    default:
+      return DType::int64;
+  }
+}
+
+std::size_t bytes_of(const View& view) {
+  return static_cast<std::size_t>(view.count()) * size_of(view.dtype);
+}
+
+/// All that only moves or converts elements, in their order.
+struct CopySlot {
+  static void run(const Kernel& k) {
+    if (Gpu* const gpu = gpu_of(k)) copy_elements(*gpu, k.op, k.in[0], k.out[0]);
+  }
+};
+
+/// From a GPU to any device. Elsewhere only what is contiguous can be read at once.
+struct CopyToSlot {
+  static bool is_staged(const Kernel& k) {
+    return ops::transfer_target(k.attributes) != ops::transfer_origin(k.attributes) &&
+           !k.in[0].contiguous();
+  }
+  static std::size_t workspace(const Kernel& k) { return is_staged(k) ? bytes_of(k.in[0]) : 0; }
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k.in[0]);
+    if (gpu == nullptr) return;
+    const View& out = k.out[0];
+    const Device to = ops::transfer_target(k.attributes);
+    View from = k.in[0];
+    if (to == gpu->device()) return copy_elements(*gpu, k.op, from, out);
+    if (is_staged(k)) {
+      from.strides = contiguous_strides(from.shape);
+      from.data = k.workspace.data();
+      copy_elements(*gpu, k.op, k.in[0], from);
+    }
+    if (to == cpu) return gpu->read(out.data, from.data, bytes_of(out));
+    const HostMemory room(bytes_of(out));  // by way of the host
+    gpu->read(room.data(), from.data, bytes_of(out));
+    ops::backend(to).write(out.data, room.data(), bytes_of(out));
+  }
+};
+
+View moved_by(View view, std::int64_t elements) {
+  view.data = view.as<std::byte>() + elements * static_cast<std::int64_t>(size_of(view.dtype));
+  return view;
+}
+
+struct ConcatSlot {
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr) return;
+    const int axis =
+        normalize_axis(k.attributes.integer(ops::JoinAttributes::axis), k.in[0].shape.size(), k.op);
+    View piece = k.out[0];
+    for (const View& view : k.in) {
+      piece.shape[axis] = view.shape[axis];
+      copy_elements(*gpu, k.op, view, piece);
+      piece = moved_by(piece, view.shape[axis] * piece.strides[axis]);
+    }
+  }
+};
+
+struct StackSlot {
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr) return;
+    View piece = k.out[0];
+    const int axis =
+        normalize_axis(k.attributes.integer(ops::JoinAttributes::axis), piece.shape.size(), k.op);
+    const std::int64_t step = piece.strides[axis];
+    piece.shape.erase(axis);
+    piece.strides.erase(axis);
+    for (const View& view : k.in) {
+      copy_elements(*gpu, k.op, view, piece);
+      piece = moved_by(piece, step);
+    }
+  }
+};
+
+}  // namespace
+
+void copy_elements(Gpu& gpu, const char* op, const View& from, const View& to) {
+  if (to.count() == 0) return;
+  if (from.dtype == to.dtype && from.contiguous() && to.contiguous()) {
+    return gpu.copy_bytes(to.data, from.data, bytes_of(to));
+  }
+  const CopyArguments arguments{.from = device_view(from), .to = device_view(to)};
+  const bool is_same = from.dtype == to.dtype;
+  gpu.launch(op, is_same ? kCopySame : kCopyConverted,
+             is_same ? type_of_size(size_of(to.dtype)) : to.dtype, grid_over(to.count(), kThreads),
+             arguments);
+}
+
+Family move_family() {
+  return {{row<CopySlot>("reshape"), row<CopySlot>("reshape_like"), row<CopySlot>("flatten"),
+           row<CopySlot>("clone"), row<CopySlot>("contiguous"), row<CopySlot>("cast"),
+           row<CopyToSlot>("copy_to"), row<ConcatSlot>("concat"), row<StackSlot>("stack")},
+          {&kCopySame, &kCopyConverted}};
+}
+
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdlib>
+
+#include "tenure/tenure.h"
+
+namespace tenure::test {
+
+/// Has CUDA's libraries be the emulator's (tests/cuda_emulator/protocol.h) for this process, unless
+/// the environment says otherwise, and compiled kernels be kept in the build folder.
+inline void use_emulated_cuda() {
+#ifdef TENURE_EMULATED_CUDA
+  setenv("TENURE_CUDA_LIBRARIES", TENURE_EMULATED_CUDA, 0);
+  setenv("TENURE_CACHE", TENURE_EMULATED_CUDA "/cache", 0);
+#endif
+}
+
+/// The first emulated GPU.
+inline Device emulated_gpu() {
+  use_emulated_cuda();
+  return cuda(0);
+}
+
+}  // namespace tenure::test

@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tenure/kernels/cuda/compile/compiler.h"
+#include "tenure/kernels/cuda/loops/print.h"
+#include "tenure/kernels/cuda/table.h"
+#include "tenure/tenure.h"
+
+// Every kernel that there can be of the list of ops, compiled for a real architecture by the real
+// NVRTC, which needs no GPU.
+
+namespace tenure::kernels::cuda {
+namespace {
+
+constexpr int kArchitecture = 90;
+
+/// Libraries are found once in a process: these tests are a program run of their own.
+bool has_nvrtc() {
+  unsetenv("TENURE_CUDA_LIBRARIES");
+  for (const CudaLibrary& library : cuda_report().libraries) {
+    if (library.name == "NVRTC") return library.problem.empty();
+  }
+  return false;
+}
+
+void expect_compiled(const std::string& file, std::span<const KernelCode> codes) {
+  const Compiled compiled = compile(program_of(file, codes), kArchitecture);
+  ASSERT_TRUE(compiled.problem.empty()) << compiled.problem;
+  for (const KernelCode& code : codes) {
+    for (const std::string& name : code.names) {
+      EXPECT_NE(compiled.code.find(name), std::string::npos) << name;
+    }
+  }
+}
+
+TEST(Nvrtc, CompilesEveryKernelOfEveryFamily) {
+  if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
+  std::map<std::string, std::vector<KernelCode>> by_file;
+  for (const Family& family : families()) {
+    for (const TypedKernel* const kernel : family.kernels) {
+      for (const Types& types : kernel->types) by_file[kernel->file].push_back(kernel->code(types));
+    }
+  }
+  EXPECT_GE(by_file.size(), 3u);
+  for (const auto& [file, codes] : by_file) expect_compiled(file, codes);
+}
+
+TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {
+  if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
+  std::vector<KernelCode> loops;
+  std::set<std::string> names;
+  for (const ops::OpRecord* const op : ops::all_ops()) {
+    if (op->elementwise == nullptr) continue;
+    EXPECT_TRUE(has_loops(*op)) << op->name;
+    for (int i = 0; i < kDTypes; ++i) {
+      const auto type = static_cast<DType>(i);
+      if (!op->takes(type)) continue;
+      const ops::Loop loop = ops::loop_of(*op, ops::elementwise_types(*op, type));
+      ASSERT_TRUE(is_printable(loop)) << op->name << " in " << name_of(type);
+      KernelCode code = print_loop(loop);
+      if (names.insert(code.names[0]).second) loops.push_back(std::move(code));
+    }
+  }
+  EXPECT_GT(loops.size(), 400u);
+  constexpr std::size_t kAtOnce = 64;
+  for (std::size_t i = 0; i < loops.size(); i += kAtOnce) {
+    const std::size_t n = std::min(kAtOnce, loops.size() - i);
+    expect_compiled(loops[i].file, std::span(loops).subspan(i, n));
+  }
+}
+
+}  // namespace
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+
+#include "tests/cuda_emulator/protocol.h"
+
+namespace tenure::test {
+
+/// A kernel, as TENURE_KERNEL makes it here.
+using EmulatedKernel = void (*)(const void* arguments);
+
+/// Runs all blocks of a grid, one after the other. The threads of a block are fibers: each goes on
+/// until it ends or waits for others. Where all of them wait for something that none can bring, the
+/// process ends.
+void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch);
+
+}  // namespace tenure::test
