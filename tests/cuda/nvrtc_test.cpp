@@ -60,7 +60,9 @@ TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {
       if (!op->takes(type)) continue;
       const ops::Loop loop = ops::loop_of(*op, ops::elementwise_types(*op, type));
       ASSERT_TRUE(is_printable(loop)) << op->name << " in " << name_of(type);
-      KernelCode code = print_loop(loop);
+      std::vector<DType> given(loop.in_types.size(), type);
+      if (op->elementwise->rule == ops::TypeRule::select) given[0] = DType::boolean;
+      KernelCode code = print_loop(loop, given);
       if (names.insert(code.names[0]).second) loops.push_back(std::move(code));
     }
   }

@@ -9,7 +9,7 @@
 //     struct Loop {
 //       using Out = float;
 //       using In = TypeList<float, bool>;
-//       static Out apply(float in0, bool in1);
+//       static Out apply(float r0, bool r1);
 //     };
 
 namespace tenure::kernels::cuda {
@@ -104,34 +104,28 @@ inline void flat(const FlatArguments& arguments) {
   flat_elements<Loop>(arguments, typename Loop::In());
 }
 
-template <class Loop, class Index, class... T, int... k>
+template <class Loop, class... T, int... k>
 inline void strided_elements(const StridedArguments& a, TypeList<T...>, Numbers<k...>) {
   constexpr int n = sizeof...(T);
   for (std::uint64_t i = thread_index(); i < a.flat.n; i += thread_count()) {
     std::int64_t at[n] = {};
-    auto rest = static_cast<Index>(i);
+    auto rest = static_cast<std::uint32_t>(i);
     for (int d = a.rank - 1; d >= 0; --d) {
-      const auto size = static_cast<Index>(a.shape[d]);
-      const Index row = rest / size;
+      const auto size = static_cast<std::uint32_t>(a.shape[d]);
+      const std::uint32_t row = rest / size;
       const auto place = static_cast<std::int64_t>(rest - row * size);
       for (int input = 0; input < n; ++input) at[input] += place * a.strides[input][d];
       rest = row;
     }
-    static_cast<typename Loop::Out*>(a.flat.out)[i] = Loop::apply(
-        (a.flat.numbers >> k & 1) != 0 ? number_of<T>(a.flat.values[k])
-                                       : load_as<T>(a.flat.in[k], at[k], a.types[k])...);
+    static_cast<typename Loop::Out*>(a.flat.out)[i] =
+        Loop::apply((a.flat.numbers >> k & 1) != 0 ? number_of<T>(a.flat.values[k])
+                                                   : static_cast<const T*>(a.flat.in[k])[at[k]]...);
   }
 }
 
 template <class Loop, class... T>
 inline void strided_of(const StridedArguments& a, TypeList<T...> types) {
-  using Places = typename CountTo<sizeof...(T)>::type;
-  // Divisions of 32 bits take a fraction of the time.
-  if (a.flat.n <= 0xffffffffu) {
-    strided_elements<Loop, std::uint32_t>(a, types, Places());
-  } else {
-    strided_elements<Loop, std::uint64_t>(a, types, Places());
-  }
+  strided_elements<Loop>(a, types, typename CountTo<sizeof...(T)>::type());
 }
 
 template <class Loop>

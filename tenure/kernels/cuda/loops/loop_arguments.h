@@ -6,10 +6,13 @@
 
 namespace tenure::kernels::cuda {
 
+/// Places that 32 bits count, whose division takes a fraction of the time.
+inline constexpr std::int64_t kMostStrided = std::int64_t{1} << 31;
+
 /// Inputs of a loop, at most.
 inline constexpr int kLoopInputs = 16;
 
-/// Of a loop over elements that lie one after the other, in the types that it reads.
+/// Of a loop over elements that lie one after the other.
 struct FlatArguments {
   std::uint64_t n;
   void* out;
@@ -18,11 +21,10 @@ struct FlatArguments {
   std::uint32_t numbers;              ///< bit i: input i is one
 };
 
-/// Of a loop over elements of any layout and type; the result is contiguous.
+/// Of a loop over at most kMostStrided elements of any layout; the result is contiguous.
 struct StridedArguments {
   FlatArguments flat;
   std::int32_t rank;
-  std::uint8_t types[kLoopInputs];  ///< DType of each input
   std::int64_t shape[kMaxDims];
   std::int64_t strides[kLoopInputs][kMaxDims];
 };

@@ -59,21 +59,23 @@ class LoopPrinter {
 
 bool is_printable(const ops::Loop& loop) { return LoopPrinter(loop).is_complete(); }
 
-KernelCode print_loop(const ops::Loop& loop) {
+KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given) {
   LoopPrinter printer(loop);
   internal_check(printer.is_complete(), "a device computes an op in a type that it has a body for");
-  std::string body = printer.take();
   std::string list;
   std::string parameters;
-  for (std::size_t i = 0; i < loop.in_types.size(); ++i) {
+  std::string reads;
+  for (std::size_t i = 0; i < given.size(); ++i) {
     const char* const comma = i == 0 ? "" : ", ";
-    list += fmt::format("{}{}", comma, device_type(loop.in_types[i]));
-    parameters += fmt::format("{}{} v{}", comma, device_type(loop.in_types[i]), i);
+    const char* const type = device_type(given[i]);
+    list += fmt::format("{}{}", comma, type);
+    parameters += fmt::format("{}{} r{}", comma, type, i);
+    const char* const as = device_type(loop.in_types[i]);
+    reads += fmt::format("const {0} v{1} = convert<{0}>(r{1});\n", as, i);
   }
-  const char* const out = device_type(loop.out_type());
   std::string text =
-      fmt::format("using Out = {};\nusing In = TypeList<{}>;\nstatic Out apply({}) {{\n{}}}\n", out,
-                  list, parameters, body);
+      fmt::format("using Out = {};\nusing In = TypeList<{}>;\nstatic Out apply({}) {{\n{}{}}}\n",
+                  device_type(loop.out_type()), list, parameters, reads, printer.take());
   // Kernels of many loops may be in one program: each has a name of its own.
   const std::string name = fmt::format("loop_{:016x}", std::hash<std::string>()(text));
   return {.file = "tenure/kernels/cuda/loops/loop.cu",
