@@ -66,10 +66,35 @@ Finding instructions() {
           fmt::format("{}, by TENURE_MAX_ISA; the CPU has {}", name_of(used), name_of(native))};
 }
 
-Finding gpu() {
-  const std::string driver = first_line("/proc/driver/nvidia/version");
-  if (!driver.empty()) return {"GPU", driver};
-  return {"GPU", "none found; ops run on the CPU"};
+/// What there is for GPUs: the build, each library, each GPU.
+std::vector<Finding> gpus() {
+  const CudaReport report = cuda_report();
+  if (!report.is_built) {
+    return {{"CUDA", fmt::format("not in this build: {}; ops run on the CPU", report.build)}};
+  }
+  std::vector<Finding> findings{{"CUDA", fmt::format("in this build, {}", report.build)}};
+  for (const CudaLibrary& library : report.libraries) {
+    const std::string name = fmt::format("CUDA {}", library.name);
+    if (library.problem.empty()) {
+      findings.push_back({name, fmt::format("{}, {}", library.version, library.path)});
+    } else {
+      findings.push_back(
+          {name,
+           library.version.empty() ? "none"
+                                   : fmt::format("{}: {}", library.version, library.problem),
+           library.version.empty() ? fmt::format("{} ({})", library.advice, library.problem)
+                                   : library.advice});
+    }
+  }
+  for (const CudaGpu& gpu : report.gpus) {
+    findings.push_back({fmt::format("GPU {}", gpu.index),
+                        fmt::format("{}, {}, compute capability {}.{}", gpu.name,
+                                    size_text(static_cast<std::int64_t>(gpu.memory)),
+                                    gpu.architecture / 10, gpu.architecture % 10)});
+  }
+  if (report.gpus.empty()) findings.push_back({"GPU", "none found; ops run on the CPU"});
+  findings.push_back({"kernel cache", report.cache.empty() ? "none" : report.cache});
+  return findings;
 }
 
 Finding physical_memory() {
@@ -155,11 +180,10 @@ Finding libraries() {
 }
 
 void doctor(bool json) {
-  const std::vector<Finding> findings = {
+  std::vector<Finding> findings = {
       {"tenure", TENURE_VERSION},
       cores(),
       instructions(),
-      gpu(),
       physical_memory(),
       container_limit(),
       address_space(),
@@ -170,6 +194,8 @@ void doctor(bool json) {
       computing(),
       recording(),
       watching()};
+  const std::vector<Finding> of_gpus = gpus();
+  findings.insert(findings.begin() + 3, of_gpus.begin(), of_gpus.end());
   if (json) {
     Json document = Json::object();
     for (const Finding& finding : findings) {
@@ -197,7 +223,7 @@ void add_doctor(CLI::App& app) {
   const auto json = std::make_shared<bool>(false);
   command.flag("--json", *json, "Print JSON");
   command.footer(
-      R"(Cores, instruction sets, GPU, memory and its limits, libraries; and a product of matrices and a
+      R"(Cores, instruction sets, CUDA and GPUs, memory and its limits, libraries; and a product of matrices and a
 recording, tried out. What could be better comes with advice.
 
 Exit status: 0, or 1 if computing, recording or watching does not work here.

@@ -35,6 +35,20 @@ class TeachingTest(unittest.TestCase):
             self.assertIn("not safe", broken.stdout)
 
     @unittest.skipUnless(platform.machine() == "x86_64", "names of another architecture's sets")
+    def test_doctor_says_what_there_is_of_cuda(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("doctor", "--json", TENURE_CUDA_LIBRARIES=folder)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = json.loads(result.stdout)
+        if found["CUDA"]["value"].startswith("not in this build"):
+            return
+        self.assertEqual(found["GPU"]["value"], "none found; ops run on the CPU")
+        for library, name in [("driver", "libcuda.so.1"), ("NVRTC", "libnvrtc.so.13"),
+                              ("cuBLASLt", "libcublasLt.so.13"), ("cuDNN", "libcudnn.so.9")]:
+            self.assertEqual(found[f"CUDA {library}"]["value"], "none")
+            self.assertIn("install", found[f"CUDA {library}"]["advice"])
+            self.assertIn(f"{folder}/{name}", found[f"CUDA {library}"]["advice"])
+
     def test_doctor_says_which_instruction_set_is_used(self):
         def used(**environment):
             result = run("doctor", "--json", **environment)

@@ -12,13 +12,14 @@ inline void use_emulated_cuda() {
 #ifdef TENURE_EMULATED_CUDA
   setenv("TENURE_CUDA_LIBRARIES", TENURE_EMULATED_CUDA, 0);
   setenv("TENURE_CACHE", TENURE_EMULATED_CUDA "/cache", 0);
+  setenv("TENURE_EMULATED_GPUS", "2", 0);
+  setenv("TENURE_EMULATED_MEMORY", "512", 0);
 #endif
 }
 
-/// The first emulated GPU.
-inline Device emulated_gpu() {
+inline Device emulated_gpu(int index = 0) {
   use_emulated_cuda();
-  return cuda(0);
+  return cuda(index);
 }
 
 }  // namespace tenure::test

@@ -1,23 +1,226 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "tenure/kernels/cuda/create/create_arguments.h"
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/table.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/expect.h"
+#include "tests/support/make.h"
+#include "tests/support/same_bits.h"
 
-// What holds of a GPU, on the emulated one.
+// What holds of a GPU, on the emulated one: its numbers are the CPU's, its memory is in the books,
+// and its faults are errors.
 
 namespace tenure {
 namespace {
 
+using test::counting;
 using test::emulated_gpu;
 using test::expect_elements;
+using test::expect_same_bits;
+using test::expect_throws;
 
-TEST(Gpu, Adds) {
+constexpr DType kAll[] = {boolean, uint8,   int8,     int16,   int32,
+                          int64,   float16, bfloat16, float32, float64};
+
+/// What `f` makes of inputs there has the bits of what it makes of them here.
+template <class F, class... T>
+void expect_same_there(const F& f, const T&... inputs) {
   const Device device = emulated_gpu();
-  const Tensor a = copy_to(tensor({1.0f, 2.0f, 3.0f}), device);
-  const Tensor b = copy_to(tensor({10.0f, 20.0f, 30.0f}), device);
-  const Tensor c = a + b;
-  EXPECT_TRUE(c.device() == device);
-  expect_elements<float>(c, {3}, {11, 22, 33});
+  const Tensor there = f(copy_to(inputs, device)...);
+  EXPECT_TRUE(there.device() == device);
+  expect_same_bits(there, f(inputs...));
+}
+
+TEST(Gpu, GivesBackWhatWasCopiedToIt) {
+  const Device device = emulated_gpu();
+  const Tensor x = counting({4, 6});
+  for (const Tensor& here : {x, transpose(x), flip(x), index(x, {2}), broadcast_to(x, {2, 4, 6})}) {
+    const Tensor there = copy_to(here, device);
+    expect_same_bits(there, here);
+    expect_same_bits(copy_to(there, device), here);
+    expect_same_bits(copy_to(flip(there), cpu), flip(here));
+  }
+  const Tensor large = counting({3, 1 << 20});  // more than the staging memory has at once
+  expect_same_bits(copy_to(copy_to(large, device), cpu), large);
+}
+
+TEST(Gpu, CopiesToAnother) {
+  const Tensor x = counting({5, 7});
+  const Tensor there = copy_to(x, emulated_gpu(0));
+  expect_same_bits(copy_to(transpose(there), emulated_gpu(1)), transpose(x));
+}
+
+TEST(Gpu, ConvertsAsTheCpuDoes) {
+  const Tensor numbers = tensor({0.0, 1.0, -1.5, 300.7, -70000.0, 65504.0, 1e-8, 3e9, -1e30, 0.1});
+  for (const DType from : kAll) {
+    const Tensor given = cast(numbers, from);
+    for (const DType to : kAll) {
+      SCOPED_TRACE(testing::Message() << name_of(from) << " to " << name_of(to));
+      expect_same_there([&](const Tensor& x) { return cast(x, to); }, given);
+    }
+  }
+}
+
+TEST(Gpu, MovesElementsInAnyLayout) {
+  const Tensor x = counting({3, 4, 5});
+  expect_same_there([](const Tensor& t) { return contiguous(transpose(t)); }, x);
+  expect_same_there([](const Tensor& t) { return reshape(transpose(t), {10, 6}); }, x);
+  expect_same_there([](const Tensor& t) { return concat({t, flip(t)}, 1); }, x);
+  expect_same_there([](const Tensor& t) { return stack({t, flip(t)}, -1); }, x);
+  expect_same_there([](const Tensor& t) { return concat({t, cast(t, int32)}, 0); }, x);
+}
+
+TEST(Gpu, MakesTensors) {
+  const Device device = emulated_gpu();
+  for (const DType type : kAll) {
+    const auto make = [&](int what) {
+      if (what == 0) return zeros({3, 5}, type);
+      if (what == 1) return ones({3, 5}, type);
+      if (what == 2 || type == boolean) return full({7}, 3, type);
+      return arange(0, 9, 2, type);
+    };
+    for (int what = 0; what < 4; ++what) {
+      SCOPED_TRACE(testing::Message() << name_of(type) << ' ' << what);
+      const Tensor here = make(what);
+      const DeviceScope scope(device);
+      expect_same_bits(make(what), here);
+    }
+  }
+}
+
+TEST(Gpu, ComputesElementwiseInEveryLayoutAndMixOfTypes) {
+  const Tensor a = counting({4, 6});
+  const Tensor row = counting({6});
+  const auto f = [](const Tensor& x, const Tensor& y) { return x * y - 0.5; };
+  expect_same_there(f, a, a);
+  expect_same_there(f, a, row);
+  expect_same_there([&](const Tensor& x) { return f(transpose(x), x[1]); }, counting({6, 6}));
+  expect_same_there(f, cast(a, bfloat16), cast(row, bfloat16));
+  expect_same_there(f, cast(a, float16), cast(row, int32));
+  expect_same_there(f, cast(a, int16), cast(row, uint8));
+  expect_same_there([](const Tensor& x) { return where(x > 7, x, -x); }, a);
+  expect_same_there([](const Tensor& x) { return slice(x, 0, 1, 23) + 1; }, counting({24}));
+  expect_same_there([](const Tensor& x) { return x + 1; }, zeros({0, 3}));
+}
+
+TEST(Gpu, RunsProgramsWithTheirLoopsJoined) {
+  const auto f = function([](const Tensor& x, const Tensor& y) {
+    return where(x > y, x * 2 + y, maximum(x, y) - 0.25) * x;
+  });
+  expect_same_there([&](const Tensor& x, const Tensor& y) { return f(x, y); }, counting({33, 5}),
+                    counting({5}));
+}
+
+TEST(Gpu, RefusesWhatTheCpuRefuses) {
+  const Device device = emulated_gpu();
+  const Tensor a = copy_to(tensor({6, 7, 8}), device);
+  const Tensor b = copy_to(tensor({3, 0, 2}), device);
+  expect_throws<ValueError>([&] { floor_divide(a, b); },
+                            {"floor_divide: integer division by zero"});
+  expect_throws<ValueError>([&] { floor_divide(a, 0); }, {"integer division by zero"});
+  expect_throws<ValueError>([&] { pow(a, b - 1); }, {"negative integer power"});
+  expect_elements<std::int64_t>(floor_divide(a, b + 1), {3}, {1, 7, 2});
+}
+
+TEST(Gpu, NamesBothTensorsOfTwoDevices) {
+  const Tensor there = copy_to(ones({2}), emulated_gpu());
+  expect_throws<DeviceError>(
+      [&] { return there + ones({2}); },
+      {"cuda:0", "cpu", "made by copy_to at gpu_test.cpp", "made by ones at"});
+}
+
+TEST(GpuMemory, IsInTheBooks) {
+  const Device device = emulated_gpu();
+  const std::int64_t before = memory(device).bytes;
+  {
+    const LeakGuard guard("part");
+    const Tensor x = ones({1024}, float32);
+    const Tensor there = copy_to(x, device);
+    EXPECT_EQ(memory(device).bytes, before + 4096);
+  }
+  EXPECT_EQ(memory(device).bytes, before);
+  // What the emulated driver says that its context takes.
+  EXPECT_EQ(cuda_memory_outside(device), std::int64_t{48} << 20);
+}
+
+TEST(GpuMemory, EndsInATypedErrorAndTheProcessGoesOn) {
+  const Device device = emulated_gpu();
+  const DeviceScope scope(device);
+  expect_throws<OutOfMemory>([] { return zeros({std::int64_t{1} << 40}, uint8); }, {"cuda:0"});
+  std::vector<Tensor> held;
+  try {
+    while (true) held.push_back(zeros({64 << 20}, uint8));
+  } catch (const OutOfMemory&) {
+  }
+  EXPECT_EQ(held.size(), 7u);  // 512 MiB less what the context takes
+  held.clear();
+  trim();
+  // All of it can be had again, for one tensor: nothing is lost to pieces.
+  const Tensor whole = zeros({450 << 20}, uint8);
+  EXPECT_EQ(whole.device().index, 0);
+}
+
+TEST(GpuMemory, KeepsToBudgets) {
+  const Device device = emulated_gpu();
+  const DeviceScope scope(device);
+  const Budget budget("part", 1 << 20, device);
+  expect_throws<OutOfMemory>([] { return zeros({2 << 20}, uint8); }, {"part"});
+  const Tensor fits = zeros({1000}, uint8);
+}
+
+/// Memory that is freed goes to others, and back to the driver, while the GPU has not come to what
+/// was queued before: each finds what was there in its turn.
+TEST(GpuMemory, IsUsedAgainInTheOrderOfTheQueue) {
+  const Device device = emulated_gpu();
+  const DeviceScope scope(device);
+  Tensor sum = zeros({1 << 17}, float32);
+  for (int i = 0; i < 40; ++i) {
+    const Tensor part = full({1 << 17}, i, float32);
+    sum = sum + part;
+    if (i % 5 == 0) trim();
+  }
+  EXPECT_EQ(sum.to_vector<float>()[12345], 780.0f);
+}
+
+/// A child of a fork gets an error for whatever it asks of the GPU, and ends in good order; the
+/// parent goes on.
+TEST(GpuFaults, AChildOfAForkIsToldSo) {
+  const Tensor there = copy_to(ones({4}), emulated_gpu());
+  const pid_t child = fork();
+  if (child == 0) {
+    int status = 1;
+    try {
+      static_cast<void>(there + 1);
+    } catch (const DeviceError& error) {
+      status = std::string(error.what()).find("forked") == std::string::npos ? 2 : 0;
+    }
+    _exit(status);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  expect_elements<float>(there + 1, {4}, {2, 2, 2, 2});
+}
+
+/// A kernel that writes to an address of the host's: told once, with its op; the device is lost,
+/// and the other one is not.
+TEST(GpuFaults, AKernelThatFaultsIsToldOnceWithItsOp) {
+  const Device device = emulated_gpu(1);
+  kernels::cuda::Gpu& gpu = kernels::cuda::gpu(device);
+  const Tensor there = copy_to(ones({4}), device);
+  gpu.wait();
+  const kernels::cuda::TypedKernel* const fill = kernels::cuda::creation_family().kernels.front();
+  int of_host = 0;
+  gpu.launch("bad_op", *fill, int32, {.blocks = 1, .threads = 32},
+             kernels::cuda::FillArguments{.out = &of_host, .n = 1, .bytes = 1});
+  expect_throws<DeviceError>([&] { there.to_vector<float>(); },
+                             {"cuda:1", "in bad_op", "CUDA_ERROR_ILLEGAL_ADDRESS", "new process"});
+  expect_throws<DeviceError>([&] { there.to_vector<float>(); }, {"cuda:1 was lost", "told before"});
+  expect_throws<DeviceError>([&] { return there + 1; }, {"cuda:1 was lost"});
+  expect_elements<float>(copy_to(ones({2}), emulated_gpu(0)) + 1, {2}, {2, 2});
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "tenure/kernels/cuda/compile/compiler.h"
-#include "tenure/kernels/cuda/loops/print.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/tenure.h"
+#include "tests/cuda/every_loop.h"
 
 // Every kernel that there can be of the list of ops, compiled for a real architecture by the real
 // NVRTC, which needs no GPU.
@@ -50,22 +49,10 @@ TEST(Nvrtc, CompilesEveryKernelOfEveryFamily) {
 
 TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {
   if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
-  std::vector<KernelCode> loops;
-  std::set<std::string> names;
   for (const ops::OpRecord* const op : ops::all_ops()) {
-    if (op->elementwise == nullptr) continue;
-    EXPECT_TRUE(has_loops(*op)) << op->name;
-    for (int i = 0; i < kDTypes; ++i) {
-      const auto type = static_cast<DType>(i);
-      if (!op->takes(type)) continue;
-      const ops::Loop loop = ops::loop_of(*op, ops::elementwise_types(*op, type));
-      ASSERT_TRUE(is_printable(loop)) << op->name << " in " << name_of(type);
-      std::vector<DType> given(loop.in_types.size(), type);
-      if (op->elementwise->rule == ops::TypeRule::select) given[0] = DType::boolean;
-      KernelCode code = print_loop(loop, given);
-      if (names.insert(code.names[0]).second) loops.push_back(std::move(code));
-    }
+    EXPECT_EQ(has_loops(*op), op->elementwise != nullptr) << op->name;
   }
+  const std::vector<KernelCode> loops = test::every_loop();
   EXPECT_GT(loops.size(), 400u);
   constexpr std::size_t kAtOnce = 64;
   for (std::size_t i = 0; i < loops.size(); i += kAtOnce) {

@@ -4,11 +4,18 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/memory/default_device.h"
 #include "tests/support/test_device.h"
+#ifdef TENURE_EMULATED_CUDA
+#include <algorithm>
 
-// main() of the test programs that can run on the test device: with TENURE_TEST_DEVICE=1 all that
-// names no device is there.
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tests/cuda/every_loop.h"
+#endif
+
+// main() of the test programs that can run on another device: with TENURE_TEST_DEVICE=1 all that
+// names no device is on the test device, with TENURE_TEST_DEVICE=cuda on the first GPU.
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -17,6 +24,19 @@ int main(int argc, char** argv) {
     tenure::test::test_device();
     tenure::set_default_device(tenure::test::kTestDevice);
     std::puts("on the test device");
+  } else if (asked != nullptr && std::string_view(asked) == "cuda") {
+    tenure::set_default_device(tenure::cuda());
+#ifdef TENURE_EMULATED_CUDA
+    // Some at a time, and not one by one as they come: the C++ compiler takes long to begin.
+    const auto loops = tenure::test::every_loop();
+    constexpr std::size_t kAtOnce = 128;
+    for (std::size_t i = 0; i < loops.size(); i += kAtOnce) {
+      tenure::kernels::cuda::gpu(tenure::cuda())
+          .kernels()
+          .prepare(std::span(loops).subspan(i, std::min(kAtOnce, loops.size() - i)));
+    }
+#endif
+    std::puts("on the GPU");
   }
   return RUN_ALL_TESTS();
 }

@@ -130,10 +130,10 @@ void CodeCache::keep(const CodeKey& key, const std::string& code) const {
     fs::remove(beside, problem);
     return;
   }
-  remove_oldest(kCacheLimit);
+  remove_oldest();
 }
 
-void CodeCache::remove_oldest(std::size_t keep) const {
+void CodeCache::remove_oldest() const {
   struct Entry {
     fs::file_time_type used;
     std::size_t bytes;
@@ -151,11 +151,11 @@ void CodeCache::remove_oldest(std::size_t keep) const {
     entries.push_back({used, bytes, it->path()});
     total += bytes;
   }
-  if (total <= keep) return;
+  if (total <= limit_) return;
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& entry : entries) {
-    if (total <= keep) return;
+    if (total <= limit_) return;
     fs::remove(entry.path, problem);
     total -= entry.bytes;
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 // Note: compiled kernels on disk
 //
@@ -30,7 +31,8 @@ class CodeCache {
  public:
   /// The user's. An empty folder: there is none.
   CodeCache();
-  explicit CodeCache(std::string folder) : folder_(std::move(folder)) {}
+  explicit CodeCache(std::string folder, std::size_t limit = kCacheLimit)
+      : folder_(std::move(folder)), limit_(limit) {}
 
   const std::string& folder() const { return folder_; }
   /// Empty if it is not there, or not whole.
@@ -40,9 +42,10 @@ class CodeCache {
 
  private:
   std::string file_of(const CodeKey& key) const;
-  void remove_oldest(std::size_t keep) const;
+  void remove_oldest() const;
 
   std::string folder_;
+  std::size_t limit_ = kCacheLimit;
 };
 
 }  // namespace tenure::kernels::cuda

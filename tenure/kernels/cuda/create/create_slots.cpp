@@ -18,13 +18,12 @@ const TypedKernel kFill{kFile,
                         "FillArguments",
                         kThreads,
                         {DType::uint8, DType::int16, DType::int32, DType::int64}};
-const TypedKernel kArange{
-    kFile,
-    "arange",
-    "ArangeArguments",
-    kThreads,
-    {DType::boolean, DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
-     DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+const TypedKernel kArange{kFile,
+                          "arange",
+                          "ArangeArguments",
+                          kThreads,
+                          {DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
+                           DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 
 void fill(const Kernel& k, const Scalar& value) {
   Gpu* const gpu = gpu_of(k);

@@ -62,12 +62,11 @@ const CudaLoop::Variant& CudaLoop::variant(const InTypes& types) const {
   std::size_t widest = size_of(loop_.out_type());
   for (const DType type : given) widest = std::max(widest, size_of(type));
   const std::vector<Function> functions = gpu_.functions(print_loop(loop_, given));
-  const auto* const made =
-      new Variant{.types = types,
-                  .pack = 16 / widest,  // as pack_size in loop.cu
-                  .flat = functions[0],
-                  .strided = functions[1],
-                  .next = variants_.load(std::memory_order_relaxed)};
+  const auto* const made = new Variant{.types = types,
+                                       .pack = 16 / widest,  // as pack_size in loop.cu
+                                       .flat = functions[0],
+                                       .strided = functions[1],
+                                       .next = variants_.load(std::memory_order_relaxed)};
   variants_.store(made, std::memory_order_release);
   return *made;
 }
@@ -103,9 +102,9 @@ void CudaLoop::launch_strided(const Variant& variant, StridedArguments a) const 
                      first * row * static_cast<std::int64_t>(size_of(loop_.out_type()));
     for (std::size_t i = 0; i < loop_.in_types.size(); ++i) {
       if ((a.flat.numbers >> i & 1) != 0) continue;
-      piece.flat.in[i] = static_cast<const std::byte*>(a.flat.in[i]) +
-                         first * a.strides[i][0] *
-                             static_cast<std::int64_t>(size_of(variant.types[i]));
+      piece.flat.in[i] =
+          static_cast<const std::byte*>(a.flat.in[i]) +
+          first * a.strides[i][0] * static_cast<std::int64_t>(size_of(variant.types[i]));
     }
     if (piece.shape[0] == 1) {  // the next dimension is the first
       --piece.rank;

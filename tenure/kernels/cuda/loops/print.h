@@ -10,8 +10,8 @@ namespace tenure::kernels::cuda {
 /// Whether a loop can be printed: all its ops have bodies for the types that they compute in.
 bool is_printable(const ops::Loop& loop);
 
-/// The kernels of a loop on inputs of types that may be others than it computes with, loop.cu's: the
-/// flat one and the strided one, in that order.
+/// The kernels of a loop on inputs of types that may be others than it computes with, loop.cu's:
+/// the flat one and the strided one, in that order.
 KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given);
 
 /// Of their blocks.

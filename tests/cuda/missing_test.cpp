@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tenure/kernels/cuda/compile/cache.h"
+#include "tests/cuda/emulated.h"
+#include "tests/support/scratch.h"
+
+// What is missing, too old or broken is said, with what to do, and nothing else happens. Libraries
+// are looked for once in a process: each test is one.
+
+namespace tenure {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Ends the process with 0 where cuda(0) throws a DeviceError with all of `parts` in its text.
+void end_as_cuda_says(const std::vector<std::string>& parts) {
+  try {
+    cuda(0);
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    for (const std::string& part : parts) {
+      if (text.find(part) == std::string::npos) {
+        std::fprintf(stderr, "%s\nhas no: %s\n", text.c_str(), part.c_str());
+        std::exit(1);
+      }
+    }
+    std::exit(0);
+  }
+  std::exit(2);
+}
+
+class CudaMissing : public testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(CudaMissing, NoDriver) {
+  const test::Scratch empty;
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_CUDA_LIBRARIES", (empty / "").c_str(), 1);
+        end_as_cuda_says({"libcuda.so.1", "cannot open", "install NVIDIA's driver", "cuda(0)"});
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CudaMissing, NoCompiler) {
+  const test::Scratch folder;
+  fs::create_symlink(fs::path(TENURE_EMULATED_CUDA) / "libcuda.so.1", folder / "libcuda.so.1");
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_CUDA_LIBRARIES", (folder / "").c_str(), 1);
+        end_as_cuda_says({"NVRTC", "libnvrtc.so.13", "install NVRTC"});
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CudaMissing, ADriverThatIsTooOld) {
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_EMULATED_CUDA", "11040", 1);
+        test::use_emulated_cuda();
+        end_as_cuda_says({"too old", "CUDA 11.4", "12.0 is needed"});
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CudaMissing, NoGpu) {
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_EMULATED_GPUS", "0", 1);
+        test::use_emulated_cuda();
+        end_as_cuda_says({"sees no GPU"});
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CudaMissing, NoGpuOfThatIndex) {
+  EXPECT_EXIT(
+      {
+        test::use_emulated_cuda();
+        bool threw = false;
+        try {
+          cuda(7);
+        } catch (const DeviceError& error) {
+          threw = std::string(error.what()).find("there are 2 GPUs") != std::string::npos;
+        }
+        std::exit(threw ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+/// A program that ends without a word, with work in the queue and tensors alive.
+TEST_F(CudaMissing, NothingAtTheEndOfAProcess) {
+  EXPECT_EXIT(
+      {
+        const Device device = test::emulated_gpu();
+        static Tensor kept = copy_to(ones({100000}), device);
+        for (int i = 0; i < 50; ++i) kept = kept + 1;
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST_F(CudaMissing, AFolderForKernelsThatCannotBeWritten) {
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_CACHE", "/proc/no such folder", 1);
+        const Tensor x = copy_to(ones({3}), test::emulated_gpu()) + 1;
+        std::exit(x.to_vector<float>()[2] == 2 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(CodeCache, GivesBackWhatItKeptAndNothingElse) {
+  using kernels::cuda::CodeCache;
+  using kernels::cuda::CodeKey;
+  const test::Scratch scratch;
+  const CodeCache cache(scratch / "deep/cuda");
+  const CodeKey key{1, 2};
+  EXPECT_EQ(cache.find(key), "");
+  const std::string code(1000, 'c');
+  cache.keep(key, code);
+  EXPECT_EQ(cache.find(key), code);
+  EXPECT_EQ(cache.find({1, 3}), "") << "another program of the same hash";
+  EXPECT_EQ(cache.find({2, 2}), "");
+  // One file, nothing beside it.
+  const auto first = fs::directory_iterator(cache.folder());
+  ASSERT_EQ(std::distance(fs::begin(first), fs::end(first)), 1);
+  const fs::path file = fs::directory_iterator(cache.folder())->path();
+  // Cut off, and changed in every place.
+  for (std::size_t bytes : {std::size_t{0}, std::size_t{7}, std::size_t{24}, std::size_t{600}}) {
+    cache.keep(key, code);
+    fs::resize_file(file, bytes);
+    EXPECT_EQ(cache.find(key), "") << bytes;
+  }
+  for (std::streamoff at = 0; at < 1024; at += 13) {
+    cache.keep(key, code);
+    std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(at).put('!');
+    EXPECT_EQ(cache.find(key), "") << at;
+  }
+}
+
+TEST(CodeCache, LetsGoOfWhatWasNotUsedForLongest) {
+  using kernels::cuda::CodeCache;
+  const test::Scratch scratch;
+  const CodeCache cache(scratch / "cuda", 2500);
+  const std::string code(1000, 'c');
+  for (std::uint64_t i = 0; i < 2; ++i) cache.keep({i, i}, code);
+  const auto age = [&](std::uint64_t name, int seconds) {
+    for (const auto& entry : fs::directory_iterator(cache.folder())) {
+      if (entry.path().stem().string().back() == static_cast<char>('0' + name)) {
+        fs::last_write_time(entry.path(),
+                            fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
+      }
+    }
+  };
+  age(0, 10);
+  age(1, 20);
+  cache.keep({2, 2}, code);
+  EXPECT_NE(cache.find({0, 0}), "");
+  EXPECT_EQ(cache.find({1, 1}), "");
+  EXPECT_NE(cache.find({2, 2}), "");
+}
+
+}  // namespace
+}  // namespace tenure
