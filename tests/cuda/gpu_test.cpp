@@ -5,7 +5,9 @@
 #include "tenure/kernels/cuda/create/create_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/table.h"
+#include "tenure/profile/queries.h"
 #include "tests/cuda/emulated.h"
+#include "tests/profile/read_recording.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
 #include "tests/support/same_bits.h"
@@ -169,6 +171,19 @@ TEST(GpuMemory, KeepsToBudgets) {
   const Budget budget("part", 1 << 20, device);
   expect_throws<OutOfMemory>([] { return zeros({2 << 20}, uint8); }, {"part"});
   const Tensor fits = zeros({1000}, uint8);
+}
+
+TEST(GpuMemory, IsInRecordings) {
+  const Device device = emulated_gpu();
+  const test::Recording recording([&] {
+    const Tensor there = copy_to(ones({300}), device);
+    static_cast<void>(there + 1);
+  });
+  const std::vector<profile::DeviceLevel> levels = by_device(recording.history);
+  ASSERT_EQ(levels.size(), 2u);
+  EXPECT_TRUE(levels[1].device == device);
+  EXPECT_EQ(levels[1].peak, 2400);
+  EXPECT_EQ(levels[1].at_end, 0);
 }
 
 /// Memory that is freed goes to others, and back to the driver, while the GPU has not come to what

@@ -6,6 +6,9 @@
 #include <fstream>
 
 #include "tenure/kernels/cuda/compile/cache.h"
+#include "tenure/kernels/cuda/create/create_arguments.h"
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/table.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/scratch.h"
 
@@ -103,6 +106,26 @@ TEST_F(CudaMissing, NothingAtTheEndOfAProcess) {
         static Tensor kept = copy_to(ones({100000}), device);
         for (int i = 0; i < 50; ++i) kept = kept + 1;
         std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+/// With TENURE_CUDA_WAIT=1 the call that faults is the one that throws.
+TEST_F(CudaMissing, NoOrderBetweenAFaultAndItsError) {
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_CUDA_WAIT", "1", 1);
+        kernels::cuda::Gpu& gpu = kernels::cuda::gpu(test::emulated_gpu());
+        const kernels::cuda::TypedKernel* const fill =
+            kernels::cuda::creation_family().kernels.front();
+        int of_host = 0;
+        try {
+          gpu.launch("bad_op", *fill, int32, {.blocks = 1, .threads = 32},
+                     kernels::cuda::FillArguments{.out = &of_host, .n = 1, .bytes = 1});
+        } catch (const DeviceError& error) {
+          std::exit(std::string(error.what()).find("in bad_op:") == std::string::npos ? 2 : 0);
+        }
+        std::exit(1);
       },
       testing::ExitedWithCode(0), "");
 }

@@ -35,9 +35,10 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  Compiled compile(int architecture) {
+  Compiled compile(int architecture, std::initializer_list<const char*> more) {
     const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
     std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
+    options.insert(options.end(), more);
     options.push_back(target.c_str());
     if (result_ == NVRTC_SUCCESS) {
       result_ = functions_.nvrtcCompileProgram(program_, static_cast<int>(options.size()),
@@ -77,11 +78,12 @@ class Program {
 
 }  // namespace
 
-Compiled compile(const std::string& program, int architecture) {
+Compiled compile(const std::string& program, int architecture,
+                 std::initializer_list<const char*> more) {
   if (!nvrtc().library.is_usable()) {
     return {.problem = fmt::format("NVRTC was not found: {}", nvrtc().library.problem)};
   }
-  return Program(program).compile(architecture);
+  return Program(program).compile(architecture, more);
 }
 
 Compiled compile_or_find(const std::string& program, int architecture) {

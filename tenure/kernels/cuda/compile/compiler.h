@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 namespace tenure::kernels::cuda {
@@ -11,8 +12,9 @@ struct Compiled {
 };
 
 /// Compiles a program that includes the sources of this library, for an architecture (90), in this
-/// process. Needs no GPU.
-Compiled compile(const std::string& program, int architecture);
+/// process, with these options of NVRTC beside those that all programs have. Needs no GPU.
+Compiled compile(const std::string& program, int architecture,
+                 std::initializer_list<const char*> more = {});
 
 /// The same, from the cache on disk if it is there (cache.h).
 Compiled compile_or_find(const std::string& program, int architecture);

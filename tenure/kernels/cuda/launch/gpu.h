@@ -75,6 +75,7 @@ class Gpu {
   template <class Arguments>
   void launch(const char* op, const TypedKernel& kernel, Types types, const Grid& grid,
               const Arguments& arguments) {
+    enter();
     launch(op, kernels_->find(kernel, types), grid, &arguments, sizeof arguments);
   }
   void launch(const char* op, Function function, const Grid& grid, const void* arguments,
@@ -88,6 +89,7 @@ class Gpu {
   void ask(const char* op, const TypedKernel& kernel, Types types, const Grid& grid,
            Arguments& arguments, std::uint64_t* Arguments::*place,
            std::span<std::uint64_t> answers) {
+    enter();
     const std::lock_guard lock(answers_mutex_);
     arguments.*place = room_for_answers(answers.size());
     launch(op, kernel, types, grid, arguments);
@@ -115,7 +117,7 @@ class Gpu {
   LoadedKernels& kernels() { return *kernels_; }
 
   /// Makes the context current for this thread. Throws DeviceError where the GPU was lost, or in a
-  /// child of a fork.
+  /// child of a fork: before any lock, which another thread may have held there.
   void enter();
   /// Throws DeviceError unless `result`, a CUresult, is 0; `what` the call was for.
   void check(int result, const char* what);

@@ -56,6 +56,7 @@ const CudaLoop::Variant& CudaLoop::variant(const InTypes& types) const {
     return at;
   };
   if (const Variant* const known = find()) return *known;
+  gpu_.enter();
   const std::lock_guard lock(mutex_);
   if (const Variant* const known = find()) return *known;
   const std::span<const DType> given(types.data(), loop_.in_types.size());
