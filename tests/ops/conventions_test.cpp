@@ -153,6 +153,24 @@ TEST(Conventions, FunctionsDoNotOverflow) {
   EXPECT_NEAR(hypot(tensor(Doubles{3e200}), 4e200).item<double>() / 5e200, 1, 1e-15);
 }
 
+TEST(Conventions, ElementsDoNotDependOnTheirNeighbours) {
+  const Tensor x = mul(normal({1000}), 3.0);
+  const Tensor is_far = less(uniform(x.shape()), 0.1);
+  const std::vector<bool> far = is_far.to_vector<bool>();
+  using Function = Tensor (*)(const Operand&);
+  for (const Function f : {Function(exp), Function(exp2), Function(tanh), Function(sigmoid),
+                           Function(silu), Function(gelu), Function(mish), Function(erf)}) {
+    const std::vector<float> alone = f(x).to_vector<float>();
+    for (const double other : {-1e9, -120.0, -88.0, 88.0, 120.0, 1e9, std::nan("")}) {
+      const std::vector<float> beside = f(where(is_far, other, x)).to_vector<float>();
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        if (far[i]) continue;
+        ASSERT_EQ(alone[i], beside[i]) << other << " at " << i;
+      }
+    }
+  }
+}
+
 TEST(Conventions, Closeness) {
   const Tensor a = tensor(Doubles{1e10, 1e-7});
   const Tensor b = tensor(Doubles{1.00001e10, 1e-8});

@@ -28,9 +28,9 @@ struct Decay {
 template <class V>
 TENURE_BODY Decay<V> decay(V t, V w) {
   using T = typename V::Scalar;
-  if constexpr (requires { scaled_exp(w); }) {  // exp as a factor and a power of two
-    const auto [factor, k] = scaled_exp(at_least(T(-150), -w));  // beyond, both are 0
-    return {scale(factor, k), scale(t * factor, k)};
+  if constexpr (requires { decayed(t, w); }) {
+    const auto [factor, scaled] = decayed(t, w);
+    return {factor, scaled};
   } else {
     constexpr T kFar = kIsSingle<V> ? T(80) : T(640);
     constexpr T kShift = kIsSingle<V> ? T(32) : T(64);  // kShift - w is exact beyond kFar

@@ -33,35 +33,49 @@ template <class T>
 inline constexpr T kPerLog2 = static_cast<T>(1.44269504088896340736);  // 1 / log(2)
 
 /// exp(r) - 1 for |r| <= log(2) / 2, as r + r^2 q(r), which is exact for a tiny r. The error
-/// of the minimax polynomial q comes to 0.05 ulp of exp(r).
+/// of the minimax polynomial q comes to 0.05 ulp of exp(r). Its terms are added in pairs: one
+/// after the other they would wait for each other.
 HWY_INLINE Vec<float> reduced_expm1(Vec<float> r) {
-  Vec<float> q = 1.383797149e-3F;
-  q = fma(q, r, 8.369164541e-3F);
-  q = fma(q, r, 4.166810215e-2F);
-  q = fma(q, r, 1.666651666e-1F);
-  q = fma(q, r, 4.999999404e-1F);
-  return fma(r * r, q, r);
+  const Vec<float> square = r * r;
+  const Vec<float> high = fma(r, 8.369164541e-3F, 4.166810215e-2F);
+  const Vec<float> low = fma(r, 1.666651666e-1F, 4.999999404e-1F);
+  const Vec<float> q = fma(square, fma(square, 1.383797149e-3F, high), low);
+  return fma(square, q, r);
 }
 
-/// exp(x) = factor 2^k, with k a whole number and factor near 1.
+/// exp(x) = (1 + rest) 2^k, with k a whole number and rest between -0.3 and 0.42.
 struct ScaledExp {
-  Vec<float> factor;
+  Vec<float> rest;
   Vec<float> k;
+  Vec<float> power;  ///< 2^k where |k| <= 126
 };
 HWY_INLINE ScaledExp scaled_exp(Vec<float> x) {
-  const Vec<float> k = round(x * kPerLog2<float>);
+  const auto [k, power] = nearest_power(x, kPerLog2<float>);
   // log(2) in two parts, the first so short that its products with k are exact.
   const Vec<float> r = fma(k, 2.12194440e-4F, fma(k, -0.693359375F, x));
-  return {reduced_expm1(r) + 1.0F, k};
+  return {reduced_expm1(r), k, power};
+}
+
+/// For |x| up to this exp(x) is far from overflow and from subnormal numbers.
+inline constexpr float kPlainExp = 86.0F;
+/// exp(x) for such an x. The same bits as with scale(), which takes longer but on AVX-512.
+HWY_INLINE Vec<float> plain_exp(Vec<float> x) {
+  const ScaledExp e = scaled_exp(x);
+  return fma(e.power, e.rest, e.power);
+}
+/// Whether all of `inside` holds and plain_exp is worth asking for.
+HWY_INLINE bool takes_plain_exp(Mask<float> inside) {
+  return HWY_TARGET > HWY_AVX3 && HWY_LIKELY(all(inside));
 }
 
 /// 1.5 ulp.
 template <class T>
 HWY_INLINE Vec<T> exp(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
+    if (takes_plain_exp(abs(x) <= kPlainExp)) return plain_exp(x);
     // Outside of these limits the result is 0 or infinite.
-    const auto [factor, k] = scaled_exp(at_most(89.0F, at_least(-104.0F, x)));
-    return scale(factor, k);
+    const ScaledExp e = scaled_exp(at_most(89.0F, at_least(-104.0F, x)));
+    return scale(e.rest + 1.0F, e.k);
   } else {
     const hn::ScalableTag<T> d;
     // Highway's exp takes NaN for very small, and overflows its integers far above the limit.
@@ -74,11 +88,28 @@ HWY_INLINE Vec<T> exp(Vec<T> x) {
 template <class T>
 HWY_INLINE Vec<T> exp_below_one(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const auto [factor, k] = scaled_exp(at_least(-104.0F, x));
-    return scale(factor, k);
+    if (takes_plain_exp(x >= -kPlainExp)) return plain_exp(x);
+    const ScaledExp e = scaled_exp(at_least(-104.0F, x));
+    return scale(e.rest + 1.0F, e.k);
   } else {
     return exp(x);
   }
+}
+
+/// exp(-w) and t exp(-w) for w >= 0, the latter with all its digits also where exp(-w) is
+/// subnormal; where w is large, so is t.
+struct Decayed {
+  Vec<float> factor;
+  Vec<float> scaled;
+};
+HWY_INLINE Decayed decayed(Vec<float> t, Vec<float> w) {
+  if (takes_plain_exp(w <= kPlainExp)) {
+    const Vec<float> factor = plain_exp(-w);
+    return {factor, t * factor};
+  }
+  const ScaledExp e = scaled_exp(at_least(-150.0F, -w));  // beyond, both are 0
+  const Vec<float> factor = e.rest + 1.0F;
+  return {scale(factor, e.k), scale(t * factor, e.k)};
 }
 
 /// 4.5 ulp.
@@ -119,18 +150,17 @@ HWY_INLINE Vec<T> log1p(Vec<T> x) {
   return select(x > T(-1) && x < Vec<T>(kInfinity<T>), y, edge);
 }
 
-/// 3.5 ulp. float32: t / (t + 2) with t = exp(-2|x|) - 1. This is never below -1, so that the
-/// result stays in [-1, 1].
+/// 3.5 ulp. float32: t / (2 - t) with t = 1 - exp(-2|x|). This is in [+0, 1], so that the result
+/// stays in [-1, 1].
 template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const Vec<T> y = at_least(-20.0F, minus_abs(x + x));  // beyond, t is -1
-    const Vec<T> k = round(y * kPerLog2<T>);
+    const Vec<T> y = at_least(-20.0F, minus_abs(x + x));  // beyond, t is 1
+    const auto [k, power] = nearest_power(y, kPerLog2<T>);
     // One part of log(2) is enough: its error grows with k, but is multiplied by 2^k.
     const Vec<T> r = fma(k, -0.693147181F, y);
-    const Vec<T> power = power_of_two<T>(last_bits(k));
-    const Vec<T> t = fma(power, reduced_expm1(r), power - 1.0F);
-    return copy_sign(t / (t + 2.0F), x);
+    const Vec<T> t = hn::NegMulAdd(power.raw, reduced_expm1(r).raw, (1.0F - power).raw);
+    return with_sign(t / (2.0F - t), x);
   } else {
     const hn::ScalableTag<T> d;
     const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, T(-40))), hn::Set(d, T(40)));

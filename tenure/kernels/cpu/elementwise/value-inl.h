@@ -141,6 +141,11 @@ template <class T>
 HWY_INLINE Vec<T> copy_sign(Vec<T> magnitude, Vec<T> sign) {
   return hn::CopySign(magnitude.raw, sign.raw);
 }
+/// The same for a magnitude whose sign bit is not set.
+template <class T>
+HWY_INLINE Vec<T> with_sign(Vec<T> magnitude, Vec<T> sign) {
+  return hn::CopySignToAbs(magnitude.raw, sign.raw);
+}
 /// NaN if either is, as NumPy and PyTorch have it.
 template <class T>
 HWY_INLINE Vec<T> max(Vec<T> a, std::type_identity_t<Vec<T>> b) {
@@ -193,6 +198,19 @@ HWY_INLINE Vec<T> power_of_two(Bits k) {
   const hn::ScalableTag<T> d;
   const auto one = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), hn::Set(d, T(1)));
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<std::numeric_limits<T>::digits - 1>(k), one));
+}
+struct NearestPower {
+  Vec<float> k;
+  Vec<float> power;
+};
+/// The whole number k next to x * factor, at most 2^21 in size, and 2^k for |k| <= 126: what the
+/// first addition leaves in the last bits becomes the exponent.
+HWY_INLINE NearestPower nearest_power(Vec<float> x, float factor) {
+  constexpr float kWhole = 0x1.8p23F + 127;
+  const hn::ScalableTag<float> d;
+  const Vec<float> shifted = fma(x, factor, kWhole);
+  const auto bits = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), shifted.raw);
+  return {shifted - kWhole, hn::BitCast(d, hn::ShiftLeft<23>(bits))};
 }
 /// y 2^k for a whole number k of up to twice the range of exponents. Rounded once, also where the
 /// result is subnormal; infinite where it overflows.
