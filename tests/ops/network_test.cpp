@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "tenure/kernels/parallel.h"
 #include "tenure/memory/region.h"
@@ -67,6 +68,21 @@ TEST(Convolution, ManyThreadsMakeTheSameNumbers) {
   const Tensor three = conv2d(x, w, {.padding = 1});
   set_num_threads(threads);
   expect_close(one, three, 0);
+}
+
+TEST(Convolution, WithReluIsReluOfIt) {
+  Tensor x = normal({2, 9, 7, 3});
+  const float infinite = std::numeric_limits<float>::infinity();
+  // A tenth of the pixels are infinite or no numbers.
+  const Tensor chance = uniform(x.shape());
+  x = where(less(chance, 0.05), std::nan(""), where(greater(chance, 0.95), infinite, x));
+  for (const std::int64_t channels : {1, 5, 16, 32, 33, 64}) {
+    const Tensor w = normal({3, 3, 3, channels});
+    const Tensor bias = normal({channels});
+    const Tensor both = conv2d(x, w, bias, {.padding = 1, .relu = true});
+    expect_elements<float>(both, both.shape(),
+                           relu(conv2d(x, w, bias, {.padding = 1})).to_vector<float>());
+  }
 }
 
 TEST(Convolution, TransposedIsTheTranspose) {

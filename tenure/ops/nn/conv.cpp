@@ -5,6 +5,7 @@
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
+#include "tenure/ops/derivatives.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/nn/types.h"
 #include "tenure/ops/reduce_ops.h"
@@ -135,8 +136,7 @@ void ConvOp<relu>::run_gradient(Backward& b) {
   const ConvArguments arguments = ConvArguments::of(b.attributes);
   Tensor dy = std::move(b.gradients[0]);
   if constexpr (relu) {
-    Tensor positive = greater({std::move(b.outputs[0]), b.site}, 0);
-    dy = where({std::move(positive), b.site}, {std::move(dy), b.site}, 0.0);
+    dy = relu_gradient({std::move(dy), b.site}, {std::move(b.outputs[0]), b.site});
   }
   const bool wants_bias = b.wanted.size() == 3 && b.wants(2);
   if (wants_bias && !b.wants(1)) {  // then x may not be there

@@ -7,6 +7,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
@@ -33,9 +35,26 @@ struct Runs {
     steps = {source.plane, grid.axes[1].apart * source.row, x.apart * grid.in_channels};
   }
   std::int64_t count() const { return counts[0] * counts[1] * counts[2]; }
-  std::int64_t offset(std::int64_t run) const {
-    return run / (counts[1] * counts[2]) * steps[0] + run / counts[2] % counts[1] * steps[1] +
-           run % counts[2] * steps[2];
+
+  /// A run, and where it begins. To find it takes divisions, to go on to the next one none.
+  struct Place {
+    std::int64_t y, x;
+    std::int64_t offset;
+  };
+  Place place(std::int64_t run) const {
+    const std::int64_t y = run / counts[2] % counts[1];
+    const std::int64_t x = run % counts[2];
+    const std::int64_t z = run / (counts[1] * counts[2]);
+    return {y, x, z * steps[0] + y * steps[1] + x * steps[2]};
+  }
+  void go_on(Place& place) const {
+    place.offset += steps[2];
+    if (++place.x < counts[2]) return;
+    place.x = 0;
+    place.offset += steps[1] - counts[2] * steps[2];
+    if (++place.y < counts[1]) return;
+    place.y = 0;
+    place.offset += steps[0] - counts[1] * steps[1];
   }
 
   std::int64_t length = 0;
@@ -49,8 +68,9 @@ struct Pass {
   const Runs& runs;
   std::int64_t begin;  // runs
   std::int64_t end;
-  const T* weights;  // packed, of run `begin`
-  const T* bias;     // or null
+  Runs::Place first;  // of run `begin`
+  const T* weights;   // packed, of run `begin`
+  const T* bias;      // or null
   std::int64_t columns;
   bool add;  // to what the target has
   bool relu;
@@ -70,11 +90,12 @@ HWY_NOINLINE void tile(const Pass<T>& pass, const T* const* HWY_RESTRICT from,
     for (int r = 0; r < rows; ++r) sums[r][v] = hn::Zero(d);
   }
   const T* HWY_RESTRICT w = pass.weights;
-  for (std::int64_t run = pass.begin; run < pass.end; ++run) {
-    const std::int64_t offset = pass.runs.offset(run);
+  Runs::Place place = pass.first;
+  for (std::int64_t run = pass.begin; run < pass.end; ++run, pass.runs.go_on(place)) {
     const T* at[rows];
     TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) at[r] = from[r] + offset;
+    for (int r = 0; r < rows; ++r) at[r] = from[r] + place.offset;
+    TENURE_UNROLL_SOME
     for (std::int64_t i = 0; i < pass.runs.length; ++i, w += width * lanes) {
       V column[width];
       TENURE_UNROLL
@@ -87,6 +108,21 @@ HWY_NOINLINE void tile(const Pass<T>& pass, const T* const* HWY_RESTRICT from,
       }
     }
   }
+  // The larger of this and then a NaN is the NaN.
+  const V least = hn::Set(d, pass.relu ? T{0} : -std::numeric_limits<T>::infinity());
+  if (filled == rows && pass.columns == width * lanes) {
+    TENURE_UNROLL
+    for (int v = 0; v < width; ++v) {
+      const V bias = pass.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, pass.bias + v * lanes);
+      TENURE_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        T* const at = to[r] + v * lanes;
+        const V sum = hn::Add(sums[r][v], pass.add ? hn::LoadU(d, at) : bias);
+        hn::StoreU(hn::Max(least, sum), d, at);
+      }
+    }
+    return;
+  }
   Sums<T, rows, width> done;
   TENURE_UNROLL
   for (int r = 0; r < rows; ++r) {
@@ -98,9 +134,8 @@ HWY_NOINLINE void tile(const Pass<T>& pass, const T* const* HWY_RESTRICT from,
   for (int v = 0; v < width; ++v) {
     const V bias = pass.bias == nullptr ? hn::Zero(d) : columns.load(pass.bias, v);
     for (int r = 0; r < filled; ++r) {
-      V sum = hn::Add(done.get(r, v), pass.add ? columns.load(to[r], v) : bias);
-      if (pass.relu) sum = hn::Max(sum, hn::Zero(d));
-      columns.store(sum, to[r], v);
+      const V sum = hn::Add(done.get(r, v), pass.add ? columns.load(to[r], v) : bias);
+      columns.store(hn::Max(least, sum), to[r], v);
     }
   }
 }
@@ -204,6 +239,7 @@ class GridRunner {
           const Pass<T> pass{.runs = runs,
                              .begin = begin,
                              .end = end,
+                             .first = {},
                              .weights = panel_at(group, panel) + begin * runs.length * padded,
                              .bias = bias,
                              .columns = columns,
@@ -230,9 +266,42 @@ class GridRunner {
     }
   }
 
+  /// Runs that a row of outputs finds inside the image, where they follow one after the other. The
+  /// others are of padding: zeros, which are not worth adding.
+  std::pair<std::int64_t, std::int64_t> runs_of_row(const Runs& runs, std::int64_t row) const {
+    if (runs.counts[0] != 1) return {0, runs.count()};
+    const Axis& y = grid_.axes[1];
+    const std::int64_t at = y.first + row * y.step;
+    const auto taps_below = [&](std::int64_t end) {  // that lie before source row `end`
+      return std::clamp<std::int64_t>((end - at + y.apart - 1) / y.apart, 0, y.taps);
+    };
+    const std::int64_t begin = at < 0 ? taps_below(0) : 0;
+    const std::int64_t end = at < y.in ? taps_below(y.in) : 0;
+    return {begin * runs.counts[2], std::max(begin, end) * runs.counts[2]};
+  }
+
+  /// The tiles of a band: rows that have the same taps together.
   template <int rows, int width>
   void run_tiles(const Pass<T>& pass, const Band& band, const Source& source, std::int64_t group,
                  std::int64_t first) const {
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+    for (std::int64_t row = 0; row < band.rows;) {
+      const auto inside = runs_of_row(pass.runs, band.row + row);
+      const std::int64_t begin_row = row++;
+      while (row < band.rows && runs_of_row(pass.runs, band.row + row) == inside) ++row;
+      Pass<T> part = pass;
+      part.begin = std::clamp(inside.first, pass.begin, pass.end);
+      part.end = std::clamp(inside.second, part.begin, pass.end);
+      part.first = pass.runs.place(part.begin);
+      part.weights += (part.begin - pass.begin) * pass.runs.length * width * lanes;
+      run_rows<rows, width>(part, band, begin_row, row, source, group, first);
+    }
+  }
+
+  /// Rows [row, end) of a band.
+  template <int rows, int width>
+  void run_rows(const Pass<T>& pass, const Band& band, std::int64_t row, std::int64_t end,
+                const Source& source, std::int64_t group, std::int64_t first) const {
     const Axis& y = grid_.axes[1];
     const Axis& x = grid_.axes[2];
     const T* const from_group = static_cast<const T*>(source.data) + group * grid_.in_group();
@@ -243,8 +312,7 @@ class GridRunner {
         group * grid_.out_group() + first;
     const T* from[rows];
     T* to[rows];
-    const std::int64_t positions = band.rows * x.count;
-    std::int64_t row = 0;
+    const std::int64_t positions = (end - row) * x.count;
     std::int64_t column = 0;
     for (std::int64_t position = 0; position < positions; position += rows) {
       const std::int64_t filled = std::min<std::int64_t>(rows, positions - position);

@@ -34,6 +34,8 @@ struct Positions {
   std::int64_t dy_column;
 };
 
+constexpr int kMaxRows = 6;
+
 /// Sums of x[position + r] dy[position, column] for `rows` neighbouring elements r. `full`: of all
 /// columns that vectors hold, without masks, which are slow where registers are few.
 template <class T, int rows, int width, bool full>
@@ -52,7 +54,7 @@ HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const T* HWY_RESTRICT x = p.x + row * p.x_row;
     const T* HWY_RESTRICT dy = p.dy + row * p.dy_row;
-    for (std::int64_t i = 0; i < p.columns; ++i, x += p.x_column, dy += p.dy_column) {
+    const auto add_position = [&]() HWY_ATTR {
       V column[width];
       TENURE_UNROLL
       for (int v = 0; v < width; ++v) {
@@ -64,7 +66,19 @@ HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row
         TENURE_UNROLL
         for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(value, column[v], sums[r][v]);
       }
+      x += p.x_column;
+      dy += p.dy_column;
+    };
+    std::int64_t i = 0;
+    if constexpr (rows == kMaxRows && full) {
+      for (; i + 4 <= p.columns; i += 4) {  // Of few rounds the processor foresees the end.
+        add_position();
+        add_position();
+        add_position();
+        add_position();
+      }
     }
+    for (; i < p.columns; ++i) add_position();
   }
   Sums<T, rows, width> done;
   TENURE_UNROLL
@@ -108,8 +122,6 @@ HWY_NOINLINE void sum_columns(const Positions<T>& p, T* to, std::int64_t columns
     some.store(add ? hn::Add(some.load(to, v), sum) : sum, to, v);
   }
 }
-
-constexpr int kMaxRows = 6;
 
 template <class T>
 using SumProducts = void (*)(const Positions<T>&, T*, std::int64_t, std::int64_t, bool);

@@ -85,7 +85,7 @@ void test_loop(const void* const* in, void* out, std::size_t n) {
   scalar_loop<Op, T, bool>(in, out, n, std::make_index_sequence<Op::arity>());
 }
 
-/// bool, T, T -> T.
+/// bool, T, T -> T. float32 a vector at a time: compilers make a jump of each element.
 template <class Op, class T>
 void select_loop(const void* const* in, void* out, std::size_t n) {
   using Value = ops::HWY_NAMESPACE::ScalarOf<T>;
@@ -93,7 +93,22 @@ void select_loop(const void* const* in, void* out, std::size_t n) {
   const auto* const a = static_cast<const T*>(in[1]);
   const auto* const b = static_cast<const T*>(in[2]);
   T* const to = static_cast<T*>(out);
-  for (std::size_t i = 0; i < n; ++i) {
+  std::size_t i = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    const hn::ScalableTag<T> d;
+    const hn::RebindToSigned<decltype(d)> d32;
+    const hn::Rebind<std::uint8_t, decltype(d)> d8;
+    const std::size_t lanes = hn::Lanes(d);
+    for (; i + lanes <= n; i += lanes) {
+      const auto bytes = hn::LoadU(d8, reinterpret_cast<const std::uint8_t*>(condition) + i);
+      const auto holds = hn::Ne(hn::PromoteTo(d32, bytes), hn::Zero(d32));
+      const Mask<T> mask{hn::RebindMask(d, holds)};
+      const Vec<T> x = hn::LoadU(d, a + i);
+      const Vec<T> y = hn::LoadU(d, b + i);
+      hn::StoreU(Op::apply(mask, x, y).raw, d, to + i);
+    }
+  }
+  for (; i < n; ++i) {
     to[i] = ops::HWY_NAMESPACE::stored(Op::apply(condition[i], Value(a[i]), Value(b[i])));
   }
 }

@@ -15,13 +15,6 @@
 #include "tenure/kernels/cpu/gemm/packed_gemm.h"
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
 
-#undef TENURE_UNROLL_SOME
-#ifdef __clang__
-#define TENURE_UNROLL_SOME _Pragma("unroll 4")
-#else
-#define TENURE_UNROLL_SOME _Pragma("GCC unroll 4")
-#endif
-
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::panels {
 namespace HWY_NAMESPACE {

@@ -13,10 +13,13 @@
 
 // Arrays of sums are in registers only if every loop over them is unrolled.
 #undef TENURE_UNROLL
+#undef TENURE_UNROLL_SOME
 #ifdef __clang__
 #define TENURE_UNROLL _Pragma("unroll")
+#define TENURE_UNROLL_SOME _Pragma("unroll 4")
 #else
 #define TENURE_UNROLL _Pragma("GCC unroll 16")
+#define TENURE_UNROLL_SOME _Pragma("GCC unroll 4")
 #endif
 
 HWY_BEFORE_NAMESPACE();

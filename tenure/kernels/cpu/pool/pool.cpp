@@ -91,6 +91,40 @@ HWY_INLINE void take_larger(const T* x, T place, std::int64_t n, T* best, T* pla
   }
 }
 
+/// Windows of few places: those of channels [0, n), a vector of them at a time, where n is what
+/// is done of `channels`.
+template <std::int64_t few, class T>
+HWY_INLINE std::int64_t max_of_few(const Pooling& p, std::int64_t z, std::int64_t y, std::int64_t x,
+                                   const T* image, T* to, std::uint8_t* numbers) {
+  static_assert(sizeof(T) == 4);
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> d32;
+  const hn::Rebind<std::uint8_t, decltype(d)> d8;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const T* from[few];
+  std::int32_t place_of[few];
+  std::int64_t places = 0;
+  for_each_place(p, z, y, x, [&](std::int64_t place, std::int64_t source) {
+    from[places] = image + source * p.channels;
+    place_of[places++] = static_cast<std::int32_t>(place);
+  });
+  if (places == 0) return 0;
+  std::int64_t c = 0;
+  for (; c + lanes <= p.channels; c += lanes) {
+    auto best = hn::Set(d, -std::numeric_limits<T>::infinity());
+    auto number = hn::Set(d32, place_of[0]);
+    for (std::int64_t i = 0; i < places; ++i) {
+      const auto now = hn::LoadU(d, from[i] + c);
+      const auto larger = hn::AndNot(hn::Le(now, best), hn::Eq(best, best));  // as take_larger()
+      best = hn::IfThenElse(larger, now, best);
+      number = hn::IfThenElse(hn::RebindMask(d32, larger), hn::Set(d32, place_of[i]), number);
+    }
+    hn::StoreU(best, d, to + c);
+    hn::StoreU(hn::DemoteTo(d8, number), d8, numbers + c);
+  }
+  return c;
+}
+
 template <class T>
 void max_part(const Pooling& p, PoolCount, const void* from, void* to, void* numbers, bool wide,
               std::int64_t begin, std::int64_t end) {
@@ -100,7 +134,16 @@ void max_part(const Pooling& p, PoolCount, const void* from, void* to, void* num
           HWY_ATTR {
             HWY_ALIGN T best[kChannels];
             HWY_ALIGN T places[kChannels];
-            for (std::int64_t c = 0; c < p.channels; c += kChannels) {
+            std::int64_t done = 0;
+            if constexpr (sizeof(T) == 4) {
+              constexpr std::int64_t kFew = 16;
+              if (!wide && p.places() <= kFew) {
+                done = max_of_few<kFew>(p, z, y, x, static_cast<const T*>(from) + image,
+                                        static_cast<T*>(to) + window,
+                                        static_cast<std::uint8_t*>(numbers) + window);
+              }
+            }
+            for (std::int64_t c = done; c < p.channels; c += kChannels) {
               const std::int64_t n = std::min(kChannels, p.channels - c);
               std::fill_n(best, n, -std::numeric_limits<T>::infinity());
               bool is_first = true;
