@@ -38,6 +38,7 @@ constexpr auto kCrowded = std::chrono::milliseconds(20);
 constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
 constinit thread_local bool in_loop = false;
+constinit std::atomic<bool> may_exceed_cpus{false};
 
 void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -204,12 +205,12 @@ class Place {
 class Workers {
  public:
   void run(const Loop& loop) noexcept {
-    Slot* const slot = take_slot();
+    const int helpers = helpers_of(loop);
+    Slot* const slot = helpers > 0 ? take_slot() : nullptr;
     if (slot == nullptr) {
       for (int part = 0; part < loop.parts(); ++part) loop.run(part);
       return;
     }
-    const int helpers = loop.shares - 1;
     if (started_.load(std::memory_order_relaxed) < helpers) start(helpers);
     callers_.fetch_add(1, std::memory_order_relaxed);
     const int wanted = wanted_.fetch_add(helpers, std::memory_order_relaxed) + helpers;
@@ -231,6 +232,13 @@ class Workers {
   }
 
  private:
+  /// One for each share, but no more than there are cores for: parts wait for nobody, so that more
+  /// threads would only take the cores from each other.
+  int helpers_of(const Loop& loop) const noexcept {
+    const bool is_bounded = !may_exceed_cpus.load(std::memory_order_relaxed);
+    return (is_bounded ? std::min(loop.shares, cpus_) : loop.shares) - 1;
+  }
+
   Slot* take_slot() noexcept {
     for (Slot& slot : slots_) {
       if (slot.take()) return &slot;
@@ -449,5 +457,9 @@ void run_on_workers(const Loop& loop) noexcept {
 }
 
 bool is_in_loop() noexcept { return in_loop; }
+
+void let_workers_exceed_cpus(bool may) noexcept {
+  may_exceed_cpus.store(may, std::memory_order_relaxed);
+}
 
 }  // namespace tenure::kernels

@@ -11,7 +11,8 @@ namespace tenure::kernels {
 // A loop is cut into shares, one for each thread, and these into parts. The thread that calls the
 // loop takes parts, and so do the workers: threads that wait for nothing else. Each begins with a
 // share of its own, part by part, and goes on with what is left of the others'. The caller waits
-// for parts that were begun, never for a thread that has not come. So a loop ends however few of
+// for parts that were begun, never for a thread that has not come. Shares may be more than cores:
+// then as many threads as there are cores take them. So a loop ends however few of
 // the threads run: where another process has the cores, the caller computes alone what it would
 // otherwise wait for; and a thread that comes late or is stopped holds up no more than one part.
 //
@@ -49,13 +50,17 @@ struct Loop {
   void run(int part) const;
 };
 
-/// Runs every part once, here and on up to `shares - 1` workers. Workers are started when a loop
-/// first wants them; where the system has no more threads, those that are there compute. Threads
-/// that the system favours less than the process's first one (nice, SCHED_IDLE) start none, as all
-/// would share them.
+/// Runs every part once, here and on up to `shares - 1` workers, fewer than there are CPUs. Workers
+/// are started when a loop first wants them; where the system has no more threads, those that are
+/// there compute. Threads that the system favours less than the process's first one (nice,
+/// SCHED_IDLE) start none, as all would share them.
 void run_on_workers(const Loop& loop) noexcept;
 
 /// Whether this thread is within a loop: one that it begins there is its own.
 bool is_in_loop() noexcept;
+
+/// Lets a loop have a worker for each share although there are fewer CPUs. For tests of threads, on
+/// machines that have few.
+void let_workers_exceed_cpus(bool may) noexcept;
 
 }  // namespace tenure::kernels

@@ -16,10 +16,12 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tenure/base/cpus.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/thread_limit.h"
 #include "tests/support/sanitized.h"
@@ -27,11 +29,17 @@
 namespace tenure::kernels {
 namespace {
 
-/// Sets the number of threads until it ends.
+/// Sets the number of threads until it ends, and lets that be more than CPUs.
 class Threads {
  public:
-  explicit Threads(int threads) : before_(num_threads()) { set_num_threads(threads); }
-  ~Threads() { set_num_threads(before_); }
+  explicit Threads(int threads) : before_(num_threads()) {
+    set_num_threads(threads);
+    let_workers_exceed_cpus(true);
+  }
+  ~Threads() {
+    let_workers_exceed_cpus(false);
+    set_num_threads(before_);
+  }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
@@ -64,6 +72,20 @@ int threads_at_once(int parts) {
     came.wait(lock, [&] { return inside == parts; });
   });
   return inside;
+}
+
+/// The first test: later ones start more workers.
+TEST(Workers, AreNoMoreThanCpus) {
+  const Threads setting(16);
+  let_workers_exceed_cpus(false);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  parallel_for(128, 1, [&](std::int64_t, std::int64_t) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // that all come who want to
+    const std::scoped_lock lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+  EXPECT_LE(static_cast<int>(threads.size()), available_cpus());
 }
 
 TEST(Workers, RandomLoopsOfManyCallersComeToEachElementOnce) {
