@@ -29,7 +29,7 @@
 //                      below and joined in table.cpp.
 //
 // All kernels of a family are in its list with all types: tests compile each with NVRTC for a real
-// architecture, and run the ops on the emulated GPU (tests/support/cuda). What the host wants to
+// architecture, and run the ops on the emulated GPU (tests/cuda_emulator). What the host wants to
 // know of elements goes through Gpu::ask (launch/gpu.h). A workspace is memory of the GPU's.
 // Elementwise ops have no rows: their loops are printed from their bodies (loops/print.h).
 

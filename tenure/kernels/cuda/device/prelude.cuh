@@ -9,7 +9,7 @@
 #include "tenure/tensor/half.h"
 
 // What every kernel includes. Kernels are written in CUDA C++ that any C++ compiler can read with
-// the header of the emulator (tests/support/cuda), so without <<<>>>; functions are the device's
+// the header of the emulator (tests/cuda_emulator), so without <<<>>>; functions are the device's
 // without saying so.
 
 #ifndef TENURE_KERNEL
