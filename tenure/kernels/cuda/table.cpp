@@ -75,7 +75,10 @@ bool has_loops(const ops::OpRecord& op) {
   return false;
 }
 
-std::vector<Family> families() { return {creation_family(), find_family(), move_family()}; }
+std::vector<Family> families() {
+  return {arrange_family(), creation_family(), find_family(),    index_family(),
+          mask_family(),    move_family(),     product_family(), sort_family()};
+}
 
 void add_gpu(int index) {
   static std::mutex mutex;

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "tenure/kernels/cuda/compile/kernels.h"
+#include "tenure/kernels/view.h"
+
+namespace tenure::kernels::cuda {
+
+class Gpu;
+
+/// Throws IndexError, in the name of `op`, unless every index lies in [-size, size). Waits for the
+/// GPU. In check_indices.cpp.
+void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t size);
+
+/// Its kernel, for the list of a family.
+const TypedKernel& index_check_kernel();
+
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "tenure/kernels/cuda/device/prelude.cuh"
+#include "tenure/kernels/cuda/places/places_arguments.h"
+
+namespace tenure::kernels::cuda {
+
+/// Where two operands are at step i of a nest, in row-major order.
+struct TwoPlaces {
+  std::int64_t first;
+  std::int64_t second;
+};
+
+template <class Index>
+inline TwoPlaces places_at(const Places& nest, Index i, int first, int second) {
+  TwoPlaces places{0, 0};
+  for (int d = nest.rank - 1; d >= 0; --d) {
+    const Index size = static_cast<Index>(nest.shape[d]);
+    const Index row = i / size;
+    const auto at = static_cast<std::int64_t>(i - row * size);
+    places.first += at * nest.strides[first][d];
+    places.second += at * nest.strides[second][d];
+    i = row;
+  }
+  return places;
+}
+
+/// Divisions of 64 bits take several times as long as those of 32.
+inline TwoPlaces places_of(const Places& nest, std::uint64_t i, int first, int second) {
+  if (nest.count <= 0xffffffffll) {
+    return places_at(nest, static_cast<std::uint32_t>(i), first, second);
+  }
+  return places_at(nest, i, first, second);
+}
+inline std::int64_t place_of(const Places& nest, std::uint64_t i, int operand) {
+  return places_of(nest, i, operand, operand).first;
+}
+
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,86 @@
+#include <algorithm>
+
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/products/library_product.h"
+#include "tenure/kernels/cuda/products/plan.h"
+#include "tenure/kernels/cuda/products/products_arguments.h"
+#include "tenure/kernels/cuda/table.h"
+#include "tenure/ops/linalg/matrices.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+using ops::Kernel;
+
+constexpr std::int64_t kProductTile = 64;  // of tile.cuh
+constexpr std::uint32_t kProductThreads = 256;
+
+std::vector<Types> product_types() {
+  std::vector<Types> types;
+  for (const DType type : {DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
+                           DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    types.emplace_back(type, type, type);
+  }
+  for (const DType a : {DType::uint8, DType::int8}) {
+    for (const DType b : {DType::uint8, DType::int8}) types.emplace_back(a, b, DType::int32);
+  }
+  return types;
+}
+
+const TypedKernel kMultiply{"tenure/kernels/cuda/products/products.cu", "multiply",
+                            "ProductArguments", kProductThreads, product_types()};
+
+ProductPlan plan_of(const Kernel& k) {
+  return product_plan(ops::as_matrix(k.in[0], 0), ops::as_matrix(k.in[1], 1));
+}
+
+void multiply(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
+  const std::int64_t tiles = (plan.m + kProductTile - 1) / kProductTile *
+                             ((plan.n + kProductTile - 1) / kProductTile) * plan.batch.count;
+  gpu.launch(k.op, kMultiply, Types(k.in[0].dtype, k.in[1].dtype, k.out[0].dtype),
+             grid_over(tiles * kProductThreads, kProductThreads),
+             ProductArguments{.a = k.in[0].data,
+                              .b = k.in[1].data,
+                              .c = k.out[0].data,
+                              .m = plan.m,
+                              .n = plan.n,
+                              .k = plan.k,
+                              .a_row = plan.a_row,
+                              .a_column = plan.a_column,
+                              .b_row = plan.b_row,
+                              .b_column = plan.b_column,
+                              .batch = plan.batch});
+}
+
+struct MatmulSlot {
+  static std::size_t workspace(const Kernel& k) {
+    const ProductPlan plan = plan_of(k);
+    return library_multiplies(k.in[0].dtype, plan) ? library_workspace(plan) : 0;
+  }
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr || k.out[0].count() == 0) return;
+    const ProductPlan plan = plan_of(k);
+    if (library_multiplies(k.in[0].dtype, plan) &&
+        library_multiply(*gpu, k.in[0].dtype, plan, k.in[0].data, k.in[1].data, k.out[0].data,
+                         k.workspace)) {
+      return;
+    }
+    multiply(*gpu, k, plan);
+  }
+};
+
+struct IntegerMatmulSlot {
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu != nullptr && k.out[0].count() > 0) multiply(*gpu, k, plan_of(k));
+  }
+};
+
+}  // namespace
+
+Family product_family() {
+  return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")}, {&kMultiply}};
+}
+
+}  // namespace tenure::kernels::cuda
