@@ -85,8 +85,8 @@ Declared declared(const Case& c, const std::vector<ops::View>& in,
   return result;
 }
 
-/// Whether the kernel may take temporary memory where `output` was computed. Devices differ: what one
-/// does in order, another sorts first.
+/// Whether the kernel may take temporary memory where `output` was computed. Devices differ: what
+/// one does in order, another sorts first.
 bool takes_workspace(const Case& c, const Tensor& output) {
   const ops::KernelSlot* const slot = ops::find_kernel(*c.op, output.device());
   return slot != nullptr && slot->workspace != nullptr;

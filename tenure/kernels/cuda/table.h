@@ -61,12 +61,16 @@ bool has_loops(const ops::OpRecord& op);
 /// Makes a GPU known to memory/ and ops/, if it is not. Throws DeviceError. In table.cpp.
 void add_gpu(int index);
 
-Family arrange_family();   // arrange/arrange_slots.cpp
-Family creation_family();  // create/create_slots.cpp
-Family index_family();     // index/index_slots.cpp
-Family mask_family();      // index/mask_slots.cpp
-Family move_family();      // move/move_slots.cpp
-Family product_family();   // products/products_slots.cpp
-Family sort_family();      // sort/sort_slots.cpp
+Family arrange_family();    // arrange/arrange_slots.cpp
+Family attention_family();  // attention/attention_slots.cpp
+Family cell_family();       // recurrent/cell_slots.cpp
+Family conv_family();       // conv/conv_slots.cpp
+Family creation_family();   // create/create_slots.cpp
+Family index_family();      // index/index_slots.cpp
+Family mask_family();       // index/mask_slots.cpp
+Family move_family();       // move/move_slots.cpp
+Family pool_family();       // pool/pool_slots.cpp
+Family product_family();    // products/products_slots.cpp
+Family sort_family();       // sort/sort_slots.cpp
 
 }  // namespace tenure::kernels::cuda

@@ -38,8 +38,8 @@ inline bool met_by(const ConvArguments& a, const Spot& image, const Spot& tap, S
   for (int d = 0; d < 3; ++d) {
     const std::int64_t from = image.at[d] + a.padding[d] - tap.at[d] * a.dilation[d];
     result.at[d] = from / a.stride[d];
-    is_inside = is_inside && from >= 0 && result.at[d] * a.stride[d] == from &&
-                result.at[d] < a.out[d];
+    is_inside =
+        is_inside && from >= 0 && result.at[d] * a.stride[d] == from && result.at[d] < a.out[d];
   }
   return is_inside;
 }
@@ -52,7 +52,8 @@ inline T* element_at(const ConvOperand& operand, std::int64_t image, const Spot&
          spot.at[2] * s[3] + channel * s[4];
 }
 template <class T>
-inline T* weight_at(const ConvOperand& weights, const Spot& tap, std::int64_t in, std::int64_t out) {
+inline T* weight_at(const ConvOperand& weights, const Spot& tap, std::int64_t in,
+                    std::int64_t out) {
   const std::int64_t(&s)[5] = weights.strides;
   return static_cast<T*>(weights.data) + tap.at[0] * s[0] + tap.at[1] * s[1] + tap.at[2] * s[2] +
          in * s[3] + out * s[4];
@@ -77,34 +78,35 @@ inline void convolve(const ConvArguments& a) {
   const std::int64_t results = volume(a.out);
   const std::int64_t rows = a.batch * results;
   const std::int64_t depth = volume(a.kernel) * a.in_channels;
-  for_each_tile(a.groups, rows, a.out_channels, [&](std::int64_t group, std::int64_t row,
-                                                    std::int64_t column) {
-    multiply_tile<Sum>(
-        row, column, rows, a.out_channels, 0, depth, true, false,
-        [](std::int64_t, std::int64_t) { return Sum(0); },
-        [&](std::int64_t i, std::int64_t k) {
-          Spot image;
-          const Spot result = spot_of(i % results, a.out);
-          const Spot tap = spot_of(k / a.in_channels, a.kernel);
-          if (!meets(a, result, tap, image)) return Sum(0);
-          const std::int64_t channel = group * a.in_channels + k % a.in_channels;
-          return static_cast<Sum>(*element_at<const T>(a.x, i / results, image, channel));
-        },
-        [&](std::int64_t k, std::int64_t j) {
-          const Spot tap = spot_of(k / a.in_channels, a.kernel);
-          return static_cast<Sum>(*weight_at<const T>(a.weights, tap, k % a.in_channels,
-                                                      group * a.out_channels + j));
-        },
-        [&](std::int64_t i, std::int64_t j, Sum sum) {
-          const std::int64_t channel = group * a.out_channels + j;
-          if (a.bias != nullptr) {
-            sum += static_cast<Sum>(static_cast<const T*>(a.bias)[channel * a.bias_step]);
-          }
-          if (a.relu != 0 && sum < 0) sum = 0;
-          *element_at<T>(a.y, i / results, spot_of(i % results, a.out), channel) =
-              static_cast<T>(sum);
-        });
-  });
+  for_each_tile(
+      a.groups, rows, a.out_channels,
+      [&](std::int64_t group, std::int64_t row, std::int64_t column) {
+        multiply_tile<Sum>(
+            row, column, rows, a.out_channels, 0, depth, true, false,
+            [](std::int64_t, std::int64_t) { return Sum(0); },
+            [&](std::int64_t i, std::int64_t k) {
+              Spot image;
+              const Spot result = spot_of(i % results, a.out);
+              const Spot tap = spot_of(k / a.in_channels, a.kernel);
+              if (!meets(a, result, tap, image)) return Sum(0);
+              const std::int64_t channel = group * a.in_channels + k % a.in_channels;
+              return static_cast<Sum>(*element_at<const T>(a.x, i / results, image, channel));
+            },
+            [&](std::int64_t k, std::int64_t j) {
+              const Spot tap = spot_of(k / a.in_channels, a.kernel);
+              return static_cast<Sum>(*weight_at<const T>(a.weights, tap, k % a.in_channels,
+                                                          group * a.out_channels + j));
+            },
+            [&](std::int64_t i, std::int64_t j, Sum sum) {
+              const std::int64_t channel = group * a.out_channels + j;
+              if (a.bias != nullptr) {
+                sum += static_cast<Sum>(static_cast<const T*>(a.bias)[channel * a.bias_step]);
+              }
+              if (a.relu != 0 && sum < 0) sum = 0;
+              *element_at<T>(a.y, i / results, spot_of(i % results, a.out), channel) =
+                  static_cast<T>(sum);
+            });
+      });
 }
 
 template <class T>
@@ -113,29 +115,30 @@ inline void convolve_input_gradient(const ConvArguments& a) {
   const std::int64_t positions = volume(a.in);
   const std::int64_t rows = a.batch * positions;
   const std::int64_t depth = volume(a.kernel) * a.out_channels;
-  for_each_tile(a.groups, rows, a.in_channels, [&](std::int64_t group, std::int64_t row,
-                                                   std::int64_t column) {
-    multiply_tile<Sum>(
-        row, column, rows, a.in_channels, 0, depth, true, true,
-        [](std::int64_t, std::int64_t) { return Sum(0); },
-        [&](std::int64_t i, std::int64_t k) {
-          Spot result;
-          const Spot image = spot_of(i % positions, a.in);
-          const Spot tap = spot_of(k / a.out_channels, a.kernel);
-          if (!met_by(a, image, tap, result)) return Sum(0);
-          const std::int64_t channel = group * a.out_channels + k % a.out_channels;
-          return static_cast<Sum>(*element_at<const T>(a.y, i / positions, result, channel));
-        },
-        [&](std::int64_t k, std::int64_t j) {
-          const Spot tap = spot_of(k / a.out_channels, a.kernel);
-          const std::int64_t channel = group * a.out_channels + k % a.out_channels;
-          return static_cast<Sum>(*weight_at<const T>(a.weights, tap, j, channel));
-        },
-        [&](std::int64_t i, std::int64_t j, Sum sum) {
-          *element_at<T>(a.x, i / positions, spot_of(i % positions, a.in),
-                         group * a.in_channels + j) = static_cast<T>(sum);
-        });
-  });
+  for_each_tile(
+      a.groups, rows, a.in_channels,
+      [&](std::int64_t group, std::int64_t row, std::int64_t column) {
+        multiply_tile<Sum>(
+            row, column, rows, a.in_channels, 0, depth, true, true,
+            [](std::int64_t, std::int64_t) { return Sum(0); },
+            [&](std::int64_t i, std::int64_t k) {
+              Spot result;
+              const Spot image = spot_of(i % positions, a.in);
+              const Spot tap = spot_of(k / a.out_channels, a.kernel);
+              if (!met_by(a, image, tap, result)) return Sum(0);
+              const std::int64_t channel = group * a.out_channels + k % a.out_channels;
+              return static_cast<Sum>(*element_at<const T>(a.y, i / positions, result, channel));
+            },
+            [&](std::int64_t k, std::int64_t j) {
+              const Spot tap = spot_of(k / a.out_channels, a.kernel);
+              const std::int64_t channel = group * a.out_channels + k % a.out_channels;
+              return static_cast<Sum>(*weight_at<const T>(a.weights, tap, j, channel));
+            },
+            [&](std::int64_t i, std::int64_t j, Sum sum) {
+              *element_at<T>(a.x, i / positions, spot_of(i % positions, a.in),
+                             group * a.in_channels + j) = static_cast<T>(sum);
+            });
+      });
 }
 
 /// Of the whole batch, or of each image by itself.
@@ -147,41 +150,42 @@ inline void convolve_weight_gradient(const ConvArguments& a) {
   const std::int64_t columns = a.groups * a.out_channels;
   const bool is_apart = a.sums != nullptr;
   const std::int64_t pieces = is_apart ? a.batch : 1;
-  for_each_tile(a.groups * pieces, rows, a.out_channels, [&](std::int64_t which, std::int64_t row,
-                                                             std::int64_t column) {
-    const std::int64_t group = which % a.groups;
-    const std::int64_t first = which / a.groups;
-    const std::int64_t end = is_apart ? first + 1 : a.batch;
-    Sum* const sums = static_cast<Sum*>(a.sums) + first * rows * columns;
-    const auto weight = [&](std::int64_t i, std::int64_t j) {
-      return weight_at<T>(a.weights, spot_of(i / a.in_channels, a.kernel), i % a.in_channels,
-                          group * a.out_channels + j);
-    };
-    multiply_tile<Sum>(
-        row, column, rows, a.out_channels, first * results, end * results, false, false,
-        [&](std::int64_t i, std::int64_t j) {
-          return is_apart || a.adds == 0 ? Sum(0) : static_cast<Sum>(*weight(i, j));
-        },
-        [&](std::int64_t i, std::int64_t k) {
-          Spot image;
-          const Spot result = spot_of(k % results, a.out);
-          const Spot tap = spot_of(i / a.in_channels, a.kernel);
-          if (!meets(a, result, tap, image)) return Sum(0);
-          const std::int64_t channel = group * a.in_channels + i % a.in_channels;
-          return static_cast<Sum>(*element_at<const T>(a.x, k / results, image, channel));
-        },
-        [&](std::int64_t k, std::int64_t j) {
-          return static_cast<Sum>(*element_at<const T>(
-              a.y, k / results, spot_of(k % results, a.out), group * a.out_channels + j));
-        },
-        [&](std::int64_t i, std::int64_t j, Sum sum) {
-          if (is_apart) {
-            sums[i * columns + group * a.out_channels + j] = sum;
-          } else {
-            *weight(i, j) = static_cast<T>(sum);
-          }
-        });
-  });
+  for_each_tile(
+      a.groups * pieces, rows, a.out_channels,
+      [&](std::int64_t which, std::int64_t row, std::int64_t column) {
+        const std::int64_t group = which % a.groups;
+        const std::int64_t first = which / a.groups;
+        const std::int64_t end = is_apart ? first + 1 : a.batch;
+        Sum* const sums = static_cast<Sum*>(a.sums) + first * rows * columns;
+        const auto weight = [&](std::int64_t i, std::int64_t j) {
+          return weight_at<T>(a.weights, spot_of(i / a.in_channels, a.kernel), i % a.in_channels,
+                              group * a.out_channels + j);
+        };
+        multiply_tile<Sum>(
+            row, column, rows, a.out_channels, first * results, end * results, false, false,
+            [&](std::int64_t i, std::int64_t j) {
+              return is_apart || a.adds == 0 ? Sum(0) : static_cast<Sum>(*weight(i, j));
+            },
+            [&](std::int64_t i, std::int64_t k) {
+              Spot image;
+              const Spot result = spot_of(k % results, a.out);
+              const Spot tap = spot_of(i / a.in_channels, a.kernel);
+              if (!meets(a, result, tap, image)) return Sum(0);
+              const std::int64_t channel = group * a.in_channels + i % a.in_channels;
+              return static_cast<Sum>(*element_at<const T>(a.x, k / results, image, channel));
+            },
+            [&](std::int64_t k, std::int64_t j) {
+              return static_cast<Sum>(*element_at<const T>(
+                  a.y, k / results, spot_of(k % results, a.out), group * a.out_channels + j));
+            },
+            [&](std::int64_t i, std::int64_t j, Sum sum) {
+              if (is_apart) {
+                sums[i * columns + group * a.out_channels + j] = sum;
+              } else {
+                *weight(i, j) = static_cast<T>(sum);
+              }
+            });
+      });
 }
 
 /// The sums of the results of each image, for each channel: 32 of them to a block, with 8 threads

@@ -112,7 +112,7 @@ struct ConvWeightGradientSlot {
   /// batch, so a batch in parts gives the same bits.
   static bool is_apart(const Convolution& c) { return weights(c) <= 64 * kConvTile * kConvTile; }
   static std::int64_t sum_bytes(const Kernel& k) {
-    return static_cast<std::int64_t>(size_of(compute_type(k.in[0].dtype)));
+    return static_cast<std::int64_t>(size_of(ops::compute_type(k.in[0].dtype)));
   }
   static std::size_t bias_sums(const Kernel& k, const Convolution& c) {
     return round_up(static_cast<std::size_t>(c.batch * c.out_channels * sum_bytes(k)), 64);
@@ -144,16 +144,17 @@ struct ConvWeightGradientSlot {
     a.sums = k.workspace.data();
     if (c.batch * c.out_channels > 0) {
       gpu->launch(k.op, kBiasGradient, type,
-                  grid_over(c.batch * ((c.out_channels + 31) / 32) * kConvThreads, kConvThreads), a);
+                  grid_over(c.batch * ((c.out_channels + 31) / 32) * kConvThreads, kConvThreads),
+                  a);
     }
     sum(k.out[1]);
     const bool apart = is_apart(c);
     a.sums = apart ? k.workspace.data() + bias_sums(k, c) : nullptr;
     if (k.out[0].count() > 0 && (c.batch > 0 || !apart)) {
-      gpu->launch(k.op, kWeightGradient, type,
-                  tiles_over(c.taps() * a.in_channels, a.out_channels,
-                             a.groups * (apart ? c.batch : 1)),
-                  a);
+      gpu->launch(
+          k.op, kWeightGradient, type,
+          tiles_over(c.taps() * a.in_channels, a.out_channels, a.groups * (apart ? c.batch : 1)),
+          a);
     }
     if (apart) sum(k.out[0]);
   }

@@ -39,7 +39,8 @@ MaskArguments asking(const View& mask, const View& in, const Grid& grid) {
 
 /// How many blocks' counts fit in the workspace, for a mask of a size.
 std::size_t before_bytes(const View& mask) {
-  return mask.count() == 0 ? 0 : grid_over(mask.count(), kMaskThreads).blocks * sizeof(std::uint64_t);
+  return mask.count() == 0 ? 0
+                           : grid_over(mask.count(), kMaskThreads).blocks * sizeof(std::uint64_t);
 }
 
 /// Counts the true elements, and leaves in the workspace how many come before each block's.

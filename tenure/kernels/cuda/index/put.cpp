@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint32_t kPutThreads = 256;
 
 TypedKernel choosing(const char* function, const char* arguments, std::vector<Types> types) {
-  return {"tenure/kernels/cuda/index/choose.cu", function, arguments, kPutThreads, std::move(types)};
+  return {"tenure/kernels/cuda/index/choose.cu", function, arguments, kPutThreads,
+          std::move(types)};
 }
 const TypedKernel kFindTargets =
     choosing("find_targets", "TargetArguments", {DType::int32, DType::int64});
@@ -68,19 +69,20 @@ void put(Gpu& gpu, const char* op, const Put& put, std::byte* workspace) {
     gpu.launch(op, kFindTargets, type, grid_over(positions, kPutThreads),
                TargetArguments{.of = put.targets, .targets = workspace});
     auto* const order = reinterpret_cast<std::uint32_t*>(workspace + 2 * room.targets);
-    sort_rows(gpu,
-              {.op = op,
-               .element = room.target,
-               .rule = {},  // they are as they should come
-               .rows = no_loops(3),
-               .n = positions,
-               .kept = positions,
-               .in = workspace,
-               .values = workspace + room.targets,
-               .places = order,
-               .bits = std::max(
-                   static_cast<int>(std::bit_width(static_cast<std::uint64_t>(put.places - 1))), 1)},
-              workspace + room.rest);
+    sort_rows(
+        gpu,
+        {.op = op,
+         .element = room.target,
+         .rule = {},  // they are as they should come
+         .rows = no_loops(3),
+         .n = positions,
+         .kept = positions,
+         .in = workspace,
+         .values = workspace + room.targets,
+         .places = order,
+         .bits = std::max(
+             static_cast<int>(std::bit_width(static_cast<std::uint64_t>(put.places - 1))), 1)},
+        workspace + room.rest);
     a.targets = workspace + room.targets;
     a.order = order;
   }

@@ -48,9 +48,8 @@ inline std::int64_t first_window(const PoolAxis& axis, std::int64_t position) {
   return o < 0 ? 0 : o;
 }
 inline std::int64_t end_window(const PoolAxis& axis, std::int64_t position) {
-  const std::int64_t end = axis.kernel == 0
-                               ? (position + 1) * axis.out / axis.in + 2
-                               : (position + axis.padding) / axis.stride + 1;
+  const std::int64_t end = axis.kernel == 0 ? (position + 1) * axis.out / axis.in + 2
+                                            : (position + axis.padding) / axis.stride + 1;
   return end < axis.out ? end : axis.out;
 }
 

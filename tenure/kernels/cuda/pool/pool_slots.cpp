@@ -10,8 +10,7 @@ using ops::Kernel;
 using ops::Pooling;
 
 constexpr std::uint32_t kPoolThreads = 256;
-constexpr DType kPooledTypes[] = {DType::float16, DType::bfloat16, DType::float32,
-                                  DType::float64};
+constexpr DType kPooledTypes[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
 TypedKernel pooling_kernel(const char* function, bool has_places) {
   std::vector<Types> types;

@@ -20,8 +20,7 @@ inline void multiply(const ProductArguments& p) {
     C* const c = static_cast<C*>(p.c) + product * p.m * p.n;
     multiply_tile<Sum>(
         tile / across % down * kTile, tile % across * kTile, p.m, p.n, 0, p.k, p.a_column == 1,
-        p.b_row == 1,
-        [](std::int64_t, std::int64_t) { return Sum(0); },
+        p.b_row == 1, [](std::int64_t, std::int64_t) { return Sum(0); },
         [&](std::int64_t i, std::int64_t k) {
           return static_cast<Sum>(a[i * p.a_row + k * p.a_column]);
         },
