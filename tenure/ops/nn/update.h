@@ -21,7 +21,7 @@
 //                         attributes become them
 //   change                the body, a template in the kind of value (elementwise/value_kinds.h):
 //                         changes an element of the parameter and of each state by one of the
-//                         gradient
+//                         gradient. It is a function of update_bodies-inl.h, which devices read
 //   element               the same in long double, as it would be written down: the reference
 //   settings              options that the tests call it with
 //

@@ -13,26 +13,10 @@
 #include "tenure/ops/elementwise/definition.h"
 #include "tenure/ops/elementwise/value_kinds.h"
 #include "tenure/ops/nn/update.h"
+#include "tenure/ops/nn/update_bodies-inl.h"
 #include "tenure/ops/optimizer_ops.h"
 
 TENURE_BODIES_BEGIN
-
-template <class V>
-TENURE_BODY V number(double x) {
-  return V(static_cast<typename V::Scalar>(x));
-}
-
-/// The gradient, and with it a decay of the parameter.
-template <class V>
-TENURE_BODY V with_decay(double decay, V parameter, V gradient) {
-  return fma(number<V>(decay), parameter, gradient);
-}
-
-/// share * average + (1 - share) * x
-template <class V>
-TENURE_BODY V averaged(double share, V average, V x) {
-  return fma(number<V>(share), average, number<V>(1 - share) * x);
-}
 
 struct SgdUpdate : Update<1, SgdOptions> {
   using Update::Update;
@@ -42,8 +26,7 @@ struct SgdUpdate : Update<1, SgdOptions> {
   static auto each(auto& o) { return std::tie(o.weight_decay); }
   template <class V>
   TENURE_BODY void change(V& parameter, V gradient) const {
-    const V g = with_decay(options.weight_decay, parameter, gradient);
-    parameter = fma(number<V>(-rate), g, parameter);
+    sgd_body(*this, parameter, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     x[0] -= rate * (g + options.weight_decay * x[0]);
@@ -63,11 +46,7 @@ struct SgdMomentumUpdate : Update<2, SgdOptions> {
   }
   template <class V>
   TENURE_BODY void change(V& parameter, V& velocity, V gradient) const {
-    const V g = with_decay(options.weight_decay, parameter, gradient);
-    const V momentum = number<V>(options.momentum);
-    velocity = fma(momentum, velocity, number<V>(1 - options.dampening) * g);
-    const V by = options.nesterov ? fma(momentum, velocity, g) : velocity;
-    parameter = fma(number<V>(-rate), by, parameter);
+    sgd_momentum_body(*this, parameter, velocity, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     g += options.weight_decay * x[0];
@@ -92,20 +71,10 @@ struct AdamUpdate : Update<3, AdamOptions, true> {
   AdamUpdate(const AdamOptions& o, double rate_given, double step_given)
       : Update(o, rate_given, step_given),
         step(step_given),
-        unbiased_rate(rate / (1 - std::pow(o.beta1, step))),
-        unbiased_root(1 / std::sqrt(1 - std::pow(o.beta2, step))) {}
+        bias(adam_bias(rate, o.beta1, o.beta2, step)) {}
   template <class V>
   TENURE_BODY void change(V& parameter, V& mean, V& square, V gradient) const {
-    V g = gradient;
-    if (options.decoupled) {
-      parameter = parameter * number<V>(1 - rate * options.weight_decay);
-    } else {
-      g = with_decay(options.weight_decay, parameter, g);
-    }
-    mean = averaged(options.beta1, mean, g);
-    square = averaged(options.beta2, square, g * g);
-    const V root = fma(sqrt(square), number<V>(unbiased_root), number<V>(options.epsilon));
-    parameter = fma(number<V>(-unbiased_rate), mean / root, parameter);
+    adam_body(*this, parameter, mean, square, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     if (options.decoupled) {
@@ -126,9 +95,7 @@ struct AdamUpdate : Update<3, AdamOptions, true> {
   }
 
   double step;
-  // What corrects the bias of the averages, which begin at 0.
-  double unbiased_rate;
-  double unbiased_root;
+  AdamBias bias;
 };
 
 struct RmspropUpdate : Update<2, RmspropOptions> {
@@ -141,9 +108,7 @@ struct RmspropUpdate : Update<2, RmspropOptions> {
   static auto each(auto& o) { return std::tie(o.alpha, o.epsilon, o.weight_decay); }
   template <class V>
   TENURE_BODY void change(V& parameter, V& square, V gradient) const {
-    const V g = with_decay(options.weight_decay, parameter, gradient);
-    square = averaged(options.alpha, square, g * g);
-    parameter = fma(number<V>(-rate), g / (sqrt(square) + number<V>(options.epsilon)), parameter);
+    rmsprop_body(*this, parameter, square, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     g += options.weight_decay * x[0];
@@ -164,9 +129,7 @@ struct AdagradUpdate : Update<2, AdagradOptions> {
   static auto each(auto& o) { return std::tie(o.epsilon, o.weight_decay); }
   template <class V>
   TENURE_BODY void change(V& parameter, V& sum, V gradient) const {
-    const V g = with_decay(options.weight_decay, parameter, gradient);
-    sum = fma(g, g, sum);
-    parameter = fma(number<V>(-rate), g / (sqrt(sum) + number<V>(options.epsilon)), parameter);
+    adagrad_body(*this, parameter, sum, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     g += options.weight_decay * x[0];
@@ -187,10 +150,7 @@ struct LionUpdate : Update<2, LionOptions> {
   static auto each(auto& o) { return std::tie(o.beta1, o.beta2, o.weight_decay); }
   template <class V>
   TENURE_BODY void change(V& parameter, V& mean, V gradient) const {
-    const V along = averaged(options.beta1, mean, gradient);
-    const V sign = select(along == V(0), V(0), copy_sign(V(1), along));
-    parameter = fma(number<V>(-rate), sign, parameter * number<V>(1 - rate * options.weight_decay));
-    mean = averaged(options.beta2, mean, gradient);
+    lion_body(*this, parameter, mean, gradient);
   }
   void element(UpdateElements& x, long double g) const {
     const long double u = options.beta1 * x[1] + (1 - options.beta1) * g;

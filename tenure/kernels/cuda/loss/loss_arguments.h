@@ -1,0 +1,88 @@
+#pragma once
+
+#include "tenure/kernels/cuda/reduce/groups_arguments.h"
+
+namespace tenure::kernels::cuda {
+
+/// Classes, one for each row, int32 or int64.
+struct ClassesView {
+  FlatView view;
+  std::int32_t dtype;
+};
+
+/// Of the search for a class that is none.
+struct ClassesArguments {
+  ClassesView targets;
+  std::int64_t rows;
+  std::int64_t classes;
+  std::int64_t ignore_index;
+  std::uint64_t*
+      answers;  ///< of each block: the first row with one, or all bits; that; rows that count
+};
+inline constexpr int kClassAnswers = 3;
+
+/// What losses end with: each element's, or their sum. Where blocks share a sum, each writes its
+/// part, which a last launch adds up.
+struct LossSum {
+  void* out;
+  double* parts;  ///< of each block; none: there is one block
+  std::int32_t reduces;
+  double scale;
+};
+
+/// Of cross entropy and its gradient. Rows are along the last axis.
+struct CrossEntropyArguments {
+  MatrixView logits;
+  ClassesView targets;  ///< no data: there are probabilities
+  MatrixView probabilities;
+  FlatView dy;  ///< of the gradient; one, or of each row
+  MatrixView gradient;
+  std::int64_t rows;
+  std::int64_t classes;
+  std::int64_t ignore_index;
+  double label_smoothing;
+  Groups groups;
+  std::int64_t all_groups;  ///< each has the rows from its own on, so many apart
+  LossSum sum;
+};
+
+/// As in kernels/cpu/loss/pointwise.h.
+enum PointwiseKind : std::int32_t {
+  kSquared,
+  kAbsolute,
+  kHuber,
+  kLogitEntropy,
+  kProbabilityEntropy,
+  kDivergence,
+};
+
+/// Of losses of elements, and their gradients.
+struct PointwiseArguments {
+  FlatView x;
+  FlatView targets;
+  FlatView dy;  ///< of the gradient; one, or of each element
+  std::int64_t n;
+  std::int32_t kind;
+  double parameter;
+  double least_log;
+  double least_product;
+  LossSum sum;
+};
+
+/// Of the sum of what blocks left.
+struct LossPartsArguments {
+  const double* parts;
+  std::int64_t n;
+  LossSum sum;
+};
+
+/// Of class_values.
+struct ClassValuesArguments {
+  MatrixView x;
+  ClassesView targets;
+  std::int64_t rows;
+  std::int64_t ignore_index;
+  void* out;
+};
+
+}  // namespace tenure::kernels::cuda

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "tenure/kernels/cuda/reduce/groups_arguments.h"
+
+namespace tenure::kernels::cuda {
+
+/// The options of all updates of optimizers, of which each has some.
+struct UpdateOptions {
+  double momentum;
+  double dampening;
+  double weight_decay;
+  double beta1;
+  double beta2;
+  double alpha;
+  double epsilon;
+  std::int32_t nesterov;
+  std::int32_t decoupled;
+};
+
+inline constexpr int kMostUpdated = 3;
+
+/// The parameter and its state come first, then the gradient. Rate and step are in the GPU's
+/// memory: the host does not wait for them.
+struct UpdateArguments {
+  FlatView in[kMostUpdated + 1];
+  void* out[kMostUpdated];
+  const void* rate;
+  const void* step;  ///< there may be none
+  std::int32_t rate_type;
+  std::int32_t step_type;
+  std::int32_t gradient_type;
+  std::int32_t own_gradient;  ///< it has the parameter's type
+  std::int64_t n;
+  UpdateOptions options;
+};
+
+}  // namespace tenure::kernels::cuda

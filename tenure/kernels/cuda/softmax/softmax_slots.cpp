@@ -1,0 +1,56 @@
+#include "tenure/kernels/cuda/reduce/axis.h"
+#include "tenure/kernels/cuda/reduce/held_arguments.h"
+#include "tenure/kernels/cuda/softmax/softmax_arguments.h"
+#include "tenure/kernels/cuda/table.h"
+#include "tenure/ops/reduce/axes.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+using ops::Kernel;
+
+TypedKernel along(const char* function) {
+  return {"tenure/kernels/cuda/softmax/softmax.cu",
+          function,
+          "SoftmaxArguments",
+          kGroupThreads,
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+}
+const TypedKernel kSoftmax = along("softmax");
+const TypedKernel kLogSoftmax = along("log_softmax");
+const TypedKernel kSoftmaxGradient = along("softmax_gradient");
+const TypedKernel kLogSoftmaxGradient = along("log_softmax_gradient");
+
+/// Of one input; of the gradients two.
+template <const TypedKernel& kernel>
+struct SoftmaxSlot {
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr || k.out[0].count() == 0) return;
+    const View& x = k.in[0];
+    const int axis =
+        ops::axis_of(k.attributes.integer(ops::AxiswiseAttributes::axis), x.shape.size(), k.op);
+    const AxisShape shape(x.shape, axis);
+    SoftmaxArguments arguments{.x = axis_view(x, axis),
+                               .y = {},
+                               .out = axis_view(k.out[0], axis),
+                               .length = shape.length,
+                               .columns = shape.columns,
+                               .groups = shape.groups(size_of(x.dtype), kHeldElements)};
+    if (k.in.size() > 1) arguments.y = axis_view(k.in[1], axis);
+    gpu->launch(k.op, kernel, x.dtype,
+                {.blocks = blocks_for(shape.columns, arguments.groups), .threads = kGroupThreads},
+                arguments);
+  }
+};
+
+}  // namespace
+
+Family softmax_family() {
+  return {{row<SoftmaxSlot<kSoftmax>>("softmax"), row<SoftmaxSlot<kLogSoftmax>>("log_softmax"),
+           row<SoftmaxSlot<kSoftmaxGradient>>("softmax_gradient"),
+           row<SoftmaxSlot<kLogSoftmaxGradient>>("log_softmax_gradient")},
+          {&kSoftmax, &kLogSoftmax, &kSoftmaxGradient, &kLogSoftmaxGradient}};
+}
+
+}  // namespace tenure::kernels::cuda
