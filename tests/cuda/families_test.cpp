@@ -85,7 +85,9 @@ TEST_P(ManyTerms, AreNormalized) {
   const ops::OpRecord& gradient = *ops::find_op("layer_norm_gradient");
   for (const int result : {0, 1, 2}) {
     expect_same("layer_norm_gradient", x, 4 * exact, [&](const Tensor& t) {
-      const std::vector<Operand> operands{copy_to(dy, t.device()), t, copy_to(weight, t.device())};
+      const Tensor dy_there = copy_to(dy, t.device());
+      const Tensor weight_there = copy_to(weight, t.device());
+      const std::vector<Operand> operands{dy_there, t, weight_there};
       return ops::run_many_now(gradient, operands, ops::Attributes(std::int64_t{1}, 1e-5),
                                Site::current())[static_cast<std::size_t>(result)];
     });
