@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tenure/memory/accounts/growth_text.h"
 #include "tenure/memory/scope.h"
 #include "tenure/tensor/tree.h"
 #include "tests/support/expect.h"
@@ -399,6 +400,13 @@ TEST(LeakGuard, CountsEveryEndOfABody) {
                            handles.back().dispose();
                          }),
             0);
+}
+
+TEST(GrowthText, SaysNumbersAsPeopleDo) {
+  EXPECT_EQ(mem::more_text(1, "graph node"), "1 more graph node");
+  EXPECT_EQ(mem::more_text(1.5, "graph node"), "1.5 more graph nodes");
+  EXPECT_EQ(mem::more_text(99.96, "trace"), "100 more traces");
+  EXPECT_EQ(mem::more_text(1634, "graph node"), "1634 more graph nodes");
 }
 
 }  // namespace

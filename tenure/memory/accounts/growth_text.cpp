@@ -9,7 +9,8 @@
 namespace tenure::mem {
 
 std::string more_text(double number, std::string_view what) {
-  const std::string text = fmt::format("{:.3g}", number);
+  const std::string text =
+      number < 100 ? fmt::format("{:.3g}", number) : fmt::format("{:.0f}", number);
   return fmt::format("{} more {}{}", text, what, text == "1" ? "" : "s");
 }
 
