@@ -62,7 +62,7 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
       optimizer_(optimizer),
       loss_(std::move(loss)),
       options_(std::move(options)),
-      removals_(model.removals()) {
+      removals_(mem::in_call("Trainer", site, [&] { return model.removals(); })) {
   mem::in_call("Trainer", site, [&] { require_options(); });
   // Parts of it are for this and that: less than nothing has none.
   if (options_.budget) options_.budget = std::max<std::int64_t>(*options_.budget, 0);
