@@ -295,7 +295,7 @@ TEST(LayerConventions, PoolingWithCeilMode) {
   // Padding counts, but what lies beyond it does not.
   expect_waves(avg_pool1d(ones({1, 4, 1}), 3,
                           {.stride = 2, .padding = 1, .count_padding = true, .ceil_mode = true}),
-               {2.0 / 3, 1.0, 0.5});
+               {2.0F / 3, 1.0, 0.5});
   const auto pooled =
       function([](const Tensor& image) { return max_pool1d(image, 2, {.ceil_mode = true}); });
   EXPECT_EQ(pooled(ones({1, 5, 1})).shape(), (Shape{1, 3, 1}));
