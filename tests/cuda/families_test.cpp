@@ -133,5 +133,32 @@ TEST(GpuRandom, HasTheNumbersOfTheCpu) {
   expect_same_numbers([&](Generator& g) { return permutation(1003, DType::int64, &g); });
 }
 
+/// What is computed of ops that look at each element first.
+TEST(GpuChecks, RefuseWhatTheCpuRefuses) {
+  const Tensor x = tensor({3, 0, 2, 3, 1, 3});
+  expect_same("bincount", x, 0, [](const Tensor& t) { return bincount(t, 5); });
+  expect_same("multinomial", ones({2, 6}), 0, [](const Tensor& t) {
+    Generator generator(5);
+    return multinomial(t, 4, false, &generator);
+  });
+  Generator generator(6);
+  const Tensor log_p = log_softmax(normal({2, 5, 4}, 0, 1, DType::float32, &generator));
+  expect_same("ctc_loss", log_p, 1e-6, [](const Tensor& t) {
+    const auto there = [&](const Tensor& y) { return copy_to(y, t.device()); };
+    return ctc_loss(t, there(tensor({{1, 2}, {3, 3}})), there(tensor({5, 4})),
+                    there(tensor({2, 2})));
+  });
+  const Tensor wrong = transpose(tensor({{0, 1, 2}, {3, 9, 7}}));  // 9 is at [1, 1]
+  for (const Device device : {cpu, emulated_gpu()}) {
+    const Tensor there = copy_to(wrong, device);
+    expect_throws<ValueError>([&] { return within(there, 0, 6); },
+                              {"within: 9 at [1, 1] is not in [0, 6]"});
+    const Tensor halves = cast(there, DType::float16) * 0.5;
+    expect_throws<ValueError>([&] { return within(halves, 0, 4); }, {"4.5 at [1, 1]"});
+    expect_throws<IndexError>([&] { return bincount(flatten(there), 9); }, {"bincount: 9 at [3]"});
+    expect_throws<IndexError>([&] { return one_hot(there, 8); }, {"index 9"});
+  }
+}
+
 }  // namespace
 }  // namespace tenure

@@ -1,5 +1,8 @@
 #include "tenure/ops/index/within.h"
 
+#include <fmt/format.h>
+
+#include <limits>
 #include <string>
 
 #include "tenure/ops/check_ops.h"
@@ -7,6 +10,7 @@
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/attributes.h"
+#include "tenure/ops/index/outside.h"
 
 namespace tenure::ops {
 namespace {
@@ -34,6 +38,16 @@ struct Within {
   }
 };
 
+/// The place of element `i`, counted in the order of rows.
+Dims place_of(std::int64_t i, const Shape& shape) {
+  Dims place = Dims::filled(shape.size(), 0);
+  for (int axis = shape.size() - 1; axis >= 0; --axis) {
+    place[axis] = i % shape[axis];
+    i /= shape[axis];
+  }
+  return place;
+}
+
 }  // namespace
 
 std::vector<const OpRecord*> check_ops() { return {&record<Within>()}; }
@@ -42,6 +56,35 @@ Tensor within(const Operand& x, double low, double high, const Requirement& requ
   return call(record<Within>(), x,
               Attributes(low, high, requirement.is_index, std::string(requirement.op),
                          std::string(requirement.subject)));
+}
+
+void refuse_outside(const Kernel& k, const void* element, std::int64_t number) {
+  using Names = WithinAttributes;
+  std::int64_t index = 0;
+  std::string shown;
+  visit_dtype(k.in[0].dtype, [&]<class T>(TypeTag<T>) {
+    const T value = *static_cast<const T*>(element);
+    if constexpr (std::is_integral_v<T>) {
+      index = static_cast<std::int64_t>(value);
+      shown = fmt::format("{}", index);
+    } else {
+      shown = fmt::format("{}", static_cast<double>(value));
+    }
+  });
+  const double low = k.attributes.number(Names::low);
+  const double high = k.attributes.number(Names::high);
+  const bool is_open = high == std::numeric_limits<double>::max();
+  const std::string wanted = is_open ? fmt::format("no finite number from {} on", low)
+                                     : fmt::format("not in [{}, {}]", low, high);
+  const Shape& shape = k.in[0].shape;
+  const std::string text =
+      fmt::format("{}{}{} is {}", k.attributes.text(Names::subject), shown,
+                  shape.empty() ? "" : " at " + to_string(place_of(number, shape)), wanted);
+  const std::string& op = k.attributes.text(Names::op);
+  if (k.attributes.flag(Names::is_index)) {
+    throw IndexError(op, text, index, static_cast<std::int64_t>(high) + 1);
+  }
+  throw ValueError(op + ": " + text);
 }
 
 }  // namespace tenure::ops

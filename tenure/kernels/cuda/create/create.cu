@@ -26,4 +26,36 @@ inline void arange(const ArangeArguments& a) {
   }
 }
 
+template <class T>
+inline void linspace(const LinspaceArguments& a) {
+  for (std::uint64_t place = thread_index(); place < a.n; place += thread_count()) {
+    const auto i = static_cast<double>(place);
+    const double value = 2 * i < a.steps || a.n == 1 ? a.start + i * a.width / a.divisor
+                                                     : a.stop - (a.steps - i) * a.width / a.divisor;
+    static_cast<T*>(a.out)[place] = convert<T>(std::is_integral_v<T> ? floor(value) : value);
+  }
+}
+
+template <class T>
+inline void eye(const EyeArguments& a) {
+  for (std::uint64_t i = thread_index(); i < a.n; i += thread_count()) {
+    const std::int64_t row = static_cast<std::int64_t>(i) / a.columns;
+    const std::int64_t column = static_cast<std::int64_t>(i) % a.columns;
+    static_cast<T*>(a.out)[i] = column - row == a.diagonal ? static_cast<T>(a.bytes) : T(0);
+  }
+}
+
+template <class T>
+inline void one_hot(const OneHotArguments& a) {
+  for (std::uint64_t i = thread_index(); i < a.n; i += thread_count()) {
+    const auto depth = static_cast<std::uint64_t>(a.depth);
+    const std::int64_t at = offset_of(a.indices, i / depth);
+    std::int64_t index = a.is_wide != 0 ? static_cast<const std::int64_t*>(a.indices.data)[at]
+                                        : static_cast<const std::int32_t*>(a.indices.data)[at];
+    if (index < 0) index += a.depth;
+    const bool is_one = static_cast<std::uint64_t>(index) == i % depth;
+    static_cast<T*>(a.out)[i] = is_one ? static_cast<T>(a.bytes) : T(0);
+  }
+}
+
 }  // namespace tenure::kernels::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include "tenure/kernels/cuda/device/view_arguments.h"
 
 namespace tenure::kernels::cuda {
 
@@ -20,6 +20,36 @@ struct ArangeArguments {
   std::int64_t step;
   double double_start;
   double double_step;
+};
+
+/// Of numbers evenly spaced: from the start in the first half, from the stop in the second.
+struct LinspaceArguments {
+  void* out;
+  std::uint64_t n;
+  double start;
+  double stop;
+  double steps;
+  double width;  ///< of all steps, in parts of `divisor`
+  double divisor;
+};
+
+/// Of a one, by its bytes, on a diagonal of a matrix.
+struct EyeArguments {
+  void* out;
+  std::uint64_t n;
+  std::int64_t columns;
+  std::int64_t diagonal;
+  std::uint64_t bytes;
+};
+
+/// Of a one, by its bytes, at each index.
+struct OneHotArguments {
+  DeviceView indices;
+  std::int64_t is_wide;  ///< they are int64, not int32
+  std::int64_t depth;
+  void* out;
+  std::uint64_t n;
+  std::uint64_t bytes;
 };
 
 }  // namespace tenure::kernels::cuda

@@ -5,8 +5,8 @@
 
 namespace tenure::kernels::cuda {
 
-template <class T, class Sought>
-inline void find_first(const FindArguments& a, Sought is_sought) {
+template <class T, class Arguments, class Sought>
+inline void find_first(const Arguments& a, Sought is_sought) {
   constexpr std::uint64_t kNone = ~std::uint64_t{0};
   std::uint64_t found = kNone;
   const auto n = static_cast<std::uint64_t>(a.in.count);
@@ -36,6 +36,13 @@ inline void find_zero(const FindArguments& a) {
 template <class T>
 inline void find_negative(const FindArguments& a) {
   find_first<T>(a, [](T value) { return value < T(0); });
+}
+template <class T>
+inline void find_beyond(const RangeArguments& a) {
+  find_first<T>(a, [&](T value) {
+    const auto number = convert<double>(value);
+    return !(number >= a.low && number <= a.high);
+  });
 }
 
 }  // namespace tenure::kernels::cuda

@@ -14,6 +14,10 @@ Check check_for(ops::Refusal refuses);
 /// find_slots.cpp.
 std::int64_t find_not_finite(Gpu& gpu, const ops::View& view);
 
+/// The first element, in the order of rows, that is not in [low, high], or -1. Waits. In
+/// find_slots.cpp.
+std::int64_t find_beyond(Gpu& gpu, const char* op, const ops::View& view, double low, double high);
+
 Family find_family();  // find_slots.cpp
 
 }  // namespace tenure::kernels::cuda

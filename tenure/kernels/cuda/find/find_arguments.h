@@ -10,4 +10,12 @@ struct FindArguments {
   std::uint64_t* answers;  ///< of each block, the lowest place that it found, or all bits
 };
 
+/// Of a search for the first element outside of a range.
+struct RangeArguments {
+  DeviceView in;
+  double low;
+  double high;
+  std::uint64_t* answers;  ///< as above
+};
+
 }  // namespace tenure::kernels::cuda

@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::uint32_t kThreads = 256;  // find.cu has room for so many
 
-TypedKernel finding(const char* function, std::vector<Types> types) {
-  return {"tenure/kernels/cuda/find/find.cu", function, "FindArguments", kThreads,
-          std::move(types)};
+TypedKernel finding(const char* function, std::vector<Types> types,
+                    const char* arguments = "FindArguments") {
+  return {"tenure/kernels/cuda/find/find.cu", function, arguments, kThreads, std::move(types)};
 }
 const TypedKernel kFindNotFinite =
     finding("find_not_finite", {DType::float16, DType::bfloat16, DType::float32, DType::float64});
@@ -22,15 +22,25 @@ const TypedKernel kFindZero = finding("find_zero", {DType::boolean, DType::uint8
                                                     DType::int16, DType::int32, DType::int64});
 const TypedKernel kFindNegative =
     finding("find_negative", {DType::int8, DType::int16, DType::int32, DType::int64});
+const TypedKernel kFindBeyond =
+    finding("find_beyond",
+            {DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64, DType::float16,
+             DType::bfloat16, DType::float32, DType::float64},
+            "RangeArguments");
 
-std::int64_t find_first(Gpu& gpu, const char* op, const TypedKernel& kernel, const View& view) {
+template <class Arguments>
+std::int64_t find_first(Gpu& gpu, const char* op, const TypedKernel& kernel, const View& view,
+                        Arguments arguments) {
   if (view.count() == 0) return -1;
-  FindArguments arguments{.in = device_view(view), .answers = nullptr};
   const Grid grid = grid_over(view.count(), kThreads);
   std::vector<std::uint64_t> answers(grid.blocks);
-  gpu.ask(op, kernel, view.dtype, grid, arguments, &FindArguments::answers, answers);
+  gpu.ask(op, kernel, view.dtype, grid, arguments, &Arguments::answers, answers);
   const std::uint64_t lowest = *std::min_element(answers.begin(), answers.end());
   return static_cast<std::int64_t>(lowest);  // all bits are -1
+}
+std::int64_t find_first(Gpu& gpu, const char* op, const TypedKernel& kernel, const View& view) {
+  return find_first(gpu, op, kernel, view,
+                    FindArguments{.in = device_view(view), .answers = nullptr});
 }
 
 /// Whether the last input has an element that is sought: on the host where it is a number.
@@ -73,6 +83,12 @@ std::int64_t find_not_finite(Gpu& gpu, const View& view) {
   return is_floating(view.dtype) ? find_first(gpu, "find_not_finite", kFindNotFinite, view) : -1;
 }
 
-Family find_family() { return {{}, {&kFindNotFinite, &kFindZero, &kFindNegative}}; }
+std::int64_t find_beyond(Gpu& gpu, const char* op, const View& view, double low, double high) {
+  return find_first(
+      gpu, op, kFindBeyond, view,
+      RangeArguments{.in = device_view(view), .low = low, .high = high, .answers = nullptr});
+}
+
+Family find_family() { return {{}, {&kFindNotFinite, &kFindZero, &kFindNegative, &kFindBeyond}}; }
 
 }  // namespace tenure::kernels::cuda

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "tenure/kernels/cuda/index/index_arguments.h"
 #include "tenure/kernels/cuda/launch/device_view.h"
@@ -19,24 +20,20 @@ const TypedKernel kFindOutside{"tenure/kernels/cuda/index/choose.cu",
                                kCheckThreads,
                                {DType::int32, DType::int64}};
 
-std::int64_t index_at(Gpu& gpu, const View& indices, std::uint64_t i) {
-  std::int64_t offset = 0;
-  auto rest = static_cast<std::int64_t>(i);
-  for (int d = indices.shape.size() - 1; d >= 0; --d) {
-    offset += rest % indices.shape[d] * indices.strides[d];
-    rest /= indices.shape[d];
-  }
-  if (indices.dtype == DType::int64) {
-    std::int64_t index = 0;
-    gpu.read(&index, indices.as<const std::int64_t>() + offset, sizeof index);
-    return index;
-  }
-  std::int32_t index = 0;
-  gpu.read(&index, indices.as<const std::int32_t>() + offset, sizeof index);
-  return index;
-}
-
 }  // namespace
+
+ops::ElementBytes read_element(Gpu& gpu, const View& view, std::int64_t number) {
+  std::int64_t offset = 0;
+  for (int d = view.shape.size() - 1; d >= 0; --d) {
+    offset += number % view.shape[d] * view.strides[d];
+    number /= view.shape[d];
+  }
+  const std::size_t size = size_of(view.dtype);
+  ops::ElementBytes element{};
+  gpu.read(element.bytes, view.as<const std::byte>() + offset * static_cast<std::int64_t>(size),
+           size);
+  return element;
+}
 
 void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t size) {
   if (indices.count() == 0) return;
@@ -46,7 +43,12 @@ void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t s
   gpu.ask(op, kFindOutside, indices.dtype, grid, a, &IndexCheckArguments::answers, answers);
   const std::uint64_t first = *std::min_element(answers.begin(), answers.end());
   if (first == ~std::uint64_t{0}) return;
-  const std::int64_t index = index_at(gpu, indices, first);
+  const ops::ElementBytes element = read_element(gpu, indices, static_cast<std::int64_t>(first));
+  const std::int64_t index = visit_dtype(indices.dtype, [&]<class T>(TypeTag<T>) {
+    T value;
+    std::memcpy(&value, element.bytes, sizeof value);
+    return static_cast<std::int64_t>(value);
+  });
   throw IndexError(op, fmt::format("index {} is outside an axis of size {}", index, size), index,
                    size);
 }

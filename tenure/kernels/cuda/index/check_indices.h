@@ -2,6 +2,7 @@
 
 #include "tenure/kernels/cuda/compile/kernels.h"
 #include "tenure/kernels/view.h"
+#include "tenure/ops/creation/attributes.h"
 
 namespace tenure::kernels::cuda {
 
@@ -11,7 +12,10 @@ class Gpu;
 /// GPU. In check_indices.cpp.
 void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t size);
 
-/// Its kernel, for the list of a family.
+/// An element by its number in the order of rows. Waits for the GPU. In check_indices.cpp.
+ops::ElementBytes read_element(Gpu& gpu, const View& view, std::int64_t number);
+
+/// The kernel of check_indices(), for the list of a family.
 const TypedKernel& index_check_kernel();
 
 }  // namespace tenure::kernels::cuda

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/index/check_indices.h"
 #include "tenure/kernels/cuda/index/put.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
@@ -8,6 +9,7 @@
 #include "tenure/kernels/cuda/places/nest.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/index/attributes.h"
+#include "tenure/ops/index/outside.h"
 #include "tenure/ops/index/places.h"
 
 namespace tenure::kernels::cuda {
@@ -204,12 +206,24 @@ struct IndexPutSlot {
   }
 };
 
+struct WithinSlot {
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr) return;
+    const std::int64_t beyond =
+        find_beyond(*gpu, k.op, k.in[0], k.attributes.number(ops::WithinAttributes::low),
+                    k.attributes.number(ops::WithinAttributes::high));
+    if (beyond >= 0) ops::refuse_outside(k, read_element(*gpu, k.in[0], beyond).bytes, beyond);
+    copy_input(*gpu, k);
+  }
+};
+
 }  // namespace
 
 Family index_family() {
   Family family{{row<TakeSlot>("take"), row<GatherSlot>("gather"), row<ScatterSlot>("scatter"),
                  row<IndexGatherSlot>("index_gather"), row<IndexPutSlot<false>>("index_update"),
-                 row<IndexPutSlot<true>>("index_add")},
+                 row<IndexPutSlot<true>>("index_add"), row<WithinSlot>("within")},
                 put_kernels()};
   family.kernels.push_back(&kChoose);
   family.kernels.push_back(&index_check_kernel());
