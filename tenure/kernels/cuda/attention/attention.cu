@@ -13,6 +13,7 @@ namespace tenure::kernels::cuda {
 
 inline constexpr int kPiece = 32;
 inline constexpr int kAcross = 64;
+inline constexpr int kDepth = 16;  ///< of products at a time: a block has 48 KiB to share
 inline constexpr int kSharers = 8;
 inline constexpr int kScores = kPiece / kSharers;
 inline constexpr int kColumns = kAcross / kSharers;
@@ -62,16 +63,16 @@ template <class T>
 inline void multiply_rows(const HeadMatrix<T>& x, std::int64_t x_row, const HeadMatrix<T>& y,
                           std::int64_t y_row, Compute<T> (&products)[kScores]) {
   using V = Compute<T>;
-  __shared__ V x_part[kPiece][kPiece + 1];
-  __shared__ V y_part[kPiece][kPiece + 1];
+  __shared__ V x_part[kPiece][kDepth + 1];
+  __shared__ V y_part[kPiece][kDepth + 1];
   for (int k = 0; k < kScores; ++k) products[k] = 0;
-  for (std::int64_t from = 0; from < x.columns; from += kPiece) {
-    for (int i = static_cast<int>(threadIdx.x); i < kPiece * kPiece; i += kPiece * kSharers) {
-      x_part[i / kPiece][i % kPiece] = x.at(x_row + i / kPiece, from + i % kPiece);
-      y_part[i / kPiece][i % kPiece] = y.at(y_row + i / kPiece, from + i % kPiece);
+  for (std::int64_t from = 0; from < x.columns; from += kDepth) {
+    for (int i = static_cast<int>(threadIdx.x); i < kPiece * kDepth; i += kPiece * kSharers) {
+      x_part[i / kDepth][i % kDepth] = x.at(x_row + i / kDepth, from + i % kDepth);
+      y_part[i / kDepth][i % kDepth] = y.at(y_row + i / kDepth, from + i % kDepth);
     }
     __syncthreads();
-    for (int c = 0; c < kPiece; ++c) {
+    for (int c = 0; c < kDepth; ++c) {
       for (int k = 0; k < kScores; ++k) {
         products[k] = std::fma(x_part[own_row()][c], y_part[own_column(k)][c], products[k]);
       }
