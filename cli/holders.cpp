@@ -29,7 +29,8 @@ struct HoldersOptions {
   bool json = false;
 };
 
-/// A storage that was live at the moment, with all that held it then.
+/// A storage that was live at the moment, with all that held it then: none where it is the arena
+/// of a compiled program, or the tensor that it is for is being made.
 struct Shared {
   const StorageLife* storage = nullptr;
   std::vector<const TensorLife*> holders{};
@@ -58,15 +59,18 @@ bool matches(const profile::Origin& origin, const std::string& text) {
 std::vector<Shared> shared_at(const History& history, std::int64_t time_ns, const std::string& by) {
   std::map<std::uint32_t, Shared> found;
   std::map<std::uint32_t, bool> wanted;
+  for (std::uint32_t i = 0; i < history.storages.size(); ++i) {
+    const StorageLife& life = history.storages[i];
+    if (life.birth_ns > time_ns || life.death_ns <= time_ns) continue;
+    found[i].storage = &life;
+    wanted[i] = matches(history.recorded.origin(life.origin), by);
+  }
   for (const TensorLife& tensor : history.tensors) {
-    const StorageLife& life = history.storages[tensor.storage];
-    if (life.birth_ns > time_ns || life.death_ns <= time_ns || !tensor.holds_at(time_ns)) continue;
-    Shared& shared = found[tensor.storage];
-    shared.storage = &life;
-    shared.holders.push_back(&tensor);
-    wanted[tensor.storage] = wanted[tensor.storage] ||
-                             matches(history.recorded.origin(tensor.origin), by) ||
-                             matches(history.recorded.origin(life.origin), by);
+    const auto shared = found.find(tensor.storage);
+    if (shared == found.end() || !tensor.holds_at(time_ns)) continue;
+    shared->second.holders.push_back(&tensor);
+    wanted[tensor.storage] =
+        wanted[tensor.storage] || matches(history.recorded.origin(tensor.origin), by);
   }
   std::vector<Shared> result;
   for (auto& [storage, shared] : found) {
@@ -84,11 +88,21 @@ profile::LiveHolder as_holder(const History& history, const TensorLife& tensor) 
           history.recorded.string(tensor.name)};
 }
 
+std::int64_t bytes_of(const std::vector<Shared>& all) {
+  std::int64_t bytes = 0;
+  for (const Shared& one : all) bytes += one.storage->bytes;
+  return bytes;
+}
+
+/// What was live before the recording began, of which nothing else is known.
+std::int64_t bytes_before(const History& history, const std::string& by) {
+  return by.empty() ? history.base_bytes : 0;
+}
+
 Json json_of(const History& history, std::int64_t time_ns, const std::vector<Shared>& all,
-             std::size_t rows) {
+             std::int64_t before) {
   Json storages = Json::array();
   for (const Shared& one : all) {
-    if (storages.size() == rows) break;
     Json holders = Json::array();
     for (const TensorLife* tensor : one.holders) {
       holders.push_back({{"kind", name_of(tensor->kind)},
@@ -105,11 +119,13 @@ Json json_of(const History& history, std::int64_t time_ns, const std::vector<Sha
   }
   return {{"seconds", static_cast<double>(time_ns) * 1e-9},
           {"storages", all.size()},
+          {"bytes", bytes_of(all) + before},
+          {"before_bytes", before},
           {"held", std::move(storages)}};
 }
 
 void print_text(const History& history, std::int64_t time_ns, const std::vector<Shared>& all,
-                std::size_t rows) {
+                std::int64_t before, std::size_t rows) {
   const Terminal terminal;
   std::deque<profile::LiveHolder> holders;
   std::vector<profile::Held> held;
@@ -120,9 +136,10 @@ void print_text(const History& history, std::int64_t time_ns, const std::vector<
     }
   }
   const std::vector<Alike> groups = alike(history, held, true);
-  fmt::print("{}\n", terminal.bold(fmt::format("After {}: {} storages, and who holds each",
+  fmt::print("{}\n", terminal.bold(fmt::format("After {}: {} in {} {}, and who holds each",
                                                seconds_text(static_cast<double>(time_ns) * 1e-9),
-                                               all.size())));
+                                               size_text(bytes_of(all) + before), all.size(),
+                                               all.size() == 1 ? "storage" : "storages")));
   std::int64_t shown = 0;
   for (std::size_t i = 0; i < std::min(rows, groups.size()); ++i) {
     const Alike& group = groups[i];
@@ -138,6 +155,7 @@ void print_text(const History& history, std::int64_t time_ns, const std::vector<
   }
   const auto rest = static_cast<std::int64_t>(all.size()) - shown;
   if (rest > 0) fmt::print("  and {} more\n", rest);
+  if (before > 0) print_beside(terminal, size_text(before), "(before the recording)");
 }
 
 void holders(const HoldersOptions& options) {
@@ -145,8 +163,9 @@ void holders(const HoldersOptions& options) {
   const History& history = loaded->history;
   const std::int64_t time_ns = moment_of(history, options.at);
   const std::vector<Shared> all = shared_at(history, time_ns, options.by);
-  if (options.json) return print_json(json_of(history, time_ns, all, options.rows));
-  print_text(history, time_ns, all, options.rows);
+  const std::int64_t before = bytes_before(history, options.by);
+  if (options.json) return print_json(json_of(history, time_ns, all, before));
+  print_text(history, time_ns, all, before, options.rows);
 }
 
 }  // namespace
@@ -159,8 +178,10 @@ void add_holders(CLI::App& app) {
       .option("--by", options->by,
               "Only what was made or is held by an op, line or scope with this text")
       .type_name("TEXT");
-  command.option("--at", options->at, "peak, end, or seconds since the beginning").show_default();
-  command.option("-n,--rows", options->rows, "Lines of the list").show_default();
+  command.option("--at", options->at, "peak, end, or seconds since the beginning")
+      .completes({"peak", "end"})
+      .show_default();
+  command.option("-n,--rows", options->rows, "Entries of the list; --json has all").show_default();
   command.flag("--json", options->json, "Print JSON");
   command.footer(
       R"(A view has no memory of its own: it shares that of another tensor, and keeps it alive. Storages that

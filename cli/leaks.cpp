@@ -1,3 +1,5 @@
+#include "cli/leaks.h"
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -30,50 +32,15 @@ Verdict verdict_of(const std::vector<profile::Loop>& loops) {
   return can_tell ? Verdict::steady : Verdict::unknown;
 }
 
-void print_json_of(const History& history, const std::vector<profile::Loop>& loops) {
-  constexpr const char* verdicts[] = {"steady", "grows", "unknown"};
-  Json document = summary_json(history);
-  document["verdict"] = verdicts[static_cast<int>(verdict_of(loops))];
-  Json list = Json::array();
-  for (const profile::Loop& loop : loops) {
-    Json growing = Json::array();
-    for (const profile::Growth& one : loop.growing) {
-      Json holders = Json::array();
-      for (const profile::GrowthHolder& holder : one.holders) {
-        holders.push_back({{"kind", name_of(holder.kind)},
-                           {"origin", origin_json(history.recorded.origin(holder.origin))},
-                           {"storages", holder.storages}});
-      }
-      growing.push_back({{"origin", origin_json(history.recorded.origin(one.origin))},
-                         {"what", one.what.empty() ? "tensor" : one.what},
-                         {"bytes_per_step", one.bytes_per_step},
-                         {"storages_per_step", one.storages_per_step},
-                         {"sharers_per_step", one.sharers_per_step},
-                         {"things_per_step", one.things_per_step},
-                         {"since_step", one.since_step},
-                         {"since_seconds", static_cast<double>(one.since_ns) * 1e-9},
-                         {"bytes", one.bytes},
-                         {"number", one.number},
-                         {"callers", one.callers},
-                         {"holders", std::move(holders)}});
-    }
-    list.push_back({{"name", loop.name},
-                    {"marked", loop.is_marked},
-                    {"judgement", judgement(loop, history.recorded)},
-                    {"steps", loop.steps},
-                    {"can_tell", loop.can_tell},
-                    {"first_bytes", loop.first_bytes},
-                    {"last_bytes", loop.last_bytes},
-                    {"growing", std::move(growing)}});
-  }
-  document["loops"] = std::move(list);
-  print_json(document);
+/// "+1.00" a step, or "+983" in all where there are no steps.
+std::string more(const profile::Loop& loop, double a_step, std::int64_t in_all) {
+  return loop.is_marked ? fmt::format("{:+.2f}", a_step) : fmt::format("{:+}", in_all);
 }
 
-/// "+1.00", "+2.00 graph nodes".
-std::string things_text(const profile::Growth& one) {
-  if (one.what.empty()) return fmt::format("{:+.2f}", one.sharers_per_step);
-  return fmt::format("{:+.2f} {}s", one.things_per_step, plain(one.what));
+/// Views, or what else piles up: "+1.00", "+2.00 graph nodes".
+std::string things_text(const profile::Loop& loop, const profile::Growth& one) {
+  if (one.what.empty()) return more(loop, one.sharers_per_step, one.sharers);
+  return fmt::format("{} {}s", more(loop, one.things_per_step, one.things), plain(one.what));
 }
 
 void print_growing(const History& history, const profile::Loop& loop, std::size_t rows) {
@@ -87,8 +54,6 @@ void print_growing(const History& history, const profile::Loop& loop, std::size_
                                               : "the start";
     const std::string bytes =
         size_text(loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) : one.bytes, true);
-    const std::string storages = loop.is_marked ? fmt::format("{:+.2f}", one.storages_per_step)
-                                                : fmt::format("{:+}", one.number);
     profile::Origin origin = history.recorded.origin(one.origin);
     const std::string callers = callers_text(one);
     origin.caller = callers;
@@ -96,7 +61,8 @@ void print_growing(const History& history, const profile::Loop& loop, std::size_
     if (!one.holders.empty()) {
       made_by += ", held by " + plain(to_string(one.holders.front(), history.recorded));
     }
-    table.push_back({bytes, storages, things_text(one), since, std::move(made_by)});
+    table.push_back({bytes, more(loop, one.storages_per_step, one.storages), things_text(loop, one),
+                     since, std::move(made_by)});
   }
   print_table(
       terminal,
@@ -141,7 +107,9 @@ void leaks(const LeaksOptions& options) {
   const auto loaded = load(options.file);
   const std::vector<profile::Loop> loops = growth(loaded->history);
   if (options.json) {
-    print_json_of(loaded->history, loops);
+    Json document = summary_json(loaded->history);
+    document.update(growth_json(loaded->history, loops));
+    print_json(document);
   } else {
     print_text(loaded->history, loops, options.rows);
   }
@@ -156,6 +124,46 @@ void leaks(const LeaksOptions& options) {
 }
 
 }  // namespace
+
+Json growth_json(const History& history, const std::vector<profile::Loop>& loops) {
+  constexpr const char* verdicts[] = {"steady", "grows", "unknown"};
+  Json list = Json::array();
+  for (const profile::Loop& loop : loops) {
+    Json growing = Json::array();
+    for (const profile::Growth& one : loop.growing) {
+      Json holders = Json::array();
+      for (const profile::GrowthHolder& holder : one.holders) {
+        holders.push_back({{"kind", name_of(holder.kind)},
+                           {"origin", origin_json(history.recorded.origin(holder.origin))},
+                           {"storages", holder.storages}});
+      }
+      growing.push_back({{"origin", origin_json(history.recorded.origin(one.origin))},
+                         {"what", one.what.empty() ? "tensor" : one.what},
+                         {"bytes_per_step", one.bytes_per_step},
+                         {"storages_per_step", one.storages_per_step},
+                         {"sharers_per_step", one.sharers_per_step},
+                         {"things_per_step", one.things_per_step},
+                         {"since_step", one.since_step},
+                         {"since_seconds", static_cast<double>(one.since_ns) * 1e-9},
+                         {"bytes", one.bytes},
+                         {"number", one.number},
+                         {"storages", one.storages},
+                         {"sharers", one.sharers},
+                         {"things", one.things},
+                         {"callers", one.callers},
+                         {"holders", std::move(holders)}});
+    }
+    list.push_back({{"name", loop.name},
+                    {"marked", loop.is_marked},
+                    {"judgement", judgement(loop, history.recorded)},
+                    {"steps", loop.steps},
+                    {"can_tell", loop.can_tell},
+                    {"first_bytes", loop.first_bytes},
+                    {"last_bytes", loop.last_bytes},
+                    {"growing", std::move(growing)}});
+  }
+  return {{"verdict", verdicts[static_cast<int>(verdict_of(loops))]}, {"loops", std::move(list)}};
+}
 
 void add_leaks(CLI::App& app) {
   const Command command(app, "leaks",

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -41,43 +45,59 @@ const char* cause_text(RefusalSeen::Cause cause) {
   return texts[static_cast<std::size_t>(cause)];
 }
 
-Json budgets_json(const History& history, std::size_t rows) {
-  Json list = Json::array();
-  for (const BudgetUse& use : budget_uses(history)) {
-    if (list.size() == rows) break;
-    const BudgetSeen& budget = history.budgets[use.number - 1];
-    list.push_back({{"name", budget.name},
-                    {"limit", budget.limit},
-                    {"device", name_of(budget.device)},
-                    {"peak_bytes", use.peak},
-                    {"peak_seconds", static_cast<double>(use.peak_ns) * 1e-9},
-                    {"refusals", use.refusals},
-                    {"around", budget.around == 0 ? "" : history.budgets[budget.around - 1].name},
-                    {"ended", budget.end_ns != profile::kNever}});
-  }
-  return list;
+/// Budgets that are alike, as a loop makes one in each iteration.
+struct BudgetRow {
+  const BudgetSeen* first = nullptr;
+  std::int64_t number = 0;
+  std::int64_t refusals = 0;
+  BudgetUse most{};  ///< of the one that was used most
+  bool have_ended = true;
+};
+
+std::string name_around(const History& history, const BudgetSeen& budget) {
+  return budget.around == 0 ? "" : history.budgets[budget.around - 1].name;
 }
 
-Json refusals_json(const History& history, std::size_t rows) {
+/// Those that refused most first, then by the part of the limit that was used.
+std::vector<BudgetRow> budget_rows(const History& history) {
+  using Key = std::tuple<std::string, std::int64_t, std::size_t, std::string>;
+  std::map<Key, std::size_t> places;
+  std::vector<BudgetRow> rows;
+  for (const BudgetUse& use : budget_uses(history)) {
+    const BudgetSeen& budget = history.budgets[use.number - 1];
+    const auto [place, is_new] = places.try_emplace(
+        Key(budget.name, budget.limit, mem::place_of(budget.device), name_around(history, budget)),
+        rows.size());
+    if (is_new) rows.push_back({.first = &budget, .most = use});
+    BudgetRow& row = rows[place->second];
+    ++row.number;
+    row.refusals += use.refusals;
+    if (use.peak > row.most.peak) row.most = use;
+    row.have_ended = row.have_ended && budget.end_ns != profile::kNever;
+  }
+  const auto part = [](const BudgetRow& row) {
+    return static_cast<double>(row.most.peak) /
+           static_cast<double>(std::max<std::int64_t>(row.first->limit, 1));
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const BudgetRow& a, const BudgetRow& b) {
+    return a.refusals != b.refusals ? a.refusals > b.refusals : part(a) > part(b);
+  });
+  return rows;
+}
+
+Json budgets_json(const History& history, std::size_t rows) {
   Json list = Json::array();
-  for (const RefusalSeen& refusal : history.refusals) {
+  for (const BudgetRow& row : budget_rows(history)) {
     if (list.size() == rows) break;
-    Json holders = Json::array();
-    for (const profile::RefusalHolder& holder : holders_at(history, refusal)) {
-      if (holders.size() == rows) break;
-      holders.push_back({{"origin", origin_json(history.recorded.origin(holder.origin))},
-                         {"bytes", holder.bytes},
-                         {"storages", holder.storages}});
-    }
-    list.push_back({{"seconds", static_cast<double>(refusal.time_ns) * 1e-9},
-                    {"cause", cause_text(refusal.cause)},
-                    {"budget", refusal.budget == 0 ? "" : history.budgets[refusal.budget - 1].name},
-                    {"limit", refusal.budget == 0 ? 0 : history.budgets[refusal.budget - 1].limit},
-                    {"device", name_of(refusal.device)},
-                    {"requested_bytes", refusal.requested},
-                    {"used_bytes", refusal.used},
-                    {"origin", origin_json(history.recorded.origin(refusal.origin))},
-                    {"holders", std::move(holders)}});
+    list.push_back({{"name", row.first->name},
+                    {"limit", row.first->limit},
+                    {"device", name_of(row.first->device)},
+                    {"number", row.number},
+                    {"peak_bytes", row.most.peak},
+                    {"peak_seconds", static_cast<double>(row.most.peak_ns) * 1e-9},
+                    {"refusals", row.refusals},
+                    {"around", name_around(history, *row.first)},
+                    {"ended", row.have_ended}});
   }
   return list;
 }
@@ -105,17 +125,19 @@ Json segments_json(const History& history, Device device, std::int64_t time_ns) 
 
 void print_budgets(const History& history, std::size_t rows) {
   std::vector<std::vector<std::string>> table;
-  for (const BudgetUse& use : budget_uses(history)) {
+  const std::vector<BudgetRow> all = budget_rows(history);
+  for (const BudgetRow& row : all) {
     if (table.size() == rows) break;
-    const BudgetSeen& budget = history.budgets[use.number - 1];
-    table.push_back({size_text(budget.limit), size_text(use.peak), percent(use.peak, budget.limit),
-                     fmt::to_string(use.refusals), plain(budget.name)});
+    const std::string number = row.number > 1 ? fmt::format("{} x ", row.number) : "";
+    table.push_back({size_text(row.first->limit), size_text(row.most.peak),
+                     percent(row.most.peak, row.first->limit), fmt::to_string(row.refusals),
+                     number + plain(row.first->name)});
   }
   if (table.empty()) return;
   const Terminal terminal;
   fmt::print("\n{}\n", terminal.bold("Budgets: what was charged to them"));
   print_table(terminal, {">limit", ">at most", ">used", ">refused", "budget"}, table);
-  if (history.budgets.size() > rows) fmt::print("  and {} more\n", history.budgets.size() - rows);
+  if (all.size() > rows) fmt::print("  and {} more\n", all.size() - rows);
 }
 
 void print_refusals(const History& history, std::size_t rows) {
@@ -178,6 +200,30 @@ void print_pools(const History& history, std::size_t rows) {
                 table);
     if (segments.size() > rows) fmt::print("  and {} more\n", segments.size() - rows);
   }
+}
+
+Json refusals_json(const History& history, std::size_t rows) {
+  Json list = Json::array();
+  for (const RefusalSeen& refusal : history.refusals) {
+    if (list.size() == rows) break;
+    Json holders = Json::array();
+    for (const profile::RefusalHolder& holder : holders_at(history, refusal)) {
+      if (holders.size() == rows) break;
+      holders.push_back({{"origin", origin_json(history.recorded.origin(holder.origin))},
+                         {"bytes", holder.bytes},
+                         {"storages", holder.storages}});
+    }
+    list.push_back({{"seconds", static_cast<double>(refusal.time_ns) * 1e-9},
+                    {"cause", cause_text(refusal.cause)},
+                    {"budget", refusal.budget == 0 ? "" : history.budgets[refusal.budget - 1].name},
+                    {"limit", refusal.budget == 0 ? 0 : history.budgets[refusal.budget - 1].limit},
+                    {"device", name_of(refusal.device)},
+                    {"requested_bytes", refusal.requested},
+                    {"used_bytes", refusal.used},
+                    {"origin", origin_json(history.recorded.origin(refusal.origin))},
+                    {"holders", std::move(holders)}});
+  }
+  return list;
 }
 
 Json limits_json(const History& history, std::size_t rows) {

@@ -10,6 +10,7 @@ void print_budgets(const profile::History& history, std::size_t rows);
 void print_refusals(const profile::History& history, std::size_t rows);
 void print_pools(const profile::History& history, std::size_t rows);
 
+Json refusals_json(const profile::History& history, std::size_t rows);
 /// {"budgets": [...], "refusals": [...], "pool": [...], "segments": [...]}.
 Json limits_json(const profile::History& history, std::size_t rows);
 

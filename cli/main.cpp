@@ -58,7 +58,11 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream out;
     std::ostringstream problem;
-    const int status = app.exit(error, out, problem);
+    // Help was asked for, but of a command that there is not.
+    const bool is_unknown = app.get_subcommands().empty() && !app.remaining().empty();
+    const int status = is_unknown
+                           ? app.exit(CLI::ExtrasError("tenure", app.remaining()), out, problem)
+                           : app.exit(error, out, problem);
     fmt::print("{}", out.str());
     fmt::print(stderr, "{}", plain_lines(problem.str()));
     return status == 0 ? kYes : kUsage;

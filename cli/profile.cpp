@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,8 @@
 #include "cli/bytes.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/leaks.h"
+#include "cli/limits.h"
 #include "cli/recording.h"
 #include "cli/terminal.h"
 #include "cli/top.h"
@@ -131,28 +134,47 @@ Ending run(const ProfileOptions& options, const std::string& pattern, const std:
   return {.status = WEXITSTATUS(status)};
 }
 
+/// What may be renamed to `path`: nothing is there, or a file, of which a link is followed. Throws
+/// UsageError for whatever else is there: a device, a pipe, a link to nothing.
+fs::path replaceable(const std::string& path) {
+  const fs::file_status there = fs::status(path);
+  if (fs::is_directory(there)) throw UsageError(fmt::format("--output: {} is a folder", path));
+  if (fs::exists(there) && !fs::is_regular_file(there)) {
+    throw UsageError(fmt::format("--output: {} is no file that could be replaced", path));
+  }
+  if (!fs::is_symlink(path)) return path;
+  if (!fs::exists(there)) {
+    throw UsageError(fmt::format("--output: {} is a link to nothing", path));
+  }
+  return fs::canonical(path);
+}
+
 /// Takes the recordings out of the folder: the largest to `output`. Returns where the others went.
 std::vector<std::string> take_out(const std::vector<fs::path>& found, const std::string& output) {
-  fs::rename(found[0], output);
+  fs::rename(found[0], replaceable(output));
   std::vector<std::string> others;
   for (std::size_t i = 1; i < found.size(); ++i) {
     others.push_back(fmt::format("{}.{}", output, found[i].filename().string()));
-    fs::rename(found[i], others.back());
+    fs::rename(found[i], replaceable(others.back()));
   }
   return others;
 }
 
 void sum_up(const ProfileOptions& options, const std::string& output, int status,
             const std::vector<std::string>& others) {
+  constexpr std::size_t kRows = 5;
   const auto loaded = load(output);
   if (options.json) {
     Json document = summary_json(loaded->history);
+    document.update(growth_json(loaded->history, growth(loaded->history)));
+    document["refusals"] = refusals_json(loaded->history, SIZE_MAX);
     document["exit_status"] = status;
     document["other_processes"] = others;
     return print_json(document);
   }
   print_summary(loaded->history);
-  print_peak(loaded->history, tenure::profile::GroupBy::line, 5);
+  print_peak(loaded->history, tenure::profile::GroupBy::line, kRows);
+  print_refusals(loaded->history, kRows);
   for (const std::string& other : others) {
     fmt::print("\nanother process recorded {}\n", plain(other));
   }
@@ -166,12 +188,9 @@ void profile(const ProfileOptions& options) {
   const std::string output = options.output.empty()
                                  ? fs::path(options.command[0]).filename().string() + ".tenure"
                                  : options.output;
-  const fs::path folder = fs::absolute(output).parent_path();
+  const fs::path folder = fs::absolute(replaceable(output)).parent_path();
   if (!fs::is_directory(folder)) {
     throw UsageError(fmt::format("--output: there is no folder {}", folder.string()));
-  }
-  if (fs::is_directory(output)) {
-    throw UsageError(fmt::format("--output: {} is a folder", output));
   }
   std::string capacity;
   if (!options.capacity.empty()) {
@@ -217,7 +236,7 @@ void add_profile(CLI::App& app) {
   command.option("PROGRAM", options->command, "The program and its arguments, after --").required();
   command.positionals_at_end();
   command.footer(
-      R"(It prints what made the peak, and last whether the program leaks: which line makes what piles up, who
+      R"(It prints what made the peak and what was refused, and last whether the program leaks: which line makes what piles up, who
 called it (compile with -g), and who holds it.
 
 The program needs no change: whatever links Tenure records itself when it is told to by its

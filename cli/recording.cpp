@@ -65,12 +65,6 @@ std::string size_text(std::int64_t bytes, bool with_sign) {
   return bytes < 0 ? "-" + text : with_sign && bytes > 0 ? "+" + text : text;
 }
 
-std::string seconds_text(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.0f} us", seconds * 1e6);
-}
-
 Json origin_json(const Origin& origin) {
   Json json = {
       {"op", origin.op}, {"file", origin.file}, {"line", origin.line}, {"scope", origin.scope}};
@@ -101,7 +95,8 @@ Json summary_json(const History& history) {
   return {{"file", recorded.path},
           {"program", recorded.program},
           {"library", recorded.library},
-          {"complete", recorded.is_complete()},
+          {"complete", recorded.is_complete() && recorded.recycled == 0 && recorded.dropped == 0},
+          {"begins_seconds", static_cast<double>(recorded.horizon_ns) * 1e-9},
           {"events", recorded.events},
           {"dropped", recorded.dropped},
           {"damaged", recorded.damaged},

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tenure/profile/queries.h"
+#include "tenure/profile/text.h"
 
 // What the commands on recordings share.
 
@@ -38,8 +39,7 @@ Json origin_json(const profile::Origin& origin);
 /// "matmul at train.cpp:12 in model/encoder".
 std::string origin_text(const profile::Origin& origin);
 
-/// "1.50 s", "12.3 ms", "4 us".
-std::string seconds_text(double seconds);
+using profile::seconds_text;
 /// "64.00 MiB", with a sign if `with_sign`.
 std::string size_text(std::int64_t bytes, bool with_sign = false);
 

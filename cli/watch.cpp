@@ -130,9 +130,10 @@ class Trend {
 std::string signed_text(std::int64_t bytes) { return bytes == 0 ? "" : size_text(bytes, true); }
 
 void draw(const Terminal& terminal, const Json& now, const Trend& trend) {
-  fmt::print("{} {}   {} live in {} tensors, peak {}\n", terminal.bold("process"),
-             now.at("pid").get<long>(), terminal.bold(size_text(now.at("bytes"))),
-             now.at("tensors").get<std::int64_t>(), size_text(now.at("peak")));
+  const auto tensors = now.at("tensors").get<std::int64_t>();
+  fmt::print("{} {}   {} live in {} {}, peak {}\n", terminal.bold("process"),
+             now.at("pid").get<long>(), terminal.bold(size_text(now.at("bytes"))), tensors,
+             tensors == 1 ? "tensor" : "tensors", size_text(now.at("peak")));
   if (!trend.is_first()) {
     print_indented(terminal,
                    fmt::format("{} since the last look, {} a second since the first",

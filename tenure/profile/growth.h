@@ -32,8 +32,11 @@ struct Growth {
   double things_per_step = 0;   ///< of `what`
   std::int64_t since_step = 0;  ///< the first step that added something, from 1 up
   std::int64_t since_ns = 0;
-  std::int64_t bytes = 0;  ///< in all since then
-  std::int64_t number = 0;
+  std::int64_t bytes = 0;     ///< in all since then
+  std::int64_t number = 0;    ///< of what it is counted by: the storages, else what follows
+  std::int64_t storages = 0;  ///< each of these in all, as above per step
+  std::int64_t sharers = 0;
+  std::int64_t things = 0;
   std::vector<GrowthHolder> holders{};  ///< the most first
   /// The calls that led to most of what it left, the innermost first and without the line itself:
   /// "load at data.cpp:12". Of recordings without stacks those of some of it were looked at.

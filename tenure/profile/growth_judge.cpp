@@ -277,6 +277,7 @@ void Judge::drop_what_ended_or_was_used_since() {
 
 Growth Judge::describe(const Line& line) const {
   const auto each = [&](Measure m) { return line.rises[m] ? line.rises[m]->each : 0.0; };
+  const auto in_all = [&](Measure m) { return line.rises[m] ? line.rises[m]->by : 0; };
   Growth growth{.origin = line.origin,
                 .bytes_per_step = each(kBytes),
                 .storages_per_step = each(kStorages),
@@ -289,9 +290,12 @@ Growth Judge::describe(const Line& line) const {
   }
   growth.since_step = static_cast<std::int64_t>(line.rises[first]->since);
   growth.since_ns = marks_.times[line.rises[first]->since];
-  growth.bytes = line.rises[kBytes] ? line.rises[kBytes]->by : 0;
+  growth.bytes = in_all(kBytes);
   const std::size_t counted = first == kBytes && line.rises[kStorages] ? kStorages : first;
   growth.number = counted == kBytes ? 0 : line.rises[counted]->by;
+  growth.storages = in_all(kStorages);
+  growth.sharers = in_all(kSharers);
+  growth.things = first == kDisposed ? in_all(kDisposed) : 0;
   return growth;
 }
 
@@ -395,7 +399,8 @@ void Judge::add_things(std::vector<Growth>& growing) const {
                        .things_per_step = rise->each,
                        .since_step = static_cast<std::int64_t>(rise->since),
                        .since_ns = marks_.times[rise->since],
-                       .number = rise->by});
+                       .number = rise->by,
+                       .things = rise->by});
   }
 }
 

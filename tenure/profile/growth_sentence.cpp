@@ -7,6 +7,7 @@
 #include "tenure/base/units.h"
 #include "tenure/memory/accounts/growth_text.h"
 #include "tenure/profile/growth.h"
+#include "tenure/profile/text.h"
 
 namespace tenure::profile {
 
@@ -74,10 +75,10 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   std::string text = text_of(sentence);
   if (loop.is_marked && most.is_late()) text += fmt::format(", since step {}", most.since_step);
   if (!loop.is_marked) {
-    text += fmt::format(", since {:.3g} s", static_cast<double>(most.since_ns) * 1e-9);
+    text += ", since " + seconds_text(static_cast<double>(most.since_ns) * 1e-9);
     if (!loop.name.empty()) {
-      text += fmt::format(" until {:.3g} s, its last allocation; nobody has used it since",
-                          static_cast<double>(loop.times.back()) * 1e-9);
+      text += fmt::format(" until {}, its last allocation; nobody has used it since",
+                          seconds_text(static_cast<double>(loop.times.back()) * 1e-9));
     }
   }
   std::set<std::string> lines;

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "tenure/base/user_site.h"
+
 namespace tenure::profile {
 
 std::string seen_from(std::string_view from, std::string_view path) {
@@ -15,6 +17,13 @@ std::string seen_from(std::string_view from, std::string_view path) {
     return std::string(path);
   }
   return target.lexically_relative(folder).string();
+}
+
+RecordedPlace recorded_place(Site site) noexcept {
+  const Site place = user_site(site);
+  if (site.line() != 0 && place.line() == 0) return {.file = "(standard library)"};
+  const char* const file = place.file_name();
+  return {.file = file == nullptr ? "" : file, .line = static_cast<std::uint32_t>(place.line())};
 }
 
 std::string current_folder() {

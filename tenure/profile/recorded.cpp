@@ -48,11 +48,13 @@ const T& at_or_first(const std::vector<T>& list, std::uint64_t number) {
 
 std::string place_text(const Origin& origin) {
   if (origin.file.empty()) return "unknown";
+  if (origin.line == 0) return std::string(file_name(origin.file));
   return fmt::format("{}:{}", file_name(origin.file), origin.line);
 }
 
 std::string to_string(const CallFrame& call) {
-  if (call.file.empty()) return call.function;
+  // Code that the compiler made has no line.
+  if (call.file.empty() || call.line == 0) return call.function;
   return fmt::format("{} at {}:{}", call.function, file_name(call.file), call.line);
 }
 

@@ -31,9 +31,10 @@ struct Origin {
   std::string_view caller{};
 };
 
-/// "train.cpp:12", without directories; "unknown" where there is no file.
+/// "train.cpp:12", without directories; "unknown" where there is no file, and the file alone
+/// where it has no lines, as what is not the program's own.
 std::string place_text(const Origin& origin);
-/// "step at train.cpp:41".
+/// "step at train.cpp:41"; the function alone where its line is not known.
 std::string to_string(const CallFrame& call);
 /// Of the calls that led to an origin, the outermost first: the innermost from another line than
 /// this one; nullptr if there is none.

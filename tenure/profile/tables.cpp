@@ -5,7 +5,7 @@
 #include <new>
 #include <vector>
 
-#include "tenure/base/user_site.h"
+#include "tenure/profile/paths.h"
 
 namespace tenure::profile {
 namespace {
@@ -128,21 +128,19 @@ void Tables::write_steps(std::uint64_t plan, std::uint32_t body,
   for (const mem::PlannedProgram::Step& step : program.steps) {
     const std::size_t bytes = sizeof(PlanStep) + (step.inputs.size() + 1) / 2 * 8;
     if (sizeof head + steps.size() + bytes > kMost) flush();
-    const Site place = user_site(step.site);
-    const char* const file = place.file_name();
+    const RecordedPlace place = recorded_place(step.site);
     append(steps,
-           PlanStep{
-               .origin = add_origin(step.op, file == nullptr ? "" : file, place.line(), step.scope),
-               .unit = static_cast<std::uint32_t>(step.unit),
-               .inputs = static_cast<std::uint32_t>(step.inputs.size()),
-               .overwrites = step.overwrites,
-               .flags = static_cast<std::uint32_t>(step.category) | (step.is_pure ? kStepPure : 0) |
-                        (step.is_output ? kStepOutput : 0),
-               .reserved = 0,
-               .live = step.live,
-               .cost = step.cost,
-               .bytes = step.bytes,
-               .workspace = step.workspace});
+           PlanStep{.origin = add_origin(step.op, place.file, place.line, step.scope),
+                    .unit = static_cast<std::uint32_t>(step.unit),
+                    .inputs = static_cast<std::uint32_t>(step.inputs.size()),
+                    .overwrites = step.overwrites,
+                    .flags = static_cast<std::uint32_t>(step.category) |
+                             (step.is_pure ? kStepPure : 0) | (step.is_output ? kStepOutput : 0),
+                    .reserved = 0,
+                    .live = step.live,
+                    .cost = step.cost,
+                    .bytes = step.bytes,
+                    .workspace = step.workspace});
     for (const int input : step.inputs) append(steps, static_cast<std::uint32_t>(input));
     if (step.inputs.size() % 2 != 0) append(steps, std::uint32_t{0});
     ++head.steps;

@@ -1,5 +1,6 @@
 #include "tenure/profile/text.h"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -17,6 +18,12 @@ std::string valid_utf8(std::string_view text) {
     result += "\xef\xbf\xbd";
     text.remove_prefix(end + 1);
   }
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.0f} us", seconds * 1e6);
 }
 
 std::string base64(std::string_view bytes) {

@@ -12,6 +12,9 @@ namespace tenure::profile {
 /// `text` with U+FFFD for each byte that belongs to no character.
 std::string valid_utf8(std::string_view text);
 
+/// "1.50 s", "12.3 ms", "4 us".
+std::string seconds_text(double seconds);
+
 std::string base64(std::string_view bytes);
 
 enum class Packing { zlib, gzip };

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "tenure/base/lasting.h"
-#include "tenure/base/user_site.h"
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/storage.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/profile/call_book.h"
+#include "tenure/profile/paths.h"
 #include "tenure/profile/profile.h"
 #include "tenure/tensor/tensor.h"
 
@@ -214,14 +214,11 @@ std::uint32_t Writer::origin(ThreadBuffer& buffer, const char* op, Site site,
                      buffer.origins.size()];
   if (known.number == 0 || known.op != op || known.line != line || known.path != number ||
       known.stack != stack || known.file != site.file_name()) [[unlikely]] {
-    const Site place = user_site(site);
-    known = {op,
-             site.file_name(),
-             number,
-             line,
-             stack,
-             session_->tables.origin(view_of(op), view_of(place.file_name()), place.line(),
-                                     text_of(path), stack)};
+    const RecordedPlace place = recorded_place(site);
+    known = {
+        op,     site.file_name(),
+        number, line,
+        stack,  session_->tables.origin(view_of(op), place.file, place.line, text_of(path), stack)};
   }
   return known.number;
 }
@@ -233,10 +230,9 @@ std::uint32_t Writer::origin(ThreadBuffer& buffer, const mem::PlannedRun& run,
   ThreadBuffer::KnownRun& known = buffer.runs[mix(run.id, number) % buffer.runs.size()];
   if (known.number == 0 || known.plan != run.id || known.file != file ||
       known.line != run.site.line() || known.path != number) {
-    const Site place = user_site(run.site);
-    known = {
-        run.id, file, number, run.site.line(),
-        session_->tables.origin(run.name, view_of(place.file_name()), place.line(), text_of(path))};
+    const RecordedPlace place = recorded_place(run.site);
+    known = {run.id, file, number, run.site.line(),
+             session_->tables.origin(run.name, place.file, place.line, text_of(path))};
   }
   return known.number;
 }
@@ -453,9 +449,9 @@ void Writer::step_marked(mem::ThreadContext& context, std::string_view name, Sit
   renew_census(context);
   write(context, [&](ThreadBuffer& buffer) {
     if (buffer.chunk.begin != nullptr) write_things(buffer, now());
+    const RecordedPlace place = recorded_place(site);
     return Event{.kind = EventKind::step,
-                 .third = session_->tables.origin(name, view_of(user_site(site).file_name()),
-                                                  user_site(site).line(), "")};
+                 .third = session_->tables.origin(name, place.file, place.line, "")};
   });
 }
 

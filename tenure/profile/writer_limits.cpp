@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <new>
 
-#include "tenure/base/user_site.h"
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/budget.h"
+#include "tenure/profile/paths.h"
 #include "tenure/profile/writer.h"
 
 // What a Writer says of pools, budgets and things that are no tensors.
@@ -72,10 +72,8 @@ void Writer::write_things(ThreadBuffer& buffer, std::int64_t time) {
   if (counted == session.things_counted) return;
   std::unordered_map<std::uint32_t, std::int64_t> now_there;
   for (const HolderGroup& group : mem::Population::groups()) {
-    const Site place = user_site(group.site);
-    const char* const file = place.file_name();
-    now_there[session.tables.origin(group.op, file == nullptr ? "" : file, place.line(), "")] +=
-        group.tensors;
+    const RecordedPlace place = recorded_place(group.site);
+    now_there[session.tables.origin(group.op, place.file, place.line, "")] += group.tensors;
   }
   for (const auto& [origin, number] : session.things_told) now_there.try_emplace(origin, 0);
   for (const auto& [origin, number] : now_there) {
@@ -142,11 +140,10 @@ void Writer::refused(mem::ThreadContext& context, const mem::Refusal& refusal) n
 
 void Writer::refusal_named(mem::ThreadContext& context, std::string_view call, Site site) noexcept {
   write(context, [&](ThreadBuffer&) {
-    const Site place = user_site(site);
-    const char* const file = place.file_name();
+    const RecordedPlace place = recorded_place(site);
     const mem::NamePath* const path = context.path;
     return Event{.kind = EventKind::requester,
-                 .third = session_->tables.origin(call, file == nullptr ? "" : file, place.line(),
+                 .third = session_->tables.origin(call, place.file, place.line,
                                                   path == nullptr ? "" : path->text())};
   });
 }

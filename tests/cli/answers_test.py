@@ -103,6 +103,40 @@ class AnswersTest(RecordingCase):
         self.assertIn("view, made by slice at program.cpp:", text)
         self.assertEqual(run("holders", self.path("refused"), "--at", "never").returncode, 2)
 
+    def test_holders_has_all_that_top_counts(self):
+        train = self.folder / "train.tenure"
+        run("profile", "-o", str(train), "--", PROGRAM, "train")
+        for file in [str(train), self.path("steady"), self.path("late"), self.path("taped")]:
+            document = self.json_of("holders", file)
+            self.assertEqual(document["bytes"], self.json_of("top", file)["peak_bytes"], file)
+            self.assertEqual(document["storages"], len(document["held"]), file)
+            self.assertEqual(sum(one["bytes"] for one in document["held"]), document["bytes"], file)
+        self.assertGreater(len(self.json_of("holders", self.path("late"), "-n", "1")["held"]), 10)
+        (refusal,) = self.json_of("top", self.path("refused"))["refusals"]
+        text = run("holders", self.path("refused"), "--by", "slice", "--at", str(refusal["seconds"])).stdout
+        self.assertIn(" in 1 storage, and", text)
+
+    def test_what_grows_without_marks_is_counted_in_all(self):
+        document = self.json_of("leaks", self.path("unmarked"))
+        growing = {one["origin"]["op"]: one for one in document["loops"][0]["growing"]}
+        self.assertEqual((growing["slice"]["storages"], growing["ones"]["sharers"]), (0, 0))
+        self.assertGreater(growing["slice"]["sharers"], 900)
+        self.assertEqual(growing["slice"]["sharers"], growing["slice"]["number"])
+        text = run("leaks", self.path("unmarked"), COLUMNS="200").stdout
+        row = next(line for line in text.splitlines() if " slice at" in line and " ones at" not in line)
+        self.assertRegex(row, rf"^ *0 B +\+0 +\+{growing['slice']['sharers']} ")
+        row = next(line for line in text.splitlines() if " ones at" in line)
+        self.assertRegex(row, rf"^ *\+15\.\d+ MiB +\+{growing['ones']['storages']} +\+0 +\S+ [mu]?s ")
+        self.assertRegex(document["loops"][0]["judgement"], r", since [\d.]+ [mu]?s\b")
+
+    def test_budgets_that_are_alike_are_one_row(self):
+        file = str(self.folder / "budgets.tenure")
+        run("profile", "-o", file, "--", PROGRAM, "budgets")
+        (budget,) = self.json_of("top", file)["budgets"]
+        self.assertEqual((budget["name"], budget["number"], budget["refusals"]), ("request", 20, 20))
+        self.assertEqual(budget["peak_bytes"], 32768)
+        self.assertRegex(run("top", file).stdout, r"64\.00 KiB +32\.00 KiB +50 % +20 +20 x request")
+
     def test_the_pool_is_never_below_what_is_live(self):
         for way in ["steady", "late", "refused"]:
             document = self.json_of("top", self.path(way))

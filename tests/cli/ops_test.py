@@ -25,7 +25,8 @@ class CommandTest(unittest.TestCase):
             self.assertIn("tenure ops add", result.stdout)
 
     def test_unknown_options_and_subcommands_are_usage_errors(self):
-        for arguments in [["--nonsense"], ["nonsense"], ["ops", "--nonsense"], ["ops", "--json", "--markdown"]]:
+        for arguments in [["--nonsense"], ["nonsense"], ["nonsense", "--help"], ["ops", "--nonsense"],
+                          ["ops", "--json", "--markdown"]]:
             result = run(*arguments)
             self.assertEqual(result.returncode, 2, arguments)
             self.assertEqual(result.stdout, "")

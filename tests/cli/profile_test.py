@@ -103,6 +103,74 @@ class ProfileTest(RecordingCase):
         self.assertFalse(list(self.folder.glob(".tenure-profile*")))
         self.assertEqual(run("profile", "-o", str(self.folder), "--", PROGRAM, "steady").returncode, 2)
 
+    def test_what_is_no_file_is_never_replaced(self):
+        folder = self.folder / "outputs"
+        folder.mkdir()
+        pipe = folder / "pipe"
+        os.mkfifo(pipe)
+        (folder / "link").symlink_to(pipe)
+        (folder / "dangling").symlink_to(folder / "nowhere")
+        names = ["pipe", "link", "dangling"]
+        if os.geteuid() == 0:
+            try:
+                os.mknod(folder / "device", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+                names.append("device")
+            except PermissionError:
+                pass  # within a container
+        before = {name: os.lstat(folder / name) for name in names}
+        for name in names:
+            result = run("profile", "-o", str(folder / name), "--", "sh", "-c", f"echo ran; '{PROGRAM}' steady")
+            self.assertEqual((result.returncode, result.stdout), (2, ""), name)
+            self.assertIn("--output", result.stderr)
+        for name in names:
+            after = os.lstat(folder / name)
+            self.assertEqual((after.st_mode, after.st_ino), (before[name].st_mode, before[name].st_ino), name)
+        self.assertEqual(sorted(os.listdir(folder)), sorted(names))
+
+    def test_pages_and_exports_are_written_into_a_pipe(self):
+        pipe = self.folder / "into"
+        os.mkfifo(pipe)
+        lives = self.folder / "lives.csv"
+        lives.write_text("id,lower,upper,size\na,0,2,100\nb,1,3,50\n")
+        for arguments in [["report", self.path("steady"), "-o"], ["export", self.path("steady"), "-o"],
+                          ["plan", str(lives), "--svg"]]:
+            read = self.folder / "read"
+            with open(read, "wb") as file, subprocess.Popen(["cat", pipe], stdout=file):
+                result = run(*arguments, str(pipe))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertGreater(read.stat().st_size, 100, arguments)
+            self.assertTrue(pipe.is_fifo(), arguments)
+
+    def test_a_link_to_a_file_stays_one(self):
+        target = self.folder / "elsewhere" / "real.tenure"
+        target.parent.mkdir()
+        target.write_text("old")
+        link = self.folder / "linked.tenure"
+        link.symlink_to(target)
+        self.assertEqual(run("profile", "-o", str(link), "--", PROGRAM, "steady").returncode, 0)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(self.json_of("top", str(target))["steps"], 20)
+        self.assertEqual(os.listdir(target.parent), ["real.tenure"])
+
+    def test_profile_says_what_was_refused_and_whether_it_grows(self):
+        self.assertIn("Refused, and who held what was there", self.results["refused"].stdout)
+        for way in ["refused", "late"]:
+            result = run("profile", "--json", "-o", self.path("all"), "--", PROGRAM, way)
+            document = json.loads(result.stdout)
+            self.assertEqual(document["refusals"], self.json_of("top", self.path("all"))["refusals"])
+            leaks = self.json_of("leaks", self.path("all"))
+            self.assertEqual((document["verdict"], document["loops"]), (leaks["verdict"], leaks["loops"]))
+        self.assertEqual(document["verdict"], "grows")
+
+    def test_a_ring_says_where_it_begins(self):
+        ring = self.path("ring")
+        result = run("profile", "--json", "-o", ring, "--capacity", "1MiB", "--", PROGRAM, "threads")
+        for document in [json.loads(result.stdout), self.json_of("top", ring), self.json_of("leaks", ring)]:
+            self.assertFalse(document["complete"])
+            self.assertGreater(document["begins_seconds"], 0)
+        whole = self.json_of("top", self.path("steady"))
+        self.assertEqual((whole["complete"], whole["begins_seconds"]), (True, 0))
+
     def test_profile_passes_signals_on(self):
         with subprocess.Popen([COMMAND, "profile", "-o", self.path("ended"), "--", PROGRAM, "wait"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

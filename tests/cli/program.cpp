@@ -1,5 +1,5 @@
-// A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused, crash,
-// held, taped, disposed, hostile, threads, helper, train, loop, nothing and wait.
+// A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused,
+// budgets, crash, held, taped, disposed, hostile, threads, helper, train, loop, nothing and wait.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -142,6 +142,10 @@ int main(int, char** arguments) {
   const std::string what = arguments[1];
   if (what == "nothing") return 0;
   if (what == "refused") return be_refused(), 0;
+  if (what == "budgets") {
+    for (int i = 0; i < 20; ++i) be_refused();
+    return 0;
+  }
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   if (what == "threads") return start_threads(), 0;
   if (what == "helper") return leak_through_helper(), 0;

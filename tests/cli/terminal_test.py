@@ -108,6 +108,7 @@ class TerminalTest(unittest.TestCase):
         self.assertIn("graph-loop", self.completions("tenure", "demo", "gra"))
         self.assertEqual(self.completions("tenure", "top", "le"), ["leak.tenure"])
         self.assertEqual(self.completions("tenure", "report", "-o", "le"), ["leak.tenure"])
+        self.assertEqual(self.completions("tenure", "holders", "x.tenure", "--at", ""), ["peak", "end"])
         self.assertIn("--interval", self.completions("tenure", "watch", "--"))
         self.assertIn("profile", self.completions("tenure", "pro"))
 

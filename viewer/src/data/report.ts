@@ -261,7 +261,7 @@ export class Report {
 
   siteName(site: number): string {
     const at = this.header.sites[site];
-    return at?.file ? `${at.file}:${at.line}` : 'unknown';
+    return at?.file ? at.line > 0 ? `${at.file}:${at.line}` : at.file : 'unknown';
   }
 
   /** A variable's name, or the op that made it. */

@@ -32,6 +32,11 @@ export class Labels {
     private readonly palette: Palette,
   ) {}
 
+  /** Nothing goes where this text stands already; `y` is its lower edge. */
+  take(left: number, right: number, y: number): void {
+    this.taken.push({ left: left - GAP, right: right + GAP, top: y - HEIGHT, bottom: y });
+  }
+
   /** Whether there was room. */
   add({ text, x, y, color, align = 'left' }: Label): boolean {
     const { context, plot } = this;

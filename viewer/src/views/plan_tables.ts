@@ -96,11 +96,11 @@ export class StepTable {
     this.sorted = new SortedTable(page, 'Steps', [
       { key: 'step', title: 'step', width: 48, isNumber: true, text: (row) => this.labels[row] },
       { key: 'op', title: 'op', width: 80, share: 2 },
-      { key: 'layer', title: 'layer', width: 90, share: 2 },
-      { key: 'kind', title: 'makes', width: 76, spare: 3 },
+      { key: 'layer', title: 'layer', width: 90, share: 2, spare: 1 },
+      { key: 'kind', title: 'makes', width: 76, spare: 4 },
       { key: 'live', title: 'live', width: 78, isNumber: true, text: bytesText },
-      { key: 'predicted', title: 'predicted', width: 78, isNumber: true, text: timeText },
-      { key: 'measured', title: 'measured', width: 78, isNumber: true, text: (ns) => (ns < 0 ? '' : timeText(ns)) },
+      { key: 'predicted', title: 'predicted', width: 78, isNumber: true, spare: 3, text: timeText },
+      { key: 'measured', title: 'measured', width: 78, isNumber: true, spare: 2, text: (ns) => (ns < 0 ? '' : timeText(ns)) },
       { key: 'site', title: 'line', width: 96, share: 1, isPlace: true },
     ], 'step', false, (row) => {
       page.set({ tab: 'tensors', only: { op: row[8] as number, scope: row[9] as number }, filter: 'all', text: '' });

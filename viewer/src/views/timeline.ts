@@ -133,7 +133,8 @@ export class Timeline implements View {
     drawTimeAxis(context, plot, t0, t1, palette);
     const xOf = (t: number) => plot.left + ((t - t0) / (t1 - t0)) * plot.width;
     const yOf = (bytes: number) => plot.top + plot.height * (1 - bytes / this.scale);
-    drawSteps(context, plot, report.header.steps, xOf, palette);
+    const labels = new Labels(context, plot, palette);
+    drawSteps(context, plot, report.header.steps, xOf, palette, labels);
     this.drawStack(context, this.shown, yOf);
     this.drawEdges(context, xOf, yOf);
 
@@ -141,7 +142,6 @@ export class Timeline implements View {
     context.beginPath();
     context.rect(plot.left, 0, plot.width, height);
     context.clip();
-    const labels = new Labels(context, plot, palette);
     this.drawPeak(context, xOf, yOf, labels);
     drawRefusals(context, report.header.refusals ?? [], xOf, plot, palette);
     drawGrowth(context, report, page.stepLevels, xOf, yOf, plot, palette, labels);

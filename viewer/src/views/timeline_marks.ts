@@ -15,6 +15,7 @@ export function drawSteps(
   steps: StepMark[],
   xOf: Scale,
   palette: Palette,
+  labels: Labels,
 ): void {
   if (steps.length === 0) return;
   context.font = FONT;
@@ -37,6 +38,7 @@ export function drawSteps(
     labelled = end + 14;
     context.fillStyle = palette.muted;
     context.fillText(text, x + 3, plot.top - 6);
+    labels.take(x + 3, end, plot.top - 3);
   });
 }
 

@@ -102,6 +102,16 @@ test('less memory has a price, one click away, and the arena shows what is compu
   await page.close();
 });
 
+test('steps have their lines in any width', { skip }, async () => {
+  for (const width of [1280, 900, 700]) {
+    const page = await browser.open(html, { hash: '#tab=plans&show=steps', width });
+    const seen = await page.locator('.plans .place-line').evaluateAll((all) => all.map((each) =>
+      each.getBoundingClientRect().right <= each.closest('.table-body').getBoundingClientRect().right + 0.5));
+    assert.ok(seen.length > 0 && seen.every(Boolean), `${width}: ${seen}`);
+    await page.close();
+  }
+});
+
 test('what is inside of loops and branches is in the picture of the arena and in the list of steps', { skip }, async () => {
   const [plan] = loopTop.plans;
   const narrow = plan.buffers.filter(({ inside }) => inside === 'else branch in loop body');

@@ -128,6 +128,28 @@ test('a line of source keeps its number in any width', async () => {
   }
 });
 
+test('a narrow page cuts no sentence of what grows', async () => {
+  const judgement = ['train grows 87.00 KiB a step at src/model/attention_of_the_large_language_model.cpp:84, called by ' +
+    'Normalizer::operator() at normalizer.cpp:30, by main at train.cpp:46, held by slice at batch.cpp:23, since step 1001'];
+  const growth = small.header.growth.map((each) => ({
+    ...each, callers: [`${'a_namespace::'.repeat(12)}function at src/model/attention_of_the_large_language_model.cpp:84`],
+  }));
+  assert.ok(growth.length > 0);
+  for (const width of [...WIDTHS, 700]) {
+    const page = await browser.open(makePage({ ...small.header, judgement, growth }, small.columns), { width });
+    await press(page, '7');
+    const cut = await page.locator('.judgement, .growth-row').evaluateAll((all) => all.filter((each) => {
+      const range = document.createRange();
+      range.selectNodeContents(each);
+      const text = range.getBoundingClientRect();
+      const frame = each.closest('.panel-controls, .growth-list').getBoundingClientRect();
+      return text.left < frame.left - 0.5 || text.right > frame.right + 0.5 || each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0;
+    }).map(({ textContent }) => textContent));
+    assert.deepEqual(cut, [], String(width));
+    await page.close();
+  }
+});
+
 test('the legend is ordered by what it tells', async () => {
   const page = await browser.open(html);
   const sizes = () => page.locator('.legend-row .number').evaluateAll((all) => all.map(({ textContent }) => {
