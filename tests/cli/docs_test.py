@@ -8,7 +8,8 @@ from command import run
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.M | re.S)
-CALL = re.compile(r"(?:^|[ `/])tenure ((?:[a-z]+)(?: [^`|#\n]*)?)", re.M)
+# Neither Python nor prose.
+CALL = re.compile(r"(?:^|[ `/])(?<!import )(?<!the )tenure ((?:[a-z]+)(?: [^`|#\n]*)?)", re.M)
 
 
 class DocsTest(unittest.TestCase):
