@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "tenure/profile/paths.h"
@@ -16,6 +18,22 @@ namespace {
 using profile::History;
 using profile::Recorded;
 using test::ScratchFile;
+
+TEST(Profile, WhatTheStandardLibraryCallsHasNoLine) {
+  const ScratchFile file;
+  {
+    const Profile profile(file.path());
+    const std::vector<Tensor> parts(3, ones({4}));
+    const Tensor sum = std::accumulate(parts.begin(), parts.end(), zeros({4}));
+  }
+  const Recorded recorded(file.path());
+  std::map<std::string, std::string> places;  // by op
+  for (std::uint32_t i = 1; i < recorded.origins(); ++i) {
+    places[std::string(recorded.origin(i).op)] = place_text(recorded.origin(i));
+  }
+  EXPECT_EQ(places["add"], "(standard library)");
+  EXPECT_TRUE(places["ones"].starts_with("recording_test.cpp:")) << places["ones"];
+}
 
 TEST(Profile, TellsATensorsLife) {
   const ScratchFile file;
