@@ -109,20 +109,14 @@ void run(const ops::Kernel& k) {
   }
 }
 
-Ref list_of_tensors(std::span<const Tensor> tensors) {
-  Ref list = checked(PyList_New(0));
-  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
-  return list;
-}
-
 void run_gradient(ops::Backward& b) {
   const WithLock lock;
   const Ref specs = checked(PyList_New(0));
   for (const ops::Spec& spec : b.specs)
     check(PyList_Append(specs.get(), spec_of(spec.dtype, spec.shape).get()));
   const Ref made = op_of(b.attributes)
-                       .call("_gradients_of_all", specs, list_of_tensors(b.inputs),
-                             list_of_tensors(b.outputs), list_of_tensors(b.gradients));
+                       .call("_gradients_of_all", specs, wrap_all(b.inputs),
+                             wrap_all(b.outputs), wrap_all(b.gradients));
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     PyObject* const item = PyList_GET_ITEM(made.get(), static_cast<Py_ssize_t>(i));
     if (b.wants(i) && item != Py_None) b.results[i] = From<Tensor>::of(item, "a gradient");

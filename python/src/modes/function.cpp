@@ -21,12 +21,6 @@ std::shared_ptr<const void> held(PyObject* object) {
           }};
 }
 
-Ref list_of(const std::vector<Tensor>& tensors) {
-  Ref list = checked(PyList_New(0));
-  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
-  return list;
-}
-
 class CompiledFunction {
  public:
   CompiledFunction(FunctionOptions options, Site site)
@@ -46,7 +40,7 @@ class CompiledFunction {
       }
       PyObject* const frame =
           const_cast<PyObject*>(static_cast<const PyObject*>(result.frame.get()));
-      return py::make_tuple(py::reinterpret_steal<py::object>(list_of(result.tensors).release()),
+      return py::make_tuple(py::reinterpret_steal<py::object>(wrap_all(result.tensors).release()),
                             py::reinterpret_borrow<py::object>(frame));
     } catch (...) {
       for_each_donated(arguments,
@@ -90,7 +84,7 @@ class CompiledFunction {
   static FunctionCore::Trace trace_of(const py::function& trace) {
     return [function = trace.ptr()](const std::vector<Tensor>& symbols) {
       const WithLock lock;
-      const Ref made = checked(PyObject_CallOneArg(function, list_of(symbols).get()));
+      const Ref made = checked(PyObject_CallOneArg(function, wrap_all(symbols).get()));
       PyObject *tensors = nullptr, *frame = nullptr;
       if (PyArg_ParseTuple(made.get(), "OO", &tensors, &frame) == 0) throw PythonError();
       FunctionCore::Result result;

@@ -13,17 +13,11 @@
 namespace tenure::python {
 namespace {
 
-Ref list_of(const std::vector<Tensor>& tensors) {
-  Ref list = checked(PyList_New(0));
-  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
-  return list;
-}
-
 /// f([tensors]) gives a list of tensors.
 graph::FlatFunction flat(const py::function& function) {
   return [f = function.ptr()](const std::vector<Tensor>& tensors) {
     const WithLock lock;
-    const Ref made = checked(PyObject_CallOneArg(f, list_of(tensors).get()));
+    const Ref made = checked(PyObject_CallOneArg(f, wrap_all(tensors).get()));
     return From<std::vector<Tensor>>::of(made.get(), "what it gives");
   };
 }

@@ -72,12 +72,6 @@ Ref call(PyObject* function, std::initializer_list<Ref> arguments) {
   return checked(PyObject_Vectorcall(function, places.data(), places.size(), nullptr));
 }
 
-Ref list_of(const std::vector<Tensor>& tensors) {
-  Ref list = checked(PyList_New(0));
-  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
-  return list;
-}
-
 /// forward(*inputs) gives (result, saved); backward(saved, gradient) a gradient for each input.
 Tensor call_custom(const std::shared_ptr<const ops::Opaque>& identity,
                    const std::vector<Tensor>& inputs, const py::function& forward,
@@ -87,7 +81,7 @@ Tensor call_custom(const std::shared_ptr<const ops::Opaque>& identity,
       identity, inputs,
       [&](Saves& saves) {
         const WithLock lock;
-        const Ref made = call(forward.ptr(), {list_of(inputs)});
+        const Ref made = call(forward.ptr(), {wrap_all(inputs)});
         if (PyTuple_Check(made.get()) == 0 || PyTuple_GET_SIZE(made.get()) != 2)
           raise(PyExc_TypeError, "forward must give (result, saved), not " + type_name(made.get()));
         PyObject* const result = PyTuple_GET_ITEM(made.get(), 0);
@@ -98,7 +92,7 @@ Tensor call_custom(const std::shared_ptr<const ops::Opaque>& identity,
       },
       [back](const std::vector<Tensor>& saved, const Tensor& gradient) {
         const WithLock lock;
-        const Ref made = call(back.get(), {list_of(saved), wrap(gradient)});
+        const Ref made = call(back.get(), {wrap_all(saved), wrap(gradient)});
         const Ref items =
             checked(PySequence_Fast(made.get(), "backward gives a list of gradients"));
         std::vector<Tensor> results;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <new>
+#include <span>
 #include <utility>
 
 #include "python/src/core/object.h"
@@ -33,6 +34,9 @@ inline Ref wrap(Tensor tensor) {
   object->weak_references = nullptr;
   return Ref::take(reinterpret_cast<PyObject*>(object));
 }
+
+/// A list of them. In type.cpp.
+Ref wrap_all(std::span<const Tensor> tensors);
 
 /// Whether it may be computed in: nobody else can ask for it, not even by a weak reference.
 inline bool has_weak_references(PyObject* object) noexcept {

@@ -340,6 +340,12 @@ Tensor& tensor_of(PyObject* object, const char* what) {
   raise(PyExc_TypeError, std::string(what) + " must be a Tensor, not " + type_name(object));
 }
 
+Ref wrap_all(std::span<const Tensor> tensors) {
+  Ref list = checked(PyList_New(0));
+  for (const Tensor& tensor : tensors) check(PyList_Append(list.get(), wrap(tensor).get()));
+  return list;
+}
+
 void add_tensor_type(PyObject* module) {
   check(PyType_Ready(&tensor_type));
   // NumPy leaves the operators to the tensor, and says so when a ufunc is given one.
