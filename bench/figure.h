@@ -41,6 +41,7 @@ void add_nn_more_cases(std::vector<Case>& cases);
 void add_fourier_cases(std::vector<Case>& cases);
 void add_elementwise_cases(std::vector<Case>& cases);
 void add_matmul_cases(std::vector<Case>& cases);
+void add_linalg_cases(std::vector<Case>& cases);
 void add_reduce_cases(std::vector<Case>& cases);
 void add_memory_cases(std::vector<Case>& cases);
 void add_graph_cases(std::vector<Case>& cases);

@@ -19,6 +19,7 @@ std::vector<Case> all_cases() {
   add_elementwise_cases(cases);
   add_matmul_cases(cases);
   add_reduce_cases(cases);
+  add_linalg_cases(cases);
   add_fourier_cases(cases);
   add_memory_cases(cases);
   add_graph_cases(cases);
@@ -41,12 +42,13 @@ int run_all(int argc, char** argv) {
   std::string json;
   bool list = false;
   CLI::App app("Measures Tenure beside libtorch, oneDNN and the machine's limits.", "tenure_bench");
-  app.add_option(
-         "groups", groups,
-         "groups to run: tiny, elementwise, matmul, reduce, fourier, memory, graph, gradient, "
-         "nn, nn_more, planner, profile, train")
-      ->check(CLI::IsMember({"tiny", "elementwise", "matmul", "reduce", "fourier", "memory",
-                             "graph", "gradient", "nn", "nn_more", "planner", "profile", "train"}));
+  app.add_option("groups", groups,
+                 "groups to run: tiny, elementwise, matmul, linalg, reduce, fourier, memory, "
+                 "graph, gradient, "
+                 "nn, nn_more, planner, profile, train")
+      ->check(
+          CLI::IsMember({"tiny", "elementwise", "matmul", "linalg", "reduce", "fourier", "memory",
+                         "graph", "gradient", "nn", "nn_more", "planner", "profile", "train"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
   app.add_option("--rounds", options.rounds, "turns that each side takes")

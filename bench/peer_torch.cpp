@@ -98,7 +98,11 @@ Tensor mlp_loss(const Inputs& in) {
 
 /// Forward and backward; the gradients are dropped before each, as zero_grad() does.
 Work mlp_step(Inputs in) {
-  for (std::size_t i = 2; i < in.size(); ++i) in[i] = in[i].detach().requires_grad_(true);
+  // Tensors that were made in inference mode have no gradients, and no copies of them outside it
+  // do.
+  const c10::InferenceMode outside(false);
+  for (Tensor& x : in) x = x.clone();
+  for (std::size_t i = 2; i < in.size(); ++i) in[i].requires_grad_(true);
   return [in](std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::size_t p = 2; p < in.size(); ++p) in[p].mutable_grad().reset();
@@ -183,6 +187,27 @@ const std::map<std::string, Maker>& makers() {
       {"fft2",
        [](const Inputs& in) {
          return in_inference_mode([x = at::view_as_complex(in[0])] { use(at::fft_fft2(x)); });
+       }},
+      {"cholesky",
+       [](const Inputs& in) {
+         return in_inference_mode(
+             [a = at::add(at::matmul(in[0], in[0].t()), at::eye(in[0].size(0)))] {
+               use(at::linalg_cholesky(a));
+             });
+       }},
+      {"solve",
+       [](const Inputs& in) {
+         return in_inference_mode([a = in[0], b = in[1]] { use(at::linalg_solve(a, b)); });
+       }},
+      {"qr",
+       [](const Inputs& in) { return in_inference_mode([x = in[0]] { use(at::linalg_qr(x)); }); }},
+      {"eigh",
+       [](const Inputs& in) {
+         return in_inference_mode([x = in[0]] { use(at::linalg_eigh(x)); });
+       }},
+      {"svd",
+       [](const Inputs& in) {
+         return in_inference_mode([x = in[0]] { use(at::linalg_svd(x, false)); });
        }},
       {"cross_entropy",
        [](const Inputs& in) {

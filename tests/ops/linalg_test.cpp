@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "tenure/autograd/tape.h"
 #include "tenure/graph/function.h"
+#include "tenure/kernels/parallel.h"
 #include "tenure/memory/region.h"
 #include "tenure/tenure.h"
 #include "tests/support/expect.h"
@@ -105,7 +107,7 @@ TEST_P(LinearAlgebra, TrianglesOfAnySize) {
 
 TEST_P(LinearAlgebra, DecompositionsOfAnyShape) {
   const std::vector<std::pair<std::int64_t, std::int64_t>> shapes = {
-      {1, 1}, {5, 2}, {2, 5}, {40, 40}, {150, 60}, {60, 150}};
+      {1, 1}, {5, 2}, {2, 5}, {33, 33}, {40, 40}, {65, 64}, {150, 60}, {60, 150}, {200, 200}};
   for (const auto& [rows, columns] : shapes) {
     const Tensor a = random_matrices({rows, columns}, 6, GetParam());
     const double bound = 32 * rounding(GetParam()) * static_cast<double>(rows + columns);
@@ -128,6 +130,64 @@ TEST_P(LinearAlgebra, DecompositionsOfAnyShape) {
     const std::vector<double> ascending = cast(w, DType::float64).to_vector<double>();
     EXPECT_TRUE(std::is_sorted(ascending.begin(), ascending.end()));
   }
+}
+
+/// By blocks and rotations of several threads at once: the same bits on one.
+TEST_P(LinearAlgebra, DecompositionsDoNotDependOnThreads) {
+  const int threads = num_threads();
+  const Tensor a = random_matrices({140, 100}, 12, GetParam());
+  const Tensor square = matmul(transpose(a), a);
+  const auto decompose = [&] {
+    const auto [q, r] = qr(a);
+    const auto [u, s, vh] = svd(a);
+    const auto [w, v] = eigh(square);
+    return std::vector<Tensor>{q, r, u, s, vh, w, v};
+  };
+  std::vector<std::vector<Tensor>> results;
+  for (const int n : {1, 2, 5}) {
+    set_num_threads(n);
+    results.push_back(decompose());
+  }
+  set_num_threads(threads);
+  for (const std::vector<Tensor>& other : results) {
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      EXPECT_TRUE(all(equal(other[i], results[0][i])).item<bool>()) << i;
+    }
+  }
+}
+
+/// Eigenvalues that are equal or zero, of matrices that are larger than a block: rotations of none,
+/// reflections of none, and rows that are decoupled.
+TEST_P(LinearAlgebra, EigenvaluesThatAreNotGeneral) {
+  int matrix = 0;
+  const auto check = [&](const Tensor& a) {
+    SCOPED_TRACE(++matrix);
+    const std::int64_t n = a.shape()[0];
+    const auto [w, v] = eigh(a);
+    expect_orthonormal(v);
+    const double bound =
+        16 * rounding(a.dtype()) * static_cast<double>(n) * std::max(largest(a), 1e-300);
+    EXPECT_LE(largest(matmul(v * w, transpose(v)) - a), bound);
+    const auto [u, s, vh] = svd(a);
+    expect_orthonormal(u);
+    expect_orthonormal(transpose(vh));
+    EXPECT_LE(largest(matmul(u * s, vh) - a), bound);
+    const auto [q, r] = qr(a);
+    expect_orthonormal(q);
+    EXPECT_LE(largest(matmul(q, r) - a), bound);
+  };
+  constexpr std::int64_t kSize = 70;
+  check(zeros({kSize, kSize}, GetParam()));
+  check(unit(kSize, GetParam()));
+  check(ones({kSize, kSize}, GetParam()));
+  const Tensor thin = random_matrices({kSize, 3}, 13, GetParam());
+  check(matmul(thin, transpose(thin)));
+  const Tensor some = random_matrices({kSize, kSize}, 14, GetParam());
+  const Tensor symmetric = some + transpose(some);
+  const Tensor blocks = symmetric * (triu(tril(ones({kSize, kSize}, GetParam()), 1), -1));
+  check(blocks);
+  check(symmetric * 1e-30);
+  check(symmetric * 1e30);
 }
 
 /// Equal, zero, tiny and huge singular values.

@@ -1,17 +1,45 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "tenure/kernels/cpu/linalg/blocks.h"
+#include "tenure/kernels/cpu/linalg/matrix.h"
 #include "tenure/kernels/cpu/linalg/rooms.h"
+#include "tenure/kernels/cpu/linalg/turns.h"
 
 // Decompositions of one matrix of float64, which those of float32 are computed in. Numbers are of
-// size 1 at most. Matrices lie column by column.
+// size 2 at most. Matrices lie column by column.
 
 namespace tenure::kernels::linalg {
 
-/// a (rows x columns) becomes R in its upper triangle, with a diagonal that is not negative; q gets
-/// the first min(rows, columns) columns of Q. `factors` has as many numbers. In qr.cpp.
-void decompose_qr(double* a, std::int64_t rows, std::int64_t columns, double* q, double* factors);
+/// R, with a diagonal that is not negative, and the first min(rows, columns) columns of Q. In
+/// qr.cpp.
+class QrFactors {
+ public:
+  QrFactors(Rooms& rooms, std::int64_t rows, std::int64_t columns);
+  double* matrix() const { return a_.data; }
+  void run();
+
+  /// Columns of Q, and of R, whose numbers beyond the diagonal are others; number j of a column of
+  /// R and column j of Q are to be multiplied by sign(j).
+  const double* q(std::int64_t j) const { return q_.row(j); }
+  const double* r(std::int64_t j) const { return a_.row(j); }
+  double sign(std::int64_t j) const { return a_(j, j) < 0 ? -1 : 1; }
+
+ private:
+  QrFactors(std::int64_t rows, std::int64_t columns);  // measures
+  bool measures() const { return a_.data == nullptr; }
+  /// Reflections of columns [first, end), of which those before `last` are reflected.
+  void eliminate(std::int64_t first, std::int64_t end, std::int64_t last, std::int64_t block);
+  void eliminate_each(std::int64_t first, std::int64_t end, std::int64_t last);
+
+  std::int64_t rows_, columns_, size_;
+  Matrix<double> a_;  // transposed, as Q is
+  Matrix<double> q_;
+  double* factors_;
+  Blocks blocks_;
+};
 
 /// Of a symmetric matrix, of which both triangles are read and overwritten: eigenvalues in
 /// ascending order, and their vectors of length 1, one after the other. False if they were not
@@ -25,18 +53,28 @@ class SymmetricEigen {
   bool run();
 
  private:
+  explicit SymmetricEigen(std::int64_t n);  // measures
+  bool measures() const { return a_ == nullptr; }
   void tridiagonalize();
+  /// Row k of the tridiagonal matrix, which is the row `at` of a panel of reflections.
+  void reduce_row(std::int64_t k, std::int64_t at);
+  void form();
   bool diagonalize();
   void sort();
 
   std::int64_t n_;
-  double* a_;
+  std::int64_t panel_;
+  double* a_;  // later the strips of vectors that turn
   double* vectors_;
   double* values_;
   double* beside_;   // the diagonal
   double* factors_;  // of reflections
   double* spare_;
+  double* pairs_;    // v and w of each reflection of a panel
+  double* swapped_;  // w and v
   std::int64_t* order_;
+  std::optional<Turns> turns_;
+  Blocks blocks_;
 };
 
 /// Of a matrix that is at least as high as wide: singular values in descending order, and the
@@ -51,24 +89,32 @@ class SingularValues {
   bool run();
 
  private:
+  SingularValues(std::int64_t rows, std::int64_t columns);  // measures
+  bool measures() const { return a_ == nullptr; }
   void bidiagonalize();
-  void form_left();
-  void form_right();
+  /// Column k, and the row beyond it, which are the pair `at` of a panel of reflections.
+  void reduce_column(std::int64_t k, std::int64_t at);
+  void reduce_row(std::int64_t k, std::int64_t at);
+  void form();
   bool diagonalize();
   void split(std::int64_t zero, std::int64_t first, std::int64_t last);
   void step(std::int64_t first, std::int64_t last);
   void sort();
 
-  std::int64_t rows_, columns_;
-  double* a_;
+  std::int64_t rows_, columns_, panel_;
+  double* a_;  // later the strips of U
   double* u_;
   double* v_;
+  double* v_strips_;
   double* values_;
   double* beside_;        // the diagonal
   double* left_factors_;  // of reflections
   double* right_factors_;
-  double* spare_;
+  double* tall_pairs_;  // of a panel: reflections of columns, and what those of rows make of them
+  double* wide_pairs_;  // what reflections of columns make of rows, and reflections of rows
   std::int64_t* order_;
+  std::optional<Turns> u_turns_, v_turns_;
+  Blocks blocks_;
 };
 
 }  // namespace tenure::kernels::linalg

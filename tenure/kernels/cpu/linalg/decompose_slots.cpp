@@ -50,47 +50,43 @@ struct QrSlot {
           inner(std::min(rows, columns)) {}
     double work() const { return 3.0 * static_cast<double>(rows * columns * inner); }
   };
-  struct Parts {
-    double *a, *q, *factors;
-    Parts(linalg::Rooms& rooms, const Size& size)
-        : a(rooms.take<double>(size.rows * size.columns)),
-          q(rooms.take<double>(size.rows * size.inner)),
-          factors(rooms.take<double>(size.inner)) {}
-  };
   static std::size_t bytes(const Kernel& k) {
+    const Size size(k);
     linalg::Rooms rooms;
-    const Parts parts(rooms, Size(k));
+    linalg::QrFactors(rooms, size.rows, size.columns);
     return rooms.used();
   }
   static std::size_t workspace(const Kernel& k) { return rooms_for_all(k, bytes(k)); }
   static void run(const Kernel& k) {
     const Size size(k);
     const auto [rows, columns, inner] = size;
-    for_each_decomposed(k, bytes(k), size.work(),
-                        [&, rows = rows, columns = columns, inner = inner]<class T>(
-                            std::int64_t i, const linalg::Matrix<T>& from, linalg::Rooms& rooms) {
-                          const Parts parts(rooms, size);
-                          T* const q = k.out[0].as<T>() + i * rows * inner;
-                          T* const r = k.out[1].as<T>() + i * inner * columns;
-                          const double scale = linalg::read_scaled(from, false, parts.a);
-                          if (std::isnan(scale)) {
-                            fill_with_nan(q, rows * inner);
-                            fill_with_nan(r, inner * columns);
-                            return;
-                          }
-                          linalg::decompose_qr(parts.a, rows, columns, parts.q, parts.factors);
-                          for (std::int64_t row = 0; row < rows; ++row) {
-                            for (std::int64_t j = 0; j < inner; ++j) {
-                              q[row * inner + j] = static_cast<T>(parts.q[j * rows + row]);
-                            }
-                          }
-                          for (std::int64_t row = 0; row < inner; ++row) {
-                            for (std::int64_t j = 0; j < columns; ++j) {
-                              r[row * columns + j] =
-                                  j < row ? T(0) : static_cast<T>(parts.a[j * rows + row] * scale);
-                            }
-                          }
-                        });
+    for_each_decomposed(
+        k, bytes(k), size.work(),
+        [&, rows = rows, columns = columns, inner = inner]<class T>(
+            std::int64_t i, const linalg::Matrix<T>& from, linalg::Rooms& rooms_of_one) {
+          linalg::QrFactors factors(rooms_of_one, rows, columns);
+          T* const q = k.out[0].as<T>() + i * rows * inner;
+          T* const r = k.out[1].as<T>() + i * inner * columns;
+          const double scale = linalg::read_scaled(from, false, factors.matrix());
+          if (std::isnan(scale)) {
+            fill_with_nan(q, rows * inner);
+            fill_with_nan(r, inner * columns);
+            return;
+          }
+          factors.run();
+          linalg::write_columns(linalg::dense(q, rows, inner), [&](std::int64_t j) {
+            return linalg::Column{factors.q(j), factors.sign(j)};
+          });
+          linalg::write_columns(linalg::dense(r, inner, columns), [&](std::int64_t j) {
+            return linalg::Column{factors.r(j), scale};
+          });
+          for (std::int64_t row = 0; row < inner; ++row) {
+            T* const numbers = r + row * columns;
+            std::fill_n(numbers, row, T(0));
+            if (factors.sign(row) > 0) continue;
+            for (std::int64_t j = row; j < columns; ++j) numbers[j] = -numbers[j];
+          }
+        });
   }
 };
 
@@ -119,12 +115,11 @@ struct EighSlot {
           }
           for (std::int64_t j = 0; j < n; ++j) {
             values[j] = static_cast<T>(eigen.values()[j] * scale);
-            const double* const vector = eigen.vector(j);
-            const double sign = linalg::sign_of_largest(vector, n);
-            for (std::int64_t row = 0; row < n; ++row) {
-              vectors[row * n + j] = static_cast<T>(vector[row] * sign);
-            }
           }
+          linalg::write_columns(linalg::dense(vectors, n, n), [&](std::int64_t j) {
+            const double* const vector = eigen.vector(j);
+            return linalg::Column{vector, linalg::sign_of_largest(vector, n)};
+          });
         });
   }
   static void symmetrize(double* a, std::int64_t n) {
@@ -174,15 +169,20 @@ struct SvdSlot {
             fill_with_nan(v.data, size.shorter * size.columns);
             return;
           }
+          const bool is_turned = size.is_turned();
+          const auto left = [&](std::int64_t j) { return is_turned ? svd.right(j) : svd.left(j); };
+          const auto right = [&](std::int64_t j) { return is_turned ? svd.left(j) : svd.right(j); };
+          const auto sign = [&](std::int64_t j) {
+            return linalg::sign_of_largest(left(j), size.rows);
+          };
+          linalg::write_columns(u, [&](std::int64_t j) {
+            return linalg::Column{left(j), sign(j)};
+          });
+          linalg::write_columns(v.transposed(), [&](std::int64_t j) {
+            return linalg::Column{right(j), sign(j)};
+          });
           for (std::int64_t j = 0; j < size.shorter; ++j) {
             values[j] = static_cast<T>(svd.value(j) * scale);
-            const double* const left = size.is_turned() ? svd.right(j) : svd.left(j);
-            const double* const right = size.is_turned() ? svd.left(j) : svd.right(j);
-            const double sign = linalg::sign_of_largest(left, size.rows);
-            for (std::int64_t row = 0; row < size.rows; ++row)
-              u(row, j) = static_cast<T>(left[row] * sign);
-            for (std::int64_t c = 0; c < size.columns; ++c)
-              v(j, c) = static_cast<T>(right[c] * sign);
           }
         });
   }

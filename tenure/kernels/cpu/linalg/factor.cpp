@@ -6,6 +6,8 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
+#include "tenure/kernels/cpu/linalg/vectors.h"
+#include "tenure/kernels/parallel.h"
 
 namespace tenure::kernels::linalg {
 namespace {
@@ -192,11 +194,24 @@ void Products<T>::subtract(const Matrix<T>& c, const Matrix<T>& a, const Matrix<
     return;
   }
   matmul(from_a, from_b, to, room_.subspan(product_bytes));
-  for (std::int64_t i = 0; i < c.rows; ++i) {
-    T* const row = c.row(i);
-    const T* const less = product.row(i);
-    for (std::int64_t j = 0; j < c.columns; ++j) row[j] -= less[j];
+  constexpr std::int64_t kShare = 1 << 14;  // numbers worth waking a thread
+  parallel_for(c.rows, kShare / c.columns + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      linalg::subtract(product.row(i), c.row(i), c.columns);
+    }
+  });
+}
+
+template <class T>
+void Products<T>::multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b) {
+  const View from_a = view_of_matrix(a);
+  const View from_b = view_of_matrix(b);
+  const View to = view_of_matrix(c);
+  if (measures()) {
+    bytes_ = std::max(bytes_, matmul_workspace(from_a, from_b, to));
+    return;
   }
+  matmul(from_a, from_b, to, room_);
 }
 
 template <class T>

@@ -17,14 +17,17 @@
 
 namespace tenure::kernels::linalg {
 
-/// Computes c -= a b in a workspace; made without one, it measures what that takes.
+/// Computes products in a workspace; made without one, it measures what they take.
 template <class T>
 class Products {
  public:
   Products() = default;
   explicit Products(std::span<std::byte> workspace) : room_(workspace), measures_(false) {}
 
+  /// c -= a b; numbers of a row of c are neighbours.
   void subtract(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
+  /// c = a b; c is dense.
+  void multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
   bool measures() const { return measures_; }
   std::size_t bytes() const { return bytes_; }
 

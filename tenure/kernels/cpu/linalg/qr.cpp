@@ -4,29 +4,68 @@
 #include "tenure/kernels/cpu/linalg/reflect.h"
 
 namespace tenure::kernels::linalg {
+namespace {
 
-void decompose_qr(double* a, std::int64_t rows, std::int64_t columns, double* q, double* factors) {
-  const std::int64_t size = std::min(rows, columns);
-  for (std::int64_t j = 0; j < size; ++j) {
-    double* const v = a + j * rows + j;
-    const Reflection reflection = make_reflection(v, rows - j);
-    reflect(v, reflection.factor, rows - j, v + rows, rows, columns - j - 1);
-    factors[j] = reflection.factor;
+/// Columns that are reflected one by one before the rest of their block is.
+constexpr std::int64_t kColumns = 8;
+
+}  // namespace
+
+QrFactors::QrFactors(Rooms& rooms, std::int64_t rows, std::int64_t columns)
+    : rows_(rows),
+      columns_(columns),
+      size_(std::min(rows, columns)),
+      a_(dense(rooms.take<double>(rows * columns), columns, rows)),
+      q_(dense(rooms.take<double>(rows * size_), size_, rows)),
+      factors_(rooms.take<double>(size_)) {
+  if (size_ <= Blocks::kMost) return;
+  QrFactors measured(rows, columns);
+  measured.run();
+  blocks_ = Blocks(rooms, rows, measured.blocks_.product_bytes());
+}
+
+QrFactors::QrFactors(std::int64_t rows, std::int64_t columns)
+    : rows_(rows),
+      columns_(columns),
+      size_(std::min(rows, columns)),
+      a_(dense<double>(nullptr, columns, rows)),
+      q_(dense<double>(nullptr, size_, rows)),
+      factors_(nullptr) {}
+
+void QrFactors::run() {
+  if (size_ <= Blocks::kMost) {
+    eliminate_each(0, size_, columns_);
+  } else {
+    eliminate(0, size_, columns_, Blocks::kMost);
+  }
+  blocks_.form(q_, factors_);
+}
+
+void QrFactors::eliminate_each(std::int64_t first, std::int64_t end, std::int64_t last) {
+  for (std::int64_t j = first; j < end; ++j) {
+    double* const v = a_.row(j) + j;
+    const Reflection reflection = make_reflection(v, rows_ - j);
+    reflect(v, reflection.factor, rows_ - j, v + rows_, rows_, last - j - 1);
+    factors_[j] = reflection.factor;
     // v goes to Q's column, where it is needed next; its place gets the diagonal.
-    std::copy(v, v + (rows - j), q + j * rows + j);
+    std::fill_n(q_.row(j), j, 0.0);
+    std::copy(v, v + (rows_ - j), q_.row(j) + j);
     v[0] = reflection.first;
   }
-  for (std::int64_t j = size - 1; j >= 0; --j) {
-    double* const v = q + j * rows + j;
-    reflect(v, factors[j], rows - j, v + rows, rows, size - j - 1);
-    for (std::int64_t i = 1; i < rows - j; ++i) v[i] *= -factors[j];
-    v[0] = 1 - factors[j];
-    std::fill(q + j * rows, v, 0.0);
-  }
-  for (std::int64_t j = 0; j < size; ++j) {
-    if (a[j * rows + j] >= 0) continue;
-    for (std::int64_t i = j; i < columns; ++i) a[i * rows + j] = -a[i * rows + j];
-    for (std::int64_t i = 0; i < rows; ++i) q[j * rows + i] = -q[j * rows + i];
+}
+
+void QrFactors::eliminate(std::int64_t first, std::int64_t end, std::int64_t last,
+                          std::int64_t block) {
+  for (std::int64_t begin = first; begin < end; begin += block) {
+    const std::int64_t next = std::min(end, begin + block);
+    if (block > kColumns) {
+      eliminate(begin, next, next, kColumns);
+    } else if (!measures()) {
+      eliminate_each(begin, next, next);
+    }
+    blocks_.reflect(q_.part(begin, begin, next - begin, rows_ - begin),
+                    measures() ? nullptr : factors_ + begin, Blocks::Order::first_to_last,
+                    a_.part(next, begin, last - next, rows_ - begin));
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -16,13 +17,15 @@ struct Reflection {
   double first = 0;
 };
 
-/// Makes v of x, in place. No sum of squares overflows if no |x[i]| is above 1e150.
+/// Makes v of x, in place. No sum of squares overflows if no |x[i]| is above 1e150; what is so
+/// small that squares have lost digits is taken for zero, which beside numbers of size 1 it is.
 inline Reflection make_reflection(double* x, std::int64_t n) {
   if (n == 0) return {};
   const double rest = n == 1 ? 0 : dot(x + 1, x + 1, n - 1);
   const double head = x[0];
   x[0] = 1;
-  if (rest == 0) return {.factor = 0, .first = head};
+  constexpr double kNothing = 1e-290;
+  if (rest < kNothing) return {.factor = 0, .first = head};
   const double norm = std::sqrt(head * head + rest);
   // Of the two reflections the one whose v does not cancel.
   const double first = head > 0 ? -norm : norm;
@@ -51,8 +54,46 @@ inline void reflect(const double* v, double factor, std::int64_t n, double* vect
   });
 }
 
-/// Reads a matrix, scaled so that its largest number is 1, column by column, or row by row if
-/// `by_rows`. What it was divided by; NaN if a number is not finite, 1 if all are zero.
+/// A tile of so many rows and columns is in the cache whichever way it is gone through.
+inline constexpr std::int64_t kTile = 16;
+
+/// Calls `f(row, column)` for all of a matrix, tile by tile.
+template <class F>
+void for_each_tile(std::int64_t rows, std::int64_t columns, const F& f) {
+  for (std::int64_t i = 0; i < rows; i += kTile) {
+    for (std::int64_t j = 0; j < columns; j += kTile) {
+      for (std::int64_t row = i; row < std::min(rows, i + kTile); ++row) {
+        for (std::int64_t column = j; column < std::min(columns, j + kTile); ++column) {
+          f(row, column);
+        }
+      }
+    }
+  }
+}
+
+/// Rows with reflections, of which row i has zeros before its 1 in column i, become the first
+/// columns of their product, in rows.
+inline void form_each(const Matrix<double>& rows, const double* factors) {
+  for (std::int64_t j = rows.rows - 1; j >= 0; --j) {
+    double* const v = rows.row(j) + j;
+    const std::int64_t n = rows.columns - j;
+    reflect(v, factors[j], n, v + rows.row_step, rows.row_step, rows.rows - j - 1);
+    for (std::int64_t i = 1; i < n; ++i) v[i] *= -factors[j];
+    v[0] = 1 - factors[j];
+  }
+}
+
+/// Of (a, b), without an overflow or an underflow that matters.
+inline double length_of(double a, double b) {
+  const double squares = a * a + b * b;
+  constexpr double kLeast = 1e-280;
+  constexpr double kMost = 1e280;
+  return squares > kLeast && squares < kMost ? std::sqrt(squares) : std::hypot(a, b);
+}
+
+/// Reads a matrix, scaled by a power of two so that its largest number is in [1, 2), column by
+/// column, or row by row if `by_rows`. What it was divided by; NaN if a number is not finite, 1 if
+/// all are zero.
 template <class T>
 double read_scaled(const Matrix<T>& from, bool by_rows, double* to) {
   double largest = 0;
@@ -65,14 +106,41 @@ double read_scaled(const Matrix<T>& from, bool by_rows, double* to) {
     }
   }
   if (!is_finite) return std::numeric_limits<double>::quiet_NaN();
-  const double scale = largest == 0 ? 1 : largest;
-  for (std::int64_t i = 0; i < from.rows; ++i) {
-    for (std::int64_t j = 0; j < from.columns; ++j) {
-      to[by_rows ? i * from.columns + j : j * from.rows + i] =
-          static_cast<double>(from(i, j)) / scale;
-    }
-  }
+  // Of a subnormal number the scale is normal, so that one divided by it is finite.
+  const double scale = largest == 0
+                           ? 1
+                           : std::ldexp(1, std::max(std::ilogb(largest),
+                                                    std::numeric_limits<double>::min_exponent - 1));
+  const double factor = 1 / scale;
+  const Matrix<double> numbers = by_rows ? dense(to, from.rows, from.columns)
+                                         : dense(to, from.columns, from.rows).transposed();
+  for_each_tile(from.rows, from.columns, [&](std::int64_t i, std::int64_t j) {
+    numbers(i, j) = static_cast<double>(from(i, j)) * factor;
+  });
   return scale;
+}
+
+/// A column of a result, and what it is to be multiplied by.
+struct Column {
+  const double* numbers;
+  double factor;
+};
+
+/// Columns `column(j)` of a matrix, on all threads.
+template <class T, class F>
+void write_columns(const Matrix<T>& to, const F& column) {
+  parallel_for(to.columns, vectors_per_thread(to.rows), [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end; begin += kTile) {
+      const std::int64_t n = std::min(kTile, end - begin);
+      Column columns[kTile];
+      for (std::int64_t j = 0; j < n; ++j) columns[j] = column(begin + j);
+      for (std::int64_t i = 0; i < to.rows; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          to(i, begin + j) = static_cast<T>(columns[j].numbers[i] * columns[j].factor);
+        }
+      }
+    }
+  });
 }
 
 /// -1 if the number of largest size is negative, else 1: the sign that makes a vector unique.

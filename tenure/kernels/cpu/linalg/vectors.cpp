@@ -12,24 +12,33 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::ScalableTag<double>;
 
+/// Sums of each 32nd product, of which there are as many on every CPU, so that sums are the same.
 double dot(const double* x, const double* y, std::int64_t n) {
   const Lanes d;
+  constexpr std::int64_t kSums = 32;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  auto a = hn::Zero(d);  // four, so that additions need not wait for each other
-  auto b = hn::Zero(d);
-  auto c = hn::Zero(d);
-  auto e = hn::Zero(d);
+  HWY_ALIGN double sums[kSums] = {};
   std::int64_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    a = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), a);
-    b = hn::MulAdd(hn::LoadU(d, x + i + lanes), hn::LoadU(d, y + i + lanes), b);
-    c = hn::MulAdd(hn::LoadU(d, x + i + 2 * lanes), hn::LoadU(d, y + i + 2 * lanes), c);
-    e = hn::MulAdd(hn::LoadU(d, x + i + 3 * lanes), hn::LoadU(d, y + i + 3 * lanes), e);
+  if (n >= kSums) {
+    constexpr std::int64_t kGroups = kSums * 8 / HWY_MAX_BYTES;
+    hn::Vec<Lanes> group[kGroups];
+#pragma GCC unroll 16
+    for (std::int64_t g = 0; g < kGroups; ++g) group[g] = hn::Zero(d);
+    for (; i + kSums <= n; i += kSums) {
+#pragma GCC unroll 16
+      for (std::int64_t g = 0; g < kGroups; ++g) {
+        const std::int64_t at = i + g * lanes;
+        group[g] = hn::MulAdd(hn::LoadU(d, x + at), hn::LoadU(d, y + at), group[g]);
+      }
+    }
+#pragma GCC unroll 16
+    for (std::int64_t g = 0; g < kGroups; ++g) hn::Store(group[g], d, sums + g * lanes);
   }
-  for (; i + lanes <= n; i += lanes) a = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), a);
-  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
-  for (; i < n; ++i) sum += x[i] * y[i];
-  return sum;
+  for (std::int64_t s = 0; i + s < n; ++s) sums[s] += x[i + s] * y[i + s];
+  for (std::int64_t half = kSums / 2; half > 0; half /= 2) {
+    for (std::int64_t s = 0; s < half; ++s) sums[s] += sums[s + half];
+  }
+  return sums[0];
 }
 
 void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
@@ -43,24 +52,41 @@ void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
   for (; i < n; ++i) y[i] += factor * x[i];
 }
 
-void rotate(double cosine, double sine, double* x, double* y, std::int64_t n) {
-  const Lanes d;
+template <class T>
+void subtract_numbers(const T* x, T* y, std::int64_t n) {
+  const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto c = hn::Set(d, cosine);
-  const auto s = hn::Set(d, sine);
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto a = hn::LoadU(d, x + i);
-    const auto b = hn::LoadU(d, y + i);
-    hn::StoreU(hn::MulAdd(c, a, hn::Mul(s, b)), d, x + i);
-    hn::StoreU(hn::NegMulAdd(s, a, hn::Mul(c, b)), d, y + i);
+    hn::StoreU(hn::Sub(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i);
   }
-  for (; i < n; ++i) {
-    const double a = x[i];
-    const double b = y[i];
-    x[i] = cosine * a + sine * b;
-    y[i] = cosine * b - sine * a;
+  for (; i < n; ++i) y[i] -= x[i];
+}
+void subtract_floats(const float* x, float* y, std::int64_t n) { subtract_numbers(x, y, n); }
+void subtract_doubles(const double* x, double* y, std::int64_t n) { subtract_numbers(x, y, n); }
+
+void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
+                std::int64_t step) {
+  const Lanes d;
+  constexpr std::int64_t kGroups = kStrip * 8 / HWY_MAX_BYTES;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  hn::Vec<Lanes> carried[kGroups];
+#pragma GCC unroll 16
+  for (std::int64_t g = 0; g < kGroups; ++g) carried[g] = hn::LoadU(d, strip + g * lanes);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto c = hn::Set(d, cosines[i]);
+    const auto s = hn::Set(d, sines[i]);
+    double* const next = strip + step;
+#pragma GCC unroll 16
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+      const auto y = hn::LoadU(d, next + g * lanes);
+      hn::StoreU(hn::MulAdd(c, carried[g], hn::Mul(s, y)), d, strip + g * lanes);
+      carried[g] = hn::NegMulAdd(s, carried[g], hn::Mul(c, y));
+    }
+    strip = next;
   }
+#pragma GCC unroll 16
+  for (std::int64_t g = 0; g < kGroups; ++g) hn::StoreU(carried[g], d, strip + g * lanes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -72,7 +98,9 @@ namespace tenure::kernels::linalg {
 
 HWY_EXPORT(dot);
 HWY_EXPORT(add_scaled);
-HWY_EXPORT(rotate);
+HWY_EXPORT(subtract_floats);
+HWY_EXPORT(subtract_doubles);
+HWY_EXPORT(turn_strip);
 
 double dot(const double* x, const double* y, std::int64_t n) {
   return HWY_DYNAMIC_DISPATCH(dot)(x, y, n);
@@ -80,8 +108,15 @@ double dot(const double* x, const double* y, std::int64_t n) {
 void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(add_scaled)(factor, x, y, n);
 }
-void rotate(double cosine, double sine, double* x, double* y, std::int64_t n) {
-  HWY_DYNAMIC_DISPATCH(rotate)(cosine, sine, x, y, n);
+void subtract(const float* x, float* y, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(subtract_floats)(x, y, n);
+}
+void subtract(const double* x, double* y, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(subtract_doubles)(x, y, n);
+}
+void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
+                std::int64_t step) {
+  HWY_DYNAMIC_DISPATCH(turn_strip)(cosines, sines, count, strip, step);
 }
 
 }  // namespace tenure::kernels::linalg

@@ -10,7 +10,15 @@ namespace tenure::kernels::linalg {
 double dot(const double* x, const double* y, std::int64_t n);
 /// y += factor x.
 void add_scaled(double factor, const double* x, double* y, std::int64_t n);
-/// (x, y) becomes (cosine x + sine y, cosine y - sine x).
-void rotate(double cosine, double sine, double* x, double* y, std::int64_t n);
+/// y -= x.
+void subtract(const float* x, float* y, std::int64_t n);
+void subtract(const double* x, double* y, std::int64_t n);
+
+/// Numbers that rotations turn at once.
+inline constexpr std::int64_t kStrip = 16;
+/// Rotation i turns x and y, kStrip numbers at i step and at (i + 1) step of `strip`, to
+/// cosine x + sine y and cosine y - sine x: each number is read and written once.
+void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
+                std::int64_t step);
 
 }  // namespace tenure::kernels::linalg

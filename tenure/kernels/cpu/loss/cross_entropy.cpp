@@ -59,17 +59,49 @@ class Rows {
     return result;
   }
 
-  void gradient(std::int64_t row, double dy, const PieceWriter<T>& writer) const {
-    Tile x_tile, q_tile, out_tile;
-    const bool counts = !is_ignored(row);
-    const double weight = dy * (1 - loss_.label_smoothing);
-    const double constant = dy * loss_.label_smoothing / static_cast<double>(classes_);
+  /// Of rows [first, first + count), at most kTogether.
+  static constexpr std::int64_t kTogether = 8;
+  void gradients(std::int64_t first, std::int64_t count, const double* dy,
+                 const PieceWriter<T>& writer) const {
     const std::int64_t piece = writer.direct() ? piece_ : std::min(piece_, Pieces<T>::kTile);
     // A row in one piece keeps its exponentials, in the place of its gradient. That may be the
     // place of the probabilities, which are read once more.
-    const bool keeps = counts && classes_ <= piece && !probabilities_;
-    T* const kept = keeps ? writer.room(row * classes_, out_tile) : nullptr;
-    const Softmax s = counts ? softmax(row, kept) : Softmax{};
+    const bool keeps = classes_ <= piece && !probabilities_;
+    if (keeps && writer.direct()) {
+      // Sums of some rows come while others are added up.
+      Tile none;
+      Softmax s[kTogether];
+      for (std::int64_t r = 0; r < count; ++r) {
+        if (!is_ignored(first + r)) {
+          s[r] = softmax(first + r, writer.room((first + r) * classes_, none));
+        }
+      }
+      for (std::int64_t r = 0; r < count; ++r) finish(first + r, dy[r], s[r], piece, true, writer);
+      return;
+    }
+    for (std::int64_t r = 0; r < count; ++r) {
+      Tile kept;
+      const bool counts = !is_ignored(first + r);
+      T* const room = keeps && counts ? writer.room((first + r) * classes_, kept) : nullptr;
+      const Softmax s = counts ? softmax(first + r, room) : Softmax{};
+      finish(first + r, dy[r], s, piece, keeps, writer, &kept);
+    }
+  }
+
+ private:
+  struct Softmax {
+    T shift = -std::numeric_limits<T>::infinity();
+    RowSums sums{};
+  };
+
+  /// The gradient of a row, whose exponentials are where `room` has put them if it `keeps` them.
+  void finish(std::int64_t row, double dy, const Softmax& s, std::int64_t piece, bool keeps,
+              const PieceWriter<T>& writer, Tile* kept = nullptr) const {
+    Tile x_tile, q_tile, own;
+    Tile& out_tile = kept == nullptr ? own : *kept;
+    const bool counts = !is_ignored(row);
+    const double weight = dy * (1 - loss_.label_smoothing);
+    const double constant = dy * loss_.label_smoothing / static_cast<double>(classes_);
     const T factor = static_cast<T>(dy * mass(s) / s.sums.exponentials);
     for (std::int64_t j = 0; j < classes_; j += piece) {
       const std::int64_t n = std::min(piece, classes_ - j);
@@ -89,12 +121,6 @@ class Rows {
       writer.write(at, n, out_tile);
     }
   }
-
- private:
-  struct Softmax {
-    T shift = -std::numeric_limits<T>::infinity();
-    RowSums sums{};
-  };
 
   bool is_ignored(std::int64_t row) const {
     return !probabilities_ && indices_[row] == loss_.ignore_index;
@@ -163,9 +189,14 @@ void typed_gradient(const char* op, const CrossEntropy& loss, const View& logits
   const Pieces<T> dys(dy, dy.shape);
   parallel_for(rows.rows(), rows.grain(), [&](std::int64_t begin, std::int64_t end) {
     typename Pieces<T>::Tile tile;
-    for (std::int64_t row = begin; row < end; ++row) {
-      const auto factor = static_cast<double>(*dys.read(loss.reduces ? 0 : row, 1, tile));
-      rows.gradient(row, factor * rows.scale(), writer);
+    double factors[Rows<T>::kTogether];
+    for (std::int64_t row = begin; row < end; row += Rows<T>::kTogether) {
+      const std::int64_t count = std::min(Rows<T>::kTogether, end - row);
+      const T* const numbers = dys.read(loss.reduces ? 0 : row, loss.reduces ? 1 : count, tile);
+      for (std::int64_t r = 0; r < count; ++r) {
+        factors[r] = static_cast<double>(numbers[loss.reduces ? 0 : r]) * rows.scale();
+      }
+      rows.gradients(row, count, factors, writer);
     }
   });
 }

@@ -4,10 +4,12 @@
 #define HWY_TARGET_INCLUDE "tenure/kernels/cpu/norm/rows.cpp"
 #include <hwy/foreach_target.h>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "tenure/kernels/cpu/norm/parts.h"
 #include "tenure/kernels/cpu/norm/sum-inl.h"
@@ -62,41 +64,85 @@ void rows(const Normalization& n, const void* px, const void* pw, const void* pb
   }
 }
 
-template <class T>
-void rows_gradient(const Normalization& n, const void* pdy, const void* px, const void* pw,
-                   void* pdx, T* dw, T* db, std::int64_t begin, std::int64_t end) {
-  const auto* const w = static_cast<const T*>(pw);
+/// The gradients of kRows rows from `first` on: what is known of one is computed while others wait,
+/// and sums over rows are read and written once for all of them. Each has the bits that it has
+/// alone.
+template <class T, int kRows>
+HWY_INLINE void some_rows_gradient(const Normalization& n, const T* px, const T* pdy, const T* w,
+                                   T* pdx, T* dw, T* db, std::int64_t first) {
   const auto count = static_cast<T>(n.columns);
-  for (std::int64_t r = begin; r < end; ++r) {
-    const T* const x = static_cast<const T*>(px) + r * n.columns;
-    const T* const dy = static_cast<const T*>(pdy) + r * n.columns;
-    T* const dx = static_cast<T*>(pdx) + r * n.columns;
-    const Statistics<T> s = statistics_of(n, x);
-    const auto normal = [&](auto d, std::int64_t i) HWY_ATTR {
-      return hn::Mul(hn::Sub(load(d, x + i), hn::Set(d, s.mean)), hn::Set(d, s.scale));
-    };
-    const auto weighted = [&](auto d, std::int64_t i) HWY_ATTR {
-      return w == nullptr ? load(d, dy + i) : hn::Mul(load(d, dy + i), load(d, w + i));
-    };
+  const T* x[kRows];
+  const T* dy[kRows];
+  T* dx[kRows];
+  T mean[kRows] = {};
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    x[r] = px + (first + r) * n.columns;
+    dy[r] = pdy + (first + r) * n.columns;
+    dx[r] = pdx + (first + r) * n.columns;
+    if (n.rms) continue;
+    mean[r] =
+        sum_over(
+            n.columns, [from = x[r]](auto d, std::int64_t i) HWY_ATTR { return load(d, from + i); },
+            TypeOf<T>()) /
+        count;
+  }
+  const auto weighted = [&](auto d, int r, std::int64_t i) HWY_ATTR {
+    return w == nullptr ? load(d, dy[r] + i) : hn::Mul(load(d, dy[r] + i), load(d, w + i));
+  };
+  T scale[kRows];
+  T along[kRows];
+  T level[kRows];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+    Sum<T> squares;
     Sum<T> products;
     Sum<T> sums;
     for_sums<T>(n.columns, [&](auto d, std::int64_t i, int turn) HWY_ATTR {
-      const auto g = weighted(d, i);
-      products.add(turn, d, hn::Mul(g, normal(d, i)));
+      const auto deviation = hn::Sub(load(d, x[r] + i), hn::Set(d, mean[r]));
+      const auto g = weighted(d, r, i);
+      squares.add(turn, d, hn::Mul(deviation, deviation));
+      products.add(turn, d, hn::Mul(g, deviation));
       sums.add(turn, d, g);
     });
-    const T along = products.total() / count;
-    const T mean = n.rms ? T{0} : sums.total() / count;
-    for_vectors<T>(n.columns, [&](auto d, std::int64_t i) HWY_ATTR {
-      const auto x_hat = normal(d, i);
-      const auto g = load(d, dy + i);
-      if (dw != nullptr) store(hn::MulAdd(g, x_hat, load(d, dw + i)), d, dw + i);
-      if (db != nullptr) store(hn::Add(g, load(d, db + i)), d, db + i);
-      auto v = hn::Sub(weighted(d, i), hn::Set(d, mean));
-      v = hn::NegMulAdd(x_hat, hn::Set(d, along), v);
-      store(hn::Mul(v, hn::Set(d, s.scale)), d, dx + i);
-    });
+    scale[r] = T{1} / std::sqrt(squares.total() / count + static_cast<T>(n.epsilon));
+    along[r] = products.total() * scale[r] / count;
+    level[r] = n.rms ? T{0} : sums.total() / count;
   }
+  for_vectors<T>(n.columns, [&](auto d, std::int64_t i) HWY_ATTR {
+    auto sum_w = dw == nullptr ? hn::Zero(d) : load(d, dw + i);
+    auto sum_b = db == nullptr ? hn::Zero(d) : load(d, db + i);
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      const auto x_hat =
+          hn::Mul(hn::Sub(load(d, x[r] + i), hn::Set(d, mean[r])), hn::Set(d, scale[r]));
+      const auto g = load(d, dy[r] + i);
+      // The next rows come while these are written: systems fetch ahead within pages alone.
+      hwy::Prefetch(x[r] + kRows * n.columns + i);
+      hwy::Prefetch(dy[r] + kRows * n.columns + i);
+      sum_w = hn::MulAdd(g, x_hat, sum_w);
+      sum_b = hn::Add(g, sum_b);
+      auto v = hn::Sub(weighted(d, r, i), hn::Set(d, level[r]));
+      v = hn::NegMulAdd(x_hat, hn::Set(d, along[r]), v);
+      store(hn::Mul(v, hn::Set(d, scale[r])), d, dx[r] + i);
+    }
+    if (dw != nullptr) store(sum_w, d, dw + i);
+    if (db != nullptr) store(sum_b, d, db + i);
+  });
+}
+
+template <class T>
+void rows_gradient(const Normalization& n, const void* pdy, const void* px, const void* pw,
+                   void* pdx, T* dw, T* db, std::int64_t begin, std::int64_t end) {
+  constexpr int kTogether = 4;
+  const auto run = [&](auto rows_at_once, std::int64_t first) HWY_ATTR {
+    some_rows_gradient<T, rows_at_once()>(n, static_cast<const T*>(px), static_cast<const T*>(pdy),
+                                          static_cast<const T*>(pw), static_cast<T*>(pdx), dw, db,
+                                          first);
+  };
+  std::int64_t r = begin;
+  for (; r + kTogether <= end; r += kTogether) run(std::integral_constant<int, kTogether>(), r);
+  for (; r < end; ++r) run(std::integral_constant<int, 1>(), r);
 }
 
 template <class T>
