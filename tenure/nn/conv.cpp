@@ -13,29 +13,54 @@ namespace tenure::nn {
 namespace {
 
 constexpr std::array kKinds{"Conv1d", "Conv2d", "Conv3d"};
+constexpr std::array kTransposedKinds{"ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"};
 
 const char* kind_of(int axes) { return kKinds.at(static_cast<std::size_t>(axes - 1)); }
+const char* transposed_kind_of(int axes) {
+  return kTransposedKinds.at(static_cast<std::size_t>(axes - 1));
+}
 
-Tensor make_kernel(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
-                   const ConvLayerOptions& options, Site site) {
-  require_positive(kind_of(axes), {inputs, outputs, options.groups});
-  if (inputs % options.groups != 0 || outputs % options.groups != 0) {
-    throw ValueError(fmt::format("{}: {} and {} channels cannot be shared by {} groups",
-                                 kind_of(axes), inputs, outputs, options.groups));
+/// Channels of a convolution's kernel: of all that go in, each group sees its share alone.
+struct KernelChannels {
+  std::int64_t in;
+  std::int64_t out;
+};
+
+/// `channels` are the layer's own, whichever way its kernel goes.
+template <class Options>
+Tensor make_kernel(const char* kind, int axes, const Fans& channels, KernelChannels of_kernel,
+                   const SpatialSizes& kernel, const Options& options, Site site) {
+  require_positive(kind, {channels.in, channels.out, options.groups});
+  if (channels.in % options.groups != 0 || channels.out % options.groups != 0) {
+    throw ValueError(fmt::format("{}: {} and {} channels cannot be shared by {} groups", kind,
+                                 channels.in, channels.out, options.groups));
   }
-  const Dims sizes = kernel.of(axes, kind_of(axes), "kernel");
+  Shape shape = kernel.of(axes, kind, "kernel");
   std::int64_t places = 1;
-  for (const std::int64_t size : sizes) places *= size;
-  const Fans fans{places * inputs / options.groups, places * outputs / options.groups};
-  Shape shape = sizes;
+  for (const std::int64_t size : shape) places *= size;
+  const Fans fans{places * channels.in / options.groups, places * channels.out / options.groups};
   if (options.channels == Channels::last) {
-    shape.push_back(inputs / options.groups);
-    shape.push_back(outputs);
+    shape.push_back(of_kernel.in / options.groups);
+    shape.push_back(of_kernel.out);
   } else {
-    shape.insert(0, inputs / options.groups);
-    shape.insert(0, outputs);
+    shape.insert(0, of_kernel.in / options.groups);
+    shape.insert(0, of_kernel.out);
   }
   return options.kernel_initializer(shape, fans, options.dtype, site);
+}
+
+/// The sizes of a kernel along its spatial axes: 3x3.
+std::string sizes_of(const Shape& kernel, int axes, Channels channels) {
+  std::string sizes;
+  for (int i = 0; i < axes; ++i) {
+    sizes += fmt::format("{}{}", i == 0 ? "" : "x", kernel[channels == Channels::last ? i : i + 2]);
+  }
+  return sizes;
+}
+
+KernelChannels channels_of(const Shape& kernel, int axes, Channels channels, std::int64_t groups) {
+  const bool is_last = channels == Channels::last;
+  return {kernel[is_last ? axes : 1] * groups, kernel[is_last ? axes + 1 : 0]};
 }
 
 }  // namespace
@@ -51,7 +76,11 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
                .channels = options.channels,
                .relu = options.relu},
       kernel_(add_parameter(
-          "kernel", [&] { return make_kernel(axes, inputs, outputs, kernel, options, site); },
+          "kernel",
+          [&] {
+            return make_kernel(kind_of(axes), axes, {inputs, outputs}, {inputs, outputs}, kernel,
+                               options, site);
+          },
           site)) {
   if (!options.bias) return;
   bias_ = add_parameter(
@@ -63,14 +92,9 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
 }
 
 std::string Conv::describe() const {
-  const bool is_last = options_.channels == Channels::last;
   const Shape& shape = kernel_.shape();
-  std::string sizes;
-  for (int i = 0; i < axes_; ++i) {
-    sizes += fmt::format("{}{}", i == 0 ? "" : "x", shape[is_last ? i : i + 2]);
-  }
-  const std::int64_t inputs = shape[is_last ? axes_ : 1] * options_.groups;
-  return fmt::format("{}, {} -> {}", sizes, inputs, shape[is_last ? axes_ + 1 : 0]);
+  const auto [in, out] = channels_of(shape, axes_, options_.channels, options_.groups);
+  return fmt::format("{}, {} -> {}", sizes_of(shape, axes_, options_.channels), in, out);
 }
 
 Tensor Conv::forward(Tensor x) const {
@@ -85,40 +109,6 @@ Tensor Conv::forward(Tensor x) const {
   return with_bias[i](input, {read(kernel_), site}, {read(*bias_), site}, options_);
 }
 
-namespace {
-
-constexpr std::array kTransposedKinds{"ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"};
-
-const char* transposed_kind_of(int axes) {
-  return kTransposedKinds.at(static_cast<std::size_t>(axes - 1));
-}
-
-/// The kernel of the convolution that it is the transpose of: from outputs to inputs.
-Tensor make_transposed_kernel(int axes, std::int64_t inputs, std::int64_t outputs,
-                              const SpatialSizes& kernel, const ConvTransposeLayerOptions& options,
-                              Site site) {
-  const char* const kind = transposed_kind_of(axes);
-  require_positive(kind, {inputs, outputs, options.groups});
-  if (inputs % options.groups != 0 || outputs % options.groups != 0) {
-    throw ValueError(fmt::format("{}: {} and {} channels cannot be shared by {} groups", kind,
-                                 inputs, outputs, options.groups));
-  }
-  Shape shape = kernel.of(axes, kind, "kernel");
-  std::int64_t places = 1;
-  for (const std::int64_t size : shape) places *= size;
-  const Fans fans{places * inputs / options.groups, places * outputs / options.groups};
-  if (options.channels == Channels::last) {
-    shape.push_back(outputs / options.groups);
-    shape.push_back(inputs);
-  } else {
-    shape.insert(0, outputs / options.groups);
-    shape.insert(0, inputs);
-  }
-  return options.kernel_initializer(shape, fans, options.dtype, site);
-}
-
-}  // namespace
-
 ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs,
                              const SpatialSizes& kernel, const ConvTransposeLayerOptions& options,
                              Site site)
@@ -132,7 +122,10 @@ ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs
                .channels = options.channels},
       kernel_(add_parameter(
           "kernel",
-          [&] { return make_transposed_kernel(axes, inputs, outputs, kernel, options, site); },
+          [&] {  // that of the convolution which it is the transpose of: from outputs to inputs
+            return make_kernel(transposed_kind_of(axes), axes, {inputs, outputs},
+                               {.in = outputs, .out = inputs}, kernel, options, site);
+          },
           site)) {
   if (!options.bias) return;
   const auto initial = [&] {
@@ -142,14 +135,9 @@ ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs
 }
 
 std::string ConvTranspose::describe() const {
-  const bool is_last = options_.channels == Channels::last;
   const Shape& shape = kernel_.shape();
-  std::string sizes;
-  for (int i = 0; i < axes_; ++i) {
-    sizes += fmt::format("{}{}", i == 0 ? "" : "x", shape[is_last ? i : i + 2]);
-  }
-  const std::int64_t outputs = shape[is_last ? axes_ : 1] * options_.groups;
-  return fmt::format("{}, {} -> {}", sizes, shape[is_last ? axes_ + 1 : 0], outputs);
+  const auto [out, in] = channels_of(shape, axes_, options_.channels, options_.groups);
+  return fmt::format("{}, {} -> {}", sizes_of(shape, axes_, options_.channels), in, out);
 }
 
 Tensor ConvTranspose::forward(Tensor x) const {
