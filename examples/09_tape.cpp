@@ -66,7 +66,7 @@ int main() {
   std::cout << "-- a whole step as one function: gradients are nodes like all else\n";
   const auto step = function([&](const Tensor& batch) {
     GradientTape tape;
-    const Tensor loss = mean(square(relu(matmul(batch, w.value()) + b.value()) - 1.0));
+    Tensor loss = mean(square(relu(matmul(batch, w.value()) + b.value()) - 1.0));
     const std::vector<Tensor> gradients = tape.gradient(loss, std::vector{w, b});
     w.assign_sub(gradients[0] * 0.1);
     b.assign_sub(gradients[1] * 0.1);

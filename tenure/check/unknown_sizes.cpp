@@ -212,7 +212,7 @@ void check_choice(const Case& c, const Places& places) {
   for (const Case& sized : cases) {
     const std::vector<Tensor> inputs = make_all(sized);
     std::vector<Feed> feeds;
-    for (std::size_t i = 0; i < inputs.size(); ++i) feeds.push_back({symbols[i], inputs[i]});
+    for (std::size_t i = 0; i < inputs.size(); ++i) feeds.emplace_back(symbols[i], inputs[i]);
     Results expected;
     const auto eager_error = error_of([&] { expected = computed(sized, inputs, differentiates); });
     std::vector<Tensor> got;

@@ -1,5 +1,7 @@
 #include "tenure/graph/ir/builder.h"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -44,10 +46,15 @@ std::size_t hash_of(const ops::Attribute& attribute) {
   return mix(hash, attribute.index());
 }
 
+/// NaN is the same as NaN, and 0 is not -0.
+bool same_bits(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
+
 bool same_attribute(const ops::Attribute& a, const ops::Attribute& b) {
   if (const auto* const x = std::get_if<double>(&a)) {
     const auto* const y = std::get_if<double>(&b);
-    return y != nullptr && std::memcmp(x, y, sizeof(double)) == 0;
+    return y != nullptr && same_bits(*x, *y);
   }
   using OpaquePointer = std::shared_ptr<const ops::Opaque>;
   if (const auto* const x = std::get_if<OpaquePointer>(&a)) {
@@ -103,8 +110,7 @@ class Bytes {
 }  // namespace
 
 bool same(const Scalar& a, const Scalar& b) {
-  return a.kind == b.kind && a.integer == b.integer &&
-         std::memcmp(&a.floating, &b.floating, sizeof(double)) == 0;
+  return a.kind == b.kind && a.integer == b.integer && same_bits(a.floating, b.floating);
 }
 
 bool same(const ops::Attributes& a, const ops::Attributes& b) {

@@ -107,7 +107,7 @@ std::shared_ptr<const Ladder> ladder_of(const Lowered& lowered, int effort) {
   while (levels < 30 && (2 << (levels - 1)) <= effort) ++levels;
   return cached_ladder(lowered, levels, [&](std::shared_ptr<const Ladder> known, int level) {
     Search search(lowered);
-    const std::shared_ptr<Ladder> ladder =
+    std::shared_ptr<Ladder> ladder =
         known == nullptr ? quick_ladder(lowered, place(lowered)) : std::make_shared<Ladder>(*known);
     search.run(ladder->rungs.back(), level);
     for (Rung& rung : std::move(search).take()) ladder->rungs.push_back(std::move(rung));

@@ -161,7 +161,9 @@ void Executable::describe(const Placement& placement) {
 }
 
 std::int64_t Executable::bytes() const {
-  const auto room = []<class T>(const std::vector<T>& list) { return list.capacity() * sizeof(T); };
+  const auto room = []<class T>(const std::vector<T>& list) {
+    return list.capacity() * sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers too
+  };
   const Lowered& low = *lowered_;
   std::size_t bytes = sizeof(*this) + sizeof(Lowered) + program_bytes(low.request.program) +
                       room(low.request.inputs) + room(low.request.fetches) + room(low.buffers) +

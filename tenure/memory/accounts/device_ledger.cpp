@@ -1,8 +1,8 @@
 #include "tenure/memory/accounts/device_ledger.h"
 
 #include <algorithm>
+#include <type_traits>
 
-#include "tenure/base/lasting.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
@@ -10,8 +10,10 @@ namespace tenure::mem {
 namespace {
 
 std::array<DeviceLedger, kDevices>& device_ledgers() noexcept {
-  static constinit Lasting<std::array<DeviceLedger, kDevices>> all;
-  return all.get([] { return new std::array<DeviceLedger, kDevices>; });
+  // Neither made nor destroyed: storages may outlive all that is static.
+  static_assert(std::is_trivially_destructible_v<DeviceLedger>);
+  static constinit std::array<DeviceLedger, kDevices> all;
+  return all;
 }
 
 std::size_t index_of(Category category) { return static_cast<std::size_t>(category); }

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
-#include "tenure/base/lasting.h"
 #include "tenure/base/units.h"
 #include "tenure/memory/pool/reserve.h"
 
@@ -50,8 +50,10 @@ class SystemSource final : public Source {
 }  // namespace
 
 Source& system_source() noexcept {
-  static constinit Lasting<SystemSource> source;  // storages may outlive all that is static
-  return source.get([] { return new SystemSource; });
+  // Neither made nor destroyed: storages may outlive all that is static.
+  static_assert(std::is_trivially_destructible_v<SystemSource>);
+  static constinit SystemSource source;
+  return source;
 }
 
 }  // namespace tenure::mem
