@@ -73,8 +73,8 @@ void pad(Backward& b) {
     narrow[axis] = shape[axis];
     std::vector<Index> places(static_cast<std::size_t>(axis), All);
     places.emplace_back(tensor(sources, {-1}, b.site));
-    gradient =
-        index_add(b.at(zeros(narrow, gradient.dtype(), b.site)), places, b.at(std::move(gradient)));
+    Tensor sums = zeros(narrow, gradient.dtype(), b.site);
+    gradient = index_add(b.at(std::move(sums)), places, b.at(std::move(gradient)));
   }
   b.results[0] = std::move(gradient);
 }

@@ -34,7 +34,7 @@ Tensor as_put_values(const Tensor& given, const IndexPlan& plan, const char* op,
   if (given.rank() == 0) return given;
   const Shape chosen = plan.chosen(op);
   const Axes others = plan.others();
-  const Tensor values = without_surplus(given, chosen.size() + others.size(), site);
+  Tensor values = without_surplus(given, chosen.size() + others.size(), site);
   if (plan.place == 0 && plan.new_axes.empty()) return values;
   Shape front = chosen;
   for (const std::int64_t axis : others) front.push_back(plan.view_shape[static_cast<int>(axis)]);

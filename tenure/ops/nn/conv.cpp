@@ -14,7 +14,7 @@ namespace tenure::ops {
 
 void for_each_product(const Convolution& c,
                       const std::function<void(std::size_t, std::size_t, std::size_t)>& f) {
-  const auto& [a, b, d] = c.axes;
+  const Convolution::Axis &a = c.axes[0], &b = c.axes[1], &d = c.axes[2];
   const std::int64_t in_group = c.in_channels / c.groups;
   const std::int64_t out_group = c.out_channels / c.groups;
   for_each_index({c.batch, a.out, b.out, d.out}, [&](const Dims& out) {

@@ -208,7 +208,7 @@ const OpRecord& gradient_record() { return record<CrossEntropyGradient>(); }
 /// What the gradient of the loss of each row is, from that of the result: [rows..., 1].
 Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy) {
   const bool reduces = reduction_of(b.attributes) != Reduction::none;
-  const Tensor each = reduces ? dy : expand_dims({dy, b.site}, -1);
+  Tensor each = reduces ? dy : expand_dims({dy, b.site}, -1);
   const bool averages = reduction_of(b.attributes) == Reduction::mean;
   if (is_floating(b.specs[1].dtype)) {
     if (!averages) return each;

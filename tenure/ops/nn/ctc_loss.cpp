@@ -129,8 +129,8 @@ struct CtcLoss {
     const Tensor is_possible = less({each, at}, {-kNever / 2, at});
     each = where({is_possible, at}, {each, at}, {impossible, at});
     if (reduction_of(a) == Reduction::mean) {
-      const Tensor steps = maximum({whole(3), at}, {1, at});
-      each = div({std::move(each), at}, {cast({steps, at}, each.dtype()), at});
+      const Tensor steps = cast({maximum({whole(3), at}, {1, at}), at}, each.dtype());
+      each = div({std::move(each), at}, {steps, at});
     }
     return {reduced(std::move(each), reduction_of(a), in.specs[0].dtype, at)};
   }

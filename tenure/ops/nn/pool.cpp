@@ -17,7 +17,7 @@ namespace {
 /// element is in the input and in the result, its number, and how many places the window has.
 template <class F>
 void for_each_place(const Pooling& p, bool count_padding, F&& f) {
-  const auto& [a, b, c] = p.axes;
+  const Pooling::Axis &a = p.axes[0], &b = p.axes[1], &c = p.axes[2];
   for_each_index({p.batch, a.out, b.out, c.out, p.channels}, [&](const Dims& o) {
     const auto counted = [&](const Pooling::Axis& axis, std::int64_t i) {
       return count_padding ? axis.places(i) : axis.end(i) - axis.begin(i);
