@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/contest.h"
@@ -35,6 +36,19 @@ const std::vector<ProductShape> kProducts = {
     {.m = 333, .n = 77, .k = 555},
     {.m = 128, .n = 128, .k = 64, .turned_b = true, .batch = 48},
     {.m = 200, .n = 200, .k = 200, .batch = 16},
+};
+
+/// Weights that a compiled program finds unchanged, on the right.
+const std::vector<ProductShape> kWeights = {
+    {.m = 2, .n = 4096, .k = 1024},   {.m = 4, .n = 4096, .k = 1024},
+    {.m = 8, .n = 4096, .k = 1024},   {.m = 16, .n = 4096, .k = 1024},
+    {.m = 32, .n = 4096, .k = 1024},  {.m = 64, .n = 4096, .k = 1024},
+    {.m = 128, .n = 4096, .k = 1024}, {.m = 256, .n = 4096, .k = 1024},
+    {.m = 8, .n = 256, .k = 256},     {.m = 32, .n = 256, .k = 256},
+    {.m = 8, .n = 1024, .k = 256},    {.m = 32, .n = 1024, .k = 256},
+    {.m = 64, .n = 1024, .k = 256},   {.m = 32, .n = 512, .k = 512},
+    {.m = 128, .n = 512, .k = 784},   {.m = 32, .n = 4096, .k = 1024, .turned_b = true},
+    {.m = 128, .n = 64, .k = 1024},
 };
 
 std::string name_of(const ProductShape& p) {
@@ -69,6 +83,34 @@ void compare(const ProductShape& p, int threads, int rounds) {
   std::fflush(stdout);
 }
 
+/// The same product in a compiled function.
+Work compiled(const ProductShape& p, const Tensor& x, const Tensor& w, std::int64_t packed_limit) {
+  const auto f =
+      function([w = p.turned_b ? transpose(w) : w](const Tensor& in) { return matmul(in, w); },
+               {.packed_limit = packed_limit});
+  for (int i = 0; i < 3; ++i) use(f(x));
+  return repeat([f, x] { use(f(x)); });
+}
+
+void compare_packed(const ProductShape& p, int threads, int rounds) {
+  set_num_threads(threads);
+  omp_set_num_threads(threads);
+  const Tensor x = normal({p.m, p.k});
+  const Tensor w = p.turned_b ? normal({p.n, p.k}) : normal({p.k, p.n});
+  const std::vector<Figure> figures =
+      run({.name = name_of(p),
+           .unit = kFlops,
+           .amount =
+               2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k),
+           .ours = compiled(p, x, w, 256 << 20),
+           .peers = {{"packed in each call", compiled(p, x, w, 0)}, {"oneDNN", onednn_matmul(p)}}},
+          {.rounds = rounds, .threads = threads});
+  fmt::print("{:34} {:3} {:9.1f} {:9.1f} {:6.2f} {:9.1f} {:6.2f}\n", figures[0].name, threads,
+             figures[0].value, figures[0].peer_value, figures[0].ratio, figures[1].peer_value,
+             figures[1].ratio);
+  std::fflush(stdout);
+}
+
 int number(const char* text, int otherwise) {
   int value = otherwise;
   std::from_chars(text, text + std::strlen(text), value);
@@ -78,16 +120,17 @@ int number(const char* text, int otherwise) {
 }  // namespace
 }  // namespace tenure::bench
 
-/// [most threads] [rounds]
+/// [most threads] [rounds] ["weights": of compiled programs, packed before, in each call, oneDNN's]
 int main(int argc, char** argv) {
   using namespace tenure::bench;
   const int most = argc > 1 ? number(argv[1], 1) : tenure::num_threads();
   const int rounds = argc > 2 ? number(argv[2], 31) : 31;
   fmt::print("{}\n{:34} {:>3} {:>9} {:>9} {:>6}\n", onednn_description(), "GFLOP/s", "thr",
              "Tenure", "oneDNN", "ratio");
-  for (const ProductShape& product : kProducts) {
+  const bool are_weights = argc > 3 && std::string_view(argv[3]) == "weights";
+  for (const ProductShape& product : are_weights ? kWeights : kProducts) {
     for (int threads = 1; threads <= most; threads = threads == most ? most + 1 : most) {
-      compare(product, threads, rounds);
+      (are_weights ? compare_packed : compare)(product, threads, rounds);
     }
   }
 }

@@ -128,6 +128,7 @@ def of_plan(plan):
     return box(
         heading(f"peak {format_bytes(plan.peak)}", f"arena {format_bytes(plan.arena)}",
                 f"constants {format_bytes(plan.constants)}" if plan.constants else "",
+                f"packed weights {format_bytes(plan.packed)}" if plan.packed else "",
                 f"{100 * plan.recomputed:.1f} % computed twice" if plan.recomputed else ""),
         table(("step", "bytes#", "live#", "", "", "line"),
               [(text(s.op), format_bytes(s.bytes), format_bytes(s.live), bar(s.live / peak),

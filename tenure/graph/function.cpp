@@ -252,7 +252,8 @@ class FunctionCore::Impl {
                                 {.budget = options_.budget,
                                  .recompute = options_.recompute,
                                  .effort = options_.effort,
-                                 .check_numbers = options_.check_numbers});
+                                 .check_numbers = options_.check_numbers,
+                                 .packed_limit = options_.packed_limit});
     entry->number = ++numbers_;
     entry->info.signature = text_of(call, donated);
     entry->info.nodes = static_cast<std::int64_t>(entry->traced->program.nodes.size());

@@ -38,6 +38,9 @@ struct FunctionOptions {
   /// error's least() on is held, on whatever number of threads; a larger one never costs more time,
   /// as it is estimated; none below bound() can be held.
   std::optional<std::int64_t> budget{};
+  /// Bytes of weights that each compiled program may keep packed, as its kernels read them, where
+  /// that is faster and the budget has room: see Plan::packed.
+  std::int64_t packed_limit = 256 << 20;
   /// Without a budget: the share of its time that a call may spend on computing some of itself
   /// twice and on running in parts, where that lowers its peak. An estimate. Up to 0.01 it is what
   /// single loops make of values that are held anyway, found without a search.

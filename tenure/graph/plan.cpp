@@ -15,6 +15,9 @@ std::string to_string(const Plan& plan) {
   if (plan.constants != 0) {
     text += fmt::format("  {} of constants between runs\n", format_bytes(plan.constants));
   }
+  if (plan.packed != 0) {
+    text += fmt::format("  up to {} of packed weights between runs\n", format_bytes(plan.packed));
+  }
   for (const Plan::Step& step : plan.steps) {
     text += fmt::format(
         "  {:<44} {:>10} of {:>10} live{}{}{}  {}\n", step.op, format_bytes(step.bytes),

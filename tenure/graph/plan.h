@@ -39,6 +39,10 @@ struct Plan {
   /// Bytes of constants that were computed when it was traced or compiled. They are there before a
   /// run and after it, until the program is dropped, and are no part of the peak.
   std::int64_t constants = 0;
+  /// The most bytes of weights that it keeps packed, as its kernels read them: of those that it has
+  /// found unchanged in two runs, until they change, somebody is refused memory, or the program is
+  /// dropped. They are packed between runs, and are no part of the peak.
+  std::int64_t packed = 0;
   /// Of a program that may: the time that is added by what is computed again and by running in
   /// parts, as a share of the rest. An estimate.
   double recomputed = 0;

@@ -33,7 +33,10 @@ using graph::Value;
 class Session::Impl {
  public:
   Impl(std::shared_ptr<GraphState> state, Options options, Site site)
-      : counted_(sessions(), site), state_(std::move(state)), cache_(options.cache_limit) {}
+      : counted_(sessions(), site),
+        state_(std::move(state)),
+        cache_(options.cache_limit),
+        packed_limit_(options.packed_limit) {}
 
   /// A call's fetches and feeds, checked.
   struct Call {
@@ -73,8 +76,8 @@ class Session::Impl {
     }
     // Of its own: what the user wrote may run when it is compiled, and use the graph.
     const Program program = call.graph->read([](const Program& shared) { return shared; });
-    auto executable =
-        graph::compile(program, call.fetches, call.fetches.size(), call.given, donated, site);
+    auto executable = graph::compile(program, call.fetches, call.fetches.size(), call.given,
+                                     donated, site, {.packed_limit = packed_limit_});
     const std::lock_guard lock(mutex_);
     if (state_ != nullptr) cache_.insert(signature, executable, executable->bytes());
     return executable;
@@ -212,6 +215,7 @@ class Session::Impl {
   mutable ObjectMutex mutex_;
   std::shared_ptr<GraphState> state_;  // null when closed
   graph::ProgramCache cache_;
+  const std::int64_t packed_limit_;
   std::string title_;
   Site closed_;
   std::uint32_t closing_calls_ = 0;

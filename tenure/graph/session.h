@@ -64,6 +64,8 @@ class Session {
   struct Options {
     /// Bytes of compiled programs to keep.
     std::int64_t cache_limit = 64 << 20;
+    /// Bytes of weights that each of them may keep packed: see Plan::packed.
+    std::int64_t packed_limit = 256 << 20;
   };
 
   explicit Session(const Graph& graph, Site site = Site::current());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tenure/memory/holders/evictable.h"
+#include "tenure/memory/holders/spare.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
@@ -76,6 +77,20 @@ void leave(BudgetFrame* frame) noexcept {
 }  // namespace
 
 std::mutex& budget_mutex() noexcept { return setting_mutex; }
+
+bool has_free_room(ThreadContext& context, Device device, std::size_t bytes) noexcept {
+  const auto takes = [bytes](const BudgetAccount* account) {
+    const std::size_t limit = account->limit();
+    return bytes <= limit && account->used() <= limit - bytes;
+  };
+  const BudgetAccount* const process = process_account(device);
+  if (process != nullptr && !takes(process)) return false;
+  for (const BudgetAccount* account = innermost(context, device); account != nullptr;
+       account = account->around()) {
+    if (!takes(account)) return false;
+  }
+  return true;
+}
 
 void leave_budgets(ThreadContext& context) noexcept { take_out_all(context.budget, take_out); }
 
@@ -161,6 +176,7 @@ BudgetAccount* BudgetAccount::charge_current(ThreadContext& context, Device devi
                                              std::size_t bytes) {
   BudgetAccount* const account = innermost(context, device);
   while (const BudgetAccount* const refusing = charge_all(account, device, bytes)) {
+    if (give_up_spare(refusing, device)) continue;
     if (account == nullptr || !account->is_evicting() || !make_room(context, *refusing, bytes)) {
       throw_out_of_memory(OutOfMemory::Cause::budget, bytes, refusing, device);
     }

@@ -55,8 +55,10 @@ class CollectedStep final : public Steps {
       try {
         Plan other = part->plan(x, target, key_for(functions, *part));
         const std::int64_t constants = largest.constants + other.constants;
+        const std::int64_t packed = largest.packed + other.packed;
         if (largest.steps.empty() || other.peak > largest.peak) largest = std::move(other);
         largest.constants = constants;  // of all, between their runs
+        largest.packed = packed;
       } catch (const planner::BudgetError& error) {
         const std::int64_t kept = *parts_.options.budget - error.budget();
         const std::int64_t least = error.least() + kept;

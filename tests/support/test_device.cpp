@@ -199,24 +199,58 @@ ops::Specs TestDevice::measure(std::size_t place, const ops::Kernel& kernel) {
   return specs;
 }
 
-void TestDevice::run_fused(std::size_t place, const ops::Kernel& kernel,
-                           const ops::FusedNeighbours& neighbours) {
+template <class Run>
+void TestDevice::enqueue_with_loops(const Entry& entry, const ops::Kernel& kernel,
+                                    const ops::FusedNeighbours& neighbours, const Run& run) {
   const auto host_of = [](const ops::PreparedLoop* loop) {
     return loop == nullptr ? nullptr : static_cast<const TestLoop*>(loop)->host();
   };
-  enqueue([host = entries_[place].host,
-           work = std::make_shared<Work>(*this, entries_[place], kernel),
+  enqueue([run, work = std::make_shared<Work>(*this, entry, kernel),
            before = host_of(neighbours.before), after = host_of(neighbours.after),
            before_in = std::make_shared<LoopWork>(*this, neighbours.before_inputs),
            after_in = std::make_shared<LoopWork>(*this, neighbours.after_inputs),
            shape = neighbours.after_shape, threads = num_threads()] {
     const ThreadLimit limit(threads);
-    host->fusing->run(work->kernel(), {.before = before.get(),
-                                       .before_inputs = before_in->inputs(),
-                                       .after = after.get(),
-                                       .after_inputs = after_in->inputs(),
-                                       .after_shape = shape});
+    run(work->kernel(), ops::FusedNeighbours{.before = before.get(),
+                                             .before_inputs = before_in->inputs(),
+                                             .after = after.get(),
+                                             .after_inputs = after_in->inputs(),
+                                             .after_shape = shape});
   });
+}
+
+void TestDevice::run_fused(std::size_t place, const ops::Kernel& kernel,
+                           const ops::FusedNeighbours& neighbours) {
+  enqueue_with_loops(
+      entries_[place], kernel, neighbours,
+      [host = entries_[place].host](const ops::Kernel& work, const ops::FusedNeighbours& loops) {
+        host->fusing->run(work, loops);
+      });
+}
+
+const TestDevice::Entry& TestDevice::entry_of(const ops::KernelSlot& slot) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return &entry.slot == &slot; });
+  if (found == entries_.end()) give_up("a slot is not the device's");
+  return *found;
+}
+
+void TestDevice::pack(const ops::KernelSlot& slot, const ops::View& input, std::byte* to) {
+  enqueue([host = entry_of(slot).host, from = shadow_of(input), to = shadow_of(to)] {
+    host->packing->pack(from, to);
+  });
+}
+
+void TestDevice::run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel,
+                            const std::byte* packed, const ops::FusedNeighbours& neighbours,
+                            int threads) {
+  const ThreadLimit limit(threads);  // which work in the queue keeps to
+  const Entry& entry = entry_of(slot);
+  enqueue_with_loops(entry, kernel, neighbours,
+                     [host = entry.host, packed = shadow_of(packed)](
+                         const ops::Kernel& work, const ops::FusedNeighbours& loops) {
+                       host->packing->run(work, packed, loops);
+                     });
 }
 
 void TestDevice::check(std::size_t place, const char* op, DType compute,
@@ -237,6 +271,7 @@ const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
   entry.waits = op.may_fail || host_backend().find(op) == nullptr;
   entry.is_transfer = std::string_view(op.name) == "copy_to";
   entry.slot.adds = host->adds;
+  entry.slot.packing = host->packing;
   entry.slot.workspace = entry.is_transfer ? nullptr : host->workspace;
   if (host->measure == nullptr) entry.slot.measure = nullptr;
   if (host->check == nullptr) entry.slot.check = nullptr;

@@ -59,6 +59,9 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void run(const ops::KernelSlot& slot, const ops::Kernel& kernel, int threads) override;
   void run_fused(const ops::KernelSlot& slot, const ops::Kernel& kernel,
                  const ops::FusedNeighbours& neighbours, int threads) override;
+  void pack(const ops::KernelSlot& slot, const ops::View& input, std::byte* to) override;
+  void run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel, const std::byte* packed,
+                  const ops::FusedNeighbours& neighbours, int threads) override;
   std::int64_t find_not_finite(const ops::View& view) override;
   void copy(const ops::View& to, const ops::View& from) override;
   void read(void* host, const void* from, std::size_t bytes) override;
@@ -103,6 +106,12 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void check(std::size_t place, const char* op, DType compute, const ops::LoopInputs& in);
   void run_fused(std::size_t place, const ops::Kernel& kernel,
                  const ops::FusedNeighbours& neighbours);
+  /// Of a slot that find() gave.
+  const Entry& entry_of(const ops::KernelSlot& slot) const;
+  /// Puts a call with its neighbours into the queue; `run(kernel, neighbours)` is the CPU's.
+  template <class Run>
+  void enqueue_with_loops(const Entry& entry, const ops::Kernel& kernel,
+                          const ops::FusedNeighbours& neighbours, const Run& run);
   void run_transfer(const ops::Kernel& kernel);
   /// May wait until the queue is shorter.
   void enqueue(std::function<void()> work, bool may_wait = true);

@@ -129,6 +129,7 @@ void add_function(Module& module) {
       .def_readonly("peak", &Plan::peak)
       .def_readonly("arena", &Plan::arena)
       .def_readonly("constants", &Plan::constants)
+      .def_readonly("packed", &Plan::packed)
       .def_readonly("recomputed", &Plan::recomputed)
       .def_readonly("steps", &Plan::steps)
       .def("__repr__", [](const Plan& plan) { return to_string(plan); });

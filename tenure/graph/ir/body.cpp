@@ -156,7 +156,7 @@ std::shared_ptr<const CompiledBodies> Bodies::compiled(std::span<const ops::Spec
     programs.push_back(
         compile(body.program, body.results, body.results.size(),
                 given_for(body, inputs_of(i, specs.first(operands), specs.last(captures()))), {},
-                {}, {.draws_all = true}));
+                {}, {.packed_limit = 0, .draws_all = true}));
   }
   found = std::make_shared<const CompiledBodies>(std::move(programs));
   if (programs_.size() >= kMaxPrograms) {

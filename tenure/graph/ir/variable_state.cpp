@@ -77,6 +77,11 @@ Tensor VariableState::value() const {
   return value_;
 }
 
+VariableState::Held VariableState::held() const {
+  const std::lock_guard lock(mutex_);
+  return {.value = value_, .version = version_};
+}
+
 void VariableState::require_fit(DType type, const Shape& dims) const {
   const std::string user = fmt::format("variable \"{}\"", path());
   if (type != dtype) {
@@ -96,6 +101,7 @@ void VariableState::replace(Tensor value, Site site) {
   Tensor fresh = prepared(std::move(value));
   const std::lock_guard lock(mutex_);
   require_data("assign", site);
+  ++version_;
   std::swap(value_, fresh);
 }
 
@@ -119,6 +125,7 @@ bool VariableState::copy_in(const Tensor& from, Site site) {
   TensorBody& source = from.body("assign", site);
   const Pin in(source, "assign", site);
   const Pin out(value_.body("assign", site), "assign", site);
+  ++version_;
   ops::backend(device).copy(
       {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = out.data()},
       {.dtype = dtype, .shape = shape, .strides = source.strides, .data = in.data()});
@@ -141,6 +148,7 @@ bool VariableState::update(const ops::OpRecord& op, const Operand& value) {
   const std::lock_guard lock(mutex_);
   require_data("assign", value.site());
   if (!can_compute_in()) return false;
+  ++version_;
   value_ = prepared(ops::call(op, Operand(std::move(value_), value.site()), value));
   return true;
 }

@@ -36,6 +36,13 @@ class VariableState {
 
   /// What it holds now.
   Tensor value() const;
+  /// The same, and which of all that it has held that is: elements of one version are the same,
+  /// unless somebody was given the right to write to them (Storage::last_write).
+  struct Held {
+    Tensor value;
+    std::uint64_t version = 0;
+  };
+  Held held() const;
   /// While it lives, nobody else reads or changes what the variable holds.
   std::unique_lock<ObjectMutex> lock() const { return std::unique_lock(mutex_); }
   /// For whoever has the lock. The handle is the variable's own: to copy it keeps the data from
@@ -43,7 +50,10 @@ class VariableState {
   Tensor& locked_value() { return value_; }
   /// For whoever has the lock: takes over a tensor that fits, is contiguous and nobody else's.
   /// Gives what it held before.
-  Tensor replace_locked(Tensor value) { return std::exchange(value_, prepared(std::move(value))); }
+  Tensor replace_locked(Tensor value) {
+    ++version_;
+    return std::exchange(value_, prepared(std::move(value)));
+  }
   /// Throws DisposedError. For whoever has the lock.
   void require_data(const char* user, Site site) const;
   /// Takes over a tensor that is contiguous and nobody else's. Throws ShapeError or DTypeError, and
@@ -69,7 +79,8 @@ class VariableState {
   const mem::Counted counted_;
   mutable ObjectMutex mutex_;
   Tensor value_;
-  std::string path_;  // empty: the name
+  std::uint64_t version_ = 1;  // of what value_ has: elements may change in place
+  std::string path_;           // empty: the name
 };
 
 }  // namespace tenure::graph

@@ -32,6 +32,7 @@ struct CompileOptions {
   int effort = 1;  ///< how long to look for what to compute twice; see FunctionOptions
   /// A number that is not finite ends the run. Nothing is fused then, so that it has a name.
   bool check_numbers = false;
+  std::int64_t packed_limit = 256 << 20;  ///< see FunctionOptions
   /// The run stands for all of the program: random ops whose results nobody wants are not computed,
   /// but move the generator on as if they were.
   bool draws_all = false;

@@ -68,6 +68,19 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   }
   decide_targets(placement);
   describe(placement);
+  packed_ = std::make_unique<const PackedWeights>(*lowered_, packed_room());
+  plan_.packed = packed_->bytes();
+  for (Step& step : steps_) {
+    step.packed = packed_->of(static_cast<std::size_t>(step.unit - lowered_->units.data()));
+  }
+}
+
+std::int64_t Executable::packed_room() const {
+  const CompileOptions& options = lowered_->request.options;
+  if (!options.budget) return options.packed_limit;
+  std::int64_t taken = plan_.peak + plan_.constants;
+  for (const Plan::Value& input : plan_.inputs) taken += input.bytes;
+  return std::min(options.packed_limit, *options.budget - taken);
 }
 
 void Executable::add_step(const Unit& unit, int part, const Placement& placement) {
@@ -171,7 +184,7 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(targets_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(parts_.bodies);
+                      room(parts_.bodies) + packed_->own_bytes();
   for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.members);

@@ -9,6 +9,7 @@
 #include "tenure/graph/passes/unit.h"
 #include "tenure/graph/place/placement.h"
 #include "tenure/graph/plan.h"
+#include "tenure/graph/run/packed_weights.h"
 #include "tenure/memory/observer.h"
 #include "tenure/ops/random_ops.h"
 
@@ -67,6 +68,7 @@ class Executable {
     std::size_t count = 0;  ///< of elements of the result
     std::size_t draw = 0;   ///< of a random op: its place in Request::draws
     int part = 0;           ///< of a unit in parts, which has a step for each
+    int packed = -1;        ///< the packed weight that its kernel reads
   };
   /// What a run has for its steps: a pointer per base, a state per random op, and room for the
   /// views of one step, undefined until it writes them.
@@ -74,6 +76,7 @@ class Executable {
     ops::Backend& device;
     std::span<std::byte* const> bases;
     std::span<const Generator::State> draws;
+    PackedWeights::Use* packed;  ///< null: there are none
     ops::View* views;
   };
   /// Where an output goes besides to the caller, and in whose memory it is computed.
@@ -86,7 +89,20 @@ class Executable {
   /// Orders the units and gives every buffer its place, by the options of the request.
   Placement arrange();
   void describe(const Placement& placement);
-  void run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const;
+  /// The most bytes of weights that it may keep packed.
+  std::int64_t packed_room() const;
+  /// What a run has once nobody can take its inputs away.
+  struct Pinned {
+    std::span<std::byte*> bases;  ///< the arena's and the outputs' are missing
+    std::span<Pin> pins;          ///< of the inputs, then of the sources
+    PackedWeights::Use& packed;
+    std::span<const std::uint64_t> versions;  ///< of the sources
+    std::span<Tensor> ended;                  ///< gets what variables held
+  };
+  /// Takes its memory, computes and gives the arena back.
+  std::vector<Tensor> run_pinned(const Pinned& pinned, std::string_view name, Site site) const;
+  void run_steps(std::span<std::byte* const> bases, PackedWeights::Use* packed,
+                 ObservedRun* observed) const;
   static void run_step(const Step& step, const Frame& frame);
   /// An error of Tenure's that leaves it names the step. What else an op throws stays what it is.
   static void run_step_named(const Step& step, const Frame& frame);
@@ -103,6 +119,7 @@ class Executable {
   /// Those that are assigned to, in the order in which they are locked.
   std::vector<VariableState*> assigned_;
   Plan plan_;
+  std::unique_ptr<const PackedWeights> packed_;
   std::uint64_t number_;  ///< of this executable among all
 };
 

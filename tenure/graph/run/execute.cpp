@@ -154,7 +154,8 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
 
 /// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
 void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
-                      const ops::View& out, std::span<std::byte> workspace, ops::View* room) {
+                      const ops::View& out, std::span<std::byte> workspace, const std::byte* packed,
+                      ops::View* room) {
   const ops::OpRecord& op = *unit.node->op;
   const std::size_t before = unit.loop.inputs();
   const std::size_t after = unit.after.empty() ? 1 : unit.after.inputs();
@@ -172,18 +173,20 @@ void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const op
   std::size_t m = n;
   write(room + m++, result);
   for (const ops::View& view : in.last(after - 1)) write(room + m++, view);
-  device.run_fused(*unit.slot,
-                   {.op = op.name,
-                    .in = {room, n},
-                    .out = {&result, 1},
-                    .attributes = unit.node->attribute_list(),
-                    .workspace = workspace},
-                   {.before = unit.loop.prepared.get(),
-                    .before_inputs = {in.first(before), unit.loop.numbers},
-                    .after = unit.after.prepared.get(),
-                    .after_inputs = {{after_in, after}, unit.after.numbers},
-                    .after_shape = out.shape},
-                   unit.threads);
+  const ops::Kernel kernel{.op = op.name,
+                           .in = {room, n},
+                           .out = {&result, 1},
+                           .attributes = unit.node->attribute_list(),
+                           .workspace = workspace};
+  const ops::FusedNeighbours neighbours{.before = unit.loop.prepared.get(),
+                                        .before_inputs = {in.first(before), unit.loop.numbers},
+                                        .after = unit.after.prepared.get(),
+                                        .after_inputs = {{after_in, after}, unit.after.numbers},
+                                        .after_shape = out.shape};
+  if (packed != nullptr) {
+    return device.run_packed(*unit.slot, kernel, packed, neighbours, unit.threads);
+  }
+  device.run_fused(*unit.slot, kernel, neighbours, unit.threads);
 }
 
 }  // namespace
@@ -210,18 +213,22 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   const std::span<std::byte> workspace =
       unit.workspace == 0 ? std::span<std::byte>()
                           : std::span(at(frame.bases, step.workspace), unit.workspace);
+  const std::byte* const packed = frame.packed == nullptr ? nullptr : (*frame.packed)[step.packed];
   if (!unit.loop.empty() || !unit.after.empty()) {
-    return run_fused_kernel(frame.device, unit, inputs, *out, workspace, out + unit.out.size());
+    return run_fused_kernel(frame.device, unit, inputs, *out, workspace, packed,
+                            out + unit.out.size());
   }
   const auto run = [&](const ops::Attributes& attributes) {
-    frame.device.run(*unit.slot,
-                     {.op = op.name,
-                      .in = inputs,
-                      .out = {out, unit.out.size()},
-                      .attributes = attributes,
-                      .workspace = workspace,
-                      .adds = unit.adds && step.part > 0},
-                     unit.threads);
+    const ops::Kernel kernel{.op = op.name,
+                             .in = inputs,
+                             .out = {out, unit.out.size()},
+                             .attributes = attributes,
+                             .workspace = workspace,
+                             .adds = unit.adds && step.part > 0};
+    if (packed != nullptr) {
+      return frame.device.run_packed(*unit.slot, kernel, packed, {}, unit.threads);
+    }
+    frame.device.run(*unit.slot, kernel, unit.threads);
   };
   const ops::Attributes& attributes = unit.node->attribute_list();
   if (op.draws == nullptr) return run(attributes);
@@ -267,7 +274,8 @@ void Executable::check_numbers(const Step& step, const Frame& frame) {
   }
 }
 
-void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* observed) const {
+void Executable::run_steps(std::span<std::byte* const> bases, PackedWeights::Use* packed,
+                           ObservedRun* observed) const {
   // In the order of the program, whatever order the steps run in.
   Draws draws;
   const std::vector<std::uint64_t>& counters = lowered_->request.draws;
@@ -278,6 +286,7 @@ void Executable::run_steps(std::span<std::byte* const> bases, ObservedRun* obser
   const Frame frame{.device = *device_,
                     .bases = bases,
                     .draws = {states.data(), states.size()},
+                    .packed = packed,
                     .views = views.size() == 0 ? nullptr : views.data()->data()};
   for (const Step& step : steps_) {
     run_step_named(step, frame);
@@ -304,19 +313,23 @@ void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte*
   }
   for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
   for (std::size_t i = 0; i < low.fetches.size(); ++i) base[low.fetches[i]] = outputs[i];
-  run_steps({bases.data(), bases.size()}, nullptr);
+  run_steps({bases.data(), bases.size()}, nullptr, nullptr);
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_view name,
                                     Site site) const {
   const Lowered& low = *lowered_;
-  mem::ThreadContext& context = mem::this_thread();
   // What a variable holds may be replaced meanwhile: the run keeps what it began with. Those that
   // it assigns to are its own; it has no other lock when it waits for one that comes first.
   SmallArray<Tensor, 8> held(low.sources.size());
+  SmallArray<std::uint64_t, 8> versions(low.sources.size());
   for (std::size_t i = 0; i < low.sources.size(); ++i) {
     const Source& source = low.sources[i];
-    if (source.variable != nullptr && !source.is_assigned) held[i] = source.variable->value();
+    versions[i] = 1;  // constants stay as they are
+    if (source.variable == nullptr || source.is_assigned) continue;
+    VariableState::Held now = source.variable->held();
+    held[i] = std::move(now.value);
+    versions[i] = now.version;
   }
   SmallArray<Tensor, 4> ended(low.assignments.size());
   SmallArray<std::unique_lock<ObjectMutex>, 4> locks(assigned_.size());
@@ -342,9 +355,24 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
         : source.is_assigned       ? source.variable->locked_value()
                                    : held[i]);
   }
-  const Device device = low.request.device;
   for (const auto& number : low.numbers) bases[base++] = const_cast<std::byte*>(number.data());
+  PackedWeights::Use packed(*packed_);
+  std::vector<Tensor> results = run_pinned({.bases = {bases.data(), bases.size()},
+                                            .pins = {pins.data(), pins.size()},
+                                            .packed = packed,
+                                            .versions = {versions.data(), versions.size()},
+                                            .ended = {ended.data(), ended.size()}},
+                                           name, site);
+  packed.finish(*device_);
+  return results;
+}
 
+std::vector<Tensor> Executable::run_pinned(const Pinned& pinned, std::string_view name,
+                                           Site site) const {
+  const Lowered& low = *lowered_;
+  mem::ThreadContext& context = mem::this_thread();
+  const Device device = low.request.device;
+  const std::span<std::byte*> bases = pinned.bases;
   const Told told(*this);
   ObservedRun observed(context, {.id = number_,
                                  .device = device,
@@ -354,11 +382,13 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
                                  .arena = plan_.arena,
                                  .source = &told});
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
+  const auto first_output = static_cast<std::size_t>(Bases(low).output);
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
     const ops::Spec& spec = low.outputs[o];
+    const int reused = targets_[o].reused;
     prepare(outputs[o], context, device, spec,
-            targets_[o].reused < 0 ? nullptr : &pins[static_cast<std::size_t>(targets_[o].reused)]);
-    bases[base++] = static_cast<std::byte*>(outputs[o].data());
+            reused < 0 ? nullptr : &pinned.pins[static_cast<std::size_t>(reused)]);
+    bases[first_output + o] = static_cast<std::byte*>(outputs[o].data());
   }
   std::vector<Tensor> results(low.fetches.size());
   SmallArray<ViewSlot, 4> views(assigned_.empty() ? 0 : results.size());
@@ -368,7 +398,13 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   if (observed.is_told()) scopes = scopes_of_outputs(low);
   Arena arena(context, device, static_cast<std::size_t>(plan_.arena));
   bases[0] = arena.data();
-  run_steps({bases.data(), bases.size()}, &observed);
+  pinned.packed.begin([&](std::size_t source) {
+    const std::size_t i = low.inputs.size() + source;  // the arena is the first base
+    return PackedWeights::Use::Source{.storage = pinned.pins[i].storage(),
+                                      .data = bases[i + 1],
+                                      .version = pinned.versions[source]};
+  });
+  run_steps(bases, &pinned.packed, &observed);
 
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -380,7 +416,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
   for (const Assignment& assignment : low.assignments) {
     const auto o = static_cast<std::size_t>(assignment.output);
     // What it held is pinned still.
-    ended[static_cast<std::size_t>(&assignment - low.assignments.data())] =
+    pinned.ended[static_cast<std::size_t>(&assignment - low.assignments.data())] =
         assignment.variable->replace_locked(outputs[o].finish("run", site));
     // The variable has the tensor itself, the caller a view of it, to dispose when it likes.
     for (std::size_t i = 0; i < results.size(); ++i) {

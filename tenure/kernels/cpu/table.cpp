@@ -55,6 +55,11 @@ class CpuBackend final : public ops::Backend {
     const ThreadLimit limit(threads);
     slot.fusing->run(kernel, neighbours);
   }
+  void run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel, const std::byte* packed,
+                  const ops::FusedNeighbours& neighbours, int threads) override {
+    const ThreadLimit limit(threads);
+    slot.packing->run(kernel, packed, neighbours);
+  }
   std::int64_t find_not_finite(const View& view) override {
     return kernels::find_not_finite(view.dtype, view.data, static_cast<std::size_t>(view.count()));
   }

@@ -10,7 +10,8 @@
 // A struct with static members, in <family>/..._slots.cpp:
 //
 //   run(kernel)          the computation; fills kernel.out
-//   workspace(kernel)    optional, like measure, direct and fusing (KernelSlot in backend.h)
+//   workspace(kernel)    optional, like measure, direct, fusing and packing (KernelSlot in
+//   backend.h)
 //
 // and kernel_row<Struct>("name of the op") in the list at the end of that file, which is declared
 // below and joined in table.cpp. What both the record and the kernel need to know of a call, like

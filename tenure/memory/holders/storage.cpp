@@ -8,6 +8,7 @@
 #include "tenure/memory/fault.h"
 #include "tenure/memory/holders/census.h"
 #include "tenure/memory/holders/evictable.h"
+#include "tenure/memory/holders/spare.h"
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/chunk_heap.h"
@@ -99,8 +100,10 @@ Storage* Storage::allocate_slow(ThreadContext& context, Device device, std::size
   Device lacking;
   Storage* storage = try_allocate(context, device, bytes, lacking);
   if (storage == nullptr) {
-    trim(lacking);
-    storage = try_allocate(context, device, bytes, lacking);
+    do {
+      trim(lacking);
+      storage = try_allocate(context, device, bytes, lacking);
+    } while (storage == nullptr && give_up_spare(nullptr, lacking));
   }
   if (storage == nullptr) {
     if (attend) BudgetAccount::refund_freed(account, device, bytes);

@@ -30,6 +30,7 @@ void before_fork() {
   reach_statics_above();
   pause_object_locks();
   lock_results();
+  spare_mutex().lock();
   new (census_of_fork) Census;
   lock_pool();
   for (std::mutex* const lock : leaf_locks()) lock->lock();
@@ -56,6 +57,7 @@ void after_fork(bool is_child) {
   for (std::mutex* const lock : leaf_locks()) lock->unlock();
   unlock_pool();
   reinterpret_cast<Census*>(census_of_fork)->~Census();
+  spare_mutex().unlock();
   unlock_results();
   resume_object_locks(is_child);
   const bool begins = is_first_use && !is_child;

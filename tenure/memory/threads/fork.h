@@ -9,9 +9,9 @@ namespace tenure::mem {
 // A child has the forking thread alone. Whatever another thread had locked would stay locked there,
 // and what it was changing would stay half changed. So a fork first takes every lock there is, in
 // the order in which locks are taken within each other: those of objects (object_mutex.h), that of
-// results that can be given up (holders/evictable.h), a census, which waits until no thread is
-// making or ending a tensor, and those of memory/, which each file below has beside what it guards.
-// Parent and child both let go of them.
+// results that can be given up (holders/evictable.h), that of spare memory (holders/spare.h), a
+// census, which waits until no thread is making or ending a tensor, and those of memory/, which
+// each file below has beside what it guards. Parent and child both let go of them.
 //
 // In the child the contexts of the other threads stay as they are: what these hold is live, their
 // counts count, and nobody gets what lies in their bins.
@@ -19,6 +19,7 @@ namespace tenure::mem {
 // Locks of folders above are taken before these, if their handlers were registered later, as those
 // of handlers are.
 
+std::mutex& spare_mutex() noexcept;
 std::mutex& budget_mutex() noexcept;
 std::mutex& registry_mutex() noexcept;
 std::mutex& ring_mutex() noexcept;

@@ -52,6 +52,21 @@ struct FusingKernel {
   void (*run)(const Kernel& kernel, const FusedNeighbours& neighbours) = nullptr;
 };
 
+/// How a kernel gets one of its inputs in the order in which it reads it, where that stays the same
+/// for many calls (weights): packed once, before, instead of in each of them. The results have the
+/// same bits either way, and the workspace is the same.
+struct PackingKernel {
+  int input = 0;  ///< of which it is
+  /// Bytes of that input packed; 0: it does not pay. Asked of views without data, and the same on
+  /// every machine.
+  std::size_t (*bytes)(const Kernel& kernel) = nullptr;
+  /// Packs it. How depends on the view alone.
+  void (*pack)(const View& input, std::byte* to) = nullptr;
+  /// run, or where there are neighbours fusing->run, with that input packed.
+  void (*run)(const Kernel& kernel, const std::byte* packed,
+              const FusedNeighbours& neighbours) = nullptr;
+};
+
 /// How the host computes an elementwise op of a user's: reads n elements of each input and writes n
 /// to `out`, all contiguous. `out` may be one of the inputs.
 using ElementLoop = void (*)(const void* const* in, void* out, std::size_t n);
@@ -84,6 +99,7 @@ struct KernelSlot {
   void (*check)(const char* op, DType compute, const LoopInputs& in) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
+  const PackingKernel* packing = nullptr;
   bool adds = false;  ///< run heeds Kernel::adds
   /// Of users' elementwise ops, on the CPU. The others have bodies, which a device compiles.
   const ElementLoops* loops = nullptr;
@@ -99,6 +115,7 @@ KernelSlot make_slot() {
   if constexpr (requires { Members::adds; }) slot.adds = Members::adds;
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
   if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
+  if constexpr (requires { Members::packing; }) slot.packing = &Members::packing;
   return slot;
 }
 
@@ -152,6 +169,16 @@ class Backend {
                          const FusedNeighbours& neighbours, int threads) {
     static_cast<void>(threads);
     slot.fusing->run(kernel, neighbours);
+  }
+  /// slot.packing->pack.
+  virtual void pack(const KernelSlot& slot, const View& input, std::byte* to) {
+    slot.packing->pack(input, to);
+  }
+  /// slot.packing->run on at most so many threads.
+  virtual void run_packed(const KernelSlot& slot, const Kernel& kernel, const std::byte* packed,
+                          const FusedNeighbours& neighbours, int threads) {
+    static_cast<void>(threads);
+    slot.packing->run(kernel, packed, neighbours);
   }
   /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
   /// -1: there is none.

@@ -11,13 +11,19 @@ namespace tenure::kernels {
 
 /// out = a b for matrices over leading batch dimensions that broadcast. All three have rank 2 or
 /// more and one element type, but for those that byte_gemm.h tells of; `out` is contiguous. Any
-/// strides. `after`, if not null, has a loop that follows the result. In matmul.cpp.
+/// strides. `after`, if not null, has a loop that follows the result; `packed`, if not null, b as
+/// matmul_pack made it. In matmul.cpp.
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
-            const ops::FusedNeighbours* after = nullptr);
+            const ops::FusedNeighbours* after = nullptr, const std::byte* packed = nullptr);
 /// Whether such a loop saves something.
 bool matmul_leads_loop(const View& a, const View& b, const View& out);
 /// Bytes that matmul needs for these operands.
 std::size_t matmul_workspace(const View& a, const View& b, const View& out);
+
+/// Bytes of b packed; 0: matmul would not read it, or not be faster for it.
+std::size_t matmul_packed_bytes(const View& a, const View& b, const View& out);
+/// Packs one matrix b.
+void matmul_pack(const View& b, std::byte* to);
 
 /// One product of matrices; strides in elements.
 struct Gemm {

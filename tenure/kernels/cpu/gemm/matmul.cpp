@@ -206,8 +206,24 @@ bool matmul_leads_loop(const View& a, const View& b, const View& out) {
   return route.packed && !route.narrow;
 }
 
+std::size_t matmul_packed_bytes(const View& a, const View& b, const View& out) {
+  // With more rows packing takes a small part of the time.
+  constexpr std::int64_t kFewRows = 128;
+  if (out.count() == 0 || b.shape.size() != 2) return 0;
+  const Route route = choose_route(a, b, out);
+  const Gemm& g = route.plan.gemm;
+  if (!route.packed || route.widened || g.m * route.plan.size > kFewRows) return 0;
+  return packed_columns_bytes(a.dtype, g);
+}
+
+void matmul_pack(const View& b, std::byte* to) {
+  Gemm shape{.n = b.shape[1], .k = b.shape[0], .b_row = b.strides[0], .b_column = b.strides[1]};
+  tidy_strides(shape.k, shape.n, shape.b_row, shape.b_column);
+  pack_columns(b.dtype, shape, b.data, to);
+}
+
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
-            const ops::FusedNeighbours* after) {
+            const ops::FusedNeighbours* after, const std::byte* packed) {
   if (out.count() == 0) return;
   const Route route = choose_route(a, b, out);
   std::byte* room = workspace.data();
@@ -225,7 +241,7 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   } else if (route.packed) {
     const bool follows = after != nullptr && !route.narrow;
     packed_gemm(ca.dtype, plan, ca.data, cb.data, cc.data, {room, route.packed_bytes},
-                follows ? after : nullptr);
+                {.columns = packed, .after = follows ? after : nullptr});
     if (follows) return;
   } else if (is_narrow_float(ca.dtype)) {
     gemv(ca.dtype, plan.gemm, ca.data, cb.data, cc.data);

@@ -20,8 +20,9 @@ struct MatmulSlot {
   static void run_fused(const Kernel& k, const FusedNeighbours& neighbours) {
     multiply(k, neighbours.after == nullptr ? nullptr : &neighbours);
   }
-  static void multiply(const Kernel& k, const FusedNeighbours* after) {
-    if (!has_vector(k)) return matmul(k.in[0], k.in[1], k.out[0], k.workspace, after);
+  static void multiply(const Kernel& k, const FusedNeighbours* after,
+                       const std::byte* packed = nullptr) {
+    if (!has_vector(k)) return matmul(k.in[0], k.in[1], k.out[0], k.workspace, after, packed);
     const View a = ops::as_matrix(k.in[0], 0);
     const View b = ops::as_matrix(k.in[1], 1);
     matmul(a, b, output_of(a, b, k.out[0]), k.workspace, after);
@@ -33,6 +34,18 @@ struct MatmulSlot {
                              output_of(k.in[0], k.in[1], {.dtype = k.in[0].dtype}));
   }
   static constexpr ops::FusingKernel fusing{.leads_loop = leads_loop, .run = run_fused};
+
+  /// Of matrices alone: a vector passes by every element of a matrix once.
+  static std::size_t packed_bytes(const Kernel& k) {
+    return has_vector(k) ? 0 : matmul_packed_bytes(k.in[0], k.in[1], k.out[0]);
+  }
+  static void run_packed(const Kernel& k, const std::byte* packed,
+                         const FusedNeighbours& neighbours) {
+    multiply(k, neighbours.after == nullptr ? nullptr : &neighbours, packed);
+  }
+  static constexpr ops::PackingKernel packing{
+      .input = 1, .bytes = packed_bytes, .pack = matmul_pack, .run = run_packed};
+
   static bool has_vector(const Kernel& k) {
     return k.in[0].shape.size() == 1 || k.in[1].shape.size() == 1;
   }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "tenure/kernels/cpu/elementwise/after.h"
-#include "tenure/kernels/cpu/gemm/pack-inl.h"
+#include "tenure/kernels/cpu/gemm/cut-inl.h"
 #include "tenure/kernels/cpu/gemm/panels-inl.h"
 #include "tenure/kernels/cpu/move/widen-inl.h"
 #include "tenure/kernels/parallel.h"
@@ -20,8 +20,11 @@ HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using pack::HWY_NAMESPACE::Lines;
-using pack::HWY_NAMESPACE::pack_lines;
+using cut::HWY_NAMESPACE::Cut;
+using cut::HWY_NAMESPACE::pack_source;
+using cut::HWY_NAMESPACE::PackedColumns;
+using cut::HWY_NAMESPACE::Source;
+using panels::HWY_NAMESPACE::kLineTerms;
 using panels::HWY_NAMESPACE::kRowStep;
 using panels::HWY_NAMESPACE::kTileRows;
 using panels::HWY_NAMESPACE::kTiles;
@@ -29,80 +32,13 @@ using panels::HWY_NAMESPACE::kTilesByRows;
 using panels::HWY_NAMESPACE::kTileWidth;
 using panels::HWY_NAMESPACE::Panels;
 using panels::HWY_NAMESPACE::RowPanel;
-using widen::HWY_NAMESPACE::widen_row;
 using widen::HWY_NAMESPACE::widen_to_float;
-
-/// Lines cut into panels: rows into such of nearly the same height, the higher ones first; columns
-/// into full ones and the rest. Asked about every tile, it does not divide.
-struct Cut {
-  bool rows = true;
-  std::int64_t lines = 0;
-  std::int64_t lanes = 1;
-  std::int64_t panels = 0;
-  std::int64_t high = 0;    ///< lines of most panels, but for...
-  std::int64_t higher = 0;  ///< so many first ones, which have one more
-
-  Cut(bool of_rows, std::int64_t size, std::int64_t vector)
-      : rows(of_rows), lines(size), lanes(vector) {
-    const std::int64_t most = rows ? kTileRows : kTileWidth * lanes;
-    panels = (lines + most - 1) / most;
-    high = rows ? lines / panels : most;
-    higher = rows ? lines % panels : 0;
-  }
-  std::int64_t first(std::int64_t panel) const {
-    return std::min(lines, panel * high + std::min(panel, higher));
-  }
-  std::int64_t count(std::int64_t panel) const { return first(panel + 1) - first(panel); }
-  /// Elements of a packed term.
-  std::int64_t width(std::int64_t panel) const {
-    const std::int64_t n = count(panel);
-    if (rows) return n;
-    return n <= lanes ? lanes : kTileWidth * lanes;
-  }
-};
-
-/// Lines of one of the matrices, as they lie in memory: of elements that may be narrower than T.
-struct Source {
-  DType dtype;
-  const std::byte* data;
-  std::int64_t line, term;  ///< in elements
-
-  Source at(std::int64_t first, std::int64_t k) const {
-    const std::int64_t place = first * line + k * term;
-    return {dtype, data + place * static_cast<std::int64_t>(size_of(dtype)), line, term};
-  }
-  template <class T>
-  Lines<T> lines() const {
-    return {reinterpret_cast<const T*>(data), line, term};
-  }
-};
-
-/// Packs floats of 16 bits as pack_lines does. Either lines or terms are neighbours.
-template <NarrowFloat N>
-HWY_NOINLINE void pack_narrow(const Lines<N>& from, std::int64_t count, std::int64_t depth,
-                              float* to, std::int64_t width) {
-  if (from.line == 1) {
-    const N* row = from.data;
-    for (std::int64_t k = 0; k < depth; ++k, row += from.term, to += width) {
-      widen_row(row, to, static_cast<std::size_t>(count));
-      std::fill(to + count, to + width, 0.0F);
-    }
-    return;
-  }
-  HWY_ALIGN float
-      wide[std::max<std::int64_t>(kTileRows, kTileWidth * HWY_MAX_BYTES / 4) * kRowStep<float>];
-  for (std::int64_t i = 0; i < count; ++i) {
-    widen_row(from.data + i * from.line, wide + i * kRowStep<float>,
-              static_cast<std::size_t>(depth));
-  }
-  pack_lines(Lines<float>{wide, kRowStep<float>, 1}, count, depth, to, width);
-}
 
 template <class T>
 class PackedGemm {
  public:
   PackedGemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-             std::byte* room, const ops::FusedNeighbours* after)
+             std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after)
       : dtype_(dtype),
         batch_(batch),
         g_(batch.gemm),
@@ -111,6 +47,7 @@ class PackedGemm {
         b_(static_cast<const std::byte*>(b)),
         c_(static_cast<T*>(c)),
         room_(reinterpret_cast<T*>(room)),
+        columns_{reinterpret_cast<const T*>(columns), g_.k},
         after_(after) {}
 
   void run() const {
@@ -150,6 +87,12 @@ class PackedGemm {
     T* c;
   };
 
+  /// What passes by at a time.
+  struct Turn {
+    std::int64_t panel;
+    std::int64_t k;
+  };
+
   /// A panel of one of the matrices.
   struct Side {
     const Cut& cut;
@@ -158,10 +101,13 @@ class PackedGemm {
     const T* data;
     std::int64_t step;
     RowPanel lies = RowPanel::by_terms;
+    const std::byte* ahead = nullptr;  ///< if it lies by rows: what is read next
   };
 
   static std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())); }
 
+  /// Whether all panels of a matrix were packed before.
+  bool is_packed(bool rows) const { return !rows && columns_.data != nullptr; }
   bool narrow() const { return sizeof(T) > size_of(dtype_); }
 
   Source lines_of(bool rows, std::int64_t product) const {
@@ -182,27 +128,18 @@ class PackedGemm {
     return room_ + product * stay_.elements + padded * k + part.staying.first(panel) * depth;
   }
 
-  void pack(const Source& from, std::int64_t count, std::int64_t depth, T* to,
-            std::int64_t width) const {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      if (dtype_ == DType::bfloat16) {
-        return pack_narrow(from.lines<BFloat16>(), count, depth, to, width);
-      }
-      if (dtype_ == DType::float16) return pack_narrow(from.lines<Half>(), count, depth, to, width);
-    }
-    pack_lines(from.lines<T>(), count, depth, to, width);
-  }
-
   void run_part(const Part& part) const {
     const Cut& staying = part.staying;
     const std::int64_t per_line = part.depth * (staying.lines / staying.panels);
-    parallel_for(part.products * staying.panels,
-                 std::max<std::int64_t>(1, kPackShare / std::max<std::int64_t>(per_line, 1)),
-                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-                   for (std::int64_t i = begin; i < end; ++i) {
-                     pack_staying(part, i / staying.panels, i % staying.panels);
-                   }
-                 });
+    if (!is_packed(stay_.rows)) {
+      parallel_for(part.products * staying.panels,
+                   std::max<std::int64_t>(1, kPackShare / std::max<std::int64_t>(per_line, 1)),
+                   [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       pack_staying(part, i / staying.panels, i % staying.panels);
+                     }
+                   });
+    }
     const std::int64_t blocks = blocks_of(part);
     const std::int64_t tasks = part.products * blocks * part.passing.panels;
     const double work = static_cast<double>(part.products * g_.m) * static_cast<double>(g_.n) *
@@ -231,9 +168,9 @@ class PackedGemm {
     const Cut& cut = part.staying;
     const Source lines = lines_of(stay_.rows, part.product + product);
     for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
-           std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
-           cut.width(panel));
+      pack_source(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
+                  std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
+                  cut.width(panel));
     }
   }
 
@@ -269,22 +206,29 @@ class PackedGemm {
                       .c = c_ + batch_.at(part.product + product, batch_.c)};
     const std::int64_t lines = part.staying.first(block.end) - part.staying.first(block.begin);
     const bool all_near = lines * part.depth <= kBlock * kGemmDepth;
-    if (all_near && block.lines.line != 1) {  // Lines are read from end to end.
-      for (std::int64_t p = first; p < last; ++p) {
-        for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-          pass(part, block, p, k, p + 1 < last);
-        }
+    const bool by_terms = block.lines.line != 1 || is_packed(!stay_.rows);
+    if (all_near && by_terms) {  // Lines are read from end to end.
+      for (Turn now{first, 0}; now.panel < last;) {
+        const bool goes_on = now.k + kGemmDepth < part.depth;
+        const Turn next = goes_on ? Turn{now.panel, now.k + kGemmDepth} : Turn{now.panel + 1, 0};
+        pass(part, block, now, next.panel < last ? &next : nullptr);
+        now = next;
       }
       return;
     }
-    for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      for (std::int64_t p = first; p < last; ++p) pass(part, block, p, k, p + 1 < last);
+    for (Turn now{first, 0}; now.k < part.depth;) {
+      const Turn next =
+          now.panel + 1 < last ? Turn{now.panel + 1, now.k} : Turn{first, now.k + kGemmDepth};
+      pass(part, block, now, next.k < part.depth ? &next : nullptr);
+      now = next;
     }
   }
 
-  /// Panel p of those that pass, from term k on. `more`: panel p + 1 is next.
-  HWY_NOINLINE void pass(const Part& part, const Block& block, std::int64_t p, std::int64_t k,
-                         bool more) const {
+  /// A panel of those that pass, from a term on; `next`, if not null, comes after it.
+  HWY_NOINLINE void pass(const Part& part, const Block& block, const Turn& now,
+                         const Turn* next) const {
+    const std::int64_t p = now.panel;
+    const std::int64_t k = now.k;
     HWY_ALIGN T packed[std::max<std::int64_t>(kTileRows * kRowStep<T>,
                                               kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(T))];
     const Source lines = block.lines.at(part.passing.first(p), part.k + k);
@@ -294,8 +238,13 @@ class PackedGemm {
     const std::int64_t width = part.passing.width(p);
     const bool near = std::abs(lines.term) * depth * std::int64_t{sizeof(T)} <= kNear;
     Side passing{.cut = part.passing, .panel = p, .line = 0, .data = packed, .step = width};
+    const std::byte* const after =
+        next == nullptr ? nullptr
+                        : block.lines.at(part.passing.first(next->panel), part.k + next->k).data;
     const std::byte* ahead = nullptr;
-    if (!narrow() && lines.line == 1 && count == width && (near || tiles <= kFew)) {
+    if (is_packed(!stay_.rows)) {
+      passing.data = columns_.panel(part.passing.first(p), width, part.k + k);
+    } else if (!narrow() && lines.line == 1 && count == width && (near || tiles <= kFew)) {
       passing.data = lines.lines<T>().data;
       passing.step = lines.term;
     } else if (!stay_.rows && lines.term == 1 && count >= kTileRows - 1) {
@@ -303,9 +252,10 @@ class PackedGemm {
       for (std::int64_t i = 0; i < count; ++i)
         copy_row(lines.at(i, 0), depth, packed + i * kRowStep<T>);
       passing.lies = RowPanel::by_rows;
+      passing.ahead = after;
     } else {
-      pack(lines, count, depth, packed, width);
-      if (lines.line == 1 && more) ahead = lines.at(width, 0).data;
+      pack_source(lines, count, depth, packed, width);
+      if (lines.line == 1) ahead = after;
     }
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
     const bool add = part.k + k > 0;
@@ -318,12 +268,15 @@ class PackedGemm {
         }
       }
       staying.panel = s;
-      staying.data = staying_panel(part, block.product, s, k);
       staying.step = part.staying.width(s);
+      staying.data = is_packed(stay_.rows) ? columns_.panel(part.line + part.staying.first(s),
+                                                            staying.step, part.k + k)
+                                           : staying_panel(part, block.product, s, k);
       if (stay_.rows) {
         multiply(depth, staying, passing, block.c, add);
       } else {
         multiply(depth, passing, staying, block.c, add);
+        passing.ahead = nullptr;  // It is fetched once.
       }
     }
   }
@@ -342,11 +295,15 @@ class PackedGemm {
     const std::int64_t high = rows.cut.count(rows.panel);
     T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
                   columns.cut.first(columns.panel);
+    const auto element = static_cast<std::int64_t>(size_of(dtype_));
     const Panels<T> panels{.depth = depth,
                            .a = rows.data,
                            .a_step = rows.step,
                            .b = columns.data,
-                           .b_step = columns.step};
+                           .b_step = columns.step,
+                           .ahead = rows.ahead,
+                           .ahead_row = g_.a_row * element,
+                           .ahead_line = kLineTerms<T> * element};
     const bool wide = columns.cut.width(columns.panel) > lanes();
     const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
       tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,
@@ -375,15 +332,39 @@ class PackedGemm {
   const std::byte* b_;
   T* c_;
   T* room_;
+  PackedColumns<T> columns_;
   const ops::FusedNeighbours* after_;
 };
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::byte* room, const ops::FusedNeighbours* after) {
+                 std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after) {
   if (dtype == DType::float64) {
-    PackedGemm<double>(dtype, batch, a, b, c, room, after).run();
+    PackedGemm<double>(dtype, batch, a, b, c, room, columns, after).run();
   } else {
-    PackedGemm<float>(dtype, batch, a, b, c, room, after).run();
+    PackedGemm<float>(dtype, batch, a, b, c, room, columns, after).run();
+  }
+}
+
+template <class T>
+void pack_all(const Source& columns, std::int64_t n, std::int64_t terms, T* to) {
+  const Cut cut(false, n, static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())));
+  const PackedColumns<T> packed{to, terms};
+  parallel_for(cut.panels, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+    for (std::int64_t p = begin; p < end; ++p) {
+      for (std::int64_t k = 0; k < terms; k += kGemmDepth) {
+        pack_source(columns.at(cut.first(p), k), cut.count(p), std::min(kGemmDepth, terms - k),
+                    const_cast<T*>(packed.panel(cut.first(p), cut.width(p), k)), cut.width(p));
+      }
+    }
+  });
+}
+
+void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to) {
+  const Source columns{dtype, static_cast<const std::byte*>(b), shape.b_column, shape.b_row};
+  if (dtype == DType::float64) {
+    pack_all(columns, shape.n, shape.k, reinterpret_cast<double*>(to));
+  } else {
+    pack_all(columns, shape.n, shape.k, reinterpret_cast<float*>(to));
   }
 }
 
@@ -395,10 +376,16 @@ HWY_AFTER_NAMESPACE();
 namespace tenure::kernels {
 
 HWY_EXPORT(packed_gemm);
+HWY_EXPORT(pack_columns);
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::span<std::byte> workspace, const ops::FusedNeighbours* after) {
-  HWY_DYNAMIC_DISPATCH(packed_gemm)(dtype, batch, a, b, c, workspace.data(), after);
+                 std::span<std::byte> workspace, const PackedGemmOptions& options) {
+  HWY_DYNAMIC_DISPATCH(packed_gemm)
+  (dtype, batch, a, b, c, workspace.data(), options.columns, options.after);
+}
+
+void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to) {
+  HWY_DYNAMIC_DISPATCH(pack_columns)(dtype, shape, b, to);
 }
 
 }  // namespace tenure::kernels

@@ -16,7 +16,8 @@ namespace tenure::kernels {
 // (rows as they are if their terms are neighbours), and multiplies it with every panel that stays.
 // Panels are kDepth terms deep. So every element of the result is the sum, in order, of sums of
 // kDepth products, whatever the threads, the tile and the way in which the matrices lie in memory;
-// and the workspace follows from the sizes alone.
+// and the workspace follows from the sizes alone. Columns of b may have been packed before, all of
+// them: then they are read from there, whether they stay or pass by.
 
 inline constexpr std::int64_t kGemmDepth = 256;
 
@@ -37,11 +38,22 @@ struct Residence {
   }
 };
 
+struct PackedGemmOptions {
+  /// What pack_columns made of b; of batches where all products have one b. Null: it is packed now.
+  const std::byte* columns = nullptr;
+  /// If not null, follows on each block of the results, whose rows lie one after the other then.
+  const ops::FusedNeighbours* after = nullptr;
+};
+
 /// Any number of products of floats. Any strides; those of 16 bits have lines or terms that are
-/// neighbours, and results of float32. `after`, if not null, follows on each block of the results,
-/// whose rows lie one after the other then.
+/// neighbours, and results of float32.
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::span<std::byte> workspace, const ops::FusedNeighbours* after = nullptr);
+                 std::span<std::byte> workspace, const PackedGemmOptions& options = {});
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);
+
+/// All columns of b as tiles read them, as float32 or float64. Only b's sizes and strides count.
+void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to);
+/// With what fills up the widest vectors: the same on every machine.
+std::size_t packed_columns_bytes(DType dtype, const Gemm& shape);
 
 }  // namespace tenure::kernels

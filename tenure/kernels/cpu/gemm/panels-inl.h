@@ -8,7 +8,9 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -33,6 +35,10 @@ enum class RowPanel { by_terms, by_rows };
 template <class T>
 inline constexpr std::int64_t kRowStep = kGemmDepth + 64 / static_cast<std::int64_t>(sizeof(T));
 
+/// Terms in a line of a cache.
+template <class T>
+inline constexpr std::int64_t kLineTerms = 64 / static_cast<std::int64_t>(sizeof(T));
+
 /// Panels as a tile reads them: term k of column i of b at [k * step + i].
 template <class T>
 struct Panels {
@@ -41,6 +47,11 @@ struct Panels {
   std::int64_t a_step;
   const T* b;
   std::int64_t b_step;
+  /// Of panels that lie by rows: where the rows that are read next begin, to fetch them meanwhile,
+  /// how many bytes from one to the next, and how many a line of terms has. Null: nowhere.
+  const std::byte* ahead = nullptr;
+  std::int64_t ahead_row = 0;
+  std::int64_t ahead_line = 0;
 };
 
 /// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
@@ -63,16 +74,26 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
   constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<T>;
   const std::int64_t a_step = kByTerms ? p.a_step : 1;
   const std::int64_t b_step = p.b_step;
-  TENURE_UNROLL_SOME
-  for (std::int64_t k = p.depth; k > 0; --k, a += a_step, b += b_step) {
-    V column[width];
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      const V x = hn::Set(d, a[r * kRow]);
+  const std::byte* ahead = p.ahead;
+  for (std::int64_t left = p.depth; left > 0;) {
+    // All of them at once; or a line of each row at a time, while the next ones come nearer.
+    const std::int64_t some = ahead == nullptr ? left : std::min(left, kLineTerms<T>);
+    if (ahead != nullptr) {
+      for (int r = 0; r < rows; ++r) __builtin_prefetch(ahead + r * p.ahead_row, 0, 2);
+      ahead += p.ahead_line;
+    }
+    left -= some;
+    TENURE_UNROLL_SOME
+    for (std::int64_t k = some; k > 0; --k, a += a_step, b += b_step) {
+      V column[width];
       TENURE_UNROLL
-      for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
+      for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
+      TENURE_UNROLL
+      for (int r = 0; r < rows; ++r) {
+        const V x = hn::Set(d, a[r * kRow]);
+        TENURE_UNROLL
+        for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
+      }
     }
   }
   if (columns == width * lanes) {

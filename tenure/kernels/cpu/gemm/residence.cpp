@@ -6,6 +6,9 @@
 namespace tenure::kernels {
 namespace {
 
+/// Of the columns of a tile: two of the widest vectors.
+constexpr std::size_t kTileBytes = 128;
+
 std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
 }  // namespace
@@ -13,7 +16,7 @@ std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / 
 Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element) {
   const auto most = static_cast<std::int64_t>(kBytes / element);
   // Columns fill up the widest vectors, two at a time; on every machine, that plans are the same.
-  const auto fill = static_cast<std::int64_t>(128 / element);
+  const auto fill = static_cast<std::int64_t>(kTileBytes / element);
   // Panels of b are wider than those of a, and so fewer pass by; unless b is small.
   rows = shape.n > 4 * fill || shape.m <= shape.n;
   const std::int64_t all = rows ? shape.m : shape.n;
@@ -33,6 +36,12 @@ Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element)
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch) {
   const std::size_t element = std::max(size_of(dtype), sizeof(float));
   return round_up(Residence(batch.gemm, batch.size, element).bytes(element), 64);
+}
+
+std::size_t packed_columns_bytes(DType dtype, const Gemm& shape) {
+  const std::size_t element = std::max(size_of(dtype), sizeof(float));
+  const std::size_t line = round_up(static_cast<std::size_t>(shape.n) * element, kTileBytes);
+  return line * static_cast<std::size_t>(shape.k);
 }
 
 }  // namespace tenure::kernels
