@@ -17,7 +17,7 @@ struct CallFrame {
   std::string file{};
   std::uint32_t line = 0;
   bool has_name = true;  ///< false: `function` is a module and an address in it
-  auto operator<=>(const CallFrame&) const = default;
+  auto operator<=>(const CallFrame&) const = default;  // NOLINT(modernize-use-nullptr): sees a 0
 };
 
 /// Many stacks have the same calls.

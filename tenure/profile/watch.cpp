@@ -46,7 +46,7 @@ sockaddr_un address_of(const std::string& path) {
 /// A folder that only this user can look into, made if it is not there.
 std::string own_folder() {
   const char* const given = environment("XDG_RUNTIME_DIR");
-  const std::string folder =
+  std::string folder =
       given != nullptr && *given != '\0' ? given : fmt::format("/tmp/tenure-{}", geteuid());
   mkdir(folder.c_str(), 0700);
   struct stat status {};

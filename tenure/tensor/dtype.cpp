@@ -6,7 +6,7 @@
 namespace tenure {
 
 #define TENURE_ELEMENT(dtype, T, text) \
-  static_assert(DType::dtype == dtype_of<T>() && name_of(DType::dtype) == text);
+  static_assert(DType::dtype == dtype_of<T>() && name_of(DType::dtype) == (text));
 TENURE_ELEMENT_TYPES(TENURE_ELEMENT)  // which stand in the order of DType
 #undef TENURE_ELEMENT
 

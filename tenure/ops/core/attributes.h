@@ -61,7 +61,7 @@ class Attributes {
   const T& get(int i) const {
     const T* const value = std::get_if<T>(&values_[static_cast<std::size_t>(i)]);
     internal_check(value != nullptr, "an attribute has another type than its op expects");
-    return *value;
+    return *value;  // NOLINT(clang-analyzer-core.uninitialized.UndefReturn): checked above
   }
   bool flag(int i) const { return get<bool>(i); }
   std::int64_t integer(int i) const { return get<std::int64_t>(i); }
