@@ -270,7 +270,7 @@ HWY_INLINE void add_scaled(T* to, const T* from, T scale, bool add, std::int64_t
 template <class T, bool gradient>
 void average_part(const Pooling& p, PoolCount count, const void* from, void* to, void*, bool,
                   std::int64_t begin, std::int64_t end) {
-  const auto& [a, b, c] = p.axes;
+  const Pooling::Axis &a = p.axes[0], &b = p.axes[1], &c = p.axes[2];
   const std::int64_t image_size = a.in * b.in * c.in * p.channels;
   if (gradient) {
     std::fill_n(static_cast<T*>(to) + begin * image_size, (end - begin) * image_size, T{0});
