@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tenure/tenure.h"
+#include "tests/cuda/prepare.h"
 
 namespace tenure::test {
 
@@ -17,8 +18,10 @@ inline void use_emulated_cuda() {
 #endif
 }
 
+/// The first has all kernels compiled.
 inline Device emulated_gpu(int index = 0) {
   use_emulated_cuda();
+  [[maybe_unused]] static const bool is_prepared = (prepare_every_kernel(cuda()), true);
   return cuda(index);
 }
 

@@ -37,6 +37,12 @@ void end_as_cuda_says(const std::vector<std::string>& parts) {
   std::exit(2);
 }
 
+/// Without kernels: those of one test are compiled as they come.
+Device bare_gpu() {
+  test::use_emulated_cuda();
+  return cuda(0);
+}
+
 class CudaMissing : public testing::Test {
  protected:
   void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -102,7 +108,7 @@ TEST_F(CudaMissing, NoGpuOfThatIndex) {
 TEST_F(CudaMissing, NothingAtTheEndOfAProcess) {
   EXPECT_EXIT(
       {
-        const Device device = test::emulated_gpu();
+        const Device device = bare_gpu();
         static Tensor kept = copy_to(ones({100000}), device);
         for (int i = 0; i < 50; ++i) kept = kept + 1;
         std::exit(0);
@@ -115,7 +121,7 @@ TEST_F(CudaMissing, NoOrderBetweenAFaultAndItsError) {
   EXPECT_EXIT(
       {
         setenv("TENURE_CUDA_WAIT", "1", 1);
-        kernels::cuda::Gpu& gpu = kernels::cuda::gpu(test::emulated_gpu());
+        kernels::cuda::Gpu& gpu = kernels::cuda::gpu(bare_gpu());
         const kernels::cuda::TypedKernel* const fill =
             kernels::cuda::creation_family().kernels.front();
         int of_host = 0;
@@ -130,11 +136,24 @@ TEST_F(CudaMissing, NoOrderBetweenAFaultAndItsError) {
       testing::ExitedWithCode(0), "");
 }
 
+/// A GPU that is newer than the compiler is given text that its driver makes code of.
+TEST_F(CudaMissing, AnArchitectureThatTheCompilerKnows) {
+  const test::Scratch cache;
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_EMULATED_CAPABILITY", "12", 1);
+        setenv("TENURE_CACHE", (cache / "").c_str(), 1);
+        const Tensor x = copy_to(ones({3}), bare_gpu()) + 1;
+        std::exit(x.to_vector<float>()[2] == 2 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_F(CudaMissing, AFolderForKernelsThatCannotBeWritten) {
   EXPECT_EXIT(
       {
         setenv("TENURE_CACHE", "/proc/no such folder", 1);
-        const Tensor x = copy_to(ones({3}), test::emulated_gpu()) + 1;
+        const Tensor x = copy_to(ones({3}), bare_gpu()) + 1;
         std::exit(x.to_vector<float>()[2] == 2 ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");

@@ -1,15 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
-
 #include "tenure/kernels/cuda/compile/compiler.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/tenure.h"
-#include "tests/cuda/every_loop.h"
+#include "tests/cuda/every_kernel.h"
 
 // Every kernel that there can be of the list of ops, compiled for a real architecture by the real
-// NVRTC, which needs no GPU.
+// NVRTC, which needs no GPU: to the text that drivers take in every type, and to machine code,
+// which takes most of the time, in one type of each.
 
 namespace tenure::kernels::cuda {
 namespace {
@@ -27,13 +25,14 @@ std::string nvrtc_version() {
 }
 bool has_nvrtc() { return !nvrtc_version().empty(); }
 
-void expect_compiled(const std::string& file, std::span<const KernelCode> codes) {
+void expect_compiled(std::span<const KernelCode> codes, Target target) {
   // What is made is not run: the newer compilers need not make it fast.
-  const std::string program = program_of(file, codes);
+  const std::string program = program_of(codes.front().file, codes);
+  const bool is_new = nvrtc_version().starts_with("13.");
   const Compiled compiled =
-      nvrtc_version().starts_with("13.")
-          ? compile(program, kArchitecture, {"--Ofast-compile=max", "--ptxas-options=-O0"})
-          : compile(program, kArchitecture);
+      !is_new          ? compile(program, target)
+      : target.is_text ? compile(program, target, {"--Ofast-compile=max"})
+                       : compile(program, target, {"--Ofast-compile=max", "--ptxas-options=-O0"});
   ASSERT_TRUE(compiled.problem.empty()) << compiled.problem;
   for (const KernelCode& code : codes) {
     for (const std::string& name : code.names) {
@@ -42,16 +41,18 @@ void expect_compiled(const std::string& file, std::span<const KernelCode> codes)
   }
 }
 
+void expect_compiled(const std::vector<test::KernelBatch>& batches) {
+  for (const test::KernelBatch& batch : batches) {
+    expect_compiled(batch.all, {.architecture = kArchitecture, .is_text = true});
+    expect_compiled(batch.widest, {.architecture = kArchitecture});
+  }
+}
+
 TEST(Nvrtc, CompilesEveryKernelOfEveryFamily) {
   if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
-  std::map<std::string, std::vector<KernelCode>> by_file;
-  for (const Family& family : families()) {
-    for (const TypedKernel* const kernel : family.kernels) {
-      for (const Types& types : kernel->types) by_file[kernel->file].push_back(kernel->code(types));
-    }
-  }
-  EXPECT_GE(by_file.size(), 3u);
-  for (const auto& [file, codes] : by_file) expect_compiled(file, codes);
+  const std::vector<test::KernelBatch> families = test::every_family();
+  EXPECT_GE(families.size(), 3u);
+  expect_compiled(families);
 }
 
 TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {
@@ -59,13 +60,22 @@ TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {
   for (const ops::OpRecord* const op : ops::all_ops()) {
     EXPECT_EQ(has_loops(*op), op->elementwise != nullptr) << op->name;
   }
-  const std::vector<KernelCode> loops = test::every_loop();
-  EXPECT_GT(loops.size(), 400u);
-  constexpr std::size_t kAtOnce = 64;
-  for (std::size_t i = 0; i < loops.size(); i += kAtOnce) {
-    const std::size_t n = std::min(kAtOnce, loops.size() - i);
-    expect_compiled(loops[i].file, std::span(loops).subspan(i, n));
-  }
+  const std::vector<test::KernelBatch> loops = test::every_loop();
+  std::size_t kernels = 0;
+  for (const test::KernelBatch& batch : loops) kernels += batch.all.size();
+  EXPECT_GT(kernels, 400u);
+  expect_compiled(loops);
+}
+
+/// A GPU that the compiler does not know yet gets what its driver can make code of.
+TEST(Nvrtc, ServesArchitecturesNewerThanItself) {
+  if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
+  EXPECT_FALSE(target_for(kArchitecture).is_text);
+  EXPECT_EQ(target_for(kArchitecture).architecture, kArchitecture);
+  const Target newest = target_for(990);
+  EXPECT_TRUE(newest.is_text);
+  EXPECT_GE(newest.architecture, kArchitecture);
+  EXPECT_LT(newest.architecture, 990);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 // The driver's functions for emulated GPUs, those that Tenure uses, with what the driver checks.
 // See protocol.h. TENURE_EMULATED_GPUS says how many GPUs there are (1), TENURE_EMULATED_MEMORY how
 // much memory each has, in MiB (2048), TENURE_EMULATED_CUDA which version the driver says it is
-// (13000).
+// (13000), TENURE_EMULATED_CAPABILITY of which generation the GPUs are (9).
 
 namespace {
 
@@ -159,7 +159,7 @@ CUresult cuDeviceGetName(char* name, int length, CUdevice) {
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = 9;
+      *value = number("TENURE_EMULATED_CAPABILITY", 9);
       break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 2;
@@ -211,9 +211,14 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
 }
 CUresult cuEventRecord(CUevent event, CUstream stream) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
-  event->gpu = stream->gpu;
-  event->number = stream->gpu->queued();
+  // 1 and 2 are the streams that are there without being made.
+  event->gpu = reinterpret_cast<std::uintptr_t>(stream) <= 2 ? &current->gpu : stream->gpu;
+  event->number = event->gpu->queued();
   return CUDA_SUCCESS;
+}
+/// A GPU here has one queue: what was queued before comes before.
+CUresult cuStreamWaitEvent(CUstream, CUevent event, unsigned) {
+  return event->gpu->fault() != 0 ? fault_of(*event->gpu) : CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {
   if (event->gpu->is_done(event->number)) return CUDA_SUCCESS;
@@ -355,6 +360,9 @@ CUresult cuMemHostAlloc(void** begin, std::size_t bytes, unsigned) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   *begin = current->gpu.pin(bytes);
   return *begin == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* begin) {
+  return current->gpu.is_pinned(begin) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 // NVRTC for the emulated GPU: compiles with the C++ compiler. See protocol.h.
 
@@ -14,6 +15,7 @@ struct _nvrtcProgram {
   std::string text;
   std::string log;
   std::string code;
+  bool is_text = false;  // or code, as it was asked for
 };
 
 namespace {
@@ -47,7 +49,7 @@ nvrtcResult nvrtcGetSupportedArchs(int* archs) {
 }
 nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* text, const char*, int,
                                const char* const*, const char* const*) {
-  *program = new _nvrtcProgram{text, {}, {}};
+  *program = new _nvrtcProgram{.text = text, .log = {}, .code = {}};
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
@@ -55,7 +57,14 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram* program) {
   *program = nullptr;
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int, const char* const*) {
+nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int n, const char* const* options) {
+  bool is_known = false;
+  for (int i = 0; i < n; ++i) {
+    const std::string_view option = options[i];
+    if (option == "--gpu-architecture=compute_90") program->is_text = true;
+    is_known |= program->is_text || option == "--gpu-architecture=sm_90";
+  }
+  if (!is_known) return NVRTC_ERROR_INVALID_OPTION;
   std::string folder = (std::filesystem::temp_directory_path() / "tenure-gpu-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) return NVRTC_ERROR_INTERNAL_ERROR;
   const std::filesystem::path at = folder;
@@ -77,12 +86,23 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char* log) {
   std::memcpy(log, program->log.c_str(), program->log.size() + 1);
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* bytes) {
-  *bytes = program->code.size();
+static nvrtcResult size_of_code(nvrtcProgram program, bool is_text, std::size_t* bytes) {
+  *bytes = program->is_text == is_text ? program->code.size() : 0;
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* code) {
+static nvrtcResult copy_code(nvrtcProgram program, bool is_text, char* code) {
+  if (program->is_text != is_text) return NVRTC_ERROR_INVALID_PROGRAM;
   std::memcpy(code, program->code.data(), program->code.size());
   return NVRTC_SUCCESS;
 }
+nvrtcResult nvrtcGetCUBINSize(nvrtcProgram program, std::size_t* bytes) {
+  return size_of_code(program, false, bytes);
+}
+nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* code) {
+  return copy_code(program, false, code);
+}
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram program, std::size_t* bytes) {
+  return size_of_code(program, true, bytes);
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* code) { return copy_code(program, true, code); }
 }

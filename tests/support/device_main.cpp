@@ -8,10 +8,7 @@
 #include "tenure/memory/default_device.h"
 #include "tests/support/test_device.h"
 #ifdef TENURE_EMULATED_CUDA
-#include <algorithm>
-
-#include "tenure/kernels/cuda/launch/gpu.h"
-#include "tests/cuda/every_loop.h"
+#include "tests/cuda/prepare.h"
 #endif
 
 // main() of the test programs that can run on another device: with TENURE_TEST_DEVICE=1 all that
@@ -27,14 +24,7 @@ int main(int argc, char** argv) {
   } else if (asked != nullptr && std::string_view(asked) == "cuda") {
     tenure::set_default_device(tenure::cuda());
 #ifdef TENURE_EMULATED_CUDA
-    // Some at a time, and not one by one as they come: the C++ compiler takes long to begin.
-    const auto loops = tenure::test::every_loop();
-    constexpr std::size_t kAtOnce = 128;
-    for (std::size_t i = 0; i < loops.size(); i += kAtOnce) {
-      tenure::kernels::cuda::gpu(tenure::cuda())
-          .kernels()
-          .prepare(std::span(loops).subspan(i, std::min(kAtOnce, loops.size() - i)));
-    }
+    tenure::test::prepare_every_kernel(tenure::cuda());
 #endif
     std::puts("on the GPU");
   }

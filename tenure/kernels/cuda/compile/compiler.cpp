@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "tenure/kernels/cuda/compile/cache.h"
@@ -35,21 +36,24 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  Compiled compile(int architecture, std::initializer_list<const char*> more) {
-    const std::string target = fmt::format("--gpu-architecture=sm_{}", architecture);
+  Compiled compile(Target target, std::initializer_list<const char*> more) {
+    const std::string made_for = fmt::format(
+        "--gpu-architecture={}_{}", target.is_text ? "compute" : "sm", target.architecture);
     std::vector<const char*> options(std::begin(kOptions), std::end(kOptions));
     options.insert(options.end(), more);
-    options.push_back(target.c_str());
+    options.push_back(made_for.c_str());
     if (result_ == NVRTC_SUCCESS) {
       result_ = functions_.nvrtcCompileProgram(program_, static_cast<int>(options.size()),
                                                options.data());
     }
     Compiled compiled;
+    const auto size = target.is_text ? functions_.nvrtcGetPTXSize : functions_.nvrtcGetCUBINSize;
+    const auto code = target.is_text ? functions_.nvrtcGetPTX : functions_.nvrtcGetCUBIN;
     std::size_t bytes = 0;
-    if (result_ == NVRTC_SUCCESS) result_ = functions_.nvrtcGetCUBINSize(program_, &bytes);
+    if (result_ == NVRTC_SUCCESS) result_ = size(program_, &bytes);
     if (result_ == NVRTC_SUCCESS) {
       compiled.code.resize(bytes);
-      result_ = functions_.nvrtcGetCUBIN(program_, compiled.code.data());
+      result_ = code(program_, compiled.code.data());
     }
     if (result_ != NVRTC_SUCCESS) {
       compiled = {.problem =
@@ -78,19 +82,36 @@ class Program {
 
 }  // namespace
 
-Compiled compile(const std::string& program, int architecture,
+Target target_for(int architecture) {
+  if (!nvrtc().library.is_usable()) return {.architecture = architecture};
+  const NvrtcFunctions& functions = nvrtc().functions;
+  int n = 0;
+  std::vector<int> known;
+  if (functions.nvrtcGetNumSupportedArchs(&n) == NVRTC_SUCCESS && n > 0) {
+    known.resize(static_cast<std::size_t>(n));
+    if (functions.nvrtcGetSupportedArchs(known.data()) != NVRTC_SUCCESS) known.clear();
+  }
+  int newest = 0;  // up to the GPU's own
+  for (const int one : known) {
+    if (one <= architecture) newest = std::max(newest, one);
+  }
+  if (newest == 0 || newest == architecture) return {.architecture = architecture};
+  return {.architecture = newest, .is_text = true};
+}
+
+Compiled compile(const std::string& program, Target target,
                  std::initializer_list<const char*> more) {
   if (!nvrtc().library.is_usable()) {
     return {.problem = fmt::format("NVRTC was not found: {}", nvrtc().library.problem)};
   }
-  return Program(program).compile(architecture, more);
+  return Program(program).compile(target, more);
 }
 
 Compiled compile_or_find(const std::string& program, int architecture) {
   const CodeCache cache;
   const CodeKey key = key_of(program, architecture);
   if (std::string code = cache.find(key); !code.empty()) return {.code = std::move(code)};
-  Compiled compiled = compile(program, architecture);
+  Compiled compiled = compile(program, target_for(architecture));
   if (compiled.problem.empty()) cache.keep(key, compiled.code);
   return compiled;
 }

@@ -18,6 +18,8 @@ namespace tenure::kernels::cuda {
   X(nvrtcCompileProgram)          \
   X(nvrtcGetProgramLogSize)       \
   X(nvrtcGetProgramLog)           \
+  X(nvrtcGetPTXSize)              \
+  X(nvrtcGetPTX)                  \
   X(nvrtcGetCUBINSize)            \
   X(nvrtcGetCUBIN)
 
