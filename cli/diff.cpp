@@ -53,7 +53,7 @@ void print_text(const DiffOptions& options, const profile::Difference& d) {
                      plain(change.name)});
   }
   if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("What changed at the peak"));
+  print_heading(terminal, "What changed at the peak");
   print_table(terminal, {">change", ">before", ">after", ">allocations", "made by"}, table);
 }
 

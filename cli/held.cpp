@@ -90,7 +90,7 @@ void print_held(const History& history, std::size_t rows) {
   const Terminal terminal;
   const std::vector<Alike> groups = alike(history, held_at_end(history), false);
   if (groups.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("Live at the end, and who holds it"));
+  print_heading(terminal, "Live at the end, and who holds it");
   const auto beneath = [&](const std::string& text) {
     for (const std::string& line : lines_of(text, terminal.width() - 14)) {
       fmt::print("  {:>10}  {}\n", "", terminal.dim(line));

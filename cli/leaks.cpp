@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "cli/command_line.h"
@@ -52,8 +53,11 @@ void print_growing(const History& history, const profile::Loop& loop, std::size_
                                   ? seconds_text(static_cast<double>(one.since_ns) * 1e-9)
                               : one.is_late() ? fmt::to_string(one.since_step)
                                               : "the start";
-    const std::string bytes =
-        size_text(loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) : one.bytes, true);
+    const std::int64_t steps = std::max<std::int64_t>(loop.steps - one.since_step + 1, 1);
+    const std::string bytes = size_text(
+        loop.is_marked ? static_cast<std::int64_t>(one.bytes_per_step) + one.thing_bytes / steps
+                       : one.bytes + one.thing_bytes,
+        true);
     profile::Origin origin = history.recorded.origin(one.origin);
     const std::string callers = callers_text(one);
     origin.caller = callers;
@@ -136,6 +140,8 @@ Json growth_json(const History& history, const std::vector<profile::Loop>& loops
         holders.push_back({{"kind", name_of(holder.kind)},
                            {"origin", origin_json(history.recorded.origin(holder.origin))},
                            {"storages", holder.storages}});
+        if (holder.tape == 0) continue;
+        holders.back()["tape"] = place_text(history.recorded.origin(holder.tape));
       }
       growing.push_back({{"origin", origin_json(history.recorded.origin(one.origin))},
                          {"what", one.what.empty() ? "tensor" : one.what},
@@ -150,6 +156,8 @@ Json growth_json(const History& history, const std::vector<profile::Loop>& loops
                          {"storages", one.storages},
                          {"sharers", one.sharers},
                          {"things", one.things},
+                         {"thing_bytes", one.thing_bytes},
+                         {"function", one.function},
                          {"callers", one.callers},
                          {"holders", std::move(holders)}});
     }

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cli/table.h"
@@ -16,8 +14,8 @@
 namespace tenure::cli {
 namespace {
 
+using profile::BudgetGroup;
 using profile::BudgetSeen;
-using profile::BudgetUse;
 using profile::History;
 using profile::RefusalSeen;
 using profile::SegmentUse;
@@ -45,59 +43,28 @@ const char* cause_text(RefusalSeen::Cause cause) {
   return texts[static_cast<std::size_t>(cause)];
 }
 
-/// Budgets that are alike, as a loop makes one in each iteration.
-struct BudgetRow {
-  const BudgetSeen* first = nullptr;
-  std::int64_t number = 0;
-  std::int64_t refusals = 0;
-  BudgetUse most{};  ///< of the one that was used most
-  bool have_ended = true;
-};
+const BudgetSeen& first_of(const History& history, const BudgetGroup& group) {
+  return history.budgets[group.numbers.front() - 1];
+}
 
 std::string name_around(const History& history, const BudgetSeen& budget) {
   return budget.around == 0 ? "" : history.budgets[budget.around - 1].name;
 }
 
-/// Those that refused most first, then by the part of the limit that was used.
-std::vector<BudgetRow> budget_rows(const History& history) {
-  using Key = std::tuple<std::string, std::int64_t, std::size_t, std::string>;
-  std::map<Key, std::size_t> places;
-  std::vector<BudgetRow> rows;
-  for (const BudgetUse& use : budget_uses(history)) {
-    const BudgetSeen& budget = history.budgets[use.number - 1];
-    const auto [place, is_new] = places.try_emplace(
-        Key(budget.name, budget.limit, mem::place_of(budget.device), name_around(history, budget)),
-        rows.size());
-    if (is_new) rows.push_back({.first = &budget, .most = use});
-    BudgetRow& row = rows[place->second];
-    ++row.number;
-    row.refusals += use.refusals;
-    if (use.peak > row.most.peak) row.most = use;
-    row.have_ended = row.have_ended && budget.end_ns != profile::kNever;
-  }
-  const auto part = [](const BudgetRow& row) {
-    return static_cast<double>(row.most.peak) /
-           static_cast<double>(std::max<std::int64_t>(row.first->limit, 1));
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const BudgetRow& a, const BudgetRow& b) {
-    return a.refusals != b.refusals ? a.refusals > b.refusals : part(a) > part(b);
-  });
-  return rows;
-}
-
 Json budgets_json(const History& history, std::size_t rows) {
   Json list = Json::array();
-  for (const BudgetRow& row : budget_rows(history)) {
+  for (const BudgetGroup& group : budget_groups(history)) {
     if (list.size() == rows) break;
-    list.push_back({{"name", row.first->name},
-                    {"limit", row.first->limit},
-                    {"device", name_of(row.first->device)},
-                    {"number", row.number},
-                    {"peak_bytes", row.most.peak},
-                    {"peak_seconds", static_cast<double>(row.most.peak_ns) * 1e-9},
-                    {"refusals", row.refusals},
-                    {"around", name_around(history, *row.first)},
-                    {"ended", row.have_ended}});
+    const BudgetSeen& budget = first_of(history, group);
+    list.push_back({{"name", budget.name},
+                    {"limit", budget.limit},
+                    {"device", name_of(budget.device)},
+                    {"number", group.numbers.size()},
+                    {"peak_bytes", group.most.peak},
+                    {"peak_seconds", static_cast<double>(group.most.peak_ns) * 1e-9},
+                    {"refusals", group.refusals},
+                    {"around", name_around(history, budget)},
+                    {"ended", group.have_ended}});
   }
   return list;
 }
@@ -125,17 +92,19 @@ Json segments_json(const History& history, Device device, std::int64_t time_ns) 
 
 void print_budgets(const History& history, std::size_t rows) {
   std::vector<std::vector<std::string>> table;
-  const std::vector<BudgetRow> all = budget_rows(history);
-  for (const BudgetRow& row : all) {
+  const std::vector<BudgetGroup> all = budget_groups(history);
+  for (const BudgetGroup& group : all) {
     if (table.size() == rows) break;
-    const std::string number = row.number > 1 ? fmt::format("{} x ", row.number) : "";
-    table.push_back({size_text(row.first->limit), size_text(row.most.peak),
-                     percent(row.most.peak, row.first->limit), fmt::to_string(row.refusals),
-                     number + plain(row.first->name)});
+    const BudgetSeen& budget = first_of(history, group);
+    const std::size_t n = group.numbers.size();
+    const std::string number = n > 1 ? fmt::format("{} x ", n) : "";
+    table.push_back({size_text(budget.limit), size_text(group.most.peak),
+                     percent(group.most.peak, budget.limit), fmt::to_string(group.refusals),
+                     number + plain(budget.name)});
   }
   if (table.empty()) return;
   const Terminal terminal;
-  fmt::print("\n{}\n", terminal.bold("Budgets: what was charged to them"));
+  print_heading(terminal, "Budgets: what was charged to them");
   print_table(terminal, {">limit", ">at most", ">used", ">refused", "budget"}, table);
   if (all.size() > rows) fmt::print("  and {} more\n", all.size() - rows);
 }
@@ -144,7 +113,7 @@ void print_refusals(const History& history, std::size_t rows) {
   if (history.refusals.empty()) return;
   constexpr std::size_t kHolders = 3;
   const Terminal terminal;
-  fmt::print("\n{}\n", terminal.bold("Refused, and who held what was there"));
+  print_heading(terminal, "Refused, and who held what was there");
   for (std::size_t i = 0; i < std::min(rows, history.refusals.size()); ++i) {
     const RefusalSeen& refusal = history.refusals[i];
     print_beside(terminal, size_text(refusal.requested),
@@ -176,7 +145,7 @@ void print_pools(const History& history, std::size_t rows) {
                          [](const auto& a, const auto& b) { return a.reserved < b.reserved; });
     const std::string title =
         history.devices.size() == 1 ? "The pool" : fmt::format("The pool of {}", name_of(device));
-    fmt::print("\n{}\n", terminal.bold(title));
+    print_heading(terminal, title);
     print_indented(
         terminal,
         fmt::format("{} from the system at the end, {} of them free for reuse; {} at most",

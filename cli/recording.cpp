@@ -32,8 +32,10 @@ std::string shortcomings(const Recorded& recorded) {
                        : "the program ended without closing it; all that it wrote is shown\n";
   }
   if (recorded.recycled != 0) {
-    text += fmt::format("the oldest events gave way to newer ones: it begins after {}\n",
-                        seconds_text(static_cast<double>(recorded.horizon_ns) * 1e-9));
+    text += fmt::format(
+        "the oldest events gave way to newer ones: it begins after {}{}\n",
+        seconds_text(static_cast<double>(recorded.horizon_ns) * 1e-9),
+        recorded.is_known_from_before ? "" : ", and who made what was live then is not known");
   }
   if (recorded.dropped != 0) {
     text += fmt::format("{} events found no room\n", recorded.dropped);

@@ -66,6 +66,13 @@ void print_beside(const Terminal& terminal, const std::string& amount, const std
   }
 }
 
+void print_heading(const Terminal& terminal, const std::string& text) {
+  fmt::print("\n");
+  for (const std::string& line : lines_of(text, terminal.width())) {
+    fmt::print("{}\n", terminal.bold(line));
+  }
+}
+
 void print_indented(const Terminal& terminal, const std::string& text) {
   for (const std::string& line : lines_of(text, terminal.width() - 2)) fmt::print("  {}\n", line);
 }
@@ -84,18 +91,23 @@ void print_table(const Terminal& terminal, const std::vector<std::string>& headi
   std::size_t used = 2;
   for (std::size_t c = 0; c + 1 < names.size(); ++c) used += widths[c] + 2;
   const std::size_t room = terminal.width() - std::min(used, terminal.width());
-  const bool is_beneath = widths.back() > room && room < kNarrow;
+  std::size_t beside = names.size() - 1;  // columns that stand beside each other
+  std::size_t taken = used;
+  for (; beside > 1 && taken > terminal.width() + 2; --beside) taken -= widths[beside - 1] + 2;
+  const bool is_beneath = beside + 1 < names.size() || (widths.back() > room && room < kNarrow);
   const std::size_t indent = is_beneath ? kIndent : used;
   const auto print = [&](const std::vector<std::string>& cells, const auto& style) {
     std::string text = "  ";
-    for (std::size_t c = 0; c + 1 < cells.size(); ++c) {
+    for (std::size_t c = 0; c < beside; ++c) {
       text += padded(cells[c], widths[c], right[c]) + "  ";
     }
     if (is_beneath) {
       fmt::print("{}\n", style(text.substr(0, text.find_last_not_of(' ') + 1)));
       text = std::string(indent, ' ');
     }
-    for (const std::string& line : lines_of(cells.back(), terminal.width() - indent)) {
+    std::string rest;
+    for (std::size_t c = beside; c < cells.size(); ++c) rest += cells[c] + ' ';
+    for (const std::string& line : lines_of(rest, terminal.width() - indent)) {
       fmt::print("{}\n", style(text + line));
       text = std::string(indent, ' ');
     }

@@ -64,7 +64,7 @@ void print_ops(const History& history, std::size_t rows) {
                      size_text(counts.bytes), plain(name)});
   }
   if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("Which ops allocated, reused, viewed"));
+  print_heading(terminal, "Which ops allocated, reused, viewed");
   print_table(terminal, {">results", ">allocated", ">in place", ">views", ">bytes", "op"}, table);
 }
 
@@ -80,7 +80,7 @@ void print_idle(const History& history, std::size_t rows) {
                      origin_text(history.recorded.origin(ending.origin))});
   }
   if (!table.empty()) {
-    fmt::print("\n{}\n", terminal.bold("Freed late: idle from the last use to the end"));
+    print_heading(terminal, "Freed late: idle from the last use to the end");
     print_table(terminal, {">storages", ">bytes", ">longest idle", "made by"}, table);
     print_indented(terminal,
                    fmt::format("freed after its last use, the peak would be {} ({} of {})",
@@ -94,7 +94,7 @@ void print_idle(const History& history, std::size_t rows) {
         {fmt::to_string(ending.storages), origin_text(history.recorded.origin(ending.origin))});
   }
   if (!table.empty()) {
-    fmt::print("\n{}\n", terminal.bold("Disposed while something else held the data"));
+    print_heading(terminal, "Disposed while something else held the data");
     print_table(terminal, {">times", "disposed by"}, table);
   }
   table.clear();
@@ -104,7 +104,7 @@ void print_idle(const History& history, std::size_t rows) {
                      origin_text(history.recorded.origin(miss.used))});
   }
   if (!table.empty()) {
-    fmt::print("\n{}\n", terminal.bold("Disposed too early: used again, which failed"));
+    print_heading(terminal, "Disposed too early: used again, which failed");
     print_table(terminal, {">times", "disposed by", "wanted by"}, table);
   }
 }
@@ -112,7 +112,7 @@ void print_idle(const History& history, std::size_t rows) {
 void print_evictions(const History& history) {
   if (history.evictions == 0) return;
   const Terminal terminal;
-  fmt::print("\n{}\n", terminal.bold("Evicted by budgets"));
+  print_heading(terminal, "Evicted by budgets");
   print_indented(
       terminal,
       fmt::format("{} results were given up; {} were computed again, {} together",
@@ -122,7 +122,7 @@ void print_evictions(const History& history) {
 void print_budget(const History& history, std::int64_t limit) {
   const profile::BudgetEffect effect = with_budget(history, limit);
   const Terminal terminal;
-  fmt::print("\n{}\n", terminal.bold(fmt::format("With a budget of {}", size_text(limit))));
+  print_heading(terminal, fmt::format("With a budget of {}", size_text(limit)));
   if (effect.fits) {
     fmt::print("  it fits, with {} to spare\n", size_text(-effect.over));
     return;
@@ -261,7 +261,7 @@ void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
                      fmt::to_string(group.storages), plain(group.name)});
   }
   if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("What made the peak"));
+  print_heading(terminal, "What made the peak");
   print_table(terminal, {">bytes", ">share", ">storages", "made by"}, table);
 }
 

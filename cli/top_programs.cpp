@@ -127,8 +127,8 @@ void print_buffers(const History& history, const RecordedPlan& plan) {
                      place_text(origin), (buffer->is_again ? "again: " : "") + plain(buffer->op)});
   }
   if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold(fmt::format("The buffers in the arena of {}: {}",
-                                                 title_of(history, plan), size_text(plan.arena))));
+  print_heading(terminal, fmt::format("The buffers in the arena of {}: {}", title_of(history, plan),
+                                      size_text(plan.arena)));
   print_table(terminal, {">steps", ">bytes", ">offset", "tensor", "kind", "layer", "line", "op"},
               table);
 }
@@ -201,7 +201,7 @@ void print_programs(const History& history, std::size_t rows) {
          title_of(history, *measured.plan)});
   }
   if (table.empty()) return;
-  fmt::print("\n{}\n", terminal.bold("Predicted against measured"));
+  print_heading(terminal, "Predicted against measured");
   print_table(terminal, {">runs", ">predicted", ">measured", "", ">a run", "compiled program"},
               table);
 }
@@ -220,9 +220,8 @@ void print_saved(const History& history, std::size_t rows) {
                        fmt::to_string(layer.buffers),
                        layer.scope.empty() ? "(no scope)" : plain(layer.scope), plain(layer.ops)});
     }
-    fmt::print("\n{}\n",
-               terminal.bold(fmt::format("Saved for backward by {}, by layer: {}",
-                                         title_of(history, *measured.plan), size_text(all))));
+    print_heading(terminal, fmt::format("Saved for backward by {}, by layer: {}",
+                                        title_of(history, *measured.plan), size_text(all)));
     print_table(terminal, {">bytes", ">share", ">buffers", "layer", "made by"}, table);
     if (layers.size() > rows) fmt::print("  and {} more layers\n", layers.size() - rows);
     return;  // the largest alone
@@ -247,7 +246,7 @@ void print_steps(const History& history) {
                (is_inside ? fmt::format(" ({})", plain(body_text(plan, moment.body))) : "")});
     }
     if (table.empty()) continue;
-    fmt::print("\n{}\n", terminal.bold(fmt::format("The steps of {}", title_of(history, plan))));
+    print_heading(terminal, fmt::format("The steps of {}", title_of(history, plan)));
     print_table(terminal,
                 {">step", ">live", ">predicted", ">measured", "for", "layer", "line", "op"}, table);
     print_buffers(history, plan);
@@ -265,14 +264,15 @@ void print_what_if(const History& history, double percent, std::size_t rows) {
   }
   const RecordedPlan& plan = *found->plan;
   const profile::WhatIf answer = what_if(plan, budgets_of(plan, percent)).front();
-  fmt::print("\n{}\n", terminal.bold(fmt::format("At {:g} % of the peak of {}", percent,
-                                                 title_of(history, plan))));
+  print_heading(terminal,
+                fmt::format("At {:g} % of the peak of {}", percent, title_of(history, plan)));
   if (!answer.fits) {
-    fmt::print("  it does not fit into {}: the least that is known to suffice is {}\n",
-               size_text(answer.budget), size_text(answer.peak));
+    print_indented(terminal,
+                   fmt::format("it does not fit into {}: the least that is known to suffice is {}",
+                               size_text(answer.budget), size_text(answer.peak)));
   }
-  fmt::print("  {} live at most, for {:.1f} % more time, as estimated\n", size_text(answer.peak),
-             100 * answer.added);
+  print_indented(terminal, fmt::format("{} live at most, for {:.1f} % more time, as estimated",
+                                       size_text(answer.peak), 100 * answer.added));
   std::vector<std::vector<std::string>> table;
   for (const profile::ComputedAgain& one : answer.again) {
     if (table.size() == rows) break;

@@ -1,6 +1,6 @@
 // A small transformer learns a text letter by letter, then writes some of its own.
 //
-//     13_char_gpt [FILE] [STEPS]
+//     13_char_gpt [FILE|-] [STEPS]
 
 #include <cstdlib>
 #include <fstream>
@@ -115,7 +115,8 @@ std::string write(const nn::Trainer& trainer, const Alphabet& alphabet, std::str
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::string text = argc > 1 ? read_text(argv[1]) : sample_text();
+  const bool has_file = argc > 1 && std::string(argv[1]) != "-";
+  const std::string text = has_file ? read_text(argv[1]) : sample_text();
   const std::int64_t steps = argc > 2 ? std::atoll(argv[2]) : 60;
   if (static_cast<std::int64_t>(text.size()) < 2 * kLength) {
     throw ValueError("the text is too short to learn from");

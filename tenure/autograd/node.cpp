@@ -51,6 +51,7 @@ std::byte* NodeArena::take(std::size_t bytes) {
   }
   std::byte* const place = blocks_.back().bytes.get() + used_;
   used_ += bytes;
+  bytes_ += bytes;
   return place;
 }
 
@@ -90,7 +91,7 @@ void NodeArena::clear() {
     spare.blocks[spare.count++] = std::move(block.bytes);
   }
   blocks_.clear();
-  used_ = 0;
+  used_ = bytes_ = 0;
 }
 
 }  // namespace tenure::autograd

@@ -82,6 +82,8 @@ class NodeArena {
   static void end(Node& node);
   /// The nodes have ended.
   void clear();
+  /// Of all nodes.
+  std::size_t bytes() const { return bytes_; }
 
  private:
   static constexpr std::size_t kBlock = std::size_t{1} << 15;
@@ -92,7 +94,8 @@ class NodeArena {
   std::byte* take(std::size_t bytes);
 
   std::vector<Block> blocks_;
-  std::size_t used_ = 0;  // of the last one
+  std::size_t used_ = 0;   // of the last one
+  std::size_t bytes_ = 0;  // of all
 };
 
 }  // namespace tenure::autograd

@@ -123,6 +123,9 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
     node.saved_tensors[node.inputs + o] = hold(outputs[o], node.name(), node.site);
     node.origins[node.inputs + o] = key_of(outputs[o]);
   }
+  const std::span<Tensor> held = node.saved_list();
+  const auto own = static_cast<std::size_t>(std::count_if(
+      held.begin(), held.end(), [](const Tensor& each) { return each.body_or_null() != nullptr; }));
   // Room for all of it first, so that the tape knows the call or does not.
   values_.make_room(n);
   node.first_output = static_cast<Value>(producers_.size());
@@ -133,6 +136,7 @@ void TapeState::commit(Node& node, std::span<const Tensor> outputs) {
     producers_.resize(node.first_output);
     throw;
   }
+  held_ += own;
   for (std::size_t o = 0; o < n; ++o) {
     if (is_floating(outputs[o].dtype())) {
       set_value(key_of(outputs[o]), node.first_output + static_cast<Value>(o));
@@ -284,6 +288,7 @@ void TapeState::note_custom(std::shared_ptr<const CustomRule> rule, std::span<co
 void TapeState::forget() {
   for (Node* const node : nodes_) NodeArena::end(*node);
   nodes_.clear();
+  held_ = 0;
   producers_.clear();
   values_.clear();
   counted_.set(0);

@@ -124,7 +124,12 @@ class TapeState final : public ops::Tape {
   static mem::Population& population();
   void set_value(std::uint64_t key, Value value) {
     values_.insert(key, value);
-    counted_.set(values_.size());
+    counted_.set(values_.size(), bytes());
+  }
+  /// Of what it notes down, the records of tensors that it holds included; not their data.
+  std::size_t bytes() const {
+    return arena_.bytes() + values_.bytes() + variables_.bytes() + held_ * sizeof(TensorBody) +
+           producers_.size() * sizeof(producers_[0]) + nodes_.size() * sizeof(nodes_[0]);
   }
   Value add_value(std::uint32_t node) {
     producers_.push_back(node);
@@ -157,6 +162,7 @@ class TapeState final : public ops::Tape {
   ValueTable variables_;                  // by number
   std::vector<std::uint32_t> producers_;  // of each value, the node or kSource
   std::vector<Node*> nodes_;
+  std::size_t held_ = 0;  // tensors of its own, by all nodes
   NodeArena arena_;
   std::vector<std::shared_ptr<const CustomRule>> rules_;
   std::unordered_set<std::string> scopes_;  // of nodes

@@ -27,6 +27,7 @@ class ValueTable {
     put(id, value);
   }
   std::size_t size() const { return size_; }
+  std::size_t bytes() const { return entries_.size() * sizeof(Entry); }
   /// For so many more, which insert() then takes without fail.
   void make_room(std::size_t more) {
     while ((size_ + more) * 2 > entries_.size()) grow();

@@ -226,6 +226,10 @@ void LeakGuard::complain(std::size_t level, const mem::Snapshot& before, const m
   for (LeakError::Growth& growth : things) {
     text += fmt::format("\n  {}s made at {}: {} -> {}", growth.group.op,
                         to_string(growth.group.site), growth.tensors_before, growth.group.tensors);
+    if (growth.group.bytes > 0) {
+      text += fmt::format(", which take {} -> {}", format_bytes(growth.bytes_before),
+                          format_bytes(growth.group.bytes));
+    }
     growing.push_back(std::move(growth));
   }
   LeakError error(text, std::move(growing));

@@ -50,7 +50,7 @@ void Chunk::commit(std::uint32_t bytes) noexcept {
 }
 
 RecordingFile::RecordingFile(const std::string& path, std::size_t capacity)
-    : max_chunks_(at_most_the_limit(capacity) / kChunkBytes) {
+    : max_chunks_(at_most_the_limit(capacity) / kChunkBytes), census_at_(max_chunks_ / 2) {
   const std::string program = seen_from(current_folder(), program_path());
   file_ = open_descriptor(path, O_RDWR | O_CREAT, 0600);
   if (file_ < 0) {
@@ -97,12 +97,14 @@ RecordingFile::~RecordingFile() {
 }
 
 std::byte* RecordingFile::map_next() noexcept try {
-  if (used_chunks_ >= max_chunks_) {
+  const bool is_new = used_chunks_ < max_chunks_;
+  if (!is_new && copies_.empty()) {
     errno = EFBIG;
     return nullptr;
   }
   mapped_.reserve(mapped_.size() + 1);
-  const auto offset = static_cast<off_t>(used_chunks_ * kChunkBytes);
+  const std::size_t place = is_new ? used_chunks_ : copies_.front().place;
+  const auto offset = static_cast<off_t>(place * kChunkBytes);
   // The room is taken now: without it, a full disk would end the program when it writes.
   if (const int error = posix_fallocate(file_, offset, kChunkBytes); error != 0) {
     errno = error;
@@ -110,9 +112,13 @@ std::byte* RecordingFile::map_next() noexcept try {
   }
   void* const chunk = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, offset);
   if (chunk == MAP_FAILED) return nullptr;
-  ++used_chunks_;
   mapped_.push_back(static_cast<std::byte*>(chunk));
-  note_length(used_chunks_ * kChunkBytes);
+  if (is_new) {
+    ++used_chunks_;
+  } else {
+    give_up_oldest();
+  }
+  note_length((place + 1) * kChunkBytes);
   return mapped_.back();
 } catch (const std::bad_alloc&) {
   errno = ENOMEM;
@@ -145,7 +151,10 @@ Chunk RecordingFile::open(ChunkKind kind, ThreadNumber thread, std::int64_t time
 
 std::size_t RecordingFile::place_for_copy() noexcept {
   if (used_chunks_ < max_chunks_) return used_chunks_++;
-  if (copies_.empty()) return 0;
+  return copies_.empty() ? 0 : give_up_oldest();
+}
+
+std::size_t RecordingFile::give_up_oldest() noexcept {
   const Copy oldest = copies_.front();
   copies_.pop_front();
   forget_before(oldest.end_ns, oldest.live_bytes);
@@ -164,10 +173,10 @@ void RecordingFile::forget_before(std::int64_t time_ns, std::int64_t live_bytes)
 }
 
 bool RecordingFile::is_census_due() noexcept {
-  const std::uint64_t recycled = std::atomic_ref(header().recycled).load(std::memory_order_relaxed);
+  const std::uint64_t copied = copied_.load(std::memory_order_relaxed);
   std::uint64_t due = census_at_.load(std::memory_order_relaxed);
-  return recycled >= due && census_at_.compare_exchange_strong(
-                                due, recycled + std::max<std::size_t>(max_chunks_ / 2, 1));
+  return copied >= due && census_at_.compare_exchange_strong(
+                              due, copied + std::max<std::size_t>(max_chunks_ / 4, 1));
 }
 
 void RecordingFile::renew(Chunk& chunk, ThreadNumber thread, std::int64_t time_ns,
@@ -189,6 +198,7 @@ void RecordingFile::renew(Chunk& chunk, ThreadNumber thread, std::int64_t time_n
   if (is_kept) note_length(place * kChunkBytes + bytes);
   if (head.kind == ChunkKind::events) {
     if (!is_kept) forget_before(time_ns, live_bytes);
+    copied_.fetch_add(1, std::memory_order_relaxed);
     try {
       if (place != 0) copies_.push_back({place, time_ns, live_bytes});
     } catch (const std::bad_alloc&) {  // then it does not give way

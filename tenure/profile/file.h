@@ -53,7 +53,8 @@ class RecordingFile {
   /// Nothing more comes into it.
   void seal(Chunk& chunk) noexcept;
   void count_dropped(std::uint64_t events) noexcept;
-  /// True, once, when so many old events are gone that what is live should be told anew.
+  /// True, once each time that what is live should be told anew: before older events give way to
+  /// newer ones, and again whenever a quarter of the file is new.
   bool is_census_due() noexcept;
   std::size_t capacity() const { return max_chunks_ * kChunkBytes; }
   /// Says that it ends here.
@@ -63,10 +64,12 @@ class RecordingFile {
 
  private:
   FileHeader& header() const { return *reinterpret_cast<FileHeader*>(mapped_.front()); }
-  /// Maps the next chunk of the file; nullptr if there is no room.
+  /// Maps the next chunk of the file, or that of the oldest copy; nullptr if there is no room.
   std::byte* map_next() noexcept;
   /// Where a copy may go; 0: nowhere.
   std::size_t place_for_copy() noexcept;
+  /// The place of the oldest copy, of which there is one.
+  std::size_t give_up_oldest() noexcept;
   /// There are bytes up to here: whoever finds fewer has a part of the file.
   void note_length(std::size_t bytes) noexcept;
   /// Events before this moment are missing.
@@ -86,8 +89,9 @@ class RecordingFile {
     std::int64_t end_ns;
     std::int64_t live_bytes;
   };
-  std::deque<Copy> copies_;                  // the oldest first
-  std::atomic<std::uint64_t> census_at_{1};  // due when so many chunks were used again
+  std::deque<Copy> copies_;               // the oldest first
+  std::atomic<std::uint64_t> copied_{0};  // that there ever were
+  std::atomic<std::uint64_t> census_at_;  // due when there were so many
 };
 
 }  // namespace tenure::profile

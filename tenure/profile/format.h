@@ -17,9 +17,11 @@
 // Each thread fills one chunk, which it has mapped: whatever kills the program, the system has what
 // was committed. When it is full, it is sealed with a checksum, copied to another place in the file
 // and begun anew; a chunk that is there twice has the same sequence. When the file has reached its
-// capacity, the copy of events that is oldest gives way, and readers begin where it ended: at the
-// horizon, from which on the events of all threads are there. What is live is told anew, at a step
-// mark, when half of the events have been replaced.
+// capacity, the copy of events that is oldest gives way: at the horizon, from which on the events
+// of all threads are there. All that is live (storages, tensors, budgets, parts of pools) is told
+// anew with each quarter of the file; where that is done, `census` says so, and readers begin with
+// the first that is whole, as all is known from there on. They begin at the horizon where there is
+// none.
 //
 // What a tape saves is a tensor of kind tape: its birth is the save, its end the release.
 //
@@ -31,10 +33,11 @@
 namespace tenure::profile {
 
 inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 /// The oldest that is read too: it knew no other device than the CPU. Those before 3 knew nothing
 /// of what is inside of branches and loops, nor what types and shapes buffers have; those before 4
-/// nothing of calls but where all were asked for, nor of threads that have the same number.
+/// nothing of calls but where all were asked for, nor of threads that have the same number; those
+/// before 5 did not say when all that is live had been told anew.
 inline constexpr std::uint32_t kOldestVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kChunkBytes = 64 * 1024;
@@ -106,7 +109,8 @@ enum class EventKind : std::uint8_t {
   miss,          // storage; tensor; origin of the use, and << 32 of the disposal
   evict,         // storage; bytes. Of a device
   recompute,     // storage; bytes; address, and << 48 account. tag: category. Of a device
-  things,        // how many there are now; origin (whose op is what they are)
+  things,        // how many there are now; origin (whose op is what they are), and << 32 what
+                 // they take, / 64; 0: not known
   account,       // limit; account, and << 32 string; account around it. tag: 1 if it is the
                  // process's. Of a device. Told again when its limit changes
   account_end,   // account
@@ -116,13 +120,14 @@ enum class EventKind : std::uint8_t {
                  // Of a device. Written with the next event of whichever thread
   calls,         // stack; tensor. Which calls led to some tensors, where not all have that
   thread,        // life. Another thread has this number from here on
+  census,        // bytes live now; when it began; now. All that is live has been told
 };
-inline constexpr int kEventKinds = 29;
+inline constexpr int kEventKinds = 30;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
   constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3, 3,
-                                               2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4, 3, 2};
+                                               2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4, 3, 2, 4};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }
@@ -135,6 +140,7 @@ inline constexpr std::uint16_t kBefore = 2;   // it was there when the recording
 inline constexpr std::uint8_t kPartCame = 1;
 inline constexpr std::uint8_t kPartIsSlab = 2;
 inline constexpr std::size_t kPartUnit = 64;
+inline constexpr std::int64_t kThingUnit = 64;
 
 /// Budgets have 16 bits: numbers come again, long after.
 constexpr std::uint64_t account_bits(std::uint64_t number) noexcept {

@@ -16,10 +16,12 @@ namespace tenure::profile {
 struct GrowthHolder {
   HolderKind kind = HolderKind::user;
   std::uint32_t origin = 0;
+  std::uint32_t tape = 0;  ///< origin whose line made the tape that it is; 0: none, or not known
   std::int64_t storages = 0;
 };
 
 inline constexpr const char* kDisposedTensor = "disposed tensor";
+inline constexpr const char* kTapeValue = "tape value";
 
 /// A line that holds more and more. Lines are told apart by op, file and number, whatever the
 /// scope. Per step: from one mark to the next, on average since it began.
@@ -37,7 +39,10 @@ struct Growth {
   std::int64_t storages = 0;  ///< each of these in all, as above per step
   std::int64_t sharers = 0;
   std::int64_t things = 0;
+  std::int64_t thing_bytes = 0;         ///< that these take, in all; 0: not known
   std::vector<GrowthHolder> holders{};  ///< the most first
+  /// That the line is in: "Loader::next"; empty where it is not known.
+  std::string function{};
   /// The calls that led to most of what it left, the innermost first and without the line itself:
   /// "load at data.cpp:12". Of recordings without stacks those of some of it were looked at.
   std::vector<std::string> callers{};

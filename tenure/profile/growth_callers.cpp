@@ -29,6 +29,14 @@ std::vector<std::string> callers_in(const Calls& calls, const Origin& origin) {
   return names;
 }
 
+/// The function that the origin's line is in: that of the innermost call from it.
+std::string function_in(const Calls& calls, const Origin& origin) {
+  const auto own = std::find_if(calls.rbegin(), calls.rend(), [&](const CallFrame* call) {
+    return call->has_name && call->line != 0 && is_at(*call, origin);
+  });
+  return own == calls.rend() ? std::string() : (*own)->function;
+}
+
 /// None are left where a thread began with the line.
 Growth::Callers known_by(const Calls& calls) {
   return calls.empty() || std::any_of(calls.begin(), calls.end(), has_name)
@@ -41,6 +49,7 @@ void name_callers(Growth& growth, const Origin& origin,
                   const std::vector<std::pair<Calls, std::int64_t>>& seen, bool must_agree) {
   growth.has_callers = Growth::Callers::unseen;
   std::map<std::vector<std::string>, std::int64_t> by_names;  // several stacks may have the same
+  std::map<std::string, std::int64_t> functions;              // a line of a template is in many
   for (const auto& [all, times] : seen) {
     if (growth.has_callers != Growth::Callers::told) growth.has_callers = known_by(all);
     const bool has_lines = std::any_of(all.begin(), all.end(), has_line);
@@ -48,7 +57,9 @@ void name_callers(Growth& growth, const Origin& origin,
     std::copy_if(all.begin(), all.end(), std::back_inserter(calls),
                  has_lines ? has_line : has_name);
     by_names[callers_in(calls, origin)] += times;
+    functions[function_in(calls, origin)] += times;
   }
+  if (functions.size() == 1) growth.function = functions.begin()->first;
   if (must_agree && by_names.size() > 1) {
     growth.has_callers = Growth::Callers::unseen;
     return;
@@ -69,6 +80,7 @@ void name_callers(std::vector<Growth>& growing, const std::vector<CallsSeen>& se
       if (is_python(origin)) continue;
       const Calls calls = recorded.calls(origin);
       growth.callers = callers_in(calls, origin);
+      growth.function = function_in(calls, origin);
       growth.has_callers = known_by(calls);
     }
     return;

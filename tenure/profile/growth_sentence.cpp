@@ -14,8 +14,13 @@ namespace tenure::profile {
 std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
   const Origin& origin = recorded.origin(holder.origin);
   const bool is_plain = holder.kind == HolderKind::user || holder.kind == HolderKind::view;
-  return fmt::format("{}{}{} at {}", is_plain ? "" : name_of(holder.kind), is_plain ? "" : ", ",
-                     origin.op.empty() ? "unknown" : origin.op, place_text(origin));
+  const std::string what =
+      is_plain ? ""
+      : holder.tape != 0
+          ? fmt::format("the tape of {}, for ", place_text(recorded.origin(holder.tape)))
+          : fmt::format("{}, ", name_of(holder.kind));
+  return fmt::format("{}{} at {}", what, origin.op.empty() ? "unknown" : origin.op,
+                     place_text(origin));
 }
 
 std::string callers_text(const Growth& growth) {
@@ -64,6 +69,7 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   mem::GrowthSentence sentence{.name = name,
                                .amount = mem::growth_a_step(most.bytes_per_step, number, what),
                                .place = place_text(origin),
+                               .function = most.function,
                                .caller = callers_text(most)};
   if (!loop.is_marked) {
     sentence.amount =
@@ -80,6 +86,13 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
       text += fmt::format(" until {}, its last allocation; nobody has used it since",
                           seconds_text(static_cast<double>(loop.times.back()) * 1e-9));
     }
+  }
+  for (const Growth& growth : loop.growing) {
+    if (growth.thing_bytes == 0) continue;
+    text += fmt::format(
+        "; the {} of {} take {}", mem::more_text(static_cast<double>(growth.number), growth.what),
+        place_text(recorded.origin(growth.origin)), format_bytes(growth.thing_bytes));
+    break;
   }
   std::set<std::string> lines;
   for (const Growth& growth : loop.growing)

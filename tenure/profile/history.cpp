@@ -29,7 +29,7 @@ History::History(const Recorded& recorded, bool with_spans)
       base_bytes(recorded.base_bytes),
       begin_ns(recorded.horizon_ns),
       with_spans_(with_spans) {
-  end_ns = recorded.duration_ns;
+  end_ns = std::max(recorded.duration_ns, begin_ns);
   for (const RecordedPlan& plan : recorded.plans()) {
     plans_.emplace(plan.id, static_cast<std::uint32_t>(plans_.size()));
     in_use.push_back(bytes_in_use(plan));
@@ -78,13 +78,15 @@ void History::take(const Event& event) {
       states_.erase(event.thread);  // of one that has ended
       break;
     case EventKind::miss:
-      ++misses[{low(event.fourth >> 32), low(event.fourth)}];
+      if (!was_before(event)) ++misses[{low(event.fourth >> 32), low(event.fourth)}];
       break;
     case EventKind::step:
+      if (was_before(event)) break;
       steps.push_back({event.time_ns, low(event.third), event.thread, event.life});
       break;
     case EventKind::things:
-      things[low(event.third)].push_back({event.time_ns, bytes_of(event.subject)});
+      things[low(event.third)].push_back(
+          {time_of(event), bytes_of(event.subject), low(event.third >> 32) * kThingUnit});
       break;
     case EventKind::budget:
     case EventKind::account:
@@ -102,54 +104,75 @@ void History::take(const Event& event) {
     default:
       break;
   }
-  if (!is_from_before(event)) take_span(event, states_[event.thread]);
+  if (!was_before(event)) take_span(event, states_[event.thread]);
 }
 
-/// Of one that ends; it may have been there before all events.
-StorageLife& History::ending(const Event& event) {
-  if (StorageLife* const life = find(event.subject)) return *life;
+bool History::was_before(const Event& event) const {
+  return is_from_before(event) || event.time_ns < begin_ns;
+}
+
+std::int64_t History::time_of(const Event& event) const {
+  return was_before(event) ? begin_ns : event.time_ns;
+}
+
+/// Ends one, which may have been there before all events. nullptr: it ended before history begins.
+StorageLife* History::end_storage(const Event& event) {
+  StorageLife* const life = find(event.subject);
+  if (was_before(event)) {
+    if (life == nullptr || !life->is_live()) return nullptr;
+    base_bytes += life->bytes;
+    life->death_ns = begin_ns;
+    return nullptr;
+  }
+  if (life != nullptr) {
+    life->death_ns = event.time_ns;
+    return life;
+  }
   live_[event.subject] = static_cast<std::uint32_t>(storages.size());
   storages.push_back({.serial = event.subject,
                       .birth_ns = begin_ns,
+                      .death_ns = event.time_ns,
                       .bytes = bytes_of(event.third),
                       .device = device_in(event.extra),
                       .thread = event.thread,
                       .thread_life = event.life,
                       .was_before = true});
   base_bytes -= storages.back().bytes;
-  return storages.back();
+  return &storages.back();
 }
 
 void History::take_storage(const Event& event) {
   StorageLife* const life = find(event.subject);
   switch (event.kind) {
     case EventKind::allocate:
-      if (life != nullptr) return;  // it was there when the recording began, and is told twice
+      if (life != nullptr) {  // it is told twice: when all that is live is told, or comes meanwhile
+        if (life->budget == 0) life->budget = budget_of(event.fourth >> 48);
+        return;
+      }
       live_[event.subject] = static_cast<std::uint32_t>(storages.size());
       storages.push_back({.serial = event.subject,
-                          .birth_ns = is_from_before(event) ? begin_ns : event.time_ns,
+                          .birth_ns = time_of(event),
                           .bytes = bytes_of(event.third),
                           .address = event.fourth & kLow48,
                           .category = category_of(event.tag),
                           .device = device_in(event.extra),
-                          .origin = is_from_before(event) ? 0 : allocator_of(event.thread),
+                          .origin = was_before(event) ? 0 : allocator_of(event.thread),
                           .thread = event.thread,
                           .thread_life = event.life,
                           .budget = budget_of(event.fourth >> 48),
-                          .was_before = is_from_before(event)});
+                          .was_before = was_before(event)});
       if (storages.back().was_before) base_bytes -= storages.back().bytes;
       return;
     case EventKind::free:
-      ending(event).death_ns = event.time_ns;
+      end_storage(event);
       live_.erase(event.subject);
       return;
-    case EventKind::evict: {  // its tensors stay, and it may begin again
-      ++evictions;
-      StorageLife& given_up = ending(event);
-      given_up.death_ns = event.time_ns;
-      given_up.was_evicted = true;
+    case EventKind::evict:  // its tensors stay, and it may begin again
+      if (StorageLife* const given_up = end_storage(event)) {
+        ++evictions;
+        given_up->was_evicted = true;
+      }
       return;
-    }
     case EventKind::recategorize:
       if (life != nullptr) life->category = category_of(event.tag);
       return;
@@ -162,8 +185,10 @@ void History::take_storage(const Event& event) {
 
 /// It begins another life, with the tensors of the one before.
 void History::take_recomputation(const Event& event) {
-  ++recomputations;
-  recomputed_bytes += bytes_of(event.third);
+  if (!was_before(event)) {
+    ++recomputations;
+    recomputed_bytes += bytes_of(event.third);
+  }
   StorageLife life{.serial = event.subject, .thread = event.thread, .thread_life = event.life};
   const auto before = live_.find(event.subject);
   if (before != live_.end()) {
@@ -172,23 +197,24 @@ void History::take_recomputation(const Event& event) {
     for (auto& [id, record] : records_) {
       if (tensors[record].storage != before->second || tensors[record].end_ns != kNever) continue;
       TensorLife again = tensors[record];
-      tensors[record].end_ns = tensors[record].gone_ns = event.time_ns;
-      again.birth_ns = event.time_ns;
+      tensors[record].end_ns = tensors[record].gone_ns = time_of(event);
+      again.birth_ns = time_of(event);
       again.storage = static_cast<std::uint32_t>(storages.size());
       record = static_cast<std::uint32_t>(tensors.size());
       tensors.push_back(again);
     }
     storages[before->second].holders = 0;
   }
-  life.birth_ns = event.time_ns;
+  life.birth_ns = time_of(event);
   life.death_ns = kNever;
   life.bytes = bytes_of(event.third);
   life.address = event.fourth & kLow48;
   life.category = category_of(event.tag);
   life.device = device_in(event.extra);
   life.budget = budget_of(event.fourth >> 48);
-  life.was_before = false;
+  life.was_before = was_before(event);
   life.was_evicted = false;
+  if (life.was_before) base_bytes -= life.bytes;
   live_[event.subject] = static_cast<std::uint32_t>(storages.size());
   storages.push_back(life);
 }
@@ -206,7 +232,7 @@ void History::take_tensor(const Event& event) {
       end_tensor(event);
       if (life == nullptr) return;
       life->disposed = low(event.fourth);
-      if (life->holders > 0) ++disposed_while_held[low(event.fourth)];
+      if (life->holders > 0 && !was_before(event)) ++disposed_while_held[low(event.fourth)];
       return;
     case EventKind::destroy:
       end_tensor(event);
@@ -244,18 +270,16 @@ void History::take_birth(const Event& event, StorageLife* life) {
     }
     ++life->tensors;
     ++life->holders;
-    if (!is_from_before(event)) {
-      life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
-    }
+    if (!was_before(event)) life->last_use_ns = std::max(life->last_use_ns, event.time_ns);
     records_[event.third] = static_cast<std::uint32_t>(tensors.size());
-    tensors.push_back({.birth_ns = is_from_before(event) ? begin_ns : event.time_ns,
+    tensors.push_back({.birth_ns = time_of(event),
                        .id = event.third,
                        .storage = live_[event.subject],
                        .origin = origin,
                        .kind = kind,
                        .is_first = is_first});
   }
-  if (is_from_before(event)) return;
+  if (was_before(event)) return;
   // What a tape or a variable holds is no result of an op.
   if (kind != HolderKind::user && kind != HolderKind::view && !is_first) return;
   OpCounts& counts = ops[std::string(recorded.origin(origin).op)];
@@ -276,7 +300,7 @@ void History::end_tensor(const Event& event) {
   if (record == records_.end()) return;
   TensorLife& tensor = tensors[record->second];
   if (tensor.end_ns == kNever) {
-    tensor.end_ns = event.time_ns;
+    tensor.end_ns = time_of(event);
     StorageLife& life = storages[tensor.storage];
     if (life.holders > 0) --life.holders;
   }
@@ -284,8 +308,36 @@ void History::end_tensor(const Event& event) {
     tensor.was_disposed = true;
     return;
   }
-  tensor.gone_ns = event.time_ns;
+  tensor.gone_ns = time_of(event);
   records_.erase(record);
+}
+
+/// Takes out what had ended when history begins.
+void History::drop_what_was_over() {
+  if (begin_ns == 0) return;
+  std::erase_if(parts, [&](const PoolPartLife& part) { return part.death_ns <= begin_ns; });
+  const auto is_over = [&](const StorageLife& life) { return life.death_ns <= begin_ns; };
+  std::vector<std::uint32_t> places(tensors.size());
+  std::uint32_t kept = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const bool is_kept = tensors[i].gone_ns > begin_ns && !is_over(storages[tensors[i].storage]);
+    places[i] = is_kept ? kept : UINT32_MAX;
+    if (is_kept) tensors[kept++] = tensors[i];
+  }
+  tensors.resize(kept);
+  for (SampledCalls& sample : sampled) sample.tensor = places[sample.tensor];
+  std::erase_if(sampled, [](const SampledCalls& each) { return each.tensor == UINT32_MAX; });
+  places.resize(storages.size());
+  kept = 0;
+  for (std::size_t i = 0; i < storages.size(); ++i) {
+    places[i] = kept;
+    if (!is_over(storages[i])) storages[kept++] = storages[i];
+  }
+  storages.resize(kept);
+  for (TensorLife& tensor : tensors) tensor.storage = places[tensor.storage];
+  for (RunLife& run : run_lives) {
+    if (run.arena != RunLife::kNoArena) run.arena = places[run.arena];
+  }
 }
 
 void History::finish() {
@@ -294,6 +346,7 @@ void History::finish() {
       if (frame.is_run) end_run(frame, thread, kNever);
     }
   }
+  drop_what_was_over();
   // What was there before comes first: it was born before all others.
   std::vector<std::uint32_t> places(storages.size());
   std::uint32_t next = 0;

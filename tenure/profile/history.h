@@ -76,6 +76,7 @@ struct SampledCalls {
 struct ThingCount {
   std::int64_t time_ns = 0;
   std::int64_t number = 0;
+  std::int64_t bytes = 0;  ///< that no storage has; 0: not known
 };
 
 /// What an op did to memory, all its calls together.
@@ -272,7 +273,12 @@ class History {
   void take(const Event& event);
   void take_storage(const Event& event);
   void take_recomputation(const Event& event);
-  StorageLife& ending(const Event& event);
+  /// It tells of what was there when history begins, or ended before.
+  bool was_before(const Event& event) const;
+  /// Nothing is told of the time before.
+  std::int64_t time_of(const Event& event) const;
+  StorageLife* end_storage(const Event& event);
+  void drop_what_was_over();
   void take_tensor(const Event& event);
   // What took which time; in history_spans.cpp.
   void take_span(const Event& event, ThreadState& thread);

@@ -27,10 +27,11 @@ void History::take_limit(const Event& event) {
       return take_account(event);
     case EventKind::account_end: {
       const std::uint32_t number = budget_of(event.subject);
-      if (number != 0) budgets[number - 1].end_ns = event.time_ns;
+      if (number != 0) budgets[number - 1].end_ns = time_of(event);
       return;
     }
     case EventKind::refuse:
+      if (was_before(event)) return;
       last_refusal_[event.thread] = static_cast<std::uint32_t>(refusals.size());
       refusals.push_back({.time_ns = event.time_ns,
                           .cause = static_cast<RefusalSeen::Cause>(std::min<int>(event.tag, 2)),
@@ -63,17 +64,17 @@ void History::take_account(const Event& event) {
     if (budget.end_ns == kNever && budget.name == name) {
       if (budget.limit == limit) return;
       budget.limit = limit;
-      budget.limits.emplace_back(event.time_ns, limit);
+      budget.limits.emplace_back(time_of(event), limit);
       return;
     }
   }
   budgets.push_back({.name = name,
                      .limit = limit,
                      .device = device_in(event.extra),
-                     .begin_ns = event.time_ns,
+                     .begin_ns = time_of(event),
                      .around = budget_of(event.fourth & 0xffff),
                      .is_of_process = event.tag != 0,
-                     .limits = {{event.time_ns, limit}}});
+                     .limits = {{time_of(event), limit}}});
   accounts_[account] = static_cast<std::uint32_t>(budgets.size());
 }
 
@@ -81,7 +82,7 @@ void History::take_part(const Event& event) {
   const bool is_slab = (event.tag & kPartIsSlab) != 0;
   const bool came = (event.tag & kPartCame) != 0;
   const std::int64_t time =
-      std::clamp(static_cast<std::int64_t>(event.fourth), begin_ns, event.time_ns);
+      std::max(std::min(static_cast<std::int64_t>(event.fourth), event.time_ns), begin_ns);
   const std::uint64_t key =
       (event.subject << 8 | mem::place_of(device_in(event.extra))) << 1 | (is_slab ? 1 : 0);
   const auto there = parts_there_.find(key);

@@ -2,28 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <tuple>
 #include <unordered_map>
 
 namespace tenure::profile {
-namespace {
-
-/// Births and ends of what counts, by time, an end before a birth of the same moment.
-template <class Counts>
-std::vector<Charged> changes_of(const History& history, const Counts& counts) {
-  std::vector<Charged> changes;
-  for (const StorageLife& life : history.storages) {
-    if (!counts(life)) continue;
-    changes.push_back({life.birth_ns, life.bytes});
-    if (!life.is_live()) changes.push_back({life.death_ns, -life.bytes});
-  }
-  std::sort(changes.begin(), changes.end(), [](const Charged& a, const Charged& b) {
-    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.bytes < b.bytes;
-  });
-  return changes;
-}
-
-}  // namespace
-
 bool counts_in(const History& history, const StorageLife& life, std::uint32_t number) {
   const BudgetSeen& budget = history.budgets[number - 1];
   if (budget.is_of_process) return life.device == budget.device;
@@ -35,13 +19,53 @@ bool counts_in(const History& history, const StorageLife& life, std::uint32_t nu
   return false;
 }
 
-std::vector<Charged> charged_to(const History& history, std::uint32_t number) {
-  const BudgetSeen& budget = history.budgets[number - 1];
-  std::vector<Charged> levels = changes_of(
-      history, [&](const StorageLife& life) { return counts_in(history, life, number); });
-  std::int64_t level = budget.is_of_process && budget.device == cpu ? history.base_bytes : 0;
-  for (Charged& one : levels) one.bytes = level += one.bytes;
-  return levels;
+std::vector<Charged> charged_to(const History& history, std::span<const std::uint32_t> numbers) {
+  struct Change {
+    std::int64_t time_ns;
+    std::int64_t bytes;
+    std::size_t member;
+  };
+  constexpr std::size_t kNone = SIZE_MAX;
+  std::vector<std::size_t> member_of(history.budgets.size() + 1, kNone);
+  std::vector<std::int64_t> levels(numbers.size());
+  std::vector<Change> changes;
+  const auto add = [&](const StorageLife& life, std::size_t member) {
+    changes.push_back({life.birth_ns, life.bytes, member});
+    if (!life.is_live()) changes.push_back({life.death_ns, -life.bytes, member});
+  };
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const BudgetSeen& budget = history.budgets[numbers[i] - 1];
+    if (!budget.is_of_process) {
+      member_of[numbers[i]] = i;
+      continue;
+    }
+    levels[i] = budget.device == cpu ? history.base_bytes : 0;
+    for (const StorageLife& life : history.storages) {
+      if (life.device == budget.device) add(life, i);
+    }
+  }
+  for (const StorageLife& life : history.storages) {
+    std::uint32_t at = life.budget;
+    for (std::size_t depth = 0; at != 0 && depth < history.budgets.size(); ++depth) {
+      if (member_of[at] != kNone) add(life, member_of[at]);
+      at = history.budgets[at - 1].around;
+    }
+  }
+  // An end comes before a birth of the same moment.
+  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
+    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.bytes < b.bytes;
+  });
+  std::multiset<std::int64_t> all(levels.begin(), levels.end());
+  std::vector<Charged> result;
+  result.reserve(changes.size());
+  for (const Change& change : changes) {
+    std::int64_t& level = levels[change.member];
+    all.erase(all.find(level));
+    level += change.bytes;
+    all.insert(level);
+    result.push_back({change.time_ns, *all.rbegin()});
+  }
+  return result;
 }
 
 std::vector<BudgetUse> budget_uses(const History& history) {
@@ -95,6 +119,37 @@ std::vector<BudgetUse> budget_uses(const History& history) {
     return a.refusals != b.refusals ? a.refusals > b.refusals : part(a) > part(b);
   });
   return uses;
+}
+
+std::vector<BudgetGroup> budget_groups(const History& history) {
+  using Key = std::tuple<std::string, std::int64_t, std::size_t, std::string, bool>;
+  std::map<Key, std::size_t> places;
+  std::vector<BudgetGroup> groups;
+  for (const BudgetUse& use : budget_uses(history)) {
+    const BudgetSeen& budget = history.budgets[use.number - 1];
+    if (history.begin_ns > 0 && budget.end_ns <= history.begin_ns) continue;
+    const std::string around =
+        budget.around == 0 ? std::string() : history.budgets[budget.around - 1].name;
+    const auto [place, is_new] = places.try_emplace(
+        Key(budget.name, budget.limit, mem::place_of(budget.device), around, budget.is_of_process),
+        groups.size());
+    if (is_new) groups.push_back({.most = use});
+    BudgetGroup& group = groups[place->second];
+    group.numbers.push_back(use.number);
+    group.refusals += use.refusals;
+    if (use.peak > group.most.peak) group.most = use;
+    group.have_ended = group.have_ended && budget.end_ns != kNever;
+  }
+  for (BudgetGroup& group : groups) std::sort(group.numbers.begin(), group.numbers.end());
+  const auto part = [&](const BudgetGroup& group) {
+    const std::int64_t limit = history.budgets[group.numbers.front() - 1].limit;
+    return static_cast<double>(group.most.peak) /
+           static_cast<double>(std::max<std::int64_t>(limit, 1));
+  };
+  std::stable_sort(groups.begin(), groups.end(), [&](const BudgetGroup& a, const BudgetGroup& b) {
+    return a.refusals != b.refusals ? a.refusals > b.refusals : part(a) > part(b);
+  });
+  return groups;
 }
 
 std::vector<RefusalHolder> holders_at(const History& history, const RefusalSeen& refusal) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tenure/profile/history.h"
@@ -20,12 +21,27 @@ struct BudgetUse {
 /// Of all budgets: those that refused most first, then by the part of the limit that was used.
 std::vector<BudgetUse> budget_uses(const History& history);
 
+/// Budgets that are alike (name, limit, device, and what is around them), as a loop makes one in
+/// each iteration.
+struct BudgetGroup {
+  std::vector<std::uint32_t> numbers{};  ///< of all, by time
+  std::int64_t refusals = 0;             ///< of all
+  BudgetUse most{};                      ///< of the one that was used most
+  bool have_ended = true;                ///< all of them
+};
+/// In the order of budget_uses(). Those that had ended when history begins are left out.
+std::vector<BudgetGroup> budget_groups(const History& history);
+
 struct Charged {
   std::int64_t time_ns = 0;
   std::int64_t bytes = 0;
 };
-/// What was charged to a budget, itself or through one inside it, at each change of it.
-std::vector<Charged> charged_to(const History& history, std::uint32_t number);
+/// What was charged to a budget, itself or through one inside it, at each change of it; of several
+/// to that which had most just then.
+std::vector<Charged> charged_to(const History& history, std::span<const std::uint32_t> numbers);
+inline std::vector<Charged> charged_to(const History& history, std::uint32_t number) {
+  return charged_to(history, std::span(&number, 1));
+}
 /// Whether a storage counts in a budget.
 bool counts_in(const History& history, const StorageLife& life, std::uint32_t number);
 

@@ -139,8 +139,21 @@ void Recorded::read_horizon() {
   FileHeader head{};
   const auto bytes = std::as_writable_bytes(std::span(&head, 1));
   if (input_->read(0, bytes) < sizeof head || head.horizon_ns <= 0) return;
-  horizon_ns = head.horizon_ns;
+  horizon_ns = oldest_ns_ = head.horizon_ns;
   base_bytes = std::clamp<std::int64_t>(head.horizon_bytes, 0, kLow48);
+  begin_with_census();
+}
+
+void Recorded::begin_with_census() {
+  const Census* first = nullptr;
+  for (const Census& each : censuses_) {
+    const bool is_whole = each.began_ns >= oldest_ns_ && each.ended_ns >= each.began_ns;
+    if (is_whole && (first == nullptr || each.ended_ns < first->ended_ns)) first = &each;
+  }
+  is_known_from_before = first != nullptr;
+  if (first == nullptr) return;
+  horizon_ns = first->ended_ns;
+  base_bytes = first->live_bytes;
 }
 
 bool Recorded::is_stable(std::uint64_t place, std::span<const std::byte> chunk) const {
@@ -203,12 +216,20 @@ void Recorded::read_chunk(std::uint64_t place, std::span<const std::byte> chunk)
   add_piece(std::move(piece), payload);
 }
 
+void Recorded::note_census(const std::byte* event) {
+  censuses_.push_back(
+      {.began_ns = static_cast<std::int64_t>(read<std::uint64_t>(event + 16)),
+       .ended_ns = static_cast<std::int64_t>(read<std::uint64_t>(event + 24)),
+       .live_bytes = static_cast<std::int64_t>(read<std::uint64_t>(event + 8) & kLow48)});
+}
+
 void Recorded::add_piece(Piece piece, std::span<const std::byte> payload) {
   while (payload.size() - piece.length >= 16) {
     const auto kind =
         static_cast<EventKind>(read<std::uint64_t>(payload.data() + piece.length) >> 48 & 0xff);
     const std::size_t length = 8 * static_cast<std::size_t>(words_of(kind));
     if (length == 0 || length > payload.size() - piece.length) break;
+    if (kind == EventKind::census) note_census(payload.data() + piece.length);
     piece.length += length;
     ++piece.events;
   }
@@ -314,11 +335,15 @@ void Recorded::name_callers() {
   }
 }
 
+bool is_at(const CallFrame& call, const Origin& origin) {
+  return call.line == origin.line && file_name(call.file) == file_name(origin.file);
+}
+
 const CallFrame* caller_of(const Origin& origin, std::span<const CallFrame* const> calls) {
   const auto other = std::find_if(calls.rbegin(), calls.rend(), [&](const CallFrame* call) {
     if (!call->has_name) return false;
     if (call->line == 0) return call != calls.back();  // the innermost has the line, then
-    return call->line != origin.line || file_name(call->file) != file_name(origin.file);
+    return !is_at(*call, origin);
   });
   return other == calls.rend() ? nullptr : *other;
 }

@@ -36,6 +36,8 @@ struct Origin {
 std::string place_text(const Origin& origin);
 /// "step at train.cpp:41"; the function alone where its line is not known.
 std::string to_string(const CallFrame& call);
+/// Whether a call is made at the line of an origin.
+bool is_at(const CallFrame& call, const Origin& origin);
 /// Of the calls that led to an origin, the outermost first: the innermost from another line than
 /// this one; nullptr if there is none.
 const CallFrame* caller_of(const Origin& origin, std::span<const CallFrame* const> calls);
@@ -80,8 +82,12 @@ class Recorded {
   bool finished = false;        ///< false: the program was killed, or is still running
   std::uint64_t dropped = 0;    ///< events that found no room
   std::uint64_t recycled = 0;   ///< chunks of the oldest events that gave way to newer ones
-  std::int64_t horizon_ns = 0;  ///< when the events begin, if older ones gave way
-  std::uint64_t damaged = 0;    ///< chunks that are damaged or cut off
+  /// When history begins, if older events gave way: all that was live then is known from there on,
+  /// unless the next says otherwise.
+  std::int64_t horizon_ns = 0;
+  /// False: who made what is older than that is not known, as it was never told anew.
+  bool is_known_from_before = true;
+  std::uint64_t damaged = 0;  ///< chunks that are damaged or cut off
   /// Whether all is there that the program told until its recording ended, but for what found no
   /// room or gave way.
   bool is_complete() const { return finished && damaged == 0; }
@@ -102,7 +108,8 @@ class Recorded {
   NamedCalls names_of(std::span<const std::uint32_t> stacks) const;
   const std::vector<RecordedPlan>& plans() const { return plans_; }
 
-  /// All events of all threads by time. Stops where `visit` returns false. What was overwritten
+  /// All events of all threads by time, those before the horizon too that tell of what was live
+  /// then. Stops where `visit` returns false. What was overwritten
   /// since the file was looked through, as in a recording that goes on, is left out. In
   /// recorded_events.cpp.
   void for_each(const std::function<bool(const Event&)>& visit) const;
@@ -123,6 +130,7 @@ class Recorded {
   class Cursor;
   void read_header();
   void read_horizon();
+  void begin_with_census();
   /// Whether what was read of a chunk belongs together.
   bool is_stable(std::uint64_t place, std::span<const std::byte> chunk) const;
   /// A chunk as it was at one moment; how many of its bytes there are.
@@ -132,12 +140,20 @@ class Recorded {
   void read_definition(const DefinitionHead& head, const std::byte* payload);
   // These say whether it is well-formed.
   void add_piece(Piece piece, std::span<const std::byte> payload);
+  void note_census(const std::byte* event);
   struct RawPlan;
   void check_references();
   void name_callers();
 
   std::shared_ptr<const RecordingInput> input_;
-  std::uint64_t told_bytes_ = 0;                    // that the file has, by its header
+  std::uint64_t told_bytes_ = 0;  // that the file has, by its header
+  std::int64_t oldest_ns_ = 0;    // from here on no events are missing
+  struct Census {
+    std::int64_t began_ns;
+    std::int64_t ended_ns;
+    std::int64_t live_bytes;
+  };
+  std::vector<Census> censuses_;
   int patience_ = 200;                              // how often to look again
   std::vector<Piece> pieces_;                       // by thread and then sequence
   std::map<std::uint64_t, std::size_t> sequences_;  // -> piece

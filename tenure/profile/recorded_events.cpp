@@ -106,7 +106,7 @@ void Recorded::for_each(const std::function<bool(const Event&)>& visit) const {
     next.pop();
     do {
       const Event& event = cursors[i].event();
-      if (event.time_ns >= horizon_ns && !visit(event)) return;
+      if (event.time_ns >= oldest_ns_ && !visit(event)) return;
       if (!cursors[i].advance()) break;
       if (!next.empty() && later(i, next.top())) {
         next.push(i);

@@ -11,7 +11,7 @@
 namespace tenure::profile {
 namespace {
 
-/// A page shows no more of them; a server may make a budget for each request.
+/// A page shows no more of them; a server may make a budget of another name for each request.
 constexpr std::size_t kMostBudgets = 200;
 constexpr std::size_t kMostRefusals = 1000;
 constexpr std::size_t kMostHolders = 8;
@@ -39,23 +39,26 @@ std::vector<Charged> thinned(const std::vector<Charged>& levels, const History& 
   return kept;
 }
 
-std::string budget_json(const History& history, const BudgetUse& use) {
-  const BudgetSeen& budget = history.budgets[use.number - 1];
+/// Budgets that are alike are one to the page: on its axis is what the fullest of them has.
+std::string budget_json(const History& history, const BudgetGroup& group) {
+  const BudgetSeen& first = history.budgets[group.numbers.front() - 1];
+  const BudgetSeen& last = history.budgets[group.numbers.back() - 1];
   std::vector<std::int64_t> times;
   std::vector<std::int64_t> bytes;
-  for (const Charged& level : thinned(charged_to(history, use.number), history)) {
+  for (const Charged& level : thinned(charged_to(history, group.numbers), history)) {
     times.push_back(level.time_ns);
     bytes.push_back(level.bytes);
   }
   std::string limits;
-  for (const auto& [since, limit] : budget.limits) {
+  for (const auto& [since, limit] : first.limits) {
     limits += fmt::format("{}[{},{}]", limits.empty() ? "" : ",", since, limit);
   }
   return fmt::format(
-      R"({{"name":{},"limit":{},"begin_ns":{},"end_ns":{},"limits":[{}],"peak":{},"refusals":{},)"
-      R"("charged":{{"t_ns":[{}],"bytes":[{}]}}}})",
-      json_string(budget.name), budget.limit, budget.begin_ns, or_minus_one(budget.end_ns), limits,
-      use.peak, use.refusals, fmt::join(times, ","), fmt::join(bytes, ","));
+      R"({{"name":{},"limit":{},"number":{},"begin_ns":{},"end_ns":{},"limits":[{}],"peak":{},)"
+      R"("refusals":{},"charged":{{"t_ns":[{}],"bytes":[{}]}}}})",
+      json_string(first.name), first.limit, group.numbers.size(), first.begin_ns,
+      group.have_ended ? last.end_ns : -1, limits, group.most.peak, group.refusals,
+      fmt::join(times, ","), fmt::join(bytes, ","));
 }
 
 std::string part_json(const History& history, const PoolPartLife& part,
@@ -104,10 +107,11 @@ std::string report_limits(const History& history, const std::vector<double>& ori
   std::string budgets;
   std::vector<std::uint32_t> shown(history.budgets.size() + 1);  // number in the page
   std::uint32_t count = 0;
-  for (const BudgetUse& use : budget_uses(history)) {
+  for (const BudgetGroup& group : budget_groups(history)) {
     if (count == kMostBudgets) break;
-    budgets += (count == 0 ? "" : ",") + budget_json(history, use);
-    shown[use.number] = ++count;
+    budgets += (count == 0 ? "" : ",") + budget_json(history, group);
+    ++count;
+    for (const std::uint32_t number : group.numbers) shown[number] = count;
   }
   constexpr const char* causes[] = {"budget", "system", "injected"};
   std::string refusals;

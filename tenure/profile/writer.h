@@ -103,6 +103,7 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   void before_fork() noexcept;
   void after_fork(bool is_child) noexcept;
 
+  // What it is told; in writer_events.cpp, and of limits in writer_limits.cpp.
   void allocated(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void freed(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
   void evicted(mem::ThreadContext& context, const mem::Storage& storage) noexcept override;
@@ -138,6 +139,11 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
                   Device device) noexcept override;
 
  private:
+  /// How many there are, and what they take.
+  struct Things {
+    std::int64_t number = 0;
+    std::int64_t bytes = 0;
+  };
   /// A file and its tables. Freed when no thread can be writing to it any more.
   struct Session {
     Session(const std::string& path, const ProfileOptions& options)
@@ -154,7 +160,7 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
     std::mutex things_mutex;
     // What was told of things that are no tensors, by origin.
     std::vector<std::int64_t> things_counted;
-    std::unordered_map<std::uint32_t, std::int64_t> things_told;
+    std::unordered_map<std::uint32_t, Things> things_told;
   };
   struct Event {
     EventKind kind;
@@ -187,6 +193,7 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
                    const Event& first) noexcept;
   /// Graph nodes, traces, values of tapes: how many of each line there are, where that has changed.
   void write_things(ThreadBuffer& buffer, std::int64_t now);
+  static constexpr std::int64_t kThingsApart = 50'000;  // ns: to look takes some 1000
   /// The same, unless somebody has looked within that time.
   void sample_things(ThreadBuffer& buffer, std::int64_t now, std::int64_t apart_ns) noexcept;
   /// The account of a storage or a refusal, which is told what it is before; 0 for none.
@@ -196,10 +203,14 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   std::uint64_t place_of(ThreadBuffer& buffer, const mem::ThreadContext& context,
                          const mem::Storage& storage) noexcept;
   Event describe(const mem::BudgetAccount& account, std::uint64_t around) noexcept;
+  // Of all that is live; in writer_census.cpp.
   void write_what_is_live(mem::ThreadContext& context);
-  void renew_census(mem::ThreadContext& context) noexcept;
+  /// Tells anew what is live, where the file has so much of older events that it is due. Not from
+  /// within a vital section. `untold` bytes are counted already, and are told next.
+  void renew_census(mem::ThreadContext& context, std::size_t untold) noexcept;
   Event create(ThreadBuffer& buffer, const mem::Tenant& tenant, const mem::Storage& storage,
                std::uint16_t extra, std::uint32_t stack) noexcept;
+  // The numbers of lines, calls and layouts; in writer_names.cpp.
   std::uint32_t origin(ThreadBuffer& buffer, const char* op, Site site, const mem::NamePath* path,
                        std::uint32_t stack = 0) noexcept;
   /// The calls that this thread is in; none where nobody asked for them.
@@ -222,6 +233,7 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   std::uint64_t recordings_ = 0;
   std::unique_ptr<Session> session_;  // does not change while recording_ is not 0
   Clock clock_;
+  std::atomic<bool> is_census_due_{false};
   std::atomic<std::int64_t> things_sampled_{0};
   // What pools did and nobody has written yet. The lock is never held while anything else is taken.
   struct PartChange {

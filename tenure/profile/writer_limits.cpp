@@ -70,21 +70,26 @@ void Writer::write_things(ThreadBuffer& buffer, std::int64_t time) {
   std::vector<std::int64_t> counted;
   mem::Population::count(counted);
   if (counted == session.things_counted) return;
-  std::unordered_map<std::uint32_t, std::int64_t> now_there;
+  std::unordered_map<std::uint32_t, Things> now_there;
   for (const HolderGroup& group : mem::Population::groups()) {
     const RecordedPlace place = recorded_place(group.site);
-    now_there[session.tables.origin(group.op, place.file, place.line, "")] += group.tensors;
+    Things& things = now_there[session.tables.origin(group.op, place.file, place.line, "")];
+    things.number += group.tensors;
+    things.bytes += group.bytes;
   }
-  for (const auto& [origin, number] : session.things_told) now_there.try_emplace(origin, 0);
-  for (const auto& [origin, number] : now_there) {
+  for (const auto& [origin, things] : session.things_told) now_there.try_emplace(origin);
+  for (const auto& [origin, things] : now_there) {
     const auto told = session.things_told.find(origin);
-    if (told != session.things_told.end() && told->second == number) continue;
+    if (told != session.things_told.end() && told->second.number == things.number) continue;
     if (!buffer.chunk.has_room(8 * 16)) return;  // the rest is told at the next look
-    put_words(
-        buffer,
-        {.kind = EventKind::things, .subject = static_cast<std::uint64_t>(number), .third = origin},
-        time);
-    session.things_told[origin] = number;
+    const auto units =
+        static_cast<std::uint64_t>(std::min<std::int64_t>(things.bytes / kThingUnit, UINT32_MAX));
+    put_words(buffer,
+              {.kind = EventKind::things,
+               .subject = static_cast<std::uint64_t>(things.number),
+               .third = origin | units << 32},
+              time);
+    session.things_told[origin] = things;
   }
   session.things_counted = std::move(counted);
 }

@@ -351,6 +351,7 @@ TEST(GradientTape, OneThatLivesAroundALoopGrows) {
   const GradientTape around({.persistent = true});
   const std::string nodes = found_in([&] { static_cast<void>(w.value() + x); });
   EXPECT_NE(nodes.find("tape values made at tape_test.cpp"), std::string::npos) << nodes;
+  EXPECT_NE(nodes.find(", which take "), std::string::npos) << nodes;
   const std::string reads = found_in([&] { static_cast<void>(w.value()); });
   EXPECT_NE(reads.find("tape values made at tape_test.cpp"), std::string::npos) << reads;
 }

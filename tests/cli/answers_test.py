@@ -47,7 +47,7 @@ class AnswersTest(RecordingCase):
         self.assertIn("+16.00 KiB", late.stdout)
         self.assertRegex(late.stdout, r"held\s+by\s+slice\s+at\s+program\.cpp:")
         last = self.results["late"].stdout.splitlines()[-1]
-        self.assertRegex(last, r"^train grows 16\.00 KiB a step at program\.cpp:\d+(, called by main)?, held by slice at "
+        self.assertRegex(last, r"^train grows 16\.00 KiB a step at program\.cpp:\d+( in leak_late)?(, called by main( at program\.cpp:\d+)?)?, held by slice at "
                                r"program\.cpp:\d+, since step 1001")
         (loop,) = self.json_of("leaks", self.path("late"))["loops"]
         self.assertEqual(loop["judgement"], last)
@@ -67,7 +67,7 @@ class AnswersTest(RecordingCase):
         self.assertEqual(growing["origin"]["op"], "ones")
         self.assertGreater(growing["bytes"], 900 * 16384)
         self.assertRegex(self.results["unmarked"].stdout.splitlines()[-1],
-                         r"^the program grew by 15\.\d+ MiB at program\.cpp:\d+(, called by main)?, held by slice at ")
+                         r"^the program grew by 15\.\d+ MiB at program\.cpp:\d+( in leak_late)?(, called by main( at program\.cpp:\d+)?)?, held by slice at ")
 
     def test_a_refusal_says_who_asked_and_who_held(self):
         document = self.json_of("top", self.path("refused"))

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 COMMAND = os.environ.get("TENURE_COMMAND", "tenure")
+GPT = os.environ.get("TENURE_GPT")  # an example; None: those were not built
 PROGRAM = os.environ.get("TENURE_PROGRAM", "program")
 
 

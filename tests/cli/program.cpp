@@ -1,5 +1,6 @@
 // A program to record: `program HOW`, which is one of steady, leak, late, unmarked, refused,
-// budgets, crash, held, taped, disposed, hostile, threads, helper, train, loop, nothing and wait.
+// budgets, crash, held, taped, disposed, hostile, threads, helper, train, tight, loop, carried,
+// nothing and wait.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,14 +20,16 @@ using namespace tenure;
 
 namespace {
 
-/// Steps of a compiled training.
-void train() {
+/// Steps of a compiled training; if asked, with so little memory that some is computed twice.
+void train(bool is_tight) {
   const test::SmallNet model;
   nn::Adam adam(model.trainable());
-  nn::Trainer trainer(
-      model, [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); }, adam);
+  const nn::Loss loss = [](const Tensor& y, const Tensor& t) { return mean(square(y - t)); };
   const Tensor x = ones({128, 64});
   const Tensor target = zeros({128, 32});
+  nn::TrainerOptions options;
+  if (is_tight) options.budget = nn::Trainer(model, loss, adam).plan(x, target).peak() * 9 / 10;
+  nn::Trainer trainer(model, loss, adam, options);
   for (int i = 0; i < 5; ++i) {
     trainer.step(x, target);
     mark_step("train");
@@ -110,6 +113,25 @@ static void leak_through_helper() {
   }
 }
 
+/// A state that is carried over on one tape, which has more and more values.
+class Carried {
+ public:
+  Carried() { tape_.watch(w_); }
+  [[gnu::noinline]] void advance() { state_ = tanh(state_ * w_); }
+
+ private:
+  GradientTape tape_{};
+  Tensor w_ = full({4}, 0.5);
+  Tensor state_ = ones({4});
+};
+static void carry_on() {
+  Carried carried;
+  for (int i = 0; i < 200; ++i) {
+    carried.advance();
+    mark_step("train");
+  }
+}
+
 [[gnu::noinline]] Tensor make_one() {
   Tensor x = ones({4});
   return x;
@@ -149,7 +171,8 @@ int main(int, char** arguments) {
   if (what == "late" || what == "unmarked") return leak_late(what == "late"), 0;
   if (what == "threads") return start_threads(), 0;
   if (what == "helper") return leak_through_helper(), 0;
-  if (what == "train") return train(), 0;
+  if (what == "train" || what == "tight") return train(what == "tight"), 0;
+  if (what == "carried") return carry_on(), 0;
   if (what == "loop") return loop(), 0;
   if (what == "taped") return save_on_tapes(), 0;
   if (what == "disposed") return use_disposed(), 0;

@@ -58,6 +58,18 @@ class ProgramsTest(unittest.TestCase):
             self.assertGreater(step["measured_ns"], 0)
         self.assertIn("saved for backward", [each["category"] for each in plan["buffers"]])
 
+    def test_what_is_computed_twice_is_marked(self):
+        path = str(Path(self.scratch.name) / "tight.tenure")
+        self.assertEqual(run("profile", "-o", path, "--", PROGRAM, "tight").returncode, 0)
+        (plan,) = json.loads(run("top", path, "--steps", "--json").stdout)["plans"]
+        again = [step["origin"]["op"] for step in plan["steps"] if step["again"]]
+        self.assertTrue(again)
+        self.assertTrue(any(buffer["again"] for buffer in plan["buffers"]))
+        text = run("top", path, "--steps").stdout
+        steps = text[text.index("The steps of"):text.index("The buffers in")]
+        self.assertEqual(steps.count("again: "), len(again))
+        self.assertIn("again: ", text[text.index("The buffers in"):])
+
     def test_less_memory_has_a_price(self):
         self.assertRegex(self.top("--at", "70%"), r"At 70 % of the peak of training step")
         answer = json.loads(self.top("--at", "70", "--json"))["plans"][0]["what_if"]

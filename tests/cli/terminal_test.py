@@ -6,7 +6,7 @@ from pathlib import Path
 
 from command import COMMAND, PROGRAM, run
 
-PLACE = re.compile(r"[\w.]+\.cpp:\d+")
+PLACE = re.compile(r"[\w.]+\.(?:cpp|h):\d+")
 
 
 class TerminalTest(unittest.TestCase):
@@ -16,7 +16,7 @@ class TerminalTest(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.scratch.name)
-        for way in ["leak", "held", "refused"]:
+        for way in ["leak", "held", "refused", "train", "loop", "carried"]:
             run("profile", "-o", cls.path(way), "--", PROGRAM, way)
         run("profile", "-o", cls.path("demo"), "--", COMMAND, "demo")
 
@@ -33,6 +33,10 @@ class TerminalTest(unittest.TestCase):
             yield ["top", self.path(way)]
             yield ["top", self.path(way), "--by", "scope", "--budget", "20KiB"]
             yield ["leaks", self.path(way)]
+        for way in ["train", "loop"]:
+            yield ["top", self.path(way), "--steps", "--saved", "--at", "60%"]
+            yield ["top", self.path(way), "--by", "op"]
+        yield ["leaks", self.path("carried")]
         yield ["top", self.path("refused")]
         yield ["holders", self.path("refused")]
         yield ["diff", self.path("leak"), self.path("demo")]

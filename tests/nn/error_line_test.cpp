@@ -1,66 +1,23 @@
 #include <gtest/gtest.h>
 
-#include <charconv>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/nn/error_line.h"
 #include "tests/support/scratch.h"
 
-// Every public call that is wrong says so with a line of the program: where the call stands, or
-// where the object was made whose call has no line of its own. One table for all that is no op;
-// ops have theirs in eager/error_site_test.cpp and in the harness.
+// Wrong calls of variables, functions, graphs, layers, optimizers and trainers name a line.
 
 namespace tenure {
 namespace {
 
-constexpr std::string_view kFile = "error_line_test.cpp:";
-constexpr std::uint_least32_t kLongestCall = 4;  // lines that one call in the table takes
+using test::emptied;
+using test::expect_line;
 
-/// The lines of this file that a text names.
-std::vector<std::uint_least32_t> lines_in(std::string_view text) {
-  std::vector<std::uint_least32_t> lines;
-  for (std::size_t at = 0; (at = text.find(kFile, at)) != std::string_view::npos;) {
-    at += kFile.size();
-    std::uint_least32_t line = 0;
-    std::from_chars(text.data() + at, text.data() + text.size(), line);
-    lines.push_back(line);
-  }
-  return lines;
-}
-
-/// Calls `f`, written there, which throws an E that names that line or line `made`.
-template <class E, class F>
-void expect_line(const F& f, std::uint_least32_t made = 0, Site here = Site::current()) {
-  SCOPED_TRACE("call at line " + std::to_string(here.line()));
-  try {
-    f();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const E& error) {
-    bool is_named = false;
-    for (const std::uint_least32_t line : lines_in(error.what())) {
-      const bool is_call = line >= here.line() && line < here.line() + kLongestCall;
-      is_named |= is_call || (made != 0 && line == made);
-    }
-    EXPECT_TRUE(is_named) << error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another type was thrown: " << error.what();
-  }
-}
-
-/// Leaves a handle empty, as a move does.
-template <class T>
-T& emptied(T& handle) {
-  const T taken = std::move(handle);
-  return handle;
-}
-
-constexpr Device kAbsent{Device::Kind::cuda, 99};
 const nn::Loss kLoss = [](const Tensor& y, const Tensor& t) { return mse_loss(y, t); };
 
 TEST(ErrorLine, OfEmptyVariables) {
@@ -328,147 +285,6 @@ TEST(ErrorLine, OfFitAndCallbacks) {
   const data::Dataset nan =
       data::from_tensors({full({4, 2}, std::numeric_limits<float>::quiet_NaN()), ones({4, 1})});
   expect_line<nn::DivergedError>([&] { nn::fit(trainer, nan.batch(2), quiet({})); });
-}
-
-TEST(ErrorLine, OfTablesAndDatasets) {
-  const test::Scratch scratch;
-  const std::string path = scratch.file("a.csv", "a,b\n1,2\n3,x\n");
-  const data::Table table = data::read_csv(path);
-  expect_line<ValueError>([&] { table["none"]; });
-  expect_line<ValueError>([&] { table[std::string("none")]; });
-  expect_line<ValueError>([&] { table.column("none"); });
-  expect_line<FileError>([&] { data::read_csv(scratch / "none"); });
-  expect_line<FormatError>([&] { data::read_csv(path, {.types = {{"b", float32}}}); });
-  expect_line<ValueError>([&] { data::read_csv(path, {.types = {{"c", float32}}}); });
-  const data::Dataset ds = data::from_tensors({ones({4, 2})});
-  expect_line<IndexError>([&] { ds.at(4); });
-  expect_line<ValueError>([&] { ds.batch(0); });
-  expect_line<ValueError>([&] { ds.epoch(-1); });
-  expect_line<ValueError>([&] { ds.epoch(0, -1); });
-  expect_line<ValueError>([&] { ds.resume({.epoch = -1}); });
-  expect_line<ValueError>([&] { data::Dataset(nullptr); });
-  const auto fail = [](data::Batch) -> data::Batch { throw ValueError("no luck"); };
-  const data::Dataset failing = ds.map(fail);
-  const std::uint_least32_t made_failing = __LINE__ - 1;
-  data::Pass failing_pass = failing.epoch(0);
-  expect_line<ValueError>([&] { failing.at(0); }, made_failing);
-  expect_line<ValueError>([&] { failing_pass.next(); }, made_failing + 2);
-  data::Dataset moved = data::from_tensors({ones({4, 2})});
-  const std::uint_least32_t made = __LINE__ - 1;
-  const data::Dataset& empty = emptied(moved);
-  expect_line<EmptyHandleError>([&] { empty.size(); }, made);
-  expect_line<EmptyHandleError>([&] { empty.at(0); });
-  expect_line<EmptyHandleError>([&] { empty.shuffle(1); });
-  expect_line<EmptyHandleError>([&] { empty.map([](data::Batch b) { return b; }); });
-  expect_line<EmptyHandleError>([&] { empty.batch(2); });
-  expect_line<EmptyHandleError>([&] { empty.take(1); });
-  expect_line<EmptyHandleError>([&] { empty.skip(1); });
-  expect_line<EmptyHandleError>([&] { empty.repeat(1); });
-  expect_line<EmptyHandleError>([&] { empty.prefetch(1); });
-  expect_line<EmptyHandleError>([&] { empty.epoch(0); });
-  expect_line<EmptyHandleError>([&] { empty.begin(); });
-  data::Pass walked = ds.epoch(0);
-  const std::uint_least32_t made_pass = __LINE__ - 1;
-  data::Pass& pass = emptied(walked);
-  expect_line<EmptyHandleError>([&] { pass.next(); }, made_pass);
-  expect_line<EmptyHandleError>([&] { pass.position(); }, made_pass);
-  expect_line<EmptyHandleError>([&] { pass.begin(); }, made_pass);
-}
-
-TEST(ErrorLine, OfCheckpoints) {
-  const test::Scratch scratch;
-  save_checkpoint(scratch / "a", {{"x", ones({2})}}, {{"step", 3}, {"name", "first"}});
-  const Checkpoint checkpoint = load_checkpoint(scratch / "a");
-  expect_line<ValueError>([&] { checkpoint.tensor("none"); });
-  expect_line<ValueError>([&] { checkpoint.integer("none"); });
-  expect_line<ValueError>([&] { checkpoint.integer("name"); });
-  expect_line<ValueError>([&] { checkpoint.number("name"); });
-  expect_line<ValueError>([&] { checkpoint.text("step"); });
-  expect_line<ValueError>([&] { checkpoint.generator_state("step"); });
-  expect_line<ValueError>([&] { checkpoint.generator_state("name"); });
-  expect_line<FileError>([&] { save_checkpoint(scratch / "none/none", {}, {}); });
-  expect_line<EmptyTensorError>([&] { save_checkpoint(scratch / "b", {{"x", Tensor()}}, {}); });
-  expect_line<FileError>([&] { load_checkpoint(scratch / "none"); });
-  const nn::Dense model(2, 3);
-  expect_line<nn::CheckpointError>([&] { nn::load_weights(model, scratch / "a"); });
-  expect_line<nn::CheckpointError>([&] { nn::assign_all(model.variables(), checkpoint); });
-  const SafetensorsFile file(scratch / "a");
-  expect_line<ValueError>([&] { file.tensor("none"); });
-  expect_line<FileError>([&] { save_npy(scratch / "none/none", ones({2})); });
-  expect_line<EmptyTensorError>([&] { save_npz(scratch / "c", {{"x", Tensor()}}); });
-}
-
-TEST(ErrorLine, OfProfilesAndRecordings) {
-  const test::Scratch scratch;
-  expect_line<ProfileError>([&] { Profile profile(scratch / "none/none"); });
-  expect_line<ProfileError>([&] { Profile profile(scratch / "p", {.capacity = 1}); });
-  {
-    const Profile on(scratch / "q");
-    expect_line<ProfileError>([&] { Profile second(scratch / "r"); });
-  }
-  expect_line<ValueError>([] { Recording recording(0); });
-  const Recording recorded(100);
-  expect_line<ValueError>([] { Recording second(100); });
-  const Watch watch;
-  expect_line<ProfileError>([] { Watch second; });
-}
-
-TEST(ErrorLine, OfGuards) {
-  expect_line<ValueError>([] { LeakGuard("a", {.warm_up = -1}); });
-  expect_line<ValueError>([] { LeakGuard("a", {.patience = 0}); });
-  expect_line<LeakError>([] {
-    LeakGuard guard;
-    std::vector<Tensor> kept;
-    for (int i = 0; i < 1000; ++i) kept.push_back(ones({2})), guard.mark();
-  });
-}
-
-TEST(ErrorLine, OfBudgetsAndDevices) {
-  const Tensor x = ones({2});
-  expect_line<ValueError>([] { Budget budget("b", 1024, kAbsent); });
-  expect_line<ValueError>([] { set_process_budget(1024, kAbsent); });
-  expect_line<ValueError>([] { DeviceScope scope(kAbsent); });
-  expect_line<ValueError>([] { set_default_device(kAbsent); });
-  expect_line<ValueError>([&] { copy_to(x, kAbsent); });
-  expect_line<EmptyTensorError>([] { copy_to(Tensor(), cpu); });
-  expect_line<ValueError>([] { memory(kAbsent); });
-  expect_line<ValueError>([] { reset_peak(kAbsent); });
-  expect_line<ValueError>([] { MemoryRegion region(kAbsent); });
-  expect_line<ValueError>([] { set_cache_limit(0, kAbsent); });
-  expect_line<ValueError>([] { cache_limit(kAbsent); });
-  expect_line<ValueError>([] { trim(kAbsent); });
-  expect_line<OutOfMemory>([] {
-    const Budget budget("b", 8);
-    ones({100});
-  });
-  expect_line<ValueError>([] { FaultInjection fault(0); });
-}
-
-TEST(ErrorLine, OfCustomOps) {
-  ops::OpRecord record;
-  expect_line<ValueError>([&] { define_op(record); });
-  record.name = "line_of_custom_op";
-  record.dtypes = ops::kFloatTypes;
-  record.infer = [](const ops::Kernel& k) { return ops::Specs{{k.in[0].dtype, k.in[0].shape}}; };
-  expect_line<ValueError>([&] { define_op(record); });
-  record.samples = [] { return std::vector<ops::Sample>{{.inputs = {{.shape = {2}}}}}; };
-  const CustomOp op = define_op(record, {.run = [](const ops::Kernel&) {}});
-  expect_line<ValueError>([&] { define_op(record, {.run = [](const ops::Kernel&) {}}); });
-  expect_line<ValueError>([&] { op.call({}); });
-  expect_line<DTypeError>([&] { op(arange(3)); });
-  expect_line<EmptyTensorError>([&] { op(Tensor()); });
-}
-
-TEST(ErrorLine, OfTapes) {
-  const Tensor x = ones({2});
-  GradientTape tape;
-  expect_line<EmptyTensorError>([&] { tape.watch(Tensor()); });
-  expect_line<DTypeError>([&] { tape.watch(arange(3)); });
-  tape.watch(x);
-  const Tensor y = sum(x * x);
-  expect_line<Error>([&] { tape.gradient(y, ones({2})); });
-  tape.gradient(y, x);
-  expect_line<Error>([&] { tape.gradient(y, x); });
 }
 
 }  // namespace

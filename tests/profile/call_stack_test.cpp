@@ -126,6 +126,7 @@ TEST(CallStack, ALeakThroughAHelperNamesWhoCalledIt) {
   const profile::Origin& grows = r.recorded.origin(loops[0].growing[0].origin);
   EXPECT_TRUE(grows.caller.starts_with("program::leaking at call_stack_test.cpp:")) << grows.caller;
   EXPECT_EQ(loops[0].growing[0].callers.at(0), grows.caller);
+  EXPECT_EQ(loops[0].growing[0].function, "program::helper");
   const auto groups = live_at(r.history, peak(r.history).time_ns, profile::GroupBy::calls);
   ASSERT_FALSE(groups.empty());
   EXPECT_NE(groups[0].name.find("program::helper at call_stack_test.cpp:"), std::string::npos);
@@ -162,7 +163,9 @@ TEST(CallStack, ALeakThroughAHelperNamesWhoCalledItWithoutStacksToo) {
       ASSERT_FALSE(callers.empty()) << steps << " steps, " << clean_calls << " clean calls";
       EXPECT_TRUE(callers[0].starts_with("program::leaking at call_stack_test.cpp:")) << callers[0];
       const std::string text = judgement(loops[0], r.recorded);
-      EXPECT_NE(text.find(", called by program::leaking at call_stack_test.cpp:"), text.npos)
+      EXPECT_NE(
+          text.find(" in program::helper, called by program::leaking at call_stack_test.cpp:"),
+          text.npos)
           << text;
       EXPECT_EQ(advice(loops[0]), "");
     }

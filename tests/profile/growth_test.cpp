@@ -399,6 +399,44 @@ TEST(Growth, ATapeThatGoesOnIsFound) {
   EXPECT_NEAR(static_cast<double>(values->since_step), 51, 1);
 }
 
+/// Which tape it is, and what its notes take: more than the numbers that it saves, of small
+/// tensors.
+TEST(Growth, ATapeThatHoldsWhatGrowsIsNamed) {
+  for (const bool is_marked : {true, false}) {
+    Site made;
+    std::optional<GradientTape> tape;
+    const int steps = is_marked ? 200 : 4000;
+    const Recording r([&] {
+      const GradientTape other;  // has no more and more
+      const Tensor w = full({4}, 0.5);
+      Tensor state = ones({4});
+      tape.emplace(made = here()).watch(w);
+      for (int i = 0; i < steps; ++i) {
+        state = tanh(state * w);
+        if (is_marked) mark_step("train");
+      }
+    });
+    tape.reset();
+    // Two tensors are saved in a step.
+    const auto held = static_cast<std::int64_t>(2 * (sizeof(TensorBody) + sizeof(Tensor)));
+    const Loop loop = judged(r);
+    ASSERT_GE(loop.growing.size(), 2u) << judgement(loop, r.recorded);
+    const Growth& numbers = loop.growing[0];
+    ASSERT_FALSE(numbers.holders.empty());
+    EXPECT_EQ(numbers.holders[0].kind, HolderKind::tape);
+    ASSERT_NE(numbers.holders[0].tape, 0u);
+    EXPECT_EQ(r.recorded.origin(numbers.holders[0].tape).line, made.line());
+    const auto values = std::find_if(loop.growing.begin(), loop.growing.end(),
+                                     [](const Growth& one) { return one.what == "tape value"; });
+    ASSERT_NE(values, loop.growing.end());
+    EXPECT_GE(values->thing_bytes, steps * held * 8 / 10);
+    const std::string text = judgement(loop, r.recorded);
+    const std::string place = "growth_test.cpp:" + std::to_string(made.line());
+    EXPECT_NE(text.find(", held by the tape of " + place + ", for "), text.npos) << text;
+    EXPECT_NE(text.find(" more tape values of " + place + " take "), text.npos) << text;
+  }
+}
+
 TEST(Growth, AGraphThatGrowsFromRunToRunIsFoundWithoutMarks) {
   Graph graph("model");
   Session session(graph);

@@ -10,6 +10,7 @@
 #include "tenure/memory/pool/pool.h"
 #include "tenure/tenure.h"
 #include "tests/profile/read_recording.h"
+#include "tests/support/share.h"
 
 // Budgets, refusals, pools and holders, told from recordings.
 
@@ -108,6 +109,41 @@ TEST(Limits, WhatIsChargedIsExact) {
       EXPECT_NE(budget.end_ns, profile::kNever);
     }
   }
+}
+
+TEST(Limits, BudgetsThatAreAlikeAreOne) {
+  const Recording r([] {
+    for (int i = 1; i <= 5; ++i) {
+      const Budget budget("request", 64 * KiB);
+      const Tensor x = test::room(i * 1000);
+      const Budget other("other", 64 * KiB);
+      EXPECT_THROW(test::room(128 * 1024), OutOfMemory);
+    }
+    const Budget wide("request", 1 * MiB);
+    const Budget::Options plain{};
+    const Budget first("side by side", 64 * KiB, plain);
+    const Tensor x = test::room(2000);
+  });
+  const std::vector<profile::BudgetGroup> groups = budget_groups(r.history);
+  ASSERT_EQ(groups.size(), 4u);
+  const auto of = [&](std::int64_t limit, const std::string& name) {
+    return *std::find_if(groups.begin(), groups.end(), [&](const profile::BudgetGroup& each) {
+      const profile::BudgetSeen& budget = r.history.budgets[each.numbers.front() - 1];
+      return budget.limit == limit && budget.name == name;
+    });
+  };
+  const profile::BudgetGroup requests = of(64 * KiB, "request");
+  EXPECT_EQ(requests.numbers.size(), 5u);
+  EXPECT_EQ(requests.most.peak, 5000);
+  EXPECT_EQ(of(64 * KiB, "other").refusals, 5);
+  EXPECT_EQ(groups[0].refusals, 5) << "those that refused come first";
+  // On one axis: what the fullest has.
+  std::int64_t highest = 0;
+  for (const profile::Charged& each : charged_to(r.history, requests.numbers)) {
+    highest = std::max(highest, each.bytes);
+  }
+  EXPECT_EQ(highest, 5000);
+  EXPECT_EQ(charged_to(r.history, requests.numbers).back().bytes, 0);
 }
 
 TEST(Limits, TheProcessBudgetCountsAll) {

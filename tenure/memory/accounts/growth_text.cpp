@@ -24,6 +24,7 @@ std::string growth_a_step(double bytes, double number, std::string_view what) {
 std::string text_of(const GrowthSentence& sentence) {
   std::string text = fmt::format("{} {}", sentence.name, sentence.amount);
   if (!sentence.place.empty()) text += fmt::format(" at {}", sentence.place);
+  if (!sentence.function.empty()) text += fmt::format(" in {}", sentence.function);
   if (!sentence.caller.empty()) text += fmt::format(", called by {}", sentence.caller);
   if (!sentence.holder.empty()) text += fmt::format(", held by {}", sentence.holder);
   return text;

@@ -61,9 +61,13 @@ std::vector<HolderGroup> Population::groups() {
       Count& count = counts[{crowd->site_.file_name(), crowd->site_.line()}];
       count.site = crowd->site_;
       count.number += crowd->number_.load(std::memory_order_relaxed);
+      count.bytes += crowd->bytes_.load(std::memory_order_relaxed);
     }
     for (const auto& [place, count] : counts) {
-      groups.push_back({.op = population->kind_, .site = count.site, .tensors = count.number});
+      groups.push_back({.op = population->kind_,
+                        .site = count.site,
+                        .tensors = count.number,
+                        .bytes = count.bytes});
     }
   }
   return groups;

@@ -31,7 +31,8 @@ class Population {
 
   /// How many there are of each population, in the order in which they first counted.
   static void count(std::vector<std::int64_t>& numbers);
-  /// All populations, a group for each kind and line; `tensors` is the number of things.
+  /// All populations, a group for each kind and line; `tensors` is the number of things, `bytes`
+  /// what they take, where that is known.
   static std::vector<HolderGroup> groups();
 
   /// All their locks, for a fork.
@@ -45,6 +46,7 @@ class Population {
   struct Count {
     Site site;
     std::int64_t number = 0;
+    std::int64_t bytes = 0;
   };
 
   const char* kind_;
@@ -71,7 +73,7 @@ class Counted {
   Site site_;
 };
 
-/// Counts as so many of a population while it lives. To say how many costs one store.
+/// Counts as so many of a population while it lives. To say how many costs two stores.
 class Crowd {
  public:
   Crowd(Population& population, Site site) noexcept;
@@ -79,8 +81,10 @@ class Crowd {
   Crowd(const Crowd&) = delete;
   Crowd& operator=(const Crowd&) = delete;
 
-  void set(std::size_t number) noexcept {
+  /// `bytes`: of memory that no ledger counts; 0: not known.
+  void set(std::size_t number, std::size_t bytes = 0) noexcept {
     number_.store(static_cast<std::int64_t>(number), std::memory_order_relaxed);
+    bytes_.store(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
   }
 
  private:
@@ -88,6 +92,7 @@ class Crowd {
   Population& population_;
   const Site site_;
   std::atomic<std::int64_t> number_{0};
+  std::atomic<std::int64_t> bytes_{0};
   Crowd* next_ = nullptr;
   Crowd** link_ = nullptr;  // what points to this one
 };

@@ -90,6 +90,7 @@ export interface Growth {
 export interface Budget {
   name: string;
   limit: number;
+  number?: number; // how many there were that are alike
   begin_ns?: number;
   end_ns?: number; // -1: it holds at the end
   limits?: [since: number, limit: number][];

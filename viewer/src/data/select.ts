@@ -1,7 +1,7 @@
 import { orderBy } from './order.ts';
 import type { Report } from './report.ts';
 
-export const ROW_FILTERS = ['all', 'never disposed', 'idle', 'at cursor', 'in window'] as const;
+export const ROW_FILTERS = ['all', 'never disposed', 'idle', 'at cursor', 'in window', 'made again'] as const;
 export type RowFilter = (typeof ROW_FILTERS)[number];
 
 /** Which rows a table shows. Ids narrow to one site, op or scope. */
@@ -37,6 +37,7 @@ export function selectRows(report: Report, selection: Selection): Uint32Array {
     if (filter === 'at cursor' && !(birth <= cursor && death > cursor)) continue;
     if (filter === 'in window' && !(birth < window[1] && death > window[0])) continue;
     if (filter === 'idle' && !isMostlyIdle(rows.idle[row], Math.min(death, end) - birth)) continue;
+    if (filter === 'made again' && rows.again[row] !== 1) continue;
     if (matches && !matches(row)) continue;
     found[count++] = row;
   }

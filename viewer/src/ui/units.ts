@@ -63,3 +63,8 @@ export function timeTicks(
   const decimals = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / unit.size) - 1e-9)));
   return { ticks, text: (t) => `${(t / unit.size).toFixed(decimals)} ${unit.name}` };
 }
+
+/** How much more time: 0.083 is "+8.3 %". */
+export function priceText(added: number): string {
+  return `+${(100 * added).toFixed(added < 0.1 ? 1 : 0)} %`;
+}

@@ -1,7 +1,10 @@
 import type { Header } from '../data/report.ts';
 import { h, programName, visible } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
-import { bytesText, countText, timeText } from '../ui/units.ts';
+import { bytesText, countText, priceText, timeText } from '../ui/units.ts';
+
+/** The part of its peak that a program is asked about on top. */
+const ASKED = 60;
 
 interface Figure {
   label: string;
@@ -79,6 +82,7 @@ export class Head implements View {
             click: () => page.set({ tab: 'growth' }),
           }]
         : []),
+      ...this.lessMemory(),
       ...(missed > 0
         ? [{ label: 'too early', value: countText(missed), isWarning: true, click: () => page.set({ tab: 'endings' }) }]
         : []),
@@ -92,6 +96,21 @@ export class Head implements View {
         : []),
       { label: 'recorded', value: timeText(report.end - report.begin), isSpare: true, click: () => page.zoomTo(report.begin, report.end) },
     ];
+  }
+
+  /** What 60 % of its peak would cost the largest program: one click leads to what is computed twice. */
+  private lessMemory(): Figure[] {
+    const { plans } = this.page.report.header;
+    const plan = plans.findIndex(({ what_if = [] }) => what_if.some(({ percent }) => percent === ASKED));
+    const budget = plans[plan]?.what_if?.findIndex(({ percent }) => percent === ASKED) ?? -1;
+    const answer = plans[plan]?.what_if?.[budget];
+    if (!answer) return [];
+    return [{
+      label: `at ${ASKED} %`,
+      value: answer.fits ? priceText(answer.added) : 'too little',
+      exactly: `What ${visible(plans[plan].name)} would compute twice with ${bytesText(answer.budget)}, and at what price`,
+      click: () => this.page.set({ tab: 'plans', plan, planView: 'what if', budget }),
+    }];
   }
 
   render(): void {

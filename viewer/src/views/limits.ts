@@ -76,13 +76,13 @@ export class Limits implements View {
 
   private renderList(): void {
     const { budgets } = this.page.report.header;
-    this.list.replaceChildren(...budgets.map(({ name, limit, peak = 0, refusals = 0 }, index) => {
+    this.list.replaceChildren(...budgets.map(({ name, limit, number = 1, peak = 0, refusals = 0 }, index) => {
       const fill = h('b', { class: 'plan-bar measured' });
       fill.style.width = `${Math.min(100, (100 * peak) / Math.max(limit, 1))}%`;
       return h('button', {
         type: 'button', class: 'plan-row', role: 'option', 'aria-selected': String(index === this.chosen),
       }, [
-        h('span', { class: 'name', title: visible(name) }, visible(name)),
+        h('span', { class: 'name', title: visible(name) }, `${number > 1 ? `${countText(number)} x ` : ''}${visible(name)}`),
         h('span', { class: 'plan-figure' }, [fill, `at most ${bytesText(peak)} of ${bytesText(limit)}`]),
         h('span', { class: refusals > 0 ? 'warning' : 'muted' }, refusals > 0 ? `${countText(refusals)} refused` : 'nothing refused'),
       ], {

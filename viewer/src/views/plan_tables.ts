@@ -4,7 +4,7 @@ import { h, visible } from '../ui/dom.ts';
 import type { Page } from '../ui/page.ts';
 import { copyButton } from '../ui/place.ts';
 import { Table, type TableColumn } from '../ui/table.ts';
-import { bytesText, countText, timeText } from '../ui/units.ts';
+import { bytesText, countText, priceText, timeText } from '../ui/units.ts';
 
 type Cell = string | number;
 
@@ -171,8 +171,4 @@ export class WhatIfPanel {
           ]),
     );
   }
-}
-
-function priceText(added: number): string {
-  return `+${(100 * added).toFixed(added < 0.1 ? 1 : 0)} %`;
 }

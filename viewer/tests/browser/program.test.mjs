@@ -12,6 +12,8 @@ const skip = command && program ? false : 'TENURE_COMMAND or TENURE_PROGRAM is n
 let browser;
 let html;
 let top;
+let tight; // of one that computes something twice
+let tightTop;
 let loop; // of a program with a loop and a branch in it
 let loopTop;
 before(async () => {
@@ -24,6 +26,12 @@ before(async () => {
   run('report', recording, '-o', file);
   html = readFileSync(file, 'utf8');
   top = JSON.parse(run('top', recording, '--steps', '--json'));
+  const budgeted = join(browser.folder, 'tight.tenure');
+  const tightPage = join(browser.folder, 'tight.html');
+  run('profile', '-o', budgeted, '--', program, 'tight');
+  run('report', budgeted, '-o', tightPage);
+  tight = readFileSync(tightPage, 'utf8');
+  tightTop = JSON.parse(run('top', budgeted, '--steps', '--json'));
   const looped = join(browser.folder, 'loop.tenure');
   const page = join(browser.folder, 'loop.html');
   run('profile', '-o', looped, '--', program, 'loop');
@@ -99,6 +107,60 @@ test('less memory has a price, one click away, and the arena shows what is compu
   await settled(page);
   assert.match(await page.locator('.map-canvas').getAttribute('aria-label'), /Arena of training step/);
   assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('what 60 % of the peak would cost is one click from where the page opens', { skip }, async () => {
+  const page = await browser.open(html);
+  await page.locator('.figure', { hasText: 'at 60 %' }).click();
+  await settled(page);
+  const said = await page.locator('.what-if').innerText();
+  assert.match(said, /At 60 %|does not suffice/);
+  assert.match(said, /once|times|a better order is enough/);
+  assert.match(await page.getByLabel('Part of the peak').locator('[aria-pressed=true]').innerText(), /^60 %/);
+  await page.close();
+});
+
+test('what is computed twice is marked in the arena, in the list of steps, and where a tensor is told', { skip }, async () => {
+  const twice = tightTop.plans[0].buffers.filter(({ again }) => again);
+  assert.ok(twice.length > 0);
+  const page = await browser.open(tight, { hash: '#tab=plans&show=steps', width: 1500 });
+  const rows = await rowsOf(page);
+  assert.equal(rows.filter((row) => /again: /.test(row)).length, tightTop.plans[0].steps.filter(({ again }) => again).length);
+  await page.getByRole('button', { name: 'arena', exact: true }).click();
+  await settled(page);
+  const said = await page.locator('.plans canvas').evaluate((canvas) => {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const texts = new Set();
+    for (let x = 4; x < width; x += 12) {
+      for (let y = 4; y < height; y += 12) {
+        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + x, clientY: top + y }));
+        texts.add(document.querySelector('.tooltip').innerText);
+      }
+    }
+    return [...texts];
+  });
+  assert.ok(said.some((text) => /computed\s+again/.test(text) && text.includes(twice[0].origin.op)), said.join('\n--\n'));
+  await page.locator('[data-tab=tensors]').click();
+  await page.getByRole('button', { name: 'made again' }).click();
+  await settled(page);
+  await page.locator('.table-row').first().click();
+  await settled(page);
+  assert.match(await page.locator('.tensor').innerText(), /again: an earlier step has made the same/);
+  await page.close();
+});
+
+test('budgets that are alike are one, with what all of them refused', { skip }, async () => {
+  const recording = join(browser.folder, 'budgets.tenure');
+  const file = join(browser.folder, 'budgets.html');
+  for (const options of [['profile', '-o', recording, '--', program, 'budgets'], ['report', recording, '-o', file]]) {
+    execFileSync(command, options, { timeout: 300_000 });
+  }
+  const page = await browser.open(readFileSync(file, 'utf8'), { hash: '#tab=limits' });
+  assert.deepEqual(page.problems, []);
+  const rows = await page.getByLabel('Budgets').getByRole('option').allInnerTexts();
+  assert.equal(rows.length, 1);
+  assert.match(rows[0], /^20 x request[\s\S]*at most 32 KiB of 64 KiB[\s\S]*20 refused/);
   await page.close();
 });
 
