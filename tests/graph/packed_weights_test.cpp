@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -172,6 +173,23 @@ TEST_F(PackedWeights, OfConstantsStay) {
   EXPECT_LT(once, 2 * kTerms * kColumns * 4) << "two products read one";
   session.close();
   EXPECT_EQ(packed_bytes(), before);
+}
+
+TEST_F(PackedWeights, HaveALineInRecordings) {
+  const Variable w = weights();
+  auto f = function([&](const Tensor& x) { return matmul(x, w.value()); });
+  const Tensor x = rows();
+  const std::int64_t packed = f.plan(x).packed;
+  const Recording recording;
+  for (int run = 0; run < 3; ++run) static_cast<void>(f(x));
+  int lines = 0;
+  for (const MemoryEvent& event : recording.events()) {
+    if (event.kind != MemoryEvent::Kind::create || event.bytes != packed) continue;
+    EXPECT_STREQ(event.op, "pack");
+    EXPECT_NE(to_string(event.site).find("packed_weights_test.cpp"), std::string::npos);
+    ++lines;
+  }
+  EXPECT_EQ(lines, 1);
 }
 
 TEST_F(PackedWeights, KeepToTheBudgetOfTheProgram) {

@@ -115,8 +115,8 @@ void run_gradient(ops::Backward& b) {
   for (const ops::Spec& spec : b.specs)
     check(PyList_Append(specs.get(), spec_of(spec.dtype, spec.shape).get()));
   const Ref made = op_of(b.attributes)
-                       .call("_gradients_of_all", specs, wrap_all(b.inputs),
-                             wrap_all(b.outputs), wrap_all(b.gradients));
+                       .call("_gradients_of_all", specs, wrap_all(b.inputs), wrap_all(b.outputs),
+                             wrap_all(b.gradients));
   for (std::size_t i = 0; i < b.specs.size(); ++i) {
     PyObject* const item = PyList_GET_ITEM(made.get(), static_cast<Py_ssize_t>(i));
     if (b.wants(i) && item != Py_None) b.results[i] = From<Tensor>::of(item, "a gradient");

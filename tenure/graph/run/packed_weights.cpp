@@ -20,6 +20,16 @@ const Layout* packable(const Lowered& lowered, const Unit& unit) {
   return lowered.sources[graph::at(buffer.index)].is_assigned ? nullptr : &layout;
 }
 
+/// Recordings know what lies in memory by the tensors that were there.
+void introduce(mem::Storage& storage, Site site) {
+  mem::ThreadContext& context = mem::this_thread();
+  if (!mem::needs_attention(context)) return;
+  storage.retain();
+  static_cast<void>(make_tensor(context, &storage, DType::uint8,
+                                {static_cast<std::int64_t>(storage.bytes())}, {1}, 0, "pack", site,
+                                HolderKind::cache));
+}
+
 bool is_same(const Layout& a, const Layout& b) {
   return a.buffer == b.buffer && a.offset == b.offset && a.dtype == b.dtype && a.shape == b.shape &&
          a.strides == b.strides;
@@ -53,6 +63,7 @@ int PackedWeights::add(const Lowered& lowered, const Unit& unit, std::int64_t mo
   weight->layout = *layout;
   weight->source = lowered.buffers[at(layout->buffer)].index;
   weight->bytes = bytes;
+  weight->site = unit.node->site;
   weights_.push_back(std::move(weight));
   bytes_ += bytes;
   return static_cast<int>(weights_.size()) - 1;
@@ -95,6 +106,7 @@ void PackedWeights::Use::pack(Weight& weight, const Source& source, ops::Backend
     view.data = const_cast<std::byte*>(source.data) +
                 weight.layout.offset * static_cast<std::int64_t>(size_of(view.dtype));
     try {
+      introduce(*storage, weight.site);
       device.pack(*weight.slot, view, static_cast<std::byte*>(storage->data()));
       weight.spare.keep(storage, source.version);
     } catch (const std::exception&) {  // a device that cannot: kernels pack it

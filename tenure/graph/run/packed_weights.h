@@ -45,6 +45,7 @@ class PackedWeights {
     Layout layout{};  ///< of the input in its source
     int source = 0;
     std::int64_t bytes = 0;
+    Site site{};                           ///< of the first call that reads it
     std::atomic<std::uint64_t> seen{0};    ///< the version that the last run found
     std::atomic<std::uint64_t> packed{0};  ///< the version that was packed last
     std::atomic<bool> is_busy{false};      ///< somebody is packing it
