@@ -8,7 +8,7 @@
 namespace tenure::kernels {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 15;
+constexpr std::int64_t kPointwiseGrain = 1 << 15;
 
 /// Calls `f(index, n)` for pieces of at most a tile that cover [begin, end).
 template <class T, class F>
@@ -26,7 +26,7 @@ void typed_loss(PointwiseLoss kind, T p, const View& x, const View& t, bool redu
   const Pieces<T> ts(t, x.shape);
   const std::int64_t n = x.count();
   if (reduces) {
-    const double total = sum_blocks(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    const double total = sum_blocks(n, kPointwiseGrain, [&](std::int64_t begin, std::int64_t end) {
       typename Pieces<T>::Tile x_tile, t_tile;
       double sum = 0;
       for_each_tile<T>(begin, end, [&](std::int64_t i, std::int64_t count) {
@@ -37,7 +37,7 @@ void typed_loss(PointwiseLoss kind, T p, const View& x, const View& t, bool redu
     return write_number(out, 0, total * scale);
   }
   const PieceWriter<T> writer(out);
-  parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(n, kPointwiseGrain, [&](std::int64_t begin, std::int64_t end) {
     typename Pieces<T>::Tile x_tile, t_tile, out_tile;
     for_each_tile<T>(begin, end, [&](std::int64_t i, std::int64_t count) {
       loops.map(xs.read(i, count, x_tile), ts.read(i, count, t_tile), count, p,
@@ -56,7 +56,7 @@ void typed_gradient(PointwiseLoss kind, T p, const View& x, const View& t, const
   const Pieces<T> dys(dy, x.shape);
   const PieceWriter<T> writer(out);
   const std::int64_t dy_step = dy.shape.empty() ? 0 : 1;
-  parallel_for(x.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(x.count(), kPointwiseGrain, [&](std::int64_t begin, std::int64_t end) {
     typename Pieces<T>::Tile x_tile, t_tile, dy_tile, out_tile;
     for_each_tile<T>(begin, end, [&](std::int64_t i, std::int64_t count) {
       loops.gradient(xs.read(i, count, x_tile), ts.read(i, count, t_tile),

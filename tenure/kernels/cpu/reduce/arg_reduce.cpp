@@ -13,7 +13,7 @@ using reduce::FoldBest;
 using reduce::RowNumber;
 using reduce::Walk;
 
-constexpr std::int64_t kTile = 4096;
+constexpr std::int64_t kArgTile = 4096;
 constexpr std::int64_t kColumns = 240;  // see kTransposedBlock in reduce_plan.cpp
 constexpr std::int64_t kLanes = 64;
 constexpr std::int64_t kGrain = 1 << 16;
@@ -83,7 +83,7 @@ class Search {
 
   void search_block(Dim axis, std::int64_t stride, std::int64_t width, std::int64_t first,
                     std::int64_t* out) const {
-    alignas(64) T tile[kTile];
+    alignas(64) T tile[kArgTile];
     alignas(64) T best[kColumns];
     alignas(64) RowNumber<T> found[kColumns] = {};
     const std::byte* src = data_ + kept_.offset(first) * size_;
@@ -91,7 +91,7 @@ class Search {
     if (same_type_ && stride == 1) {
       fold_(best, found, src, axis.stride, axis.size, width, 0);
     } else {
-      const std::int64_t height = kTile / width;
+      const std::int64_t height = kArgTile / width;
       for (std::int64_t r = 0; r < axis.size; r += height) {
         const std::int64_t m = std::min(height, axis.size - r);
         convert_(src + r * axis.stride * size_, {axis.stride, stride}, tile, {width, 1}, m, width);
@@ -118,14 +118,14 @@ class Search {
   Best<T> search_run(std::int64_t offset, std::int64_t begin, std::int64_t end) const {
     const Dim run = searched_.rank() > 0 ? searched_[searched_.rank() - 1] : Dim{};
     const bool direct = same_type_ && (run.stride == 1 || run.size == 1);
-    T tile[kTile];
+    T tile[kArgTile];
     Best<T> best{};
     for (std::int64_t i = begin; i < end;) {
       const std::int64_t left = run.size - i % run.size;  // of this run
       std::int64_t n = std::min(end - i, left);
       const std::byte* src = data_ + (offset + searched_.offset(i)) * size_;
       if (!direct) {
-        n = std::min(n, kTile);
+        n = std::min(n, kArgTile);
         convert_(src, {0, run.stride}, tile, {0, 1}, 1, n);
         src = reinterpret_cast<const std::byte*>(tile);
       }

@@ -12,10 +12,10 @@ using reduce::AxisBlock;
 using reduce::AxisBlocks;
 using reduce::ConvertPlane;
 
-constexpr std::int64_t kTile = 2048;
-constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kScanTile = 2048;
+constexpr std::int64_t kScanColumns = 256;
 constexpr std::int64_t kRows = 4;
-constexpr std::int64_t kGrain = 1 << 15;
+constexpr std::int64_t kScanGrain = 1 << 15;
 
 // Note: long columns
 //
@@ -75,16 +75,16 @@ struct Pass {
   T start;
 };
 
-constexpr std::int64_t kPiece = kTile / kRows;
+constexpr std::int64_t kPiece = kScanTile / kRows;
 
 /// Columns side by side, a tile of rows at a time: they fill vectors.
 template <class Op, class T>
 void scan_columns(const Pass<T>& pass) {
-  alignas(64) T tile[kTile];
-  T carry[kColumns];
+  alignas(64) T tile[kScanTile];
+  T carry[kScanColumns];
   const AxisBlock& block = pass.block;
   const std::int64_t width = block.width;
-  const std::int64_t height = kTile / width;
+  const std::int64_t height = kScanTile / width;
   std::fill_n(carry, width, pass.start);
   for (std::int64_t r = 0; r < pass.length; r += height) {
     const std::int64_t rows = std::min(height, pass.length - r);
@@ -100,7 +100,7 @@ void scan_columns(const Pass<T>& pass) {
 /// Reads up to kRows columns, a piece of each at a time, and calls `use(tile, first, count)`.
 template <class T, class Use>
 void for_pieces(const Pass<T>& pass, const Use& use) {
-  alignas(64) T tile[kTile] = {};
+  alignas(64) T tile[kScanTile] = {};
   const AxisBlock& block = pass.block;
   for (std::int64_t i = 0; i < pass.length; i += kPiece) {
     const std::int64_t n = std::min(kPiece, pass.length - i);
@@ -176,7 +176,7 @@ class LongColumn {
   template <class Body>
   void for_blocks(const Body& body) const {
     const std::int64_t blocks = (whole_ - 1) / kRows + 1;
-    const std::int64_t grain = (kGrain - 1) / (kRows * stretch_) + 1;
+    const std::int64_t grain = (kScanGrain - 1) / (kRows * stretch_) + 1;
     parallel_for(blocks + (rest_ > 0 ? 1 : 0), grain, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const bool is_rest = i == blocks;
@@ -206,7 +206,7 @@ template <class Op, class T>
 void scan_as(const View& in, int axis, const View& out, T start) {
   const ConvertPlane load = reduce::find_convert(in.dtype, dtype_of<T>());
   const ConvertPlane store = reduce::find_convert(dtype_of<T>(), out.dtype);
-  const AxisBlocks blocks(in, axis, kColumns, kRows);
+  const AxisBlocks blocks(in, axis, kScanColumns, kRows);
   if constexpr (std::is_same_v<Op, Plus>) {
     if (blocks.length() >= kLongColumn && in.count() / blocks.length() < kManyColumns) {
       constexpr std::int64_t kOneByOne = std::numeric_limits<std::int64_t>::max();
@@ -217,7 +217,7 @@ void scan_as(const View& in, int axis, const View& out, T start) {
       return;
     }
   }
-  blocks.for_each(kGrain, [&](const AxisBlock& block) {
+  blocks.for_each(kScanGrain, [&](const AxisBlock& block) {
     const Pass<T> pass{block, blocks.length(), load, store, in, out, start};
     if (blocks.is_inner()) {
       scan_columns<Op>(pass);

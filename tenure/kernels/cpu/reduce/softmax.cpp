@@ -22,7 +22,7 @@ using reduce::MapKind;
 using reduce::Rule;
 using reduce::total;
 
-constexpr std::int64_t kGrain = 1 << 14;
+constexpr std::int64_t kSoftmaxGrain = 1 << 14;
 constexpr std::int64_t kTileBytes = 1 << 15;
 
 /// Softmax or its logarithm, computed as T.
@@ -38,24 +38,25 @@ class Softmax {
     const bool direct = in_.dtype == dtype_of<T>() && out_.dtype == dtype_of<T>();
     if (blocks.is_inner()) {
       if (direct && blocks.columns_are_contiguous()) {
-        blocks.for_each(kGrain, [&](const AxisBlock& block) {
+        blocks.for_each(kSoftmaxGrain, [&](const AxisBlock& block) {
           const auto* src = static_cast<const T*>(block.source(in_, 0));
           auto* dst = static_cast<T*>(block.target(out_, 0));
           apply_to_columns(src, block.in.row, dst, block.out.row, length, block.width);
         });
       } else {
-        blocks.for_each(kGrain, [&](const AxisBlock& block) { convert_columns(block, length); });
+        blocks.for_each(kSoftmaxGrain,
+                        [&](const AxisBlock& block) { convert_columns(block, length); });
       }
     } else if (length <= kShort) {
       const AxisBlocks wide(in_, axis_, kColumns, kColumns);
-      wide.for_each(kGrain, [&](const AxisBlock& block) { convert_columns(block, length); });
+      wide.for_each(kSoftmaxGrain, [&](const AxisBlock& block) { convert_columns(block, length); });
     } else if (direct && blocks.axis_is_contiguous()) {
-      blocks.for_each(kGrain, [&](const AxisBlock& block) {
+      blocks.for_each(kSoftmaxGrain, [&](const AxisBlock& block) {
         apply_to_row(static_cast<const T*>(block.source(in_, 0)),
                      static_cast<T*>(block.target(out_, 0)), length);
       });
     } else {
-      blocks.for_each(kGrain, [&](const AxisBlock& block) { convert_row(block, length); });
+      blocks.for_each(kSoftmaxGrain, [&](const AxisBlock& block) { convert_row(block, length); });
     }
   }
 
