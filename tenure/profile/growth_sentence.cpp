@@ -16,7 +16,7 @@ std::string to_string(const GrowthHolder& holder, const Recorded& recorded) {
   const bool is_plain = holder.kind == HolderKind::user || holder.kind == HolderKind::view;
   const std::string what =
       is_plain ? ""
-      : holder.tape != 0
+      : holder.tape != 0 && recorded.origin(holder.tape).line != 0  // else std::make_unique's
           ? fmt::format("the tape of {}, for ", place_text(recorded.origin(holder.tape)))
           : fmt::format("{}, ", name_of(holder.kind));
   return fmt::format("{}{} at {}", what, origin.op.empty() ? "unknown" : origin.op,
@@ -89,9 +89,10 @@ std::string judgement(const Loop& loop, const Recorded& recorded) {
   }
   for (const Growth& growth : loop.growing) {
     if (growth.thing_bytes == 0) continue;
+    const Origin& made = recorded.origin(growth.origin);
     text += fmt::format(
-        "; the {} of {} take {}", mem::more_text(static_cast<double>(growth.number), growth.what),
-        place_text(recorded.origin(growth.origin)), format_bytes(growth.thing_bytes));
+        "; the {}{} take {}", mem::more_text(static_cast<double>(growth.number), growth.what),
+        made.line == 0 ? "" : " of " + place_text(made), format_bytes(growth.thing_bytes));
     break;
   }
   std::set<std::string> lines;
