@@ -114,8 +114,12 @@ TEST_F(PackedWeights, AreNeverStale) {
   });
   const std::vector<std::function<void()>> changes = {
       [&] {
-        w.assign(normal({kTerms, kColumns}));
-      },  // in place
+        w.assign(normal({kTerms, kColumns}));  // which it takes over
+      },
+      [&] {
+        const Tensor fresh = normal({kTerms, kColumns});
+        w.assign(fresh);  // copied to where it is
+      },
       [&] { w.assign_add(1.0F); },
       [&] {
         w.assign_sub(normal({kTerms, kColumns}));
@@ -132,7 +136,8 @@ TEST_F(PackedWeights, AreNeverStale) {
     for (std::size_t run = 0; run < runs; ++run) test::expect_same_bits(with(x), without(x));
     changes[static_cast<std::size_t>(round) % changes.size()]();
     test::expect_same_bits(with(x), without(x));
-    if (HasFatalFailure()) FAIL() << "after change " << round % 5;
+    if (HasFatalFailure())
+      FAIL() << "after change " << static_cast<std::size_t>(round) % changes.size();
   }
 }
 
