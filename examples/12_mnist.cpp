@@ -1,6 +1,6 @@
 // A convolutional network learns handwritten digits in less memory than its step would take.
 //
-//     12_mnist [FOLDER WITH MNIST] [EPOCHS] [PERCENT OF THE PLAIN STEP'S MEMORY]
+//     12_mnist [--device cuda] [FOLDER WITH MNIST] [EPOCHS] [PERCENT OF THE PLAIN STEP'S MEMORY]
 //
 // Without the folder it learns drawn digits, of which it makes a few thousand.
 
@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "examples/device_option.h"
 #include "tenure/tenure.h"
 
 using namespace tenure;
@@ -35,6 +36,7 @@ data::Dataset batches(const data::Dataset& digits, std::int64_t size) {
 
 int main(int argc, char** argv) try {
   constexpr std::int64_t kBatch = 64;
+  const Device device = device_option(argc, argv);
   const bool has_mnist = argc > 1 && data::has_mnist(argv[1]);
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 1;
   const int percent = argc > 3 ? std::atoi(argv[3]) : 50;
@@ -46,6 +48,7 @@ int main(int argc, char** argv) try {
 
   seed(1);
   const nn::Sequential network = make_network();
+  network.to(device);
   nn::Adam adam(network.trainable());
   const auto loss = [](const Tensor& logits, const Tensor& labels) {
     return cross_entropy(logits, labels);
@@ -81,7 +84,7 @@ int main(int argc, char** argv) try {
             << " % more time for what is computed twice\n";
 
   const std::int64_t steps = training.size() * epochs;
-  reset_peak();
+  reset_peak(device);
   const nn::History history =
       nn::fit(*trainer, training,
               {.epochs = epochs,

@@ -1,6 +1,6 @@
 // A small transformer learns a text letter by letter, then writes some of its own.
 //
-//     13_char_gpt [FILE|-] [STEPS]
+//     13_char_gpt [--device cuda] [FILE|-] [STEPS]
 
 #include <cstdlib>
 #include <fstream>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "examples/device_option.h"
 #include "tenure/tenure.h"
 
 using namespace tenure;
@@ -115,6 +116,7 @@ std::string write(const nn::Trainer& trainer, const Alphabet& alphabet, std::str
 }  // namespace
 
 int main(int argc, char** argv) try {
+  const Device device = device_option(argc, argv);
   const bool has_file = argc > 1 && std::string(argv[1]) != "-";
   const std::string text = has_file ? read_text(argv[1]) : sample_text();
   const std::int64_t steps = argc > 2 ? std::atoll(argv[2]) : 60;
@@ -130,6 +132,7 @@ int main(int argc, char** argv) try {
 
   seed(1);
   const Gpt gpt(alphabet.size(), 64, 4, 2);
+  gpt.to(device);
   nn::AdamW optimizer(gpt.trainable(), 3e-3);
   nn::Trainer trainer(
       gpt, [](const Tensor& logits, const Tensor& next) { return cross_entropy(logits, next); },

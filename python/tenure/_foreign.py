@@ -8,8 +8,8 @@ FUNCTIONS = {
     "array": "tn.tensor", "as_tensor": "tn.asarray", "autograd": "tn.GradientTape", "cat": "tn.concat",
     "clip": "tn.clamp", "clip_by_value": "tn.clamp", "compile": "tn.function", "concatenate": "tn.concat",
     "constant": "tn.tensor", "convert_to_tensor": "tn.asarray", "copy": "tn.clone",
-    "cuda": "nothing yet: all tensors are on the CPU; tn.memory() is what torch.cuda.memory_allocated() tells",
-    "device": "x.device; all tensors are on the CPU", "fill": "tn.full", "from_numpy": "tn.asarray",
+    "cuda": 'x.to("cuda:0") and tn.device("cuda:0"); tn.gpus() lists them, tn.memory("cuda:0") counts their bytes',
+    "device_put": "x.to(device)", "fill": "tn.full", "from_numpy": "tn.asarray",
     "identity": "tn.eye, or tn.clone", "inference_mode": "nothing: what no tape watches is not recorded",
     "jit": "tn.function", "linalg": "tn itself: tn.solve, tn.norm, tn.svd", "load": "tn.nn.load_weights",
     "manual_seed": "tn.seed", "newaxis": "None", "no_grad": "nothing: what no tape watches is not recorded",
@@ -33,13 +33,13 @@ LAYERS = {
 
 METHODS = {
     "add_": "x += y", "backward": "tape.gradient(loss, sources) of a tn.GradientTape", "bool": 'x.cast("bool")',
-    "clip": "x.clamp(low, high)", "cpu": "x: it is on the CPU", "cuda": "nothing yet: all tensors are on the CPU",
+    "clip": "x.clamp(low, high)", "cpu": 'x.to("cpu")', "cuda": 'x.to("cuda:0")',
     "detach": "tn.stop_gradient(x)", "double": 'x.cast("float64")', "element_size": "x.itemsize",
     "expand": "x.broadcast_to(shape)", "fill_": "x[...] = value", "float": 'x.cast("float32")',
     "grad": "what tape.gradient(loss, x) gives", "half": 'x.cast("float16")', "int": 'x.cast("int32")',
     "long": 'x.cast("int64")', "mul_": "x *= y", "numel": "x.size", "ravel": "x.flatten()",
     "requires_grad": "tape.watch(x)", "requires_grad_": "tape.watch(x)", "swapaxes": "x.transpose(a, b)",
-    "to": "x.cast(dtype); all tensors are on the CPU", "unsqueeze": "x.expand_dims(axis)", "view": "x.reshape(shape)",
+    "unsqueeze": "x.expand_dims(axis)", "view": "x.reshape(shape)",
     "zero_": "x[...] = 0",
 }
 

@@ -54,10 +54,10 @@ class FunctionRule final : public CustomRule {
  private:
   std::vector<Tensor> go_back(std::vector<Tensor> arguments) const {
     const graph::Traced& back = *joint_->back;
-    const FunctionCore::Call call{.tensors = std::move(arguments),
-                                  .layout = {mark_of(kWayBack), joint_->number},
-                                  .traced = joint_->back,
-                                  .purpose = "the way back of a call under a gradient tape"};
+    FunctionCore::Call call{.tensors = std::move(arguments),
+                            .layout = {mark_of(kWayBack), joint_->number},
+                            .traced = joint_->back,
+                            .purpose = "the way back of a call under a gradient tape"};
     const auto replayed = [&](const std::vector<Tensor>& symbols) {
       return FunctionCore::Result{
           .tensors = graph::replay(back.program, back.inputs, back.fetches, symbols)};

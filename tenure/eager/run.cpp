@@ -6,11 +6,12 @@
 #include <new>
 #include <optional>
 
-#include "tenure/eager/autocast.h"
 #include "tenure/eager/elementwise.h"
 #include "tenure/eager/evictor.h"
 #include "tenure/eager/inputs.h"
+#include "tenure/eager/instead.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/autocast.h"
 #include "tenure/ops/core/backend.h"
@@ -324,20 +325,36 @@ std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> ope
 
 namespace {
 
-/// Calls `run(operands)` with what Autocast makes of the operands; nothing if that is what they
-/// are.
+/// Whether operands may be others than those that were given.
+bool may_change() { return ops::call_context().autocast || mem::has_other_devices(); }
+bool may_change(const Operand& a, const Operand& b) {
+  if (ops::call_context().autocast) [[unlikely]]
+    return true;
+  if (!mem::has_other_devices() || a.is_scalar() || b.is_scalar()) [[likely]]
+    return false;
+  const TensorBody* const left = a.tensor().body_or_null();
+  const TensorBody* const right = b.tensor().body_or_null();
+  return left != nullptr && right != nullptr && left->device() != right->device();
+}
+
+/// Calls `run(operands)` with what Autocast and the devices make of the operands; nothing if that
+/// is what they are.
 template <class Run>
-auto run_autocast(const OpRecord& op, std::span<const Operand> operands, const Run& run)
+auto run_changed(const OpRecord& op, std::span<const Operand> operands, const Run& run)
     -> std::optional<decltype(run(operands))> {
-  const AutocastOperands changed(op, operands);
+  if (const Instead there = Instead::by_device(op, operands); there.differ()) {
+    auto result = run(there.get());
+    for (const Operand& operand : operands) operand.consume();
+    return result;
+  }
+  if (!ops::call_context().autocast) return std::nullopt;
+  const Instead changed = Instead::by_precision(op, operands);
   if (!changed.differ()) return std::nullopt;
   const Autocast off(false);  // what it is written in gets what it was given
   auto result = run(changed.get());
   for (const Operand& operand : operands) operand.consume();
   return result;
 }
-
-bool has_autocast() { return ops::call_context().autocast; }
 
 }  // namespace
 
@@ -346,9 +363,9 @@ bool has_autocast() { return ops::call_context().autocast; }
 Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attributes& attributes,
                Site site) {
   try {
-    if (has_autocast()) [[unlikely]] {
+    if (may_change()) [[unlikely]] {
       const auto run = [&](auto changed) { return eager::run_now(op, changed, attributes, site); };
-      if (auto result = run_autocast(op, operands, run)) return *std::move(result);
+      if (auto result = run_changed(op, operands, run)) return *std::move(result);
     }
     if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
       return ops::current_tape()->run(op, operands, attributes, site);
@@ -362,7 +379,7 @@ Tensor run_now(const OpRecord& op, std::span<const Operand> operands, const Attr
 }
 
 Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
-  if (has_autocast()) [[unlikely]]
+  if (may_change(a, b)) [[unlikely]]
     return eager::run_now(op, std::array{a, b}, ops::kNoAttributes, a.site());
   try {
     if (ops::current_tape() != nullptr && (op.expand == nullptr || is_taped(op, std::array{a, b})))
@@ -386,11 +403,11 @@ Tensor run_now(const OpRecord& op, const Operand& a, const Operand& b) {
 std::vector<Tensor> run_many_now(const OpRecord& op, std::span<const Operand> operands,
                                  const Attributes& attributes, Site site) {
   try {
-    if (has_autocast()) [[unlikely]] {
+    if (may_change()) [[unlikely]] {
       const auto run = [&](auto changed) {
         return eager::run_many_now(op, changed, attributes, site);
       };
-      if (auto result = run_autocast(op, operands, run)) return *std::move(result);
+      if (auto result = run_changed(op, operands, run)) return *std::move(result);
     }
     if (ops::current_tape() != nullptr && is_taped(op, operands)) [[unlikely]]
       return ops::current_tape()->run_many(op, operands, attributes, site);

@@ -14,6 +14,7 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/base/units.h"
 #include "tenure/graph/place/donation.h"
+#include "tenure/graph/run/brought.h"
 #include "tenure/graph/run/cache.h"
 #include "tenure/graph/trace/call_signature.h"
 #include "tenure/graph/trace/state.h"
@@ -304,7 +305,7 @@ FunctionCore::FunctionCore(FunctionOptions options, Site site)
 
 FunctionCore::~FunctionCore() = default;
 
-FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
+FunctionCore::Result FunctionCore::call(Call& call, const Trace& trace,
                                         const Prepare& prepare) try {
   const auto prepared = [&prepare](Result result) {
     if (prepare) prepare(result.frame.get());
@@ -316,6 +317,8 @@ FunctionCore::Result FunctionCore::call(const Call& call, const Trace& trace,
     is_inline |= tensor.body("function", impl_->site()).symbol() != nullptr;
   }
   if (is_inline) return prepared(call_inline(call, trace));
+  std::optional<Brought> brought;
+  if (mem::has_other_devices()) brought.emplace(call.tensors, device_of(call), impl_->site());
   if (ops::current_tape() != nullptr) {
     if (auto result = call_taped(*this, call, trace)) return prepared(*std::move(result));
   }

@@ -110,7 +110,8 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
 
   /// With symbols among the tensors, or while something is traced, that takes it in. Throws
   /// DonationError, and what the callable and its ops throw; the tensors are then as before.
-  Result call(const Call& call, const Trace& trace, const Prepare& prepare = {});
+  /// Meanwhile, those that are everywhere (ops/shape/meet.h) are where the others are.
+  Result call(Call& call, const Trace& trace, const Prepare& prepare = {});
   /// Types and shapes count alone; the tensors may be symbolic.
   Plan plan(const Call& call, const Trace& trace);
   std::vector<TraceInfo> traces() const;

@@ -12,6 +12,7 @@
 #include "tenure/base/object_mutex.h"
 #include "tenure/graph/passes/compile.h"
 #include "tenure/graph/place/donation.h"
+#include "tenure/graph/run/brought.h"
 #include "tenure/graph/run/cache.h"
 #include "tenure/graph/trace/state.h"
 #include "tenure/memory/accounts/population.h"
@@ -294,6 +295,7 @@ std::vector<Tensor> Session::run_with(const std::vector<Tensor>& fetches,
     }
   }
   values.take();
+  const graph::Brought brought(values.tensors, call.graph->device(), site);
   const std::string& name = call.graph->name();
   const graph::Donations donations(values.tensors, values.ownership, {"graph", name, "feed"});
   const auto executable = impl_->executable_for(call, donations.accepted(), site);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <map>
 #include <utility>
 
 #include "tenure/base/error.h"
@@ -10,6 +11,8 @@
 #include "tenure/base/per_thread.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/pool/devices.h"
+#include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/list.h"
@@ -54,7 +57,7 @@ const std::string& Variable::name() const { return state_->name; }
 bool Variable::trainable() const { return state_->trainable; }
 DType Variable::dtype() const { return state_->dtype; }
 const Shape& Variable::shape() const { return state_->shape; }
-Device Variable::device() const { return state_->device; }
+Device Variable::device() const { return state_->device(); }
 Site Variable::created() const { return state_->created; }
 
 Tensor Variable::value(Site site) const try {
@@ -89,8 +92,8 @@ void Variable::assign(const Operand& value) const try {
   const TensorBody& body = value.tensor().body("assign", value.site());
   if (body.symbol() != nullptr) throw_disposed(body, "assign", value.site());
   state_->require_fit(body.dtype, body.shape);
-  if (body.device() != state_->device) {
-    state_->replace(copy_to(Operand(value.tensor(), value.site()), state_->device), value.site());
+  if (body.device() != state_->device()) {
+    state_->replace(copy_to(Operand(value.tensor(), value.site()), state_->device()), value.site());
     return value.consume();
   }
   if (!can_move_in(value) && state_->copy_in(value.tensor(), value.site())) return value.consume();
@@ -122,6 +125,38 @@ void Variable::update(const ops::OpRecord& op, const Operand& value) const try {
                  value.site()));
 } catch (Error& error) {
   mem::name_call(error, op.name, value.site());
+  throw;
+}
+
+void Variable::to(Device device, Site site) const { move_to({*this}, device, site); }
+
+void move_to(const std::vector<Variable>& variables, Device device, Site site) try {
+  mem::require_device(device, "to()", site);
+  if (ops::current_trace() != nullptr) {
+    throw GraphError("variables are moved to another device while something is traced", site);
+  }
+  // Each once, in the order in which runs lock them.
+  std::map<std::uint64_t, graph::VariableState*> states;
+  for (const Variable& variable : variables) {
+    graph::VariableState* const state = variable.state().get();
+    if (state->device() != device) states.emplace(state->number, state);
+  }
+  const ops::Untaped untaped;
+  std::vector<Tensor> moved;
+  std::vector<std::unique_lock<ObjectMutex>> locks;
+  for (const auto& [number, state] : states) {
+    locks.push_back(state->lock());
+    state->require_data("to()", site);
+    const CategoryScope category(state->category);
+    moved.push_back(copy_to(Operand(state->locked_value(), site), device));
+  }
+  std::size_t next = 0;
+  for (const auto& [number, state] : states) {
+    Tensor& tensor = moved[next++];
+    tensor = state->move_locked(std::move(tensor));
+  }
+} catch (Error& error) {
+  mem::name_call(error, "to()", site);
   throw;
 }
 

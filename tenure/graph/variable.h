@@ -37,8 +37,10 @@ class Variable {
   bool trainable() const;
   DType dtype() const;
   const Shape& shape() const;
-  /// Where what it holds is: the device of what it was made with.
+  /// Where what it holds is: the device of what it was made with, until it is moved.
   Device device() const;
+  /// Moves what it holds to another device; see move_to().
+  void to(Device device, Site site = Site::current()) const;
   /// Where it was made.
   Site created() const;
 
@@ -62,6 +64,12 @@ class Variable {
 
   Handle<graph::VariableState, "variable"> state_;
 };
+
+/// Moves what variables hold to a device, all of it or, if it throws, nothing: OutOfMemory,
+/// DisposedError, ValueError for a device that is not present, GraphError while something is
+/// traced. What was read before stays where it is. A function that was traced is traced again when
+/// its tensors are there too.
+void move_to(const std::vector<Variable>& variables, Device device, Site site = Site::current());
 
 /// Owns variables by name, and frees them together. Any thread may use it.
 class Container {

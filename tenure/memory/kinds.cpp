@@ -5,7 +5,7 @@
 namespace tenure {
 
 std::string name_of(Device device) {
-  constexpr std::string_view kinds[] = {"cpu", "cuda", "test"};
+  constexpr std::string_view kinds[] = {"cpu", "cuda", "test", "pinned"};
   if (device == cpu) return "cpu";
   return fmt::format("{}:{}", kinds[static_cast<int>(device.kind)], device.index);
 }

@@ -9,7 +9,12 @@ namespace tenure {
 
 /// Where a storage lives.
 struct Device {
-  enum class Kind : std::uint8_t { cpu, cuda, test };  ///< test: of the library's own tests
+  enum class Kind : std::uint8_t {
+    cpu,
+    cuda,
+    test,    ///< of the library's own tests
+    pinned,  ///< memory of the host's that copies to and from the GPU of this index go through
+  };
   Kind kind = Kind::cpu;
   std::uint8_t index = 0;
   /// As one word: every allocation asks it.

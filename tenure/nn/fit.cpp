@@ -140,8 +140,8 @@ void Fit::require_finite(double loss) {
 
 Epoch Fit::run_epoch(ProgressLine& line, LeakGuard& guard) {
   const auto started = std::chrono::steady_clock::now();
-  const MemoryRegion region;
-  const std::int64_t before = memory().bytes;
+  const MemoryRegion region(trainer_.device());
+  const std::int64_t before = memory(trainer_.device()).bytes;
   line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
   data::Pass pass = training_.resume(position_, site_);
   while (std::optional<data::Batch> batch = pass.next()) {

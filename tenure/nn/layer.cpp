@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenure/graph/ir/variable_state.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/layer_state.h"
@@ -75,6 +76,12 @@ std::int64_t bytes_of(const std::vector<NamedVariable>& variables) {
   std::int64_t bytes = 0;
   for (const NamedVariable& own : variables) bytes += bytes_of(own.variable);
   return bytes;
+}
+
+void move_to(const std::vector<NamedVariable>& variables, Device device, Site site) {
+  std::vector<Variable> all;
+  for (const NamedVariable& own : variables) all.push_back(own.variable);
+  tenure::move_to(all, device, site);
 }
 
 void Layer::State::require_free(const std::string& wanted) const {
@@ -165,6 +172,8 @@ void Layer::apply_around(const Tensor& first, const std::function<const Tensor*(
   std::optional<NameScope> name;
   if (!state_->name.empty()) name.emplace(state_->name);
   const LayerCallScope call(with_site(layer_call(), site));
+  std::optional<DeviceScope> device;  // for what forward() makes from nothing
+  if (first.defined()) device.emplace(first.device());
   const ops::GraphScope scope(first, "forward", site);
   // What it throws itself; ops have named their own calls, and the path of the layer with them.
   mem::in_call(kind(), site, [&] {
@@ -290,6 +299,10 @@ std::int64_t Layer::removals() const {
   std::int64_t total = 0;
   state_->walk([&total](const std::string&, const State& state) { total += state.removals; });
   return total;
+}
+
+void Layer::to(Device device, Site site) const {
+  move_to(mem::in_call("to()", site, [&] { return variables(); }), device, site);
 }
 
 std::int64_t Layer::dispose(Site site) const {

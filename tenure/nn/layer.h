@@ -21,6 +21,8 @@ struct NamedVariable {
 /// Bytes of what a variable holds.
 std::int64_t bytes_of(const Variable& variable);
 std::int64_t bytes_of(const std::vector<NamedVariable>& variables);
+/// As move_to() of the variables alone.
+void move_to(const std::vector<NamedVariable>& variables, Device device, Site site);
 
 /// A part of a model, or the whole of it: parameters, buffers and parts of its own, under names.
 ///
@@ -84,6 +86,9 @@ class Layer {
   /// How often it and the layers below it have had parts taken out.
   std::int64_t removals() const;
 
+  /// Moves parameters and buffers to a device: model.to(cuda(0)). All or, if it throws, nothing;
+  /// see move_to() in graph/variable.h. An optimizer has state of its own to move.
+  void to(Device device, Site site = Site::current()) const;
   /// Frees parameters and buffers; says how many bytes that were. The layer cannot be used any
   /// more.
   std::int64_t dispose(Site site = Site::current()) const;

@@ -262,6 +262,8 @@ std::vector<NamedVariable> Optimizer::state() const {
   return all;
 }
 
+void Optimizer::to(Device device, Site site) { move_to(state(), device, site); }
+
 std::int64_t Optimizer::dispose(Site site) {
   std::int64_t freed = 0;
   for (const NamedVariable& own : state()) {

@@ -54,6 +54,9 @@ class Optimizer {
   /// The count of steps, the rate, and the state of each parameter: "adam/first/dense/kernel". What
   /// a checkpoint must hold.
   std::vector<NamedVariable> state() const;
+  /// Moves its state to a device, where its parameters are by then: model.to(device);
+  /// optimizer.to(device). All or, if it throws, nothing.
+  void to(Device device, Site site = Site::current());
   /// Frees its state; says how many bytes that were.
   std::int64_t dispose(Site site = Site::current());
 

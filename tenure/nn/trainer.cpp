@@ -8,12 +8,12 @@
 
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
-#include "tenure/ops/shape_ops.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::nn {
@@ -106,13 +106,21 @@ void Trainer::require_options() const {
   }
 }
 
+Device Trainer::device() const { return optimizer_.parameters().front().variable.device(); }
+
 Tensors Trainer::at_model(Tensors tensors, Site site) const {
-  const auto& parameters = optimizer_.parameters();
-  if (parameters.empty()) return tensors;
-  const Device there = parameters.front().variable.device();
   for (Tensor& tensor : tensors) {
-    if (!tensor.defined() || tensor.device() == there) continue;
-    tensor = copy_to(Operand(tensor, site), there);
+    if (tensor.defined()) tensor = tensor.to(device(), site);
+  }
+  return tensors;
+}
+
+// Of the same types and shapes, there.
+Tensors Trainer::specs_at_model(Tensors tensors, Site site) const {
+  const DeviceScope scope(device());
+  for (Tensor& tensor : tensors) {
+    if (!tensor.defined() || tensor.device() == device()) continue;
+    tensor = spec(tensor.shape(site), tensor.dtype(site), site);
   }
   return tensors;
 }
@@ -178,7 +186,8 @@ StepPlan Trainer::plan(const Tensor& x, const Tensor& target, Site site) const {
 
 StepPlan Trainer::plan(const Tensors& x, const Tensors& targets, Site site) const {
   mem::in_call("plan", site, [&] { set_training(true); });
-  return {.plan = plan_of(*compiled_->steps, options_.budget, x, targets, "plan", site),
+  return {.plan = plan_of(*compiled_->steps, options_.budget, specs_at_model(x, site),
+                          specs_at_model(targets, site), "plan", site),
           .parameters = bytes_of(model_.variables()),
           .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
           .batch = tensor_bytes(x) + tensor_bytes(targets)};
@@ -194,6 +203,8 @@ std::vector<NamedVariable> Trainer::variables() const {
   add("trainer/", compiled_->steps->state());
   return all;
 }
+
+void Trainer::to(Device device, Site site) { move_to(variables(), device, site); }
 
 std::int64_t Trainer::resident_bytes() const { return bytes_of(variables()); }
 

@@ -104,6 +104,10 @@ class Trainer {
 
   /// The model's, the optimizer's and its own, for checkpoints: "model/dense/kernel", ...
   std::vector<NamedVariable> variables() const;
+  /// Moves all of them to a device, where steps run from then on. All or, if it throws, nothing.
+  void to(Device device, Site site = Site::current());
+  /// Where the parameters are, and steps run: batches are copied there.
+  Device device() const;
   /// Bytes of parameters, buffers and the optimizer's state.
   std::int64_t resident_bytes() const;
 
@@ -116,6 +120,7 @@ class Trainer {
   struct Compiled;
   void require_options() const;
   Tensors at_model(Tensors tensors, Site site) const;
+  Tensors specs_at_model(Tensors tensors, Site site) const;
   /// Traces depend on it, so it is set before each call. Throws ValueError if the model has had
   /// parts taken out: the optimizer would train what is no more there.
   void set_training(bool on) const;

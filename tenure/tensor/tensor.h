@@ -158,6 +158,10 @@ class Tensor {
   /// Element `i` along the first axis, which disappears; negative numbers count from the end. A
   /// view: select(x, 0, i). Throws IndexError. Defined in ops/shape/slices.cpp, where views are.
   Tensor operator[](Subscript i) const;
+  /// This tensor, if it is on the device, else a copy there, with a gradient that comes back:
+  /// copy_to(x, device). Throws ValueError for a device that is not present. Defined in
+  /// ops/shape/copies.cpp.
+  Tensor to(Device device, Site site = Site::current()) const;
 
   // Data. Each throws DisposedError if it is gone.
 

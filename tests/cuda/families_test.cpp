@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/core/record.h"
 #include "tests/cuda/emulated.h"
@@ -39,6 +40,31 @@ void expect_same(const char* what, const Tensor& x, double tolerance, const F& f
   EXPECT_TRUE(got.device() == there.device()) << what;
   expect_close(copy_to(got, cpu), f(x), tolerance, what);
   expect_same_bits(copy_to(f(there), cpu), copy_to(got, cpu));
+}
+
+/// No op is left out: each has a kernel, or is written in others. The harness runs them all
+/// (harness_on_emulated_gpu).
+TEST(EveryOp, HasAKernelOnAGpu) {
+  const Device device = emulated_gpu();
+  for (const ops::OpRecord* const op : ops::all_ops()) {
+    if (!ops::needs_kernel(*op)) continue;
+    EXPECT_NE(ops::find_kernel(*op, device), nullptr) << op->name;
+  }
+}
+
+/// Matrices are decomposed and lines transformed by the host, in any layout, as on the CPU.
+TEST(EveryOp, OfMatricesAndLinesHasTheResultsOfTheCpu) {
+  Generator generator(8);
+  const Tensor x = normal({2, 5, 5}, 0, 1, DType::float32, &generator);
+  const auto f = [](const Tensor& t) {
+    const Tensor square = matmul(t, transpose(t, 1, 2)) + eye(5).to(t.device());
+    return solve(transpose(square, 1, 2), cholesky(square)) + eigh(square).vectors;
+  };
+  expect_same("solve", x, 1e-4, f);
+  expect_same("rfft", x, 1e-5, [](const Tensor& t) { return rfft(transpose(t, 1, 2)); });
+  const DeviceScope scope(emulated_gpu());
+  EXPECT_EQ(copy_to(logspace(0, 2, 3), cpu).to_vector<float>(), (std::vector<float>{1, 10, 100}));
+  expect_throws<MatrixError>([] { return inv(zeros({3, 3})); }, {"inv"});
 }
 
 class ManyTerms : public testing::TestWithParam<DType> {};

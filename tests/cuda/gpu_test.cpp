@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,6 +147,55 @@ TEST(GpuMemory, IsInTheBooks) {
   EXPECT_EQ(memory(device).bytes, before);
   // What the emulated driver says that its context takes.
   EXPECT_EQ(cuda_memory_outside(device), std::int64_t{48} << 20);
+}
+
+/// What copies go through is counted apart.
+TEST(GpuMemory, HasItsPinnedMemoryInTheBooks) {
+  const Device device = emulated_gpu();
+  const Tensor large = counting({3, 1 << 20});
+  expect_same_bits(copy_to(copy_to(large, device), cpu), large);
+  const MemoryStats pinned = memory(cuda_pinned(device));
+  EXPECT_GE(pinned.bytes, std::int64_t{6} << 20);  // four places to write from, two to read to
+  EXPECT_LT(pinned.bytes, std::int64_t{7} << 20);
+  EXPECT_EQ(pinned.bytes, pinned[Category::workspace].bytes);
+  EXPECT_GE(pinned.reserved_bytes, pinned.bytes);
+  static_cast<void>(copy_to(large, device));
+  EXPECT_EQ(memory(cuda_pinned(device)).bytes, pinned.bytes) << "it is used again";
+  const DeviceScope scope(cuda_pinned(device));
+  expect_throws<DeviceError>([] { return ones({2}); }, {"pinned:0"});
+}
+
+TEST(Gpu, IsInStepWithStreamsOfOthers) {
+  const Device device = emulated_gpu();
+  EXPECT_NE(cuda_stream(device), 0u);
+  for (const std::uintptr_t stream : {std::uintptr_t{1}, std::uintptr_t{2}, cuda_stream(device)}) {
+    EXPECT_NO_THROW(cuda_let_wait(stream, device));
+    EXPECT_NO_THROW(cuda_wait_for(stream, device));
+  }
+  expect_throws<DeviceError>([] { return cuda_stream(cpu); }, {"cuda_stream: cpu is no GPU"});
+}
+
+/// A profiler sees which op launches what.
+TEST(Gpu, NamesItsLaunchesForProfilers) {
+  const Tensor x = copy_to(ones({4}), emulated_gpu());
+  static_cast<void>(floor_divide(x, 2));
+  void* const library =
+      dlopen(TENURE_EMULATED_CUDA "/libnvtx3interop.so.1", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(library, nullptr);
+  const auto names = reinterpret_cast<const char* (*)()>(dlsym(library, "emulated_range_names"));
+  const auto depth = reinterpret_cast<int (*)()>(dlsym(library, "emulated_range_depth"));
+  EXPECT_NE(std::string(names()).find("floor_divide\n"), std::string::npos);
+  EXPECT_EQ(depth(), 0);
+}
+
+TEST(Gpu, HasAName) {
+  const Device device = emulated_gpu();
+  EXPECT_TRUE(device_named("cuda") == device);
+  EXPECT_TRUE(device_named("cuda:1") == emulated_gpu(1));
+  EXPECT_TRUE(device_named("cpu") == cpu);
+  for (const char* const wrong : {"", "gpu", "cuda:", "cuda:x", "cuda:99", "cpu:1"}) {
+    expect_throws<ValueError>([&] { return device_named(wrong); }, {"names no device", "cuda:0"});
+  }
 }
 
 TEST(GpuMemory, EndsInATypedErrorAndTheProcessGoesOn) {

@@ -24,6 +24,7 @@ ABSENT = {
     "values_of": "state_dict(model)",
     "assign_all": "load_state_dict(model, values)",
     "to_string": "str(summary)",
+    "move_to": "to(device) of layers, optimizers, trainers and variables",
     "Dataset.begin": "iter()", "Dataset.end": "iter()", "Dataset.size": "len()",
     "Pass.begin": "iter()", "Pass.end": "iter()", "Pass.next": "next()",
     "Sequential.size": "len()", "Sequential.push_back": "append()",

@@ -10,6 +10,9 @@
 #include "python/src/arrays/from_object.h"
 #include "python/src/core/errors.h"
 #include "python/src/core/sites.h"
+#include "tenure/kernels/cuda/cuda.h"
+#include "tenure/memory/default_device.h"
+#include "tenure/ops/core/backend.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/device_error.h"
@@ -25,6 +28,10 @@ constexpr const char* kName = "dltensor";
 constexpr const char* kUsed = "used_dltensor";
 constexpr const char* kVersionedName = "dltensor_versioned";
 constexpr const char* kVersionedUsed = "used_dltensor_versioned";
+
+// Streams that are there without being made, by DLPack's numbers and CUDA's.
+constexpr std::uintptr_t kLegacyStream = 1;
+constexpr std::uintptr_t kThreadStream = 2;
 
 DataType type_of(DType dtype) {
   const auto bits = static_cast<std::uint8_t>(8 * size_of(dtype));
@@ -48,6 +55,7 @@ DType dtype_of(DataType type) {
 template <class M>
 struct Export {
   M managed;
+  std::uintptr_t stream = 0;  ///< whose work has to come before the memory is another's
   Tensor tensor;
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> strides{};
@@ -55,7 +63,15 @@ struct Export {
 
 template <class M>
 void end_export(M* managed) {
-  delete static_cast<Export<M>*>(managed->context);
+  auto* const held = static_cast<Export<M>*>(managed->context);
+  // Streams that were made may be gone: of those the consumer has waited for what it queued.
+  if (held->stream == kLegacyStream || held->stream == kThreadStream) {
+    try {
+      cuda_wait_for(held->stream, held->tensor.device());
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): of a GPU that was lost
+    }
+  }
+  delete held;
 }
 
 /// A capsule that nobody took.
@@ -69,8 +85,10 @@ void end_capsule(PyObject* capsule) {
 }
 
 template <class M>
-Ref capsule_of(const Tensor& tensor, const char* name, Site site, std::uint64_t flags) {
+Ref capsule_of(const Tensor& tensor, const char* name, Site site, std::uint64_t flags,
+               std::uintptr_t stream) {
   auto held = std::make_unique<Export<M>>();
+  held->stream = stream;
   held->tensor = share(tensor, "dlpack", site, HolderKind::user);
   const TensorBody& body = held->tensor.body("__dlpack__()", site);
   const Pin pin(held->tensor.body("__dlpack__()", site), "__dlpack__()", site);
@@ -80,6 +98,7 @@ Ref capsule_of(const Tensor& tensor, const char* name, Site site, std::uint64_t 
   }
   Array& array = held->managed.array;
   array.data = pin.data();
+  array.device = dlpack::device_of(body.device());
   array.rank = body.shape.size();
   array.dtype = type_of(body.dtype);
   array.shape = held->shape.data();
@@ -117,11 +136,32 @@ void copy_strided(const Array& array, std::size_t item, int axis, const char* fr
   }
 }
 
+/// A copy: memory of another's pool is in no ledger, and may end before work that is queued here.
+Tensor copy_of_gpu(const Array& array, const Shape& shape, DType dtype, Site site) {
+  const Device device = cuda(array.device.id, site);
+  const DeviceScope scope(device, site);
+  Tensor copy = empty(shape, dtype, site);
+  const Strides strides =
+      array.strides == nullptr
+          ? contiguous_strides(shape)
+          : Strides{std::vector<std::int64_t>(array.strides, array.strides + array.rank)};
+  const Pin to(copy.body("from_dlpack", site), "from_dlpack", site);
+  ops::Backend& backend = ops::backend(device);
+  backend.copy(
+      {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = to.data()},
+      {.dtype = dtype,
+       .shape = shape,
+       .strides = strides,
+       .data = static_cast<char*>(array.data) + array.offset});
+  backend.wait();
+  return copy;
+}
+
 template <class M>
 Tensor take(M* managed, Site site) {
   const Array& array = managed->array;
-  if (array.device.type != 1)
-    raise(PyExc_BufferError, "from_dlpack: the array is not in memory of the CPU");
+  if (array.device.type != dlpack::kCpu && array.device.type != dlpack::kCuda)
+    raise(PyExc_BufferError, "from_dlpack: the array is in memory neither of the CPU nor of a GPU");
   if (array.rank < 0 || array.rank > kMaxRank) {
     throw ShapeError("from_dlpack", "an array of " + std::to_string(array.rank) + " dimensions");
   }
@@ -134,6 +174,11 @@ Tensor take(M* managed, Site site) {
   const auto end = [managed] {
     if (managed->deleter != nullptr) managed->deleter(managed);
   };
+  if (array.device.type == dlpack::kCuda) {
+    Tensor copy = copy_of_gpu(array, shape, dtype, site);
+    end();
+    return copy;
+  }
   if (bytes == 0 || !is_contiguous(array) || !is_aligned) {
     Tensor copy = empty(shape, dtype, site);
     visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
@@ -184,16 +229,43 @@ Tensor take_capsule(PyObject* capsule, Site site) {
 
 }  // namespace
 
-Ref dlpack_capsule(const Tensor& tensor, bool is_versioned, bool is_copied, Site site) {
-  if (tensor.device(site) != cpu)
-    throw DeviceError::unreadable("__dlpack__()", tensor.device(site));
-  const Tensor source = is_copied ? clone(Operand(tensor, site)) : tensor;
-  if (is_versioned) {
-    const std::uint64_t flags = is_copied ? dlpack::kCopied : dlpack::kReadOnly;
-    return capsule_of<dlpack::ManagedVersioned>(source, kVersionedName, site, flags);
-  }
-  return capsule_of<dlpack::Managed>(source, kName, site, 0);
+dlpack::Device dlpack::device_of(tenure::Device device) {
+  return {.type = device.kind == tenure::Device::Kind::cuda ? kCuda : kCpu, .id = device.index};
 }
+
+Ref dlpack_capsule(const Tensor& tensor, const DlpackRequest& request, Site site) {
+  const Device device = tensor.device(site);
+  if (device != cpu && device.kind != Device::Kind::cuda)
+    throw DeviceError::unreadable("__dlpack__()", device);
+  const Tensor source = request.is_copied ? clone(Operand(tensor, site)) : tensor;
+  if (request.stream != 0) cuda_let_wait(request.stream, device, site);
+  if (request.is_versioned) {
+    const std::uint64_t flags = request.is_copied ? dlpack::kCopied : dlpack::kReadOnly;
+    return capsule_of<dlpack::ManagedVersioned>(source, kVersionedName, site, flags,
+                                                request.stream);
+  }
+  return capsule_of<dlpack::Managed>(source, kName, site, 0, request.stream);
+}
+
+namespace {
+
+/// What __dlpack__ is asked with: versions, and of a GPU the stream that its work comes before.
+Ref keywords_for(PyObject* object, Site site) {
+  Ref keywords = checked(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
+  const Ref where = Ref::take(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
+  if (!where) {
+    PyErr_Clear();
+    return keywords;
+  }
+  int type = 0, index = 0;
+  if (PyArg_ParseTuple(where.get(), "ii", &type, &index) == 0) throw PythonError();
+  if (type != dlpack::kCuda) return keywords;
+  const Ref stream = checked(PyLong_FromSize_t(cuda_stream(cuda(index, site), site)));
+  check(PyDict_SetItemString(keywords.get(), "stream", stream.get()));
+  return keywords;
+}
+
+}  // namespace
 
 Tensor tensor_from_dlpack(PyObject* object, Site site) {
   if (PyCapsule_CheckExact(object) != 0) return take_capsule(object, site);
@@ -203,11 +275,12 @@ Tensor tensor_from_dlpack(PyObject* object, Site site) {
     raise(PyExc_TypeError, "from_dlpack: a " + type_name(object) + " does not speak DLPack");
   }
   const Ref none = checked(PyTuple_New(0));
-  const Ref newest = checked(Py_BuildValue("{s:(ii)}", "max_version", 1, 0));
-  Ref capsule = Ref::take(PyObject_Call(method.get(), none.get(), newest.get()));
+  const Ref keywords = keywords_for(object, site);
+  Ref capsule = Ref::take(PyObject_Call(method.get(), none.get(), keywords.get()));
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {  // it knows no versions
     PyErr_Clear();
-    capsule = Ref::take(PyObject_CallNoArgs(method.get()));
+    check(PyDict_DelItemString(keywords.get(), "max_version"));
+    capsule = Ref::take(PyObject_Call(method.get(), none.get(), keywords.get()));
   }
   return take_capsule(checked(capsule.release()).get(), site);
 }

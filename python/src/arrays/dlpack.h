@@ -10,10 +10,13 @@ namespace tenure::python {
 // The structs of DLPack, https://dmlc.github.io/dlpack/latest: a fixed layout that libraries share.
 namespace dlpack {
 
+inline constexpr std::int32_t kCpu = 1;
+inline constexpr std::int32_t kCuda = 2;
 struct Device {
-  std::int32_t type = 1;  // 1: the CPU, 2: CUDA
+  std::int32_t type = kCpu;
   std::int32_t id = 0;
 };
+Device device_of(tenure::Device device);
 struct DataType {
   std::uint8_t code = 0;  // 0: int, 1: uint, 2: float, 4: bfloat, 6: bool
   std::uint8_t bits = 0;
@@ -50,7 +53,12 @@ struct ManagedVersioned {
 }  // namespace dlpack
 
 /// x.__dlpack__(...): a capsule whose array is read-only where the consumer can be told so.
-/// `is_versioned`: the consumer knows DLPack 1.
-Ref dlpack_capsule(const Tensor& tensor, bool is_versioned, bool is_copied, Site site);
+struct DlpackRequest {
+  bool is_versioned = false;  ///< the consumer knows DLPack 1
+  bool is_copied = false;
+  /// Of a GPU: the consumer's, whose work comes after ours; 0: it sees to that itself.
+  std::uintptr_t stream = 0;
+};
+Ref dlpack_capsule(const Tensor& tensor, const DlpackRequest& request, Site site);
 
 }  // namespace tenure::python

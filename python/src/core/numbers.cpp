@@ -4,7 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "python/src/core/sites.h"
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/memory/kinds.h"
 
 namespace tenure::python {
@@ -116,15 +118,7 @@ Ref tuple_of(const std::int64_t* values, int n) {
 }
 
 Device device_of(PyObject* object, const char* what) {
-  const std::string name = text_of(object, what);
-  for (int kind = 0; kind < 3; ++kind) {
-    for (int index = 0; index < 256; ++index) {
-      const Device device{static_cast<Device::Kind>(kind), static_cast<std::uint8_t>(index)};
-      const std::string known = name_of(device);
-      if (known == name || (index == 0 && known == name + ":0")) return device;
-    }
-  }
-  raise(PyExc_ValueError, std::string(what) + ": '" + name + "' names no device; \"cpu\" does");
+  return device_named(text_of(object, what), caller());
 }
 
 std::size_t bytes_of(PyObject* object, const char* what) {

@@ -4,6 +4,7 @@
 
 #include "python/src/core/bind.h"
 #include "python/src/memory/donation.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/leak_guard.h"
@@ -106,6 +107,26 @@ class AutocastBlock : public Block<Autocast> {
   std::thread::id thread_;
 };
 
+class DeviceBlock : public Block<DeviceScope> {
+ public:
+  explicit DeviceBlock(const py::object& device) : device_(device_of(device.ptr(), "device")) {}
+  DeviceBlock& begin() {
+    enter("the device", device_, caller());
+    thread_ = std::this_thread::get_id();
+    return *this;
+  }
+  void leave() {
+    if (is_on() && thread_ != std::this_thread::get_id())
+      throw ValueError("the device is left by another thread than it was entered by");
+    Block::leave();
+  }
+  std::string name() const { return name_of(device_); }
+
+ private:
+  Device device_;
+  std::thread::id thread_;
+};
+
 template <class T, class... More>
 void add_exit(py::class_<T, More...>& type) {
   type.def(
@@ -161,6 +182,37 @@ void add_lifetimes(Module& module) {
       "one is as if there were none.");
   autocast.def(py::init<bool>(), py::arg("on") = true);
   add_exit(autocast);
+
+  py::class_<DeviceBlock> device(
+      module, "device",
+      "`with tn.device(\"cuda:0\"):` has what this thread makes from nothing be on a device; ops "
+      "run "
+      "where their tensors are. Blocks nest. A GPU that is not there is a DeviceError, which says "
+      "what to install.");
+  device.def(py::init<const py::object&>(), py::arg("name"))
+      .def_property_readonly("name", &DeviceBlock::name)
+      .def("__str__", &DeviceBlock::name);
+  add_exit(device);
+  module.def(
+      "default_device", [] { return name_of(default_device()); },
+      "Where this thread makes tensors from nothing.");
+  module.def(
+      "set_default_device",
+      [](const py::object& device) {
+        set_default_device(device_of(device.ptr(), "device"), caller());
+      },
+      py::arg("device"), "The default device of all threads that are in no `with tn.device(...)`.");
+  module.def(
+      "gpus",
+      [] {
+        std::vector<std::string> names;
+        for (const CudaGpu& gpu : cuda_report().gpus)
+          names.push_back("cuda:" + std::to_string(gpu.index));
+        return names;
+      },
+      "The names of the GPUs that the driver knows: none where there is no driver. `python -m "
+      "tenure "
+      "doctor` tells what is missing.");
 
   py::class_<LeakGuard>(module, "_LeakGuard")
       .def(py::init([](std::string name, int warm_up, int patience, std::int64_t slack_bytes,

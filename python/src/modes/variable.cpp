@@ -50,6 +50,14 @@ like the tensor that it holds.)");
           "assign_sub",
           [](const Variable& v, const Tensor& value) { v.assign_sub(Operand(value, caller())); },
           py::arg("value"))
+      .def(
+          "to",
+          [](const py::object& self, const py::object& device) {
+            self.cast<const Variable&>().to(device_of(device.ptr(), "to()"), caller());
+            return self;
+          },
+          py::arg("device"), "Moves what it holds to a device; gives the variable.")
+      .def_property_readonly("device", [](const Variable& v) { return name_of(v.device()); })
       .def("dispose", [](const Variable& v) { v.dispose(caller()); })
       .def("numpy", [](const Variable& v) { return py::cast(v.value(caller())).attr("numpy")(); })
       .def("item", [](const Variable& v) { return py::cast(v.value(caller())).attr("item")(); })

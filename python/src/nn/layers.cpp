@@ -80,6 +80,13 @@ void add_base(Module& module) {
       .def("_flags", flags_of)
       .def("_set_flags", set_flags)
       .def(
+          "to",
+          [](const py::object& self, const py::object& device) {
+            self.cast<const Layer&>().to(device_of(device.ptr(), "to()"), caller());
+            return self;
+          },
+          py::arg("device"), "Moves parameters and buffers to a device; gives the layer.")
+      .def(
           "dispose", [](const Layer& layer) { return layer.dispose(caller()); },
           "Frees parameters and buffers; says how many bytes that were.")
       .def(

@@ -152,8 +152,18 @@ void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
             return to_string(nn::summarize(trainer, inputs, targets, site));
           },
           py::arg("input"), py::arg("target"), "As of a layer, with what a step takes.")
+      .def(
+          "to",
+          [](const py::object& self, const py::object& device) {
+            self.cast<nn::Trainer&>().to(device_of(device.ptr(), "to()"), caller());
+            return self;
+          },
+          py::arg("device"),
+          "Moves all its variables to a device, where steps run from then on; gives the trainer.")
       .def("variables", &nn::Trainer::variables,
            "The model's, the optimizer's and its own, for checkpoints.")
+      .def_property_readonly("device",
+                             [](const nn::Trainer& trainer) { return name_of(trainer.device()); })
       .def_property_readonly("resident_bytes", &nn::Trainer::resident_bytes)
       .def_property_readonly("model", &nn::Trainer::model, py::return_value_policy::reference)
       .def_property_readonly("optimizer", &nn::Trainer::optimizer,
@@ -196,6 +206,14 @@ void add_optimizer_base(Module& module) {
           "Gives each parameter its average, and the average the parameter: before an evaluation, "
           "and again before training goes on.")
       .def_property_readonly("state", &Optimizer::state)
+      .def(
+          "to",
+          [](const py::object& self, const py::object& device) {
+            self.cast<Optimizer&>().to(device_of(device.ptr(), "to()"), caller());
+            return self;
+          },
+          py::arg("device"),
+          "Moves its state to a device, where its parameters are by then; gives the optimizer.")
       .def(
           "dispose", [](Optimizer& optimizer) { return optimizer.dispose(caller()); },
           "Frees its state; says how many bytes that were.");

@@ -93,6 +93,10 @@ PyObject* deep_copy(PyObject* self, PyObject* /*memo*/) {
   return guarded([&] { return copy(tensor_of(self), caller()); });
 }
 
+PyObject* to(PyObject* self, PyObject* device) {
+  return guarded([&] { return wrap(tensor_of(self).to(device_of(device, "to()"), caller())); });
+}
+
 template <class T>
 Ref number(T value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -129,7 +133,7 @@ Ref nested(std::span<const T>& elements, const Shape& shape, int axis) {
   return list;
 }
 Ref to_list(const Tensor& tensor, Site site) {
-  const Tensor whole = contiguous(Operand(tensor, site));
+  const Tensor whole = contiguous(Operand(tensor.to(cpu, site), site));
   Ref result;
   visit_dtype(whole.dtype(), [&]<class T>(TypeTag<T>) {
     std::span<const T> elements = whole.span<T>(site);
@@ -164,6 +168,37 @@ PyObject* array(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
+/// The tensor where the consumer wants it: as it is, or a copy of a GPU's on the CPU.
+Tensor at_dlpack_device(const Tensor& tensor, PyObject* target, bool may_copy,
+                        DlpackRequest& request) {
+  const std::vector<std::int64_t> wanted = integers_of(target, "__dlpack__(): dl_device");
+  const dlpack::Device where = dlpack::device_of(tensor.device(caller()));
+  if (wanted == std::vector<std::int64_t>{where.type, where.id}) return tensor;
+  if (wanted != std::vector<std::int64_t>{dlpack::kCpu, 0} || !may_copy) {
+    raise(PyExc_BufferError, "__dlpack__(): the tensor is on " + name_of(tensor.device(caller())));
+  }
+  request.is_copied = false;  // it is one
+  return tensor.to(cpu, caller());
+}
+
+/// The consumer's stream as DLPack numbers them: None is the legacy default stream of a GPU, -1 is
+/// none that is to wait.
+std::uintptr_t dlpack_stream(Device device, PyObject* stream) {
+  if (device == cpu) {
+    if (stream != Py_None)
+      raise(PyExc_ValueError, "__dlpack__(): the CPU has no streams; stream must be None");
+    return 0;
+  }
+  if (stream == Py_None) return 1;
+  const std::int64_t number = integer_of(stream, "__dlpack__(): stream");
+  if (number == -1) return 0;
+  if (number <= 0) {
+    raise(PyExc_ValueError,
+          "__dlpack__(): stream is -1, or 1 or 2, or the handle of one; 0 says not which");
+  }
+  return static_cast<std::uintptr_t>(number);
+}
+
 PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* keywords) {
   return guarded([&] {
     static const char* const names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
@@ -172,24 +207,20 @@ PyObject* dlpack(PyObject* self, PyObject* arguments, PyObject* keywords) {
                                     &stream, &version, &target, &copies) == 0) {
       throw PythonError();
     }
-    if (stream != Py_None)
-      raise(PyExc_ValueError, "__dlpack__(): the CPU has no streams; stream must be None");
-    if (target != Py_None) {
-      const std::vector<std::int64_t> where = integers_of(target, "__dlpack__(): dl_device");
-      if (where != std::vector<std::int64_t>{1, 0})
-        raise(PyExc_BufferError, "__dlpack__(): the tensor is on the CPU");
-    }
-    bool is_versioned = false;
+    DlpackRequest request{.is_copied = copies == Py_True};
+    Tensor tensor = tensor_of(self);
+    if (target != Py_None) tensor = at_dlpack_device(tensor, target, copies != Py_False, request);
+    request.stream = dlpack_stream(tensor.device(caller()), stream);
     if (version != Py_None) {
       const std::vector<std::int64_t> newest = integers_of(version, "__dlpack__(): max_version");
-      is_versioned = !newest.empty() && newest[0] >= 1;
+      request.is_versioned = !newest.empty() && newest[0] >= 1;
     }
-    return dlpack_capsule(tensor_of(self), is_versioned, copies == Py_True, caller());
+    return dlpack_capsule(tensor, request, caller());
   });
 }
 Ref dlpack_device(const Tensor& tensor, Site site) {
-  return checked(
-      Py_BuildValue("(ii)", tensor.device(site) == cpu ? 1 : 2, tensor.device(site).index));
+  const dlpack::Device where = dlpack::device_of(tensor.device(site));
+  return checked(Py_BuildValue("(ii)", where.type, where.id));
 }
 
 PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
@@ -260,6 +291,8 @@ PyMethodDef methods[] = {
      "keep()\n\nExcludes it from every scope; gives the tensor."},
     {"item", method<item>, METH_NOARGS, "item()\n\nThe only element, as a number of Python's."},
     {"tolist", method<to_list>, METH_NOARGS, "tolist()\n\nThe elements as nested lists."},
+    {"to", to, METH_O,
+     "to(device)\n\nThis tensor, if it is on the device (\"cpu\", \"cuda:0\"), else a copy there."},
     {"numpy", as_function(numpy), METH_VARARGS | METH_KEYWORDS,
      "numpy(*, writable=False)\n\nAn array of NumPy's over the elements, without a copy; it holds "
      "the data."},

@@ -30,11 +30,11 @@ VariableState::VariableState(std::string name, bool trainable, Tensor value, Sit
       trainable(trainable),
       dtype(value.dtype()),
       shape(value.shape()),
-      device(value.device()),
       created(site),
       category(mem::this_thread().category == Category::activation ? Category::parameter
                                                                    : mem::this_thread().category),
       counted_(population(), site),
+      device_(value.device()),
       value_(prepared(std::move(value))) {}
 
 mem::Population& VariableState::population() {
@@ -126,7 +126,7 @@ bool VariableState::copy_in(const Tensor& from, Site site) {
   const Pin in(source, "assign", site);
   const Pin out(value_.body("assign", site), "assign", site);
   ++version_;
-  ops::backend(device).copy(
+  ops::backend(device()).copy(
       {.dtype = dtype, .shape = shape, .strides = contiguous_strides(shape), .data = out.data()},
       {.dtype = dtype, .shape = shape, .strides = source.strides, .data = in.data()});
   return true;
@@ -151,6 +151,11 @@ bool VariableState::update(const ops::OpRecord& op, const Operand& value) {
   ++version_;
   value_ = prepared(ops::call(op, Operand(std::move(value_), value.site()), value));
   return true;
+}
+
+Tensor VariableState::move_locked(Tensor value) {
+  device_.store(value.device(), std::memory_order_relaxed);
+  return replace_locked(std::move(value));
 }
 
 void VariableState::dispose(Site site) const {

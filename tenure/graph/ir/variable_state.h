@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -24,11 +25,12 @@ class VariableState {
   const bool trainable;
   const DType dtype;
   const Shape shape;
-  const Device device;
   const Site created;
   /// Of what it holds: that of the scope in which it was made, a parameter unless one was set.
   const Category category;
 
+  /// Where what it holds is.
+  Device device() const noexcept { return device_.load(std::memory_order_relaxed); }
   /// For messages: its name, behind the names of the layers that it is in.
   std::string path() const;
   /// Of a path that ends as its path does; others are of a second place, and change nothing.
@@ -68,6 +70,8 @@ class VariableState {
   /// Throws ShapeError or DTypeError unless such a tensor may be assigned.
   void require_fit(DType type, const Shape& dims) const;
   void dispose(Site site) const;
+  /// For whoever has the lock: replace_locked() by a tensor that is elsewhere.
+  Tensor move_locked(Tensor value);
 
  private:
   bool can_compute_in() const;
@@ -77,6 +81,7 @@ class VariableState {
   Tensor prepared(Tensor value) const;
 
   const mem::Counted counted_;
+  std::atomic<Device> device_;
   mutable ObjectMutex mutex_;
   Tensor value_;
   std::uint64_t version_ = 1;  // of what value_ has: elements may change in place

@@ -16,8 +16,10 @@
 #include "tenure/graph/run/observed_run.h"
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/scope.h"
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/core/view_room.h"
 #include "tenure/ops/random_ops.h"
+#include "tenure/tensor/device_error.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
@@ -31,6 +33,13 @@ void write(ops::View* room, const ops::View& view) { std::construct_at(room, vie
 void write(ops::View* room, const Layout& layout, std::byte* data) {
   write(room,
         {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
+}
+
+[[noreturn]] void throw_elsewhere(const Tensor& tensor, Device device) {
+  DeviceError error("run", tensor.device(), device);
+  error.add_line(fmt::format("the program runs on {}; it was given {}", name_of(device),
+                             ops::describe(tensor)));
+  throw error;
 }
 
 /// Tells a recording what runs, if it asks.
@@ -345,7 +354,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_
     Pin& taken = pins[base - 1];
     taken.take(tensor.body("run", site), "run", site);
     if (taken.body()->device() != low.request.device) [[unlikely]]
-      throw DeviceError("run", taken.body()->device(), low.request.device);
+      throw_elsewhere(tensor, low.request.device);
     bases[base++] = static_cast<std::byte*>(taken.data());
   };
   for (const Tensor& input : inputs) pin(input);

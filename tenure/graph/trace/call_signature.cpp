@@ -4,6 +4,8 @@
 
 #include "tenure/memory/default_device.h"
 #include "tenure/ops/core/call_context.h"
+#include "tenure/ops/core/named.h"
+#include "tenure/ops/shape/meet.h"
 #include "tenure/tensor/device_error.h"
 
 namespace tenure::graph {
@@ -24,11 +26,17 @@ std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& don
 
 Device device_of(const FunctionCore::Call& call) {
   if (call.tensors.empty()) return default_device();
-  const Device device = call.tensors[0].device();
+  if (const std::optional<Device> place = ops::meeting_place(call.tensors)) return *place;
+  const Tensor& first = call.tensors[0];
   for (const Tensor& tensor : call.tensors) {
-    if (tensor.device() != device) throw DeviceError("function", tensor.device(), device);
+    if (tensor.device() == first.device()) continue;
+    DeviceError error("function", first.device(), tensor.device());
+    for (const Tensor* const one : {&first, &tensor}) {
+      error.add_line(fmt::format("one of its tensors is {}", ops::describe(*one)));
+    }
+    throw error;
   }
-  return device;
+  return first.device();
 }
 
 std::vector<ops::Spec> specs_of(const FunctionCore::Call& call) {

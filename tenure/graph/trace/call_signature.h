@@ -22,8 +22,8 @@ struct CallSignature {
 /// "float32[8, 4], float32[4] donated, 0.5"
 std::string text_of(const FunctionCore::Call& call, const std::vector<bool>& donated);
 
-/// Where its tensors are; the default device if there are none. Throws DeviceError if they are on
-/// several.
+/// Where its tensors are, or meet (ops/shape/meet.h); the default device if there are none. Throws
+/// DeviceError if they are on several.
 Device device_of(const FunctionCore::Call& call);
 std::vector<ops::Spec> specs_of(const FunctionCore::Call& call);
 /// Empty where a tensor is contiguous.

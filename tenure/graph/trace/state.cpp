@@ -180,7 +180,7 @@ Tensor GraphState::read_variable(const std::shared_ptr<VariableState>& variable,
     const ops::Spec spec{variable->dtype, variable->shape};
     return symbol(capture({.outside = outside, .variable = variable}, spec, site), site);
   }
-  require_here(variable->device, "variable");
+  require_here(*variable, "variable");
   const std::lock_guard lock(mutex_);
   const std::optional<Value> assigned = assignment_before(variable.get());
   // To a tape, the symbol is another one than that of the value that was assigned.
@@ -211,7 +211,7 @@ Tensor GraphState::assign_variable(const std::shared_ptr<VariableState>& variabl
                                  variable->name, title()),
                      site);
   }
-  require_here(variable->device, "assign");
+  require_here(*variable, "assign");
   variable->require_fit(tensor.dtype(site), tensor.shape(site));
   const Value value = value_of(tensor, "assign", site);
   const std::lock_guard lock(mutex_);
@@ -269,6 +269,16 @@ std::optional<Value> GraphState::find_input(const std::string& name) const {
 
 void GraphState::require_here(Device device, const char* user) const {
   if (device != device_) throw DeviceError(user, device, device_);
+}
+
+void GraphState::require_here(const VariableState& variable, const char* user) const {
+  if (variable.device() == device_) return;
+  throw DeviceError::because(
+      user, variable.device(),
+      fmt::format("{}: \"{}\", made at {}, is on {}, and {} runs on {}; to(device) of the variable "
+                  "or of its model moves it",
+                  user, variable.path(), tenure::to_string(variable.created),
+                  name_of(variable.device()), title(), name_of(device_)));
 }
 
 std::vector<Tensor> GraphState::record(const ops::OpRecord& op, std::span<const Operand> operands,

@@ -108,6 +108,7 @@ class GraphState final : public ops::Recorder, public std::enable_shared_from_th
   Tensor make_symbol(Value value, const char* op, Site site);
   /// Throws DeviceError for what is elsewhere.
   void require_here(Device device, const char* user) const;
+  void require_here(const VariableState& variable, const char* user) const;
   /// What reads of a variable find that was assigned to; nullopt: what it holds.
   std::optional<Value> assignment_before(const VariableState* variable);
 

@@ -28,70 +28,43 @@ Device device_of(int index) {
 
 using namespace kernels::cuda;
 
-std::string version_text(std::size_t major, std::size_t minor) {
-  return fmt::format("{}.{}", major, minor);
+/// A library as it was found. Its version is a number: major and minor in parts of `major` and
+/// `minor`.
+CudaLibrary told(const char* name, const Library& found, std::size_t version, std::size_t major,
+                 std::size_t minor, const std::string& advice) {
+  CudaLibrary library{.name = name, .path = found.path, .problem = found.problem};
+  if (version > 0) library.version = fmt::format("{}.{}", version / major, version % major / minor);
+  if (!library.problem.empty()) library.advice = advice;
+  return library;
 }
 
 CudaLibrary driver_found() {
   const Driver& found = driver();
-  CudaLibrary library{
-      .name = "driver", .path = found.library.path, .problem = found.library.problem};
-  if (found.version > 0) {
-    library.version = version_text(static_cast<std::size_t>(found.version / 1000),
-                                   static_cast<std::size_t>(found.version % 1000 / 10));
-  }
+  CudaLibrary library =
+      told("driver", found.library, static_cast<std::size_t>(found.version), 1000, 10,
+           fmt::format("install NVIDIA's driver, of CUDA {} or newer, which brings libcuda.so.1",
+                       kOldestDriver / 1000));
   if (library.problem.empty() && found.devices == 0) {
     library.problem = "the driver sees no GPU";
     library.advice = "is there one in this machine, and is it given to this container?";
-  } else if (!library.problem.empty()) {
-    library.advice = fmt::format(
-        "install NVIDIA's driver, of CUDA {} or newer, which brings "
-        "libcuda.so.1",
-        kOldestDriver / 1000);
   }
   return library;
 }
 
 CudaLibrary nvrtc_found() {
-  const Nvrtc& found = nvrtc();
-  CudaLibrary library{
-      .name = "NVRTC", .path = found.library.path, .problem = found.library.problem};
-  if (found.version > 0) {
-    library.version = version_text(static_cast<std::size_t>(found.version / 1000),
-                                   static_cast<std::size_t>(found.version % 1000 / 10));
-  }
-  if (!library.problem.empty()) {
-    library.advice =
-        "install NVRTC of CUDA 12 or 13: it is in the CUDA toolkit, in Debian's and "
-        "Ubuntu's package cuda-nvrtc-13-0 of NVIDIA's, in pip's nvidia-cuda-nvrtc";
-  }
-  return library;
+  return told("NVRTC", nvrtc().library, static_cast<std::size_t>(nvrtc().version), 1000, 10,
+              "install NVRTC of CUDA 12 or 13: it is in the CUDA toolkit, in Debian's and "
+              "Ubuntu's package cuda-nvrtc-13-0 of NVIDIA's, in pip's nvidia-cuda-nvrtc");
 }
 
 CudaLibrary cublaslt_found() {
-  const CublasLt& found = cublaslt();
-  CudaLibrary library{
-      .name = "cuBLASLt", .path = found.library.path, .problem = found.library.problem};
-  if (found.version > 0) {
-    library.version = version_text(found.version / 10000, found.version % 10000 / 100);
-  }
-  if (!library.problem.empty()) {
-    library.advice = "products of matrices need it: install cuBLAS of CUDA 12 or 13";
-  }
-  return library;
+  return told("cuBLASLt", cublaslt().library, cublaslt().version, 10000, 100,
+              "products of matrices need it: install cuBLAS of CUDA 12 or 13");
 }
 
 CudaLibrary cudnn_found() {
-  const Cudnn& found = cudnn();
-  CudaLibrary library{
-      .name = "cuDNN", .path = found.library.path, .problem = found.library.problem};
-  if (found.version > 0) {
-    library.version = version_text(found.version / 10000, found.version % 10000 / 100);
-  }
-  if (!library.problem.empty()) {
-    library.advice = "convolutions need it: install cuDNN 9";
-  }
-  return library;
+  return told("cuDNN", cudnn().library, cudnn().version, 10000, 100,
+              "convolutions need it: install cuDNN 9");
 }
 
 /// Why no GPU of this index can be used; empty: it can.
@@ -136,6 +109,20 @@ Device cuda(int index, Site site) {
   });
 }
 
+Device device_named(std::string_view name, Site site) {
+  for (std::size_t place = 0; place < mem::kDevices; ++place) {
+    const Device device = mem::device_at(place);
+    const std::string known = name_of(device);
+    if (known != name && (device.index != 0 || known != fmt::format("{}:0", name))) continue;
+    // The first to name a GPU has it made ready.
+    return device.kind == Device::Kind::cuda ? cuda(device.index, site) : device;
+  }
+  return mem::in_call("device_named", site, [&]() -> Device {
+    throw ValueError(fmt::format(
+        "\"{}\" names no device; \"cpu\" and \"cuda:0\" do, and \"cuda\" is the latter", name));
+  });
+}
+
 CudaReport cuda_report() {
   CudaReport report{.build = TENURE_CUDA_BUILD};
 #if TENURE_HAS_CUDA
@@ -167,16 +154,57 @@ CudaReport cuda_report() {
   return report;
 }
 
-std::int64_t cuda_memory_outside(Device device, Site site) {
-  return mem::in_call("cuda_memory_outside", site, [&]() -> std::int64_t {
-    mem::require_device(device, "cuda_memory_outside", site);
-#if TENURE_HAS_CUDA
-    if (device.kind == Device::Kind::cuda) {
-      return static_cast<std::int64_t>(gpu(device).memory().outside());
+namespace {
+
+/// What `ask()` says of a GPU. Throws DeviceError in the name of `user` if the device is none: as
+/// all are in a build without CUDA.
+template <class Ask>
+auto of_gpu(const char* user, Device device, Site site, const Ask& ask) {
+  return mem::in_call(user, site, [&] {
+    mem::require_device(device, user, site);
+    if (device.kind != Device::Kind::cuda) {
+      throw DeviceError::because(user, device,
+                                 fmt::format("{}: {} is no GPU", user, name_of(device)));
     }
+    return ask();
+  });
+}
+
+}  // namespace
+
+std::int64_t cuda_memory_outside(Device device, Site site) {
+  return of_gpu("cuda_memory_outside", device, site, [&]() -> std::int64_t {
+#if TENURE_HAS_CUDA
+    return static_cast<std::int64_t>(gpu(device).memory().outside());
+#else
+    return 0;
 #endif
-    throw DeviceError::because("cuda_memory_outside", device,
-                               fmt::format("cuda_memory_outside: {} is no GPU", name_of(device)));
+  });
+}
+
+std::uintptr_t cuda_stream(Device device, Site site) {
+  return of_gpu("cuda_stream", device, site, [&]() -> std::uintptr_t {
+#if TENURE_HAS_CUDA
+    return reinterpret_cast<std::uintptr_t>(gpu(device).stream());
+#else
+    return 0;
+#endif
+  });
+}
+
+void cuda_let_wait([[maybe_unused]] std::uintptr_t stream, Device device, Site site) {
+  of_gpu("cuda_let_wait", device, site, [&] {
+#if TENURE_HAS_CUDA
+    gpu(device).let_wait(reinterpret_cast<CUstream_st*>(stream));
+#endif
+  });
+}
+
+void cuda_wait_for([[maybe_unused]] std::uintptr_t stream, Device device, Site site) {
+  of_gpu("cuda_wait_for", device, site, [&] {
+#if TENURE_HAS_CUDA
+    gpu(device).wait_for_stream(reinterpret_cast<CUstream_st*>(stream));
+#endif
   });
 }
 

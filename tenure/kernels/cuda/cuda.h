@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenure/base/site.h"
@@ -14,6 +15,10 @@ namespace tenure {
 /// The first call for it loads the driver, and takes a part of a second. Throws DeviceError where
 /// there is no such GPU, or something that it takes is missing; it says what to install.
 Device cuda(int index = 0, Site site = Site::current());
+
+/// The device of a name: "cpu", "cuda:1"; "cuda" is cuda(0). Throws ValueError for others, and as
+/// cuda() does.
+Device device_named(std::string_view name, Site site = Site::current());
 
 /// A library that CUDA's kernels need, as it was found.
 struct CudaLibrary {
@@ -41,6 +46,22 @@ struct CudaReport {
   std::string cache{};  ///< the folder of compiled kernels; empty: there is none
 };
 CudaReport cuda_report();
+
+/// Where the ledger has the pinned memory of a GPU, which copies between it and the host go
+/// through: memory(cuda_pinned(device)). No tensor is there.
+constexpr Device cuda_pinned(Device device) {
+  return {.kind = Device::Kind::pinned, .index = device.index};
+}
+
+// Other libraries' streams, by their handles (a CUstream, or 1 for the legacy default stream and 2
+// for that of a thread): for tensors whose memory they use. Each throws DeviceError.
+
+/// The handle of the queue that Tenure gives its work to.
+std::uintptr_t cuda_stream(Device device, Site site = Site::current());
+/// What `stream` is given from now on begins after all that Tenure has queued.
+void cuda_let_wait(std::uintptr_t stream, Device device, Site site = Site::current());
+/// What Tenure queues from now on begins after all that `stream` has been given.
+void cuda_wait_for(std::uintptr_t stream, Device device, Site site = Site::current());
 
 /// Bytes of a GPU's memory that are taken by others than Tenure's tensors and pool: its context,
 /// libraries, other programs. With memory(device).reserved they make what nvidia-smi shows. Throws

@@ -4,12 +4,14 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loops/cuda_loop.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
 #include "tenure/kernels/cuda/loops/print.h"
 #include "tenure/kernels/cuda/memory/device_memory.h"
+#include "tenure/kernels/cuda/memory/pinned_memory.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/memory/pool/devices.h"
 
@@ -77,10 +79,10 @@ bool has_loops(const ops::OpRecord& op) {
 
 std::vector<Family> families() {
   return {arrange_family(),  attention_family(), cell_family(),   conv_family(),
-          creation_family(), find_family(),      index_family(),  loss_family(),
-          mask_family(),     move_family(),      norm_family(),   pool_family(),
-          product_family(),  random_family(),    reduce_family(), scan_family(),
-          softmax_family(),  sort_family(),      update_family()};
+          creation_family(), find_family(),      host_family(),   index_family(),
+          loss_family(),     mask_family(),      move_family(),   norm_family(),
+          pool_family(),     product_family(),   random_family(), reduce_family(),
+          scan_family(),     softmax_family(),   sort_family(),   update_family()};
 }
 
 void add_gpu(int index) {
@@ -89,6 +91,7 @@ void add_gpu(int index) {
   Gpu& gpu = make_gpu(index);
   if (mem::is_present(gpu.device())) return;
   auto made = std::make_unique<CudaBackend>(gpu);
+  mem::add_device(cuda_pinned(gpu.device()), gpu.pinned());
   mem::add_device(gpu.device(), gpu.memory());
   ops::add_backend(gpu.device(), *made.release());  // it stays for the process
 }

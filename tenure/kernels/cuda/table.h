@@ -66,6 +66,7 @@ Family attention_family();  // attention/attention_slots.cpp
 Family cell_family();       // recurrent/cell_slots.cpp
 Family conv_family();       // conv/conv_slots.cpp
 Family creation_family();   // create/create_slots.cpp
+Family host_family();       // host/host_slots.cpp
 Family index_family();      // index/index_slots.cpp
 Family loss_family();       // loss/loss_slots.cpp
 Family mask_family();       // index/mask_slots.cpp

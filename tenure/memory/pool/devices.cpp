@@ -31,6 +31,8 @@ std::size_t default_cache_limit() {
 
 }  // namespace
 
+constinit std::atomic<bool> other_devices = false;
+
 ChunkHeap& heap() {
   static constinit Lasting<ChunkHeap> instance;
   return instance.get([] {
@@ -69,6 +71,7 @@ void add_device(Device device, Source& source) {
     throw ValueError(fmt::format("add_device: device {} is known already", name_of(device)));
   }
   heaps[place].store(made.release(), std::memory_order_release);
+  other_devices.store(true, std::memory_order_relaxed);
 }
 
 void lock_devices() noexcept {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "tenure/base/site.h"
@@ -12,7 +13,7 @@ class ChunkHeap;
 
 /// There is one CPU, and at most so many devices of each other kind.
 inline constexpr std::size_t kDevicesOfAKind = 16;
-inline constexpr std::size_t kDevices = 1 + 2 * kDevicesOfAKind;
+inline constexpr std::size_t kDevices = 1 + 3 * kDevicesOfAKind;
 
 /// Its place in a table of all devices that there can be; kDevices for one that cannot.
 constexpr std::size_t place_of(Device device) noexcept {
@@ -32,6 +33,9 @@ constexpr Device device_at(std::size_t place) noexcept {
 /// one that is known, or that cannot be.
 void add_device(Device device, Source& source);
 bool is_present(Device device) noexcept;
+extern constinit std::atomic<bool> other_devices;
+/// Whether there is another than the CPU.
+inline bool has_other_devices() noexcept { return other_devices.load(std::memory_order_relaxed); }
 /// Throws ValueError in the name of `user`, called at `site`, for a device that was not made known.
 void require_device(Device device, const char* user, Site site);
 

@@ -11,6 +11,9 @@ namespace tenure::ops {
 /// where they were made. Nothing within a call that acts for others: that one does it.
 void name_call(Error& error, const char* op, std::span<const Operand> operands, Site site) noexcept;
 
+/// "float32[2, 3] "w" on cpu, made by relu at train.cpp:10"
+std::string describe(const Tensor& tensor);
+
 /// Runs `f`, which is a part of a public function outside its ops; errors have the name and the
 /// line of the user's call.
 template <class F>

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "tenure/ops/core/record.h"
 #include "tenure/ops/core/types.h"
+#include "tenure/ops/creation/spacing.h"
 
 // What the attributes of the creation ops mean.
 
@@ -44,6 +48,18 @@ inline ElementBytes element(const Scalar& value, DType dtype, const char* op) {
   ElementBytes result;
   store_scalar(value, dtype, result.bytes, op);
   return result;
+}
+
+/// Of n numbers from `start` to `stop`, or to one step short of it without `endpoint`.
+inline Spacing spacing(double start, double stop, std::int64_t n, bool endpoint) {
+  const auto steps = static_cast<double>(std::max<std::int64_t>(endpoint ? n - 1 : n, 1));
+  // Where the ends are so far apart that the products overflow, the division comes first.
+  const double scale = std::isfinite((stop - start) * steps) ? 1 : 2 * steps;
+  return {.start = start,
+          .stop = stop,
+          .steps = steps,
+          .width = stop / scale - start / scale,
+          .divisor = steps / scale};
 }
 
 /// The numbers of arange. They count in integers if all three are.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tenure/ops/core/attributes.h"
+#include "tenure/ops/random/philox_words.h"
 #include "tenure/tensor/dtype.h"
 
 // Which random words an op takes: a device computes them as it likes, but these.
@@ -41,24 +42,10 @@ constexpr std::uint64_t floating_counters(DType dtype, std::int64_t n) {
 
 namespace tenure::ops::philox {
 
-inline constexpr std::uint32_t kMultiplier0 = 0xD2511F53;
-inline constexpr std::uint32_t kMultiplier1 = 0xCD9E8D57;
-inline constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-inline constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
-inline constexpr int kRounds = 10;
-
-/// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): four random
-/// words for each counter and key.
-constexpr std::array<std::uint32_t, 4> block(std::array<std::uint32_t, 4> x,
-                                             std::array<std::uint32_t, 2> key) {
-  for (int round = 0; round < kRounds; ++round) {
-    const std::uint64_t p0 = std::uint64_t{kMultiplier0} * x[0];
-    const std::uint64_t p1 = std::uint64_t{kMultiplier1} * x[2];
-    x = {static_cast<std::uint32_t>(p1 >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ x[3] ^ key[1], static_cast<std::uint32_t>(p0)};
-    key = {key[0] + kWeyl0, key[1] + kWeyl1};
-  }
-  return x;
+constexpr std::array<std::uint32_t, 4> block(const std::array<std::uint32_t, 4>& x,
+                                             const std::array<std::uint32_t, 2>& key) {
+  const Words made = words({{x[0], x[1], x[2], x[3]}}, key[0], key[1]);
+  return {made.of[0], made.of[1], made.of[2], made.of[3]};
 }
 
 }  // namespace tenure::ops::philox

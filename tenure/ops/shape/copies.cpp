@@ -303,6 +303,10 @@ Tensor copy_to(const Operand& x, Device device) {
       x.is_scalar() ? default_device() : x.tensor().body("copy_to", x.site()).device();
   return call(record<ops::CopyTo>(), x, ops::transfer_attributes(device, from));
 }
+Tensor Tensor::to(Device device, Site site) const {
+  if (body("to()", site).device() == device) return *this;
+  return copy_to(Operand(*this, site), device);
+}
 Tensor cast(const Operand& x, DType dtype) {
   return call(record<ops::Cast>(), x, Attributes(dtype));
 }

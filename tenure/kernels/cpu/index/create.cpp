@@ -109,17 +109,10 @@ void arange(const View& out, std::int64_t start, std::int64_t step) {
   });
 }
 
-void linspace(const View& out, double start, double stop, bool endpoint) {
+void linspace(const View& out, const ops::Spacing& spacing) {
   const std::int64_t n = out.count();
-  const auto steps = static_cast<double>(std::max<std::int64_t>(endpoint ? n - 1 : n, 1));
-  // Where the ends are so far apart that the products overflow, the division comes first.
-  const double scale = std::isfinite((stop - start) * steps) ? 1 : 2 * steps;
-  const double width = stop / scale - start / scale;
-  const double divisor = steps / scale;
-  fill_by_place(out, [=]<class T>(TypeTag<T>, std::int64_t place) {
-    const auto i = static_cast<double>(place);
-    const double value = 2 * i < steps || n == 1 ? start + i * width / divisor
-                                                 : stop - (steps - i) * width / divisor;
+  fill_by_place(out, [&spacing, n]<class T>(TypeTag<T>, std::int64_t place) {
+    const double value = spacing.at(place, n);
     return from_double<T>(std::is_integral_v<T> ? std::floor(value) : value);
   });
 }

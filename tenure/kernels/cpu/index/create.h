@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "tenure/kernels/view.h"
+#include "tenure/ops/creation/spacing.h"
 
 // Fills that make a tensor from a rule. Outputs are contiguous.
 namespace tenure::kernels {
@@ -20,9 +21,8 @@ void arange(const View& out, double start, double step);
 /// start + i * step, in 64-bit integers, which wrap around, and then in the type of `out`.
 void arange(const View& out, std::int64_t start, std::int64_t step);
 
-/// Evenly spaced from `start` to `stop`, or to one step short of it without `endpoint`. Each half
-/// is counted from its own end, so both ends are exact. Integers are rounded down, as in NumPy.
-void linspace(const View& out, double start, double stop, bool endpoint);
+/// Evenly spaced numbers. Integers are rounded down, as in NumPy.
+void linspace(const View& out, const ops::Spacing& spacing);
 
 /// `base` to the powers of evenly spaced numbers, in extended precision and then in the type of
 /// `out`, a floating one.

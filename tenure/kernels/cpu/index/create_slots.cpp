@@ -35,9 +35,10 @@ struct ArangeSlot {
 
 struct LinspaceSlot {
   static void run(const Kernel& k) {
-    linspace(k.out[0], k.attributes.number(ops::LinspaceAttributes::start),
-             k.attributes.number(ops::LinspaceAttributes::stop),
-             k.attributes.flag(ops::LinspaceAttributes::endpoint));
+    using Names = ops::LinspaceAttributes;
+    linspace(k.out[0],
+             ops::spacing(k.attributes.number(Names::start), k.attributes.number(Names::stop),
+                          k.out[0].count(), k.attributes.flag(Names::endpoint)));
   }
 };
 

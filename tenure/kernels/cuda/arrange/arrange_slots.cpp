@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "tenure/kernels/cuda/arrange/arrange_arguments.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/places/nest.h"
-#include "tenure/kernels/cuda/sort/sorter.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/creation/attributes.h"
 #include "tenure/ops/index/arrange.h"
@@ -21,11 +21,7 @@ using ops::Kernel;
 constexpr std::uint32_t kThreads = 256;
 
 TypedKernel arranging(const char* function, const char* arguments) {
-  return {"tenure/kernels/cuda/arrange/arrange.cu",
-          function,
-          arguments,
-          kThreads,
-          {DType::uint8, DType::int16, DType::int32, DType::int64}};
+  return {"tenure/kernels/cuda/arrange/arrange.cu", function, arguments, kThreads, bits_types()};
 }
 const TypedKernel kPad = arranging("pad", "PadArguments");
 const TypedKernel kCopyNest = arranging("copy_nest", "NestArguments");

@@ -29,9 +29,8 @@ inline void arange(const ArangeArguments& a) {
 template <class T>
 inline void linspace(const LinspaceArguments& a) {
   for (std::uint64_t place = thread_index(); place < a.n; place += thread_count()) {
-    const auto i = static_cast<double>(place);
-    const double value = 2 * i < a.steps || a.n == 1 ? a.start + i * a.width / a.divisor
-                                                     : a.stop - (a.steps - i) * a.width / a.divisor;
+    const double value =
+        a.spacing.at(static_cast<std::int64_t>(place), static_cast<std::int64_t>(a.n));
     static_cast<T*>(a.out)[place] = convert<T>(std::is_integral_v<T> ? floor(value) : value);
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/device/view_arguments.h"
+#include "tenure/ops/creation/spacing.h"
 
 namespace tenure::kernels::cuda {
 
@@ -22,15 +23,11 @@ struct ArangeArguments {
   double double_step;
 };
 
-/// Of numbers evenly spaced: from the start in the first half, from the stop in the second.
+/// Of numbers evenly spaced.
 struct LinspaceArguments {
   void* out;
   std::uint64_t n;
-  double start;
-  double stop;
-  double steps;
-  double width;  ///< of all steps, in parts of `divisor`
-  double divisor;
+  ops::Spacing spacing;
 };
 
 /// Of a one, by its bytes, on a diagonal of a matrix.

@@ -1,12 +1,10 @@
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "tenure/kernels/cuda/create/create_arguments.h"
 #include "tenure/kernels/cuda/index/check_indices.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/device_view.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
-#include "tenure/kernels/cuda/sort/sorter.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/creation/attributes.h"
 
@@ -20,11 +18,7 @@ constexpr const char* kFile = "tenure/kernels/cuda/create/create.cu";
 
 /// Of elements by their bytes.
 TypedKernel by_bytes(const char* function, const char* arguments) {
-  return {kFile,
-          function,
-          arguments,
-          kThreads,
-          {DType::uint8, DType::int16, DType::int32, DType::int64}};
+  return {kFile, function, arguments, kThreads, bits_types()};
 }
 TypedKernel of_numbers(const char* function, const char* arguments) {
   return {kFile,
@@ -93,21 +87,13 @@ struct LinspaceSlot {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr) return;
     const View& out = k.out[0];
-    const double start = k.attributes.number(Names::start);
-    const double stop = k.attributes.number(Names::stop);
     const std::int64_t n = out.count();
-    const auto steps = static_cast<double>(
-        std::max<std::int64_t>(k.attributes.flag(Names::endpoint) ? n - 1 : n, 1));
-    // Where the ends are so far apart that the products overflow, the division comes first.
-    const double scale = std::isfinite((stop - start) * steps) ? 1 : 2 * steps;
     gpu->launch(k.op, kLinspace, out.dtype, grid_over(n, kThreads),
                 LinspaceArguments{.out = out.data,
                                   .n = static_cast<std::uint64_t>(n),
-                                  .start = start,
-                                  .stop = stop,
-                                  .steps = steps,
-                                  .width = stop / scale - start / scale,
-                                  .divisor = steps / scale});
+                                  .spacing = ops::spacing(k.attributes.number(Names::start),
+                                                          k.attributes.number(Names::stop), n,
+                                                          k.attributes.flag(Names::endpoint))});
   }
 };
 

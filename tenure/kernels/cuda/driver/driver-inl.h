@@ -26,6 +26,7 @@ namespace tenure::kernels::cuda {
   X(cuEventRecord)                 \
   X(cuEventQuery)                  \
   X(cuEventSynchronize)            \
+  X(cuStreamWaitEvent)             \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
   X(cuLaunchKernel)                \
@@ -38,6 +39,7 @@ namespace tenure::kernels::cuda {
   X(cuMemUnmap)                    \
   X(cuMemRelease)                  \
   X(cuMemHostAlloc)                \
+  X(cuMemFreeHost)                 \
   X(cuMemcpyHtoDAsync)             \
   X(cuMemcpyDtoHAsync)             \
   X(cuMemcpyDtoDAsync)             \

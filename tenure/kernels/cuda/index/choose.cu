@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/kernels/cuda/find/find.cuh"
 #include "tenure/kernels/cuda/index/index_arguments.h"
 #include "tenure/kernels/cuda/places/places.cuh"
 
@@ -121,23 +122,7 @@ inline void combine(const CombineArguments& a) {
 
 template <class T>
 inline void find_outside(const IndexCheckArguments& a) {
-  constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  std::uint64_t found = kNone;
-  const auto n = static_cast<std::uint64_t>(a.in.count);
-  for (std::uint64_t i = thread_index(); i < n && found == kNone; i += thread_count()) {
-    const std::int64_t index = static_cast<const T*>(a.in.data)[offset_of(a.in, i)];
-    if (index < -a.size || index >= a.size) found = i;
-  }
-  __shared__ std::uint64_t lowest[256];
-  lowest[threadIdx.x] = found;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half && lowest[threadIdx.x + half] < lowest[threadIdx.x]) {
-      lowest[threadIdx.x] = lowest[threadIdx.x + half];
-    }
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) a.answers[blockIdx.x] = lowest[0];
+  find_first<T>(a, [&](std::int64_t index) { return index < -a.size || index >= a.size; });
 }
 
 }  // namespace tenure::kernels::cuda

@@ -4,6 +4,7 @@
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/index/check_indices.h"
 #include "tenure/kernels/cuda/index/put.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/kernels/cuda/places/nest.h"
@@ -19,11 +20,8 @@ using ops::Kernel;
 
 constexpr std::uint32_t kIndexThreads = 256;
 
-const TypedKernel kChoose{"tenure/kernels/cuda/index/choose.cu",
-                          "choose",
-                          "ChooseArguments",
-                          kIndexThreads,
-                          {DType::uint8, DType::int16, DType::int32, DType::int64}};
+const TypedKernel kChoose{"tenure/kernels/cuda/index/choose.cu", "choose", "ChooseArguments",
+                          kIndexThreads, bits_types()};
 
 int axis_of(const Kernel& k) {
   return normalize_axis(k.attributes.integer(ops::AlongAxisAttributes::axis), k.in[0].shape.size(),

@@ -1,9 +1,9 @@
 #include <numeric>
 
 #include "tenure/kernels/cuda/index/index_arguments.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/places/nest.h"
-#include "tenure/kernels/cuda/sort/sorter.h"
 #include "tenure/kernels/cuda/table.h"
 
 namespace tenure::kernels::cuda {
@@ -14,11 +14,8 @@ using ops::Kernel;
 constexpr std::uint32_t kMaskThreads = 256;
 
 TypedKernel masking(const char* function) {
-  return {"tenure/kernels/cuda/index/mask.cu",
-          function,
-          "MaskArguments",
-          kMaskThreads,
-          {DType::uint8, DType::int16, DType::int32, DType::int64}};
+  return {"tenure/kernels/cuda/index/mask.cu", function, "MaskArguments", kMaskThreads,
+          bits_types()};
 }
 const TypedKernel kCountTrue = masking("count_true");
 const TypedKernel kSelectMasked = masking("select_masked");

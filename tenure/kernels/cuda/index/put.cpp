@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/places/nest.h"
 

@@ -5,9 +5,14 @@
 #include <algorithm>
 
 #include "tenure/base/environment.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/driver-inl.h"
+#include "tenure/kernels/cuda/driver/nvtx-inl.h"
 #include "tenure/kernels/cuda/launch/staging.h"
 #include "tenure/kernels/cuda/memory/device_memory.h"
+#include "tenure/kernels/cuda/memory/pinned_memory.h"
+#include "tenure/memory/holders/storage.h"
+#include "tenure/memory/scope.h"
 
 namespace tenure::kernels::cuda {
 namespace {
@@ -78,6 +83,7 @@ Gpu::Gpu(int index)
   kernels_ = std::make_unique<LoadedKernels>(*this);
   staging_ = std::make_unique<Staging>(*this);
   memory_ = std::make_unique<DeviceMemory>(*this);
+  pinned_ = std::make_unique<PinnedMemory>(*this);
 }
 
 Gpu::~Gpu() = default;
@@ -146,6 +152,7 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                  std::size_t bytes) {
   enter();
   note(op);
+  const NvtxRange range(op);
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
@@ -158,14 +165,17 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
 std::uint64_t* Gpu::room_for_answers(std::size_t n) {
   internal_check(n <= kMostAnswers, "a kernel has few answers");
   if (answers_ == nullptr) {
-    enter();
-    void* made = nullptr;
-    check(driver_functions().cuMemHostAlloc(&made, kMostAnswers * sizeof *answers_,
-                                            CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-          "pin memory of the host's");
-    answers_ = static_cast<std::uint64_t*>(made);
+    answers_ = reinterpret_cast<std::uint64_t*>(pin(kMostAnswers * sizeof *answers_));
   }
   return answers_;
+}
+
+std::byte* Gpu::pin(std::size_t bytes) {
+  enter();
+  mem::ThreadContext& context = mem::this_thread();
+  const mem::CategoryGuard category(context, Category::workspace);
+  return static_cast<std::byte*>(
+      mem::Storage::allocate(context, cuda_pinned(device_), bytes)->data());
 }
 
 void Gpu::copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -199,7 +209,23 @@ void Gpu::wait() {
   queued_ = 0;
 }
 
-CUevent_st* Gpu::record() {
+void Gpu::let_wait(CUstream_st* stream) {
+  CUevent_st* const event = record();
+  const CUresult result = driver_functions().cuStreamWaitEvent(stream, event, 0);
+  give_back(event);
+  check(result, "have a stream wait");
+}
+
+void Gpu::wait_for_stream(CUstream_st* stream) {
+  CUevent_st* const event = record(stream);
+  const CUresult result = driver_functions().cuStreamWaitEvent(stream_, event, 0);
+  give_back(event);
+  check(result, "wait for a stream");
+}
+
+CUevent_st* Gpu::record() { return record(stream_); }
+
+CUevent_st* Gpu::record(CUstream_st* stream) {
   enter();
   CUevent event = nullptr;
   {
@@ -212,7 +238,7 @@ CUevent_st* Gpu::record() {
   if (event == nullptr) {
     check(driver_functions().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "make an event");
   }
-  if (const CUresult result = driver_functions().cuEventRecord(event, stream_);
+  if (const CUresult result = driver_functions().cuEventRecord(event, stream);
       result != CUDA_SUCCESS) {
     give_back(event);
     check(result, "record an event");

@@ -36,6 +36,7 @@ namespace tenure::kernels::cuda {
 
 class Staging;
 class DeviceMemory;
+class PinnedMemory;
 
 /// How many blocks and threads of a block a kernel has, and the shared memory of each block.
 struct Grid {
@@ -69,6 +70,8 @@ class Gpu {
   Device device() const { return device_; }
   const GpuFacts& facts() const { return facts_; }
   DeviceMemory& memory() { return *memory_; }
+  /// Where pinned memory comes from.
+  PinnedMemory& pinned() { return *pinned_; }
   CUstream_st* stream() const { return stream_; }
 
   /// Queues a kernel, which is compiled now if it was not before. `op` has static storage duration.
@@ -108,12 +111,19 @@ class Gpu {
   void write(void* to, const void* host, std::size_t bytes);
   void wait();
 
+  /// Pinned memory of the host's, for good. Throws OutOfMemory.
+  std::byte* pin(std::size_t bytes);
+
   /// An event behind all that was queued. It is given back when it is not needed any more.
   CUevent_st* record();
   /// Whether the work before it is done. Of a GPU that was lost, all is.
   bool has_passed(CUevent_st* event) noexcept;
   void wait_for(CUevent_st* event);
   void give_back(CUevent_st* event) noexcept;
+  /// What another stream is given from now on begins after all that was queued here.
+  void let_wait(CUstream_st* stream);
+  /// What is queued here from now on begins after all that another stream was given.
+  void wait_for_stream(CUstream_st* stream);
   LoadedKernels& kernels() { return *kernels_; }
 
   /// Makes the context current for this thread. Throws DeviceError where the GPU was lost, or in a
@@ -125,6 +135,7 @@ class Gpu {
 
  private:
   [[noreturn]] void fail(int result, const char* what);
+  CUevent_st* record(CUstream_st* stream);
   void note(const char* op) noexcept;
   /// Memory of the host's that kernels write to.
   std::uint64_t* room_for_answers(std::size_t n);
@@ -142,12 +153,13 @@ class Gpu {
   std::array<const char*, kNoted> noted_{};  ///< ops since the last wait, the last of them
   std::size_t queued_ = 0;                   ///< since the last wait
   std::mutex answers_mutex_;
-  std::uint64_t* answers_ = nullptr;
+  std::uint64_t* answers_ = nullptr;  ///< pinned
   std::mutex events_mutex_;
   std::vector<CUevent_st*> events_;  ///< to be used again
   std::unique_ptr<LoadedKernels> kernels_;
   std::unique_ptr<Staging> staging_;
   std::unique_ptr<DeviceMemory> memory_;
+  std::unique_ptr<PinnedMemory> pinned_;
 };
 
 /// The GPU that a kernel's elements are on; nullptr: it has none, and nothing is to be done. In

@@ -15,12 +15,7 @@ CUdeviceptr device_byte(const void* p, std::size_t offset) {
 
 }  // namespace
 
-std::byte* Staging::make_slot() {
-  void* made = nullptr;
-  gpu_.check(driver().functions.cuMemHostAlloc(&made, kSlotBytes, CU_MEMHOSTALLOC_PORTABLE),
-             "pin memory of the host's");
-  return static_cast<std::byte*>(made);
-}
+std::byte* Staging::make_slot() { return gpu_.pin(kSlotBytes); }
 
 /// The one that is written to now, with room in it.
 Staging::Slot& Staging::ready_slot() {
@@ -81,19 +76,6 @@ void Staging::read(void* host, const void* from, std::size_t bytes) {
     std::memcpy(static_cast<std::byte*>(host) + at, halves_[piece % 2],
                 std::min(kSlotBytes, bytes - at));
   }
-}
-
-std::size_t Staging::bytes() const {
-  std::size_t slots = 0;
-  {
-    const std::lock_guard lock(write_mutex_);
-    slots += static_cast<std::size_t>(
-        std::count_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.begin; }));
-  }
-  const std::lock_guard lock(read_mutex_);
-  slots += static_cast<std::size_t>(
-      std::count_if(halves_.begin(), halves_.end(), [](const std::byte* half) { return half; }));
-  return slots * kSlotBytes;
 }
 
 }  // namespace tenure::kernels::cuda

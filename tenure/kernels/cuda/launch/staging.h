@@ -18,8 +18,6 @@ class Staging {
 
   void write(void* to, const void* host, std::size_t bytes);
   void read(void* host, const void* from, std::size_t bytes);
-  /// Bytes of pinned memory.
-  std::size_t bytes() const;
 
  private:
   static constexpr std::size_t kSlots = 4;
@@ -35,10 +33,10 @@ class Staging {
   std::byte* make_slot();
 
   Gpu& gpu_;
-  mutable std::mutex write_mutex_;
+  std::mutex write_mutex_;
   std::array<Slot, kSlots> slots_{};
   std::size_t at_ = 0;
-  mutable std::mutex read_mutex_;
+  std::mutex read_mutex_;
   std::array<std::byte*, 2> halves_{};
 };
 

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/device_view.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
@@ -16,11 +17,8 @@ using ops::Kernel;
 
 constexpr std::uint32_t kThreads = 256;
 
-const TypedKernel kCopySame{"tenure/kernels/cuda/move/move.cu",
-                            "copy_same",
-                            "CopyArguments",
-                            kThreads,
-                            {DType::uint8, DType::int16, DType::int32, DType::int64}};
+const TypedKernel kCopySame{"tenure/kernels/cuda/move/move.cu", "copy_same", "CopyArguments",
+                            kThreads, bits_types()};
 const TypedKernel kCopyConverted{
     "tenure/kernels/cuda/move/move.cu",
     "copy_converted",
@@ -28,20 +26,6 @@ const TypedKernel kCopyConverted{
     kThreads,
     {DType::boolean, DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
      DType::float16, DType::bfloat16, DType::float32, DType::float64}};
-
-/// One of the types of copy_same, by the size of an element.
-DType type_of_size(std::size_t bytes) {
-  switch (bytes) {
-    case 1:
-      return DType::uint8;
-    case 2:
-      return DType::int16;
-    case 4:
-      return DType::int32;
-    default:
-      return DType::int64;
-  }
-}
 
 std::size_t bytes_of(const View& view) {
   return static_cast<std::size_t>(view.count()) * size_of(view.dtype);
@@ -127,7 +111,7 @@ void copy_elements(Gpu& gpu, const char* op, const View& from, const View& to) {
   const CopyArguments arguments{.from = device_view(from), .to = device_view(to)};
   const bool is_same = from.dtype == to.dtype;
   gpu.launch(op, is_same ? kCopySame : kCopyConverted,
-             is_same ? type_of_size(size_of(to.dtype)) : to.dtype, grid_over(to.count(), kThreads),
+             is_same ? bits_type(size_of(to.dtype)) : to.dtype, grid_over(to.count(), kThreads),
              arguments);
 }
 

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/kernels/cuda/places/nest.h"
@@ -19,11 +20,7 @@ using ops::with_axis;
 constexpr std::uint32_t kThreads = 256;
 
 TypedKernel of_sorted(const char* function, const char* arguments) {
-  return {"tenure/kernels/cuda/sort/unique.cu",
-          function,
-          arguments,
-          kThreads,
-          {DType::uint8, DType::int16, DType::int32, DType::int64}};
+  return {"tenure/kernels/cuda/sort/unique.cu", function, arguments, kThreads, bits_types()};
 }
 const TypedKernel kUniqueCount = of_sorted("unique_count", "UniqueArguments");
 const TypedKernel kUniqueWrite = of_sorted("unique_write", "UniqueArguments");

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
 namespace tenure::kernels::cuda {
@@ -20,7 +21,6 @@ constexpr std::int64_t kDigits = 16;
 constexpr int kDigitBits = 4;
 constexpr std::uint32_t kSortThreads = 256;
 
-std::vector<Types> bits_types() { return {DType::uint8, DType::int16, DType::int32, DType::int64}; }
 TypedKernel radix(const char* function, std::vector<Types> types) {
   return {"tenure/kernels/cuda/sort/radix.cu", function, "RadixArguments", kSortThreads,
           std::move(types)};
@@ -67,19 +67,6 @@ void sort_small(Gpu& gpu, const SortJob& job, const SortedRows& rows) {
 }
 
 }  // namespace
-
-DType bits_type(std::size_t bytes) {
-  switch (bytes) {
-    case 1:
-      return DType::uint8;
-    case 2:
-      return DType::int16;
-    case 4:
-      return DType::int32;
-    default:
-      return DType::int64;
-  }
-}
 
 KeyRule key_rule(DType type, bool is_descending) {
   const std::uint64_t sign = std::uint64_t{1} << (8 * size_of(type) - 1);

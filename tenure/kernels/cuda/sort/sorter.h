@@ -13,8 +13,6 @@ class Gpu;
 
 /// How elements of a type are ordered.
 KeyRule key_rule(DType type, bool is_descending);
-/// The type by which kernels that only see bits are called, of elements of so many bytes.
-DType bits_type(std::size_t bytes);
 
 /// Rows that are to be sorted, stably. Only what is wanted is there: values (which may lie where
 /// the input does), indices as int64, places as uint32 behind each other.

@@ -1,0 +1,89 @@
+#include "tenure/eager/instead.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tenure/ops/core/dispatch.h"
+#include "tenure/ops/shape/meet.h"
+#include "tenure/ops/shape_ops.h"
+
+namespace tenure::eager {
+namespace {
+
+bool is_of(const Operand& operand, DType dtype) {
+  if (operand.is_scalar()) return false;
+  const TensorBody* const body = operand.tensor().body_or_null();
+  return body != nullptr && body->dtype == dtype;
+}
+
+/// What becomes what in a call, if anything does.
+struct Change {
+  DType from, to;
+};
+std::optional<Change> change_of(const ops::OpRecord& op, std::span<const Operand> given) {
+  const auto any_of = [&](DType dtype) {
+    return std::any_of(given.begin(), given.end(),
+                       [&](const Operand& operand) { return is_of(operand, dtype); });
+  };
+  if (any_of(DType::float64)) return std::nullopt;
+  constexpr Change kWiden{.from = DType::bfloat16, .to = DType::float32};
+  switch (op.precision) {
+    case ops::Precision::narrow:
+      return Change{.from = DType::float32, .to = DType::bfloat16};
+    case ops::Precision::wide:
+      return kWiden;
+    case ops::Precision::given:
+      break;
+  }
+  // Elementwise ops promote by themselves; others want one type.
+  const bool is_mixed = op.elementwise == nullptr && op.view == nullptr && any_of(DType::float32) &&
+                        any_of(DType::bfloat16);
+  return is_mixed ? std::optional(kWiden) : std::nullopt;
+}
+
+}  // namespace
+
+template <class Changes, class Make>
+Instead Instead::of(std::span<const Operand> given, const Changes& changes, const Make& make) {
+  Instead instead;
+  const auto n = static_cast<std::size_t>(std::count_if(given.begin(), given.end(), changes));
+  instead.made_.reserve(n);  // operands refer to its elements
+  for (const Operand& operand : given) {
+    if (n == 0) break;
+    if (!changes(operand)) {
+      instead.operands_.push_back(operand);
+      continue;
+    }
+    instead.made_.push_back(make(operand));
+    instead.operands_.emplace_back(std::move(instead.made_.back()), operand.site());
+  }
+  return instead;
+}
+
+Instead Instead::by_precision(const ops::OpRecord& op, std::span<const Operand> given) {
+  const std::optional<Change> change = change_of(op, given);
+  if (!change) return {};
+  return of(
+      given, [&](const Operand& operand) { return is_of(operand, change->from); },
+      [&](const Operand& operand) {
+        return cast(Operand(operand.tensor(), operand.site()), change->to);
+      });
+}
+
+Instead Instead::by_device(const ops::OpRecord& op, std::span<const Operand> given) {
+  const std::optional<Device> place = ops::meeting_place(given);
+  if (!place) return {};
+  const ops::ActingFor acting(op.name);  // what is wrong with one is an error of the call
+  return of(
+      given,
+      [&](const Operand& operand) {
+        const TensorBody* const body =
+            operand.is_scalar() ? nullptr : operand.tensor().body_or_null();
+        return body != nullptr && body->device() != *place;
+      },
+      [&](const Operand& operand) {
+        return ops::brought_to(operand.tensor(), *place, operand.site());
+      });
+}
+
+}  // namespace tenure::eager
