@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "bench/gpt.h"
+
 namespace tenure::bench {
 namespace {
 
@@ -39,42 +41,6 @@ class Cnn final : public nn::Layer {
   nn::Conv2d conv2_{32, 64, 3, {.kernel_initializer = nn::init::lecun_normal()}};
   nn::Dense dense1_{64 * 12 * 12, 128};
   nn::Dense dense2_{128, 10};
-};
-
-class Gpt final : public nn::Layer {
- public:
-  static constexpr std::int64_t kWidth = 256;
-  static constexpr std::int64_t kHeads = 4;
-  static constexpr int kLayers = 4;
-  static constexpr std::int64_t kLength = 128;
-  static constexpr std::int64_t kTokens = 96;
-
-  Gpt()
-      : Layer("Gpt"), positions_(add_parameter("positions", [] {
-          return normal({kLength, kWidth}, 0, 0.02);
-        })) {
-    add("tokens", tokens_);
-    for (int i = 0; i < kLayers; ++i) {
-      blocks_.emplace_back(kWidth, kHeads);
-      add("block" + std::to_string(i), blocks_.back());
-    }
-    add("norm", norm_);
-    add("head", head_);
-  }
-
- protected:
-  Tensor forward(Tensor x) const override {
-    x = tokens_(std::move(x)) + read(positions_);
-    for (const nn::TransformerBlock& block : blocks_) x = block(std::move(x));
-    return head_(norm_(std::move(x)));
-  }
-
- private:
-  Variable positions_;
-  nn::Embedding tokens_{kTokens, kWidth};
-  std::vector<nn::TransformerBlock> blocks_;
-  nn::LayerNorm norm_{kWidth};
-  nn::Dense head_{kWidth, kTokens};
 };
 
 }  // namespace
@@ -124,13 +90,14 @@ TrainingCase cnn_case(std::int64_t batch) {
 }
 
 TrainingCase gpt_case(std::int64_t batch) {
+  const GptSizes sizes;
   TrainingCase made{.name = "GPT", .flops = 21e9 * static_cast<double>(batch) / 8};
-  made.model = std::make_shared<const Gpt>();
-  made.x = random_classes(Gpt::kTokens, {batch, Gpt::kLength});
-  made.target = random_classes(Gpt::kTokens, {batch, Gpt::kLength});
-  made.make_peer = [arrays = arrays_of(*made.model),
+  made.model = std::make_shared<const Gpt>(sizes);
+  made.x = random_classes(sizes.tokens, {batch, sizes.length});
+  made.target = random_classes(sizes.tokens, {batch, sizes.length});
+  made.make_peer = [arrays = arrays_of(*made.model), sizes,
                     pair = TorchBatch{array_of(made.x), array_of(made.target)}] {
-    return torch_gpt(arrays, pair, Gpt::kLayers, Gpt::kHeads);
+    return torch_gpt(arrays, pair, sizes.layers, sizes.heads);
   };
   return made;
 }
