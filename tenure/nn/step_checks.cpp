@@ -6,8 +6,10 @@
 #include <optional>
 #include <unordered_set>
 
+#include "tenure/graph/function.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/gradient.h"
 
 namespace tenure::nn {
@@ -90,6 +92,15 @@ void require_use(const std::vector<Tensor>& gradients, Site site) {
       "Trainer: the loss depends on none of the optimizer's parameters, so that nothing "
       "would be learned\n  trainer made at {}",
       to_string(site)));
+}
+
+Tensors specs_on(Device device, Tensors tensors, Site site) {
+  const DeviceScope scope(device);
+  for (Tensor& tensor : tensors) {
+    if (!tensor.defined() || tensor.device() == device) continue;
+    tensor = spec(tensor.shape(site), tensor.dtype(site), site);
+  }
+  return tensors;
 }
 
 }  // namespace tenure::nn

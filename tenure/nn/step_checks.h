@@ -19,6 +19,9 @@ void require_number(const Tensor& tensor, const std::string& what, Site site);
 /// stay as it is without a word. What is frozen, or read behind stop_gradient(), may be anybody's.
 void require_own_parameters(const StepParts& parts, const Tensors& prediction);
 
+/// Tensors to plan with on a device: of those that are elsewhere, types and shapes alone.
+Tensors specs_on(Device device, Tensors tensors, Site site);
+
 /// Throws ValueError if no parameter has a gradient, though there are some.
 void require_use(const std::vector<Tensor>& gradients, Site site);
 

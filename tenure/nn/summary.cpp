@@ -10,6 +10,7 @@
 #include "tenure/graph/function.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/layer_state.h"
+#include "tenure/nn/step_checks.h"
 
 namespace tenure::nn {
 namespace {
@@ -75,7 +76,11 @@ Summary summarize(const Layer& model, const Tensors& inputs, Site site) {
     const Layer::Watch watch(rows);
     const auto apply =
         function([&model, site](const Tensors& x) { return model.call(x, site); }, {}, site);
-    summary.inference = mem::in_call("summarize", site, [&] { return apply.plan(inputs); });
+    summary.inference = mem::in_call("summarize", site, [&] {
+      const std::vector<NamedVariable> own = model.variables();
+      return apply.plan(own.empty() ? inputs
+                                    : specs_on(own.front().variable.device(), inputs, site));
+    });
   }
   summary.rows = std::move(rows.rows);
   summary.parameters = total(model.parameters());

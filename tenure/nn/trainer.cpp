@@ -8,7 +8,6 @@
 
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
-#include "tenure/memory/default_device.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/sizes.h"
@@ -115,16 +114,6 @@ Tensors Trainer::at_model(Tensors tensors, Site site) const {
   return tensors;
 }
 
-// Of the same types and shapes, there.
-Tensors Trainer::specs_at_model(Tensors tensors, Site site) const {
-  const DeviceScope scope(device());
-  for (Tensor& tensor : tensors) {
-    if (!tensor.defined() || tensor.device() == device()) continue;
-    tensor = spec(tensor.shape(site), tensor.dtype(site), site);
-  }
-  return tensors;
-}
-
 Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
   return step(Tensors{x}, Tensors{target}, site);
 }
@@ -186,8 +175,8 @@ StepPlan Trainer::plan(const Tensor& x, const Tensor& target, Site site) const {
 
 StepPlan Trainer::plan(const Tensors& x, const Tensors& targets, Site site) const {
   mem::in_call("plan", site, [&] { set_training(true); });
-  return {.plan = plan_of(*compiled_->steps, options_.budget, specs_at_model(x, site),
-                          specs_at_model(targets, site), "plan", site),
+  return {.plan = plan_of(*compiled_->steps, options_.budget, specs_on(device(), x, site),
+                          specs_on(device(), targets, site), "plan", site),
           .parameters = bytes_of(model_.variables()),
           .optimizer = bytes_of(optimizer_.state()) + bytes_of(compiled_->steps->state()),
           .batch = tensor_bytes(x) + tensor_bytes(targets)};

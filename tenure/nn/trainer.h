@@ -120,7 +120,6 @@ class Trainer {
   struct Compiled;
   void require_options() const;
   Tensors at_model(Tensors tensors, Site site) const;
-  Tensors specs_at_model(Tensors tensors, Site site) const;
   /// Traces depend on it, so it is set before each call. Throws ValueError if the model has had
   /// parts taken out: the optimizer would train what is no more there.
   void set_training(bool on) const;

@@ -181,6 +181,7 @@ TEST_F(Moving, TrainingGoesOnElsewhere) {
       EXPECT_TRUE(work.trainer.device() == (moves && (i == 2 || i == 3) ? kTestDevice : cpu));
       losses.push_back(work.trainer.step(x, labels).loss);
       EXPECT_GT(work.trainer.plan(x, labels).plan.peak, 0);
+      EXPECT_EQ(nn::summarize(work.trainer, spec({6, 3}), spec({6}, int64)).parameters, 66);
     }
     EXPECT_EQ(work.adam.steps(), 6);
     return losses;
