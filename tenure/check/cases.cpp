@@ -18,6 +18,8 @@
 namespace tenure::check {
 namespace {
 
+bool types_in_turn = false;  // written before the first check
+
 using ops::OpRecord;
 using ops::Reference;
 using ops::Sample;
@@ -117,6 +119,22 @@ std::vector<Case> cases_of(const OpRecord& op) {
     }
   }
   return cases;
+}
+
+void take_types_in_turn() { types_in_turn = true; }
+
+std::vector<Case> repeated_cases_of(const OpRecord& op) {
+  std::vector<Case> all = cases_of(op);
+  if (!types_in_turn) return all;
+  std::vector<Case> some;
+  std::size_t turn = 0;
+  for (std::size_t first = 0; first < all.size();) {
+    std::size_t end = first;
+    while (end < all.size() && all[end].sample == all[first].sample) ++end;
+    some.push_back(std::move(all[end - 1 - turn++ % (end - first)]));  // from wide to narrow
+    first = end;
+  }
+  return some;
 }
 
 std::string describe(const Case& c) {

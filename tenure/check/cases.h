@@ -28,6 +28,11 @@ struct Case {
 /// Every sample in every element type that the record takes, without those whose range has no
 /// element of the type. The same values in every run.
 std::vector<Case> cases_of(const ops::OpRecord& op);
+/// The same, for checks that make each call many times: where types are taken in turn, each sample
+/// in one type, the next one in the next. Their elements are checked in all.
+std::vector<Case> repeated_cases_of(const ops::OpRecord& op);
+/// For a process whose device takes long for every call.
+void take_types_in_turn();
 std::string describe(const Case& c);
 
 /// What the record's reference says.

@@ -32,7 +32,7 @@ void expect_scalar_is_tensor(const Case& c, std::size_t i) {
 
 void check_layouts(const OpRecord& op) {
   const bool is_exact = op.elementwise != nullptr || op.stages;
-  for (const Case& original : cases_of(op)) {
+  for (const Case& original : repeated_cases_of(op)) {
     std::vector<ops::Reference> expected;
     if (!is_exact) expected = expected_of(original);
     for (const LayoutKind layout : kStridedLayouts) {

@@ -239,7 +239,7 @@ void check_all_moved(const Case& c, const std::vector<Tensor>& expected) {
 }  // namespace
 
 void check_memory(const OpRecord& op) {
-  for (const Case& c : cases_of(op)) {
+  for (const Case& c : repeated_cases_of(op)) {
     CHECK_WITHIN(describe(c));
     check_read(c);
     if (op.memory.kind == MemoryEffect::Kind::view_or_copy) {
