@@ -58,6 +58,16 @@ void add_holders(const History& history, const std::vector<std::uint32_t>& row_o
 
 }  // namespace
 
+std::string Columns::describe(std::size_t base) const {
+  std::string text;
+  for (const Place& place : places_) {
+    text += fmt::format(R"({}{{"name":"{}","type":"{}","offset":{},"length":{}}})",
+                        text.empty() ? "" : ",", place.name, place.type, base + place.offset,
+                        place.length);
+  }
+  return text;
+}
+
 std::vector<double> origins_of_addresses(const History& history) {
   const std::size_t n = history.devices.size();
   std::vector<double> lowest(n, std::numeric_limits<double>::infinity());

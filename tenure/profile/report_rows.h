@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -21,15 +19,7 @@ class Columns {
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   }
   /// The list of columns, which begin `base` bytes after the beginning.
-  std::string describe(std::size_t base) const {
-    std::string text;
-    for (const Place& place : places_) {
-      text += fmt::format(R"({}{{"name":"{}","type":"{}","offset":{},"length":{}}})",
-                          text.empty() ? "" : ",", place.name, place.type, base + place.offset,
-                          place.length);
-    }
-    return text;
-  }
+  std::string describe(std::size_t base) const;
   const std::string& bytes() const { return bytes_; }
 
  private:
