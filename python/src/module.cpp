@@ -2,6 +2,7 @@
 #include "python/src/arrays/from_object.h"
 #include "python/src/core/bind.h"
 #include "python/src/core/cells.h"
+#include "python/src/core/refusals.h"
 #include "python/src/ops/function.h"
 #include "python/src/tensor/indexing.h"
 #include "tenure/ops/core/record.h"
@@ -15,6 +16,8 @@ void translate(std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const py::error_already_set&) {
     throw;
+  } catch (const py::cast_error&) {
+    PyErr_SetString(PyExc_TypeError, "an object is not of the type that it must have here");
   } catch (const py::builtin_exception&) {
     throw;
   } catch (...) {
@@ -38,23 +41,10 @@ py::list op_records() {
   return records;
 }
 
-/// An object that was made by __new__() alone (a pickle may say so) has nothing behind it: to use
-/// it is an error, where pybind11 would give memory that nobody has filled in.
-void refuse_unmade(const py::handle& module) {
-  for (const auto& [name, value] : module.attr("__dict__").cast<py::dict>()) {
-    if (PyModule_Check(value.ptr()) != 0) refuse_unmade(value);
-    if (PyType_Check(value.ptr()) == 0) continue;
-    auto* const type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(value.ptr()));
-    if (type == nullptr) continue;
-    type->operator_new = [](std::size_t) -> void* {
-      throw ValueError("an object that was never made: its __init__() has not been called");
-    };
-  }
-}
-
 void fill(Module& module) {
   PyObject* const object = module.ptr();
   prepare_for_forks();
+  refuse_bare_objects();
   add_errors(object);
   add_dtypes(object);
   add_tensor_type(object);
@@ -72,10 +62,12 @@ void fill(Module& module) {
   add_custom_op(module);
   add_nn(module);
   module.def("op_records", op_records);
-  refuse_unmade(module);
+  refuse_in_sentences(module);
   py::module_::import("atexit").attr("register")(py::cpp_function(&let_threads_end));
   module.def("_set_package_folder",
              [](const std::string& folder) { set_package_folder(folder.c_str()); });
+  module.def("_set_refusal_writer",
+             [](const py::object& writer) { set_refusal_writer(writer.ptr()); });
   module.def("_set_file_namer", [](const py::object& namer) { set_file_namer(namer.ptr()); });
   module.def("_set_operand_finder",
              [](const py::object& finder) { set_operand_finder(finder.ptr()); });

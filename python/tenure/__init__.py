@@ -27,13 +27,14 @@ def _require_main_interpreter():
 
 _require_main_interpreter()
 
-from . import _foreign, _methods, _operators, _show
+from . import _foreign, _methods, _operators, _refusals, _show
 from ._tenure import *
 from ._tenure import IndexError, ValueError  # as in C++; see the errors in docs/python.md
-from ._tenure import _set_file_namer, _set_operand_finder, _set_package_folder
+from ._tenure import _set_file_namer, _set_operand_finder, _set_package_folder, _set_refusal_writer
 
 _set_package_folder(_os.path.dirname(__file__) + _os.sep)
 _set_file_namer(_show.cell_name)
+_set_refusal_writer(_refusals.sentence)
 if _operators.IS_KNOWN:
     _set_operand_finder(_operators.operand_places)
 

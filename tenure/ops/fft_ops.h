@@ -5,7 +5,8 @@
 
 #include "tenure/ops/core/operand.h"
 
-// Transforms are in fft/transforms.cpp, what is written in them in fft/composites.cpp.
+// Transforms are in fft/transforms.cpp, what is written in them in fft/composites.cpp and
+// fft/frames.cpp.
 
 namespace tenure {
 
@@ -49,6 +50,34 @@ Tensor rfftfreq(std::int64_t n, double spacing = 1, DType dtype = DType::float32
 Tensor fftshift(const Operand& x, int axis);
 /// The reverse of fftshift.
 Tensor ifftshift(const Operand& x, int axis);
+
+struct StftOptions {
+  std::optional<std::int64_t> hop{};  ///< from one frame to the next; else a quarter of a frame
+  /// Frame i has its middle at element i hop of the signal, which is reflected at its ends; else it
+  /// begins there.
+  bool center = true;
+  bool normalized = false;  ///< divided by the square root of the points of a frame
+};
+/// The rfft of frames of a signal, its last axis, each times a window, whose size is that of a
+/// frame: pairs [..., points / 2 + 1, frames, 2].
+Tensor stft(const Operand& x, const Operand& window, const StftOptions& options = {});
+
+struct IstftOptions {
+  std::optional<std::int64_t> hop{};  ///< that of stft, as the next two
+  bool center = true;
+  bool normalized = false;
+  std::optional<std::int64_t> length{};  ///< of the signal; else what frames reach
+};
+/// The signal whose stft with the same window and options is nearest to x: frames times the window,
+/// added up and divided by the sum of its squares. Where none reaches, it is 0.
+Tensor istft(const Operand& x, const Operand& window, const IstftOptions& options = {});
+
+/// The window 0.5 - 0.5 cos(2 pi i / n); the same from both ends if it is not periodic.
+Tensor hann_window(std::int64_t n, bool periodic = true, DType dtype = DType::float32,
+                   Site site = Site::current());
+/// 0.54 - 0.46 cos(2 pi i / n)
+Tensor hamming_window(std::int64_t n, bool periodic = true, DType dtype = DType::float32,
+                      Site site = Site::current());
 
 /// The product of pairs, which broadcast.
 Tensor complex_mul(const Operand& a, const Operand& b);

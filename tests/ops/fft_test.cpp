@@ -67,6 +67,61 @@ TEST(Fourier, HoldsNothingForItsGradient) {
   EXPECT_EQ(memory().bytes, before);
 }
 
+TEST(Frames, OfASignalAreUndoneByTheirInverse) {
+  const Tensor x = normal({2, 100}, 0, 1, float64);
+  for (const std::int64_t points : {1, 7, 8, 16, 31}) {
+    const Tensor window = hamming_window(points, true, float64);
+    for (const std::int64_t hop : {1, 2, 5}) {
+      for (const bool center : {true, false}) {
+        for (const bool normalized : {true, false}) {
+          if (hop > points) continue;
+          const Tensor y =
+              stft(x, window, {.hop = hop, .center = center, .normalized = normalized});
+          EXPECT_EQ(y.shape(), Shape({2, points / 2 + 1,
+                                      (100 - (center ? points % 2 : points)) / hop + 1, 2}));
+          const Tensor back =
+              istft(y, window, {.hop = hop, .center = center, .normalized = normalized});
+          const std::int64_t size = back.dim(1);
+          EXPECT_GT(size, 100 - hop - points % 2 - 1);
+          EXPECT_LT(largest_difference(back, slice(x, 1, 0, size)), 1e-12) << points << ' ' << hop;
+        }
+      }
+    }
+  }
+}
+
+TEST(Frames, OfOneFrequencyHaveItAlone) {
+  const Tensor angle = arange(400, float64) * (2 * M_PI / 16);
+  const Tensor y = complex_abs(stft(sin(angle), hann_window(64, true, float64), {.center = false}));
+  expect_elements(argmax(y, 0), {22}, std::vector<std::int64_t>(22, 4));
+  EXPECT_NEAR(max(y).item<double>(), 16, 1e-12) << "half of the window's sum";
+}
+
+TEST(Frames, GoOnWithZerosOrAreCut) {
+  const Tensor x = normal({40});
+  const Tensor window = hann_window(8);
+  const Tensor y = stft(x, window);
+  EXPECT_EQ(istft(y, window).shape(), Shape({40}));
+  const Tensor longer = istft(y, window, {.length = 60});
+  EXPECT_LT(largest_difference(slice(longer, 0, 0, 40), x), 1e-5);
+  expect_elements(slice(longer, 0, 44), {16}, std::vector<float>(16, 0));
+  EXPECT_EQ(istft(y, window, {.length = 0}).shape(), Shape({0}));
+}
+
+TEST(Frames, RefuseWhatHasNone) {
+  expect_throws<ShapeError>([] { stft(ones({4}), ones({9})); }, {"stft", "reflected by 4"});
+  EXPECT_THROW(stft(ones({4}), ones({9}), {.center = false}), ShapeError);
+  expect_throws<ShapeError>([] { stft(ones({9}), ones({2, 2})); }, {"stft", "[2, 2]", "window"});
+  EXPECT_THROW(stft(ones({9}), ones({0})), ShapeError);
+  EXPECT_THROW(stft(tensor(1.0), ones({1})), ShapeError);
+  expect_throws<ValueError>([] { stft(ones({9}), ones({4}), {.hop = 0}); }, {"0 apart"});
+  EXPECT_THROW(stft(arange(9), ones({4})), DTypeError);
+  expect_throws<ShapeError>([] { istft(ones({4, 3, 2}), ones({4})); }, {"[..., 3, frames, 2]"});
+  EXPECT_THROW(istft(ones({3, 3}), ones({4})), ShapeError) << "no pairs";
+  EXPECT_THROW(istft(ones({3, 3, 2}), ones({4}), {.length = -1}), ValueError);
+  EXPECT_THROW(hann_window(0), ValueError);
+}
+
 TEST(Fourier, RefusesWhatItCannotTransform) {
   expect_throws<ShapeError>([] { fft(ones({4, 3})); }, {"fft", "[4, 3]", "pairs", "rfft"});
   expect_throws<DTypeError>([] { rfft(ones({4}, float16)); }, {"rfft", "float16"});

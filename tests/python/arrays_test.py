@@ -54,7 +54,7 @@ class FromObjects(TestCase):
 
         target = []
         target.extend([Sly(target), 2.0, 3.0])
-        with self.assertRaises(RuntimeError):
+        with self.assertRaises(ValueError):
             tn.tensor(target)
 
     def test_arrays_of_every_type(self):

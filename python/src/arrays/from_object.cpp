@@ -40,7 +40,7 @@ class Lists {
     // A list may change while what it has is asked for its value.
     for (Py_ssize_t i = 0; i < n; ++i) {
       if (i >= PySequence_Fast_GET_SIZE(items.get()))
-        raise(PyExc_RuntimeError, "the list changed its size");
+        raise(error_class("ValueError"), std::string(what_) + ": the list changed its size");
       read(Ref::to(PySequence_Fast_GET_ITEM(items.get(), i)).get(), depth + 1);
     }
   }

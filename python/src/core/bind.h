@@ -20,6 +20,17 @@ namespace py = pybind11;
 /// What it adds its classes to.
 using Module = py::module_;
 
+/// What an object of one of this module's classes has behind it; raises a TypeError that says that
+/// `what` must be `kind`.
+template <class T>
+T& object_of(const py::handle& object, const char* what, const char* kind) {
+  if (!py::isinstance<T>(object)) {
+    raise(PyExc_TypeError,
+          std::string(what) + " must be " + kind + ", not " + type_name(object.ptr()));
+  }
+  return object.cast<T&>();
+}
+
 // Each adds the classes and functions of its file.
 void add_generator(Module& module);
 void add_memory(Module& module);
@@ -42,10 +53,12 @@ struct type_caster<tenure::Tensor> {
   bool load(handle source, bool /*convert*/) {
     if (!source || source.is_none()) return false;
     try {
-      value = tenure::python::From<tenure::Tensor>::of(source.ptr(), "the argument");
+      value = tenure::python::From<tenure::Tensor>::of(source.ptr(), "the tensor");
     } catch (const tenure::python::PythonError& error) {
       error.restore();
-      throw error_already_set();
+      if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw error_already_set();
+      PyErr_Clear();  // refusals.h names the argument
+      return false;
     }
     return true;
   }

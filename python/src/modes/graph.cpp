@@ -172,18 +172,27 @@ void add_variable_scopes(Module& module) {
 void add_graph(Module& module) {
   add_graphs(module);
   add_variable_scopes(module);
-  module.def("_cond", [](const Tensor& predicate, const py::function& then,
-                         const py::function& otherwise, const std::vector<Tensor>& operands) {
-    return graph::run_cond(Operand(predicate, caller()), flat(then), flat(otherwise), operands);
-  });
-  module.def("_while", [](const py::function& condition, const py::function& body,
-                          const std::vector<Tensor>& state, std::int64_t max_iterations) {
-    return graph::run_while(flat(condition), flat(body), state, max_iterations, caller());
-  });
-  module.def("_scan", [](const py::function& body, const std::vector<Tensor>& carry,
-                         const std::vector<Tensor>& xs) {
-    return graph::run_scan(flat(body), carry, xs, caller());
-  });
+  module.def(
+      "_cond",
+      [](const Tensor& predicate, const py::function& then, const py::function& otherwise,
+         const std::vector<Tensor>& operands) {
+        return graph::run_cond(Operand(predicate, caller()), flat(then), flat(otherwise), operands);
+      },
+      py::arg("predicate"), py::arg("then"), py::arg("otherwise"), py::arg("operands"));
+  module.def(
+      "_while",
+      [](const py::function& condition, const py::function& body, const std::vector<Tensor>& state,
+         std::int64_t max_iterations) {
+        return graph::run_while(flat(condition), flat(body), state, max_iterations, caller());
+      },
+      py::arg("condition"), py::arg("body"), py::arg("state"), py::arg("max_iterations"));
+  module.def(
+      "_scan",
+      [](const py::function& body, const std::vector<Tensor>& carry,
+         const std::vector<Tensor>& xs) {
+        return graph::run_scan(flat(body), carry, xs, caller());
+      },
+      py::arg("body"), py::arg("carry"), py::arg("xs"));
 }
 
 }  // namespace tenure::python

@@ -49,7 +49,7 @@ std::vector<Tensor> gradients(const TapeBlock& block, const Tensor& target, cons
     if (is_tensor(source.ptr())) {
       tensors.push_back(tensor_of(source.ptr()));
     } else {
-      variables.push_back(source.cast<Variable>());
+      variables.push_back(object_of<Variable>(source, "a source", "a Tensor or a Variable"));
     }
   }
   if (!tensors.empty() && !variables.empty()) {
@@ -121,10 +121,12 @@ void add_tape(Module& module) {
              if (is_tensor(source.ptr())) {
                block.tape().watch(tensor_of(source.ptr()), caller());
              } else {
-               block.tape().watch(source.cast<Variable>(), caller());
+               block.tape().watch(object_of<Variable>(source, "a source", "a Tensor or a Variable"),
+                                  caller());
              }
            })
-      .def("_gradients", gradients)
+      .def("_gradients", gradients, py::arg("target"), py::arg("sources"), py::arg("unconnected"),
+           py::arg("output_gradient"))
       .def(
           "jacobian",
           [](const TapeBlock& block, const Tensor& target, const Tensor& source,

@@ -122,19 +122,13 @@ std::vector<nn::NamedVariable> Argument<std::vector<nn::NamedVariable>>::of(
 std::optional<nn::LossScale> Argument<std::optional<nn::LossScale>>::of(const py::object& object,
                                                                         const char* what) {
   if (object.is_none()) return std::nullopt;
-  if (!py::isinstance<nn::LossScale>(object))
-    raise(PyExc_TypeError,
-          std::string(what) + " must be a LossScale, not " + type_name(object.ptr()));
-  return object.cast<nn::LossScale>();
+  return object_of<nn::LossScale>(object, what, "a LossScale");
 }
 
 std::optional<data::Dataset> Argument<std::optional<data::Dataset>>::of(const py::object& object,
                                                                         const char* what) {
   if (object.is_none()) return std::nullopt;
-  if (!py::isinstance<data::Dataset>(object))
-    raise(PyExc_TypeError,
-          std::string(what) + " must be a Dataset, not " + type_name(object.ptr()));
-  return object.cast<data::Dataset>();
+  return object_of<data::Dataset>(object, what, "a Dataset");
 }
 
 }  // namespace tenure::python

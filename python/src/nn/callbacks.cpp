@@ -40,7 +40,7 @@ py::dict dict_of(const Facts& facts) {
 }
 
 /// The object that Python has of it; Fit objects are made for Python alone.
-py::object object_of(nn::Fit& fit) { return py::cast(&fit, py::return_value_policy::reference); }
+py::object fit_object(nn::Fit& fit) { return py::cast(&fit, py::return_value_policy::reference); }
 
 }  // namespace
 
@@ -55,23 +55,23 @@ void PythonCallback::call(const char* method, const Arguments&... arguments) con
 
 void PythonCallback::on_begin(nn::Fit& fit) {
   const WithLock lock;
-  call("on_begin", object_of(fit));
+  call("on_begin", fit_object(fit));
 }
 void PythonCallback::on_step(nn::Fit& fit, const nn::Scores& scores) {
   const WithLock lock;
-  call("on_step", object_of(fit), scores);
+  call("on_step", fit_object(fit), scores);
 }
 void PythonCallback::on_epoch(nn::Fit& fit, const nn::Epoch& epoch) {
   const WithLock lock;
-  call("on_epoch", object_of(fit), epoch);
+  call("on_epoch", fit_object(fit), epoch);
 }
 void PythonCallback::after_epoch(nn::Fit& fit, const nn::Epoch& epoch) {
   const WithLock lock;
-  call("after_epoch", object_of(fit), epoch);
+  call("after_epoch", fit_object(fit), epoch);
 }
 void PythonCallback::on_end(nn::Fit& fit, const nn::History& history) {
   const WithLock lock;
-  call("on_end", object_of(fit), history);
+  call("on_end", fit_object(fit), history);
 }
 std::string PythonCallback::name() const {
   const WithLock lock;

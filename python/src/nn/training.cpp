@@ -50,7 +50,8 @@ void add_summary(Module& module) {
           const WithoutLock unlocked;
           return nn::summarize(trainer, inputs, targets, site);
         }
-        const auto& layer = model.cast<const nn::Layer&>();
+        const nn::Layer& layer =
+            object_of<nn::Layer>(model, "model", "a layer, or a Trainer with a target");
         const WithoutLock unlocked;
         return nn::summarize(layer, inputs, site);
       },

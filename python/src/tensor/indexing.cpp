@@ -29,9 +29,15 @@ Index slice_of(PyObject* object) {
                .step = bound_of(slice->step).value_or(1)};
 }
 
+std::int64_t position_of(PyObject* key) {
+  const Py_ssize_t position = PyNumber_AsSsize_t(key, PyExc_IndexError);
+  if (position == -1 && PyErr_Occurred() != nullptr) throw PythonError();
+  return position;
+}
+
 Index index_of(PyObject* key) {
   if (is_tensor(key)) return tensor_of(key);
-  if (PyLong_CheckExact(key) != 0) return integer_of(key, "an index");
+  if (PyLong_CheckExact(key) != 0) return position_of(key);
   if (PySlice_Check(key) != 0) return slice_of(key);
   if (key == Py_None) return NewAxis;
   if (key == Py_Ellipsis) return Ellipsis;
@@ -39,7 +45,7 @@ Index index_of(PyObject* key) {
     raise(error_class("IndexError"),
           "an index is True or False; a mask has the shape of what it chooses from");
   }
-  if (is_integer(key) && !is_array(key)) return integer_of(key, "an index");
+  if (is_integer(key) && !is_array(key)) return position_of(key);
   if (PyList_Check(key) != 0 || is_array(key)) {
     Tensor tensor = tensor_from_object(key, "an index");
     if (tensor.size() == 0 && is_floating(tensor.dtype()))

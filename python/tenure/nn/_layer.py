@@ -2,6 +2,7 @@
 
 import functools
 import weakref
+from collections.abc import Mapping
 
 from .. import _tree
 from .._tenure import Tensor, Variable, asarray
@@ -222,13 +223,22 @@ class Sequential(Layer):
         self._layers[i] = layer
 
 
+def _require_layer(model):
+    if not isinstance(model, LayerBase):
+        raise TypeError(f"model must be a Layer, not {type(model).__name__}")
+
+
 def state_dict(model):
     """What parameters and buffers hold, by their paths."""
+    _require_layer(model)
     return {named.name: named.variable.value for named in model.variables()}
 
 
 def load_state_dict(model, values):
     """The reverse: all names, and no others, must be there; else nothing has changed."""
+    _require_layer(model)
+    if not isinstance(values, Mapping):
+        raise TypeError(f"values must be a dict of tensors by name, not {type(values).__name__}")
     variables = {named.name: named.variable for named in model.variables()}
     if missing := sorted(variables.keys() ^ values.keys()):
         raise KeyError(f"names that only one of model and values has: {', '.join(missing)}")

@@ -40,7 +40,8 @@ def _batches(given, what):
     """A dataset as it is; anything else with a length and indices as one of its elements, which are batches."""
     if given is None or isinstance(given, Dataset):
         return given
-    if hasattr(given, "__len__") and hasattr(given, "__getitem__") and len(given) > 0:
+    is_list = hasattr(given, "__len__") and hasattr(given, "__getitem__") and not isinstance(given, dict)
+    if is_list and len(given) > 0:
         if isinstance(given[0], (list, tuple)):
             return from_function(len(given), lambda i: list(_flat(given[i])))
     raise TypeError(f"{what} must be a Dataset or a list of batches (x, target), not {type(given).__name__}; of tensors:"

@@ -57,6 +57,7 @@ std::vector<std::int64_t> candidates_for(const InPlay& found) {
       if (number % part == 0) sizes.add(number / part);
       sizes.add(number * part);
     }
+    for (const std::int64_t more : {2, 1}) sizes.add(2 * number - more);  // of half a spectrum
   }
   for (const std::int64_t product : found.products) {
     sizes.add(product);

@@ -31,6 +31,7 @@ std::vector<const OpRecord*> joining_ops();
 std::vector<const OpRecord*> shape_composites();
 std::vector<const OpRecord*> fourier_ops();
 std::vector<const OpRecord*> fourier_composites();
+std::vector<const OpRecord*> frame_ops();
 std::vector<const OpRecord*> linalg_ops();
 std::vector<const OpRecord*> solving_ops();
 std::vector<const OpRecord*> decomposition_ops();
@@ -74,6 +75,7 @@ const std::vector<const OpRecord*>& all_ops() {
                                joining_ops(),
                                fourier_ops(),
                                fourier_composites(),
+                               frame_ops(),
                                linalg_ops(),
                                solving_ops(),
                                decomposition_ops(),

@@ -2,14 +2,13 @@
 
 #include <cmath>
 
-#include "tenure/ops/core/composite.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/fft/composite.h"
 #include "tenure/ops/fft/transform.h"
 #include "tenure/ops/fft_ops.h"
 #include "tenure/ops/index/operands.h"
 #include "tenure/ops/index_ops.h"
-#include "tenure/ops/linalg/solving.h"
 #include "tenure/ops/shape/slice_range.h"
 #include "tenure/ops/shape_ops.h"
 
@@ -17,11 +16,6 @@
 
 namespace tenure::ops {
 namespace {
-
-struct FourierComposite : CompositeOp {
-  static constexpr auto family = "Fourier transforms";
-  static constexpr auto types = kSolvedTypes;
-};
 
 struct PlaneAttributes {
   enum : int { sizes, norm };
@@ -166,15 +160,6 @@ struct Ifftshift : ShiftOp<Ifftshift> {
   static constexpr std::int64_t more = 1;
 };
 
-void require_pairs(const Operand& x, const char* op) {
-  const Shape& shape = body_of(x, op).shape;
-  if (!shape.empty() && shape.back() == 2) return;
-  throw ShapeError(
-      op,
-      fmt::format("the last axis of {} has no pairs of real and imaginary parts", to_string(shape)),
-      {shape.to_vector()});
-}
-
 struct ComplexMul : FourierComposite {
   static constexpr auto name = "complex_mul";
   static constexpr auto signature = "complex_mul(a, b)";
@@ -272,6 +257,15 @@ struct ComplexAbs : FourierComposite {
 };
 
 }  // namespace
+
+void require_pairs(const Operand& x, const char* op) {
+  const Shape& shape = body_of(x, op).shape;
+  if (!shape.empty() && shape.back() == 2) return;
+  throw ShapeError(
+      op,
+      fmt::format("the last axis of {} has no pairs of real and imaginary parts", to_string(shape)),
+      {shape.to_vector()});
+}
 
 std::vector<const OpRecord*> fourier_composites() {
   return {&record<Fft2>(),       &record<Ifft2>(),       &record<Rfft2>(),
