@@ -230,7 +230,7 @@ PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
     const Ref module = checked(PyImport_ImportModule("tenure._tenure"));
     const Ref restore = checked(PyObject_GetAttrString(module.get(), "_tensor_of_bytes"));
     return checked(Py_BuildValue(
-        "(N(NNN))", Ref(restore).release(), bytes_of_elements(tensor, site).release(),
+        "(N(NNN))", Ref(restore).release(), bytes_of_elements(tensor.to(cpu, site), site).release(),
         text(std::string(name_of(tensor.dtype(site)))).release(), shape(tensor, site).release()));
   });
 }
