@@ -73,7 +73,7 @@ class OnAGpu(TestCase):
         self.assertEqual((there * tn.tensor(2.0) + 1).device, GPU)
         self.assertIn("4.", repr(there))
         self.assertEqual(pickle.loads(pickle.dumps(there)).tolist(), x.tolist())
-        with self.assertRaisesRegex(tn.DeviceError, "on cpu, made by tensor at devices_test.py"):
+        with self.assertRaisesRegex(tn.DeviceError, "on cpu, made by .* at devices_test.py"):
             there + x
         with self.assertRaisesRegex(tn.DeviceError, "host has no pointer"):
             there.numpy()
