@@ -100,7 +100,7 @@ History Fit::run() try {
   not_finite_ = 0;
   const Interrupt interrupt;
   ProgressLine line(options_.out != nullptr ? *options_.out : std::cout, options_.progress,
-                    metric_names(trainer_));
+                    trainer_.device(), metric_names(trainer_));
   History history{.metrics = metric_names(trainer_)};
   LeakGuard guard("fit");
   const bool is_new = position_.epoch == 0 && position_.next == 0;

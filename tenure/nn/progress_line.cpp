@@ -23,15 +23,16 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-std::string memory_text() {
-  const MemoryStats now = memory();
+std::string memory_text(Device device) {
+  const MemoryStats now = memory(device);
   return fmt::format("{} live, {} peak", format_bytes(now.bytes), format_bytes(now.peak));
 }
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::ostream& out, Progress mode, std::vector<std::string> metrics)
-    : out_(out), mode_(mode), metrics_(std::move(metrics)) {
+ProgressLine::ProgressLine(std::ostream& out, Progress mode, Device device,
+                           std::vector<std::string> metrics)
+    : out_(out), mode_(mode), device_(device), metrics_(std::move(metrics)) {
   if (mode_ != Progress::automatic) return;
   const bool is_terminal = &out == &std::cout && isatty(STDOUT_FILENO) == 1;
   mode_ = is_terminal ? Progress::bar : Progress::lines;
@@ -59,7 +60,7 @@ void ProgressLine::end(const Scores& means, const Scores* validation) {
       fmt::format("{}  {} batches in {}, {:.1f}/s  {}", head(), step_, clock_text(seconds()),
                   static_cast<double>(step_) / std::max(seconds(), 1e-9), scores_text(means, ""));
   if (validation != nullptr) line += "  " + scores_text(*validation, "val ");
-  line += "  " + memory_text();
+  line += "  " + memory_text(device_);
   // Clears what the bar has left.
   out_ << (mode_ == Progress::bar ? "\r\033[K" : "") << line << std::endl;
 }
@@ -76,7 +77,7 @@ void ProgressLine::draw(const Scores& means) {
   } else {
     line += fmt::format(" {}  {:.1f}/s", step_, rate);
   }
-  out_ << "\r\033[K" << line << "  " << scores_text(means, "") << "  " << memory_text()
+  out_ << "\r\033[K" << line << "  " << scores_text(means, "") << "  " << memory_text(device_)
        << std::flush;
 }
 

@@ -11,11 +11,12 @@
 
 namespace tenure::nn {
 
-/// Writes the progress of one epoch: rate, time left, loss, metrics, live and peak memory.
+/// Writes the progress of one epoch: rate, time left, loss, metrics, live and peak memory of a
+/// device.
 class ProgressLine {
  public:
   /// `automatic` asks whether standard output is a terminal if `out` is std::cout.
-  ProgressLine(std::ostream& out, Progress mode, std::vector<std::string> metrics);
+  ProgressLine(std::ostream& out, Progress mode, Device device, std::vector<std::string> metrics);
 
   /// `steps` is 0 where the number of batches is not known.
   void begin(int epoch, int epochs, std::int64_t steps);
@@ -33,6 +34,7 @@ class ProgressLine {
 
   std::ostream& out_;
   Progress mode_;
+  Device device_;
   std::vector<std::string> metrics_;
   int epoch_ = 0;
   int epochs_ = 0;
