@@ -4,6 +4,7 @@
 #include "tenure/kernels/cpu/index/arrange.h"
 #include "tenure/kernels/cpu/index/create.h"
 #include "tenure/kernels/cpu/index/mask.h"
+#include "tenure/ops/creation/attributes.h"
 #include "tests/kernels/random_views.h"
 
 namespace tenure::kernels::test {
@@ -272,7 +273,7 @@ TEST(Linspace, EndsAndHalves) {
     for (auto [a, b] :
          {std::pair{0.0, 1.0}, {-0.1, 0.3}, {5.0, -1e-3}, {-1.7e308, 1.7e308}, {0.0, 1.7e308}}) {
       const Owned out = make_dense(float64, {n});
-      linspace(out, a, b, true);
+      linspace(out, ops::spacing(a, b, n, true));
       const double* x = out.as<double>();
       EXPECT_EQ(x[0], a);
       EXPECT_EQ(x[n - 1], b);
@@ -285,15 +286,15 @@ TEST(Linspace, EndsAndHalves) {
     }
   }
   const Owned open = make_dense(float32, {4});
-  linspace(open, 0, 1, false);
+  linspace(open, ops::spacing(0, 1, 4, false));
   EXPECT_EQ(values_of(open), (std::vector<double>{0, 0.25, 0.5, 0.75}));
   const Owned integers = make_dense(int32, {5});
-  linspace(integers, -1, 1, true);
+  linspace(integers, ops::spacing(-1, 1, 5, true));
   EXPECT_EQ(values_of(integers), (std::vector<double>{-1, -1, 0, 0, 1}));
   const Owned one = make_dense(float32, {1});
-  linspace(one, 3, 9, true);
+  linspace(one, ops::spacing(3, 9, 1, true));
   EXPECT_EQ(values_of(one), std::vector<double>{3});
-  linspace(make_dense(float32, {0}), 0, 1, true);
+  linspace(make_dense(float32, {0}), ops::spacing(0, 1, 0, true));
 }
 
 }  // namespace
