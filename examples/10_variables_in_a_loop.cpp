@@ -13,7 +13,7 @@ void heading(const char* text) { std::cout << "\n-- " << text << '\n'; }
 
 /// A layer that was meant to be made once.
 Tensor careless_step(const Tensor& x, std::vector<nn::Dense>& forgotten) {
-  forgotten.emplace_back(4, 4);
+  forgotten.push_back(nn::Dense(4, 4));
   return forgotten.back()(x);
 }
 
