@@ -245,7 +245,8 @@ class Plan:
     peak: int
     arena: int
     constants: int
-    recomputed: int
+    packed: int
+    recomputed: float
     steps: list[PlanStep]
 
 class TraceInfo:
