@@ -74,6 +74,18 @@ TEST(ByteGemm, TakesPartAfterPart) {
   }
 }
 
+/// More columns than are packed at a time, on as many threads as cut them differently.
+TEST(ByteGemm, TakesManyColumns) {
+  RandomViews random(14);
+  const int before = num_threads();
+  for (int threads = 1; threads <= 3; ++threads) {
+    set_num_threads(threads);
+    expect_product(bytes(random, int8, {17, 70}), bytes(random, int8, {70, 300}),
+                   make_dense(int32, {17, 300}));
+  }
+  set_num_threads(before);
+}
+
 TEST(ByteGemm, TakesBatches) {
   RandomViews random(13);
   const Owned a = random.view(uint8, {6, 5, 30}, 0, 255, false);

@@ -125,8 +125,10 @@ View turned(View view) {
 TEST(PackedGemm, GivesTheSameBitsHoweverTheWorkIsSplit) {
   const int before = num_threads();
   for (const DType dtype : {float32, float64}) {
-    for (const auto& [m, n, k] :
-         {std::array<std::int64_t, 3>{130, 140, 600}, {300, 20, 700}, {20, 500, 300}}) {
+    for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{130, 140, 600},
+                                  {300, 20, 700},
+                                  {20, 500, 300},
+                                  {310, 320, 270}}) {
       const Owned a = fractions(dtype, {m, k});
       const Owned b = fractions(dtype, {k, n});
       const Owned out = make_dense(dtype, {m, n});

@@ -24,14 +24,15 @@ using Words = hn::ScalableTag<std::int32_t>;
 using V = hn::Vec<Words>;
 
 // Instructions multiply words of 32 bits: each has some neighbouring terms of a line, of a row of a
-// or a column of b, and the sum of their products is added to one of 32 bits. A thread packs as
-// many columns of b as a tile has, kDepth terms of each, and multiplies all rows with them, which
-// it packs tile by tile. Sums of integers are the same in any order.
+// or a column of b, and the sum of their products is added to one of 32 bits. A thread packs some
+// panels of columns of b, each as wide as a tile, kDepth terms of them, and multiplies all rows
+// with them, which it packs tile by tile. Sums of integers are the same in any order.
 
 constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;  // as many as registers hold
 constexpr int kTileWidth = 2;
 constexpr std::int64_t kDepth = 512;
 constexpr std::int64_t kShallow = 64;
+constexpr std::int64_t kMostPanels = 4;  // beside which rows are used once they are packed
 constexpr std::int64_t kMostColumns = kTileWidth * HWY_MAX_BYTES / 4;
 
 HWY_INLINE std::int64_t tile_columns() {
@@ -61,6 +62,22 @@ struct Pairs {
       hn::StoreU(hn::BitCast(Words(), x), Words(), to + k);
     }
     return k;
+  }
+  /// A word of each line, which are neighbours: as many lines as fill vectors.
+  template <class S>
+  static HWY_INLINE std::int64_t pack_words(const S* from, std::int64_t term, std::int64_t count,
+                                            bool, std::int32_t* to) {
+    const hn::FixedTag<std::int16_t, 8> terms;
+    const hn::Rebind<S, decltype(terms)> bytes;
+    const hn::Repartition<std::int32_t, decltype(terms)> words;
+    std::int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+      const auto x = hn::PromoteTo(terms, hn::LoadU(bytes, from + i));
+      const auto y = hn::PromoteTo(terms, hn::LoadU(bytes, from + term + i));
+      hn::StoreU(hn::BitCast(words, hn::InterleaveLower(terms, x, y)), words, to + i);
+      hn::StoreU(hn::BitCast(words, hn::InterleaveUpper(terms, x, y)), words, to + i + 4);
+    }
+    return i;
   }
   static HWY_INLINE V multiply_add(V a, V b, V sum) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
@@ -102,6 +119,33 @@ struct Quads {
       hn::StoreU(hn::Xor(x, flip), Words(), to + k);
     }
     return k;
+  }
+  template <class S>
+  static HWY_INLINE std::int64_t pack_words(const S* from, std::int64_t term, std::int64_t count,
+                                            bool is_row, std::int32_t* to) {
+    const hn::FixedTag<S, 16> bytes;
+    const hn::Repartition<std::uint16_t, decltype(bytes)> pairs;
+    const hn::Repartition<std::int32_t, decltype(bytes)> words;
+    const auto flip = hn::Set(words, a_has_sign && is_row ? kSigns : 0);
+    std::int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+      const auto r0 = hn::LoadU(bytes, from + i);
+      const auto r1 = hn::LoadU(bytes, from + term + i);
+      const auto r2 = hn::LoadU(bytes, from + 2 * term + i);
+      const auto r3 = hn::LoadU(bytes, from + 3 * term + i);
+      const auto low = hn::BitCast(pairs, hn::InterleaveLower(bytes, r0, r1));
+      const auto low2 = hn::BitCast(pairs, hn::InterleaveLower(bytes, r2, r3));
+      const auto high = hn::BitCast(pairs, hn::InterleaveUpper(bytes, r0, r1));
+      const auto high2 = hn::BitCast(pairs, hn::InterleaveUpper(bytes, r2, r3));
+      const auto store = [&](auto x, std::int64_t at) HWY_ATTR {
+        hn::StoreU(hn::Xor(hn::BitCast(words, x), flip), words, to + i + at);
+      };
+      store(hn::InterleaveLower(pairs, low, low2), 0);
+      store(hn::InterleaveUpper(pairs, low, low2), 4);
+      store(hn::InterleaveLower(pairs, high, high2), 8);
+      store(hn::InterleaveUpper(pairs, high, high2), 12);
+    }
+    return i;
   }
   static constexpr auto kSigns = static_cast<std::int32_t>(0x80808080u);
   static HWY_INLINE V multiply_add(V a, V b, V sum) {
@@ -179,7 +223,6 @@ HWY_INLINE std::int32_t word_of(const S* from, std::int64_t step, std::int64_t t
   return static_cast<std::int32_t>(word);
 }
 
-/// The loop over lines that are neighbours is one that compilers make vectors of.
 template <class Kind, class S, bool is_row>
 void pack_words(const Lines<S>& from, std::int64_t count, std::int64_t depth,
                 const PackedLines& to) {
@@ -197,7 +240,8 @@ void pack_words(const Lines<S>& from, std::int64_t count, std::int64_t depth,
     for (std::int64_t k = 0; k < whole; ++k) {
       const S* HWY_RESTRICT const line = from.data + k * kTerms * from.term;
       std::int32_t* HWY_RESTRICT const words = to.to + k * to.word;
-      for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t i = Kind::pack_words(line, from.term, count, is_row, words); i < count;
+           ++i) {
         words[i] = word_of<Kind, S, is_row>(line + i, from.term, kTerms);
       }
     }
@@ -243,6 +287,21 @@ void add_sums(const std::int32_t* HWY_RESTRICT sums, std::int64_t rows, std::int
   }
 }
 
+/// add_sums of a whole tile.
+HWY_INLINE void add_tile(const std::int32_t* HWY_RESTRICT sums, std::int64_t rows,
+                         std::int32_t* HWY_RESTRICT c, std::int64_t c_row, bool add) {
+  const Words d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t r = 0; r < rows; ++r, c += c_row) {
+    TENURE_UNROLL
+    for (int v = 0; v < kTileWidth; ++v, sums += lanes) {
+      const V sum = hn::Load(d, sums);
+      std::int32_t* const to = c + v * lanes;
+      hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sum) : sum, d, to);
+    }
+  }
+}
+
 template <class Kind>
 class Multiplication {
  public:
@@ -254,57 +313,81 @@ class Multiplication {
         high_((g_.m + tiles_ - 1) / tiles_) {}
 
   void run() const {
-    // Columns are packed once for each group of rows: as few as give every thread its share.
-    const std::int64_t panels = p_.batch.size * panels_;
-    const std::int64_t groups = std::clamp<std::int64_t>(4 * num_threads() / panels, 1, tiles_);
-    const double work = static_cast<double>(g_.m) * static_cast<double>(tile_columns() * g_.k) /
+    // Columns are packed once for each group of rows: as few as give every thread its share. Rows
+    // are packed once for some panels of columns, unless threads had too little to share then.
+    const std::int64_t threads = num_threads();
+    const std::int64_t all = p_.batch.size * panels_;
+    const std::int64_t wide =
+        tiles_ == 1 ? 1 : std::clamp<std::int64_t>(all / (2 * threads), 1, kMostPanels);
+    const std::int64_t spans = (panels_ + wide - 1) / wide;
+    const std::int64_t blocks = p_.batch.size * spans;
+    const std::int64_t groups = std::clamp<std::int64_t>(2 * threads / blocks, 1, tiles_);
+    const double work = static_cast<double>(g_.m) *
+                        static_cast<double>(wide * tile_columns() * g_.k) /
                         static_cast<double>(groups);
-    parallel_for(panels * groups, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
+    const auto block_at = [&](std::int64_t i) {
+      const std::int64_t span = i / groups % spans;
+      return Block{.product = i / groups / spans,
+                   .panel = span * wide,
+                   .panels = std::min(wide, panels_ - span * wide),
+                   .row = tiles_ * (i % groups) / groups * high_,
+                   .end = std::min(g_.m, tiles_ * (i % groups + 1) / groups * high_)};
+    };
+    parallel_for(blocks * groups, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
                    if (tiles_ == 1) {
                      // Each column is used once: rows of b are read from end to end.
                      for_depths(kShallow, [&](std::int64_t k, std::int64_t depth) HWY_ATTR {
-                       for (std::int64_t i = begin; i < end; ++i) run_block(i, 1, k, depth);
+                       for (std::int64_t i = begin; i < end; ++i) run_block(block_at(i), k, depth);
                      });
                    } else {
                      for (std::int64_t i = begin; i < end; ++i) {
                        for_depths(kDepth, [&](std::int64_t k, std::int64_t depth)
-                                              HWY_ATTR { run_block(i, groups, k, depth); });
+                                              HWY_ATTR { run_block(block_at(i), k, depth); });
                      }
                    }
                  });
   }
 
  private:
+  /// Rows [row, end) beside some panels of columns.
+  struct Block {
+    std::int64_t product;
+    std::int64_t panel, panels;
+    std::int64_t row, end;
+  };
+
   template <class F>
   HWY_INLINE void for_depths(std::int64_t step, const F& f) const {
     for (std::int64_t k = 0; k == 0 || k < g_.k; k += step) f(k, std::min(step, g_.k - k));
   }
 
-  /// A group of rows beside a panel of columns, `depth` terms from k on.
-  void run_block(std::int64_t index, std::int64_t groups, std::int64_t k,
-                 std::int64_t depth) const {
-    HWY_ALIGN std::int32_t columns[kDepth / Kind::kTerms * kMostColumns];
-    HWY_ALIGN std::int32_t start[kMostColumns];
+  /// `depth` terms from k on.
+  void run_block(const Block& block, std::int64_t k, std::int64_t depth) const {
+    HWY_ALIGN std::int32_t columns[kMostPanels][kDepth / Kind::kTerms * kMostColumns];
+    HWY_ALIGN std::int32_t start[kMostPanels][kMostColumns];
     HWY_ALIGN std::int32_t rows[kTileRows * kRowStep<Kind>];
     HWY_ALIGN std::int32_t sums[kTileRows * kMostColumns];
     static constexpr auto kTiles = tile_table<Kind>(std::make_integer_sequence<int, kTileRows>());
-    const std::int64_t product = index / groups / panels_;
-    const std::int64_t column = index / groups % panels_ * tile_columns();
-    const std::int64_t width = std::min(tile_columns(), g_.n - column);
     const std::int64_t words = (depth + Kind::kTerms - 1) / Kind::kTerms;
-    pack_columns(p_.batch.at(product, p_.batch.b) + k * g_.b_row + column * g_.b_column, width,
-                 depth, columns);
-    if (Kind::kAddsStart) set_start(columns, words, start);
-    const std::int64_t a = p_.batch.at(product, p_.batch.a) + k * g_.a_column;
-    const std::int64_t c = p_.batch.at(product, p_.batch.c) + column;
-    const std::int64_t group = index % groups;
-    const std::int64_t end = std::min(g_.m, tiles_ * (group + 1) / groups * high_);
-    for (std::int64_t row = tiles_ * group / groups * high_; row < end; row += high_) {
-      const std::int64_t high = std::min(high_, end - row);
+    const std::int64_t b = p_.batch.at(block.product, p_.batch.b) + k * g_.b_row;
+    const std::int64_t first = block.panel * tile_columns();
+    const auto width_of = [&](std::int64_t p) {
+      return std::min(tile_columns(), g_.n - (first + p * tile_columns()));
+    };
+    for (std::int64_t p = 0; p < block.panels; ++p) {
+      pack_columns(b + (first + p * tile_columns()) * g_.b_column, width_of(p), depth, columns[p]);
+      if (Kind::kAddsStart) set_start(columns[p], words, start[p]);
+    }
+    const std::int64_t a = p_.batch.at(block.product, p_.batch.a) + k * g_.a_column;
+    const std::int64_t c = p_.batch.at(block.product, p_.batch.c) + first;
+    for (std::int64_t row = block.row; row < block.end; row += high_) {
+      const std::int64_t high = std::min(high_, block.end - row);
       pack_rows(a + row * g_.a_row, high, depth, rows);
-      kTiles[static_cast<std::size_t>(high - 1)](words, rows, columns, start, sums);
-      store(sums, high, width, c + row * g_.c_row, k > 0);
+      for (std::int64_t p = 0; p < block.panels; ++p) {
+        kTiles[static_cast<std::size_t>(high - 1)](words, rows, columns[p], start[p], sums);
+        store(sums, high, width_of(p), c + row * g_.c_row + p * tile_columns(), k > 0);
+      }
     }
   }
 
@@ -352,7 +435,9 @@ class Multiplication {
 
   void store(const std::int32_t* sums, std::int64_t rows, std::int64_t columns, std::int64_t place,
              bool add) const {
-    if (p_.out.dtype == DType::int32) {
+    if (p_.out.dtype == DType::int32 && columns == tile_columns()) {
+      add_tile(sums, rows, p_.out.as<std::int32_t>() + place, g_.c_row, add);
+    } else if (p_.out.dtype == DType::int32) {
       add_sums(sums, rows, columns, p_.out.as<std::int32_t>() + place, g_.c_row, add);
     } else {
       add_sums(sums, rows, columns, p_.out.as<std::uint8_t>() + place, g_.c_row, add);

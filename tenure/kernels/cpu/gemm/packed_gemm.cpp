@@ -128,7 +128,22 @@ class PackedGemm {
     return room_ + product * stay_.elements + padded * k + part.staying.first(panel) * depth;
   }
 
+  /// A thread packs what stays for itself, or all threads pack it for all.
   void run_part(const Part& part) const {
+    const std::int64_t own = own_blocks_of(part);
+    if (own == 0) return run_shared(part);
+    parallel_for(part.products * own, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t s = first_of(part, i % own, own); s < first_of(part, i % own + 1, own);
+             ++s) {
+          pack_staying(part, i / own, s);
+        }
+        run_block(part, i, own, 0, part.passing.panels);
+      }
+    });
+  }
+
+  void run_shared(const Part& part) const {
     const Cut& staying = part.staying;
     const std::int64_t per_line = part.depth * (staying.lines / staying.panels);
     if (!is_packed(stay_.rows)) {
@@ -142,9 +157,9 @@ class PackedGemm {
     }
     const std::int64_t blocks = blocks_of(part);
     const std::int64_t tasks = part.products * blocks * part.passing.panels;
-    const double work = static_cast<double>(part.products * g_.m) * static_cast<double>(g_.n) *
-                        static_cast<double>(part.depth) / static_cast<double>(tasks);
-    parallel_for(tasks, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
+    parallel_for(tasks,
+                 static_cast<std::int64_t>(
+                     std::max(1.0, kShare * static_cast<double>(tasks) / work_of(part))),
                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
                    while (begin < end) {
                      const std::int64_t first = begin % part.passing.panels;
@@ -153,6 +168,32 @@ class PackedGemm {
                      begin += last - first;
                    }
                  });
+  }
+
+  double work_of(const Part& part) const {
+    return static_cast<double>(part.products * part.staying.lines) *
+           static_cast<double>(part.passing.lines) * static_cast<double>(part.depth);
+  }
+
+  /// The first staying panel of a block.
+  static std::int64_t first_of(const Part& part, std::int64_t block, std::int64_t blocks) {
+    return part.staying.panels * block / blocks;
+  }
+
+  /// Into how many blocks the staying panels of each product are cut so that every thread packs the
+  /// ones that it uses, and nothing that one core wrote is read by another, which takes several
+  /// times as long as packing; 0 if what passes by would be packed too often for that.
+  std::int64_t own_blocks_of(const Part& part) const {
+    const std::int64_t threads = num_threads();
+    const std::int64_t panels = part.staying.panels;
+    if (threads == 1 || is_packed(stay_.rows) || work_of(part) < 2 * kShare) return 0;
+    const std::int64_t least = (part.staying.lines + kBlock - 1) / kBlock;
+    const std::int64_t most = std::max<std::int64_t>(1, panels / kFewestOwn);
+    for (std::int64_t blocks = least; blocks <= most; ++blocks) {
+      const std::int64_t tasks = part.products * blocks;
+      if (tasks % threads == 0 || tasks >= kManyOwn * threads) return blocks;
+    }
+    return 0;
   }
 
   /// The loop that follows, on rows that are complete: these of a product, and all of those that
@@ -198,10 +239,9 @@ class PackedGemm {
   void run_block(const Part& part, std::int64_t index, std::int64_t blocks, std::int64_t first,
                  std::int64_t last) const {
     const std::int64_t product = index / blocks;
-    const std::int64_t panels = part.staying.panels;
     const Block block{.product = product,
-                      .begin = panels * (index % blocks) / blocks,
-                      .end = panels * (index % blocks + 1) / blocks,
+                      .begin = first_of(part, index % blocks, blocks),
+                      .end = first_of(part, index % blocks + 1, blocks),
                       .lines = lines_of(!stay_.rows, part.product + product),
                       .c = c_ + batch_.at(part.product + product, batch_.c)};
     const std::int64_t lines = part.staying.first(block.end) - part.staying.first(block.begin);
@@ -319,6 +359,8 @@ class PackedGemm {
   static constexpr double kShare = 1e5;                // products that are worth waking a thread
   static constexpr std::int64_t kPackShare = 1 << 12;  // elements that are
   static constexpr std::int64_t kBlock = 256;          // lines
+  static constexpr std::int64_t kFewestOwn = 8;        // panels that a thread packs for itself
+  static constexpr std::int64_t kManyOwn = 4;          // blocks of a thread that are even enough
   static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
   static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
   static constexpr std::int64_t kLine = 64;            // bytes
