@@ -19,21 +19,30 @@ mark_as_advanced(TENURE_PYTHON)
 if(TENURE_PYTHON)
   execute_process(
     COMMAND "${TENURE_PYTHON}" -c
-      "import sys, sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX')[1:], sys.version_info >= (3, 9), sep=';')"
+      "import sys, sysconfig as s; print(s.get_path('include'), s.get_config_var('EXT_SUFFIX')[1:], sys.version_info >= (3, 9), bool(s.get_config_var('Py_GIL_DISABLED')), sep=';')"
     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE status)
   if(status EQUAL 0)
     list(GET found 0 include)
     list(GET found 1 TENURE_PYTHON_SUFFIX)
     list(GET found 2 is_new)
+    list(GET found 3 is_without_lock)
   endif()
+  # The one that pip installed for this Python, or the system's.
+  execute_process(COMMAND "${TENURE_PYTHON}" -c "import pybind11; print(pybind11.get_include())"
+    OUTPUT_VARIABLE pybind11 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-find_path(TENURE_PYBIND11 pybind11/pybind11.h)
+if(NOT EXISTS "${TENURE_PYBIND11}/pybind11/pybind11.h")  # pip's is gone after each build
+  unset(TENURE_PYBIND11 CACHE)
+endif()
+find_path(TENURE_PYBIND11 pybind11/pybind11.h HINTS ${pybind11})
 mark_as_advanced(TENURE_PYBIND11)
 
 if(NOT TENURE_PYTHON OR NOT include)
   set(TENURE_PYTHON_MISSING "no Python 3")
 elseif(NOT is_new STREQUAL "True")
   set(TENURE_PYTHON_MISSING "${TENURE_PYTHON} is older than 3.9")
+elseif(is_without_lock STREQUAL "True")
+  set(TENURE_PYTHON_MISSING "${TENURE_PYTHON} is one without the interpreter's lock")
 elseif(NOT EXISTS "${include}/Python.h")
   set(TENURE_PYTHON_MISSING "no headers of ${TENURE_PYTHON}: python3-dev")
 elseif(NOT TENURE_PYBIND11)

@@ -1,3 +1,5 @@
+#include <array>
+
 #include "python/src/arrays/buffer.h"
 #include "python/src/arrays/from_object.h"
 #include "python/src/core/bind.h"
@@ -73,15 +75,76 @@ void fill(Module& module) {
              [](const py::object& finder) { set_operand_finder(finder.ptr()); });
 }
 
+/// Types, errors and lists are the process's: a second interpreter would find those of the first.
+/// Who imports it again gets the same module.
+PyObject* create(PyObject* spec, PyModuleDef* /*definition*/) {
+  static PyObject* module = nullptr;
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "tenure is for the main interpreter of a process, not for subinterpreters");
+    return nullptr;
+  }
+  if (module == nullptr) {
+    const Ref name = Ref::take(PyObject_GetAttrString(spec, "name"));
+    if (name) module = PyModule_NewObject(name.get());
+  }
+  Py_XINCREF(module);
+  return module;
+}
+
+/// What sys.modules has of it after it was forgotten there and imported again.
+int list_again(PyObject* module) {
+  PyObject* const modules = PyImport_GetModuleDict();
+  PyObject* key = nullptr;
+  PyObject* part = nullptr;
+  for (Py_ssize_t i = 0; PyDict_Next(PyModule_GetDict(module), &i, &key, &part) != 0;) {
+    if (PyModule_Check(part) == 0) continue;
+    const Ref name = Ref::take(PyModule_GetNameObject(part));
+    if (!name || PyObject_SetItem(modules, name.get(), part) != 0) return -1;
+  }
+  return 0;
+}
+
+int execute(PyObject* object) {
+  static bool is_filled = false;
+  if (is_filled) return list_again(object);
+  try {
+    PYBIND11_ENSURE_INTERNALS_READY
+    py::register_exception_translator(translate);
+    auto module = py::reinterpret_borrow<Module>(object);
+    fill(module);
+    is_filled = true;
+    return 0;
+  } catch (const PythonError& error) {
+    error.restore();
+  } catch (py::error_already_set& error) {
+    py::raise_from(error, PyExc_ImportError, "initialization failed");
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_ImportError, error.what());
+  }
+  return -1;
+}
+
+std::array slots = {
+    PyModuleDef_Slot{Py_mod_create, reinterpret_cast<void*>(create)},
+    PyModuleDef_Slot{Py_mod_exec, reinterpret_cast<void*>(execute)},
+#if PY_VERSION_HEX >= 0x030C0000
+    PyModuleDef_Slot{Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    PyModuleDef_Slot{0, nullptr},
+};
+PyModuleDef definition = {.m_base = PyModuleDef_HEAD_INIT,
+                          .m_name = "_tenure",
+                          .m_doc = nullptr,
+                          .m_size = 0,
+                          .m_methods = nullptr,
+                          .m_slots = slots.data(),
+                          .m_traverse = nullptr,
+                          .m_clear = nullptr,
+                          .m_free = nullptr};
+
 }  // namespace
 }  // namespace tenure::python
 
-PYBIND11_MODULE(_tenure, module) {
-  pybind11::register_exception_translator(tenure::python::translate);
-  try {
-    tenure::python::fill(module);
-  } catch (const tenure::python::PythonError& error) {
-    error.restore();
-    throw pybind11::error_already_set();
-  }
-}
+// Not by PYBIND11_MODULE, which makes a module in any interpreter.
+PyMODINIT_FUNC PyInit__tenure() { return PyModuleDef_Init(&tenure::python::definition); }

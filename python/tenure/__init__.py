@@ -11,22 +11,6 @@ recording and report names lines of Python.
 
 import os as _os
 
-
-def _require_main_interpreter():
-    """Types, errors and lists are the process's: a second interpreter would find those of the first. This
-    is asked before the extension is loaded, which could not even raise an exception there."""
-    for name in ("_interpreters", "_xxsubinterpreters"):
-        try:
-            interpreters = __import__(name)
-        except ImportError:
-            continue
-        if interpreters.get_current() != interpreters.get_main():
-            raise ImportError("tenure is for the main interpreter of a process, not for subinterpreters")
-        return
-
-
-_require_main_interpreter()
-
 from . import _foreign, _methods, _operators, _refusals, _show
 from ._tenure import *
 from ._tenure import IndexError, ValueError  # as in C++; see the errors in docs/python.md

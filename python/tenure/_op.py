@@ -1,7 +1,6 @@
 """@tn.op: ops that are written in Python, and run wherever ops run."""
 
 import functools
-import inspect
 from typing import NamedTuple, Optional, Tuple
 
 from . import _tree
@@ -101,6 +100,8 @@ class Op:
         functools.update_wrapper(self, compute)
         if not callable(compute) or not callable(infer) or not (gradient is None or callable(gradient)):
             raise TypeError("an op takes functions: what computes it, infer, and gradient or None")
+        import inspect  # not before it is needed: it takes some milliseconds
+
         name = name or compute.__name__
         self._outputs = outputs
         try:

@@ -6,7 +6,9 @@ only reference to it. Which place of the stack that is follows from the bytecode
 
 import sys
 
-GENERATORS = 0x20 | 0x80 | 0x200  # their first instruction finds a value that was sent
+GENERATORS = 0x20 | 0x80 | 0x200
+# Where the first instruction of a generator finds a value that was sent, which nothing has pushed before.
+FINDS_A_SENT_VALUE = (3, 10) <= sys.version_info[:2] <= (3, 12)
 
 
 def stack_depths(code):
@@ -17,9 +19,10 @@ def stack_depths(code):
     following = {a.offset: b.offset for a, b in zip(instructions, instructions[1:])}
     by_offset = {i.offset: i for i in instructions}
     depths = {}
-    pending = [(0, 1 if code.co_flags & GENERATORS else 0)]
-    # A handler begins with what its block had, where it was asked for, and the exception.
-    pending += [(e.target, e.depth + e.lasti + 1) for e in dis._parse_exception_table(code)]
+    pending = [(0, 1 if FINDS_A_SENT_VALUE and code.co_flags & GENERATORS else 0)]
+    if sys.version_info >= (3, 11):  # before, what begins a block jumps to its handler
+        # A handler begins with what its block had, where it was asked for, and the exception.
+        pending += [(e.target, e.depth + e.lasti + 1) for e in dis._parse_exception_table(code)]
     while pending:
         offset, depth = pending.pop()
         if offset in depths:
@@ -36,13 +39,16 @@ def stack_depths(code):
 
 ENDS = {
     "RETURN_VALUE",
+    "RETURN_CONST",
     "RAISE_VARARGS",
     "RERAISE",
+    "JUMP_ABSOLUTE",
     "JUMP_FORWARD",
     "JUMP_BACKWARD",
     "JUMP_BACKWARD_NO_INTERRUPT",
 }
-BINARY = {"BINARY_OP", "COMPARE_OP"}
+ARITHMETIC = "ADD SUBTRACT MULTIPLY MATRIX_MULTIPLY TRUE_DIVIDE FLOOR_DIVIDE MODULO POWER LSHIFT RSHIFT AND OR XOR"
+BINARY = {"BINARY_OP", "COMPARE_OP"} | {f"{kind}_{name}" for kind in ("BINARY", "INPLACE") for name in ARITHMETIC.split()}
 UNARY = {"UNARY_NEGATIVE", "UNARY_INVERT"}
 
 
@@ -60,4 +66,4 @@ def operand_places(code):
     return places
 
 
-IS_KNOWN = sys.implementation.name == "cpython" and sys.version_info[:2] == (3, 11)
+IS_KNOWN = sys.implementation.name == "cpython" and (3, 9) <= sys.version_info[:2] <= (3, 13)

@@ -1,8 +1,6 @@
 """Trees of tensors: what functions take and give. Lists, tuples, dicts, dataclasses and named tuples
 of trees; anything else is a leaf."""
 
-import dataclasses
-
 from ._tenure import Tensor
 
 
@@ -21,7 +19,9 @@ def _parts(value):
     if isinstance(value, dict):
         keys = list(value)
         return (type(value), *keys), [value[k] for k in keys], lambda parts: type(value)(zip(keys, parts))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+    if hasattr(type(value), "__dataclass_fields__"):
+        import dataclasses  # is there then; to import it takes as long as all of this package
+
         names = [f.name for f in dataclasses.fields(value)]
         return type(value), [getattr(value, n) for n in names], lambda parts: _with(value, names, parts)
     return None

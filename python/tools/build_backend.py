@@ -1,7 +1,8 @@
 """What pip calls to make a wheel of this tree (PEP 517): CMake builds the package, and this packs it.
 
-It needs nothing but Python and what the C++ library is built with, so that it works without a network.
-TENURE_PYTHON_PACKAGE names a folder `tenure` that is built already, as `./dev python` has it.
+It needs nothing but Python, pybind11 and what the C++ library is built with: where these are installed, `pip install
+--no-build-isolation .` works without a network. CMAKE_ARGS goes to CMake. TENURE_PYTHON_PACKAGE names a folder
+`tenure` that is built already, as `./dev python` has it.
 """
 
 import base64
@@ -10,6 +11,7 @@ import hashlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -48,6 +50,7 @@ def build():
         "cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
         "-DCMAKE_UNITY_BUILD=ON", "-DTENURE_BUILD_PYTHON=ON", f"-DTENURE_PYTHON={sys.executable}",
         "-DTENURE_BUILD_TESTS=OFF", "-DTENURE_BUILD_EXAMPLES=OFF", "-DTENURE_BUILD_BENCH=OFF",
+        *shlex.split(os.environ.get("CMAKE_ARGS", "")),
     ])
     subprocess.check_call(["cmake", "--build", str(folder), "--target", "tenure_python_package"])
     return folder / "python" / "tenure"

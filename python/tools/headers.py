@@ -4,6 +4,8 @@ give. The headers are the one place that says what an op takes; tools/bindings.p
 make the Python functions and their types of it.
 """
 
+from __future__ import annotations  # Python 3.9
+
 import re
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 import numpy as np
 
@@ -13,10 +14,21 @@ import tenure as tn
 from support import TestCase
 
 
+FOREIGN = """
+try:
+    import numpy
+    foreign = lambda count: numpy.ones(count, 'float32')
+except ImportError:
+    import array
+    foreign = lambda count: array.array('f', [1.0]) * count
+"""
+
+
 class Processes(unittest.TestCase):
     def run_python(self, code, timeout=120):
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True,
-                              env=dict(os.environ), timeout=timeout)
+        # Since 3.12 a fork beside threads is a warning.
+        command = [sys.executable, "-X", "faulthandler", "-W", "ignore::DeprecationWarning", "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=timeout)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, "")
         return done.stdout
@@ -24,13 +36,13 @@ class Processes(unittest.TestCase):
     def test_threads_compute_while_the_interpreter_ends(self):
         """Daemons that come back from C++ when there is no interpreter any more."""
         for _ in range(5):
-            self.run_python("""
-import threading, time, numpy as np, tenure as tn
+            self.run_python(FOREIGN + """
+import threading, time, tenure as tn
 x = tn.ones((300, 300))
 def work():
     while True:
         y = tn.tanh(x @ x + 1)
-        tn.asarray(np.ones(100000, 'float32')) + 1
+        tn.asarray(foreign(100000)) + 1
 for _ in range(3): threading.Thread(target=work, daemon=True).start()
 time.sleep(0.05)
 """)
@@ -62,14 +74,14 @@ print(sum(x.sum().item() for x in made), tn.memory().tensors)
 
     def test_a_child_of_fork_finds_no_lock_of_its_parents_threads(self):
         """While threads let go arrays, which is what the list of objects is for, children do so too."""
-        out = self.run_python("""
-import os, signal, threading, numpy as np, tenure as tn
+        out = self.run_python(FOREIGN + """
+import os, signal, threading, tenure as tn
 stop = threading.Event()
 def work():
-    array = np.ones(50000, 'float32')
+    held = foreign(50000)
     while not stop.is_set():
-        tn.exp(tn.asarray(array) + 1)
-        tn.tensor(np.ones(50000, 'float32'))
+        tn.exp(tn.asarray(held) + 1)
+        tn.tensor(foreign(50000))
 threads = [threading.Thread(target=work) for _ in range(3)]
 for t in threads: t.start()
 good = 0
@@ -77,7 +89,7 @@ for _ in range(40):
     child = os.fork()
     if child == 0:
         signal.alarm(60)
-        for _ in range(5): tn.asarray(np.ones(50000, 'float32')) + 1
+        for _ in range(5): tn.asarray(foreign(50000)) + 1
         os._exit(0 if (tn.ones(100) + 1).sum().item() == 200 else 3)
     good += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 stop.set()
@@ -105,19 +117,47 @@ for t in threads: t.join()
 """)
 
     def test_subinterpreters_are_refused(self):
-        out = self.run_python("""
-import _xxsubinterpreters as interpreters, tenure as tn
+        """The package and, which takes no line of Python, the extension; before and after the main one has it."""
+        extension = str(next(Path(tn.__file__).parent.glob("_tenure*.so")))
+        out = self.run_python(f"""
+import sys
+if sys.version_info >= (3, 13):
+    import _interpreters as interpreters
+    run = lambda inner, code: interpreters.exec(inner, code).formatted
+else:
+    import _xxsubinterpreters as interpreters
+    def run(inner, code):
+        try:
+            interpreters.run_string(inner, code)
+        except interpreters.RunFailedError as error:
+            return str(error)
 inner = interpreters.create()
+direct = '''
+from importlib import machinery as m, util as u
+spec = u.spec_from_loader("_tenure", m.ExtensionFileLoader("_tenure", {extension!r}))
+spec.loader.exec_module(u.module_from_spec(spec))'''
 for _ in range(2):
-    try:
-        interpreters.run_string(inner, 'import tenure')
-        print('imported')
-    except interpreters.RunFailedError as error:
-        print('ImportError' in str(error), 'main interpreter' in str(error))
+    for code in ('import tenure', direct):
+        said = run(inner, code)
+        print('ImportError' in said, 'subinterpreters' in said)
+    import tenure as tn
 interpreters.destroy(inner)
 print((tn.ones(3) + 1).tolist())
+""", 60)
+        self.assertEqual(out.splitlines(), ["True True"] * 4 + ["[2.0, 2.0, 2.0]"])
+
+    def test_it_is_imported_again(self):
+        """As a program does that forgets modules and takes new ones: one library, whatever its names."""
+        self.run_python("""
+import importlib, sys, tenure as tn
+x = tn.ones(3)
+for name in [name for name in sys.modules if name.startswith('tenure')]: del sys.modules[name]
+import tenure as again
+assert again is not tn and again.Tensor is tn.Tensor and again.nn.Dense is tn.nn.Dense
+assert (again.ones(3) + x).tolist() == [2.0] * 3
+importlib.reload(again), importlib.reload(again._tenure)
+assert again.ShapeError is tn.ShapeError and again.nn.Dense(3, 2)(x).shape == (2,)
 """)
-        self.assertEqual(out.splitlines(), ["True True", "True True", "[2.0, 2.0, 2.0]"])
 
 
 class Buffers(TestCase):

@@ -435,12 +435,10 @@ print(os.waitstatus_to_exitcode(status))
             with open(recording, "rb") as file:
                 self.assertIn(b"train.py", file.read())
 
-    def test_import_is_quick(self):
-        out = self.run_python("import time, sys\nt = time.process_time()\nimport tenure\n"
-                              "print(time.process_time() - t, 'numpy' in sys.modules)")
-        seconds, has_numpy = out.split()
-        self.assertLess(float(seconds), 0.06)
-        self.assertEqual(has_numpy, "False")
+    def test_import_takes_few_modules(self):
+        """Which is what its time is made of; `./dev bench python` has that."""
+        out = self.run_python("import sys, tenure\nprint(*sys.modules)")
+        self.assertEqual({"numpy", "inspect", "dataclasses", "dis", "ast", "pickle", "subprocess"} & set(out.split()), set())
 
 
 if __name__ == "__main__":

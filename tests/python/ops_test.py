@@ -110,6 +110,14 @@ class Arguments(TestCase):
         with self.assertRaises(OverflowError):
             tn.add(x, 2**70)
 
+    def test_of_several_overloads_the_one_that_lacks_least_complains(self):
+        n = tn.tensor([0, 1])
+        for call, words in [(lambda: tn.bincount(n), "'length' is missing"), (lambda: tn.arange(), "'stop' is missing"),
+                            (lambda: tn.bincount(n, tn.ones(2)), "length must be an int, not tenure.Tensor"),
+                            (lambda: tn.layer_norm(n, n), "'bias' is missing")]:
+            with self.assertRaisesRegex(TypeError, words):
+                call()
+
     def test_a_number_that_is_too_deep_or_long_for_shapes(self):
         with self.assertRaises(tn.ShapeError):
             tn.zeros([1] * 9)

@@ -1,10 +1,9 @@
 #include <Python.h>
 
 // Only of versions that this was proven on. On all others nothing is ever taken for a temporary: a
-// count of one is no proof by itself. 3.12 and 3.13 have another layout of frames; 3.12 has objects
-// without a count (immortal ones); 3.14 lets a stack refer to an object that a variable holds
-// without counting that, so that an operand with a name may have a count of one.
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000 && !defined(Py_GIL_DISABLED)
+// count of one is no proof by itself, and 3.14 lets a stack refer to an object that a variable
+// holds without counting that, so that an operand with a name may have a count of one.
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED)
 #define TENURE_KNOWS_FRAMES 1
 #define Py_BUILD_CORE 1
 #include <internal/pycore_code.h>
@@ -41,7 +40,11 @@ FrameData* complete(_PyInterpreterFrame* frame) noexcept {
 
 Frame Frame::running() noexcept {
   Frame frame;
+#if PY_VERSION_HEX >= 0x030D0000
+  frame.data_ = complete(PyThreadState_GET()->current_frame);
+#else
   frame.data_ = complete(PyThreadState_GET()->cframe->current_frame);
+#endif
   return frame;
 }
 Frame Frame::outer() const noexcept {
@@ -49,16 +52,41 @@ Frame Frame::outer() const noexcept {
   frame.data_ = complete(data_->previous);
   return frame;
 }
-PyCodeObject* Frame::code() const noexcept { return data_->f_code; }
+PyCodeObject* Frame::code() const noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  return _PyFrame_GetCode(data_);
+#else
+  return data_->f_code;
+#endif
+}
 std::size_t Frame::instruction() const noexcept {
-  return static_cast<std::size_t>(data_->prev_instr - _PyCode_CODE(data_->f_code));
+  return static_cast<std::size_t>(_PyInterpreterFrame_LASTI(data_));
 }
 PyObject* const* Frame::stack() const noexcept { return _PyFrame_Stackbase(data_); }
-bool Frame::has_on_stack(PyObject* const* place) const noexcept {
-  if (data_ == nullptr) return false;
-  PyObject* const* const begin = stack();
-  return place >= begin && place < begin + data_->f_code->co_stacksize;
+
+#elif PY_VERSION_HEX < 0x030B0000
+
+struct FrameData : _frame {};
+
+Frame Frame::running() noexcept {
+  Frame frame;
+  frame.data_ = static_cast<FrameData*>(PyEval_GetFrame());
+  return frame;
 }
+Frame Frame::outer() const noexcept {
+  Frame frame;
+  frame.data_ = static_cast<FrameData*>(data_->f_back);
+  return frame;
+}
+PyCodeObject* Frame::code() const noexcept { return data_->f_code; }
+std::size_t Frame::instruction() const noexcept {
+#if PY_VERSION_HEX >= 0x030A0000
+  return static_cast<std::size_t>(data_->f_lasti);
+#else
+  return static_cast<std::size_t>(data_->f_lasti) / 2;
+#endif
+}
+PyObject* const* Frame::stack() const noexcept { return data_->f_valuestack; }
 
 #else
 
@@ -87,17 +115,16 @@ PyCodeObject* Frame::code() const noexcept {
   return code;
 }
 std::size_t Frame::instruction() const noexcept {
-#if PY_VERSION_HEX >= 0x030B0000
   return static_cast<std::size_t>(PyFrame_GetLasti(reinterpret_cast<PyFrameObject*>(data_))) / 2;
-#elif PY_VERSION_HEX >= 0x030A0000
-  return static_cast<std::size_t>(reinterpret_cast<PyFrameObject*>(data_)->f_lasti);
-#else
-  return static_cast<std::size_t>(reinterpret_cast<PyFrameObject*>(data_)->f_lasti) / 2;
-#endif
 }
 PyObject* const* Frame::stack() const noexcept { return nullptr; }
-bool Frame::has_on_stack(PyObject* const* /*place*/) const noexcept { return false; }
 
 #endif
+
+bool Frame::has_on_stack(PyObject* const* place) const noexcept {
+  if (data_ == nullptr) return false;
+  PyObject* const* const begin = stack();
+  return begin != nullptr && place >= begin && place < begin + code()->co_stacksize;
+}
 
 }  // namespace tenure::python

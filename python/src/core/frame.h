@@ -9,7 +9,7 @@ namespace tenure::python {
 struct FrameData;
 
 /// A frame of the interpreter, without making an object of it where its layout is known (CPython
-/// 3.11). The one part of this package that looks behind Python's interface.
+/// 3.9 to 3.13). The one part of this package that looks behind Python's interface.
 class Frame {
  public:
   static Frame running() noexcept;

@@ -25,7 +25,12 @@ bool is_integer(PyObject* object) noexcept {
 
 std::int64_t integer_of(PyObject* object, const char* what) {
   if (!is_integer(object)) refuse(object, what, "an int");
-  const Ref number = checked(PyNumber_Index(object));
+  const Ref number = Ref::take(PyNumber_Index(object));
+  if (!number && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+    PyErr_Clear();  // a tensor of several elements
+    refuse(object, what, "an int");
+  }
+  if (!number) throw PythonError();
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
   if (overflow != 0) raise(PyExc_OverflowError, std::string(what) + " does not fit in 64 bits");

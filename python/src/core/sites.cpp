@@ -10,6 +10,12 @@
 #include "python/src/core/frame.h"
 #include "tenure/base/made_site.h"
 
+#if PY_VERSION_HEX < 0x030C0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_GetExtra _PyCode_GetExtra
+#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#endif
+
 namespace tenure::python {
 namespace {
 
@@ -39,7 +45,7 @@ struct KnownCode {
 void forget(void* known) { delete static_cast<KnownCode*>(known); }
 
 Py_ssize_t slot() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(forget);
+  static const Py_ssize_t index = PyUnstable_Eval_RequestCodeExtraIndex(forget);
   return index;
 }
 
@@ -58,14 +64,14 @@ std::unique_ptr<KnownCode> look_at(PyCodeObject* code) {
 
 KnownCode* known_code(PyCodeObject* code) noexcept {
   void* extra = nullptr;
-  if (_PyCode_GetExtra(reinterpret_cast<PyObject*>(code), slot(), &extra) != 0) {
+  if (PyUnstable_Code_GetExtra(reinterpret_cast<PyObject*>(code), slot(), &extra) != 0) {
     PyErr_Clear();
     return nullptr;
   }
   if (extra != nullptr) return static_cast<KnownCode*>(extra);
   try {
     std::unique_ptr<KnownCode> known = look_at(code);
-    if (_PyCode_SetExtra(reinterpret_cast<PyObject*>(code), slot(), known.get()) != 0) {
+    if (PyUnstable_Code_SetExtra(reinterpret_cast<PyObject*>(code), slot(), known.get()) != 0) {
       PyErr_Clear();
       return nullptr;
     }

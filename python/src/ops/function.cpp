@@ -22,6 +22,32 @@ const Function& function_of(PyObject* self) {
   return *reinterpret_cast<FunctionObject*>(self)->function;
 }
 
+int place_of(std::span<const Parameter> parameters, PyObject* keyword);
+
+/// Of overloads that all refuse a call, the one that says why: which lacks the fewest arguments.
+const Overload& closest(std::span<const Overload> overloads, Py_ssize_t positional,
+                        PyObject* keywords) {
+  const Overload* best = &overloads.back();
+  std::size_t least = Arguments::kMax + 1;
+  for (const Overload& overload : overloads) {
+    const std::span<const Parameter> parameters = overload.parameters;
+    const auto passed = static_cast<std::size_t>(positional);
+    if (passed > parameters.size()) continue;
+    if (passed > 0 && parameters[passed - 1].is_keyword_only) continue;
+    std::size_t lacks = 0;
+    for (const Parameter& p : parameters.subspan(passed)) lacks += p.is_required ? 1 : 0;
+    const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+    for (Py_ssize_t k = 0; k < named; ++k) {
+      const int i = place_of(parameters, PyTuple_GET_ITEM(keywords, k));
+      if (i >= positional && parameters[static_cast<std::size_t>(i)].is_required) --lacks;
+    }
+    if (lacks > least) continue;
+    best = &overload;
+    least = lacks;
+  }
+  return *best;
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
   try {
     using Trial = Arguments::Trial;
@@ -38,8 +64,10 @@ PyObject* call(PyObject* self, PyObject* const* arguments, std::size_t flags, Py
       }
     }
     Arguments bound(function, caller());
-    bound.bind(overloads.back(), arguments, positional, keywords, Trial::none);
-    return overloads.back().call(bound);
+    const Overload& overload =
+        overloads.size() > 1 ? closest(overloads, positional, keywords) : overloads.front();
+    bound.bind(overload, arguments, positional, keywords, Trial::none);
+    return overload.call(bound);
   } catch (...) {
     set_error();
     return nullptr;
