@@ -180,20 +180,25 @@ class Maker:
         kind = f"nn::{c.name}"
         bases = f", nn::{base}" if base else ""
         doc = told(c.doc) if constructor is None else f"{c.name}{self.signature(constructor[1])}\n\n{told(c.doc)}"
-        lines = ["  {", f"    py::class_<{kind}{bases}, std::shared_ptr<{kind}>> made(module, \"{c.name}\", {quoted(doc)});"]
+        lines = []
+        seen = ""
         if constructor:
             parameters, rows = constructor
+            function = next((p.name for p in parameters if p.type == "Loss"), None)
+            make = "visible(std::make_shared<{}>({}), {})" if function else "std::make_shared<{}>({})"
             body = self.lambda_source(parameters, rows, "nn", lambda args: [
-                f"  return std::make_shared<{kind}>({args});"], c)
+                f"  return {make.format(kind, args, function)};"], c)
             # What an object refers to lives as long as it.
             keeps = "".join(f", py::keep_alive<1, {i + 2}>()" for i, p in enumerate(parameters) if p.type in OBJECTS)
+            seen = ", seen_by_collector()" if keeps else ""
             lines.append(f"    made.def(py::init({body}){self.arguments_source(rows)}{keeps});")
             if base == "Optimizer":
                 lines.append(self.set_options_source(c, parameters, rows))
         for name in c.variables:
             lines.append(f'    made.def_property_readonly("{name}", &{kind}::{name});')
         lines += ["    extend(made);", "  }"]
-        return "\n".join(line for line in lines if line)
+        made = f"    py::class_<{kind}{bases}, std::shared_ptr<{kind}>> made(module, \"{c.name}\", {quoted(doc)}{seen});"
+        return "\n".join(["  {", made, *(line for line in lines if line)])
 
     def set_options_source(self, c, parameters, rows):
         """Parameter groups: the same options as the constructor has, for some of its parameters."""

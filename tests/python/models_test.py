@@ -5,6 +5,7 @@ import gc
 import pickle
 import threading
 import unittest
+import weakref
 import xml.dom.minidom
 
 import numpy as np
@@ -226,6 +227,51 @@ class Wrong(TestCase):
         for _ in range(3):
             Cycle()(tn.ones((1, 2)))
         gc.collect()
+        self.assertEqual(tn.memory().tensors, before)
+
+    def test_cycles_of_trainers_are_collected(self):
+        class Net(nn.Layer):
+            """Its own trainer, and that of a subclass."""
+
+            def __init__(self, trainer):
+                super().__init__()
+                self.inner = nn.Dense(2, 2)
+                self.trainer = trainer(self, tn.mse_loss, nn.Adam(self))
+
+            def forward(self, x):
+                return self.inner(x)
+
+        class Experiment:
+            """Its method is the loss."""
+
+            def __init__(self, trainer):
+                self.model = nn.Sequential(nn.Dense(2, 2))
+                self.trainer = trainer(self.model, self.loss, nn.Adam(self.model))
+
+            def loss(self, prediction, target):
+                return tn.mse_loss(prediction, target)
+
+        class Own(nn.Trainer):
+            pass
+
+        before = tn.memory().tensors
+        x = tn.ones((1, 2))
+        for kind in (Net, Experiment):
+            for trainer in (nn.Trainer, Own):
+                made = kind(trainer)
+                made.trainer.step(x, x)
+                gc.collect()  # what is in use stays
+                self.assertGreater(made.trainer.step(x, x).loss, 0)
+                nn.fit(made.trainer, [(x, x)], progress="none")
+                watch = weakref.ref(made)
+                del made
+                gc.collect()
+                self.assertIsNone(watch(), (kind, trainer))
+        with self.assertRaises(TypeError):
+            nn.Trainer(3, tn.mse_loss, 4)
+        bare = nn.Trainer.__new__(nn.Trainer)
+        gc.collect()
+        del x, bare
         self.assertEqual(tn.memory().tensors, before)
 
     def test_a_forward_that_nobody_would_call_is_refused(self):

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "python/src/core/collector.h"
 #include "python/src/nn/arguments.h"
 #include "tenure/nn/attention.h"
 #include "tenure/nn/recurrent.h"
