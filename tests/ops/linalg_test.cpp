@@ -233,6 +233,58 @@ TEST(Eigh, OfMatricesThatAreNotGeneral) {
   EXPECT_NEAR(w.to_vector<double>().back(), 10.746194182903393, 1e-13);
 }
 
+/// Larger than what rotations make diagonal, so that halves are put together: eigenvalues that are
+/// equal within a half, in both, or nearly; halves that are coupled by much, little and nothing.
+TEST(Eigh, OfHalvesThatHaveMuchInCommon) {
+  constexpr std::int64_t kSize = 130;
+  const auto check = [](const char* name, const Tensor& a) {
+    SCOPED_TRACE(name);
+    const auto [w, v] = eigh(a);
+    expect_orthonormal(v);
+    EXPECT_LE(largest(matmul(v * w, transpose(v)) - a), 1e-14 * kSize * largest(a));
+    const std::vector<double> values = w.to_vector<double>();
+    EXPECT_TRUE(std::is_sorted(values.begin(), values.end()));
+  };
+  const Tensor turn = qr(random_matrices({kSize, kSize}, 15)).q;
+  const auto check_values = [&](const char* name, double (*value)(std::int64_t)) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < kSize; ++i) values.push_back(value(i));
+    check(name, matmul(turn * make<double>({1, kSize}, values), transpose(turn)));
+  };
+  check_values("graded",
+               [](std::int64_t i) { return std::pow(10.0, -static_cast<double>(i) / 5); });
+  check_values("three clusters", [](std::int64_t i) {
+    return static_cast<double>(i % 3) + 1e-13 * static_cast<double>(i);
+  });
+  check_values("two values", [](std::int64_t i) { return i % 2 == 0 ? 1.0 : -1.0; });
+  const auto check_band = [&](const char* name, double (*on)(std::int64_t),
+                              double (*beside)(std::int64_t)) {
+    std::vector<double> values(kSize * kSize);
+    for (std::int64_t i = 0; i < kSize; ++i) {
+      values[static_cast<std::size_t>(i * (kSize + 1))] = on(i);
+      if (i + 1 == kSize) break;
+      values[static_cast<std::size_t>(i * (kSize + 1) + 1)] = beside(i);
+      values[static_cast<std::size_t>(i * (kSize + 1) + kSize)] = beside(i);
+    }
+    check(name, make<double>({kSize, kSize}, values));
+  };
+  const auto one = [](std::int64_t) { return 1.0; };
+  check_band("equal", one, one);
+  check_band(
+      "of both signs", [](std::int64_t) { return 0.0; },
+      [](std::int64_t i) { return i % 2 == 0 ? -1.0 : 1.0; });
+  check_band("nearly uncoupled", one, [](std::int64_t) { return 1e-15; });
+  check_band(
+      "Wilkinson's", [](std::int64_t i) { return std::abs(65.0 - static_cast<double>(i)); }, one);
+  check_band(
+      "Wilkinson's, glued",
+      [](std::int64_t i) { return std::abs(10.0 - static_cast<double>(i % 21)); },
+      [](std::int64_t i) { return i % 21 == 20 ? 1e-8 : 1.0; });
+  check_band(
+      "graded", [](std::int64_t i) { return std::pow(10.0, -static_cast<double>(i)); },
+      [](std::int64_t i) { return -std::pow(10.0, -0.3 - static_cast<double>(i)); });
+}
+
 TEST(Eigh, OfTheSymmetricPart) {
   const auto [w, v] = eigh(make<double>({2, 2}, {2, 0, 2, 2}));
   EXPECT_NEAR(w.to_vector<double>()[0], 1, 1e-15);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -17,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The matrix is read once and the rest is small, so memory sets the pace. Threads share the results
 // among themselves and never one sum: its order, and so its value, is the same on any number of
-// threads.
+// threads, and with vectors of any width.
 
 constexpr std::int64_t kTerms = 1024;  // of a sum, whose factors are brought together first
 constexpr std::int64_t kTogether = 8;  // rows added at a time
@@ -47,28 +48,58 @@ struct MatrixTimesVector {
     }
   }
 
+  /// The sum of all lanes, in the same order whatever the width of vectors.
+  template <class Some>
+  static HWY_INLINE T sum_of(Some d, hn::Vec<Some> x) {
+    if constexpr (hn::MaxLanes(Some()) * sizeof(T) > 16) {
+      const hn::Half<Some> half;
+      return sum_of(half, hn::Add(hn::LowerHalf(half, x), hn::UpperHalf(half, x)));
+    } else {
+      return hn::GetLane(hn::SumOfLanes(d, x));
+    }
+  }
+
   /// The terms next to each other: one dot product per result, several at a time for their common
-  /// factor.
+  /// factor. Each has as many sums as the widest vector has numbers, on every CPU.
   template <int rows>
   HWY_INLINE void dots(std::int64_t i, std::int64_t k0, std::int64_t n, const T* factors) const {
     const D d;
+    constexpr int kGroups = 64 / HWY_MAX_BYTES;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     const S* const from = matrix + i * result_stride + k0;
-    hn::Vec<D> sums[rows];
-    for (int r = 0; r < rows; ++r) sums[r] = hn::Zero(d);
+    hn::Vec<D> sums[rows][kGroups];
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      TENURE_UNROLL
+      for (int g = 0; g < kGroups; ++g) sums[r][g] = hn::Zero(d);
+    }
     std::int64_t k = 0;
-    for (; k + lanes <= n; k += lanes) {
-      const auto factor = hn::LoadU(d, factors + k);
-      for (int r = 0; r < rows; ++r) {
-        sums[r] = hn::MulAdd(load(d, from + r * result_stride + k), factor, sums[r]);
+    for (; k + kGroups * lanes <= n; k += kGroups * lanes) {
+      TENURE_UNROLL
+      for (int g = 0; g < kGroups; ++g) {
+        const auto factor = hn::LoadU(d, factors + k + g * lanes);
+        TENURE_UNROLL
+        for (int r = 0; r < rows; ++r) {
+          const auto x = load(d, from + r * result_stride + k + g * lanes);
+          sums[r][g] = hn::MulAdd(x, factor, sums[r][g]);
+        }
       }
     }
+    const hn::CappedTag<T, 1> one;
+    TENURE_UNROLL
     for (int r = 0; r < rows; ++r) {
-      T sum = hn::GetLane(hn::SumOfLanes(d, sums[r]));
-      for (std::int64_t rest = k; rest < n; ++rest) {
-        sum += from[r * result_stride + rest] * factors[rest];
+      TENURE_UNROLL
+      for (int left = kGroups / 2; left > 0; left /= 2) {
+        TENURE_UNROLL
+        for (int g = 0; g < left; ++g) sums[r][g] = hn::Add(sums[r][g], sums[r][g + left]);
       }
-      out[i + r] = k0 == 0 ? sum : out[i + r] + sum;
+      auto sum = hn::Set(one, sum_of(d, sums[r][0]));
+      for (std::int64_t rest = k; rest < n; ++rest) {
+        sum = hn::MulAdd(load(one, from + r * result_stride + rest), hn::Set(one, factors[rest]),
+                         sum);
+      }
+      const T part = hn::GetLane(sum);
+      out[i + r] = k0 == 0 ? part : out[i + r] + part;
     }
   }
 

@@ -6,6 +6,7 @@
 #include "tenure/kernels/cpu/linalg/blocks.h"
 #include "tenure/kernels/cpu/linalg/matrix.h"
 #include "tenure/kernels/cpu/linalg/rooms.h"
+#include "tenure/kernels/cpu/linalg/tridiagonal.h"
 #include "tenure/kernels/cpu/linalg/turns.h"
 
 // Decompositions of one matrix of float64, which those of float32 are computed in. Numbers are of
@@ -42,14 +43,13 @@ class QrFactors {
 };
 
 /// Of a symmetric matrix, of which both triangles are read and overwritten: eigenvalues in
-/// ascending order, and their vectors of length 1, one after the other. False if they were not
-/// found. In eigen.cpp.
+/// ascending order, and their vectors of length 1. False if they were not found. In eigen.cpp.
 class SymmetricEigen {
  public:
   SymmetricEigen(Rooms& rooms, std::int64_t n);
   double* matrix() const { return a_; }
-  const double* values() const { return values_; }
-  const double* vector(std::int64_t i) const { return vectors_ + order_[i] * n_; }
+  double value(std::int64_t i) const { return tridiagonal_->value(i); }
+  const double* vector(std::int64_t i) const { return tridiagonal_->vector(i); }
   bool run();
 
  private:
@@ -58,22 +58,18 @@ class SymmetricEigen {
   void tridiagonalize();
   /// Row k of the tridiagonal matrix, which is the row `at` of a panel of reflections.
   void reduce_row(std::int64_t k, std::int64_t at);
-  void form();
-  bool diagonalize();
-  void sort();
+  /// Vectors of the tridiagonal matrix become those of the matrix.
+  void reflect_back(const Matrix<double>& vectors);
 
   std::int64_t n_;
   std::int64_t panel_;
-  double* a_;  // later the strips of vectors that turn
-  double* vectors_;
-  double* values_;
+  double* a_;  // later the reflections
+  double* diagonal_;
   double* beside_;   // the diagonal
   double* factors_;  // of reflections
-  double* spare_;
   double* pairs_;    // v and w of each reflection of a panel
   double* swapped_;  // w and v
-  std::int64_t* order_;
-  std::optional<Turns> turns_;
+  std::optional<TridiagonalEigen> tridiagonal_;
   Blocks blocks_;
 };
 

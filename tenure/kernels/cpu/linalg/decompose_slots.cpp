@@ -114,7 +114,7 @@ struct EighSlot {
             return;
           }
           for (std::int64_t j = 0; j < n; ++j) {
-            values[j] = static_cast<T>(eigen.values()[j] * scale);
+            values[j] = static_cast<T>(eigen.value(j) * scale);
           }
           linalg::write_columns(linalg::dense(vectors, n, n), [&](std::int64_t j) {
             const double* const vector = eigen.vector(j);

@@ -1,33 +1,28 @@
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <utility>
 
 #include "tenure/kernels/cpu/linalg/decompose.h"
 #include "tenure/kernels/cpu/linalg/reflect.h"
 
-// Reflections make the matrix tridiagonal, rotations by the implicit QL method diagonal. Both are
-// orthogonal, so that the error is a small multiple of the rounding of the largest eigenvalue.
+// Reflections make the matrix tridiagonal; what has the eigenvalues of that (tridiagonal.h) has its
+// vectors, which are reflected back. All of it is orthogonal, so that the error is a small multiple
+// of the rounding of the largest eigenvalue.
 
 namespace tenure::kernels::linalg {
 
 SymmetricEigen::SymmetricEigen(Rooms& rooms, std::int64_t n)
     : n_(n),
       panel_(panel_of(n)),
-      a_(rooms.take<double>(Turns::strip_numbers(n, n))),
-      vectors_(rooms.take<double>(n * n)),
-      values_(rooms.take<double>(n)),
+      a_(rooms.take<double>(n * n)),
+      diagonal_(rooms.take<double>(n)),
       beside_(rooms.take<double>(n)),
       factors_(rooms.take<double>(n)),
-      spare_(rooms.take<double>(n)),
       pairs_(rooms.take<double>(2 * panel_ * n)),
       swapped_(rooms.take<double>(2 * panel_ * n)),
-      order_(rooms.take<std::int64_t>(n)),
-      turns_(std::in_place, rooms, n, n, a_) {
-  if (n <= panel_) return;
+      tridiagonal_(std::in_place, rooms, n) {
+  if (n < 2) return;
   SymmetricEigen measured(n);
   measured.tridiagonalize();
-  measured.form();
+  measured.reflect_back({nullptr, n, n, tridiagonal_->vectors().row_step, 1});
   blocks_ = Blocks(rooms, n, measured.blocks_.product_bytes());
 }
 
@@ -35,23 +30,17 @@ SymmetricEigen::SymmetricEigen(std::int64_t n)
     : n_(n),
       panel_(panel_of(n)),
       a_(nullptr),
-      vectors_(nullptr),
-      values_(nullptr),
+      diagonal_(nullptr),
       beside_(nullptr),
       factors_(nullptr),
-      spare_(nullptr),
       pairs_(nullptr),
-      swapped_(nullptr),
-      order_(nullptr) {}
+      swapped_(nullptr) {}
 
 bool SymmetricEigen::run() {
   tridiagonalize();
-  form();
-  turns_->read(vectors_);
-  const bool found = diagonalize();
-  turns_->write(vectors_);
-  if (found) sort();
-  return found;
+  if (!tridiagonal_->run(diagonal_, beside_)) return false;
+  reflect_back(tridiagonal_->vectors());
+  return true;
 }
 
 void SymmetricEigen::tridiagonalize() {
@@ -79,7 +68,7 @@ void SymmetricEigen::tridiagonalize() {
     }
   }
   if (measures()) return;
-  for (std::int64_t i = 0; i < n_; ++i) values_[i] = a_[i * n_ + i];
+  for (std::int64_t i = 0; i < n_; ++i) diagonal_[i] = a_[i * n_ + i];
 }
 
 void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
@@ -119,87 +108,20 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   add_scaled(-reflection.factor / 2 * dot(v, w, m), v, w, m);
 }
 
-/// The product of all reflections: its first row is that of the unit matrix, and reflection k is
-/// row k + 1 at first.
-void SymmetricEigen::form() {
-  const Matrix<double> vectors = dense(vectors_, n_, n_);
-  if (!measures()) {
-    std::fill_n(vectors_, n_, 0.0);
-    if (n_ > 0) vectors_[0] = 1;
-    for (std::int64_t k = 0; k + 1 < n_; ++k) {
-      double* const row = vectors.row(k + 1);
-      std::fill_n(row, k + 1, 0.0);
-      std::copy_n(a_ + k * n_ + k + 1, n_ - k - 1, row + k + 1);
+/// Reflection k is in row k of the matrix, from column k + 1 on.
+void SymmetricEigen::reflect_back(const Matrix<double>& vectors) {
+  const Matrix<double> a = dense(a_, n_, n_);
+  const std::int64_t reflections = n_ - 1;
+  for (std::int64_t first = (reflections - 1) / Blocks::kMost * Blocks::kMost;
+       first >= 0 && reflections > 0; first -= Blocks::kMost) {
+    const std::int64_t count = std::min(Blocks::kMost, reflections - first);
+    const Matrix<double> block = a.part(first, first + 1, count, n_ - first - 1);
+    if (!measures()) {
+      for (std::int64_t i = 0; i < count; ++i) std::fill_n(block.row(i), i, 0.0);
     }
+    blocks_.reflect(block, measures() ? nullptr : factors_ + first, Blocks::Order::last_to_first,
+                    vectors.part(0, first + 1, n_, n_ - first - 1));
   }
-  if (n_ > 1) blocks_.form(vectors.part(1, 1, n_ - 1, n_ - 1), factors_);
-}
-
-bool SymmetricEigen::diagonalize() {
-  constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  constexpr int kMost = 60;  // steps for one eigenvalue; two or three are usual
-  double* const d = values_;
-  double* const e = beside_;
-  // Beside the largest number nothing is lost of what is smaller than its rounding; eigenvalues
-  // that are zero have no size of their own to compare with.
-  double largest = 0;
-  for (std::int64_t i = 0; i < n_; ++i) {
-    largest = std::max({largest, std::abs(d[i]), i + 1 < n_ ? std::abs(e[i]) : 0});
-  }
-  const double nothing = kEpsilon * largest / 16;
-  for (std::int64_t l = 0; l < n_; ++l) {
-    for (int tries = 0;; ++tries) {
-      std::int64_t m = l;
-      while (m + 1 < n_ && std::abs(e[m]) > kEpsilon * (std::abs(d[m]) + std::abs(d[m + 1])) &&
-             std::abs(e[m]) > nothing) {
-        ++m;
-      }
-      if (m == l) break;
-      if (tries == kMost) return false;
-      // The shift is the eigenvalue of the first two that is closer to the first.
-      double g = (d[l + 1] - d[l]) / (2 * e[l]);
-      double r = std::hypot(g, 1.0);
-      g = d[m] - d[l] + e[l] / (g + std::copysign(r, g));
-      turns_->begin(m, -1);
-      double sine = 1;
-      double cosine = 1;
-      double p = 0;
-      std::int64_t i = m - 1;
-      for (; i >= l; --i) {
-        const double f = sine * e[i];
-        const double b = cosine * e[i];
-        r = length_of(f, g);
-        e[i + 1] = r;
-        if (r == 0) {
-          d[i + 1] -= p;
-          e[m] = 0;
-          break;
-        }
-        sine = f / r;
-        cosine = g / r;
-        g = d[i + 1] - p;
-        r = (d[i] - g) * sine + 2 * cosine * b;
-        p = sine * r;
-        d[i + 1] = g + p;
-        g = cosine * r - b;
-        turns_->add(cosine, sine);
-      }
-      if (i >= l) continue;
-      d[l] -= p;
-      e[l] = g;
-      e[m] = 0;
-    }
-  }
-  return true;
-}
-
-void SymmetricEigen::sort() {
-  for (std::int64_t i = 0; i < n_; ++i) order_[i] = i;
-  std::sort(order_, order_ + n_, [&](std::int64_t a, std::int64_t b) {
-    return values_[a] < values_[b] || (values_[a] == values_[b] && a < b);
-  });
-  for (std::int64_t i = 0; i < n_; ++i) spare_[i] = values_[order_[i]];
-  std::copy_n(spare_, n_, values_);
 }
 
 }  // namespace tenure::kernels::linalg

@@ -17,7 +17,6 @@ using ops::Kernel;
 
 namespace solving = linalg;
 using solving::dense;
-using solving::Matrix;
 using solving::MatrixBatch;
 using solving::MatrixRooms;
 using solving::Products;
@@ -49,7 +48,7 @@ std::size_t lu_bytes(std::int64_t n) {
 }
 
 template <class T>
-std::size_t triangle_bytes(const Matrix<T>& a, std::int64_t columns, bool is_upper) {
+std::size_t triangle_bytes(const solving::Matrix<T>& a, std::int64_t columns, bool is_upper) {
   Products<T> products;
   const auto triangle = is_upper ? Triangle::upper : Triangle::lower;
   solving::solve_triangle(a, triangle, dense<T>(nullptr, a.rows, columns), products);
@@ -77,7 +76,7 @@ struct CholeskySlot {
       solving::factor_cholesky(dense<T>(nullptr, n, n), products);
       return products.bytes();
     }
-    Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
+    solving::Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
   };
 
   static std::size_t workspace(const Kernel& k) {
@@ -88,8 +87,8 @@ struct CholeskySlot {
       const Work<T> work(k, Rooms(k.workspace));
       const MatrixBatch from(k.in[0], solving::batch_of(k.in[0].shape));
       work.each.for_each(cube(work.n) / 3, [&](std::int64_t i, std::span<std::byte> room) {
-        const Matrix<T> a = from.at<T>(i);
-        const Matrix<T> factor = work.factor(i);
+        const solving::Matrix<T> a = from.at<T>(i);
+        const solving::Matrix<T> factor = work.factor(i);
         for (std::int64_t r = 0; r < work.n; ++r) {
           for (std::int64_t c = 0; c <= r; ++c) factor(r, c) = (a(r, c) + a(c, r)) / 2;
         }
@@ -98,7 +97,7 @@ struct CholeskySlot {
       });
       require_pivots(k.op, "not positive definite", work.failed, work.matrices);
       for (std::int64_t i = 0; i < work.matrices; ++i) {
-        const Matrix<T> to = dense(k.out[0].as<T>() + i * work.n * work.n, work.n, work.n);
+        const solving::Matrix<T> to = dense(k.out[0].as<T>() + i * work.n * work.n, work.n, work.n);
         for (std::int64_t r = 0; r < work.n; ++r) {
           const T* const row = work.factor(i).row(r);
           std::fill(std::copy(row, row + r + 1, to.row(r)), to.row(r) + work.n, T(0));
@@ -131,7 +130,7 @@ struct SolveTriangularSlot {
           rooms(from),
           each(rooms, a.size(),
                triangle_bytes(oriented(k, a.template layout<T>()), columns, is_upper(k))) {}
-    static Matrix<T> oriented(const Kernel& k, const Matrix<T>& a) {
+    static solving::Matrix<T> oriented(const Kernel& k, const solving::Matrix<T>& a) {
       return k.attributes.flag(ops::TriangularAttributes::transposed) ? a.transposed() : a;
     }
   };
@@ -150,7 +149,7 @@ struct SolveTriangularSlot {
       const double flops = cube(work.n) / 2 * static_cast<double>(work.columns) /
                            static_cast<double>(std::max<std::int64_t>(work.n, 1));
       work.each.for_each(flops, [&](std::int64_t i, std::span<std::byte> room) {
-        const Matrix<T> x =
+        const solving::Matrix<T> x =
             dense(k.out[0].as<T>() + i * work.n * work.columns, work.n, work.columns);
         solving::copy_matrix(b.at<T>(i), x);
         Products<T> products(room);
@@ -163,7 +162,7 @@ struct SolveTriangularSlot {
   static void require_diagonal(const Kernel& k) {
     const MatrixBatch all(k.in[0], solving::batch_of(k.in[0].shape));
     for (std::int64_t i = 0; i < all.size(); ++i) {
-      const Matrix<T> a = all.at<T>(i);
+      const solving::Matrix<T> a = all.at<T>(i);
       for (std::int64_t j = 0; j < a.rows; ++j) {
         if (a(j, j) == 0) throw MatrixError(k.op, "singular", i, j);
       }
@@ -191,11 +190,11 @@ struct LuWork {
         failed(rooms.template take<std::int64_t>(matrices)),
         each(rooms, std::max(matrices, solved), bytes(n, columns)) {}
   static std::size_t bytes(std::int64_t n, std::int64_t columns) {
-    const Matrix<T> factor = dense<T>(nullptr, n, n);
+    const solving::Matrix<T> factor = dense<T>(nullptr, n, n);
     return std::max({lu_bytes<T>(n), triangle_bytes(factor, columns, false),
                      triangle_bytes(factor, columns, true)});
   }
-  Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
+  solving::Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
 
   void make(const Kernel& k) const {
     const MatrixBatch from(k.in[0], solving::batch_of(k.in[0].shape));
@@ -208,7 +207,7 @@ struct LuWork {
     require_pivots(k.op, "singular", failed, matrices);
   }
   /// x has the right side, which it solves for matrix i.
-  void solve(std::int64_t i, const Matrix<T>& x, std::span<std::byte> room) const {
+  void solve(std::int64_t i, const solving::Matrix<T>& x, std::span<std::byte> room) const {
     const std::int64_t* const swaps = pivots + i * n;
     for (std::int64_t r = 0; r < n; ++r) {
       if (swaps[r] != r) std::swap_ranges(x.row(r), x.row(r) + x.columns, x.row(swaps[r]));
@@ -240,7 +239,8 @@ struct SolveSlot {
       const double flops = static_cast<double>(work.n * work.n) * static_cast<double>(columns);
       work.each.for_each(flops, [&](std::int64_t i, std::span<std::byte> room) {
         if (i >= b.size()) return;
-        const Matrix<T> x = dense(k.out[0].as<T>() + i * work.n * columns, work.n, columns);
+        const solving::Matrix<T> x =
+            dense(k.out[0].as<T>() + i * work.n * columns, work.n, columns);
         solving::copy_matrix(b.at<T>(i), x);
         work.solve(place_of(i, batch, steps), x, room);
       });
@@ -268,7 +268,7 @@ struct InvSlot {
       const std::int64_t n = work.n;
       work.make(k);
       work.each.for_each(cube(n), [&](std::int64_t i, std::span<std::byte> room) {
-        const Matrix<T> x = dense(k.out[0].as<T>() + i * n * n, n, n);
+        const solving::Matrix<T> x = dense(k.out[0].as<T>() + i * n * n, n, n);
         std::fill_n(x.data, n * n, T(0));
         for (std::int64_t r = 0; r < n; ++r) x(r, r) = 1;
         work.solve(i, x, room);
@@ -302,7 +302,7 @@ struct DetSlot {
       const MatrixRooms each(all, from.size(), bytes<T>(n));
       each.for_each(cube(n) / 3, [&](std::int64_t i, std::span<std::byte> room) {
         Rooms rooms(room);
-        const Matrix<T> factor = dense(rooms.take<T>(n * n), n, n);
+        const solving::Matrix<T> factor = dense(rooms.take<T>(n * n), n, n);
         std::int64_t* const pivots = rooms.take<std::int64_t>(n);
         Products<T> products(room.subspan(rooms.used()));
         solving::copy_matrix(from.at<T>(i), factor);
@@ -312,7 +312,7 @@ struct DetSlot {
     });
   }
   template <class T>
-  static void write(const Kernel& k, std::int64_t i, const Matrix<T>& factor,
+  static void write(const Kernel& k, std::int64_t i, const solving::Matrix<T>& factor,
                     const std::int64_t* pivots) {
     T sign = 1;
     T size = logarithm ? 0 : 1;
