@@ -123,11 +123,9 @@ struct EighSlot {
         });
   }
   static void symmetrize(double* a, std::int64_t n) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (std::int64_t j = 0; j < i; ++j) {
-        a[i * n + j] = a[j * n + i] = (a[i * n + j] + a[j * n + i]) / 2;
-      }
-    }
+    linalg::for_each_tile(n, n, [&](std::int64_t i, std::int64_t j) {
+      if (j < i) a[i * n + j] = a[j * n + i] = (a[i * n + j] + a[j * n + i]) / 2;
+    });
   }
 };
 
