@@ -154,6 +154,8 @@ class Refusals(TestCase):
             (lambda: nn.summarize(3, tn.ones(3)), "model must be a layer, or a Trainer with a target, not int"),
             (lambda: watch("x"), "a source must be a Tensor or a Variable, not str"),
             (lambda: layer(), "__call__(): 'x' is missing"),
+            (lambda: tn.ones(3).to(None), "to(): device must be a str, not None"),
+            (lambda: layer.to(3), "to(): device must be a str, not int"),
         ]:
             with self.assertRaises(TypeError) as caught:
                 f()

@@ -53,7 +53,7 @@ like the tensor that it holds.)");
       .def(
           "to",
           [](const py::object& self, const py::object& device) {
-            self.cast<const Variable&>().to(device_of(device.ptr(), "to()"), caller());
+            self.cast<const Variable&>().to(device_of(device.ptr(), "to(): device"), caller());
             return self;
           },
           py::arg("device"), "Moves what it holds to a device; gives the variable.")

@@ -82,7 +82,7 @@ void add_base(Module& module) {
       .def(
           "to",
           [](const py::object& self, const py::object& device) {
-            self.cast<const Layer&>().to(device_of(device.ptr(), "to()"), caller());
+            self.cast<const Layer&>().to(device_of(device.ptr(), "to(): device"), caller());
             return self;
           },
           py::arg("device"), "Moves parameters and buffers to a device; gives the layer.")

@@ -156,7 +156,7 @@ void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
       .def(
           "to",
           [](const py::object& self, const py::object& device) {
-            self.cast<nn::Trainer&>().to(device_of(device.ptr(), "to()"), caller());
+            self.cast<nn::Trainer&>().to(device_of(device.ptr(), "to(): device"), caller());
             return self;
           },
           py::arg("device"),
@@ -210,7 +210,7 @@ void add_optimizer_base(Module& module) {
       .def(
           "to",
           [](const py::object& self, const py::object& device) {
-            self.cast<Optimizer&>().to(device_of(device.ptr(), "to()"), caller());
+            self.cast<Optimizer&>().to(device_of(device.ptr(), "to(): device"), caller());
             return self;
           },
           py::arg("device"),

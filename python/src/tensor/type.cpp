@@ -94,7 +94,8 @@ PyObject* deep_copy(PyObject* self, PyObject* /*memo*/) {
 }
 
 PyObject* to(PyObject* self, PyObject* device) {
-  return guarded([&] { return wrap(tensor_of(self).to(device_of(device, "to()"), caller())); });
+  return guarded(
+      [&] { return wrap(tensor_of(self).to(device_of(device, "to(): device"), caller())); });
 }
 
 template <class T>
