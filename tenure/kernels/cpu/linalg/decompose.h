@@ -42,8 +42,8 @@ class QrFactors {
   Blocks blocks_;
 };
 
-/// Of a symmetric matrix, of which both triangles are read and overwritten: eigenvalues in
-/// ascending order, and their vectors of length 1. False if they were not found. In eigen.cpp.
+/// Of a symmetric matrix, of which the upper triangle is read and all is overwritten: eigenvalues
+/// in ascending order, and their vectors of length 1. False if they were not found. In eigen.cpp.
 class SymmetricEigen {
  public:
   SymmetricEigen(Rooms& rooms, std::int64_t n);
@@ -58,8 +58,12 @@ class SymmetricEigen {
   void tridiagonalize();
   /// Row k of the tridiagonal matrix, which is the row `at` of a panel of reflections.
   void reduce_row(std::int64_t k, std::int64_t at);
+  /// w = A v for the last m rows and columns of the matrix.
+  void multiply(std::int64_t m, const double* v, double* w);
   /// Vectors of the tridiagonal matrix become those of the matrix.
   void reflect_back(const Matrix<double>& vectors);
+
+  static constexpr std::int64_t kStrips = 8;
 
   std::int64_t n_;
   std::int64_t panel_;
@@ -69,6 +73,7 @@ class SymmetricEigen {
   double* factors_;  // of reflections
   double* pairs_;    // v and w of each reflection of a panel
   double* swapped_;  // w and v
+  double* strips_;   // of products with the matrix: kStrips vectors
   std::optional<TridiagonalEigen> tridiagonal_;
   Blocks blocks_;
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "tenure/kernels/cpu/linalg/decompose.h"
 #include "tenure/kernels/cpu/linalg/reflect.h"
@@ -18,6 +19,7 @@ SymmetricEigen::SymmetricEigen(Rooms& rooms, std::int64_t n)
       factors_(rooms.take<double>(n)),
       pairs_(rooms.take<double>(2 * panel_ * n)),
       swapped_(rooms.take<double>(2 * panel_ * n)),
+      strips_(rooms.take<double>(kStrips * n)),
       tridiagonal_(std::in_place, rooms, n) {
   if (n < 2) return;
   SymmetricEigen measured(n);
@@ -34,7 +36,8 @@ SymmetricEigen::SymmetricEigen(std::int64_t n)
       beside_(nullptr),
       factors_(nullptr),
       pairs_(nullptr),
-      swapped_(nullptr) {}
+      swapped_(nullptr),
+      strips_(nullptr) {}
 
 bool SymmetricEigen::run() {
   tridiagonalize();
@@ -56,13 +59,19 @@ void SymmetricEigen::tridiagonalize() {
         std::copy_n(pair + n_, n_, swapped_ + 2 * i * n_);
       }
     }
-    // What is left becomes A - v w^T - w v^T of each.
+    // What is left becomes A - v w^T - w v^T of each, its upper triangle and little below.
     const std::int64_t left = n_ - rest;
     const Matrix<double> pairs = dense(pairs_, 2 * count, n_).part(0, rest, 2 * count, left);
     const Matrix<double> swapped = dense(swapped_, 2 * count, n_).part(0, rest, 2 * count, left);
     const Matrix<double> corner = a.part(rest, rest, left, left);
     if (left > 1) {
-      blocks_.subtract(corner, pairs.transposed(), swapped);
+      constexpr std::int64_t kRows = 128;
+      for (std::int64_t i = 0; i < left; i += kRows) {
+        const std::int64_t rows = std::min(kRows, left - i);
+        blocks_.subtract(corner.part(i, i, rows, left - i),
+                         pairs.part(0, i, 2 * count, rows).transposed(),
+                         swapped.part(0, i, 2 * count, left - i));
+      }
     } else if (!measures()) {
       for (std::int64_t i = 0; i < 2 * count; ++i) corner(0, 0) -= pairs(i, 0) * swapped(i, 0);
     }
@@ -91,11 +100,7 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   // reflections take away.
   const double* const v = v_of(at) + k + 1;
   double* const w = w_of(at) + k + 1;
-  const double* const rest = a_ + (k + 1) * n_ + k + 1;
-  constexpr std::int64_t kNumbers = 1 << 16;  // worth waking a thread
-  parallel_for(m, kNumbers / m + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) w[i] = dot(rest + i * n_, v, m);
-  });
+  multiply(m, v, w);
   for (std::int64_t i = 0; i < at; ++i) {
     const double* const earlier_v = v_of(i) + k + 1;
     const double* const earlier_w = w_of(i) + k + 1;
@@ -106,6 +111,35 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   }
   for (std::int64_t i = 0; i < m; ++i) w[i] *= reflection.factor;
   add_scaled(-reflection.factor / 2 * dot(v, w, m), v, w, m);
+}
+
+/// By strips of rows that have as many numbers each, whose sums are added in order: so many for a
+/// size, whatever the threads.
+void SymmetricEigen::multiply(std::int64_t m, const double* v, double* w) {
+  constexpr std::int64_t kFewRows = 32;       // of a strip
+  constexpr std::int64_t kNumbers = 1 << 15;  // worth waking a thread
+  constexpr std::int64_t kTogether = 4;       // rows
+  const double* const rest = a_ + (n_ - m) * (n_ + 1);
+  const std::int64_t strips = std::clamp<std::int64_t>(m / kFewRows, 1, kStrips);
+  const auto first_of = [&](std::int64_t strip) {
+    if (strip == strips) return m;
+    const double left = 1 - static_cast<double>(strip) / static_cast<double>(strips);
+    return static_cast<std::int64_t>(static_cast<double>(m) * (1 - std::sqrt(left))) / kTogether *
+           kTogether;
+  };
+  const std::int64_t grain = kNumbers / (m * m / 2 / strips + 1) + 1;
+  parallel_for(strips, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t s = begin; s < end; ++s) {
+      double* const sums = strips_ + s * n_;
+      std::fill_n(sums, m, 0.0);
+      add_symmetric_rows(rest, n_, m, first_of(s), first_of(s + 1), v, sums);
+    }
+  });
+  std::copy_n(strips_, m, w);
+  for (std::int64_t s = 1; s < strips; ++s) {
+    const std::int64_t from = first_of(s);
+    add_scaled(1, strips_ + s * n_ + from, w + from, m - from);
+  }
 }
 
 /// Reflection k is in row k of the matrix, from column k + 1 on.

@@ -12,6 +12,12 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Lanes = hn::ScalableTag<double>;
 
+/// Rounded once wherever vectors are: compilers may or may not do that of themselves.
+HWY_INLINE double multiply_add(double x, double y, double sum) {
+  const hn::CappedTag<double, 1> one;
+  return hn::GetLane(hn::MulAdd(hn::Set(one, x), hn::Set(one, y), hn::Set(one, sum)));
+}
+
 /// Sums of each 32nd product, of which there are as many on every CPU, so that sums are the same.
 double dot(const double* x, const double* y, std::int64_t n) {
   const Lanes d;
@@ -34,7 +40,7 @@ double dot(const double* x, const double* y, std::int64_t n) {
 #pragma GCC unroll 16
     for (std::int64_t g = 0; g < kGroups; ++g) hn::Store(group[g], d, sums + g * lanes);
   }
-  for (std::int64_t s = 0; i + s < n; ++s) sums[s] += x[i + s] * y[i + s];
+  for (std::int64_t s = 0; i + s < n; ++s) sums[s] = multiply_add(x[i + s], y[i + s], sums[s]);
   for (std::int64_t half = kSums / 2; half > 0; half /= 2) {
     for (std::int64_t s = 0; s < half; ++s) sums[s] += sums[s + half];
   }
@@ -49,7 +55,66 @@ void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
   for (; i + lanes <= n; i += lanes) {
     hn::StoreU(hn::MulAdd(f, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
   }
-  for (; i < n; ++i) y[i] += factor * x[i];
+  for (; i < n; ++i) y[i] = multiply_add(factor, x[i], y[i]);
+}
+
+/// `rows` rows from i on, beyond the square on the diagonal. Eight sums of each, on every CPU.
+template <int rows>
+HWY_INLINE void add_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t i,
+                         const double* x, double* y) {
+  const Lanes d;
+  constexpr std::int64_t kSums = 8;
+  constexpr std::int64_t kGroups = kSums * 8 / HWY_MAX_BYTES;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const double* const first = a + i * step;
+  hn::Vec<Lanes> sums[rows][kGroups];
+  hn::Vec<Lanes> factors[rows];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    factors[r] = hn::Set(d, x[i + r]);
+#pragma GCC unroll 16
+    for (std::int64_t g = 0; g < kGroups; ++g) sums[r][g] = hn::Zero(d);
+  }
+  std::int64_t j = i + rows;
+  for (; j + kSums <= n; j += kSums) {
+#pragma GCC unroll 16
+    for (std::int64_t g = 0; g < kGroups; ++g) {
+      const std::int64_t at = j + g * lanes;
+      const auto other = hn::LoadU(d, x + at);
+      auto sum = hn::LoadU(d, y + at);
+#pragma GCC unroll 16
+      for (int r = 0; r < rows; ++r) {
+        const auto number = hn::LoadU(d, first + r * step + at);
+        sums[r][g] = hn::MulAdd(number, other, sums[r][g]);
+        sum = hn::MulAdd(number, factors[r], sum);
+      }
+      hn::StoreU(sum, d, y + at);
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    const double* const row = first + r * step;
+    HWY_ALIGN double parts[kSums];
+    for (std::int64_t g = 0; g < kGroups; ++g) hn::Store(sums[r][g], d, parts + g * lanes);
+    for (std::int64_t half = kSums / 2; half > 0; half /= 2) {
+      for (std::int64_t s = 0; s < half; ++s) parts[s] += parts[s + half];
+    }
+    double sum = multiply_add(row[i + r], x[i + r], parts[0]);
+    const auto add = [&](std::int64_t at) HWY_ATTR {
+      sum = multiply_add(row[at], x[at], sum);
+      y[at] = multiply_add(row[at], x[i + r], y[at]);
+    };
+    for (std::int64_t at = i + r + 1; at < i + rows; ++at) add(at);
+    for (std::int64_t at = j; at < n; ++at) add(at);
+    y[i + r] += sum;
+  }
+}
+
+void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t begin,
+                        std::int64_t end, const double* x, double* y) {
+  constexpr int kRows = 4;
+  std::int64_t i = begin;
+  for (; i + kRows <= end; i += kRows) add_rows<kRows>(a, step, n, i, x, y);
+  for (; i < end; ++i) add_rows<1>(a, step, n, i, x, y);
 }
 
 template <class T>
@@ -170,6 +235,7 @@ namespace tenure::kernels::linalg {
 
 HWY_EXPORT(dot);
 HWY_EXPORT(add_scaled);
+HWY_EXPORT(add_symmetric_rows);
 HWY_EXPORT(subtract_floats);
 HWY_EXPORT(subtract_doubles);
 HWY_EXPORT(pole_sums);
@@ -182,6 +248,10 @@ double dot(const double* x, const double* y, std::int64_t n) {
 }
 void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(add_scaled)(factor, x, y, n);
+}
+void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t begin,
+                        std::int64_t end, const double* x, double* y) {
+  HWY_DYNAMIC_DISPATCH(add_symmetric_rows)(a, step, n, begin, end, x, y);
 }
 void subtract(const float* x, float* y, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(subtract_floats)(x, y, n);

@@ -10,6 +10,10 @@ namespace tenure::kernels::linalg {
 double dot(const double* x, const double* y, std::int64_t n);
 /// y += factor x.
 void add_scaled(double factor, const double* x, double* y, std::int64_t n);
+/// Adds to y what rows [begin, end) of the upper triangle of a symmetric matrix give of its product
+/// with x: that of each row, and, as numbers below the diagonal are those above it, of each column.
+void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t begin,
+                        std::int64_t end, const double* x, double* y);
 /// y -= x.
 void subtract(const float* x, float* y, std::int64_t n);
 void subtract(const double* x, double* y, std::int64_t n);
