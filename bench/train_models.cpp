@@ -2,10 +2,13 @@
 
 #include <utility>
 
-#include "bench/gpt.h"
+#include "examples/gpt.h"
 
 namespace tenure::bench {
 namespace {
+
+using examples::Gpt;
+using examples::GptSizes;
 
 Array array_of(const Tensor& tensor) {
   return {tensor.shape().to_vector(), cast(tensor, DType::float32).to_vector<float>()};

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "examples/device_option.h"
+#include "examples/options.h"
 #include "tenure/tenure.h"
 
 using namespace tenure;
@@ -36,7 +36,7 @@ data::Dataset batches(const data::Dataset& digits, std::int64_t size) {
 
 int main(int argc, char** argv) try {
   constexpr std::int64_t kBatch = 64;
-  const Device device = device_option(argc, argv);
+  const Device device = examples::device_option(argc, argv);
   const bool has_mnist = argc > 1 && data::has_mnist(argv[1]);
   const int epochs = argc > 2 ? std::atoi(argv[2]) : 1;
   const int percent = argc > 3 ? std::atoi(argv[3]) : 50;

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "examples/device_option.h"
+#include "examples/gpt.h"
+#include "examples/options.h"
 #include "tenure/tenure.h"
 
 using namespace tenure;
@@ -18,41 +19,6 @@ using namespace tenure;
 namespace {
 
 constexpr std::int64_t kLength = 64;
-
-class Gpt final : public nn::Layer {
- public:
-  Gpt(std::int64_t letters, std::int64_t width, std::int64_t heads, int layers)
-      : Layer("Gpt"),
-        positions_(add_parameter("positions",
-                                 [&] {
-                                   return normal({kLength, width}, 0, 0.02);
-                                 })),
-        letters_(letters, width),
-        norm_(width),
-        head_(width, letters) {
-    add("letters", letters_);
-    for (int i = 0; i < layers; ++i) {
-      blocks_.emplace_back(width, heads);
-      add("block" + std::to_string(i), blocks_.back());
-    }
-    add("norm", norm_);
-    add("head", head_);
-  }
-
- protected:
-  Tensor forward(Tensor x) const override {
-    x = letters_(std::move(x)) + read(positions_);
-    for (const nn::TransformerBlock& block : blocks_) x = block(std::move(x));
-    return head_(norm_(std::move(x)));
-  }
-
- private:
-  Variable positions_;
-  nn::Embedding letters_;
-  std::vector<nn::TransformerBlock> blocks_;
-  nn::LayerNorm norm_;
-  nn::Dense head_;
-};
 
 /// Letters as numbers, and back.
 class Alphabet {
@@ -116,7 +82,7 @@ std::string write(const nn::Trainer& trainer, const Alphabet& alphabet, std::str
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const Device device = device_option(argc, argv);
+  const Device device = examples::device_option(argc, argv);
   const bool has_file = argc > 1 && std::string(argv[1]) != "-";
   const std::string text = has_file ? read_text(argv[1]) : sample_text();
   const std::int64_t steps = argc > 2 ? std::atoll(argv[2]) : 60;
@@ -131,7 +97,8 @@ int main(int argc, char** argv) try {
                                     .take(steps);
 
   seed(1);
-  const Gpt gpt(alphabet.size(), 64, 4, 2);
+  const examples::Gpt gpt(
+      {.width = 64, .heads = 4, .layers = 2, .length = kLength, .tokens = alphabet.size()});
   gpt.to(device);
   nn::AdamW optimizer(gpt.trainable(), 3e-3);
   nn::Trainer trainer(

@@ -46,6 +46,7 @@
 #include "tenure/nn/metrics.h"
 #include "tenure/nn/norm.h"
 #include "tenure/nn/optimizers.h"
+#include "tenure/nn/plan_only.h"
 #include "tenure/nn/plot.h"
 #include "tenure/nn/pool.h"
 #include "tenure/nn/recurrent.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/cuda/resnet.h"
-#include "bench/gpt.h"
+#include "examples/gpt.h"
 
 // What a GPU takes for the works of bench/cuda/table.py, a line of JSON for each: its name,
 // seconds, and the highest live bytes. Ends with 77, and says why, where there is no GPU. With
@@ -18,6 +18,9 @@
 
 namespace tenure::bench {
 namespace {
+
+using examples::Gpt;
+using examples::GptSizes;
 
 bool is_small = false;
 
@@ -151,7 +154,7 @@ void run(Device device) {
   const auto gpt2_within = [&](std::optional<std::int64_t> budget) {
     return [&, budget] {
       return gpt_step(is_small ? tiny : gpt2, is_small ? 1 : 8, device,
-                      {.budget = is_small ? std::nullopt : budget, .autocast = true});
+                      {.budget = is_small ? std::nullopt : budget, .precision = bfloat16});
     };
   };
   bench.add("GPT-2 small B8 T1024 bf16 step", gpt2_within(std::nullopt), 5);
@@ -163,7 +166,7 @@ void run(Device device) {
       auto model = is_small ? resnet({1, 1}, 4) : resnet();
       return training<nn::Sgd>(std::make_shared<nn::Sequential>(std::move(model)),
                                normal({images, side, side, 3}), randint(0, 1000, {images}), device,
-                               {.budget = is_small ? std::nullopt : budget, .autocast = true});
+                               {.budget = is_small ? std::nullopt : budget, .precision = bfloat16});
     };
   };
   bench.add("ResNet-50 b64 bf16 step", resnet_within(std::nullopt), 5);

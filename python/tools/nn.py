@@ -9,7 +9,7 @@ import headers
 
 # By hand in src/nn/ and tenure/nn/: what is no plain call of plain arguments.
 CLASSES_BY_HAND = {"Layer", "Model", "Loss", "Lambda", "Sequential", "Optimizer", "Callback", "Source", "Pass", "Dataset",
-                   "CheckpointError", "DivergedError", "BestScore", "Lbfgs"}
+                   "CheckpointError", "DivergedError", "BestScore", "Lbfgs", "PlanOnly"}
 STRUCTS_BY_HAND = {"NamedVariable", "Metric", "Summary", "MeanScores", "Fans", "AttentionInputs", "RecurrentStart",
                    "LossScale", "KeyValueCache"}
 FUNCTIONS_BY_HAND = {"read_csv", "from_function", "score_of", "values_of", "assign_all", "load_weights", "fit",

@@ -101,7 +101,7 @@ void TapeState::run_rule(Node& node, std::span<Tensor> gradients,
       .site = node.site,
       .results = {results.data(), results.size()}};
   const DeviceScope device(device_of(backward.gradients));  // for what rules make from nothing
-  const Autocast off(false);  // gradients have the types of their calls
+  const Autocast off(DType::float32);  // gradients have the types of their calls
   if (node.op == nullptr) {
     node.custom->run(backward);
   } else if (waits_for_sizes(backward)) {

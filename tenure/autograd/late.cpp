@@ -165,7 +165,7 @@ std::vector<Tensor> run_late(std::span<const Operand> operands, const Attributes
              .wanted = {wanted.data(), wanted.size()},
              .site = late.site,
              .results = results};
-  const Autocast off(false);  // as where rules run at once
+  const Autocast off(DType::float32);  // as where rules run at once
   if (late.op->gradient == nullptr) {
     go_back_through_parts(*late.op, b);
   } else {

@@ -10,35 +10,32 @@
 namespace tenure::eager {
 namespace {
 
-bool is_of(const Operand& operand, DType dtype) {
-  if (operand.is_scalar()) return false;
+std::optional<DType> float_type(const Operand& operand) {
+  if (operand.is_scalar()) return std::nullopt;
   const TensorBody* const body = operand.tensor().body_or_null();
-  return body != nullptr && body->dtype == dtype;
+  if (body == nullptr || !is_floating(body->dtype)) return std::nullopt;
+  return body->dtype;
 }
 
-/// What becomes what in a call, if anything does.
-struct Change {
-  DType from, to;
-};
-std::optional<Change> change_of(const ops::OpRecord& op, std::span<const Operand> given) {
+/// What all floats of a call become, if they do not stay what they are.
+std::optional<DType> type_for(const ops::OpRecord& op, std::span<const Operand> given) {
   const auto any_of = [&](DType dtype) {
     return std::any_of(given.begin(), given.end(),
-                       [&](const Operand& operand) { return is_of(operand, dtype); });
+                       [&](const Operand& operand) { return float_type(operand) == dtype; });
   };
   if (any_of(DType::float64)) return std::nullopt;
-  constexpr Change kWiden{.from = DType::bfloat16, .to = DType::float32};
   switch (op.precision) {
     case ops::Precision::narrow:
-      return Change{.from = DType::float32, .to = DType::bfloat16};
+      return ops::call_context().autocast;
     case ops::Precision::wide:
-      return kWiden;
+      return DType::float32;
     case ops::Precision::given:
       break;
   }
   // Elementwise ops promote by themselves; others want one type.
-  const bool is_mixed = op.elementwise == nullptr && op.view == nullptr && any_of(DType::float32) &&
-                        any_of(DType::bfloat16);
-  return is_mixed ? std::optional(kWiden) : std::nullopt;
+  const int types = any_of(DType::float32) + any_of(DType::bfloat16) + any_of(DType::float16);
+  const bool is_mixed = op.elementwise == nullptr && op.view == nullptr && types > 1;
+  return is_mixed ? std::optional(DType::float32) : std::nullopt;
 }
 
 }  // namespace
@@ -61,12 +58,16 @@ Instead Instead::of(std::span<const Operand> given, const Changes& changes, cons
 }
 
 Instead Instead::by_precision(const ops::OpRecord& op, std::span<const Operand> given) {
-  const std::optional<Change> change = change_of(op, given);
-  if (!change) return {};
+  const std::optional<DType> type = type_for(op, given);
+  if (!type) return {};
   return of(
-      given, [&](const Operand& operand) { return is_of(operand, change->from); },
+      given,
       [&](const Operand& operand) {
-        return cast(Operand(operand.tensor(), operand.site()), change->to);
+        const std::optional<DType> is = float_type(operand);
+        return is && *is != *type;
+      },
+      [&](const Operand& operand) {
+        return cast(Operand(operand.tensor(), operand.site()), *type);
       });
 }
 

@@ -12,7 +12,7 @@ namespace tenure::eager {
 /// them uses up the given ones.
 class Instead {
  public:
-  /// Under Autocast, those in the types that the op wants: rounded to bfloat16, or widened to
+  /// Under Autocast, those in the types that the op wants: rounded to its type, or widened to
   /// float32. In the call with them, parts of a composite are as they are: it has been seen to as a
   /// whole.
   static Instead by_precision(const ops::OpRecord& op, std::span<const Operand> given);

@@ -326,9 +326,9 @@ std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> ope
 namespace {
 
 /// Whether operands may be others than those that were given.
-bool may_change() { return ops::call_context().autocast || mem::has_other_devices(); }
+bool may_change() { return ops::is_autocast() || mem::has_other_devices(); }
 bool may_change(const Operand& a, const Operand& b) {
-  if (ops::call_context().autocast) [[unlikely]]
+  if (ops::is_autocast()) [[unlikely]]
     return true;
   if (!mem::has_other_devices() || a.is_scalar() || b.is_scalar()) [[likely]]
     return false;
@@ -347,10 +347,10 @@ auto run_changed(const OpRecord& op, std::span<const Operand> operands, const Ru
     for (const Operand& operand : operands) operand.consume();
     return result;
   }
-  if (!ops::call_context().autocast) return std::nullopt;
+  if (!ops::is_autocast()) return std::nullopt;
   const Instead changed = Instead::by_precision(op, operands);
   if (!changed.differ()) return std::nullopt;
-  const Autocast off(false);  // what it is written in gets what it was given
+  const Autocast off(DType::float32);  // what it is written in gets what it was given
   auto result = run(changed.get());
   for (const Operand& operand : operands) operand.consume();
   return result;

@@ -190,7 +190,7 @@ class FunctionCore::Impl {
       signature.insert(signature.begin(), static_cast<std::int64_t>(variant->key.size()));
     }
     signature.push_back(static_cast<std::int64_t>(mem::place_of(device_of(call))));
-    signature.push_back(ops::call_context().autocast ? 1 : 0);
+    signature.push_back(static_cast<std::int64_t>(ops::call_context().autocast));
     signature.insert(signature.end(), call.layout.begin(), call.layout.end());
     return signature;
   }

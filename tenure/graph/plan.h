@@ -46,6 +46,9 @@ struct Plan {
   /// Of a program that may: the time that is added by what is computed again and by running in
   /// parts, as a share of the rest. An estimate.
   double recomputed = 0;
+  /// Floating-point operations of a run, as the records of its ops count them; what bodies of loops
+  /// and branches do is not in it.
+  double flops = 0;
   std::vector<Value> inputs;
   std::vector<Value> outputs;
   std::vector<Step> steps;

@@ -9,8 +9,10 @@
 #include "tenure/base/error.h"
 #include "tenure/base/lasting.h"
 #include "tenure/base/per_thread.h"
+#include "tenure/graph/function.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/graph/trace/state.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
@@ -31,6 +33,11 @@ Container& process_container() {
   return container.get([] { return new Container("process"); });
 }
 
+bool is_spec(const Tensor& tensor) {
+  const TensorBody* const body = tensor.body_or_null();
+  return body != nullptr && body->symbol() != nullptr && !graph::look_up(tensor);
+}
+
 bool can_move_in(const Operand& value) {
   return value.may_consume() && value.tensor().is_sole_holder() && value.tensor().is_contiguous();
 }
@@ -38,6 +45,11 @@ bool can_move_in(const Operand& value) {
 /// A contiguous tensor of the caller's own.
 Tensor owned(const Operand& value) {
   if (!value.is_scalar()) static_cast<void>(value.tensor().body("variable", value.site()));
+  if (!value.is_scalar() && is_spec(value.tensor())) {
+    const Tensor& given = value.tensor();
+    const DeviceScope device(given.device());
+    return graph::spec_tensor(given.dtype(), given.shape(), value.site());
+  }
   if (value.is_scalar() || !can_move_in(value)) return clone(value);
   Tensor taken = value.tensor();
   value.consume();
@@ -58,6 +70,7 @@ bool Variable::trainable() const { return state_->trainable; }
 DType Variable::dtype() const { return state_->dtype; }
 const Shape& Variable::shape() const { return state_->shape; }
 Device Variable::device() const { return state_->device(); }
+bool Variable::has_data() const { return !is_spec(state_->value()); }
 Site Variable::created() const { return state_->created; }
 
 Tensor Variable::value(Site site) const try {
@@ -65,7 +78,8 @@ Tensor Variable::value(Site site) const try {
     return trace->read_variable(state(), site);
   }
   Tensor value = state_->value();
-  if (value.is_disposed()) throw_disposed(value.body("value()", site), "value()", site);
+  if (value.is_disposed() || is_spec(value))
+    throw_disposed(value.body("value()", site), "value()", site);
   // A view: what the variable holds next is another tensor, and this one stays.
   Tensor view = share(value, "variable", site, HolderKind::view);
   if (ops::current_tape() != nullptr) {
@@ -146,6 +160,11 @@ void move_to(const std::vector<Variable>& variables, Device device, Site site) t
   std::vector<std::unique_lock<ObjectMutex>> locks;
   for (const auto& [number, state] : states) {
     locks.push_back(state->lock());
+    if (is_spec(state->locked_value())) {
+      const DeviceScope there(device);
+      moved.push_back(graph::spec_tensor(state->dtype, state->shape, site));
+      continue;
+    }
     state->require_data("to()", site);
     const CategoryScope category(state->category);
     moved.push_back(copy_to(Operand(state->locked_value(), site), device));

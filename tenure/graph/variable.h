@@ -30,7 +30,8 @@ struct OpRecord;
 class Variable {
  public:
   using KeepsItsTensors = void;  ///< no scope disposes them; see tree.h
-  /// Holds a copy of `initial`, or the tensor itself if it was moved in.
+  /// Holds a copy of `initial`, or the tensor itself if it was moved in. Of a spec() it has no
+  /// data: what computes with it can be planned, and to run that or to read it is a SymbolError.
   explicit Variable(const Operand& initial, std::string name = "variable", bool trainable = true);
 
   const std::string& name() const;
@@ -41,6 +42,8 @@ class Variable {
   Device device() const;
   /// Moves what it holds to another device; see move_to().
   void to(Device device, Site site = Site::current()) const;
+  /// False of one that was made with a spec().
+  bool has_data() const;
   /// Where it was made.
   Site created() const;
 

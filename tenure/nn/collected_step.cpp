@@ -156,8 +156,7 @@ class CollectedStep final : public Steps {
     for (const NamedVariable& parameter : parts.optimizer.parameters()) {
       const bool is_double = parameter.variable.dtype() == DType::float64;
       const DType dtype = is_double ? DType::float64 : DType::float32;
-      const DeviceScope device(parameter.variable.device());
-      sums.emplace_back(Operand(zeros(parameter.variable.shape(), dtype, parts.site), parts.site),
+      sums.emplace_back(Operand(zeros_for(parameter.variable, dtype, parts.site), parts.site),
                         "sum/" + parameter.name, false);
     }
     return sums;

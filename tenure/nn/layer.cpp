@@ -7,12 +7,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "tenure/graph/function.h"
 #include "tenure/graph/ir/variable_state.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/layer_state.h"
+#include "tenure/nn/plan_only.h"
 #include "tenure/ops/core/recorder.h"
+#include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -35,17 +38,25 @@ std::vector<NamedVariable> collect(Layer::State& root, const Choose& choose) {
   return found;
 }
 
-Variable make_variable(std::vector<NamedVariable>& list, const std::string& name, bool trainable,
-                       const std::function<Tensor()>& initial, Site site) {
-  const CategoryScope category(Category::parameter);
-  list.push_back({name, Variable(Operand(initial(), site), name, trainable)});
-  return list.back().variable;
-}
-
 /// What the thread does with layers now.
 LayerCall layer_call() {
   const LayerCall* const call = ops::call_context().layer;
   return call == nullptr ? LayerCall{} : *call;
+}
+
+/// A stand-in for what it gives, which is not computed.
+Tensor spec_of(const std::function<Tensor()>& initial, Site site) {
+  const Plan::Value value = function(initial, {}, site).plan().outputs.front();
+  return spec(value.shape, value.dtype, site);
+}
+
+Variable make_variable(std::vector<NamedVariable>& list, const std::string& name, bool trainable,
+                       const std::function<Tensor()>& initial, Site site) {
+  const CategoryScope category(Category::parameter);
+  const bool has_data = !layer_call().has_no_data;
+  list.push_back({name, Variable(Operand(has_data ? initial() : spec_of(initial, site), site), name,
+                                 trainable)});
+  return list.back().variable;
 }
 
 LayerCall with_site(LayerCall call, const Site& site) {
@@ -63,10 +74,28 @@ LayerCall by_trainer(LayerCall call) {
   return call;
 }
 
+LayerCall without_data(LayerCall call) {
+  call.has_no_data = true;
+  return call;
+}
+
 }  // namespace
 
 Layer::Watch::Watch(Watcher& watcher) : LayerCallScope(with_watcher(layer_call(), watcher)) {}
 Layer::TrainerCall::TrainerCall() : LayerCallScope(by_trainer(layer_call())) {}
+
+class PlanOnly::Scope : LayerCallScope {
+ public:
+  Scope() : LayerCallScope(without_data(layer_call())) {}
+};
+PlanOnly::PlanOnly() : scope_(std::make_unique<Scope>()) {}
+PlanOnly::~PlanOnly() = default;
+
+Tensor zeros_for(const Variable& variable, DType dtype, Site site) {
+  const DeviceScope device(variable.device());
+  return variable.has_data() ? zeros(variable.shape(), dtype, site)
+                             : spec(variable.shape(), dtype, site);
+}
 
 std::int64_t bytes_of(const Variable& variable) {
   return count(variable.shape()) * static_cast<std::int64_t>(size_of(variable.dtype()));

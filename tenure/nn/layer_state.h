@@ -43,6 +43,9 @@ class Layer::State {
 
 // What follows is in layer.cpp, as is require_free().
 
+/// Zeros of the variable's shape, on its device; a spec() if that has no data (PlanOnly).
+Tensor zeros_for(const Variable& variable, DType dtype, Site site);
+
 class Layer::Watcher {
  public:
   virtual void enter(const Layer& layer) = 0;
@@ -58,6 +61,7 @@ struct LayerCall {
   const Site* site = nullptr;         ///< where the outermost layer is called; nullptr: none is
   Layer::Watcher* watcher = nullptr;  ///< is told of every layer, if it is there
   bool is_trainers = false;           ///< a trainer applies them
+  bool has_no_data = false;           ///< what is made is planned alone: see PlanOnly
 };
 
 /// While it lives, the thread applies layers in this way.

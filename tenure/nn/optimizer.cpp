@@ -14,6 +14,7 @@
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/layer_state.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
 #include "tenure/ops/creation.h"
@@ -71,7 +72,9 @@ Optimizer::Optimizer(std::string kind, std::vector<NamedVariable> parameters, do
     updated_.push_back(parameter.variable);
     if (size_of(parameter.variable.dtype()) != 2) continue;
     const std::string path = fmt::format("{}/master/{}", kind_, parameter.name);
-    Tensor master = cast({parameter.variable.value(site), site}, DType::float32);
+    Tensor master = parameter.variable.has_data()
+                        ? cast({parameter.variable.value(site), site}, DType::float32)
+                        : zeros_for(parameter.variable, DType::float32, site);
     updated_.back() = Variable({std::move(master), site}, path, false);
     slots_.push_back({path, updated_.back()});
   }
@@ -199,7 +202,8 @@ void Optimizer::keep_averages(double decay, Site site) {
   try {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       add_slot(fmt::format("{}/average/{}", kind_, parameters_[i].name), made,
-               clone({updated_[i].value(site), site}));
+               updated_[i].has_data() ? clone({updated_[i].value(site), site})
+                                      : zeros_for(updated_[i], updated_[i].dtype(), site));
     }
   } catch (...) {
     slots_.erase(slots_.begin() + slots, slots_.end());
@@ -305,9 +309,8 @@ std::vector<Variable> Optimizer::make_slots(const std::string& name) {
   for (const NamedVariable& parameter : parameters_) {
     const bool is_double = parameter.variable.dtype() == DType::float64;
     const DType dtype = is_double ? DType::float64 : DType::float32;
-    const DeviceScope device(parameter.variable.device());
     add_slot(fmt::format("{}/{}/{}", kind_, name, parameter.name), made,
-             zeros(parameter.variable.shape(), dtype, site_));
+             zeros_for(parameter.variable, dtype, site_));
   }
   return made;
 }

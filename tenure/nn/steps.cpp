@@ -60,19 +60,23 @@ std::function<void(const std::string&)> warn_once() {
 
 Tensors StepParts::apply_model(const Tensors& x) const {
   const Layer::TrainerCall call;
-  const Autocast autocast(options.autocast);
-  Tensors predictions = model.call(x, site);
-  for (Tensor& prediction : predictions) {
-    if (!options.autocast || prediction.dtype() != DType::bfloat16) continue;
-    prediction = cast({std::move(prediction), site}, DType::float32);
+  const Autocast autocast(options.precision);
+  return model.call(x, site);
+}
+
+Tensors StepParts::in_full(Tensors prediction) const {
+  for (Tensor& one : prediction) {
+    if (options.precision == DType::float32 || !one.defined()) continue;
+    if (one.dtype() != options.precision) continue;
+    one = cast({std::move(one), site}, DType::float32);
   }
-  return predictions;
+  return prediction;
 }
 
 Tensor StepParts::apply_loss(const Tensors& prediction, const Tensors& target) const {
   const NameScope name("loss");
-  const Autocast autocast(options.autocast);
-  return loss(prediction, target);
+  const Autocast autocast(options.precision);
+  return std::move(in_full({loss(prediction, target)}).front());
 }
 
 Site StepParts::function_site() const {
@@ -81,9 +85,11 @@ Site StepParts::function_site() const {
 
 void StepParts::add_metrics(const Tensors& prediction, const Tensors& target,
                             Tensors& numbers) const {
+  if (options.metrics.empty()) return;
   const NameScope name("metrics");
+  const Tensors full = in_full(prediction);
   for (const Metric& metric : options.metrics) {
-    numbers.push_back(metric.value(prediction, target));
+    numbers.push_back(metric.value(full, target));
     require_number(numbers.back(), fmt::format("the metric \"{}\"", metric.name), site);
   }
 }

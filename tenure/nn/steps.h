@@ -36,7 +36,10 @@ struct StepParts {
   const TrainerOptions& options;
   Site site;  ///< where the trainer was made
 
+  /// In whatever type the model gives: the loss reads that.
   Tensors apply_model(const Tensors& x) const;
+  /// What a model gave, as metrics and users see it: float32 where it computes in 16 bits.
+  Tensors in_full(Tensors prediction) const;
   /// In a scope "loss"; metrics are in one of theirs.
   Tensor apply_loss(const Tensors& prediction, const Tensors& target) const;
   /// The line of compiled functions: where the trainer was made; where the optimizer was, if the

@@ -13,6 +13,7 @@
 #include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
+#include "tenure/ops/autocast.h"
 #include "tenure/planner/remat.h"
 
 namespace tenure::nn {
@@ -63,6 +64,9 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
       options_(std::move(options)),
       removals_(mem::in_call("Trainer", site, [&] { return model.removals(); })) {
   mem::in_call("Trainer", site, [&] { require_options(); });
+  if (options_.precision == DType::float16 && !options_.loss_scale) {
+    options_.loss_scale = LossScale();
+  }
   // Parts of it are for this and that: less than nothing has none.
   if (options_.budget) options_.budget = std::max<std::int64_t>(*options_.budget, 0);
   const StepParts parts{model_, loss_, optimizer_, options_, site};
@@ -78,7 +82,7 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
           }),
           {.name = "score", .warn = warn_once()}, parts.function_site()),
       .predict = function(std::function([parts](const Tensors& x, const std::string&) {
-                            return parts.apply_model(x);
+                            return parts.in_full(parts.apply_model(x));
                           }),
                           {.name = "predict", .warn = warn_once()}, parts.function_site())});
 }
@@ -97,6 +101,7 @@ void Trainer::require_options() const {
                       scale->initial));
     }
   }
+  static_cast<void>(Autocast(options_.precision));
   if (!loss_) throw ValueError("Trainer: the loss is no function");
   for (const Metric& metric : options_.metrics) {
     if (!metric.value) {

@@ -45,10 +45,12 @@ struct TrainerOptions {
   int accumulate = 1;
   /// The longest that all gradients together may be.
   std::optional<double> clip_norm{};
+  /// With float16 as precision there is one unless another is given.
   std::optional<LossScale> loss_scale{};
-  /// Model and loss compute under Autocast: products, convolutions and attention in bfloat16, of
-  /// float32 parameters. What waits for the way back is half as large. Predictions are float32.
-  bool autocast = false;
+  /// bfloat16 or float16: model and loss compute under Autocast, so that products, convolutions and
+  /// attention are in 16 bits, of float32 parameters. What waits for the way back is half as large.
+  /// The loss is given what the model gives; predictions and what metrics see are float32.
+  DType precision = DType::float32;
   /// Stops at the first number that is not finite, and names the op and the line that made it.
   bool check_numbers = false;
 };

@@ -68,6 +68,7 @@ Work gpt() {
 struct Case {
   const char* name;
   Work (*make)();
+  DType precision = float32;
 };
 
 /// What a run leaves to compare.
@@ -85,6 +86,7 @@ Trained train(const Case& c, Device device, std::optional<std::int64_t> budget =
   const auto trainer = [&](std::optional<std::int64_t> bytes) {
     nn::TrainerOptions options;
     options.budget = bytes;
+    options.precision = c.precision;
     return std::make_unique<nn::Trainer>(
         *work.model, [](const Tensor& y, const Tensor& t) { return cross_entropy(y, t); },
         optimizer, options);
@@ -123,8 +125,9 @@ TEST_P(TrainsOnAGpu, AsOnTheCpu) {
   ASSERT_EQ(here.losses.size(), there.losses.size());
   EXPECT_LT(there.losses.back(), there.losses.front());
   for (std::size_t i = 0; i < here.losses.size(); ++i) {
-    // Sums are joined in other orders: a few float32 roundings each step.
-    const double bound = 1e-6 * static_cast<double>(i + 1) * here.losses[i];
+    // Sums are joined in other orders: a few roundings each step.
+    const double rounding = GetParam().precision == float32 ? 1e-6 : 4e-3;
+    const double bound = rounding * static_cast<double>(i + 1) * here.losses[i];
     EXPECT_NEAR(there.losses[i], here.losses[i], bound) << "step " << i;
     EXPECT_NEAR(tight.losses[i], here.losses[i], bound) << "step " << i << ", within a budget";
   }
@@ -132,7 +135,9 @@ TEST_P(TrainsOnAGpu, AsOnTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainsOnAGpu,
-                         testing::Values(Case{"mlp", mlp}, Case{"cnn", cnn}, Case{"gpt", gpt}),
+                         testing::Values(Case{"mlp", mlp}, Case{"cnn", cnn}, Case{"gpt", gpt},
+                                         Case{"gpt_in_bfloat16", gpt, bfloat16},
+                                         Case{"mlp_in_float16", mlp, float16}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -42,6 +42,7 @@ struct RandomTask {
       default:
         optimizer = std::make_unique<nn::Adam>(parameters);
     }
+    if (draw(8) == 0) options.precision = draw(2) == 0 ? bfloat16 : float16;
   }
 
   std::unique_ptr<nn::Trainer> trainer(std::optional<std::int64_t> budget) {

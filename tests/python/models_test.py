@@ -295,7 +295,9 @@ class Autocast(TestCase):
         with tn.autocast():
             y = x @ w
             self.assertEqual((y.dtype, tn.softmax(x).dtype), (tn.bfloat16, tn.float32))
-            with tn.autocast(False):
+            with tn.autocast("float16"):
+                self.assertEqual((x @ w).dtype, tn.float16)
+            with tn.autocast(tn.float32):
                 self.assertEqual((x @ w).dtype, tn.float32)
         self.assertEqual((x @ w).dtype, tn.float32)
         with tn.GradientTape() as tape, tn.autocast():
@@ -321,6 +323,8 @@ class Autocast(TestCase):
         self.assertEqual((left, (x @ w).dtype), ([True], tn.float32))
         with block, self.assertRaises(tn.ValueError):
             block.__enter__()
+        with self.assertRaisesRegex(TypeError, "int8 is no precision"):
+            tn.autocast("int8")
 
 
 class Plots(TestCase):

@@ -18,6 +18,7 @@ ABSENT = {
     "Source": "a dataset of one's own is from_function(n, f)",
     "BestScore": "what callbacks of C++ are made of",
     "MeanScores": "what fit() counts with",
+    "PlanOnly": "with tn.plan_only()",
     "Fans": "the keywords fan_in and fan_out",
     "AttentionInputs": "the keywords memory, mask and cache of a call",
     "RecurrentStart": "the keywords h, c and lengths of run()",

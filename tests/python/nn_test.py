@@ -156,13 +156,35 @@ class Training(TestCase):
         del trainer, small
         net.dispose(), optimizer.dispose()
 
-    def test_trainer_with_autocast(self):
-        def peak(autocast):
+    def test_precision_of_a_trainer(self):
+        def peak(precision):
             model = tn.nn.Sequential(*[tn.nn.Dense(32, 32) for _ in range(16)])
-            trainer = tn.nn.Trainer(model, tn.mse_loss, tn.nn.Sgd(model.trainable(), 0.1), autocast=autocast)
+            trainer = tn.nn.Trainer(model, tn.mse_loss, tn.nn.Sgd(model.trainable(), 0.1), precision=precision)
             return trainer.plan(tn.zeros((1024, 32)), tn.zeros((1024, 32))).plan.peak
 
-        self.assertLess(peak(True), 0.8 * peak(False))
+        self.assertLess(peak("bfloat16"), 0.8 * peak("float32"))
+        with self.assertRaises(TypeError):
+            peak("int8")
+        tn.seed(0)
+        net, (x, y) = Net(), data(64)
+        trainer = tn.nn.Trainer(net, tn.cross_entropy, tn.nn.AdamW(net, 0.02), precision=tn.float16)
+        losses = [trainer.step(x, y).loss for _ in range(30)]
+        self.assertLess(losses[-1], losses[0] / 2)
+        self.assertIn("trainer/scale", [v.name for v in trainer.variables()])
+
+    def test_plans_of_models_without_data(self):
+        def trainer():
+            model = tn.nn.Sequential(tn.nn.Dense(32, 64), tn.nn.Dense(64, 8))
+            return model, tn.nn.Trainer(model, tn.mse_loss, tn.nn.Adam(model, 0.1))
+
+        x, y = tn.zeros((16, 32)), tn.zeros((16, 8))
+        with tn.plan_only():
+            model, planned = trainer()
+        plan, expected = planned.plan(x, y), trainer()[1].plan(x, y)
+        self.assertEqual((plan.plan.peak, plan.parameters), (expected.plan.peak, expected.parameters))
+        self.assertGreater(plan.plan.flops, 2 * 16 * (32 * 64 + 64 * 8))
+        with self.assertRaises(tn.SymbolError):
+            model(x)
 
     def test_fit(self):
         tn.seed(0)

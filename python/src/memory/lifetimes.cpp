@@ -4,11 +4,13 @@
 
 #include "python/src/core/bind.h"
 #include "python/src/memory/donation.h"
+#include "python/src/ops/convert.h"
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/scope.h"
+#include "tenure/nn/plan_only.h"
 #include "tenure/ops/autocast.h"
 #include "tenure/profile/profile.h"
 
@@ -88,23 +90,47 @@ class ProfileBlock : public Block<Profile> {
   bool stacks_;
 };
 
-class AutocastBlock : public Block<Autocast> {
+/// Of what a thread has: it is left by the thread that entered it.
+template <class T>
+class ThreadBlock : public Block<T> {
  public:
-  explicit AutocastBlock(bool on) : on_(on) {}
-  AutocastBlock& begin() {
-    enter("the autocast", on_);
+  template <class... Arguments>
+  void enter(const char* what, Arguments&&... arguments) {
+    Block<T>::enter(what, std::forward<Arguments>(arguments)...);
+    what_ = what;
     thread_ = std::this_thread::get_id();
-    return *this;
   }
   void leave() {
-    if (is_on() && thread_ != std::this_thread::get_id())
-      throw ValueError("the autocast is left by another thread than it was entered by");
-    Block::leave();
+    if (this->is_on() && thread_ != std::this_thread::get_id())
+      throw ValueError(std::string(what_) + " is left by another thread than it was entered by");
+    Block<T>::leave();
   }
 
  private:
-  bool on_;
+  const char* what_ = "";
   std::thread::id thread_;
+};
+
+class PlanOnlyBlock : public ThreadBlock<nn::PlanOnly> {
+ public:
+  PlanOnlyBlock& begin() {
+    enter("plan_only");
+    return *this;
+  }
+};
+
+class AutocastBlock : public ThreadBlock<Autocast> {
+ public:
+  explicit AutocastBlock(const py::object& type) : type_(From<DType>::of(type.ptr(), "dtype")) {
+    static_cast<void>(Autocast(type_));
+  }
+  AutocastBlock& begin() {
+    enter("the autocast", type_);
+    return *this;
+  }
+
+ private:
+  DType type_;
 };
 
 class DeviceBlock : public Block<DeviceScope> {
@@ -176,12 +202,21 @@ void add_lifetimes(Module& module) {
   py::class_<AutocastBlock> autocast(
       module, "autocast",
       "`with tn.autocast():` lets products of matrices, convolutions and attention of this thread "
-      "compute in bfloat16, with sums in float32: what they are given in float32 is rounded, and "
-      "their results are bfloat16. Losses, reductions and softmax, and whatever meets float32, go "
-      "on in float32; parameters and gradients stay float32. `tn.autocast(False)` within another "
-      "one is as if there were none.");
-  autocast.def(py::init<bool>(), py::arg("on") = true);
+      "compute in bfloat16 (or `tn.autocast(tn.float16)`), with sums in float32: what they are "
+      "given "
+      "in float32 is rounded, and their results are of that type. Losses, reductions and softmax, "
+      "and whatever meets float32, go on in float32; parameters and gradients stay float32. "
+      "`tn.autocast(tn.float32)` within another one is as if there were none.");
+  autocast.def(py::init<py::object>(), py::arg("dtype") = "bfloat16");
   add_exit(autocast);
+
+  py::class_<PlanOnlyBlock> plan_only(
+      module, "plan_only",
+      "`with tn.plan_only():` lets layers that this thread makes have parameters without data, and "
+      "so the optimizers and trainers of such layers: all of it can be planned and summarized, "
+      "however large it is, and nothing of it can run.");
+  plan_only.def(py::init<>());
+  add_exit(plan_only);
 
   py::class_<DeviceBlock> device(
       module, "device",

@@ -131,6 +131,7 @@ void add_function(Module& module) {
       .def_readonly("constants", &Plan::constants)
       .def_readonly("packed", &Plan::packed)
       .def_readonly("recomputed", &Plan::recomputed)
+      .def_readonly("flops", &Plan::flops)
       .def_readonly("steps", &Plan::steps)
       .def("__repr__", [](const Plan& plan) { return to_string(plan); });
   py::class_<TraceInfo>(module, "TraceInfo", "One trace of a function.")

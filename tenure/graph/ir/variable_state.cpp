@@ -44,7 +44,9 @@ mem::Population& VariableState::population() {
 
 Tensor VariableState::prepared(Tensor value) const {
   TensorBody& body = value.body("variable");
-  Pin(body, "variable", body.created()).storage()->set_category(mem::this_thread(), category);
+  if (body.symbol() == nullptr) {
+    Pin(body, "variable", body.created()).storage()->set_category(mem::this_thread(), category);
+  }
   body.keep();
   body.set_kind(HolderKind::variable);
   try {
@@ -107,7 +109,7 @@ void VariableState::replace(Tensor value, Site site) {
 
 void VariableState::require_data(const char* user, Site site) const {
   const TensorBody& body = value_.body(user, site);
-  if (body.is_disposed()) throw_disposed(body, user, site);
+  if (body.is_disposed() || body.symbol() != nullptr) throw_disposed(body, user, site);
 }
 
 bool VariableState::can_compute_in() const {

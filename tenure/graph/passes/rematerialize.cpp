@@ -8,10 +8,8 @@
 #include "tenure/ops/core/cost.h"
 
 namespace tenure::graph {
-namespace {
 
-/// Nanoseconds.
-double cost_of(const Unit& unit, const ops::WorkRates& rates) {
+ops::Cost cost_of(const Unit& unit) {
   ops::Cost cost;
   double elements = 0;
   for (const auto& layouts : {unit.in, unit.out}) {
@@ -35,8 +33,10 @@ double cost_of(const Unit& unit, const ops::WorkRates& rates) {
       cost.flops += unit.after.code.cost() * static_cast<double>(count(unit.out[0].shape));
     }
   }
-  return nanoseconds(cost, rates);
+  return cost;
 }
+
+namespace {
 
 /// The most that costs may come to, which the planner could not add up otherwise.
 constexpr double kMostCost = 1e15;
@@ -45,7 +45,9 @@ constexpr double kMostCost = 1e15;
 std::vector<double> nanoseconds_of(const Lowered& lowered) {
   const ops::WorkRates rates = ops::backend(lowered.request.device).work_rates();
   std::vector<double> costs;
-  for (const Unit& unit : lowered.units) costs.push_back(unit.parts * cost_of(unit, rates));
+  for (const Unit& unit : lowered.units) {
+    costs.push_back(unit.parts * nanoseconds(cost_of(unit), rates));
+  }
   return costs;
 }
 

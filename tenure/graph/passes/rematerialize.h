@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "tenure/graph/passes/unit.h"
+#include "tenure/ops/core/cost.h"
 #include "tenure/planner/dag.h"
 
 namespace tenure::graph {
+
+/// Of one of its parts. Bodies of loops and branches have no say in it.
+ops::Cost cost_of(const Unit& unit);
 
 /// A program as the planner sees it, a node for each unit. Costs are nanoseconds of a usual
 /// machine, or shares of days. The memory of outputs is there all the time; what variables get is

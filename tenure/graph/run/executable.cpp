@@ -169,6 +169,7 @@ void Executable::describe(const Placement& placement) {
     for (const Layout& out : unit.out) {
       row.bytes += lowered_->buffers[static_cast<std::size_t>(out.buffer)].bytes;
     }
+    plan_.flops += unit.parts * cost_of(unit).flops;
     plan_.steps.push_back(std::move(row));
   }
 }

@@ -72,9 +72,10 @@ std::string difference(const FunctionCore::Call& call, const TraceVariant* varia
   if (call.layout != last.layout) {
     return "other containers of tensors, or another argument that is none";
   }
-  const bool autocast = ops::call_context().autocast;
-  if (autocast != last.autocast)
-    return autocast ? "Autocast is on, was off" : "Autocast is off, was on";
+  if (const DType type = ops::call_context().autocast; type != last.autocast) {
+    const auto told = [](DType dtype) { return dtype == DType::float32 ? "off" : name_of(dtype); };
+    return fmt::format("Autocast is {}, was {}", told(type), told(last.autocast));
+  }
   const bool is_like_it = variant == nullptr || variant->key == last.variant;
   return is_like_it ? "its trace had been dropped" : variant->other;
 }

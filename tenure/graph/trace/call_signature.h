@@ -16,7 +16,7 @@ struct CallSignature {
   std::vector<Strides> strides{};  ///< of what is not contiguous
   std::vector<std::int64_t> layout{};
   Signature variant{};
-  bool autocast = false;
+  DType autocast = DType::float32;
 };
 
 /// "float32[8, 4], float32[4] donated, 0.5"

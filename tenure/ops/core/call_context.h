@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "tenure/tensor/dtype.h"
+
 namespace tenure::nn {
 struct LayerCall;
 }
@@ -24,9 +26,10 @@ struct CallContext {
   Recorder* trace = nullptr;
   /// The op in whose name calls are made; nullptr: each has its own. Set by ActingFor.
   const char* acting_op = nullptr;
-  /// Ops compute in the precision of their records (Precision); else in that of their operands. Set
-  /// by Autocast (ops/autocast.h), and off while gradient rules run.
-  bool autocast = false;
+  /// What ops that may compute in few bits do so in, by the precision of their records (Precision);
+  /// float32: all compute in what they are given. Set by Autocast (ops/autocast.h), and off while
+  /// gradient rules run.
+  DType autocast = DType::float32;
   /// The number of the GraphScope, which no other has had; 0: there is none.
   std::uint64_t application = 0;
   /// The layer that is being applied, and by whom; nullptr: none is. See tenure/nn/layer_state.h.
@@ -39,6 +42,7 @@ extern constinit thread_local CallContext context_of_thread
 inline CallContext& call_context() noexcept { return context_of_thread; }
 inline Tape* current_tape() noexcept { return call_context().tape; }
 inline Recorder* current_trace() noexcept { return call_context().trace; }
+inline bool is_autocast() noexcept { return call_context().autocast != DType::float32; }
 inline std::uint64_t current_application() noexcept { return call_context().application; }
 
 /// While it lives, a field of the thread's context has another value.

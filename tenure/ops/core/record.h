@@ -172,10 +172,10 @@ struct ElementwiseRecord {
   Refusal refuses = Refusal::nothing;
 };
 
-/// What an op makes of float32 and bfloat16 under Autocast.
+/// What an op makes of float32 and 16-bit floats under Autocast.
 enum class Precision : std::uint8_t {
-  given,   ///< as always: what it is given; float32 where both meet
-  narrow,  ///< reads bfloat16: a rounding of each operand matters little, and time and memory do
+  given,   ///< as always: what it is given; float32 where they meet
+  narrow,  ///< reads 16 bits: a rounding of each operand matters little, and time and memory do
   wide,    ///< reads float32: its result would lose what it sums up
 };
 

@@ -217,9 +217,9 @@ Tensor matmul(const Operand& a, const Operand& b) {
   const DType a_type = a.tensor().body(op.name, a.site()).dtype;
   const DType b_type = b.tensor().body(op.name, b.site()).dtype;
   // Autocast rounds what is not rounded yet: nothing is widened for that.
-  const auto is_cast = [](DType type) { return type == DType::float32 || type == DType::bfloat16; };
-  const bool is_autocast = ops::call_context().autocast && is_cast(a_type) && is_cast(b_type);
-  if (a_type == b_type || is_autocast) return ops::call(op, a, b);
+  const auto is_cast = [](DType type) { return is_floating(type) && type != DType::float64; };
+  if (a_type == b_type || (ops::is_autocast() && is_cast(a_type) && is_cast(b_type)))
+    return ops::call(op, a, b);
   const DType type = promote(a_type, b_type);
   const auto converted = [&](const Operand& x) {
     return x.tensor().dtype() == type ? x.tensor() : cast(Operand(x.tensor(), x.site()), type);

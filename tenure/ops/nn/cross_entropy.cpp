@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
 #include "tenure/ops/core/reference.h"
@@ -72,9 +73,10 @@ long double reference_scale(const std::vector<Reference>& in, const Attributes& 
   return scale_of(reduction_of(a), valid);
 }
 
+/// Of 16-bit logits the loss is float32: logits may be most of what a step holds, and are read as
+/// they are, also under Autocast.
 struct CrossEntropyOp {
   static constexpr auto family = "losses";
-  static constexpr Precision precision = Precision::wide;
   static constexpr auto types = kFloatTypes;
 
   static std::vector<IndexBound> index_bounds(const Kernel& k) {
@@ -127,14 +129,15 @@ struct CrossEntropy : CrossEntropyOp {
   static constexpr auto signature =
       "cross_entropy(logits, targets, label_smoothing = 0, ignore_index = -100, reduction = mean)";
   static constexpr auto doc =
-      "-log(softmax(logits)) at the targets: classes, or probabilities; its mean or its sum";
+      "-log(softmax(logits)) at the targets: classes, or probabilities; its mean or its sum, in "
+      "float32 at least";
   static constexpr auto memory = allocates();
   static constexpr double ulp = 64;  // of float64: what the sum over 700 rows may lose
 
   static Specs infer(const Kernel& k) {
     check_inputs(k);
     const bool reduces = reduction_of(k.attributes) != Reduction::none;
-    return {{k.in[0].dtype, reduces ? Shape{} : rows_of(k.in[0].shape)}};
+    return {{compute_type(k.in[0].dtype), reduces ? Shape{} : rows_of(k.in[0].shape)}};
   }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
@@ -166,7 +169,7 @@ struct CrossEntropyGradient : CrossEntropyOp {
 
   static Specs infer(const Kernel& k) {
     check_inputs(k);
-    require_type_of_first(k, 2);
+    if (k.in[2].dtype != compute_type(k.in[0].dtype)) require_type_of_first(k, 2);
     const bool reduces = reduction_of(k.attributes) != Reduction::none;
     require_shape(k, 2, "gradients of the loss", reduces ? Shape{} : rows_of(k.in[0].shape));
     return {{k.in[0].dtype, k.in[0].shape}};
@@ -205,6 +208,12 @@ struct CrossEntropyGradient : CrossEntropyOp {
 
 const OpRecord& gradient_record() { return record<CrossEntropyGradient>(); }
 
+/// In the type of input i.
+Tensor as_input(const Backward& b, std::size_t i, Tensor result) {
+  if (result.dtype() == b.specs[i].dtype) return result;
+  return cast({std::move(result), b.site}, b.specs[i].dtype);
+}
+
 /// What the gradient of the loss of each row is, from that of the result: [rows..., 1].
 Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy) {
   const bool reduces = reduction_of(b.attributes) != Reduction::none;
@@ -230,7 +239,7 @@ void CrossEntropy::run_gradient(Backward& b) {
     const Tensor log_probabilities = log_softmax(b.input(0));
     const Tensor scaled =
         mul({weights, b.site}, b.attributes.number(CrossEntropyAttributes::label_smoothing) - 1.0);
-    b.results[1] = mul({log_probabilities, b.site}, {scaled, b.site});
+    b.results[1] = as_input(b, 1, mul({log_probabilities, b.site}, {scaled, b.site}));
   }
   if (b.wants(0)) {
     b.results[0] = call(gradient_record(),
@@ -263,11 +272,12 @@ void CrossEntropyGradient::run_gradient(Backward& b) {
         mass = add({std::move(mass), at}, smoothing);
         dx = mul({std::move(dx), at}, {std::move(mass), at});
       }
-      b.results[0] = std::move(dx);
+      b.results[0] = as_input(b, 0, std::move(dx));
     }
     if (b.wants(1)) {
       Tensor dt = sub({mean, at}, {v, at});
-      b.results[1] = mul({std::move(dt), at}, {mul({weights, at}, 1 - smoothing), at});
+      b.results[1] =
+          as_input(b, 1, mul({std::move(dt), at}, {mul({weights, at}, 1 - smoothing), at}));
     }
   }
   if (b.wants(2)) {
@@ -276,7 +286,7 @@ void CrossEntropyGradient::run_gradient(Backward& b) {
     const Tensor slope =
         call(gradient_record(), {{x, b.site}, {targets, b.site}, {one, b.site}}, b.attributes);
     const Tensor product = mul({slope, b.site}, {v, b.site});
-    b.results[2] = reduces ? sum({product, b.site}) : sum({product, b.site}, -1);
+    b.results[2] = as_input(b, 2, reduces ? sum({product, b.site}) : sum({product, b.site}, -1));
   }
 }
 

@@ -81,10 +81,10 @@ inline void cross_entropy(const CrossEntropyArguments& a) {
     if (a.sum.reduces != 0) {
       own += loss;
     } else {
-      static_cast<T*>(a.sum.out)[row] = convert<T>(loss);
+      static_cast<Compute<T>*>(a.sum.out)[row] = convert<Compute<T>>(loss);
     }
   }
-  if (a.sum.reduces != 0) add_up<T>(a.sum, own);
+  if (a.sum.reduces != 0) add_up<Compute<T>>(a.sum, own);
 }
 
 template <class T>
@@ -94,9 +94,8 @@ inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
   const bool is_there = place.group < a.rows;
   EntropyRow<T> row(a, place.group, is_there, place.lane);
   if (!is_there) return;
-  const auto* const dys = static_cast<const T*>(a.dy.data);
-  const T given = dys[a.sum.reduces != 0 ? 0 : offset_in(a.dy.walk, place.group)];
-  const double dy = static_cast<double>(static_cast<C>(given)) * a.sum.scale;
+  const std::int64_t at = a.sum.reduces != 0 ? 0 : offset_in(a.dy.walk, place.group);
+  const double dy = load_as<double>(a.dy.data, at, a.dy_dtype) * a.sum.scale;
   const C weight = static_cast<C>(dy * (1 - a.label_smoothing));
   const C constant = static_cast<C>(dy * a.label_smoothing / static_cast<double>(a.classes));
   const C factor = static_cast<C>(dy * row.mass / row.exponentials.sum);

@@ -36,6 +36,7 @@ struct CrossEntropyArguments {
   ClassesView targets;  ///< no data: there are probabilities
   MatrixView probabilities;
   FlatView dy;  ///< of the gradient; one, or of each row
+  std::int32_t dy_dtype;
   MatrixView gradient;
   std::int64_t rows;
   std::int64_t classes;

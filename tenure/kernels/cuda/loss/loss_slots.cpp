@@ -146,6 +146,7 @@ struct CrossEntropyGradientSlot {
     if (gpu == nullptr || k.out[0].count() == 0) return;
     CrossEntropyArguments arguments = cross_entropy_of(*gpu, k, 1);
     arguments.dy = flat_view(k.in[2]);
+    arguments.dy_dtype = static_cast<std::int32_t>(k.in[2].dtype);
     arguments.gradient = matrix_view(k.out[0], 1);
     gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
                 {.blocks = blocks_for(arguments.rows, arguments.groups), .threads = kGroupThreads},

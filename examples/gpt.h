@@ -1,12 +1,14 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "tenure/tenure.h"
 
-namespace tenure::bench {
+namespace tenure::examples {
 
 struct GptSizes {
   std::int64_t width = 256;
@@ -14,9 +16,11 @@ struct GptSizes {
   int layers = 4;
   std::int64_t length = 128;
   std::int64_t tokens = 96;
+  /// Logits are products with the table of tokens, as GPT-2 has them, and not of a head of its own.
+  bool is_tied = false;
 };
 
-/// Tokens to the logits of those after each.
+/// Tokens to the logits of those after each: a transformer that sees what was before.
 class Gpt final : public nn::Layer {
  public:
   explicit Gpt(const GptSizes& sizes)
@@ -26,22 +30,24 @@ class Gpt final : public nn::Layer {
                                    return normal({sizes.length, sizes.width}, 0, 0.02);
                                  })),
         tokens_(sizes.tokens, sizes.width),
-        norm_(sizes.width),
-        head_(sizes.width, sizes.tokens) {
+        norm_(sizes.width) {
     add("tokens", tokens_);
     for (int i = 0; i < sizes.layers; ++i) {
       blocks_.emplace_back(sizes.width, sizes.heads);
       add("block" + std::to_string(i), blocks_.back());
     }
     add("norm", norm_);
-    add("head", head_);
+    if (sizes.is_tied) return;
+    head_.emplace(sizes.width, sizes.tokens);
+    add("head", *head_);
   }
 
  protected:
   Tensor forward(Tensor x) const override {
     x = tokens_(std::move(x)) + read(positions_);
     for (const nn::TransformerBlock& block : blocks_) x = block(std::move(x));
-    return head_(norm_(std::move(x)));
+    x = norm_(std::move(x));
+    return head_ ? (*head_)(std::move(x)) : matmul(x, transpose(read(tokens_.table()), 0, 1));
   }
 
  private:
@@ -49,7 +55,7 @@ class Gpt final : public nn::Layer {
   nn::Embedding tokens_;
   std::vector<nn::TransformerBlock> blocks_;
   nn::LayerNorm norm_;
-  nn::Dense head_;
+  std::optional<nn::Dense> head_;
 };
 
-}  // namespace tenure::bench
+}  // namespace tenure::examples
