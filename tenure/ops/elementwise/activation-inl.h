@@ -309,7 +309,7 @@ struct Mish : Float<1> {
 struct Tanh : Float<1> {
   static constexpr auto name = "tanh";
   static constexpr auto doc = "hyperbolic tangent";
-  static constexpr double ulp = 3.5;
+  static constexpr double ulp = 3;
   template <class V>
   static TENURE_BODY V apply(V x) {
     return tanh(x);

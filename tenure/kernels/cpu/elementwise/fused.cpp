@@ -10,31 +10,29 @@
 namespace tenure::kernels {
 namespace {
 
-constexpr std::int64_t kTilesAhead = 2;
-
-/// Memory that a later tile reads.
+/// What the next tile reads of an input that lies in memory as it is read.
 struct Ahead {
   const std::byte* begin = nullptr;
-  std::size_t bytes = 0;
-  std::size_t share = 0;  ///< that is asked for before each step
+  const std::byte* end = nullptr;
+  std::ptrdiff_t share = 0;  ///< bytes that are asked for before each step
 
-  /// Asks for the share of step s, so that it comes while this tile is computed. The hardware does
-  /// not: it sees short bursts from many places.
-  void fetch(std::size_t s) const {
-    const std::size_t to = std::min(bytes, (s + 1) * share);
-    for (std::size_t at = s * share; at < to; at += kLine) __builtin_prefetch(begin + at);
+  /// Asks for the next share, so that it comes while this tile is computed. The hardware does not:
+  /// it sees short bursts from many places.
+  void fetch() {
+    const std::byte* const to = begin + std::min(share, end - begin);
+    for (; begin < to; begin += kLine) __builtin_prefetch(begin);
   }
 };
 
 /// `streamed`: the last step writes past the caches.
 void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t n,
-              std::span<const Ahead> ahead, bool streamed) {
+              std::span<Ahead> ahead, bool streamed) {
   const std::size_t n_in = fused.in_types.size();
   const std::size_t last = fused.steps.size() - 1;
   std::array<Tile, kMaxFusedTiles> tiles;
   for (std::size_t s = 0; s <= last; ++s) {
     const FusedStep& step = fused.steps[s];
-    for (const Ahead& next : ahead) next.fetch(s);
+    for (Ahead& next : ahead) next.fetch();
     std::array<const void*, kMaxArity> from;
     for (std::size_t k = 0; k < static_cast<std::size_t>(step.arity); ++k) {
       const auto source = static_cast<std::size_t>(step.in[k]);
@@ -55,35 +53,38 @@ void run_tile(const Fused& fused, const void* const* in, void* out, std::size_t 
 }  // namespace
 
 FusedRange::FusedRange(const Fused& fused, std::span<const View> inputs, const Shape& shape)
-    : fused_(fused), inputs_(inputs) {
+    : fused_(fused),
+      inputs_(inputs),
+      tile_(inputs.size() <= kFewInputs ? kLargeFusedTile : kFusedTile) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     sources_[i].emplace(inputs[i], shape, fused.in_types[i], gathered_[i], raw_);
-    sources_[i]->fill(std::min(kFusedTile, static_cast<std::size_t>(count(shape))));
+    sources_[i]->fill(std::min(tile_, static_cast<std::size_t>(count(shape))));
   }
 }
 
 void FusedRange::run(std::int64_t begin, std::int64_t end, void* to, bool stream) {
-  constexpr auto kStep = static_cast<std::int64_t>(kFusedTile);
+  const auto step = static_cast<std::int64_t>(tile_);
   const std::size_t n_in = inputs_.size();
   const std::size_t out_size = size_of(fused_.steps.back().out_type);
   const bool streamed = stream && fused_.steps.back().body.streamed != nullptr && begins_line(to);
   const bool through_tile = stream && !streamed;
-  const std::size_t share = round_up(kFusedTile / fused_.steps.size(), kLine / sizeof(float));
+  const std::size_t share = round_up(tile_ / fused_.steps.size(), kLine / sizeof(float));
   Tile result;
   std::array<const void*, kMaxFusedInputs> in{};
   std::array<Ahead, kMaxFusedInputs> ahead;
   for (std::size_t i = 0; i < n_in; ++i) sources_[i]->seek(begin);
   auto* place = static_cast<std::byte*>(to);
-  for (std::int64_t at = begin; at < end; at += kStep) {
-    const auto n = static_cast<std::size_t>(std::min(end - at, kStep));
-    const std::int64_t later = at + kTilesAhead * kStep;
+  for (std::int64_t at = begin; at < end; at += step) {
+    const auto n = static_cast<std::size_t>(std::min(end - at, step));
+    const std::int64_t next_at = at + step;
     std::size_t streams = 0;
     for (std::size_t i = 0; i < n_in; ++i) {
       in[i] = sources_[i]->piece(at, n);
-      if (const void* const next = sources_[i]->after(later);
-          next != nullptr && later + kStep <= end) {
+      if (const void* const next = sources_[i]->after(next_at);
+          next != nullptr && next_at + step <= end) {
         const std::size_t size = size_of(inputs_[i].dtype);
-        ahead[streams++] = {static_cast<const std::byte*>(next), kFusedTile * size, share * size};
+        const auto* const from = static_cast<const std::byte*>(next);
+        ahead[streams++] = {from, from + tile_ * size, static_cast<std::ptrdiff_t>(share * size)};
       }
     }
     run_tile(fused_, in.data(), through_tile ? result.bytes : place, n, {ahead.data(), streams},

@@ -41,9 +41,13 @@ struct Fused {
 inline constexpr int kMaxFusedInputs = 12;
 inline constexpr int kMaxFusedTiles = 16;
 inline constexpr int kMaxFusedOps = 24;
-/// A quarter of a tile: the inputs of this one and of the next ones, and the results in between,
-/// fit in the first-level cache together.
+/// A quarter of a tile: the inputs of this one and of the next one, and the results in between, fit
+/// in the first-level cache together.
 inline constexpr std::size_t kFusedTile = kTile / 4;
+/// Where there are few inputs, longer: tiles begin less often. Much longer ones ask for more memory
+/// at a time than can be under way.
+inline constexpr std::size_t kFewInputs = 4;
+inline constexpr std::size_t kLargeFusedTile = kFusedTile / 2 * 3;
 
 /// Gives every step a tile, used again as soon as its last reader is done. False if there are too
 /// many inputs or tiles.

@@ -25,6 +25,7 @@ class FusedRange {
  private:
   const Fused& fused_;
   std::span<const View> inputs_;
+  std::size_t tile_;  ///< elements that are computed at a time
   std::array<Tile, kMaxFusedInputs> gathered_;
   Tile raw_;
   std::array<std::optional<Source>, kMaxFusedInputs> sources_;

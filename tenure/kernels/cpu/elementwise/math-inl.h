@@ -150,17 +150,22 @@ HWY_INLINE Vec<T> log1p(Vec<T> x) {
   return select(x > T(-1) && x < Vec<T>(kInfinity<T>), y, edge);
 }
 
-/// 3.5 ulp. float32: t / (2 - t) with t = 1 - exp(-2|x|). This is in [+0, 1], so that the result
-/// stays in [-1, 1].
+/// 3 ulp. float32: exp(2x) = p (1 + u) / (1 - u) with p = 2^k and u = tanh(x - k log(2) / 2), so
+/// that one division serves both: tanh(x) is (u (1 + p) - (1 - p)) / (1 + p - u (1 - p)). It stays
+/// in
+/// [-1, 1], and is exact for a tiny x and a signed zero, where p is 1 and u is x.
 template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const Vec<T> y = at_least(-20.0F, minus_abs(x + x));  // beyond, t is 1
-    const auto [k, power] = nearest_power(y, kPerLog2<T>);
-    // One part of log(2) is enough: its error grows with k, but is multiplied by 2^k.
-    const Vec<T> r = fma(k, -0.693147181F, y);
-    const Vec<T> t = hn::NegMulAdd(power.raw, reduced_expm1(r).raw, (1.0F - power).raw);
-    return with_sign(t / (2.0F - t), x);
+    const Vec<T> y = at_most(10.0F, at_least(-10.0F, x));  // beyond, the result is 1
+    const auto [k, p] = nearest_power(y, 2 * kPerLog2<T>);
+    // One part of log(2) is enough: its error grows with k as 2^|k| does.
+    const Vec<T> r = fma(k, -0.34657359F, y);
+    const Vec<T> square = r * r;
+    const Vec<T> u = r * fma(square, fma(square, 0.131106283F, -0.333312721F), 1.0F);
+    const Vec<T> above = 1.0F + p;
+    const Vec<T> below = 1.0F - p;
+    return Vec<T>(hn::MulSub(u.raw, above.raw, below.raw)) / minus_product(u, below, above);
   } else {
     const hn::ScalableTag<T> d;
     const Vec<T> inside = hn::Min(hn::Max(x.raw, hn::Set(d, T(-40))), hn::Set(d, T(40)));
@@ -170,9 +175,33 @@ HWY_INLINE Vec<T> tanh(Vec<T> x) {
 
 /// 3 ulp, also where the result is subnormal.
 template <class T>
-HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
+HWY_INLINE Vec<T> sigmoid_by_exp(Vec<T> x) {
   const Vec<T> e = exp_below_one(minus_abs(x));
   return select(x < T(0), e, T(1)) / (e + T(1));
+}
+/// The same. Rare, and kept out of loops, which would be slower around it.
+template <class T>
+HWY_NOINLINE Vec<T> far_sigmoid(Vec<T> x) {
+  return sigmoid_by_exp(x);
+}
+/// 3 ulp. float32: exp(-x) = 2^k (1 - u) / (1 + u) with u = tanh((x + k log(2)) / 2), so that one
+/// division serves both.
+template <class T>
+HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
+  if constexpr (kIsFloat<T>) {
+    const auto [k, power] = nearest_power(x, -kPerLog2<T>);
+    const Vec<T> r = fma(k, -2.12194440e-4F, fma(k, 0.693359375F, x));
+    const Vec<T> square = r * r;
+    const Vec<T> q = fma(square, fma(square, 4.09172786e-3F, -4.16633046e-2F), 0.499999978F);
+    const Vec<T> above = fma(q, r, 1.0F);
+    const Vec<T> below = minus_product(q, r, 1.0F);
+    const Vec<T> y = above / fma(power, below, above);
+    const Mask<T> inside = abs(x) <= kPlainExp;
+    if (HWY_LIKELY(all(inside))) return y;
+    return select(inside, y, far_sigmoid(x));
+  } else {
+    return sigmoid_by_exp(x);
+  }
 }
 
 template <class T>

@@ -103,6 +103,12 @@ template <class T>
 HWY_INLINE Vec<T> fma(Vec<T> a, std::type_identity_t<Vec<T>> b, std::type_identity_t<Vec<T>> c) {
   return hn::MulAdd(a.raw, b.raw, c.raw);
 }
+/// c - a b, rounded once where the processor can.
+template <class T>
+HWY_INLINE Vec<T> minus_product(Vec<T> a, std::type_identity_t<Vec<T>> b,
+                                std::type_identity_t<Vec<T>> c) {
+  return hn::NegMulAdd(a.raw, b.raw, c.raw);
+}
 template <class T>
 HWY_INLINE Mask<T> is_nan(Vec<T> a) {
   return {hn::IsNaN(a.raw)};
@@ -140,11 +146,6 @@ HWY_INLINE Vec<T> round(Vec<T> a) {
 template <class T>
 HWY_INLINE Vec<T> copy_sign(Vec<T> magnitude, Vec<T> sign) {
   return hn::CopySign(magnitude.raw, sign.raw);
-}
-/// The same for a magnitude whose sign bit is not set.
-template <class T>
-HWY_INLINE Vec<T> with_sign(Vec<T> magnitude, Vec<T> sign) {
-  return hn::CopySignToAbs(magnitude.raw, sign.raw);
 }
 /// NaN if either is, as NumPy and PyTorch have it.
 template <class T>

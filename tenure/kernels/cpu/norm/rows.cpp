@@ -151,10 +151,11 @@ void all_rows_gradient(const Normalization& n, const void* dy, const void* x, co
   const std::int64_t part = rows_per_part(n.rows);
   const std::int64_t parts = parts_of(n.rows);
   const bool sums = dw != nullptr || db != nullptr;
-  if (sums) std::fill_n(room, 2 * parts * n.columns, T{0});
   parallel_for(parts, grain_of(part * n.columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
       T* const own = room + 2 * p * n.columns;
+      // By the thread that adds to it: what another has written would have to come from its cache.
+      if (sums) std::fill_n(own, 2 * n.columns, T{0});
       rows_gradient<T>(n, dy, x, w, dx, dw == nullptr ? nullptr : own,
                        db == nullptr ? nullptr : own + n.columns, p * part,
                        std::min(n.rows, (p + 1) * part));
