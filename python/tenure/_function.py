@@ -1,15 +1,29 @@
 """@tn.function: compiled versions of Python functions over tensors."""
 
+import collections
 import functools
 import itertools
+import os
+import sys
 import warnings
 
 from . import _show, _tree
-from ._tenure import Donation, Tensor, Variable, _CompiledFunction
+from ._tenure import Donation, Tensor, Variable, _CompiledFunction, _line
+
+_FOLDER = os.path.dirname(__file__) + os.sep
 
 
 def _warn(report):
-    warnings.warn(report, stacklevel=2)
+    """A warning of the line that has called the function."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(report, stacklevel=level)
+
+
+def _described(symbol):
+    """'float32[?, 3]'"""
+    return f"{symbol.dtype}[{', '.join('?' if size is None else str(size) for size in symbol.shape)}]"
 
 
 class Function:
@@ -33,6 +47,7 @@ class Function:
         )
         self._layouts = {}  # number of each signature, the latest last
         self._numbers = itertools.count()
+        self._lines = collections.deque(maxlen=64)  # (arguments, line) of the latest traces
 
     def _prepare(self, args, kwargs):
         """The tensors of a call, what else tells it from others, and what traces it."""
@@ -58,10 +73,12 @@ class Function:
         tensors = [donations.get(i, tensor) for i, tensor in enumerate(bare)]
 
         def trace(symbols):
+            line = _line()
             left = iter(symbols)
             args, kwargs = _tree.map_leaves(lambda v: next(left) if isinstance(v, Tensor) else v, tree)
             result = self._f(*args, **kwargs)
             result = _tree.map_leaves(lambda v: v.value if isinstance(v, Variable) else v, result)
+            self._lines.append((", ".join(map(_described, symbols)), line))
             return _tree.tensors(result), _tree.map_leaves(lambda v: _HOLE if isinstance(v, Tensor) else v, result)
 
         return tensors, layout, numbers, trace
@@ -83,12 +100,14 @@ class Function:
         return self._compiled.traces()
 
     def explain(self):
-        """The same for a person to read."""
-        return _show.Text(self._compiled.explain())
+        """The same for a person to read, and which lines made the latest traces."""
+        lines = "".join(f"  traced by {line}: {arguments}\n" for arguments, line in self._lines)
+        return _show.Text(self._compiled.explain() + lines)
 
     def clear(self):
         """Forgets all traces."""
         self._compiled.clear()
+        self._lines.clear()
 
     def __repr__(self):
         return f"<function {self.__name__}, compiled>"

@@ -1,6 +1,7 @@
 """Variables, tapes, compiled functions: one set of ops in every mode."""
 
 import dataclasses
+import os
 import traceback
 import unittest
 import warnings
@@ -165,6 +166,20 @@ class Functions(TestCase):
         self.assertIn("float32[2, 3]", f.explain())
         self.assertEqual(f.__name__, "f")
         f.clear()
+
+    def test_tells_which_lines_made_traces(self):
+        f = tn.function(lambda x: x + 1, warn_after=2, batched=[0])
+        lines = []
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for shape in ((1,), (2, 3), (2, 4)):
+                for _ in range(2):
+                    lines.append(here()), f(tn.ones(shape))
+        said = f.explain().splitlines()
+        self.assertEqual([f"  traced by {lines[0]}: float32[{s}]" for s in ("?", "?, 3", "?, 4")], said[-3:])
+        self.assertEqual([f"{os.path.basename(w.filename)}:{w.lineno}" for w in caught], [lines[0]])
+        f.clear()
+        self.assertNotIn("traced by", f.explain())
 
     def test_trees_go_in_and_come_out(self):
         @tn.function

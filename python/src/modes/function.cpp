@@ -160,6 +160,7 @@ void add_function(Module& module) {
       .def("traces", [](const CompiledFunction& f) { return f.core().traces(); })
       .def("explain", [](const CompiledFunction& f) { return f.core().explain(); })
       .def("clear", [](const CompiledFunction& f) { f.core().clear(); });
+  module.def("_line", [] { return to_string(caller()); });
   module.def(
       "spec",
       [](const Shape& shape, DType dtype) { return graph::spec_tensor(dtype, shape, caller()); },
