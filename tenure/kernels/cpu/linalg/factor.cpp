@@ -1,6 +1,7 @@
 #include "tenure/kernels/cpu/linalg/factor.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -106,32 +107,85 @@ void swap_rows(const Matrix<T>& a, const std::int64_t* pivots, std::int64_t begi
   }
 }
 
+/// A pivot of elimination column by column: the number of largest size in a column.
 template <class T>
-std::int64_t lu_loop(const Matrix<T>& a, std::int64_t* pivots) {
-  std::int64_t zero = -1;
-  for (std::int64_t j = 0; j < a.columns; ++j) {
-    std::int64_t pivot = j;
-    T largest = std::abs(a(j, j));
-    for (std::int64_t i = j + 1; i < a.rows; ++i) {
-      const T size = std::abs(a(i, j));
-      if (size > largest) {
-        largest = size;
-        pivot = i;
-      }
-    }
-    pivots[j] = pivot;
-    if (largest == 0) {
-      if (zero < 0) zero = j;
-      continue;
-    }
-    if (pivot != j) std::swap_ranges(a.row(j), a.row(j) + a.columns, a.row(pivot));
-    const T* const top = a.row(j);
-    for (std::int64_t i = j + 1; i < a.rows; ++i) {
-      T* const row = a.row(i);
-      const T factor = row[j] /= top[j];
-      for (std::int64_t k = j + 1; k < a.columns; ++k) row[k] -= factor * top[k];
+struct Pivot {
+  std::int64_t row = 0;
+  T size = 0;
+
+  void see(std::int64_t at, T number) {
+    const T candidate = std::abs(number);
+    if (candidate > size) {  // A number that is none is not larger.
+      size = candidate;
+      row = at;
     }
   }
+};
+
+/// Eliminates column `column` of a matrix of `columns`, whose pivot is known, and finds the next
+/// one on the way. Sizes that compilers know: these loops are short.
+template <class T, std::int64_t columns, std::int64_t column>
+void eliminate_column(const Matrix<T>& a, std::int64_t* pivots, Pivot<T>& pivot,
+                      std::int64_t& zero) {
+  constexpr std::int64_t kNext = column + 1;
+  constexpr bool kIsLast = kNext == columns;
+  pivots[column] = pivot.row;
+  const bool is_zero = pivot.size == 0;
+  if (is_zero && zero < 0) zero = column;
+  if (!is_zero && pivot.row != column) {
+    std::swap_ranges(a.row(column), a.row(column) + columns, a.row(pivot.row));
+  }
+  T top[columns];
+  std::copy_n(a.row(column), columns, top);
+  Pivot<T> next{kNext, 0};
+  for (std::int64_t i = kNext; i < a.rows; ++i) {
+    T* const row = a.row(i);
+    if (!is_zero) {
+      const T factor = row[column] /= top[column];
+      for (std::int64_t k = kNext; k < columns; ++k) row[k] -= factor * top[k];
+    }
+    if constexpr (!kIsLast) {
+      if (i == kNext) {
+        next.size = std::abs(row[kNext]);
+      } else {
+        next.see(i, row[kNext]);
+      }
+    }
+  }
+  pivot = next;
+}
+
+template <class T, std::int64_t columns>
+std::int64_t eliminate_columns(const Matrix<T>& a, std::int64_t* pivots) {
+  std::int64_t zero = -1;
+  Pivot<T> pivot{0, std::abs(a(0, 0))};
+  for (std::int64_t i = 1; i < a.rows; ++i) pivot.see(i, a(i, 0));
+  [&]<std::int64_t... column>(std::integer_sequence<std::int64_t, column...>) {
+    (eliminate_column<T, columns, column>(a, pivots, pivot, zero), ...);
+  }
+  (std::make_integer_sequence<std::int64_t, columns>());
+  return zero;
+}
+
+/// Of up to kPanel columns. They are gone through as often: in a copy where rows lie far apart, and
+/// may meet in a few sets of a cache.
+template <class T>
+std::int64_t lu_loop(const Matrix<T>& a, std::int64_t* pivots) {
+  constexpr std::int64_t kMostRows = 1024;
+  constexpr std::size_t kFar = 1024;  // bytes
+  constexpr auto kBySize = []<std::int64_t... less>(std::integer_sequence<std::int64_t, less...>) {
+    return std::array{&eliminate_columns<T, less + 1>...};
+  }
+  (std::make_integer_sequence<std::int64_t, kPanel>());
+  if (a.columns == 0) return -1;
+  const auto eliminate = kBySize[static_cast<std::size_t>(a.columns - 1)];
+  const bool is_far = static_cast<std::size_t>(a.row_step) * sizeof(T) > kFar;
+  if (a.rows > kMostRows || !is_far) return eliminate(a, pivots);
+  T numbers[kMostRows * kPanel];
+  const Matrix<T> near = dense(numbers, a.rows, a.columns);
+  copy_matrix(a, near);
+  const std::int64_t zero = eliminate(near, pivots);
+  copy_matrix(near, a);
   return zero;
 }
 
