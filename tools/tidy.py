@@ -93,7 +93,8 @@ def tidy(build_dir, source):
     command = [
         "clang-tidy", "-p", str(build_dir), "--quiet", "--warnings-as-errors=*",
         f"--header-filter=^{re.escape(str(Path.cwd()))}/({'|'.join(FOLDERS)})",
-        f"--extra-arg=-idirafter{gcc_headers()}", "--extra-arg=-Wno-unknown-warning-option", source,
+        f"--extra-arg=-idirafter{gcc_headers()}", "--extra-arg=-Wno-unknown-warning-option",
+        "--extra-arg=-Wno-unused-command-line-argument", source,
     ]  # fmt: skip
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     chatter = re.compile(r"^\d+ warnings?.* generated\.$|^Suppressed |^Use -header-filter")

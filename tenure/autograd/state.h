@@ -129,7 +129,7 @@ class TapeState final : public ops::Tape {
   /// Of what it notes down, the records of tensors that it holds included; not their data.
   std::size_t bytes() const {
     return arena_.bytes() + values_.bytes() + variables_.bytes() + held_ * sizeof(TensorBody) +
-           producers_.size() * sizeof(producers_[0]) + nodes_.size() * sizeof(nodes_[0]);
+           producers_.size() * sizeof(std::uint32_t) + nodes_.size() * sizeof(Node*);
   }
   Value add_value(std::uint32_t node) {
     producers_.push_back(node);

@@ -31,7 +31,7 @@ std::vector<Case> cases_of(const ops::OpRecord& op);
 /// The same, for checks that make each call many times: where types are taken in turn, each sample
 /// in one type, the next one in the next. Their elements are checked in all.
 std::vector<Case> repeated_cases_of(const ops::OpRecord& op);
-/// For a process whose device takes long for every call.
+/// For a process where every call takes long: on another device, or sanitized.
 void take_types_in_turn();
 std::string describe(const Case& c);
 

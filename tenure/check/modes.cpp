@@ -10,7 +10,7 @@ namespace tenure::check {
 
 void check_modes(const ops::OpRecord& op) {
   if (op.data_dependent || op.draws != nullptr) return;
-  for (const Case& c : cases_of(op)) {
+  for (const Case& c : repeated_cases_of(op)) {
     CHECK_WITHIN(describe(c));
     const std::vector<Tensor> inputs = make_all(c);
     if (inputs.empty()) continue;

@@ -11,6 +11,7 @@
 #include "tenure/graph/run/executable.h"
 #include "tenure/tenure.h"
 #include "tests/support/lowered_program.h"
+#include "tests/support/sanitized.h"
 
 namespace tenure {
 namespace {
@@ -77,11 +78,12 @@ TEST(Described, BuffersOfRandomProgramsLieApartAndStepsFindWhatTheyRead) {
 }
 
 TEST(Described, WhatIsComputedTwiceIsTheSameUnit) {
+  const int layers = test::kSanitized ? 6 : 12;
   Plan plan;
-  const PlannedProgram plain = described(test::deep_program(12), plan);
+  const PlannedProgram plain = described(test::deep_program(layers), plan);
   expect_consistent(plain, plan);
   Plan tight;
-  const PlannedProgram repeated = described(test::deep_program(12, {.recompute = 1.0}), tight);
+  const PlannedProgram repeated = described(test::deep_program(layers, {.recompute = 1.0}), tight);
   expect_consistent(repeated, tight);
   EXPECT_LT(tight.peak, plan.peak);
   EXPECT_GT(repeated.steps.size(), plain.steps.size());

@@ -1,12 +1,21 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
+#include "tenure/check/cases.h"
 #include "tenure/check/checks.h"
 #include "tests/harness/passes.h"
+#include "tests/support/sanitized.h"
 
 namespace tenure::check {
 namespace {
 
-class EveryOp : public testing::TestWithParam<const ops::OpRecord*> {};
+class EveryOp : public testing::TestWithParam<const ops::OpRecord*> {
+ protected:
+  static void SetUpTestSuite() {
+    if (test::kSanitized || std::getenv("TENURE_TEST_DEVICE") != nullptr) take_types_in_turn();
+  }
+};
 
 TEST_P(EveryOp, HasACompleteRecord) { expect(check_record, *GetParam()); }
 TEST_P(EveryOp, IsWithinItsErrorBound) { expect(check_numerics, *GetParam()); }

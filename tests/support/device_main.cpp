@@ -8,7 +8,6 @@
 #include "tenure/memory/default_device.h"
 #include "tests/support/test_device.h"
 #ifdef TENURE_EMULATED_CUDA
-#include "tenure/check/cases.h"
 #include "tests/cuda/prepare.h"
 #endif
 
@@ -26,7 +25,6 @@ int main(int argc, char** argv) {
     tenure::set_default_device(tenure::cuda());
 #ifdef TENURE_EMULATED_CUDA
     tenure::test::prepare_every_kernel(tenure::cuda());
-    tenure::check::take_types_in_turn();
 #endif
     std::puts("on the GPU");
   }
