@@ -171,6 +171,19 @@ TEST(Conventions, ElementsDoNotDependOnTheirNeighbours) {
   }
 }
 
+TEST(Conventions, TanhIsOddToTheBitAndAtMostOne) {
+  const Tensor x = concat({linspace(0, 12, 3001), tensor({1e-40F, 1e-20F, 1e-6F, 1e9F, INFINITY})});
+  const std::vector<float> above = tanh(x).to_vector<float>();
+  const std::vector<float> below = tanh(neg(x)).to_vector<float>();
+  for (std::size_t i = 0; i < above.size(); ++i) {
+    EXPECT_EQ(above[i], -below[i]) << i;
+    EXPECT_NE(std::signbit(above[i]), std::signbit(below[i])) << i;
+    EXPECT_LE(above[i], 1) << i;
+  }
+  EXPECT_EQ(above[3001], 1e-40F);
+  EXPECT_EQ(above.back(), 1);
+}
+
 TEST(Conventions, Closeness) {
   const Tensor a = tensor(Doubles{1e10, 1e-7});
   const Tensor b = tensor(Doubles{1.00001e10, 1e-8});
