@@ -10,8 +10,8 @@
 #include <array>
 #include <utility>
 
+#include "tenure/kernels/cpu/gemm/byte_tile-inl.h"
 #include "tenure/kernels/cpu/gemm/pack-inl.h"
-#include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,192 +20,14 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using pack::HWY_NAMESPACE::Lines;
 using pack::HWY_NAMESPACE::pack_lines;
-using Words = hn::ScalableTag<std::int32_t>;
-using V = hn::Vec<Words>;
 
 // Instructions multiply words of 32 bits: each has some neighbouring terms of a line, of a row of a
 // or a column of b, and the sum of their products is added to one of 32 bits. A thread packs some
 // panels of columns of b, each as wide as a tile, kDepth terms of them, and multiplies all rows
 // with them, which it packs tile by tile. Sums of integers are the same in any order.
 
-constexpr int kTileRows = HWY_TARGET <= HWY_AVX3 ? 14 : 6;  // as many as registers hold
-constexpr int kTileWidth = 2;
-constexpr std::int64_t kDepth = 512;
 constexpr std::int64_t kShallow = 64;
 constexpr std::int64_t kMostPanels = 4;  // beside which rows are used once they are packed
-constexpr std::int64_t kMostColumns = kTileWidth * HWY_MAX_BYTES / 4;
-
-HWY_INLINE std::int64_t tile_columns() {
-  return kTileWidth * static_cast<std::int64_t>(hn::Lanes(Words()));
-}
-
-/// Two terms a word, of 16 bits each.
-struct Pairs {
-  static constexpr std::int64_t kTerms = 2;
-  static constexpr bool kAddsStart = false;
-
-  template <class S>
-  static HWY_INLINE std::uint32_t term(S x) {
-    return static_cast<std::uint16_t>(x);
-  }
-  static HWY_INLINE std::uint32_t row_term(std::uint32_t x) { return x; }
-  /// Words of neighbouring terms, as far as they fill vectors; returns how many.
-  template <class S>
-  static HWY_INLINE std::int64_t pack_line(const S* from, std::int64_t words, bool,
-                                           std::int32_t* to) {
-    const hn::Repartition<std::int16_t, Words> terms;
-    const hn::Rebind<S, decltype(terms)> bytes;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(Words()));
-    std::int64_t k = 0;
-    for (; k + lanes <= words; k += lanes) {
-      const auto x = hn::PromoteTo(terms, hn::LoadU(bytes, from + k * kTerms));
-      hn::StoreU(hn::BitCast(Words(), x), Words(), to + k);
-    }
-    return k;
-  }
-  /// A word of each line, which are neighbours: as many lines as fill vectors.
-  template <class S>
-  static HWY_INLINE std::int64_t pack_words(const S* from, std::int64_t term, std::int64_t count,
-                                            bool, std::int32_t* to) {
-    const hn::FixedTag<std::int16_t, 8> terms;
-    const hn::Rebind<S, decltype(terms)> bytes;
-    const hn::Repartition<std::int32_t, decltype(terms)> words;
-    std::int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-      const auto x = hn::PromoteTo(terms, hn::LoadU(bytes, from + i));
-      const auto y = hn::PromoteTo(terms, hn::LoadU(bytes, from + term + i));
-      hn::StoreU(hn::BitCast(words, hn::InterleaveLower(terms, x, y)), words, to + i);
-      hn::StoreU(hn::BitCast(words, hn::InterleaveUpper(terms, x, y)), words, to + i + 4);
-    }
-    return i;
-  }
-  static HWY_INLINE V multiply_add(V a, V b, V sum) {
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-    return hn::Add(sum, V{_mm512_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_AVX2
-    return hn::Add(sum, V{_mm256_madd_epi16(a.raw, b.raw)});
-#elif HWY_TARGET == HWY_SSE4
-    return hn::Add(sum, V{_mm_madd_epi16(a.raw, b.raw)});
-#else
-    const auto low = [](V x) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(x)); };
-    const V upper = hn::Mul(hn::ShiftRight<16>(a), hn::ShiftRight<16>(b));
-    return hn::Add(sum, hn::Add(upper, hn::Mul(low(a), low(b))));
-#endif
-  }
-};
-
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-/// Four terms a word. VNNI multiplies bytes of a without a sign by those of b, which have one: a
-/// signed one of a counts 128 more, of which sums are relieved as they start.
-template <bool a_has_sign>
-struct Quads {
-  static constexpr std::int64_t kTerms = 4;
-  static constexpr bool kAddsStart = a_has_sign;
-
-  template <class S>
-  static HWY_INLINE std::uint32_t term(S x) {
-    return static_cast<std::uint8_t>(x);
-  }
-  static HWY_INLINE std::uint32_t row_term(std::uint32_t x) { return a_has_sign ? x ^ 0x80 : x; }
-  template <class S>
-  static HWY_INLINE std::int64_t pack_line(const S* from, std::int64_t words, bool is_row,
-                                           std::int32_t* to) {
-    const hn::Repartition<S, Words> bytes;
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(Words()));
-    const V flip = hn::Set(Words(), a_has_sign && is_row ? kSigns : 0);
-    std::int64_t k = 0;
-    for (; k + lanes <= words; k += lanes) {
-      const V x = hn::BitCast(Words(), hn::LoadU(bytes, from + k * kTerms));
-      hn::StoreU(hn::Xor(x, flip), Words(), to + k);
-    }
-    return k;
-  }
-  template <class S>
-  static HWY_INLINE std::int64_t pack_words(const S* from, std::int64_t term, std::int64_t count,
-                                            bool is_row, std::int32_t* to) {
-    const hn::FixedTag<S, 16> bytes;
-    const hn::Repartition<std::uint16_t, decltype(bytes)> pairs;
-    const hn::Repartition<std::int32_t, decltype(bytes)> words;
-    const auto flip = hn::Set(words, a_has_sign && is_row ? kSigns : 0);
-    std::int64_t i = 0;
-    for (; i + 16 <= count; i += 16) {
-      const auto r0 = hn::LoadU(bytes, from + i);
-      const auto r1 = hn::LoadU(bytes, from + term + i);
-      const auto r2 = hn::LoadU(bytes, from + 2 * term + i);
-      const auto r3 = hn::LoadU(bytes, from + 3 * term + i);
-      const auto low = hn::BitCast(pairs, hn::InterleaveLower(bytes, r0, r1));
-      const auto low2 = hn::BitCast(pairs, hn::InterleaveLower(bytes, r2, r3));
-      const auto high = hn::BitCast(pairs, hn::InterleaveUpper(bytes, r0, r1));
-      const auto high2 = hn::BitCast(pairs, hn::InterleaveUpper(bytes, r2, r3));
-      const auto store = [&](auto x, std::int64_t at) HWY_ATTR {
-        hn::StoreU(hn::Xor(hn::BitCast(words, x), flip), words, to + i + at);
-      };
-      store(hn::InterleaveLower(pairs, low, low2), 0);
-      store(hn::InterleaveUpper(pairs, low, low2), 4);
-      store(hn::InterleaveLower(pairs, high, high2), 8);
-      store(hn::InterleaveUpper(pairs, high, high2), 12);
-    }
-    return i;
-  }
-  static constexpr auto kSigns = static_cast<std::int32_t>(0x80808080u);
-  static HWY_INLINE V multiply_add(V a, V b, V sum) {
-    // The set of instructions that this is compiled for does not have it; `has_quads` is asked.
-    asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
-    return sum;
-  }
-};
-bool has_quads() { return __builtin_cpu_supports("avx512vnni") != 0; }
-#endif
-
-/// Not a power of two, that rows do not meet in one set of a cache.
-template <class Kind>
-constexpr std::int64_t kRowStep = kDepth / Kind::kTerms + 16;
-
-/// The sums of a tile: word k of row i of a at [i * kRowStep + k], of column j of b at
-/// [k * tile_columns() + j]; `start` has what each column starts with.
-template <class Kind, int rows>
-HWY_NOINLINE void multiply_tile(std::int64_t words, const std::int32_t* HWY_RESTRICT a,
-                                const std::int32_t* HWY_RESTRICT b, const std::int32_t* start,
-                                std::int32_t* to) {
-  const Words d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  V sums[rows][kTileWidth];
-  TENURE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    TENURE_UNROLL
-    for (int v = 0; v < kTileWidth; ++v) {
-      sums[r][v] = Kind::kAddsStart ? hn::Load(d, start + v * lanes) : hn::Zero(d);
-    }
-  }
-  for (std::int64_t k = 0; k < words; ++k, ++a, b += kTileWidth * lanes) {
-    V column[kTileWidth];
-    TENURE_UNROLL
-    for (int v = 0; v < kTileWidth; ++v) column[v] = hn::Load(d, b + v * lanes);
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-      const V x = hn::Set(d, a[r * kRowStep<Kind>]);
-      TENURE_UNROLL
-      for (int v = 0; v < kTileWidth; ++v) {
-        sums[r][v] = Kind::multiply_add(x, column[v], sums[r][v]);
-      }
-    }
-  }
-  TENURE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    TENURE_UNROLL
-    for (int v = 0; v < kTileWidth; ++v) {
-      hn::Store(sums[r][v], d, to + (r * kTileWidth + v) * lanes);
-    }
-  }
-}
-
-using MultiplyTile = void (*)(std::int64_t, const std::int32_t*, const std::int32_t*,
-                              const std::int32_t*, std::int32_t*);
-template <class Kind, int... rows>
-constexpr std::array<MultiplyTile, sizeof...(rows)> tile_table(
-    std::integer_sequence<int, rows...>) {
-  return {multiply_tile<Kind, rows + 1>...};
-}
 
 /// Word k of line i at to[i * line + k * word], its missing terms zero.
 struct PackedLines {
