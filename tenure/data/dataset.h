@@ -132,6 +132,8 @@ class Dataset {
   /// runs there, also what is added after this. Where the system has no thread, they are made when
   /// they are asked for.
   Dataset prefetch(std::int64_t n, Site site = Site::current()) const;
+  /// How many that is; 0 unless it was asked for.
+  std::int64_t ahead() const { return ahead_; }
 
   /// One pass; `first` elements are left out.
   Pass epoch(std::int64_t epoch, std::int64_t first = 0, Site site = Site::current()) const;

@@ -55,6 +55,21 @@ std::vector<std::string> metric_names(const Trainer& trainer) {
   return names;
 }
 
+/// The rest of a pass. Batches that are made ahead wait on the model's device: the thread that
+/// makes them copies them there while a step runs. Others are copied by their step.
+data::Pass pass_from(const data::Dataset& batches, const data::Position& position,
+                     const Trainer& trainer, Site site) {
+  const Device device = trainer.device();
+  if (device == cpu || batches.ahead() == 0) return batches.resume(position, site);
+  const auto moved = [device, site](data::Batch batch) {
+    for (Tensor& tensor : batch) {
+      if (tensor.defined()) tensor = tensor.to(device, site);
+    }
+    return batch;
+  };
+  return batches.map(moved, site).resume(position, site);
+}
+
 }  // namespace
 
 DivergedError::DivergedError(std::int64_t step, double loss)
@@ -143,7 +158,7 @@ Epoch Fit::run_epoch(ProgressLine& line, LeakGuard& guard) {
   const MemoryRegion region(trainer_.device());
   const std::int64_t before = memory(trainer_.device()).bytes;
   line.begin(static_cast<int>(position_.epoch) + 1, options_.epochs, training_.size());
-  data::Pass pass = training_.resume(position_, site_);
+  data::Pass pass = pass_from(training_, position_, trainer_, site_);
   while (std::optional<data::Batch> batch = pass.next()) {
     require_batch(*batch, trainer_);
     if (options_.schedule) {
@@ -181,10 +196,11 @@ History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& o
 
 Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site) try {
   MeanScores means;
-  for (const data::Batch& batch : batches.epoch(0, 0, site)) {
-    require_batch(batch, trainer);
-    const auto [x, targets] = parts_of(batch, trainer);
-    means.add(trainer.score(x, targets, site), rows_of(batch[0]));
+  data::Pass pass = pass_from(batches, {}, trainer, site);
+  while (const std::optional<data::Batch> batch = pass.next()) {
+    require_batch(*batch, trainer);
+    const auto [x, targets] = parts_of(*batch, trainer);
+    means.add(trainer.score(x, targets, site), rows_of(batch->front()));
   }
   return means.get();
 } catch (Error& error) {
