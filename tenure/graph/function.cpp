@@ -403,6 +403,7 @@ namespace {
 class SpecSymbol final : public Symbol {
  public:
   std::string describe() const override { return "a spec"; }
+  const char* lack() const override { return "has no data: it is a shape and a type to plan with"; }
   std::shared_ptr<ops::Recorder> recorder(const char* user, Site site) const override {
     throw SymbolError(user, describe(), "can only be planned with", site, site);
   }

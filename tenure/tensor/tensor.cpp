@@ -114,8 +114,7 @@ void PendingTensor::abandon() noexcept {
 
 void throw_disposed(const TensorBody& body, const char* user, Site site) {
   if (const Symbol* const symbol = body.symbol()) {
-    SymbolError error(user, symbol->describe(), "has no data outside a run; run its graph for it",
-                      body.created(), site);
+    SymbolError error(user, symbol->describe(), symbol->lack(), body.created(), site);
     mem::add_calls_of_maker(error, *symbol);
     throw error;
   }

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tenure/tenure.h"
+#include "tests/support/expect.h"
 
 // Models without data: nn::PlanOnly.
 
@@ -74,7 +75,8 @@ TEST(PlanOnly, HasNothingToReadOrRun) {
   EXPECT_FALSE(kernel.has_data());
   EXPECT_FALSE(kernel.is_disposed());
   EXPECT_EQ(kernel.shape(), Shape({24, 40}));
-  EXPECT_THROW(static_cast<void>(kernel.value()), SymbolError);
+  test::expect_throws<SymbolError>([&] { return kernel.value(); },
+                                   {"a spec has no data: it is a shape and a type to plan with"});
   EXPECT_THROW(kernel.assign(zeros({24, 40})), SymbolError);
   EXPECT_THROW(kernel.assign_add(1), SymbolError);
   EXPECT_THROW(planned.model(zeros({2, 24})), SymbolError);
