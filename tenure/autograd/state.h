@@ -129,7 +129,7 @@ class TapeState final : public ops::Tape {
   /// Of what it notes down, the records of tensors that it holds included; not their data.
   std::size_t bytes() const {
     return arena_.bytes() + values_.bytes() + variables_.bytes() + held_ * sizeof(TensorBody) +
-           producers_.size() * sizeof(std::uint32_t) + nodes_.size() * sizeof(Node*);
+           producers_.size() * sizeof(std::uint32_t) + nodes_.size() * sizeof(void*);
   }
   Value add_value(std::uint32_t node) {
     producers_.push_back(node);

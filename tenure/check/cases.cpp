@@ -129,7 +129,7 @@ std::vector<Case> repeated_cases_of(const OpRecord& op) {
   std::vector<Case> some;
   std::size_t turn = 0;
   for (std::size_t first = 0; first < all.size();) {
-    std::size_t end = first;
+    std::size_t end = first + 1;
     while (end < all.size() && all[end].sample == all[first].sample) ++end;
     some.push_back(std::move(all[end - 1 - turn++ % (end - first)]));  // from wide to narrow
     first = end;

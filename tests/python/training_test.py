@@ -399,6 +399,7 @@ class Datasets(TestCase):
             return tn.full(10, float(i))
 
         data = tn.data.from_function(100, make).prefetch(3)
+        self.assertEqual(data.ahead, 3)
         for i, (x,) in enumerate(data):
             self.assertEqual(x[0].item(), i)
         self.assertNotIn(threading.get_ident(), threads)

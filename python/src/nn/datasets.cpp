@@ -110,7 +110,9 @@ void add_ways(py::class_<Dataset>& dataset) {
           py::arg("n"), "All elements n times, each time in an epoch of its own.")
       .def(
           "prefetch", [](const Dataset& all, std::int64_t n) { return all.prefetch(n, caller()); },
-          py::arg("n"), "Passes make up to n elements ahead, on a thread of their own.");
+          py::arg("n"), "Passes make up to n elements ahead, on a thread of their own.")
+      .def_property_readonly("ahead", &Dataset::ahead,
+                             "How many elements passes make ahead; see prefetch().");
 }
 
 void add_csv(Module& module) {

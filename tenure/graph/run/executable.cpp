@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/place/arrange.h"
 #include "tenure/graph/run/observed_run.h"
 
