@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/cuda/resnet.h"
@@ -14,7 +14,9 @@
 
 // What a GPU takes for the works of bench/cuda/table.py, a line of JSON for each: its name,
 // seconds, and the highest live bytes. Ends with 77, and says why, where there is no GPU. With
-// --small the works are such that the emulated GPU can do them, which says nothing about speed.
+// --small the works are such that the emulated GPU can do them, which says nothing about speed;
+// with --only TEXT they are those with TEXT in their names; with --once each is done twice, for
+// profilers to look at.
 
 namespace tenure::bench {
 namespace {
@@ -23,6 +25,8 @@ using examples::Gpt;
 using examples::GptSizes;
 
 bool is_small = false;
+bool is_once = false;
+std::string_view only;
 
 /// The median of some runs of `work`, each as often as it takes to be measured, in seconds.
 double seconds_of(const std::function<void()>& work, const std::function<void()>& wait, int times) {
@@ -30,7 +34,7 @@ double seconds_of(const std::function<void()>& work, const std::function<void()>
   work();
   wait();
   std::vector<double> taken;
-  for (int run = 0; run < (is_small ? 1 : 7); ++run) {
+  for (int run = 0; run < (is_once ? 1 : 7); ++run) {
     const auto begin = Clock::now();
     for (int i = 0; i < times; ++i) work();
     wait();
@@ -46,12 +50,13 @@ class Bench {
 
   /// Prints what `work` takes; bytes are those beyond what was there before it was made.
   void add(const char* name, const std::function<std::function<void()>()>& make, int times) {
+    if (std::string_view(name).find(only) == std::string_view::npos) return;
     try {
       const std::int64_t before = memory(device_).bytes;
       reset_peak(device_);
       const std::function<void()> work = make();
       const double seconds = seconds_of(
-          work, [this] { wait(); }, is_small ? 1 : times);
+          work, [this] { wait(); }, is_once ? 1 : times);
       print(name, seconds, memory(device_).peak - before);
     } catch (const Error& error) {
       fmt::print("{{\"work\": \"{}\", \"problem\": \"{}\"}}\n", name, first_line(error.what()));
@@ -178,7 +183,12 @@ void run(Device device) {
 
 int main(int argc, char** argv) try {
   constexpr int kSkipped = 77;
-  tenure::bench::is_small = argc > 1 && std::strcmp(argv[1], "--small") == 0;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (option == "--small") tenure::bench::is_small = tenure::bench::is_once = true;
+    if (option == "--once") tenure::bench::is_once = true;
+    if (option == "--only" && i + 1 < argc) tenure::bench::only = argv[++i];
+  }
   tenure::Device device = tenure::cpu;
   try {
     device = tenure::cuda();
