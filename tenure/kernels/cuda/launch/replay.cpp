@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/driver-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
@@ -43,14 +44,16 @@ void GraphReplay::end(CUgraphExec_st* graph) noexcept {
 
 GraphReplay::Run* GraphReplay::find(std::span<std::byte* const> addresses) {
   const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) {
-    return std::equal(addresses.begin(), addresses.end(), run.addresses.begin(),
+    return run.rounds == cuda_tf32() && std::equal(addresses.begin(), addresses.end(), run.addresses.begin(),
                       run.addresses.end());
   });
   return found == runs_.end() ? nullptr : &*found;
 }
 
 void GraphReplay::remember(std::span<std::byte* const> addresses) {
-  Run run{.addresses = {addresses.begin(), addresses.end()}, .last = count_};
+  Run run{.addresses = {addresses.begin(), addresses.end()},
+          .rounds = cuda_tf32(),
+          .last = count_};
   if (runs_.size() < kMostRuns) {
     runs_.push_back(std::move(run));
     return;

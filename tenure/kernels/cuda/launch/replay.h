@@ -34,6 +34,7 @@ class GraphReplay final : public ops::Replay {
   /// A run with certain addresses, as a graph once it came for the second time.
   struct Run {
     std::vector<std::byte*> addresses{};
+    bool rounds = false;  ///< cuda_tf32(), which what is written down depends on, too
     CUgraphExec_st* graph = nullptr;
     std::uint64_t last = 0;  ///< when it came last, by `count_`
   };
