@@ -27,8 +27,10 @@ namespace tenure::kernels::cuda {
   X(cuEventQuery)                  \
   X(cuEventSynchronize)            \
   X(cuStreamWaitEvent)             \
-  X(cuStreamBeginCapture)          \
+  X(cuStreamBeginCaptureToGraph)   \
+  X(cuStreamGetCaptureInfo)        \
   X(cuStreamEndCapture)            \
+  X(cuGraphCreate)                 \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphLaunch)                 \
   X(cuGraphDestroy)                \
