@@ -25,9 +25,35 @@ struct AttentionArguments {
   std::int64_t d;
   std::int64_t e;
   std::int64_t causal;
+  std::int64_t in_packs;  ///< every row of every matrix is at a multiple of 16 bytes
   double scale;
-  void* out;    ///< of all heads behind each other, rows behind each other
-  void* facts;  ///< of each query: the largest score, one by the sum of weights, their mean slope
+  void* out;            ///< of all heads behind each other, rows behind each other
+  void* out_of_values;  ///< the same, of a kernel that has the gradients of k and of v
+  void* facts;          ///< of each query; the kernels that need them know what they are
 };
+
+/// How a kernel of tiles cuts its work; host and device both know.
+struct AttentionTiles {
+  int size;          ///< columns of a tile, which a head has at most
+  int warps;
+  int rows_of_warp;
+  int across;        ///< rows of the tiles that go by
+
+  constexpr int threads() const { return 32 * warps; }
+  /// Rows that a block keeps.
+  constexpr int rows() const { return rows_of_warp * warps; }
+  /// Of shared memory: so many matrices are kept, two tiles go by, and as many are on their way.
+  constexpr int bytes(int kept, int element_bytes) const {
+    return (kept * rows() + 4 * across) * size * element_bytes;
+  }
+  /// Beside those: two facts of the queries in the tiles that go by.
+  constexpr int fact_bytes() const { return 4 * across * static_cast<int>(sizeof(float)); }
+};
+
+// For 16-bit floats, by tensor cores.
+inline constexpr AttentionTiles kAttend64{.size = 64, .warps = 4, .rows_of_warp = 32, .across = 64};
+inline constexpr AttentionTiles kAttend128{.size = 128, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient64{.size = 64, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient128{.size = 128, .warps = 4, .rows_of_warp = 16, .across = 32};
 
 }  // namespace tenure::kernels::cuda

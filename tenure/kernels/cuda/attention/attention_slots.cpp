@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tenure/kernels/cuda/attention/attention_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/places/nest.h"
@@ -24,11 +26,25 @@ TypedKernel attention_kernel(const char* function) {
           kAttentionThreads,
           {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 }
+/// Of tensor_cores.cu, for heads of up to so many columns.
+TypedKernel tiled_kernel(const char* function, const AttentionTiles& tiles) {
+  return {"tenure/kernels/cuda/attention/tensor_cores.cu",
+          function,
+          "AttentionArguments",
+          static_cast<std::uint32_t>(tiles.threads()),
+          {DType::float16, DType::bfloat16}};
+}
 const TypedKernel kAttend = attention_kernel("attend");
 const TypedKernel kFactsOf = attention_kernel("attention_facts");
 const TypedKernel kQueryGradient = attention_kernel("attention_query_gradient");
 const TypedKernel kKeyGradient = attention_kernel("attention_key_gradient");
 const TypedKernel kValueGradient = attention_kernel("attention_value_gradient");
+const TypedKernel kAttendUpTo64 = tiled_kernel("attend_64", kAttend64);
+const TypedKernel kAttendUpTo128 = tiled_kernel("attend_128", kAttend128);
+const TypedKernel kQueriesUpTo64 = tiled_kernel("query_gradient_64", kGradient64);
+const TypedKernel kQueriesUpTo128 = tiled_kernel("query_gradient_128", kGradient128);
+const TypedKernel kKeysUpTo64 = tiled_kernel("key_value_gradient_64", kGradient64);
+const TypedKernel kKeysUpTo128 = tiled_kernel("key_value_gradient_128", kGradient128);
 
 AttentionMatrix attention_matrix(const View& view) {
   const int rank = view.shape.size();
@@ -70,10 +86,43 @@ AttentionArguments attention_arguments(const Kernel& k, const View* gradient, co
   return a;
 }
 
+/// Whether every row is at a multiple of 16 bytes, in every head.
+bool in_packs(const AttentionMatrix& matrix, const Strides& strides, DType type) {
+  const auto each = static_cast<std::int64_t>(16 / size_of(type));
+  bool is_even =
+      matrix.column == 1 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+  for (int i = 0; i + 1 < strides.size(); ++i) is_even &= strides[i] % each == 0;
+  return is_even;
+}
+
+/// Whether kernels of tiles (tiles.cuh) can do it.
+bool fits_tiles(const Gpu& gpu, const AttentionArguments& a, DType type) {
+  constexpr std::int64_t kMostRows = std::int64_t{1} << 29;
+  return gpu.facts().architecture >= 80 && is_narrow_float(type) && a.mask_kind != 2 && a.scale > 0 &&
+         std::max(a.d, a.e) <= kAttend128.size && std::max(a.n, a.m) < kMostRows;
+}
+
+Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
+                int bytes) {
+  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+  const std::int64_t blocks = (rows + tiles.rows() - 1) / tiles.rows() * a.heads.count;
+  return {.blocks = static_cast<std::uint32_t>(std::min(blocks, kMostBlocks)),
+          .threads = static_cast<std::uint32_t>(tiles.threads()),
+          .shared_bytes = static_cast<std::uint32_t>(bytes)};
+}
+
 Grid blocks_over(const AttentionArguments& a, std::int64_t rows, std::int64_t columns) {
   const std::int64_t blocks = (rows + kRowsOfBlock - 1) / kRowsOfBlock *
                               ((columns + kColumnsOfBlock - 1) / kColumnsOfBlock) * a.heads.count;
   return grid_over(blocks * kAttentionThreads, kAttentionThreads);
+}
+
+/// As `attention_arguments`, with what kernels of tiles want to know.
+void look_for_packs(AttentionArguments& a, const Kernel& k, bool with_gradient) {
+  const DType type = k.in[0].dtype;
+  a.in_packs = in_packs(a.q, k.in[0].strides, type) && in_packs(a.k, k.in[1].strides, type) &&
+               in_packs(a.v, k.in[2].strides, type) &&
+               (!with_gradient || in_packs(a.gradient, k.in[3].strides, type));
 }
 
 struct AttentionSlot {
@@ -82,7 +131,16 @@ struct AttentionSlot {
     if (gpu == nullptr || k.out[0].count() == 0) return;
     AttentionArguments a = attention_arguments(k, nullptr, ops::mask_behind(k, 3));
     a.out = k.out[0].data;
-    gpu->launch(k.op, kAttend, k.in[0].dtype, blocks_over(a, a.n, a.e), a);
+    const DType type = k.in[0].dtype;
+    if (!fits_tiles(*gpu, a, type)) {
+      gpu->launch(k.op, kAttend, type, blocks_over(a, a.n, a.e), a);
+      return;
+    }
+    look_for_packs(a, k, false);
+    const bool is_small = std::max(a.d, a.e) <= kAttend64.size;
+    const AttentionTiles& tiles = is_small ? kAttend64 : kAttend128;
+    gpu->launch(k.op, is_small ? kAttendUpTo64 : kAttendUpTo128, type,
+                tiled_grid(a, a.n, tiles, tiles.bytes(1, static_cast<int>(size_of(type)))), a);
   }
 };
 
@@ -98,15 +156,42 @@ struct AttentionGradientSlot {
     if (gpu == nullptr) return;
     AttentionArguments a = attention_arguments(k, &k.in[3], ops::mask_behind(k, 4));
     a.facts = k.workspace.data();
+    if (fits_tiles(*gpu, a, k.in[0].dtype)) {
+      run_tiled(*gpu, k, a);
+    } else {
+      run_general(*gpu, k, a);
+    }
+  }
+
+ private:
+  static void run_tiled(Gpu& gpu, const Kernel& k, AttentionArguments& a) {
+    const DType type = k.in[0].dtype;
+    look_for_packs(a, k, true);
+    const bool is_small = std::max(a.d, a.e) <= kGradient64.size;
+    const AttentionTiles& tiles = is_small ? kGradient64 : kGradient128;
+    const int bytes = tiles.bytes(2, static_cast<int>(size_of(type)));
+    if (a.n > 0 && a.heads.count > 0) {
+      a.out = k.out[0].data;
+      gpu.launch(k.op, is_small ? kQueriesUpTo64 : kQueriesUpTo128, type,
+                 tiled_grid(a, a.n, tiles, bytes), a);
+    }
+    if (a.m > 0 && a.heads.count > 0) {
+      a.out = k.out[1].data;
+      a.out_of_values = k.out[2].data;
+      gpu.launch(k.op, is_small ? kKeysUpTo64 : kKeysUpTo128, type,
+                 tiled_grid(a, a.m, tiles, bytes + tiles.fact_bytes()), a);
+    }
+  }
+  static void run_general(Gpu& gpu, const Kernel& k, AttentionArguments& a) {
     const DType type = k.in[0].dtype;
     if (a.n > 0 && a.heads.count > 0) {
-      gpu->launch(k.op, kFactsOf, type, blocks_over(a, a.n, 1), a);
+      gpu.launch(k.op, kFactsOf, type, blocks_over(a, a.n, 1), a);
     }
     const auto launch = [&](const TypedKernel& kernel, const View& out, std::int64_t rows,
                             std::int64_t columns) {
       if (out.count() == 0) return;
       a.out = out.data;
-      gpu->launch(k.op, kernel, type, blocks_over(a, rows, columns), a);
+      gpu.launch(k.op, kernel, type, blocks_over(a, rows, columns), a);
     };
     launch(kQueryGradient, k.out[0], a.n, a.d);
     launch(kKeyGradient, k.out[1], a.m, a.d);
@@ -118,7 +203,8 @@ struct AttentionGradientSlot {
 
 Family attention_family() {
   return {{row<AttentionSlot>("attention"), row<AttentionGradientSlot>("attention_gradient")},
-          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient}};
+          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient, &kAttendUpTo64,
+           &kAttendUpTo128, &kQueriesUpTo64, &kQueriesUpTo128, &kKeysUpTo64, &kKeysUpTo128}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -29,6 +29,7 @@ namespace tenure::kernels::cuda {
   X(cuStreamWaitEvent)             \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
+  X(cuFuncSetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuMemGetInfo)                  \
   X(cuMemGetAllocationGranularity) \
