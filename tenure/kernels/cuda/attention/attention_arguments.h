@@ -42,18 +42,24 @@ struct AttentionTiles {
   constexpr int threads() const { return 32 * warps; }
   /// Rows that a block keeps.
   constexpr int rows() const { return rows_of_warp * warps; }
-  /// Of shared memory: so many matrices are kept, two tiles go by, and as many are on their way.
-  constexpr int bytes(int kept, int element_bytes) const {
-    return (kept * rows() + 4 * across) * size * element_bytes;
+  /// Of shared memory: for so many matrices whose rows are kept, two tiles that go by and two that
+  /// are on their way, rooms for weights, and facts of the queries in a tile.
+  constexpr int bytes(int kept, int element_bytes, int rooms, int facts) const {
+    constexpr int kFloat = sizeof(float);
+    return (kept * rows() + 4 * across) * size * element_bytes + rooms * rows() * across * kFloat +
+           2 * facts * across * kFloat;
   }
-  /// Beside those: two facts of the queries in the tiles that go by.
-  constexpr int fact_bytes() const { return 4 * across * static_cast<int>(sizeof(float)); }
 };
 
-// For 16-bit floats, by tensor cores.
+// Of 16-bit floats, by tensor cores.
 inline constexpr AttentionTiles kAttend64{.size = 64, .warps = 4, .rows_of_warp = 32, .across = 64};
-inline constexpr AttentionTiles kAttend128{.size = 128, .warps = 4, .rows_of_warp = 16, .across = 64};
-inline constexpr AttentionTiles kGradient64{.size = 64, .warps = 4, .rows_of_warp = 16, .across = 64};
-inline constexpr AttentionTiles kGradient128{.size = 128, .warps = 4, .rows_of_warp = 16, .across = 32};
+inline constexpr AttentionTiles kAttend128{
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient64{
+    .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient128{
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32};
+inline constexpr AttentionTiles kFloat32Tiles{
+    .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64};
 
 }  // namespace tenure::kernels::cuda

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "tenure/kernels/cuda/attention/attention_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
@@ -26,25 +27,54 @@ TypedKernel attention_kernel(const char* function) {
           kAttentionThreads,
           {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 }
-/// Of tensor_cores.cu, for heads of up to so many columns.
-TypedKernel tiled_kernel(const char* function, const AttentionTiles& tiles) {
-  return {"tenure/kernels/cuda/attention/tensor_cores.cu",
-          function,
-          "AttentionArguments",
-          static_cast<std::uint32_t>(tiles.threads()),
-          {DType::float16, DType::bfloat16}};
+/// Kernels of tiles (tiles.cuh) for heads of up to so many columns.
+struct TiledKernels {
+  AttentionTiles tiles;           ///< of `attend`
+  AttentionTiles gradient_tiles;  ///< of the others
+  int rooms;                      ///< for weights, of each sum that they are in
+  int facts;                      ///< of each query
+  TypedKernel attend;
+  TypedKernel query_gradient;
+  TypedKernel key_value_gradient;
+};
+TypedKernel tiled_kernel(const char* file, const char* function, const AttentionTiles& tiles,
+                         std::vector<Types> types) {
+  return {file, function, "AttentionArguments", static_cast<std::uint32_t>(tiles.threads()),
+          std::move(types)};
 }
+constexpr const char* kTensorCores = "tenure/kernels/cuda/attention/tensor_cores.cu";
+constexpr const char* kFloat32File = "tenure/kernels/cuda/attention/float32_tiles.cu";
+const std::vector<Types> kNarrow{DType::float16, DType::bfloat16};
+const TiledKernels kUpTo64{kAttend64,
+                           kGradient64,
+                           0,
+                           2,
+                           tiled_kernel(kTensorCores, "attend_64", kAttend64, kNarrow),
+                           tiled_kernel(kTensorCores, "query_gradient_64", kGradient64, kNarrow),
+                           tiled_kernel(kTensorCores, "key_value_gradient_64", kGradient64,
+                                        kNarrow)};
+const TiledKernels kUpTo128{
+    kAttend128,
+    kGradient128,
+    0,
+    2,
+    tiled_kernel(kTensorCores, "attend_128", kAttend128, kNarrow),
+    tiled_kernel(kTensorCores, "query_gradient_128", kGradient128, kNarrow),
+    tiled_kernel(kTensorCores, "key_value_gradient_128", kGradient128, kNarrow)};
+const TiledKernels kFloat32{
+    kFloat32Tiles,
+    kFloat32Tiles,
+    1,
+    3,
+    tiled_kernel(kFloat32File, "attend_float32", kFloat32Tiles, {DType::float32}),
+    tiled_kernel(kFloat32File, "query_gradient_float32", kFloat32Tiles, {DType::float32}),
+    tiled_kernel(kFloat32File, "key_value_gradient_float32", kFloat32Tiles, {DType::float32})};
+
 const TypedKernel kAttend = attention_kernel("attend");
 const TypedKernel kFactsOf = attention_kernel("attention_facts");
 const TypedKernel kQueryGradient = attention_kernel("attention_query_gradient");
 const TypedKernel kKeyGradient = attention_kernel("attention_key_gradient");
 const TypedKernel kValueGradient = attention_kernel("attention_value_gradient");
-const TypedKernel kAttendUpTo64 = tiled_kernel("attend_64", kAttend64);
-const TypedKernel kAttendUpTo128 = tiled_kernel("attend_128", kAttend128);
-const TypedKernel kQueriesUpTo64 = tiled_kernel("query_gradient_64", kGradient64);
-const TypedKernel kQueriesUpTo128 = tiled_kernel("query_gradient_128", kGradient128);
-const TypedKernel kKeysUpTo64 = tiled_kernel("key_value_gradient_64", kGradient64);
-const TypedKernel kKeysUpTo128 = tiled_kernel("key_value_gradient_128", kGradient128);
 
 AttentionMatrix attention_matrix(const View& view) {
   const int rank = view.shape.size();
@@ -95,11 +125,15 @@ bool in_packs(const AttentionMatrix& matrix, const Strides& strides, DType type)
   return is_even;
 }
 
-/// Whether kernels of tiles (tiles.cuh) can do it.
-bool fits_tiles(const Gpu& gpu, const AttentionArguments& a, DType type) {
+/// The kernels of tiles that can do it; nullptr: none.
+const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, DType type) {
   constexpr std::int64_t kMostRows = std::int64_t{1} << 29;
-  return gpu.facts().architecture >= 80 && is_narrow_float(type) && a.mask_kind != 2 && a.scale > 0 &&
-         std::max(a.d, a.e) <= kAttend128.size && std::max(a.n, a.m) < kMostRows;
+  if (gpu.facts().architecture < 80 || std::max(a.n, a.m) >= kMostRows) return nullptr;
+  const std::int64_t columns = std::max(a.d, a.e);
+  if (type == DType::float32) return columns <= kFloat32.tiles.size ? &kFloat32 : nullptr;
+  if (!is_narrow_float(type) || a.mask_kind == 2 || !(a.scale > 0)) return nullptr;
+  if (columns <= kUpTo64.tiles.size) return &kUpTo64;
+  return columns <= kUpTo128.tiles.size ? &kUpTo128 : nullptr;
 }
 
 Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
@@ -132,15 +166,14 @@ struct AttentionSlot {
     AttentionArguments a = attention_arguments(k, nullptr, ops::mask_behind(k, 3));
     a.out = k.out[0].data;
     const DType type = k.in[0].dtype;
-    if (!fits_tiles(*gpu, a, type)) {
+    if (const TiledKernels* const tiled = tiled_kernels(*gpu, a, type); tiled != nullptr) {
+      look_for_packs(a, k, false);
+      const int bytes =
+          tiled->tiles.bytes(1, static_cast<int>(size_of(type)), tiled->rooms, 0);
+      gpu->launch(k.op, tiled->attend, type, tiled_grid(a, a.n, tiled->tiles, bytes), a);
+    } else {
       gpu->launch(k.op, kAttend, type, blocks_over(a, a.n, a.e), a);
-      return;
     }
-    look_for_packs(a, k, false);
-    const bool is_small = std::max(a.d, a.e) <= kAttend64.size;
-    const AttentionTiles& tiles = is_small ? kAttend64 : kAttend128;
-    gpu->launch(k.op, is_small ? kAttendUpTo64 : kAttendUpTo128, type,
-                tiled_grid(a, a.n, tiles, tiles.bytes(1, static_cast<int>(size_of(type)))), a);
   }
 };
 
@@ -156,30 +189,33 @@ struct AttentionGradientSlot {
     if (gpu == nullptr) return;
     AttentionArguments a = attention_arguments(k, &k.in[3], ops::mask_behind(k, 4));
     a.facts = k.workspace.data();
-    if (fits_tiles(*gpu, a, k.in[0].dtype)) {
-      run_tiled(*gpu, k, a);
+    if (const TiledKernels* const tiled = tiled_kernels(*gpu, a, k.in[0].dtype);
+        tiled != nullptr) {
+      run_tiled(*gpu, k, a, *tiled);
     } else {
       run_general(*gpu, k, a);
     }
   }
 
  private:
-  static void run_tiled(Gpu& gpu, const Kernel& k, AttentionArguments& a) {
+  static void run_tiled(Gpu& gpu, const Kernel& k, AttentionArguments& a,
+                        const TiledKernels& tiled) {
     const DType type = k.in[0].dtype;
+    const AttentionTiles& tiles = tiled.gradient_tiles;
     look_for_packs(a, k, true);
-    const bool is_small = std::max(a.d, a.e) <= kGradient64.size;
-    const AttentionTiles& tiles = is_small ? kGradient64 : kGradient128;
-    const int bytes = tiles.bytes(2, static_cast<int>(size_of(type)));
+    const auto grid = [&](std::int64_t rows, int facts) {
+      return tiled_grid(
+          a, rows, tiles,
+          tiles.bytes(2, static_cast<int>(size_of(type)), 2 * tiled.rooms, facts));
+    };
     if (a.n > 0 && a.heads.count > 0) {
       a.out = k.out[0].data;
-      gpu.launch(k.op, is_small ? kQueriesUpTo64 : kQueriesUpTo128, type,
-                 tiled_grid(a, a.n, tiles, bytes), a);
+      gpu.launch(k.op, tiled.query_gradient, type, grid(a.n, 0), a);
     }
     if (a.m > 0 && a.heads.count > 0) {
       a.out = k.out[1].data;
       a.out_of_values = k.out[2].data;
-      gpu.launch(k.op, is_small ? kKeysUpTo64 : kKeysUpTo128, type,
-                 tiled_grid(a, a.m, tiles, bytes + tiles.fact_bytes()), a);
+      gpu.launch(k.op, tiled.key_value_gradient, type, grid(a.m, tiled.facts), a);
     }
   }
   static void run_general(Gpu& gpu, const Kernel& k, AttentionArguments& a) {
@@ -203,8 +239,10 @@ struct AttentionGradientSlot {
 
 Family attention_family() {
   return {{row<AttentionSlot>("attention"), row<AttentionGradientSlot>("attention_gradient")},
-          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient, &kAttendUpTo64,
-           &kAttendUpTo128, &kQueriesUpTo64, &kQueriesUpTo128, &kKeysUpTo64, &kKeysUpTo128}};
+          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient,
+           &kUpTo64.attend, &kUpTo64.query_gradient, &kUpTo64.key_value_gradient,
+           &kUpTo128.attend, &kUpTo128.query_gradient, &kUpTo128.key_value_gradient,
+           &kFloat32.attend, &kFloat32.query_gradient, &kFloat32.key_value_gradient}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -155,15 +155,10 @@ inline void attend_by_tiles(const AttentionArguments& a) {
     const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
     begin_tile<kSize, tiles.rows(), tiles.threads()>(
         q_tile, source_of_q<T>(a, which), first);
-    if (seen > 0) begin_keys(0, 0);
     WarpsWeights<T, kM> running(exponent_of(a));
     float sums[kM][kSize / 8][4] = {};
-    int stage = 0;
-    for (int key = 0; key < seen; key += tiles.across, stage ^= 1) {
-      wait_for_copies();
-      __syncthreads();
-      if (key + tiles.across < seen) begin_keys(key + tiles.across, stage ^ 1);
-      if (key >= seen_here) continue;
+    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
+      if (key >= seen_here) return;
       const TilePack<T>* const keys = going_by + 2 * stage * kTile;
       float scores[kM][tiles.across / 8][4];
       multiply_rows<kSize>(scores, q_tile, own_row, keys);
@@ -172,7 +167,7 @@ inline void attend_by_tiles(const AttentionArguments& a) {
       }
       running.take(scores, [&](int i, int h, float scale) { scale_rows(sums, i, h, scale); });
       add_weighted<kSize>(sums, scores, keys + kTile);
-    }
+    });
     float share[kM][2];
     for (int i = 0; i < kM; ++i) {
       for (int h = 0; h < 2; ++h) {
@@ -185,12 +180,8 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   });
 }
 
-/// What the gradients by k and v want to know of each query: by how much the exponents of its
-/// weights are less than its scores', and the mean slope of its weights. They are numbers behind
-/// each other, of all queries.
-inline float* facts_of(const AttentionArguments& a, int fact, std::int64_t head) {
-  return static_cast<float*>(a.facts) + (fact * a.heads.count + head) * a.n;
-}
+// Facts of a query, for the gradients by k and v: by how much the exponents of its weights are less
+// than its scores', and the mean slope of its weights.
 
 // The gradient of a query is the sum over its keys of weight * (slope - mean) * key, where the mean
 // slope is known at the end. So there are two sums, by weight * (slope - guess) and by weight,
@@ -223,18 +214,13 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
         q_tile, source_of_q<T>(a, which), first);
     begin_tile<kSize, tiles.rows(), tiles.threads()>(
         gradient_tile, source_of_gradient<T>(a, which), first);
-    if (seen > 0) begin_keys(0, 0);
     WarpsWeights<T, 1> running(exponent_of(a));
     float by_slope[1][kSize / 8][4] = {};
     float by_weight[1][kSize / 8][4] = {};
     float slope[2] = {};  // this lane's part of the sum
     float guess[2] = {};
-    int stage = 0;
-    for (int key = 0; key < seen; key += tiles.across, stage ^= 1) {
-      wait_for_copies();
-      __syncthreads();
-      if (key + tiles.across < seen) begin_keys(key + tiles.across, stage ^ 1);
-      if (key >= seen_here) continue;
+    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
+      if (key >= seen_here) return;
       const TilePack<T>* const keys = going_by + 2 * stage * kTile;
       float weights[1][tiles.across / 8][4];
       multiply_rows<kSize>(weights, q_tile, own_row, keys);
@@ -280,7 +266,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
       }
       add_weighted<kSize>(by_slope, slopes, keys);
       add_weighted<kSize>(by_weight, weights, keys);
-    }
+    });
     float share[2];
     float correction[2];
 #pragma unroll
@@ -328,12 +314,7 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
       TilePack<T>* const at = going_by + 2 * stage * kTile;
       begin_tile<kSize, kAcross, tiles.threads()>(at, q, query);
       begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, gradient, query);
-      for (int i = static_cast<int>(threadIdx.x); i < 2 * kAcross; i += tiles.threads()) {
-        const int own = query + i % kAcross;
-        const bool is_there = own < sight.n;
-        begin_copy_of_word(&facts[2 * kAcross * stage + i],
-                           facts_of(a, i / kAcross, which) + (is_there ? own : 0), is_there);
-      }
+      begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, which, query);
     };
     const int own_row = warp_of() * tiles.rows_of_warp;
     const int row = first + own_row;
@@ -342,16 +323,11 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
         k_tile, source_of_k<T>(a, which), first);
     begin_tile<kSize, tiles.rows(), tiles.threads()>(
         v_tile, source_of_v<T>(a, which), first);
-    if (begin < sight.n) begin_queries(begin, 0);
     const float factor = exponent_of(a);
     float of_keys[1][kSize / 8][4] = {};
     float of_values[1][kSize / 8][4] = {};
-    int stage = 0;
-    for (int query = begin; query < sight.n; query += kAcross, stage ^= 1) {
-      wait_for_copies();
-      __syncthreads();
-      if (query + kAcross < sight.n) begin_queries(query + kAcross, stage ^ 1);
-      if (sight.keys_seen(query + kAcross - 1) <= row) continue;
+    for_each_tile<kAcross>(begin, sight.n, begin_queries, [&](int query, int stage) {
+      if (sight.keys_seen(query + kAcross - 1) <= row) return;
       const TilePack<T>* const queries = going_by + 2 * stage * kTile;
       const float* const own_facts = facts + 2 * kAcross * stage + lane_of() % 4 * 2;
       float weights[1][kAcross / 8][4];
@@ -380,7 +356,7 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
         }
       }
       add_weighted<kSize>(of_keys, slopes, queries);
-    }
+    });
     const auto scale = static_cast<float>(a.scale);
     store_rows(static_cast<T*>(a.out) + which * a.m * a.d, row, sight.m, static_cast<int>(a.d), of_keys,
                [&](int, int, float sum) { return sum * scale; });

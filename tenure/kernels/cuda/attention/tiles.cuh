@@ -107,6 +107,21 @@ struct Sight {
   bool is_seen(int query, int key) const { return query < n && key < m && key - query <= reach; }
 };
 
+/// One of the facts of all queries of a head, which are behind each other.
+inline float* facts_of(const AttentionArguments& a, int fact, std::int64_t head) {
+  return static_cast<float*>(a.facts) + (fact * a.heads.count + head) * a.n;
+}
+
+/// Begins to copy `facts` facts of `across` queries, from `query` on, fact by fact.
+template <int facts, int across, int threads>
+inline void begin_facts(float* to, const AttentionArguments& a, std::int64_t head, int query) {
+  for (int i = static_cast<int>(threadIdx.x); i < facts * across; i += threads) {
+    const int own = query + i % across;
+    const bool is_there = own < a.n;
+    begin_copy_of_word(to + i, facts_of(a, i / across, head) + (is_there ? own : 0), is_there);
+  }
+}
+
 /// Calls `f(head, row)` for the blocks of rows that this block has. `is_reversed`: from the last.
 template <class F>
 inline void for_each_block(const AttentionArguments& a, std::int64_t rows, int rows_of_block,
@@ -117,6 +132,20 @@ inline void for_each_block(const AttentionArguments& a, std::int64_t rows, int r
     f(i - block * a.heads.count,
       static_cast<int>(is_reversed ? blocks - 1 - block : block) * rows_of_block);
     __syncthreads();
+  }
+}
+
+/// Calls `begin(at, stage)` and, when what it began is there, `work(at, stage)` for tiles of
+/// `across` rows in [from, to), one ahead of the other. Stages are 0 and 1 by turns.
+template <int across, class Begin, class Work>
+inline void for_each_tile(int from, int to, const Begin& begin, const Work& work) {
+  if (from < to) begin(from, 0);
+  int stage = 0;
+  for (int at = from; at < to; at += across, stage ^= 1) {
+    wait_for_copies();
+    __syncthreads();
+    if (at + across < to) begin(at + across, stage ^ 1);
+    work(at, stage);
   }
 }
 
