@@ -71,6 +71,7 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   std::uint64_t address;
+  unsigned most_shared_bytes = 48 << 10;
 };
 
 namespace {
@@ -350,6 +351,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = new CUfunc_st{address};
   return CUDA_SUCCESS;
 }
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 227 * 1024) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  function->most_shared_bytes = static_cast<unsigned>(value);
+  return CUDA_SUCCESS;
+}
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
                         unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
@@ -360,7 +368,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   }
   const std::uint64_t threads = std::uint64_t{threads_x} * threads_y * threads_z;
   if (x == 0 || y == 0 || z == 0 || x > 0x7fffffff || y > 65535 || z > 65535 || threads == 0 ||
-      threads > 1024 || threads_z > 64 || shared_bytes > 227 * 1024) {
+      threads > 1024 || threads_z > 64 || shared_bytes > function->most_shared_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Command command{};

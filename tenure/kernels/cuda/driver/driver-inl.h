@@ -37,6 +37,7 @@ namespace tenure::kernels::cuda {
   X(cuGraphExecDestroy)            \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
+  X(cuFuncSetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuMemGetInfo)                  \
   X(cuMemGetAllocationGranularity) \

@@ -21,6 +21,9 @@ const DriverFunctions& driver_functions() { return driver().functions; }
 
 CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
+/// What every kernel may have.
+constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+
 /// Errors after which a context can do nothing more.
 bool is_sticky(CUresult result) {
   switch (result) {
@@ -154,6 +157,12 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
   enter();
   note(op);
   const NvtxRange range(op);
+  if (grid.shared_bytes > kSharedWithoutAsking) {
+    check(driver_functions().cuFuncSetAttribute(
+              function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(grid.shared_bytes)),
+          "give a kernel more shared memory");
+  }
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
