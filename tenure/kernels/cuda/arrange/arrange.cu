@@ -52,14 +52,6 @@ inline void pad(const PadArguments& a) {
 }
 
 template <class T>
-inline void copy_nest(const NestArguments& a) {
-  const auto n = static_cast<std::uint64_t>(a.nest.count);
-  for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
-    static_cast<T*>(a.out)[i] = static_cast<const T*>(a.in)[place_of(a.nest, i, 0)];
-  }
-}
-
-template <class T>
 inline void triangle(const TriangleArguments& a) {
   const auto n = static_cast<std::uint64_t>(a.nest.count);
   for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
