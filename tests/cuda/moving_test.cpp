@@ -153,5 +153,32 @@ TEST(Moving, GoesOverLongRows) {
   }
 }
 
+/// Axes of outputs and of terms in any order, in blocks that share outputs and those that do not.
+/// Of whole numbers every order has the same sum.
+TEST(Moving, ReducesAnyLayout) {
+  const Device gpu = emulated_gpu();
+  for (std::uint32_t seed = 2000; seed < 2250; ++seed) {
+    SCOPED_TRACE(seed);
+    Draws draws(seed);
+    Shape shape = some_shape(draws);
+    if (draws.below(3) == 0) shape[static_cast<int>(draws.below(shape.size()))] = 700;
+    const Look look = some_look(draws, shape);
+    const DType type = draws.one_of(kTypes);
+    if (count(shape) > 60000 || type == DType::boolean) continue;
+    const Tensor here = numbers(look.whole, type);
+    const Tensor seen = look(here);
+    const Tensor there = look(copy_to(here, gpu));
+    Axes axes;
+    for (int d = 0; d < shape.size(); ++d) {
+      if (draws.coin()) axes.push_back(d);
+    }
+    expect_same_bits(copy_to(max(there, axes), cpu), max(seen, axes));
+    expect_same_bits(copy_to(sum(there, axes), cpu),
+                     cast(sum(cast(seen, DType::float64), axes), sum(seen, axes).dtype()));
+    const int axis = static_cast<int>(draws.below(shape.size()));
+    expect_same_bits(copy_to(argmax(there, axis), cpu), argmax(seen, axis));
+  }
+}
+
 }  // namespace
 }  // namespace tenure

@@ -18,8 +18,8 @@ struct LoopArguments {
   std::uint32_t numbers;   ///< bit i: input i is a number
   std::uint32_t repeated;  ///< bit i: it is a number, or one element for all of a vector
   const void* in[kLoopInputs];
-  std::uint64_t values[kLoopInputs];  ///< bytes of the numbers among the inputs
   SmallNest<kLoopInputs, kMaxDims> nest;
+  std::uint64_t values[kLoopInputs];  ///< bytes of the numbers among the inputs
 };
 
 }  // namespace tenure::kernels::cuda
