@@ -55,6 +55,14 @@ Grid grid_over(std::int64_t n, std::uint32_t threads) {
           .threads = threads};
 }
 
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once) {
+  constexpr std::int64_t kFewBlocks = 1024;  // what the largest GPUs have at the same time
+  const std::int64_t blocks = (n + threads - 1) / threads;
+  const std::int64_t least = (blocks + at_once - 1) / at_once;
+  const std::int64_t most = std::max<std::int64_t>(std::min(blocks, kFewBlocks), 1);
+  return {.blocks = static_cast<std::uint32_t>(std::max(least, most)), .threads = threads};
+}
+
 Gpu::Gpu(int index)
     : device_{.kind = Device::Kind::cuda, .index = static_cast<std::uint8_t>(index)} {
   CUdevice device = 0;

@@ -52,6 +52,9 @@ struct Grid {
 /// As many threads as `n`, in blocks of `threads`, but no more blocks than fill the GPU several
 /// times over: threads go on with the elements after those of the whole grid.
 Grid grid_over(std::int64_t n, std::uint32_t threads);
+/// Threads for n steps of which each thread does at most `at_once`, all that it does: one of few,
+/// so that they are on all of the GPU.
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once);
 
 /// What is known of a GPU.
 struct GpuFacts {
