@@ -81,7 +81,11 @@ Tensor batch_norm_with(const Operand& x, const Operand& mean, const Operand& var
     scale = mul({std::move(scale), site}, {channel(weight), site});
     Tensor y = sub(x, {channel(mean), site});
     y = mul({std::move(y), site}, {std::move(scale), site});
-    return add({std::move(y), site}, {channel(bias), site});
+    y = add({std::move(y), site}, {channel(bias), site});
+    // As batch_norm: 16 bits beside float32 stay 16 bits.
+    const DType type = x.tensor().dtype();
+    return is_narrow_float(type) && y.dtype() == DType::float32 ? cast({std::move(y), site}, type)
+                                                                : y;
   });
 }
 

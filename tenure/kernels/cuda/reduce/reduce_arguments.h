@@ -22,12 +22,6 @@ struct ReduceArguments {
   double number;           ///< the divisor of sums, the correction of var, the order of norm
 };
 
-/// Of the elements of an output.
-struct Moments {
-  double mean;
-  double variance;
-};
-
 /// No state has more.
 inline constexpr int kStateBytes = 32;
 

@@ -20,7 +20,6 @@ const std::vector<Types> kAll{DType::boolean, DType::uint8,  DType::int8,    DTy
                               DType::int32,   DType::int64,  DType::float16, DType::bfloat16,
                               DType::float32, DType::float64};
 
-const TypedKernel kSum = reducing("reduce_sum", kAll);
 const TypedKernel kMean = reducing("reduce_mean", kIntegers);
 const TypedKernel kProd = reducing("reduce_prod", kAll);
 const TypedKernel kMax = reducing("reduce_max", kAll);
@@ -70,7 +69,8 @@ struct ReductionSlot : PlannedSlot<0, order> {
 
 struct MeanSlot : PlannedSlot<0> {
   static void run(const Kernel& k) {
-    launch(k, is_floating(k.in[0].dtype) ? kSum : kMean, static_cast<double>(plan(k).terms()));
+    launch(k, is_floating(k.in[0].dtype) ? kReduceSum : kMean,
+           static_cast<double>(plan(k).terms()));
   }
 };
 
@@ -82,7 +82,7 @@ struct SumLikeSlot {
   static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
   static void run(const Kernel& k) {
     if (Gpu* const gpu = gpu_of(k))
-      plan(k).launch(*gpu, k.op, kSum, k.in[0].dtype, call_of(k, 1, false));
+      plan(k).launch(*gpu, k.op, kReduceSum, k.in[0].dtype, call_of(k, 1, false));
   }
 };
 
@@ -107,18 +107,18 @@ struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes> {
 
 }  // namespace
 
-const TypedKernel kReduceMoments = reducing("reduce_moments", kFloats);
+const TypedKernel kReduceSum = reducing("reduce_sum", kAll);
 
 Family reduce_family() {
-  return {{row<ReductionSlot<kSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
+  return {{row<ReductionSlot<kReduceSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
            row<MeanSlot>("mean"), row<ReductionSlot<kMax>>("max"), row<ReductionSlot<kMin>>("min"),
            row<ReductionSlot<kAny>>("any"), row<ReductionSlot<kEvery>>("all"),
            row<SumLikeSlot>("sum_like"), row<ReductionSlot<kArgMax, TermOrder::given>>("argmax"),
            row<ReductionSlot<kArgMin, TermOrder::given>>("argmin"), row<VarianceSlot<false>>("var"),
            row<VarianceSlot<true>>("stddev"), row<ReductionSlot<kLogSumExp>>("logsumexp"),
            row<NormSlot>("norm")},
-          {&kSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin, &kVariance,
-           &kReduceMoments, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
+          {&kReduceSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin,
+           &kVariance, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
 }
 
 }  // namespace tenure::kernels::cuda
