@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/kernels/cuda/device/elements.cuh"
 #include "tenure/kernels/cuda/norm/batch_norm_arguments.h"
 #include "tenure/kernels/cuda/reduce/groups.cuh"
 
@@ -20,12 +21,6 @@ inline constexpr int kBatchRows = 4;
 template <int n>
 struct Count {
   static constexpr int value = n;
-};
-
-/// Neighbouring elements of a row.
-template <class T, int n>
-struct alignas(sizeof(T) * n) Elements {
-  T of[n];
 };
 
 /// The columns and rows that a thread has.
