@@ -86,11 +86,12 @@ bool has_loops(const ops::OpRecord& op) {
 }
 
 std::vector<Family> families() {
-  return {arrange_family(),  attention_family(), cell_family(),   conv_family(),
-          creation_family(), find_family(),      host_family(),   index_family(),
-          loss_family(),     mask_family(),      move_family(),   norm_family(),
-          pool_family(),     product_family(),   random_family(), reduce_family(),
-          scan_family(),     softmax_family(),   sort_family(),   update_family()};
+  return {arrange_family(), attention_family(), batch_norm_family(), cell_family(),
+          conv_family(),    creation_family(),  find_family(),       host_family(),
+          index_family(),   loss_family(),      mask_family(),       move_family(),
+          norm_family(),    pool_family(),      product_family(),    random_family(),
+          reduce_family(),  scan_family(),      softmax_family(),    sort_family(),
+          update_family()};
 }
 
 void add_gpu(int index) {

@@ -24,12 +24,6 @@ struct ReduceArguments {
   double number;           ///< the divisor of sums, the correction of var, the order of norm
 };
 
-/// Of the elements of an output.
-struct Moments {
-  double mean;
-  double variance;
-};
-
 /// No state has more.
 inline constexpr int kStateBytes = 32;
 /// A thread has several outputs if their states have no more, each.

@@ -73,7 +73,7 @@ class ReducePlan {
   std::int64_t chunks_ = 1;
 };
 
-/// Mean and variance of floats: Moments for each output. In reduce_slots.cpp.
-extern const TypedKernel kReduceMoments;
+/// Sums. In reduce_slots.cpp.
+extern const TypedKernel kReduceSum;
 
 }  // namespace tenure::kernels::cuda

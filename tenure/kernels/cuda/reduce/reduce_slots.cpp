@@ -20,7 +20,6 @@ const std::vector<Types> kAll{DType::boolean, DType::uint8,  DType::int8,    DTy
                               DType::int32,   DType::int64,  DType::float16, DType::bfloat16,
                               DType::float32, DType::float64};
 
-const TypedKernel kSum = reducing("reduce_sum", kAll);
 const TypedKernel kMean = reducing("reduce_mean", kIntegers);
 const TypedKernel kProd = reducing("reduce_prod", kAll);
 const TypedKernel kMax = reducing("reduce_max", kAll);
@@ -73,7 +72,8 @@ using PlaceSlot = ReductionSlot<kernel, TermOrder::given, States::large>;
 
 struct MeanSlot : PlannedSlot<0, TermOrder::free, States::small> {
   static void run(const Kernel& k) {
-    launch(k, is_floating(k.in[0].dtype) ? kSum : kMean, static_cast<double>(plan(k).terms()));
+    launch(k, is_floating(k.in[0].dtype) ? kReduceSum : kMean,
+           static_cast<double>(plan(k).terms()));
   }
 };
 
@@ -85,7 +85,7 @@ struct SumLikeSlot {
   static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
   static void run(const Kernel& k) {
     if (Gpu* const gpu = gpu_of(k))
-      plan(k).launch(*gpu, k.op, kSum, k.in[0].dtype, call_of(k, 1, false));
+      plan(k).launch(*gpu, k.op, kReduceSum, k.in[0].dtype, call_of(k, 1, false));
   }
 };
 
@@ -110,10 +110,10 @@ struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes, TermOrder::free, 
 
 }  // namespace
 
-const TypedKernel kReduceMoments = reducing("reduce_moments", kFloats);
+const TypedKernel kReduceSum = reducing("reduce_sum", kAll);
 
 Family reduce_family() {
-  return {{row<ReductionSlot<kSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
+  return {{row<ReductionSlot<kReduceSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
            row<MeanSlot>("mean"), row<ReductionSlot<kMax>>("max"), row<ReductionSlot<kMin>>("min"),
            row<ReductionSlot<kAny>>("any"), row<ReductionSlot<kEvery>>("all"),
            row<SumLikeSlot>("sum_like"), row<PlaceSlot<kArgMax>>("argmax"),
@@ -121,8 +121,8 @@ Family reduce_family() {
            row<VarianceSlot<true>>("stddev"),
            row<ReductionSlot<kLogSumExp, TermOrder::free, States::large>>("logsumexp"),
            row<NormSlot>("norm")},
-          {&kSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin, &kVariance,
-           &kReduceMoments, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
+          {&kReduceSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin,
+           &kVariance, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
 }
 
 }  // namespace tenure::kernels::cuda
