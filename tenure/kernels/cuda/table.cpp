@@ -79,9 +79,10 @@ bool has_loops(const ops::OpRecord& op) {
 
 std::vector<Family> families() {
   return {arrange_family(),  attention_family(), cell_family(),   conv_family(),
-          creation_family(), find_family(),      host_family(),   index_family(),
+          creation_family(), entropy_family(),  find_family(),      host_family(),   index_family(),
           loss_family(),     mask_family(),      move_family(),   norm_family(),
           pool_family(),     product_family(),   random_family(), reduce_family(),
+          row_norm_family(), 
           scan_family(),     softmax_family(),   sort_family(),   update_family()};
 }
 

@@ -66,6 +66,7 @@ Family attention_family();  // attention/attention_slots.cpp
 Family cell_family();       // recurrent/cell_slots.cpp
 Family conv_family();       // conv/conv_slots.cpp
 Family creation_family();   // create/create_slots.cpp
+Family entropy_family();    // loss/entropy_slots.cpp
 Family host_family();       // host/host_slots.cpp
 Family index_family();      // index/index_slots.cpp
 Family loss_family();       // loss/loss_slots.cpp
@@ -76,6 +77,7 @@ Family pool_family();       // pool/pool_slots.cpp
 Family product_family();    // products/products_slots.cpp
 Family random_family();     // random/random_slots.cpp
 Family reduce_family();     // reduce/reduce_slots.cpp
+Family row_norm_family();   // norm/row_slots.cpp
 Family scan_family();       // scan/scan_slots.cpp
 Family softmax_family();    // softmax/softmax_slots.cpp
 Family sort_family();       // sort/sort_slots.cpp
