@@ -22,15 +22,15 @@ inline float float_exp(float x) {
   const float size = x < 0 ? -x : x;
   if (size > 104.0f) return x > 0 ? __builtin_bit_cast(float, 0x7f800000) : 0.0f;
   const float k = nearest_whole(x * 1.44269504f);
-  float rest = __builtin_fmaf(k, -6.93145752e-1f, x);
-  rest = __builtin_fmaf(k, -1.42860677e-6f, rest);
+  float rest = fmaf(k, -6.93145752e-1f, x);
+  rest = fmaf(k, -1.42860677e-6f, rest);
   float power = 1.37805939e-3f;
-  power = __builtin_fmaf(power, rest, 8.37312452e-3f);
-  power = __builtin_fmaf(power, rest, 4.16695364e-2f);
-  power = __builtin_fmaf(power, rest, 1.66664720e-1f);
-  power = __builtin_fmaf(power, rest, 4.99999851e-1f);
-  power = __builtin_fmaf(power, rest, 1.0f);
-  power = __builtin_fmaf(power, rest, 1.0f);
+  power = fmaf(power, rest, 8.37312452e-3f);
+  power = fmaf(power, rest, 4.16695364e-2f);
+  power = fmaf(power, rest, 1.66664720e-1f);
+  power = fmaf(power, rest, 4.99999851e-1f);
+  power = fmaf(power, rest, 1.0f);
+  power = fmaf(power, rest, 1.0f);
   return x == x ? times_power_of_two(power, static_cast<int>(k)) : x;
 }
 
@@ -41,12 +41,12 @@ inline float float_exp2(float x) {
   const float k = nearest_whole(x);
   const float rest = x - k;
   float power = 1.54531629e-04f;
-  power = __builtin_fmaf(power, rest, 1.33908634e-03f);
-  power = __builtin_fmaf(power, rest, 9.61808256e-03f);
-  power = __builtin_fmaf(power, rest, 5.55035711e-02f);
-  power = __builtin_fmaf(power, rest, 2.40226508e-01f);
-  power = __builtin_fmaf(power, rest, 6.93147188e-01f);
-  power = __builtin_fmaf(power, rest, 1.0f);
+  power = fmaf(power, rest, 1.33908634e-03f);
+  power = fmaf(power, rest, 9.61808256e-03f);
+  power = fmaf(power, rest, 5.55035711e-02f);
+  power = fmaf(power, rest, 2.40226508e-01f);
+  power = fmaf(power, rest, 6.93147188e-01f);
+  power = fmaf(power, rest, 1.0f);
   return x == x ? times_power_of_two(power, static_cast<int>(k)) : x;
 }
 
