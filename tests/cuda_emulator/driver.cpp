@@ -8,6 +8,9 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cuda_emulator/gpu.h"
 
@@ -37,8 +40,20 @@ std::size_t memory_of_each() {
 struct CUctx_st {
   EmulatedGpu gpu;
 };
+/// Work of a stream's, written down.
+struct CUgraph_st {
+  struct Piece {
+    Command command;
+    std::string attached;
+  };
+  std::vector<Piece> pieces{};
+};
+struct CUgraphExec_st {
+  CUgraph_st graph;
+};
 struct CUstream_st {
   EmulatedGpu* gpu;
+  CUgraph_st* written = nullptr;  ///< where its work goes while it is captured
 };
 struct CUevent_st {
   EmulatedGpu* gpu;
@@ -55,6 +70,7 @@ struct CUfunc_st {
 namespace {
 
 std::mutex mutex;
+std::atomic<std::uint64_t> graph_launches = 0;
 std::array<CUctx_st*, kMostGpus> contexts{};
 std::atomic<bool> is_initialized = false;
 thread_local CUctx_st* current = nullptr;
@@ -84,7 +100,14 @@ CUresult state() {
   return current->gpu.fault() != 0 ? fault_of(current->gpu) : CUDA_SUCCESS;
 }
 
-CUresult queue(EmulatedGpu& gpu, const Command& command, const void* attached = nullptr) {
+CUresult queue(CUstream_st& stream, const Command& command, const void* attached = nullptr) {
+  if (stream.written != nullptr) {
+    const auto* const bytes = static_cast<const char*>(attached);
+    stream.written->pieces.push_back(
+        {command, attached == nullptr ? std::string() : std::string(bytes, command.attached)});
+    return CUDA_SUCCESS;
+  }
+  EmulatedGpu& gpu = *stream.gpu;
   if (gpu.queue(command, attached)) return CUDA_SUCCESS;
   gpu.wait_for(gpu.queued() + 1);  // until it has said why
   return fault_of(gpu);
@@ -197,10 +220,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
-  *stream = new CUstream_st{&current->gpu};
+  *stream = new CUstream_st{.gpu = &current->gpu};
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  if (stream->written != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   EmulatedGpu& gpu = *stream->gpu;
   return gpu.wait_for(gpu.queued()) ? CUDA_SUCCESS : fault_of(gpu);
 }
@@ -226,6 +250,42 @@ CUresult cuEventQuery(CUevent event) {
 }
 CUresult cuEventSynchronize(CUevent event) {
   return event->gpu->wait_for(event->number) ? CUDA_SUCCESS : fault_of(*event->gpu);
+}
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (stream->written != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->written = new CUgraph_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  if (stream->written == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  *graph = std::exchange(stream->written, nullptr);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
+  *made = new CUgraphExec_st{*graph};
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  delete exec;
+  return CUDA_SUCCESS;
+}
+/// For tests.
+std::uint64_t emulated_graph_launches() { return graph_launches; }
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  ++graph_launches;
+  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  for (const CUgraph_st::Piece& piece : exec->graph.pieces) {
+    const CUresult result =
+        queue(*stream, piece.command, piece.attached.empty() ? nullptr : piece.attached.data());
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
@@ -275,7 +335,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   command.threads[1] = threads_y;
   command.threads[2] = threads_z;
   command.shared_bytes = shared_bytes;
-  return queue(*stream->gpu, command, extra[1]);
+  return queue(*stream, command, extra[1]);
 }
 
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -372,7 +432,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, 
   command.to = to;
   command.from = from;
   command.bytes = bytes;
-  return queue(*stream->gpu, command);
+  return queue(*stream, command);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   if (stream->gpu->is_pinned(from)) {
@@ -384,7 +444,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, 
   command.to = to;
   command.bytes = bytes;
   command.attached = bytes;
-  return queue(*stream->gpu, command, from);
+  return queue(*stream, command, from);
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   // Of other memory the driver's own staging would do; Tenure has its own.
@@ -400,7 +460,7 @@ static CUresult fill(CUdeviceptr to, std::uint64_t value, std::uint32_t width, s
   command.from = value;
   command.width = width;
   command.bytes = count * width;
-  return queue(*stream->gpu, command);
+  return queue(*stream, command);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return fill(to, value, 1, count, stream);

@@ -55,6 +55,7 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   for (const auto& body : parts_.bodies) plan_.constants += body->plan().constants;
   const Placement placement = arrange();
   plan_.arena = placement.arena;
+  indices_ = KnownIndices(*lowered_);
   auto group = lowered_->groups.begin();
   for (std::size_t t = 0; t < placement.order.size();) {
     const bool is_group = group != lowered_->groups.end() && group->begin == placement.order[t];
@@ -71,6 +72,9 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   describe(placement);
   packed_ = std::make_unique<const PackedWeights>(*lowered_, packed_room());
   plan_.packed = packed_->bytes();
+  const bool is_same_each_time =
+      lowered_->request.draws.empty() && !lowered_->request.options.check_numbers;
+  if (is_same_each_time) replay_ = device_->make_replay();
   for (Step& step : steps_) {
     step.packed = packed_->of(static_cast<std::size_t>(step.unit - lowered_->units.data()));
   }
@@ -92,7 +96,8 @@ void Executable::add_step(const Unit& unit, int part, const Placement& placement
                                      : Step::Way::kernel,
             .workspace = placement.workspaces[u],
             .count = static_cast<std::size_t>(count(unit.out[0].shape)),
-            .part = part};
+            .part = part,
+            .is_given_indices = indices_.has(u)};
   // Copies of a unit draw what it draws.
   if (unit.nodes != 0 && unit.node->draw >= 0) step.draw = std::size_t(unit.node->draw);
   const auto first = [&](const Layout& layout) {
@@ -186,7 +191,7 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(targets_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(parts_.bodies) + packed_->own_bytes();
+                      room(parts_.bodies) + packed_->own_bytes() + indices_.bytes();
   for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.members);

@@ -7,6 +7,7 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/launch/replay.h"
 #include "tenure/kernels/cuda/loops/cuda_loop.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
 #include "tenure/kernels/cuda/loops/print.h"
@@ -48,6 +49,13 @@ class CudaBackend final : public ops::Backend {
   std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override {
     if (loop.in_types.size() > static_cast<std::size_t>(kLoopInputs)) return nullptr;
     return std::make_shared<const CudaLoop>(gpu_, loop);
+  }
+  std::unique_ptr<ops::Replay> make_replay() override {
+    return gpu_.waits() ? nullptr : std::make_unique<GraphReplay>(gpu_);
+  }
+  bool waits_for_indices() const override { return true; }
+  IntegerRange integer_range(const View& view) override {
+    return cuda::integer_range(gpu_, view);
   }
   std::int64_t find_not_finite(const View& view) override {
     return cuda::find_not_finite(gpu_, view);

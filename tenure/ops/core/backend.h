@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -135,6 +136,20 @@ struct WorkRates {
   double begin = 0;
 };
 
+/// How a device does again what it was given once, in one piece. Any number of threads may use it.
+class Replay {
+ public:
+  Replay() = default;
+  virtual ~Replay() = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  /// Has the device do what `work` gives it, which these addresses alone decide. Some of the times
+  /// `work` is called, and sometimes twice: it may give work to the device, and nothing else. What
+  /// it throws the first time leaves this.
+  virtual void run(std::span<std::byte* const> addresses, const std::function<void()>& work) = 0;
+};
+
 /// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the
 /// host.
 class Backend {
@@ -183,6 +198,18 @@ class Backend {
   /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
   /// -1: there is none.
   virtual std::int64_t find_not_finite(const View& view) = 0;
+
+  /// Whether kernels wait for the device where they look at indices, so that it is better to know
+  /// them already (tensor/integer_notes.h).
+  virtual bool waits_for_indices() const { return false; }
+  /// Of a view of int32 or int64, once it is computed. Of devices that wait for indices.
+  virtual IntegerRange integer_range(const View& view) {
+    static_cast<void>(view);
+    return IntegerRange::none();
+  }
+
+  /// Something of a program's to repeat its runs by. nullptr: this device gains nothing by that.
+  virtual std::unique_ptr<Replay> make_replay() { return nullptr; }
 
   /// Copies elements within the device, of one shape and type, any layout, no overlap.
   virtual void copy(const View& to, const View& from) = 0;

@@ -27,6 +27,12 @@ namespace tenure::kernels::cuda {
   X(cuEventQuery)                  \
   X(cuEventSynchronize)            \
   X(cuStreamWaitEvent)             \
+  X(cuStreamBeginCapture)          \
+  X(cuStreamEndCapture)            \
+  X(cuGraphInstantiateWithFlags)   \
+  X(cuGraphLaunch)                 \
+  X(cuGraphDestroy)                \
+  X(cuGraphExecDestroy)            \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
   X(cuLaunchKernel)                \
