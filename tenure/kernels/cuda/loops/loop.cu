@@ -17,6 +17,8 @@
 namespace tenure::kernels::cuda {
 
 using namespace tenure::ops::words;
+using std::exp;  // which are not those of CUDA
+using std::exp2;
 
 template <class... T>
 struct TypeList {};
