@@ -127,8 +127,12 @@ bool in_packs(const AttentionMatrix& matrix, const Strides& strides, DType type)
 
 /// The kernels of tiles that can do it; nullptr: none.
 const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, DType type) {
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 29;
-  if (gpu.facts().architecture < 80 || std::max(a.n, a.m) >= kMostRows) return nullptr;
+  // Rows and blocks are counted in 32 bits.
+  constexpr std::int64_t kMost = std::int64_t{1} << 29;
+  const std::int64_t rows = std::max(a.n, a.m);
+  if (gpu.facts().architecture < 80 || rows >= kMost || rows * a.heads.count >= kMost) {
+    return nullptr;
+  }
   const std::int64_t columns = std::max(a.d, a.e);
   if (type == DType::float32) return columns <= kFloat32.tiles.size ? &kFloat32 : nullptr;
   if (!is_narrow_float(type) || a.mask_kind == 2 || !(a.scale > 0)) return nullptr;
@@ -138,9 +142,8 @@ const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, D
 
 Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
                 int bytes) {
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
   const std::int64_t blocks = (rows + tiles.rows() - 1) / tiles.rows() * a.heads.count;
-  return {.blocks = static_cast<std::uint32_t>(std::min(blocks, kMostBlocks)),
+  return {.blocks = static_cast<std::uint32_t>(blocks),
           .threads = static_cast<std::uint32_t>(tiles.threads()),
           .shared_bytes = static_cast<std::uint32_t>(bytes)};
 }
