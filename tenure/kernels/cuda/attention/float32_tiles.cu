@@ -70,8 +70,8 @@ inline void multiply_rows(float (&products)[OwnPart<tiles>::kRows][OwnPart<tiles
 
 /// Weights of own rows where all that share them find them, after a __syncwarp().
 template <AttentionTiles tiles>
-inline void show_weights(
-    Pack4* room, const float (&weights)[OwnPart<tiles>::kRows][OwnPart<tiles>::kColumns]) {
+inline void show_weights(Pack4* room,
+                         const float (&weights)[OwnPart<tiles>::kRows][OwnPart<tiles>::kColumns]) {
   using Part = OwnPart<tiles>;
   const Part own;
 #pragma unroll
@@ -79,8 +79,7 @@ inline void show_weights(
 #pragma unroll
     for (int j = 0; j < Part::kColumns; ++j) {
       const int column = own.place + kSharers * j;
-      room[pack_place<float, tiles.across>(own.row + i, column / 4)].of[column % 4] =
-          weights[i][j];
+      room[pack_place<float, tiles.across>(own.row + i, column / 4)].of[column % 4] = weights[i][j];
     }
   }
 }
@@ -278,8 +277,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
   begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile,
-                                                   head.gradient, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
   OwnWeights<tiles> running;
   float by_slope[Part::kRows][4] = {};
   float by_weight[Part::kRows][4] = {};

@@ -22,8 +22,8 @@ inline float exponent_of(const AttentionArguments& a) {
 }
 
 /// Marks the scores of keys that a query does not see. Rows of `scores` are queries from `query` on
-/// and columns keys from `key` on, or, if `by_key`, the other way round. Few tiles need it: the code
-/// is short, for those that do not.
+/// and columns keys from `key` on, or, if `by_key`, the other way round. Few tiles need it: the
+/// code is short, for those that do not.
 template <bool by_key, int m, int tiles>
 inline void hide_unseen(const AttentionArguments& a, const Sight& sight, std::int64_t mask,
                         int query, int key, float (&scores)[m][tiles][4]) {
@@ -97,9 +97,8 @@ struct WarpsWeights {
       for (int i = 0; i < m; ++i) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const float scale = most[i][h] == largest[i][h]
-                                  ? 1.0f
-                                  : fast_exp2((largest[i][h] - most[i][h]) * factor);
+          const float scale =
+              most[i][h] == largest[i][h] ? 1.0f : fast_exp2((largest[i][h] - most[i][h]) * factor);
           largest[i][h] = most[i][h];
           sum[i][h] *= scale;
           rescale(i, h, scale);
@@ -153,8 +152,7 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   const int own_row = warp_of() * tiles.rows_of_warp;
   const int row = block.row + own_row;
   const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(
-      q_tile, head.q, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
   WarpsWeights<T, kM> running(exponent_of(a));
   float sums[kM][kSize / 8][4] = {};
   for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
@@ -176,7 +174,7 @@ inline void attend_by_tiles(const AttentionArguments& a) {
     }
   }
   store_rows<T>(a.out, block.head, row, sight.n, a.e, sums,
-             [&](int i, int h, float sum) { return sum * share[i][h]; });
+                [&](int i, int h, float sum) { return sum * share[i][h]; });
 }
 
 // Facts of a query, for the gradients by k and v: by how much the exponents of its weights are less
@@ -208,10 +206,8 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   const int own_row = warp_of() * tiles.rows_of_warp;
   const int row = block.row + own_row;
   const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(
-      q_tile, head.q, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(
-      gradient_tile, head.gradient, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
   WarpsWeights<T, 1> running(exponent_of(a));
   float by_slope[1][kSize / 8][4] = {};
   float by_weight[1][kSize / 8][4] = {};
@@ -248,8 +244,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
         for (int c = 0; c < kSize / 8; ++c) {
 #pragma unroll
           for (int k = 2 * h; k < 2 * h + 2; ++k) {
-            by_slope[0][c][k] =
-                std::fma(guess[h] - mean, by_weight[0][c][k], by_slope[0][c][k]);
+            by_slope[0][c][k] = std::fma(guess[h] - mean, by_weight[0][c][k], by_slope[0][c][k]);
           }
         }
         guess[h] = mean;
@@ -288,7 +283,7 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
     }
   }
   store_rows<T>(a.out, block.head, row, sight.n, a.d, by_slope,
-             [&](int, int h, float sum) { return sum * share[h]; });
+                [&](int, int h, float sum) { return sum * share[h]; });
 }
 
 /// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
@@ -315,10 +310,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   const int own_row = warp_of() * tiles.rows_of_warp;
   const int row = block.row + own_row;
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(
-      k_tile, head.k, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(
-      v_tile, head.v, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
   const float factor = exponent_of(a);
   float of_keys[1][kSize / 8][4] = {};
   float of_values[1][kSize / 8][4] = {};
@@ -336,8 +329,7 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
     for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        weights[0][j][k] =
-            fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
+        weights[0][j][k] = fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
       }
     }
     float slopes[1][kAcross / 8][4];
@@ -347,17 +339,16 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
     for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        slopes[0][j][k] =
-            (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
+        slopes[0][j][k] = (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
       }
     }
     add_weighted<kSize>(of_keys, slopes, queries);
   });
   const auto scale = static_cast<float>(a.scale);
   store_rows<T>(a.out, block.head, row, sight.m, a.d, of_keys,
-             [&](int, int, float sum) { return sum * scale; });
+                [&](int, int, float sum) { return sum * scale; });
   store_rows<T>(a.out_of_values, block.head, row, sight.m, a.e, of_values,
-             [](int, int, float sum) { return sum; });
+                [](int, int, float sum) { return sum; });
 }
 
 // By the largest size of a head.
