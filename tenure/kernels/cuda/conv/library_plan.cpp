@@ -45,19 +45,12 @@ std::optional<cudnnDataType_t> library_type(DType type) {
   }
 }
 
-/// Padding behind the last element with which there are `out` results. That before the first one,
-/// if it is one: the library knows more ways for what is the same on both sides.
-std::optional<std::int64_t> padding_behind(const Axis& axis) {
+/// Whether padding is the same on both sides. The library's ways for float32 and float64 have been
+/// seen to give wrong gradients by weights where it is not.
+bool is_even(const Axis& axis) {
   const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
-  const auto gives_out = [&](std::int64_t behind) {
-    const std::int64_t room = axis.in + axis.padding + behind - reach;
-    return room >= 0 && room / axis.stride + 1 == axis.out;
-  };
-  const std::int64_t needed = (axis.out - 1) * axis.stride + reach - axis.in - axis.padding;
-  for (const std::int64_t behind : {axis.padding, std::max<std::int64_t>(needed, 0)}) {
-    if (gives_out(behind)) return behind;
-  }
-  return std::nullopt;
+  const std::int64_t room = axis.in + 2 * axis.padding - reach;
+  return room >= 0 && room / axis.stride + 1 == axis.out;
 }
 
 /// A member of each spatial axis; the first one is left out where it does nothing.
@@ -93,21 +86,17 @@ Descriptor tensor(Device device, cudnnDataType_t type, std::int64_t name, std::i
 
 Descriptor geometry(Device device, const LibraryConv& conv) {
   const ops::Convolution& c = conv.sizes;
-  const Numbers before = of_axes(c, &Axis::padding);
-  Numbers behind;
-  for (std::size_t d = 3 - before.size(); d < 3; ++d) {
-    behind.push_back(padding_behind(c.axes[d]).value());
-  }
+  const Numbers padding = of_axes(c, &Axis::padding);
   Descriptor made(device, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
            conv.type == DType::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
   made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
   made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
-           static_cast<std::int64_t>(before.size()));
+           static_cast<std::int64_t>(padding.size()));
   made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, of_axes(c, &Axis::dilation));
   made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, of_axes(c, &Axis::stride));
-  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, before);
-  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, behind);
+  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, padding);
+  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, padding);
   return made;
 }
 
@@ -317,8 +306,8 @@ bool cudnn_takes(const LibraryConv& conv) {
   const ops::Convolution& c = conv.sizes;
   const auto [least, most] =
       std::minmax({c.inputs() * c.in_channels, c.outputs() * c.out_channels, c.weights()});
-  return library_type(conv.type) && least > 0 && most <= kMost && padding_behind(c.axes[0]) &&
-         padding_behind(c.axes[1]) && padding_behind(c.axes[2]) && cudnn().library.is_usable();
+  return library_type(conv.type) && least > 0 && most <= kMost &&
+         std::all_of(c.axes.begin(), c.axes.end(), is_even) && cudnn().library.is_usable();
 }
 
 std::size_t cudnn_workspace(const LibraryConv& conv) {
