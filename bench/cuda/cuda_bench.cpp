@@ -90,7 +90,7 @@ std::function<void()> training(std::shared_ptr<nn::Layer> model, const Tensor& x
       *model, [](const Tensor& y, const Tensor& t) { return cross_entropy(y, t); }, *optimizer,
       std::move(options));
   return [model, optimizer, trainer, x = x.to(device), target = target.to(device)] {
-    trainer->step(x, target);
+    static_cast<void>(trainer->step_ahead(x, target));
   };
 }
 

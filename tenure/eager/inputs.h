@@ -81,6 +81,7 @@ class Inputs {
 
   std::size_t size() const { return size_; }
   std::span<const ops::View> views() const { return {views_, size_}; }
+  const Pin& pin(std::size_t i) const { return pins_[i]; }
   TensorBody& body(std::size_t i) const { return *pins_[i].body(); }
   mem::Storage* storage(std::size_t i) const { return pins_[i].storage(); }
   Device device() const { return device_; }

@@ -15,6 +15,7 @@
 #include "tenure/memory/scope.h"
 #include "tenure/ops/autocast.h"
 #include "tenure/ops/core/backend.h"
+#include "tenure/ops/core/index_bounds.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/prepare.h"
 #include "tenure/ops/core/recorder.h"
@@ -70,6 +71,18 @@ bool is_repeated(const Inputs& inputs, std::size_t i) {
   return false;
 }
 
+/// Whether it is known without a kernel that all indices of a call are in bounds.
+bool indices_hold(const OpRecord& op, const Kernel& kernel, const Inputs& inputs) {
+  if (op.index_bounds == nullptr || inputs.device() == cpu) return false;
+  ops::Backend& device = ops::backend(inputs.device());
+  if (!device.waits_for_indices()) return false;
+  const std::vector<ops::IndexBound> bounds = op.index_bounds(kernel);
+  return !bounds.empty() &&
+         std::all_of(bounds.begin(), bounds.end(), [&](const ops::IndexBound& bound) {
+           return ops::hold(bound, inputs.pin(static_cast<std::size_t>(bound.input)), device);
+         });
+}
+
 /// Returns how many outputs there are.
 std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, const Inputs& inputs,
                        const Attributes& attributes, Site site, Outputs& outputs) {
@@ -122,6 +135,7 @@ std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, co
   }
   kernel.out = {out.data(), specs.size()};
   if (!op.data_dependent) take_workspace();
+  kernel.indices_hold = indices_hold(op, kernel, inputs);
   slot.run(kernel);
   for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(name, site);
   if (mem::needs_attention(context)) [[unlikely]] {

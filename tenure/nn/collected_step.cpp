@@ -37,13 +37,13 @@ class CollectedStep final : public Steps {
         sums_(make_sums(parts)),
         is_used_(sums_.size(), false) {}
 
-  Scores run(const Tensors& x, const Tensors& target) override {
+  LateScores run(const Tensors& x, const Tensors& target) override {
     const Functions& functions = functions_for(x, target);
-    Scores scores = room_for_scores(parts_.options);
+    LateScores scores = room_for_scores(parts_.options);
     const bool is_last = collected_.value(parts_.site).item<float>() + 1 >=
                          static_cast<float>(parts_.options.accumulate);
     const BatchFunction& part = is_last ? functions.step : functions.collect;
-    read_scores(part(x, target, key_for(functions, part)), scores);
+    set(scores, part(x, target, key_for(functions, part)));
     return scores;
   }
 

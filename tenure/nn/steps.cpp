@@ -33,9 +33,9 @@ class WholeStep final : public Steps {
               return pass.numbers;
             }))) {}
 
-  Scores run(const Tensors& x, const Tensors& target) override {
-    Scores scores = room_for_scores(options_);
-    read_scores(step_(x, target, model_.modes()), scores);
+  LateScores run(const Tensors& x, const Tensors& target) override {
+    LateScores scores = room_for_scores(options_);
+    set(scores, step_(x, target, model_.modes()));
     return scores;
   }
   Plan plan(const Tensors& x, const Tensors& target) const override {
@@ -101,8 +101,14 @@ std::unique_ptr<Steps> make_steps(const StepParts& parts) {
   return make_collected_step(parts);
 }
 
-Scores room_for_scores(const TrainerOptions& options) {
-  return {.metrics = std::vector<double>(options.metrics.size())};
+LateScores Steps::room_for_scores(const TrainerOptions& options) {
+  return LateScores({.metrics = std::vector<double>(options.metrics.size())});
+}
+
+const Scores& LateScores::get() {
+  if (!numbers_.empty()) read_scores(numbers_, scores_);
+  numbers_.clear();
+  return scores_;
 }
 
 void read_scores(const std::vector<Tensor>& numbers, Scores& scores) {

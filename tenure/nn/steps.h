@@ -13,10 +13,19 @@ namespace tenure::nn {
 class Steps {
  public:
   virtual ~Steps() = default;
-  virtual Scores run(const Tensors& x, const Tensors& target) = 0;
+  virtual LateScores run(const Tensors& x, const Tensors& target) = 0;
   virtual Plan plan(const Tensors& x, const Tensors& target) const = 0;
   /// What it keeps between batches, for checkpoints.
   virtual std::vector<NamedVariable> state() const = 0;
+
+ protected:
+  /// Has room for a batch's loss and metrics: made before a step runs, so that nothing can fail
+  /// when it has changed the parameters.
+  static LateScores room_for_scores(const TrainerOptions& options);
+  /// `numbers` is as long as there are scores.
+  static void set(LateScores& scores, std::vector<Tensor> numbers) noexcept {
+    scores.numbers_ = std::move(numbers);
+  }
 };
 
 /// For FunctionOptions: says once that there are many traces. Each size of a batch is a plan of its
@@ -50,9 +59,7 @@ struct StepParts {
 
 std::unique_ptr<Steps> make_steps(const StepParts& parts);
 
-/// Has room for a batch's loss and metrics: made before a step runs, so that nothing can fail when
-/// it has changed the parameters.
-Scores room_for_scores(const TrainerOptions& options);
+/// `scores` has room for them.
 void read_scores(const std::vector<Tensor>& numbers, Scores& scores);
 
 }  // namespace tenure::nn

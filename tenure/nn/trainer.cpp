@@ -123,7 +123,16 @@ Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
   return step(Tensors{x}, Tensors{target}, site);
 }
 
-Scores Trainer::step(const Tensors& given_x, const Tensors& given_targets, Site site) try {
+Scores Trainer::step(const Tensors& x, const Tensors& targets, Site site) {
+  return step_ahead(x, targets, site).get();
+}
+
+LateScores Trainer::step_ahead(const Tensor& x, const Tensor& target, Site site) {
+  return step_ahead(Tensors{x}, Tensors{target}, site);
+}
+
+LateScores Trainer::step_ahead(const Tensors& given_x, const Tensors& given_targets,
+                               Site site) try {
   require_all_data(given_x, given_targets, "step", site);
   const Tensors x = at_model(given_x, site);
   const Tensors targets = at_model(given_targets, site);
@@ -150,7 +159,7 @@ Scores Trainer::score(const Tensor& x, const Tensor& target, Site site) const {
 Scores Trainer::score(const Tensors& x, const Tensors& targets, Site site) const try {
   require_all_data(x, targets, "score", site);
   set_training(false);
-  Scores scores = room_for_scores(options_);
+  Scores scores{.metrics = std::vector<double>(options_.metrics.size())};
   read_scores(compiled_->score(at_model(x, site), at_model(targets, site), model_.modes()), scores);
   return scores;
 } catch (Error& error) {

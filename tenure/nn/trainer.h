@@ -61,6 +61,19 @@ struct Scores {
   std::vector<double> metrics{};  ///< in the order of TrainerOptions::metrics
 };
 
+/// Scores of a step that the device may not have come to yet.
+class LateScores {
+ public:
+  explicit LateScores(Scores room) : scores_(std::move(room)) {}
+  /// Waits for them, once.
+  const Scores& get();
+
+ private:
+  friend class Steps;
+  std::vector<Tensor> numbers_{};  ///< none: they were read
+  Scores scores_;                  ///< has room for them, so that reading cannot fail
+};
+
 /// What a step takes, known before the first one.
 struct StepPlan {
   Plan plan;                    ///< of the step
@@ -89,12 +102,16 @@ class Trainer {
   /// score() and predict(). With `accumulate`, every so many of them change the parameters. If it
   /// throws, they and all that variables() has are as before.
   Scores step(const Tensor& x, const Tensor& target, Site site = Site::current());
+  /// The same without waiting for a device that computes later: the next step can be given to it
+  /// while it is at this one.
+  LateScores step_ahead(const Tensor& x, const Tensor& target, Site site = Site::current());
   /// The same without training.
   Scores score(const Tensor& x, const Tensor& target, Site site = Site::current()) const;
   Tensor predict(const Tensor& x, Site site = Site::current()) const;
 
   // The same of models of several inputs or outputs, and of losses of several targets.
   Scores step(const Tensors& x, const Tensors& targets, Site site = Site::current());
+  LateScores step_ahead(const Tensors& x, const Tensors& targets, Site site = Site::current());
   Scores score(const Tensors& x, const Tensors& targets, Site site = Site::current()) const;
   Tensors predict(const Tensors& x, Site site = Site::current()) const;
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tenure/memory/scope.h"
+#include "tenure/tensor/integer_notes.h"
 
 namespace tenure {
 
@@ -46,15 +47,19 @@ void HostRoom::finish() {
 Tensor tensor_from_host(Device device, const void* elements, DType dtype, const Shape& shape,
                         const char* op, Site site) {
   PendingTensor pending(mem::this_thread(), device, dtype, shape);
+  std::optional<IntegerRange> range;
   const std::size_t bytes = static_cast<std::size_t>(count(shape)) * size_of(dtype);
   if (bytes != 0) {
     if (device == cpu) {
       std::memcpy(pending.data(), elements, bytes);
     } else {
       write_to_device(device, pending.data(), elements, bytes);
+      range = seen_integers(elements, dtype, count(shape));
     }
   }
-  return pending.finish(op, site);
+  Tensor made = pending.finish(op, site);
+  if (range) note_integers(*made.body_or_null(), *range);
+  return made;
 }
 
 }  // namespace tenure

@@ -2,12 +2,19 @@
 #include <elf.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cuda_emulator/gpu.h"
 
@@ -37,8 +44,22 @@ std::size_t memory_of_each() {
 struct CUctx_st {
   EmulatedGpu gpu;
 };
+/// A piece of work, and those that come before it.
+struct CUgraphNode_st {
+  Command command;
+  std::string attached;
+  std::vector<CUgraphNode> after;
+};
+struct CUgraph_st {
+  std::vector<std::shared_ptr<CUgraphNode_st>> nodes{};
+};
+struct CUgraphExec_st {
+  CUgraph_st graph;
+};
 struct CUstream_st {
   EmulatedGpu* gpu;
+  CUgraph_st* written = nullptr;      ///< where its work goes while it is captured
+  std::vector<CUgraphNode> last{};  ///< what the next piece of it comes after
 };
 struct CUevent_st {
   EmulatedGpu* gpu;
@@ -50,11 +71,13 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   std::uint64_t address;
+  unsigned most_shared_bytes = 48 << 10;
 };
 
 namespace {
 
 std::mutex mutex;
+std::atomic<std::uint64_t> graph_launches = 0;
 std::array<CUctx_st*, kMostGpus> contexts{};
 std::atomic<bool> is_initialized = false;
 thread_local CUctx_st* current = nullptr;
@@ -84,7 +107,17 @@ CUresult state() {
   return current->gpu.fault() != 0 ? fault_of(current->gpu) : CUDA_SUCCESS;
 }
 
-CUresult queue(EmulatedGpu& gpu, const Command& command, const void* attached = nullptr) {
+CUresult queue(CUstream_st& stream, const Command& command, const void* attached = nullptr) {
+  if (stream.written != nullptr) {
+    const auto* const bytes = static_cast<const char*>(attached);
+    stream.written->nodes.push_back(std::make_shared<CUgraphNode_st>(CUgraphNode_st{
+        .command = command,
+        .attached = attached == nullptr ? std::string() : std::string(bytes, command.attached),
+        .after = stream.last}));
+    stream.last = {stream.written->nodes.back().get()};
+    return CUDA_SUCCESS;
+  }
+  EmulatedGpu& gpu = *stream.gpu;
   if (gpu.queue(command, attached)) return CUDA_SUCCESS;
   gpu.wait_for(gpu.queued() + 1);  // until it has said why
   return fault_of(gpu);
@@ -197,10 +230,11 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 
 CUresult cuStreamCreate(CUstream* stream, unsigned) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
-  *stream = new CUstream_st{&current->gpu};
+  *stream = new CUstream_st{.gpu = &current->gpu};
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  if (stream->written != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   EmulatedGpu& gpu = *stream->gpu;
   return gpu.wait_for(gpu.queued()) ? CUDA_SUCCESS : fault_of(gpu);
 }
@@ -228,6 +262,73 @@ CUresult cuEventSynchronize(CUevent event) {
   return event->gpu->wait_for(event->number) ? CUDA_SUCCESS : fault_of(*event->gpu);
 }
 
+CUresult cuGraphCreate(CUgraph* graph, unsigned) {
+  *graph = new CUgraph_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* after,
+                                     const CUgraphEdgeData*, std::size_t count,
+                                     CUstreamCaptureMode) {
+  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (stream->written != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  stream->written = graph;
+  stream->last = {after, after + count};
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
+                                CUgraph*, const CUgraphNode** last, const CUgraphEdgeData** edges,
+                                std::size_t* count) {
+  *status = stream->written == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                                       : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  *last = stream->last.data();
+  *edges = nullptr;
+  *count = stream->last.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+  if (stream->written == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  *graph = std::exchange(stream->written, nullptr);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
+  *made = new CUgraphExec_st{*graph};
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete graph;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  delete exec;
+  return CUDA_SUCCESS;
+}
+/// For tests.
+std::uint64_t emulated_graph_launches() { return graph_launches; }
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  ++graph_launches;
+  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  // In any order that there may be, another one each time.
+  thread_local std::minstd_rand random;
+  std::vector<std::shared_ptr<CUgraphNode_st>> left = exec->graph.nodes;
+  std::set<CUgraphNode> done;
+  while (!left.empty()) {
+    const auto is_ready = [&](const auto& node) {
+      return std::all_of(node->after.begin(), node->after.end(),
+                         [&](CUgraphNode other) { return done.contains(other); });
+    };
+    const std::size_t first = random() % left.size();
+    std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first), left.end());
+    const auto ready = std::find_if(left.begin(), left.end(), is_ready);
+    const CUgraphNode_st& node = **ready;
+    const CUresult result =
+        queue(*stream, node.command, node.attached.empty() ? nullptr : node.attached.data());
+    if (result != CUDA_SUCCESS) return result;
+    done.insert(ready->get());
+    left.erase(ready);
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   Command command{};
@@ -250,6 +351,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = new CUfunc_st{address};
   return CUDA_SUCCESS;
 }
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 227 * 1024) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  function->most_shared_bytes = static_cast<unsigned>(value);
+  return CUDA_SUCCESS;
+}
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
                         unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
@@ -260,7 +368,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   }
   const std::uint64_t threads = std::uint64_t{threads_x} * threads_y * threads_z;
   if (x == 0 || y == 0 || z == 0 || x > 0x7fffffff || y > 65535 || z > 65535 || threads == 0 ||
-      threads > 1024 || threads_z > 64 || shared_bytes > 227 * 1024) {
+      threads > 1024 || threads_z > 64 || shared_bytes > function->most_shared_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Command command{};
@@ -275,7 +383,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   command.threads[1] = threads_y;
   command.threads[2] = threads_z;
   command.shared_bytes = shared_bytes;
-  return queue(*stream->gpu, command, extra[1]);
+  return queue(*stream, command, extra[1]);
 }
 
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
@@ -372,7 +480,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, 
   command.to = to;
   command.from = from;
   command.bytes = bytes;
-  return queue(*stream->gpu, command);
+  return queue(*stream, command);
 }
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
   if (stream->gpu->is_pinned(from)) {
@@ -384,7 +492,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, 
   command.to = to;
   command.bytes = bytes;
   command.attached = bytes;
-  return queue(*stream->gpu, command, from);
+  return queue(*stream, command, from);
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   // Of other memory the driver's own staging would do; Tenure has its own.
@@ -400,7 +508,7 @@ static CUresult fill(CUdeviceptr to, std::uint64_t value, std::uint32_t width, s
   command.from = value;
   command.width = width;
   command.bytes = count * width;
-  return queue(*stream->gpu, command);
+  return queue(*stream, command);
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count, CUstream stream) {
   return fill(to, value, 1, count, stream);

@@ -9,7 +9,9 @@
 #include "tenure/graph/passes/unit.h"
 #include "tenure/graph/place/placement.h"
 #include "tenure/graph/plan.h"
+#include "tenure/graph/run/known_indices.h"
 #include "tenure/graph/run/packed_weights.h"
+#include "tenure/graph/run/step_order.h"
 #include "tenure/memory/observer.h"
 #include "tenure/ops/random_ops.h"
 
@@ -69,6 +71,7 @@ class Executable {
     std::size_t draw = 0;   ///< of a random op: its place in Request::draws
     int part = 0;           ///< of a unit in parts, which has a step for each
     int packed = -1;        ///< the packed weight that its kernel reads
+    bool is_given_indices = false;  ///< all that it may refuse is known before the run
   };
   /// What a run has for its steps: a pointer per base, a state per random op, and room for the
   /// views of one step, undefined until it writes them.
@@ -78,6 +81,7 @@ class Executable {
     std::span<const Generator::State> draws;
     PackedWeights::Use* packed;  ///< null: there are none
     ops::View* views;
+    bool indices_hold = false;  ///< those that are given are in bounds
   };
   /// Where an output goes besides to the caller, and in whose memory it is computed.
   struct OutputTarget {
@@ -89,6 +93,10 @@ class Executable {
   /// Orders the units and gives every buffer its place, by the options of the request.
   Placement arrange();
   void describe(const Placement& placement);
+  /// Where a place really is: an output may be computed in the memory of an input or a source.
+  Place memory_of(Place place) const;
+  /// What each step reads and writes.
+  std::vector<std::vector<Access>> accesses() const;
   /// The most bytes of weights that it may keep packed.
   std::int64_t packed_room() const;
   /// What a run has once nobody can take its inputs away.
@@ -99,10 +107,15 @@ class Executable {
     std::span<const std::uint64_t> versions;  ///< of the sources
     std::span<Tensor> ended;                  ///< gets what variables held
   };
+  /// What a run is told besides where everything lies.
+  struct Told {
+    PackedWeights::Use* packed = nullptr;
+    ObservedRun* observed = nullptr;
+    bool indices_hold = false;
+  };
   /// Takes its memory, computes and gives the arena back.
   std::vector<Tensor> run_pinned(const Pinned& pinned, std::string_view name, Site site) const;
-  void run_steps(std::span<std::byte* const> bases, PackedWeights::Use* packed,
-                 ObservedRun* observed) const;
+  void run_steps(std::span<std::byte* const> bases, const Told& told) const;
   static void run_step(const Step& step, const Frame& frame);
   /// An error of Tenure's that leaves it names the step. What else an op throws stays what it is.
   static void run_step_named(const Step& step, const Frame& frame);
@@ -120,6 +133,11 @@ class Executable {
   std::vector<VariableState*> assigned_;
   Plan plan_;
   std::unique_ptr<const PackedWeights> packed_;
+  KnownIndices indices_;
+  /// Of a program whose work is the same in each run; null: it is not, or the device has no use
+  /// for that.
+  std::unique_ptr<ops::Replay> replay_;
+  std::vector<std::vector<std::int32_t>> after_;  ///< if there is one: for each step (step_order.h)
   std::uint64_t number_;  ///< of this executable among all
 };
 

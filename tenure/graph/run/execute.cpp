@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -43,9 +44,9 @@ void write(ops::View* room, const Layout& layout, std::byte* data) {
 }
 
 /// Tells a recording what runs, if it asks.
-class Told final : public mem::PlannedRun::Source {
+class Description final : public mem::PlannedRun::Source {
  public:
-  explicit Told(const Executable& executable) : executable_(executable) {}
+  explicit Description(const Executable& executable) : executable_(executable) {}
   mem::PlannedProgram program() const override { return executable_.program(); }
 
  private:
@@ -233,7 +234,8 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
                              .out = {out, unit.out.size()},
                              .attributes = attributes,
                              .workspace = workspace,
-                             .adds = unit.adds && step.part > 0};
+                             .adds = unit.adds && step.part > 0,
+                             .indices_hold = frame.indices_hold && step.is_given_indices};
     if (packed != nullptr) {
       return frame.device.run_packed(*unit.slot, kernel, packed, {}, unit.threads);
     }
@@ -283,8 +285,7 @@ void Executable::check_numbers(const Step& step, const Frame& frame) {
   }
 }
 
-void Executable::run_steps(std::span<std::byte* const> bases, PackedWeights::Use* packed,
-                           ObservedRun* observed) const {
+void Executable::run_steps(std::span<std::byte* const> bases, const Told& told) const {
   // In the order of the program, whatever order the steps run in.
   Draws draws;
   const std::vector<std::uint64_t>& counters = lowered_->request.draws;
@@ -295,14 +296,23 @@ void Executable::run_steps(std::span<std::byte* const> bases, PackedWeights::Use
   const Frame frame{.device = *device_,
                     .bases = bases,
                     .draws = {states.data(), states.size()},
-                    .packed = packed,
-                    .views = views.size() == 0 ? nullptr : views.data()->data()};
+                    .packed = told.packed,
+                    .views = views.size() == 0 ? nullptr : views.data()->data(),
+                    .indices_hold = told.indices_hold};
+  const bool is_observed = told.observed != nullptr && told.observed->is_told();
+  if (replay_ != nullptr && told.indices_hold && !is_observed) {
+    const std::function<void(std::size_t)> run = [this, &frame](std::size_t step) {
+      run_step_named(steps_[step], frame);
+    };
+    replay_->run(bases, {.after = after_, .run = run});
+    return draws.succeed();
+  }
   for (const Step& step : steps_) {
     run_step_named(step, frame);
     if (lowered_->request.options.check_numbers) check_numbers(step, frame);
     // Once for each step of the plan: of a unit in parts, when the last one is done.
     const bool is_last = step.part + 1 == step.unit->parts;
-    if (observed != nullptr && is_last) observed->kernel_ran(*step.unit);
+    if (is_observed && is_last) told.observed->kernel_ran(*step.unit);
   }
   draws.succeed();
 }
@@ -322,7 +332,7 @@ void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte*
   }
   for (const auto& number : low.numbers) *base++ = const_cast<std::byte*>(number.data());
   for (std::size_t i = 0; i < low.fetches.size(); ++i) base[low.fetches[i]] = outputs[i];
-  run_steps({bases.data(), bases.size()}, nullptr, nullptr);
+  run_steps({bases.data(), bases.size()}, {});
 }
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> inputs, std::string_view name,
@@ -382,14 +392,14 @@ std::vector<Tensor> Executable::run_pinned(const Pinned& pinned, std::string_vie
   mem::ThreadContext& context = mem::this_thread();
   const Device device = low.request.device;
   const std::span<std::byte*> bases = pinned.bases;
-  const Told told(*this);
+  const Description described(*this);
   ObservedRun observed(context, {.id = number_,
                                  .device = device,
                                  .name = name,
                                  .site = site,
                                  .peak = plan_.peak,
                                  .arena = plan_.arena,
-                                 .source = &told});
+                                 .source = &described});
   SmallArray<PendingTensor, 4> outputs(low.outputs.size());
   const auto first_output = static_cast<std::size_t>(Bases(low).output);
   for (std::size_t o = 0; o < low.outputs.size(); ++o) {
@@ -413,7 +423,9 @@ std::vector<Tensor> Executable::run_pinned(const Pinned& pinned, std::string_vie
                                       .data = bases[i + 1],
                                       .version = pinned.versions[source]};
   });
-  run_steps(bases, &pinned.packed, &observed);
+  run_steps(bases, {.packed = &pinned.packed,
+                    .observed = &observed,
+                    .indices_hold = indices_.hold(pinned.pins, *device_)});
 
   // From here on nothing can fail.
   for (std::size_t i = 0; i < results.size(); ++i) {

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <string_view>
+
+#include "tenure/base/environment.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/tensor/device_error.h"
@@ -153,6 +157,21 @@ CudaReport cuda_report() {
 #endif
   return report;
 }
+
+namespace {
+
+std::atomic<bool>& tf32() {
+  static std::atomic<bool> is_allowed = [] {
+    const char* const text = environment("TENURE_CUDA_TF32");
+    return text != nullptr && std::string_view(text) == "1";
+  }();
+  return is_allowed;
+}
+
+}  // namespace
+
+void set_cuda_tf32(bool is_allowed) { tf32().store(is_allowed, std::memory_order_relaxed); }
+bool cuda_tf32() { return tf32().load(std::memory_order_relaxed); }
 
 namespace {
 

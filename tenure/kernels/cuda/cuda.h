@@ -53,6 +53,12 @@ constexpr Device cuda_pinned(Device device) {
   return {.kind = Device::Kind::pinned, .index = device.index};
 }
 
+/// Whether products of float32 on GPUs may round what they multiply to TF32, whose mantissa has 10
+/// bits instead of 23: several times as fast. Off, unless TENURE_CUDA_TF32=1 or this says so; for
+/// all threads, from their next calls on.
+void set_cuda_tf32(bool is_allowed);
+bool cuda_tf32();
+
 // Other libraries' streams, by their handles (a CUstream, or 1 for the legacy default stream and 2
 // for that of a thread): for tensors whose memory they use. Each throws DeviceError.
 

@@ -7,6 +7,7 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/launch/replay.h"
 #include "tenure/kernels/cuda/loops/cuda_loop.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
 #include "tenure/kernels/cuda/loops/print.h"
@@ -49,6 +50,11 @@ class CudaBackend final : public ops::Backend {
     if (loop.in_types.size() > static_cast<std::size_t>(kLoopInputs)) return nullptr;
     return std::make_shared<const CudaLoop>(gpu_, loop);
   }
+  std::unique_ptr<ops::Replay> make_replay() override {
+    return gpu_.waits() ? nullptr : std::make_unique<GraphReplay>(gpu_);
+  }
+  bool waits_for_indices() const override { return true; }
+  IntegerRange integer_range(const View& view) override { return cuda::integer_range(gpu_, view); }
   std::int64_t find_not_finite(const View& view) override {
     return cuda::find_not_finite(gpu_, view);
   }
@@ -79,11 +85,11 @@ bool has_loops(const ops::OpRecord& op) {
 
 std::vector<Family> families() {
   return {arrange_family(), attention_family(), batch_norm_family(), cell_family(),
-          conv_family(),    creation_family(),  find_family(),       host_family(),
-          index_family(),   loss_family(),      mask_family(),       move_family(),
-          norm_family(),    pool_family(),      product_family(),    random_family(),
-          reduce_family(),  scan_family(),      softmax_family(),    sort_family(),
-          update_family()};
+          conv_family(),    creation_family(),  entropy_family(),    find_family(),
+          host_family(),    index_family(),     loss_family(),       mask_family(),
+          move_family(),    pool_family(),      product_family(),    random_family(),
+          reduce_family(),  row_norm_family(),  scan_family(),       softmax_family(),
+          sort_family(),    update_family()};
 }
 
 void add_gpu(int index) {

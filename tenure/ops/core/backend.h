@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -135,6 +136,31 @@ struct WorkRates {
   double begin = 0;
 };
 
+/// What a run of a program gives a device, in steps, one after the other or any that may be.
+struct RunSteps {
+  /// Of each step, those that must be done before it begins.
+  const std::vector<std::vector<std::int32_t>>& after;
+  const std::function<void(std::size_t)>& run;
+
+  void run_all() const {
+    for (std::size_t step = 0; step < after.size(); ++step) run(step);
+  }
+};
+
+/// How a device does again what it was given once, in one piece. Any number of threads may use it.
+class Replay {
+ public:
+  Replay() = default;
+  virtual ~Replay() = default;
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+
+  /// Has the device do what the steps give it, which these addresses alone decide. Some of the times
+  /// they are run, and sometimes twice: they may give work to the device, and nothing else. What
+  /// they throw the first time leaves this.
+  virtual void run(std::span<std::byte* const> addresses, const RunSteps& steps) = 0;
+};
+
 /// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the
 /// host.
 class Backend {
@@ -183,6 +209,18 @@ class Backend {
   /// The first element of a contiguous tensor that is infinite or no number, once it is computed;
   /// -1: there is none.
   virtual std::int64_t find_not_finite(const View& view) = 0;
+
+  /// Whether kernels wait for the device where they look at indices, so that it is better to know
+  /// them already (tensor/integer_notes.h).
+  virtual bool waits_for_indices() const { return false; }
+  /// Of a view of int32 or int64, once it is computed. Of devices that wait for indices.
+  virtual IntegerRange integer_range(const View& view) {
+    static_cast<void>(view);
+    return IntegerRange::none();
+  }
+
+  /// Something of a program's to repeat its runs by. nullptr: this device gains nothing by that.
+  virtual std::unique_ptr<Replay> make_replay() { return nullptr; }
 
   /// Copies elements within the device, of one shape and type, any layout, no overlap.
   virtual void copy(const View& to, const View& from) = 0;

@@ -14,6 +14,7 @@
 #include "tenure/ops/core/attributes.h"
 #include "tenure/ops/core/kernel_cache.h"
 #include "tenure/ops/core/view.h"
+#include "tenure/tensor/integer_range.h"
 #include "tenure/tensor/tensor.h"
 
 namespace tenure {
@@ -108,6 +109,8 @@ struct Kernel {
   /// Of a call in parts: outputs that are sums over the parts go on from what they have. Only where
   /// the device's slot says that it can.
   bool adds = false;
+  /// The bounds of all indices (OpRecord::index_bounds) hold: nobody need look.
+  bool indices_hold = false;
 };
 
 /// How a call is computed in parts, one after the other: each has a piece of the inputs' first
@@ -187,6 +190,15 @@ struct IndexBound {
   std::int64_t end = 0;
   std::optional<std::int64_t> except{};
 };
+
+/// Whether all integers of such a range are in bounds.
+constexpr bool holds(const IndexBound& bound, const IntegerRange& range) {
+  const std::int64_t lowest =
+      bound.except == range.lowest ? range.next_lowest : range.lowest;
+  const std::int64_t highest =
+      bound.except == range.highest ? range.next_highest : range.highest;
+  return lowest > highest || (lowest >= bound.lowest && highest < bound.end);
+}
 
 /// Indices of an axis of `size` elements, from its beginning or, if negative, from its end.
 constexpr IndexBound index_of_axis(int input, std::int64_t size) {

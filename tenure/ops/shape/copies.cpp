@@ -13,6 +13,7 @@
 #include "tenure/ops/shape/like.h"
 #include "tenure/ops/shape/transfer.h"
 #include "tenure/ops/shape_ops.h"
+#include "tenure/tensor/integer_notes.h"
 
 namespace tenure::ops {
 namespace {
@@ -301,7 +302,12 @@ Tensor copy_to(const Operand& x, Device device) {
   ops::in_call("copy_to", x.site(), [&] { mem::require_device(device, "copy_to", x.site()); });
   const Device from =
       x.is_scalar() ? default_device() : x.tensor().body("copy_to", x.site()).device();
-  return call(record<ops::CopyTo>(), x, ops::transfer_attributes(device, from));
+  const bool leaves_host = from == cpu && device != cpu && !x.is_scalar();
+  const std::optional<IntegerRange> range =
+      leaves_host ? seen_integers(x.tensor()) : std::optional<IntegerRange>();
+  Tensor there = call(record<ops::CopyTo>(), x, ops::transfer_attributes(device, from));
+  if (range) note_integers(there.body("copy_to", x.site()), *range);
+  return there;
 }
 Tensor Tensor::to(Device device, Site site) const {
   if (body("to()", site).device() == device) return *this;

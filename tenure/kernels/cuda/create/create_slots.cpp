@@ -116,7 +116,7 @@ struct OneHotSlot {
     Gpu* const gpu = gpu_of(k.in[0]);
     if (gpu == nullptr) return;
     const View& out = k.out[0];
-    check_indices(*gpu, k.op, k.in[0], out.shape.back());
+    check_indices(*gpu, k, k.in[0], out.shape.back());
     gpu->launch(k.op, kOneHot, bits_type(size_of(out.dtype)), grid_over(out.count(), kThreads),
                 OneHotArguments{.indices = device_view(k.in[0]),
                                 .is_wide = k.in[0].dtype == DType::int64 ? 1 : 0,

@@ -4,6 +4,8 @@
 // none: <cstdint>, <cmath>, <limits>, <type_traits>, <bit>, <concepts> and their like are this file
 // there (CMakeLists.txt).
 
+#include "tenure/kernels/cuda/device/powers.cuh"
+
 #define INFINITY (__builtin_bit_cast(float, 0x7f800000u))
 #define NAN (__builtin_bit_cast(float, 0x7fc00000u))
 
@@ -118,7 +120,7 @@ using ::copysign;
 using ::cos;
 using ::erf;
 using ::erfc;
-using ::exp;
+using ::expm1;
 using ::fabs;
 using ::floor;
 using ::fma;
@@ -133,5 +135,10 @@ using ::round;
 using ::sin;
 using ::sqrt;
 using ::tan;
+
+inline double exp(double x) { return ::exp(x); }
+inline float exp(float x) { return tenure::kernels::cuda::float_exp(x); }
+inline double exp2(double x) { return ::exp2(x); }
+inline float exp2(float x) { return tenure::kernels::cuda::float_exp2(x); }
 
 }  // namespace std

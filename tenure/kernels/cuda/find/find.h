@@ -18,6 +18,9 @@ std::int64_t find_not_finite(Gpu& gpu, const ops::View& view);
 /// find_slots.cpp.
 std::int64_t find_beyond(Gpu& gpu, const char* op, const ops::View& view, double low, double high);
 
+/// Of a view of int32 or int64. Waits. In find_slots.cpp.
+IntegerRange integer_range(Gpu& gpu, const ops::View& view);
+
 Family find_family();  // find_slots.cpp
 
 }  // namespace tenure::kernels::cuda

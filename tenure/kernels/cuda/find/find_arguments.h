@@ -10,6 +10,13 @@ struct FindArguments {
   std::uint64_t* answers;  ///< of each block, the lowest place that it found, or all bits
 };
 
+/// Of a search for the range of integers.
+struct IntegersArguments {
+  DeviceView in;
+  std::uint64_t* answers;  ///< of each block, the four numbers of an IntegerRange
+};
+inline constexpr int kIntegerAnswers = 4;
+
 /// Of a search for the first element outside of a range.
 struct RangeArguments {
   DeviceView in;

@@ -28,6 +28,9 @@ const TypedKernel kFindBeyond =
              DType::bfloat16, DType::float32, DType::float64},
             "RangeArguments");
 
+const TypedKernel kFindRange =
+    finding("find_range", {DType::int32, DType::int64}, "IntegersArguments");
+
 template <class Arguments>
 std::int64_t find_first(Gpu& gpu, const char* op, const TypedKernel& kernel, const View& view,
                         Arguments arguments) {
@@ -89,6 +92,26 @@ std::int64_t find_beyond(Gpu& gpu, const char* op, const View& view, double low,
       RangeArguments{.in = device_view(view), .low = low, .high = high, .answers = nullptr});
 }
 
-Family find_family() { return {{}, {&kFindNotFinite, &kFindZero, &kFindNegative, &kFindBeyond}}; }
+IntegerRange integer_range(Gpu& gpu, const View& view) {
+  IntegerRange range = IntegerRange::none();
+  if (view.count() == 0) return range;
+  IntegersArguments arguments{.in = device_view(view), .answers = nullptr};
+  Grid grid = grid_over(view.count(), kThreads);
+  grid.blocks = std::min<std::uint32_t>(grid.blocks, Gpu::kMostAnswers / kIntegerAnswers);
+  std::vector<std::uint64_t> answers(std::size_t{grid.blocks} * kIntegerAnswers);
+  gpu.ask("integer_range", kFindRange, view.dtype, grid, arguments, &IntegersArguments::answers,
+          answers);
+  for (std::size_t i = 0; i < answers.size(); i += kIntegerAnswers) {
+    range.join({.lowest = static_cast<std::int64_t>(answers[i]),
+                .highest = static_cast<std::int64_t>(answers[i + 1]),
+                .next_lowest = static_cast<std::int64_t>(answers[i + 2]),
+                .next_highest = static_cast<std::int64_t>(answers[i + 3])});
+  }
+  return range;
+}
+
+Family find_family() {
+  return {{}, {&kFindNotFinite, &kFindZero, &kFindNegative, &kFindBeyond, &kFindRange}};
+}
 
 }  // namespace tenure::kernels::cuda

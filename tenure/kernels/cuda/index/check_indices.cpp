@@ -35,12 +35,12 @@ ops::ElementBytes read_element(Gpu& gpu, const View& view, std::int64_t number) 
   return element;
 }
 
-void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t size) {
-  if (indices.count() == 0) return;
+void check_indices(Gpu& gpu, const ops::Kernel& call, const View& indices, std::int64_t size) {
+  if (call.indices_hold || indices.count() == 0) return;
   IndexCheckArguments a{.in = device_view(indices), .size = size, .answers = nullptr};
   const Grid grid = grid_over(indices.count(), kCheckThreads);
   std::vector<std::uint64_t> answers(grid.blocks);
-  gpu.ask(op, kFindOutside, indices.dtype, grid, a, &IndexCheckArguments::answers, answers);
+  gpu.ask(call.op, kFindOutside, indices.dtype, grid, a, &IndexCheckArguments::answers, answers);
   const std::uint64_t first = *std::min_element(answers.begin(), answers.end());
   if (first == ~std::uint64_t{0}) return;
   const ops::ElementBytes element = read_element(gpu, indices, static_cast<std::int64_t>(first));
@@ -49,7 +49,7 @@ void check_indices(Gpu& gpu, const char* op, const View& indices, std::int64_t s
     std::memcpy(&value, element.bytes, sizeof value);
     return static_cast<std::int64_t>(value);
   });
-  throw IndexError(op, fmt::format("index {} is outside an axis of size {}", index, size), index,
+  throw IndexError(call.op, fmt::format("index {} is outside an axis of size {}", index, size), index,
                    size);
 }
 

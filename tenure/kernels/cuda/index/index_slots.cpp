@@ -54,7 +54,7 @@ struct TakeSlot {
     const View& in = k.in[0];
     const View& indices = k.in[1];
     const int axis = axis_of(k);
-    check_indices(*gpu, k.op, indices, in.shape[axis]);
+    check_indices(*gpu, k, indices, in.shape[axis]);
     Chosen from{.positions = no_loops(2), .axes = 1, .axis = {}};
     const Strides nothing = Strides::filled(in.shape.size(), 0);
     add_loops(from.positions, in.shape, 0, axis, {&in.strides, &nothing});
@@ -73,7 +73,7 @@ struct GatherSlot {
     const View& in = k.in[0];
     const View& indices = k.in[1];
     const int axis = axis_of(k);
-    check_indices(*gpu, k.op, indices, in.shape[axis]);
+    check_indices(*gpu, k, indices, in.shape[axis]);
     Strides base = in.strides;
     base[axis] = 0;
     Chosen from{
@@ -94,7 +94,7 @@ struct ScatterSlot {
     const View& out = k.out[0];
     const View& indices = k.in[1];
     const int axis = axis_of(k);
-    check_indices(*gpu, k.op, indices, out.shape[axis]);
+    check_indices(*gpu, k, indices, out.shape[axis]);
     copy_input(*gpu, k);
     Strides base = out.strides;
     base[axis] = 0;
@@ -137,9 +137,9 @@ Chosen chosen_by(const ops::IndexViews& indices, const View& view, const Strides
   return chosen;
 }
 
-void check_all(Gpu& gpu, const char* op, const ops::IndexViews& indices, const View& view) {
+void check_all(Gpu& gpu, const Kernel& k, const ops::IndexViews& indices, const View& view) {
   int axis = 0;
-  for (const View& one : indices.views()) check_indices(gpu, op, one, view.shape[axis++]);
+  for (const View& one : indices.views()) check_indices(gpu, k, one, view.shape[axis++]);
 }
 
 struct IndexGatherSlot {
@@ -148,7 +148,7 @@ struct IndexGatherSlot {
     if (gpu == nullptr) return;
     const ops::IndexViews indices(k.in.subspan(1), k.op);
     const View in = ops::axes_first(k.in[0], k.attributes.dims(ops::IndexGatherAttributes::axes));
-    check_all(*gpu, k.op, indices, in);
+    check_all(*gpu, k, indices, in);
     Chosen from = chosen_by(indices, in, in.strides, nullptr);
     std::array<std::int64_t, Places::kMostOperands> steps{};
     for (int d = static_cast<int>(indices.views().size()); d < in.shape.size(); ++d) {
@@ -179,7 +179,7 @@ struct IndexPutSlot {
     if (gpu == nullptr) return;
     const ops::IndexViews indices(k.in.subspan(2), k.op);
     const View part = ops::part_of(k.out[0], k.attributes);
-    check_all(*gpu, k.op, indices, part);
+    check_all(*gpu, k, indices, part);
     copy_input(*gpu, k);
     const auto axes = static_cast<int>(indices.views().size());
     const Shape chosen = indices.chosen_from(part.shape);

@@ -21,6 +21,9 @@ const DriverFunctions& driver_functions() { return driver().functions; }
 
 CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
+/// What every kernel may have.
+constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+
 /// Errors after which a context can do nothing more.
 bool is_sticky(CUresult result) {
   switch (result) {
@@ -50,6 +53,14 @@ Grid grid_over(std::int64_t n, std::uint32_t threads) {
   const std::int64_t blocks = (n + threads - 1) / threads;
   return {.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks)),
           .threads = threads};
+}
+
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once) {
+  constexpr std::int64_t kFewBlocks = 1024;  // what the largest GPUs have at the same time
+  const std::int64_t blocks = (n + threads - 1) / threads;
+  const std::int64_t least = (blocks + at_once - 1) / at_once;
+  const std::int64_t most = std::max<std::int64_t>(std::min(blocks, kFewBlocks), 1);
+  return {.blocks = static_cast<std::uint32_t>(std::max(least, most)), .threads = threads};
 }
 
 Gpu::Gpu(int index)
@@ -106,6 +117,7 @@ void Gpu::check(int result, const char* what) {
 }
 
 void Gpu::fail(int result, const char* what) {
+  if (Capture::current() != nullptr) throw CannotReplay();
   const auto given = static_cast<CUresult>(result);
   const std::string name = name_of(device_);
   if (is_sticky(given)) lost_.store(true, std::memory_order_relaxed);
@@ -153,13 +165,34 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
   enter();
   note(op);
   const NvtxRange range(op);
+  if (grid.shared_bytes > kSharedWithoutAsking) {
+    check(driver_functions().cuFuncSetAttribute(
+              function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(grid.shared_bytes)),
+          "give a kernel more shared memory");
+  }
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
-                                          grid.threads, 1, 1, grid.shared_bytes, stream_, nullptr,
+                                          grid.threads, 1, 1, grid.shared_bytes, stream(), nullptr,
                                           extra),
         "launch a kernel");
-  if (waits_) wait();
+  if (waits_ && Capture::current() == nullptr) wait();
+}
+
+CUstream_st* Gpu::writing_stream(std::unique_lock<std::mutex>& lock) {
+  enter();
+  lock = std::unique_lock(writing_mutex_);
+  if (writing_stream_ == nullptr) {
+    check(driver_functions().cuStreamCreate(&writing_stream_, CU_STREAM_NON_BLOCKING),
+          "make a queue");
+  }
+  return writing_stream_;
+}
+
+void Gpu::launch_graph(CUgraphExec_st* graph) {
+  note("a compiled program");
+  check(driver_functions().cuGraphLaunch(graph, stream_), "launch a program");
 }
 
 std::uint64_t* Gpu::room_for_answers(std::size_t n) {
@@ -181,29 +214,32 @@ std::byte* Gpu::pin(std::size_t bytes) {
 void Gpu::copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   enter();
-  check(driver_functions().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, stream_),
+  check(driver_functions().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, stream()),
         "copy within the GPU");
 }
 
 void Gpu::set_bytes(void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
   enter();
-  check(driver_functions().cuMemsetD8Async(address_of(to), value, bytes, stream_), "fill memory");
+  check(driver_functions().cuMemsetD8Async(address_of(to), value, bytes, stream()), "fill memory");
 }
 
 void Gpu::read(void* host, const void* from, std::size_t bytes) {
   if (bytes == 0) return wait();
+  enter_to_wait();
   staging_->read(host, from, bytes);
   const std::lock_guard lock(noted_mutex_);
   queued_ = 0;
 }
 
 void Gpu::write(void* to, const void* host, std::size_t bytes) {
-  if (bytes != 0) staging_->write(to, host, bytes);
+  if (bytes == 0) return;
+  enter_to_wait();
+  staging_->write(to, host, bytes);
 }
 
 void Gpu::wait() {
-  enter();
+  enter_to_wait();
   check(driver_functions().cuStreamSynchronize(stream_), "wait for the GPU");
   const std::lock_guard lock(noted_mutex_);
   queued_ = 0;
@@ -251,7 +287,7 @@ bool Gpu::has_passed(CUevent_st* event) noexcept {
 }
 
 void Gpu::wait_for(CUevent_st* event) {
-  enter();
+  enter_to_wait();
   check(driver_functions().cuEventSynchronize(event), "wait for the GPU");
 }
 

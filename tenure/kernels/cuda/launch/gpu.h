@@ -18,6 +18,8 @@
 #include "tenure/tensor/device_error.h"
 
 struct CUctx_st;
+struct CUgraph_st;
+struct CUgraphExec_st;
 struct CUstream_st;
 struct CUevent_st;
 
@@ -34,6 +36,7 @@ struct CUevent_st;
 
 namespace tenure::kernels::cuda {
 
+class Gpu;
 class Staging;
 class DeviceMemory;
 class PinnedMemory;
@@ -49,6 +52,9 @@ struct Grid {
 /// As many threads as `n`, in blocks of `threads`, but no more blocks than fill the GPU several
 /// times over: threads go on with the elements after those of the whole grid.
 Grid grid_over(std::int64_t n, std::uint32_t threads);
+/// Threads for n steps of which each thread does at most `at_once`, all that it does: one of few,
+/// so that they are on all of the GPU.
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once);
 
 /// What is known of a GPU.
 struct GpuFacts {
@@ -56,6 +62,28 @@ struct GpuFacts {
   int architecture = 0;  ///< 90: of compute capability 9.0
   int processors = 0;
   std::size_t memory = 0;
+};
+
+/// Thrown where the host would wait, or give the GPU something that is other the next time, while
+/// work is written down.
+struct CannotReplay {};
+
+/// While it lives, what this thread gives a GPU goes to another stream than the GPU's. Not while
+/// another one of the thread lives.
+class Capture {
+ public:
+  explicit Capture(CUstream_st* stream) noexcept : stream_(stream) { current_ = this; }
+  ~Capture() { current_ = nullptr; }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  /// Of this thread; nullptr: there is none.
+  static const Capture* current() noexcept { return current_; }
+  CUstream_st* stream() const { return stream_; }
+
+ private:
+  static thread_local constinit const Capture* current_;
+  CUstream_st* stream_;
 };
 
 /// A GPU that is in use: its context, its queue, its kernels, its memory.
@@ -72,7 +100,15 @@ class Gpu {
   DeviceMemory& memory() { return *memory_; }
   /// Where pinned memory comes from.
   PinnedMemory& pinned() { return *pinned_; }
-  CUstream_st* stream() const { return stream_; }
+  /// Where the work of this thread goes.
+  CUstream_st* stream() const {
+    const Capture* const capture = Capture::current();
+    return capture == nullptr ? stream_ : capture->stream();
+  }
+  /// Where work is written down; whoever uses it has the lock.
+  CUstream_st* writing_stream(std::unique_lock<std::mutex>& lock);
+  /// Whether the host waits for each kernel.
+  bool waits() const { return waits_; }
 
   /// Queues a kernel, which is compiled now if it was not before. `op` has static storage duration.
   template <class Arguments>
@@ -92,7 +128,7 @@ class Gpu {
   void ask(const char* op, const TypedKernel& kernel, Types types, const Grid& grid,
            Arguments& arguments, std::uint64_t* Arguments::*place,
            std::span<std::uint64_t> answers) {
-    enter();
+    enter_to_wait();
     const std::lock_guard lock(answers_mutex_);
     arguments.*place = room_for_answers(answers.size());
     launch(op, kernel, types, grid, arguments);
@@ -100,6 +136,9 @@ class Gpu {
     std::copy_n(arguments.*place, answers.size(), answers.data());
   }
   static constexpr std::size_t kMostAnswers = 4096;
+
+  /// Queues what was written down.
+  void launch_graph(CUgraphExec_st* graph);
 
   /// Queues a copy within the GPU.
   void copy_bytes(void* to, const void* from, std::size_t bytes);
@@ -129,6 +168,12 @@ class Gpu {
   /// Makes the context current for this thread. Throws DeviceError where the GPU was lost, or in a
   /// child of a fork: before any lock, which another thread may have held there.
   void enter();
+  /// The same for what the host waits for, or what is other each time. Throws CannotReplay while
+  /// work is written down.
+  void enter_to_wait() {
+    if (Capture::current() != nullptr) throw CannotReplay();
+    enter();
+  }
   /// Throws DeviceError unless `result`, a CUresult, is 0; `what` the call was for.
   void check(int result, const char* what);
   bool is_lost() const { return lost_.load(std::memory_order_relaxed); }
@@ -146,6 +191,8 @@ class Gpu {
   GpuFacts facts_;
   CUctx_st* context_ = nullptr;
   CUstream_st* stream_ = nullptr;
+  std::mutex writing_mutex_;
+  CUstream_st* writing_stream_ = nullptr;  ///< made when it is first needed
   bool waits_ = false;  ///< for each kernel
   std::atomic<bool> lost_ = false;
   std::atomic<bool> told_ = false;

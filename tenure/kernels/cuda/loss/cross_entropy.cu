@@ -1,85 +1,77 @@
 #pragma once
 
-#include "tenure/kernels/cuda/loss/loss.cuh"
+#include "tenure/kernels/cuda/loss/classes.cuh"
+#include "tenure/kernels/cuda/reduce/held.cuh"
 
 namespace tenure::kernels::cuda {
 
 /// A group's row, with what the loss needs of it.
-template <class T>
+template <class T, class S>
 struct EntropyRow {
   using C = Compute<T>;
+  using Source = HeldRow<T, S>;
 
   const CrossEntropyArguments& a;
   std::int64_t row;
-  unsigned lane;
   bool has_classes;
-  std::int64_t target = -1;
-  std::int64_t length;  ///< 0: there is no row, or it is ignored
-  Row<T> x;
-  Row<T> q;
-  Held<T> xs;
+  std::int64_t target;
+  Lane<S> there;
+  Lane<S> lane;  ///< of no elements: there is no row, or it is ignored
+  Source x;
+  Source q;
   Exponentials<C> exponentials;
   double mass = 1;  ///< the sum of the smoothed probabilities
 
   /// All threads of a block take part.
-  EntropyRow(const CrossEntropyArguments& arguments, std::int64_t at, bool is_there,
-             unsigned lane_given)
+  EntropyRow(const CrossEntropyArguments& arguments, std::int64_t at, bool is_there, unsigned own)
       : a(arguments),
         row(is_there ? at : 0),
-        lane(lane_given),
-        has_classes(arguments.targets.view.data != nullptr),
-        length(is_there ? arguments.classes : 0),
-        x(arguments.logits, row),
-        q(arguments.probabilities, has_classes ? 0 : row) {
-    if (is_there && has_classes) {
-      target = class_at(a.targets, row);
-      if (target == a.ignore_index) length = 0;
-    }
-    exponentials = exponentials_of<false>(x, xs, length, a.classes, a.groups, lane);
+        has_classes(a.targets.view.data != nullptr),
+        target(is_there && has_classes ? class_at(a.targets, row) : -1),
+        there{is_there ? a.classes : 0, a.groups.lanes, own},
+        lane{has_classes && target == a.ignore_index ? 0 : there.length, there.lanes, own},
+        x(Row<T>(a.logits, row), there),  // which does not wait for the target
+        q(Row<T>(a.probabilities, has_classes ? 0 : row), there),
+        exponentials(exponentials_of(x, lane, a.groups)) {
     if (has_classes) return;
     double sum = 0;
-    for_lane(length, a.groups, lane,
-             [&](std::int64_t i, int, auto) { sum += static_cast<double>(q[i]); });
+    lane.elements([&](At element) { sum += static_cast<double>(q[element]); });
     mass = (1 - a.label_smoothing) * sum_of_lanes(sum, a.groups) + a.label_smoothing;
   }
 
-  double loss() {
-    double picked = 0;
-    double logits = 0;
-    for_lane(length, a.groups, lane, [&](std::int64_t i, int j, auto held) {
-      const auto value = static_cast<double>(xs.again(x, i, j, held));
-      logits += value;
+  /// All threads of a block take part.
+  double loss() const {
+    Pair<double> sums{0, 0};  // of logits by their probabilities, and of these alone
+    lane.elements([&](At element) {
+      const auto value = static_cast<double>(x[element]);
       if (has_classes) {
-        if (i == target) picked = value;
-      } else if (const auto probability = static_cast<double>(q[i]); probability != 0) {
-        picked += probability * value;
+        if (element.i == target) sums.first = value;
+      } else if (const auto probability = static_cast<double>(q[element]); probability != 0) {
+        sums.first += probability * value;
       }
+      if (a.label_smoothing != 0) sums.second += value;
     });
-    picked = sum_of_lanes(picked, a.groups);
-    logits = sum_of_lanes(logits, a.groups);
-    if (length == 0) return 0;
-    double result = mass * (static_cast<double>(exponentials.shift) + std::log(exponentials.sum)) -
-                    (1 - a.label_smoothing) * picked;
-    if (a.label_smoothing != 0) {
-      result -= a.label_smoothing / static_cast<double>(a.classes) * logits;
-    }
-    return result;
+    sums = sums_of_lanes(sums, a.groups);
+    if (lane.length == 0) return 0;
+    return entropy_of(a, mass, static_cast<double>(exponentials.shift), exponentials.sum, sums);
   }
 };
 
-template <class T>
-inline void cross_entropy(const CrossEntropyArguments& a) {
+template <class T, class S>
+inline void cross_entropy_in(const CrossEntropyArguments& a) {
   const Place place = place_of(a.groups);
-  double own = 0;
+  LossPart own{0, 0};
   // All groups of the grid take as many turns: they join together.
   const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
     const std::int64_t row = place.group + turn * a.all_groups;
     const bool is_there = place.group < a.all_groups && row < a.rows;
-    const double loss = EntropyRow<T>(a, row, is_there, place.lane).loss();
+    const EntropyRow<T, S> entropy(a, row, is_there, place.lane);
+    const double loss = entropy.loss();
     if (!is_there || place.lane != 0) continue;
     if (a.sum.reduces != 0) {
-      own += loss;
+      own.loss += loss;
+      own.rows += entropy.lane.length == 0 ? 0 : 1;
     } else {
       static_cast<Compute<T>*>(a.sum.out)[row] = convert<Compute<T>>(loss);
     }
@@ -88,29 +80,32 @@ inline void cross_entropy(const CrossEntropyArguments& a) {
 }
 
 template <class T>
-inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
+inline void cross_entropy(const CrossEntropyArguments& a) {
+  with_strips<T>(a.form, [&](auto strips) { cross_entropy_in<T, decltype(strips)>(a); });
+}
+
+template <class T, class S>
+inline void cross_entropy_gradient_in(const CrossEntropyArguments& a) {
   using C = Compute<T>;
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
-  EntropyRow<T> row(a, place.group, is_there, place.lane);
+  const EntropyRow<T, S> row(a, place.group, is_there, place.lane);
+  const double counted = counted_rows(a);
   if (!is_there) return;
-  const std::int64_t at = a.sum.reduces != 0 ? 0 : offset_in(a.dy.walk, place.group);
-  const double dy = load_as<double>(a.dy.data, at, a.dy_dtype) * a.sum.scale;
-  const C weight = static_cast<C>(dy * (1 - a.label_smoothing));
-  const C constant = static_cast<C>(dy * a.label_smoothing / static_cast<double>(a.classes));
-  const C factor = static_cast<C>(dy * row.mass / row.exponentials.sum);
-  const Row<T> out(a.gradient, place.group);
-  for_lane(a.classes, a.groups, place.lane, [&](std::int64_t i, int j, auto held) {
-    if (row.length == 0) return out.set(i, C(0));
-    C value =
-        std::exp(row.xs.again(row.x, i, j, held) - row.exponentials.shift) * factor - constant;
-    if (!row.has_classes) {
-      value -= weight * row.q[i];
-    } else if (i == row.target) {
-      value -= weight;
-    }
-    out.set(i, value);
+  const EntropyFactors<C> by(a, row.row, counted, row.mass, row.exponentials.sum);
+  const Lane<S> all{a.classes, a.groups.lanes, place.lane};
+  const bool is_ignored = row.lane.length == 0;
+  write_row(Row<T>(a.gradient, place.group), all, [&](At at) {
+    if (is_ignored) return C(0);
+    const C value = by.of(std::exp(row.x[at] - row.exponentials.shift));
+    if (!row.has_classes) return value - by.weight * row.q[at];
+    return at.i == row.target ? value - by.weight : value;
   });
+}
+
+template <class T>
+inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
+  with_strips<T>(a.form, [&](auto strips) { cross_entropy_gradient_in<T, decltype(strips)>(a); });
 }
 
 }  // namespace tenure::kernels::cuda

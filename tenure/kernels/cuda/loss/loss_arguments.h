@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/reduce/groups_arguments.h"
+#include "tenure/kernels/cuda/reduce/held_arguments.h"
 
 namespace tenure::kernels::cuda {
 
@@ -16,19 +17,36 @@ struct ClassesArguments {
   std::int64_t rows;
   std::int64_t classes;
   std::int64_t ignore_index;
-  std::uint64_t*
-      answers;  ///< of each block: the first row with one, or all bits; that; rows that count
+  std::uint64_t* answers;  ///< of each block: the first row with one, or all bits; that
 };
-inline constexpr int kClassAnswers = 3;
+inline constexpr int kClassAnswers = 2;
+
+/// Of the count of rows that are not ignored.
+struct CountClassesArguments {
+  ClassesView targets;
+  std::int64_t rows;
+  std::int64_t chunk;  ///< rows of a block
+  std::int64_t ignore_index;
+  double* counts;  ///< of each block
+};
+
+/// What a block has of the sum of losses.
+struct LossPart {
+  double loss;
+  double rows;  ///< that count
+};
 
 /// What losses end with: each element's, or their sum. Where blocks share a sum, each writes its
 /// part, which a last launch adds up.
 struct LossSum {
   void* out;
-  double* parts;  ///< of each block; none: there is one block
+  LossPart* parts;  ///< of each block; none: there is one block
   std::int32_t reduces;
+  std::int32_t counts;  ///< the sum is divided by the number of rows that count, not scaled
   double scale;
 };
+/// Of the mean of so many losses.
+constexpr double scale_of(double counted) { return 1 / (counted > 1 ? counted : 1); }
 
 /// Of cross entropy and its gradient. Rows are along the last axis.
 struct CrossEntropyArguments {
@@ -42,10 +60,18 @@ struct CrossEntropyArguments {
   std::int64_t classes;
   std::int64_t ignore_index;
   double label_smoothing;
+  RowForm form;
   Groups groups;
   std::int64_t all_groups;  ///< each has the rows from its own on, so many apart
+  const double* counts;     ///< of gradients of a mean, parts of the number of rows that count;
+                            ///< none: blocks count for themselves
+  std::int64_t count_parts;
   LossSum sum;
 };
+/// Threads of a block that has a row longer than what is held.
+inline constexpr unsigned kLongRowThreads = 512;
+/// No more than a block has threads.
+inline constexpr std::int64_t kMostCountParts = kGroupThreads;
 
 /// As in kernels/cpu/loss/pointwise.h.
 enum PointwiseKind : std::int32_t {
@@ -72,7 +98,7 @@ struct PointwiseArguments {
 
 /// Of the sum of what blocks left.
 struct LossPartsArguments {
-  const double* parts;
+  const LossPart* parts;
   std::int64_t n;
   LossSum sum;
 };

@@ -74,7 +74,7 @@ inline void pointwise_loss(const PointwiseArguments& a) {
       static_cast<T*>(a.sum.out)[i] = convert<T>(loss);
     }
   }
-  if (a.sum.reduces != 0) add_up<T>(a.sum, own);
+  if (a.sum.reduces != 0) add_up<T>(a.sum, {own, 0});
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/reduce/groups_arguments.h"
+#include "tenure/kernels/cuda/reduce/held_arguments.h"
 
 namespace tenure::kernels::cuda {
 
@@ -15,9 +16,10 @@ struct RowNormArguments {
   std::int64_t columns;
   double epsilon;
   std::int32_t rms;  ///< the mean is left out
+  RowForm form;
   Groups groups;
   std::int64_t all_groups;  ///< of gradients: each has the rows from its own on, so many apart
-  void* partials;  ///< of gradients, of each group: its sums of each column, by weight, by bias
+  void* partials;  ///< of gradients, of each block: its sums of each column, by weight, by bias
 };
 
 /// Of the sums of partial sums.

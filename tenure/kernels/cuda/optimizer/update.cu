@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/optimizer/update_arguments.h"
-#include "tenure/kernels/cuda/reduce/groups.cuh"
+#include "tenure/kernels/cuda/reduce/held.cuh"
 #include "tenure/ops/nn/update_bodies-inl.h"
 
 namespace tenure::kernels::cuda {
@@ -39,38 +39,107 @@ struct DeviceUpdate {
   ops::AdamBias bias;
 };
 
+/// 1 - beta^step, good also where that is small: a power of few steps of a beta next to 1 is.
+inline double rest_of_power(double beta, const PartsOfLog& log, double step) {
+  if (beta < 0) return 1 - std::pow(beta, step);
+  const double exponent = step * log.high;
+  const double rest = std::fma(step, log.high, -exponent) + step * log.low;
+  const double less = std::expm1(exponent);
+  return -(less + rest * (less + 1));
+}
+
+/// The rate and Adam's bias, once for a block, two warps of which have a power each.
+inline DeviceUpdate update_of(const UpdateArguments& a) {
+  __shared__ double numbers[3];
+  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
+    const double rate = load_as<double>(a.rate, 0, a.rate_type);
+    const double step = a.step == nullptr ? 1 : load_as<double>(a.step, 0, a.step_type);
+    if (threadIdx.x == 0) {
+      numbers[0] = rate;
+      if (a.step != nullptr) {
+        numbers[1] = rate / rest_of_power(a.options.beta1, a.log_beta1, step);
+      }
+    } else if (a.step != nullptr) {
+      numbers[2] = 1 / std::sqrt(rest_of_power(a.options.beta2, a.log_beta2, step));
+    }
+  }
+  __syncthreads();
+  return {a.options, numbers[0], {numbers[1], numbers[2]}};
+}
+
+/// Some elements of all tensors, as they are computed with.
+template <class T, int tensors, int size>
+struct Elements {
+  using C = Compute<T>;
+  UpdateNumber<C> x[size][tensors + 1];
+
+  /// Side by side, from element i on.
+  void read(const UpdateArguments& a, std::int64_t i) {
+    read_strip<T>(a, 0, i);
+#pragma unroll
+    for (int k = 1; k < tensors; ++k) read_strip<C>(a, k, i);
+    read_strip<T>(a, tensors, i);
+  }
+  void write(const UpdateArguments& a, std::int64_t i) const {
+    write_strip<T>(a, 0, i);
+#pragma unroll
+    for (int k = 1; k < tensors; ++k) write_strip<C>(a, k, i);
+  }
+
+ private:
+  template <class E>
+  void read_strip(const UpdateArguments& a, int tensor, std::int64_t i) {
+    const auto strip = *reinterpret_cast<const Strip<E, size>*>(static_cast<const E*>(a.in[tensor].data) + i);
+#pragma unroll
+    for (int e = 0; e < size; ++e) x[e][tensor] = static_cast<C>(strip.of[e]);
+  }
+  template <class E>
+  void write_strip(const UpdateArguments& a, int tensor, std::int64_t i) const {
+    Strip<E, size> strip;
+#pragma unroll
+    for (int e = 0; e < size; ++e) strip.of[e] = convert<E>(x[e][tensor].value);
+    *reinterpret_cast<Strip<E, size>*>(static_cast<E*>(a.out[tensor]) + i) = strip;
+  }
+};
+
+/// An element of all tensors, wherever they lie, of any types.
+template <class T, int tensors>
+inline void read_element(const UpdateArguments& a, std::int64_t i,
+                         Elements<T, tensors, 1>& element) {
+  using C = Compute<T>;
+  auto& x = element.x[0];
+  x[0] = static_cast<C>(static_cast<const T*>(a.in[0].data)[offset_in(a.in[0].walk, i)]);
+#pragma unroll
+  for (int k = 1; k < tensors; ++k) {
+    x[k] = static_cast<const C*>(a.in[k].data)[offset_in(a.in[k].walk, i)];
+  }
+  const FlatView& gradient = a.in[tensors];
+  x[tensors] = load_as<C>(gradient.data, offset_in(gradient.walk, i), a.gradient_type);
+}
+
 /// One pass: `body(update, x)` changes an element of each tensor, x[0] that of the parameter, by
 /// the gradient's, which comes last.
 template <class T, int tensors, class Body>
 inline void update_elements(const UpdateArguments& a, Body body) {
-  using C = Compute<T>;
-  __shared__ double numbers[3];
-  if (threadIdx.x == 0) {
-    const double rate = load_as<double>(a.rate, 0, a.rate_type);
-    const double step = a.step == nullptr ? 1 : load_as<double>(a.step, 0, a.step_type);
-    const ops::AdamBias bias = ops::adam_bias(rate, a.options.beta1, a.options.beta2, step);
-    numbers[0] = rate;
-    numbers[1] = bias.rate;
-    numbers[2] = bias.root;
+  constexpr int kSize = strip_size(sizeof(Compute<T>));
+  const auto index = static_cast<std::int64_t>(thread_index());
+  const auto threads = static_cast<std::int64_t>(thread_count());
+  const std::int64_t strips = a.is_packed != 0 ? a.n / kSize : 0;
+  // What is asked for first is on its way while the block finds its numbers.
+  Elements<T, tensors, kSize> own;
+  if (index < strips) own.read(a, index * kSize);
+  const DeviceUpdate update = update_of(a);
+  for (std::int64_t strip = index; strip < strips; strip += threads) {
+    if (strip != index) own.read(a, strip * kSize);
+#pragma unroll
+    for (int e = 0; e < kSize; ++e) body(update, own.x[e]);
+    own.write(a, strip * kSize);
   }
-  __syncthreads();
-  const DeviceUpdate update{a.options, numbers[0], {numbers[1], numbers[2]}};
-  for (auto i = static_cast<std::int64_t>(thread_index()); i < a.n;
-       i += static_cast<std::int64_t>(thread_count())) {
-    UpdateNumber<C> x[tensors + 1];
-    x[0] = static_cast<C>(static_cast<const T*>(a.in[0].data)[offset_in(a.in[0].walk, i)]);
-#pragma unroll
-    for (int k = 1; k < tensors; ++k) {
-      x[k] = static_cast<const C*>(a.in[k].data)[offset_in(a.in[k].walk, i)];
-    }
-    const FlatView& gradient = a.in[tensors];
-    const std::int64_t at = offset_in(gradient.walk, i);
-    x[tensors] = a.own_gradient != 0 ? static_cast<C>(static_cast<const T*>(gradient.data)[at])
-                                     : load_as<C>(gradient.data, at, a.gradient_type);
-    body(update, x);
-    static_cast<T*>(a.out[0])[i] = convert<T>(x[0].value);
-#pragma unroll
-    for (int k = 1; k < tensors; ++k) static_cast<C*>(a.out[k])[i] = x[k].value;
+  for (std::int64_t i = strips * kSize + index; i < a.n; i += threads) {
+    Elements<T, tensors, 1> one;
+    read_element(a, i, one);
+    body(update, one.x[0]);
+    one.write(a, i);
   }
 }
 

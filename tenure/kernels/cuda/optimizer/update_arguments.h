@@ -17,6 +17,12 @@ struct UpdateOptions {
   std::int32_t decoupled;
 };
 
+/// A logarithm as a sum of two numbers.
+struct PartsOfLog {
+  double high;
+  double low;
+};
+
 inline constexpr int kMostUpdated = 3;
 
 /// The parameter and its state come first, then the gradient. Rate and step are in the GPU's
@@ -29,9 +35,11 @@ struct UpdateArguments {
   std::int32_t rate_type;
   std::int32_t step_type;
   std::int32_t gradient_type;
-  std::int32_t own_gradient;  ///< it has the parameter's type
+  std::int32_t is_packed;  ///< all lie side by side, on 16 bytes; the gradient has the parameter's type
   std::int64_t n;
   UpdateOptions options;
+  PartsOfLog log_beta1;
+  PartsOfLog log_beta2;
 };
 
 }  // namespace tenure::kernels::cuda

@@ -1,6 +1,9 @@
+#include <cmath>
+
 #include "tenure/kernels/cuda/optimizer/update_arguments.h"
 #include "tenure/kernels/cuda/reduce/matrix.h"
 #include "tenure/kernels/cuda/table.h"
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/nn/updates-inl.h"
 
 namespace tenure::kernels::cuda {
@@ -37,6 +40,14 @@ UpdateOptions options_for_device(const Options& given) {
   return made;
 }
 
+/// Of 0, what is as good: all its powers are 0.
+PartsOfLog parts_of_log(double x) {
+  if (!(x > 0)) return {.high = -1e300, .low = 0};
+  const long double log = std::log(static_cast<long double>(x));
+  const auto high = static_cast<double>(log);
+  return {.high = high, .low = static_cast<double>(log - high)};
+}
+
 template <class Op>
 struct UpdateSlot {
   static constexpr std::size_t kGradient = Op::tensors;
@@ -56,11 +67,25 @@ struct UpdateSlot {
       arguments.step_type = static_cast<std::int32_t>(k.in[kRate + 1].dtype);
     }
     arguments.gradient_type = static_cast<std::int32_t>(k.in[kGradient].dtype);
-    arguments.own_gradient = k.in[kGradient].dtype == k.in[0].dtype ? 1 : 0;
+    arguments.is_packed = is_packed(k, arguments) ? 1 : 0;
     arguments.n = k.out[0].count();
     arguments.options = options_for_device(ops::options_of<Op>(k.attributes));
-    gpu->launch(k.op, update_kernel<Op>(), k.in[0].dtype, grid_over(arguments.n, kThreads),
-                arguments);
+    arguments.log_beta1 = parts_of_log(arguments.options.beta1);
+    arguments.log_beta2 = parts_of_log(arguments.options.beta2);
+    const std::int64_t at_once =
+        arguments.is_packed != 0 ? strip_size(size_of(ops::widened_type(k.in[0].dtype))) : 1;
+    gpu->launch(k.op, update_kernel<Op>(), k.in[0].dtype,
+                grid_over((arguments.n + at_once - 1) / at_once, kThreads), arguments);
+  }
+
+ private:
+  static bool is_packed(const Kernel& k, const UpdateArguments& arguments) {
+    bool packed = k.in[kGradient].dtype == k.in[0].dtype;
+    for (std::size_t i = 0; i <= kGradient; ++i) {
+      packed = packed && is_aligned(arguments.in[i].data) && is_side_by_side(arguments.in[i].walk);
+    }
+    for (std::size_t i = 0; i < kGradient; ++i) packed = packed && is_aligned(arguments.out[i]);
+    return packed;
   }
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/cublaslt-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
@@ -71,7 +72,7 @@ using Preference = std::unique_ptr<
     Destroy<cublasLtMatmulPreference_t, &CublasLtFunctions::cublasLtMatmulPreferenceDestroy>>;
 
 /// All that a way to compute a product depends on.
-using Key = std::array<std::int64_t, 16>;
+using Key = std::array<std::int64_t, 19>;
 
 /// A way to compute products of one shape.
 struct Way {
@@ -88,20 +89,19 @@ class LibraryProducts {
     require(lt().cublasLtCreate(&handle_), "begin");
   }
 
-  bool multiply(DType type, const ProductPlan& plan, const void* a, const void* b, void* c,
+  bool multiply(const LibraryProduct& job, const void* a, const void* b, void* c,
                 std::span<std::byte> workspace) {
     const std::lock_guard lock(mutex_);
-    const Way& way =
-        way_for(type, plan, {alignment(b), alignment(a), alignment(c)}, workspace.size());
+    const Way& way = way_for(job, {alignment(b), alignment(a), alignment(c)}, workspace.size());
     if (!way.is_known) return false;
     gpu_.enter();
     const float one = 1;
-    const float zero = 0;
+    const float kept = job.adds ? 1 : 0;
     const double wide_one = 1;
-    const double wide_zero = 0;
-    const bool is_wide = type == DType::float64;
+    const double wide_kept = kept;
+    const bool is_wide = job.type == DType::float64;
     const void* const scale = is_wide ? static_cast<const void*>(&wide_one) : &one;
-    const void* const keep = is_wide ? static_cast<const void*>(&wide_zero) : &zero;
+    const void* const keep = is_wide ? static_cast<const void*>(&wide_kept) : &kept;
     require(lt().cublasLtMatmul(handle_, way.product.get(), scale, b, way.a.get(), a, way.b.get(),
                                 keep, c, way.c.get(), c, way.c.get(), &way.algorithm,
                                 workspace.data(), workspace.size(), gpu_.stream()),
@@ -147,9 +147,11 @@ class LibraryProducts {
 
   Product product(DType type, bool a_transposed, bool b_transposed) const {
     const bool is_wide = type == DType::float64;
+    const cublasComputeType_t sums = is_wide       ? CUBLAS_COMPUTE_64F
+                                     : cuda_tf32() ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                   : CUBLAS_COMPUTE_32F;
     cublasLtMatmulDesc_t made = nullptr;
-    require(lt().cublasLtMatmulDescCreate(&made, is_wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                          is_wide ? CUDA_R_64F : CUDA_R_32F),
+    require(lt().cublasLtMatmulDescCreate(&made, sums, is_wide ? CUDA_R_64F : CUDA_R_32F),
             "describe a product");
     Product product(made);
     const auto transpose = [&](cublasLtMatmulDescAttributes_t which, bool is_transposed) {
@@ -162,11 +164,16 @@ class LibraryProducts {
     return product;
   }
 
-  const Way& way_for(DType type, const ProductPlan& plan, std::array<std::int64_t, 3> aligned,
+  const Way& way_for(const LibraryProduct& job, std::array<std::int64_t, 3> aligned,
                      std::size_t workspace) {
+    const DType type = job.type;
+    const ProductPlan& plan = job.plan;
     const bool is_batch = plan.batch.rank > 0;
     const auto step = [&](int operand) { return is_batch ? plan.batch.strides[operand][0] : 0; };
     const Key key{static_cast<std::int64_t>(type),
+                  static_cast<std::int64_t>(job.out),
+                  cuda_tf32() ? 1 : 0,
+                  job.c_row,
                   plan.m,
                   plan.n,
                   plan.k,
@@ -192,7 +199,8 @@ class LibraryProducts {
     Way way{.product = product(type, first.is_transposed, second.is_transposed),
             .a = layout(element, first, plan.batch.count, step(1)),
             .b = layout(element, second, plan.batch.count, step(0)),
-            .c = layout(element, {plan.n, plan.m, plan.n, false}, plan.batch.count, step(2))};
+            .c = layout(*library_type(job.out), {plan.n, plan.m, job.c_row, false},
+                        plan.batch.count, step(2))};
     cublasLtMatmulPreference_t made = nullptr;
     require(lt().cublasLtMatmulPreferenceCreate(&made), "say what it may use");
     const Preference preference(made);
@@ -244,16 +252,25 @@ bool library_multiplies(DType type, const ProductPlan& plan) {
 }
 
 std::size_t library_workspace(const ProductPlan& plan) {
-  // What several parts of one sum take, up to what the library asks for on a large GPU.
-  constexpr std::int64_t kParts = 8;
+  // Where there are few tiles of results for a large GPU, sums are cut into parts, which are kept
+  // until all are there; short sums are not.
+  constexpr std::int64_t kTile = 128;
+  constexpr std::int64_t kTiles = 264;
+  constexpr std::int64_t kPart = 128;
+  constexpr std::int64_t kMostParts = 8;
   constexpr std::int64_t kMost = 32 * MiB;
+  const std::int64_t tiles =
+      (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile) * plan.batch.count;
+  const std::int64_t parts =
+      std::min({kMostParts, (kTiles + tiles - 1) / tiles, plan.k / kPart});
+  if (parts < 2) return 0;
   return static_cast<std::size_t>(
-      std::min<std::int64_t>(kMost, kParts * 4 * std::min<std::int64_t>(plan.results(), kMost)));
+      std::min<std::int64_t>(kMost, parts * 4 * std::min<std::int64_t>(plan.results(), kMost)));
 }
 
-bool library_multiply(Gpu& gpu, DType type, const ProductPlan& plan, const void* a, const void* b,
+bool library_multiply(Gpu& gpu, const LibraryProduct& product, const void* a, const void* b,
                       void* c, std::span<std::byte> workspace) {
-  return products_on(gpu).multiply(type, plan, a, b, c, workspace);
+  return products_on(gpu).multiply(product, a, b, c, workspace);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -7,7 +7,7 @@
 #include "tenure/tensor/dtype.h"
 
 // Products by cuBLASLt, where it is there and takes them. Sums are of float32, or of float64 for
-// elements of it; no operand is rounded to fewer bits than it has.
+// elements of it; no operand is rounded to fewer bits than it has, unless cuda_tf32() allows it.
 
 namespace tenure::kernels::cuda {
 
@@ -18,8 +18,16 @@ class Gpu;
 bool library_multiplies(DType type, const ProductPlan& plan);
 /// Bytes that it may use for these. They depend on shapes alone.
 std::size_t library_workspace(const ProductPlan& plan);
+/// One of the library's, whose results are `c_row` elements from row to row.
+struct LibraryProduct {
+  DType type;
+  DType out;  ///< of the results: `type`, or float32 for 16-bit floats
+  ProductPlan plan;
+  std::int64_t c_row = 0;
+  bool adds = false;  ///< to what the results are before
+};
 /// Queues it. False: the library knows no way for it. Throws DeviceError.
-bool library_multiply(Gpu& gpu, DType type, const ProductPlan& plan, const void* a, const void* b,
+bool library_multiply(Gpu& gpu, const LibraryProduct& product, const void* a, const void* b,
                       void* c, std::span<std::byte> workspace);
 
 }  // namespace tenure::kernels::cuda

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <optional>
 
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/products/library_product.h"
+#include "tenure/kernels/cuda/products/pieces.h"
 #include "tenure/kernels/cuda/products/plan.h"
 #include "tenure/kernels/cuda/products/products_arguments.h"
 #include "tenure/kernels/cuda/table.h"
@@ -55,18 +57,30 @@ void multiply(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
 struct MatmulSlot {
   static std::size_t workspace(const Kernel& k) {
     const ProductPlan plan = plan_of(k);
-    return library_multiplies(k.in[0].dtype, plan) ? library_workspace(plan) : 0;
+    const DType type = k.in[0].dtype;
+    if (!library_multiplies(type, plan)) return 0;
+    const std::optional<PieceCut> cut = cut_for(type, plan);
+    return cut ? pieces_workspace(*cut, plan) : library_workspace(plan);
   }
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
     const ProductPlan plan = plan_of(k);
-    if (library_multiplies(k.in[0].dtype, plan) &&
-        library_multiply(*gpu, k.in[0].dtype, plan, k.in[0].data, k.in[1].data, k.out[0].data,
-                         k.workspace)) {
-      return;
+    if (!by_library(*gpu, k, plan)) multiply(*gpu, k, plan);
+  }
+
+ private:
+  static bool by_library(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
+    const DType type = k.in[0].dtype;
+    if (!library_multiplies(type, plan)) return false;
+    const void* const a = k.in[0].data;
+    const void* const b = k.in[1].data;
+    void* const c = k.out[0].data;
+    if (const std::optional<PieceCut> cut = cut_for(type, plan)) {
+      return multiply_pieces(gpu, type, plan, *cut, a, b, c, k.workspace);
     }
-    multiply(*gpu, k, plan);
+    return library_multiply(gpu, {.type = type, .out = type, .plan = plan, .c_row = plan.n}, a, b,
+                            c, k.workspace);
   }
 };
 
@@ -80,7 +94,7 @@ struct IntegerMatmulSlot {
 }  // namespace
 
 Family product_family() {
-  return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")}, {&kMultiply}};
+  return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")}, {&kMultiply, &piece_kernel()}};
 }
 
 }  // namespace tenure::kernels::cuda

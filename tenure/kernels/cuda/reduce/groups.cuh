@@ -73,6 +73,7 @@ inline S joined(S mine, const Groups& groups, Join join) {
 inline std::int64_t offset_in(const Walk& walk, std::int64_t i) {
   if (walk.rank == 1) return i * walk.strides[0];
   std::int64_t offset = 0;
+#pragma unroll 1
   for (int d = walk.rank - 1; d > 0; --d) {
     std::int64_t row = 0;
     if ((i | walk.sizes[d]) >> 32 == 0) {  // divisions of 32 bits are many times as fast

@@ -1,55 +1,103 @@
 #pragma once
 
+#include "tenure/kernels/cuda/device/prelude.cuh"
 #include "tenure/kernels/cuda/reduce/groups.cuh"
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
 
-// Rows and columns that a group of threads goes over more than once. If each lane has few enough of
-// the elements, it keeps them in registers, and memory is read once.
+// Note: rows that are held
+//
+// A group of threads goes over a row, or a column, more than once. Each of its lanes has every so
+// many strips of it, elements that follow each other and are read and written at once where they lie
+// side by side. If a lane has few enough of them, it keeps them in registers: they are asked for
+// together, before anything waits for one of them, and memory is read once. Which form rows have is
+// decided by the host (RowForm); who has which elements, in which order, follows from sizes alone,
+// so that results have the same bits in any layout. A kernel is written for all forms, as a template
+// in the type of strips:
+//
+//     with_strips<T>(a.form, [&](auto strips) { softmax_in<decltype(strips)>(a); });
+//
+// An element is then known as At, and a HeldRow gives it from where it is.
 
 namespace tenure::kernels::cuda {
 
-inline bool is_held(std::int64_t length, const Groups& groups) {
-  return length <= static_cast<std::int64_t>(groups.lanes) * kHeldElements;
-}
+/// Elements side by side.
+template <class T, int n>
+struct alignas(sizeof(T) * n) Strip {
+  T of[n];
+};
 
-/// Calls `f(i, j, held)` for the elements i that are this lane's: `held` is a std::bool_constant,
-/// true where they are kept, as the j-th that the lane has.
-template <class F>
-inline void for_lane(std::int64_t length, const Groups& groups, unsigned lane, F f) {
-  if (is_held(length, groups)) {
-#pragma unroll
-    for (int j = 0; j < kHeldElements; ++j) {
-      const std::int64_t i = lane + static_cast<std::int64_t>(j) * groups.lanes;
-      if (i < length) f(i, j, std::bool_constant<true>());
-    }
-  } else {
-    for (std::int64_t i = lane; i < length; i += groups.lanes) f(i, 0, std::bool_constant<false>());
+/// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none.
+template <int n, int most, bool packed = false>
+struct Strips {
+  static constexpr bool kPacked = packed;  ///< elements of a strip lie side by side, on 16 bytes
+  static constexpr int kSize = n;
+  static constexpr int kMost = most;
+  static constexpr bool kHeld = most > 0;
+  static constexpr int kElements = kHeld ? n * most : 1;  ///< of a lane's own for each element
+  /// What is read from many places takes its time anyway: its code is short, and its elements are
+  /// in what threads have of memory.
+  static constexpr bool kUnrolled = kHeld && (packed || n == 1);
+  static constexpr int kStripsUnrolled = kUnrolled ? most : 1;
+  static constexpr int kElementsUnrolled = kUnrolled ? n : 1;
+};
+
+/// Calls `f` with the strips of a form.
+template <class T, class F>
+inline void with_strips(RowForm form, F f) {
+  switch (form) {
+    case RowForm::packed:
+      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true>());
+    case RowForm::scattered:
+      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T))>());
+    case RowForm::singles:
+      return f(Strips<1, kHeldElements>());
+    default:
+      return f(Strips<1, 0>());
   }
 }
 
-/// Elements of T as a lane reads them: at first from memory, after that from registers if they are
-/// held.
-template <class T>
-struct Held {
-  Compute<T> of[kHeldElements];
+/// An element of a row: its place in it, and among those that a lane keeps.
+struct At {
+  std::int64_t i;
+  int kept;
+};
 
-  template <class Source, bool held>
-  Compute<T> first(const Source& source, std::int64_t i, int j, std::bool_constant<held>) {
-    const Compute<T> value = source[i];
-    if constexpr (held) of[j] = value;
-    return value;
-  }
-  template <class Source, bool held>
-  Compute<T> again(const Source& source, std::int64_t i, int j, std::bool_constant<held>) const {
-    if constexpr (held) {
-      return of[j];
+/// What a thread has of a row.
+template <class S>
+struct Lane {
+  std::int64_t length;  ///< of the row; 0: the group has none
+  unsigned lanes;
+  unsigned lane;
+
+  /// Calls `f(i, s)` for each strip, the s-th of the lane, that begins with element i.
+  template <class F>
+  void strips(F f) const {
+    if constexpr (S::kHeld) {
+#pragma unroll S::kStripsUnrolled
+      for (int s = 0; s < S::kMost; ++s) {
+        const unsigned i = (lane + static_cast<unsigned>(s) * lanes) * S::kSize;
+        if (i < length) f(static_cast<std::int64_t>(i), s);
+      }
     } else {
-      return source[i];
+      for (std::int64_t i = lane; i < length; i += lanes) f(i, 0);
     }
+  }
+  /// Calls `f(at)` for each element.
+  template <class F>
+  void elements(F f) const {
+    strips([&](std::int64_t i, int s) {
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) f(At{i + e, s * S::kSize + e});
+    });
   }
 };
 
-/// A row of a matrix of T.
+/// Where element i of a walk lies that is not of one step: a function, as it is long.
+__noinline__ inline std::int64_t far_offset(const Walk& walk, std::int64_t i) {
+  return offset_in(walk, i);
+}
+
+/// A row of a matrix of T, or some numbers of which there may be none.
 template <class T>
 struct Row {
   T* data;
@@ -57,16 +105,96 @@ struct Row {
 
   Row(const MatrixView& matrix, std::int64_t row)
       : data(static_cast<T*>(matrix.data) + offset_in(matrix.rows, row)), columns(matrix.columns) {}
-  Compute<T> operator[](std::int64_t i) const {
-    return static_cast<Compute<T>>(data[offset_in(columns, i)]);
+  explicit Row(const FlatView& numbers)
+      : data(static_cast<T*>(numbers.data)), columns(numbers.walk) {}
+  T& at(std::int64_t i) const {
+    return data[columns.rank == 1 ? i * columns.strides[0] : far_offset(columns, i)];
   }
-  void set(std::int64_t i, Compute<T> value) const { data[offset_in(columns, i)] = convert<T>(value); }
+  Compute<T> operator[](std::int64_t i) const { return static_cast<Compute<T>>(at(i)); }
+  void set(std::int64_t i, Compute<T> value) const { at(i) = convert<T>(value); }
+
+  /// The strip that begins with element i.
+  template <class S>
+  Strip<T, S::kSize> read(std::int64_t i) const {
+    if constexpr (S::kPacked) {
+      return *reinterpret_cast<const Strip<T, S::kSize>*>(data + i);
+    } else {
+      Strip<T, S::kSize> strip;
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) strip.of[e] = at(i + e);
+      return strip;
+    }
+  }
+  template <class S>
+  void write(std::int64_t i, const Strip<T, S::kSize>& strip) const {
+    if constexpr (S::kPacked) {
+      *reinterpret_cast<Strip<T, S::kSize>*>(data + i) = strip;
+    } else {
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) at(i + e) = strip.of[e];
+    }
+  }
 };
+
+/// What a lane has of a row: read at once if it is held. Of a row without data each element is `otherwise`.
+template <class T, class S>
+class HeldRow {
+ public:
+  using C = Compute<T>;
+
+  HeldRow(const Row<T>& source, const Lane<S>& lane, C otherwise = 0)
+      : source_(source), otherwise_(otherwise) {
+    if constexpr (S::kHeld) {
+      if (source.data == nullptr) {
+        for (auto& strip : kept_) {
+          for (T& one : strip.of) one = convert<T>(otherwise);
+        }
+      } else {
+        lane.strips([&](std::int64_t i, int s) { kept_[s] = source.template read<S>(i); });
+      }
+    }
+  }
+  C operator[](At at) const {
+    if constexpr (S::kHeld) {
+      return static_cast<C>(kept_[at.kept / S::kSize].of[at.kept % S::kSize]);
+    } else {
+      return source_.data == nullptr ? otherwise_ : source_[at.i];
+    }
+  }
+
+ private:
+  const Row<T> source_;
+  C otherwise_;
+  Strip<T, S::kSize> kept_[S::kHeld ? S::kMost : 1];
+};
+
+/// Writes `f(at)`, rounded once, to each element of a row.
+template <class T, class S, class F>
+inline void write_row(const Row<T>& to, const Lane<S>& lane, F f) {
+  lane.strips([&](std::int64_t i, int s) {
+    Strip<T, S::kSize> strip;
+#pragma unroll S::kElementsUnrolled
+    for (int e = 0; e < S::kSize; ++e) strip.of[e] = convert<T>(f(At{i + e, s * S::kSize + e}));
+    to.template write<S>(i, strip);
+  });
+}
 
 /// The sum of what the lanes of a group have.
 template <class C>
 inline C sum_of_lanes(C own, const Groups& groups) {
   return joined(own, groups, [](C a, C b) { return a + b; });
+}
+/// Two of them at once.
+template <class C>
+struct Pair {
+  C first;
+  C second;
+};
+template <class C>
+inline Pair<C> sums_of_lanes(Pair<C> own, const Groups& groups) {
+  return joined(own, groups, [](const Pair<C>& a, const Pair<C>& b) {
+    return Pair<C>{a.first + b.first, a.second + b.second};
+  });
 }
 
 /// The larger one; no number wins.
@@ -81,34 +209,31 @@ struct Exponentials {
   C shift;
   double sum;
 };
-/// Of a group's elements x, which are read for the first time: `length` of them, or 0 where a group
-/// has none; others of the block have `usual`. All threads of a block take part. If they are held
-/// and `kPowers`, the powers take their place.
-template <bool kPowers, class T, class Source>
-inline Exponentials<Compute<T>> exponentials_of(const Source& x, Held<T>& xs, std::int64_t length,
-                                                std::int64_t usual, const Groups& groups,
-                                                unsigned lane) {
+/// Of a group's elements. All threads of a block take part.
+template <class T, class S>
+inline Exponentials<Compute<T>> exponentials_of(const HeldRow<T, S>& x, const Lane<S>& lane,
+                                                const Groups& groups) {
   using C = Compute<T>;
   ExpTotal<C> own = ExpTotal<C>::none();
-  for_lane(length, groups, lane, [&](std::int64_t i, int j, auto held) {
-    const C value = xs.first(x, i, j, held);
-    if constexpr (decltype(held)::value) {
-      own.shift = larger(own.shift, value);
+  lane.elements([&](At at) {
+    if constexpr (S::kHeld) {
+      own.shift = larger(own.shift, x[at]);
     } else {
-      own.add(value);
+      own.add(x[at]);
     }
   });
   const C shift = joined(own.shift, groups, [](C a, C b) { return larger(a, b); });
   double sum = 0;
-  if (!is_held(usual, groups)) {
+  if constexpr (S::kHeld) {
+    lane.strips([&](std::int64_t i, int s) {
+      C part = 0;
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) part += std::exp(x[At{i + e, s * S::kSize + e}] - shift);
+      sum += static_cast<double>(part);
+    });
+  } else {
     sum = own.shift == shift ? own.sum : own.sum * static_cast<double>(std::exp(own.shift - shift));
     if (shift - shift != 0) sum = static_cast<double>(shift - shift);  // no number
-  } else {
-    for_lane(length, groups, lane, [&](std::int64_t i, int j, auto held) {
-      const C power = std::exp(xs.again(x, i, j, held) - shift);
-      sum += static_cast<double>(power);
-      if constexpr (kPowers) xs.of[j] = power;
-    });
   }
   return {shift, sum_of_lanes(sum, groups)};
 }

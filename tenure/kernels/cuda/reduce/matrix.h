@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
 #include "tenure/kernels/cuda/reduce/reduce_plan.h"
 
@@ -13,16 +15,38 @@ inline MatrixView matrix_view(const View& view, int dims) {
   }
   return made;
 }
+/// Rows along one axis, in the order of what else there is. A rank of zero is one element.
+inline MatrixView matrix_along(const View& view, int axis) {
+  MatrixView made{.data = view.data, .rows = {}, .columns = {}};
+  for (int d = 0; d < view.shape.size(); ++d) {
+    push(d == axis ? made.columns : made.rows, view.shape[d], view.strides[d]);
+  }
+  return made;
+}
 inline FlatView flat_view(const View& view) {
   FlatView made{.data = view.data, .walk = {}};
   for (int d = 0; d < view.shape.size(); ++d) push(made.walk, view.shape[d], view.strides[d]);
   return made;
 }
 
-/// Groups for rows that are held if they are short enough.
-inline Groups groups_of_rows(std::int64_t columns, std::size_t element) {
-  const std::int64_t of_thread = (columns + kHeldElements - 1) / kHeldElements;
-  return groups_for(std::max(of_thread, std::min<std::int64_t>(columns, 32)), 1, element);
+/// Whether 16 bytes can be read there at once.
+inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+/// Whether elements lie side by side, if there are several.
+inline bool is_side_by_side(const Walk& walk) {
+  return walk.rank == 0 || (walk.rank == 1 && walk.strides[0] == 1);
 }
+/// Whether all rows consist of strips of 16 bytes, where each of those has whole ones.
+bool has_strips(const MatrixView& matrix, std::size_t element);
+
+/// How rows of `columns` elements are gone over. The layout of matrices that have them, and of what
+/// is read for each column, says whether strips are read at once, and nothing else.
+struct RowShape {
+  RowForm form = RowForm::looped;
+  Groups groups{};
+
+  RowShape(std::initializer_list<const MatrixView*> matrices,
+           std::initializer_list<const FlatView*> numbers, std::int64_t columns,
+           std::size_t element);
+};
 
 }  // namespace tenure::kernels::cuda

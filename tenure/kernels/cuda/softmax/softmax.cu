@@ -5,86 +5,67 @@
 
 namespace tenure::kernels::cuda {
 
-/// A column of elements of T.
-template <class T>
-struct Column {
-  T* data;
-  std::int64_t step;
-
-  Column(const AxisView& view, std::int64_t column)
-      : data(static_cast<T*>(view.data) + offset_in(view.columns, column)), step(view.step) {}
-  Compute<T> operator[](std::int64_t i) const { return static_cast<Compute<T>>(data[i * step]); }
-  template <class V>
-  void set(std::int64_t i, V value) const {
-    data[i * step] = convert<T>(value);
-  }
-};
-
-template <bool log, class T>
-inline void softmax_along(const SoftmaxArguments& a) {
+template <bool log, class T, class S>
+inline void softmax_in(const SoftmaxArguments& a) {
   using C = Compute<T>;
   const Place place = place_of(a.groups);
-  const bool is_there = place.group < a.columns;
-  const std::int64_t length = is_there ? a.length : 0;
-  const Column<T> x(a.x, is_there ? place.group : 0);
-  const Column<T> out(a.out, is_there ? place.group : 0);
-  Held<T> xs;
-  const auto [shift, sum] = exponentials_of<!log>(x, xs, length, a.length, a.groups, place.lane);
-  const double log_sum = log ? std::log(sum) : 0;
-  for_lane(
-      length, a.groups, place.lane, [&, by = shift, all = sum](std::int64_t i, int j, auto held) {
-        const C value = xs.again(x, i, j, held);
-        if constexpr (log) {
-          out.set(i, static_cast<double>(value - by) - log_sum);
-        } else {
-          out.set(i, (decltype(held)::value ? value : std::exp(value - by)) / static_cast<C>(all));
-        }
-      });
+  const bool is_there = place.group < a.rows;
+  const std::int64_t row = is_there ? place.group : 0;
+  const Lane<S> lane{is_there ? a.length : 0, a.groups.lanes, place.lane};
+  const HeldRow<T, S> x(Row<T>(a.x, row), lane);
+  const auto [shift, sum] = exponentials_of(x, lane, a.groups);
+  const double by = log ? std::log(sum) : 1 / sum;
+  write_row(Row<T>(a.out, row), lane, [&, from = shift](At at) {
+    if constexpr (log) {
+      return static_cast<double>(x[at] - from) - by;
+    } else {
+      return std::exp(x[at] - from) * static_cast<C>(by);
+    }
+  });
 }
 
 template <class T>
 inline void softmax(const SoftmaxArguments& a) {
-  softmax_along<false, T>(a);
+  with_strips<T>(a.form, [&](auto strips) { softmax_in<false, T, decltype(strips)>(a); });
 }
 template <class T>
 inline void log_softmax(const SoftmaxArguments& a) {
-  softmax_along<true, T>(a);
+  with_strips<T>(a.form, [&](auto strips) { softmax_in<true, T, decltype(strips)>(a); });
 }
 
 /// y (dy - sum(dy y)), or of the logarithm dy - exp(y) sum(dy).
-template <bool log, class T>
-inline void gradient_along(const SoftmaxArguments& a) {
+template <bool log, class T, class S>
+inline void gradient_in(const SoftmaxArguments& a) {
   using C = Compute<T>;
   const Place place = place_of(a.groups);
-  const bool is_there = place.group < a.columns;
-  const std::int64_t length = is_there ? a.length : 0;
-  const std::int64_t column = is_there ? place.group : 0;
-  const Column<T> dy(a.x, column);
-  const Column<T> y(a.y, column);
-  const Column<T> out(a.out, column);
-  Held<T> dys;
-  Held<T> ys;
+  const bool is_there = place.group < a.rows;
+  const std::int64_t row = is_there ? place.group : 0;
+  const Lane<S> lane{is_there ? a.length : 0, a.groups.lanes, place.lane};
+  const HeldRow<T, S> dy(Row<T>(a.x, row), lane);
+  const HeldRow<T, S> y(Row<T>(a.y, row), lane);
   double own = 0;
-  for_lane(length, a.groups, place.lane, [&](std::int64_t i, int j, auto held) {
-    const C gradient = dys.first(dy, i, j, held);
-    const C value = ys.first(y, i, j, held);
-    own += static_cast<double>(log ? gradient : gradient * value);
+  lane.strips([&](std::int64_t i, int s) {
+    C part = 0;
+#pragma unroll S::kElementsUnrolled
+    for (int e = 0; e < S::kSize; ++e) {
+      const At at{i + e, s * S::kSize + e};
+      part += log ? dy[at] : dy[at] * y[at];
+    }
+    own += static_cast<double>(part);
   });
   const C sum = static_cast<C>(sum_of_lanes(own, a.groups));
-  for_lane(length, a.groups, place.lane, [&](std::int64_t i, int j, auto held) {
-    const C gradient = dys.again(dy, i, j, held);
-    const C value = ys.again(y, i, j, held);
-    out.set(i, log ? gradient - std::exp(value) * sum : value * (gradient - sum));
+  write_row(Row<T>(a.out, row), lane, [&](At at) {
+    return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum);
   });
 }
 
 template <class T>
 inline void softmax_gradient(const SoftmaxArguments& a) {
-  gradient_along<false, T>(a);
+  with_strips<T>(a.form, [&](auto strips) { gradient_in<false, T, decltype(strips)>(a); });
 }
 template <class T>
 inline void log_softmax_gradient(const SoftmaxArguments& a) {
-  gradient_along<true, T>(a);
+  with_strips<T>(a.form, [&](auto strips) { gradient_in<true, T, decltype(strips)>(a); });
 }
 
 }  // namespace tenure::kernels::cuda

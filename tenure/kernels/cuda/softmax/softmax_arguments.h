@@ -1,16 +1,18 @@
 #pragma once
 
-#include "tenure/kernels/cuda/reduce/axis_arguments.h"
+#include "tenure/kernels/cuda/reduce/groups_arguments.h"
+#include "tenure/kernels/cuda/reduce/held_arguments.h"
 
 namespace tenure::kernels::cuda {
 
 /// Of softmax and log_softmax, and of their gradients.
 struct SoftmaxArguments {
-  AxisView x;  ///< of the gradients dy
-  AxisView y;  ///< of the gradients alone
-  AxisView out;
+  MatrixView x;  ///< of the gradients dy; rows are along the axis
+  MatrixView y;  ///< of the gradients alone
+  MatrixView out;
+  std::int64_t rows;
   std::int64_t length;
-  std::int64_t columns;
+  RowForm form;
   Groups groups;
 };
 

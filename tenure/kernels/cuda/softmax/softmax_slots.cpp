@@ -1,5 +1,5 @@
 #include "tenure/kernels/cuda/reduce/axis.h"
-#include "tenure/kernels/cuda/reduce/held_arguments.h"
+#include "tenure/kernels/cuda/reduce/matrix.h"
 #include "tenure/kernels/cuda/softmax/softmax_arguments.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/reduce/axes.h"
@@ -30,16 +30,26 @@ struct SoftmaxSlot {
     const View& x = k.in[0];
     const int axis =
         ops::axis_of(k.attributes.integer(ops::AxiswiseAttributes::axis), x.shape.size(), k.op);
-    const AxisShape shape(x.shape, axis);
-    SoftmaxArguments arguments{.x = axis_view(x, axis),
-                               .y = {},
-                               .out = axis_view(k.out[0], axis),
-                               .length = shape.length,
-                               .columns = shape.columns,
-                               .groups = shape.groups(size_of(x.dtype), kHeldElements)};
-    if (k.in.size() > 1) arguments.y = axis_view(k.in[1], axis);
+    SoftmaxArguments arguments{};
+    arguments.x = matrix_along(x, axis);
+    if (k.in.size() > 1) arguments.y = matrix_along(k.in[1], axis);
+    arguments.out = matrix_along(k.out[0], axis);
+    const AxisShape axes(x.shape, axis);
+    arguments.rows = axes.columns;
+    arguments.length = axes.length;
+    if (axes.inner > 1) {
+      arguments.groups = axes.groups(size_of(x.dtype), kHeldElements);
+      arguments.form = axes.length <= kHeldElements * std::int64_t{arguments.groups.lanes}
+                           ? RowForm::singles
+                           : RowForm::looped;
+    } else {
+      const RowShape shape({&arguments.x, &arguments.y, &arguments.out}, {}, axes.length,
+                           size_of(x.dtype));
+      arguments.groups = shape.groups;
+      arguments.form = shape.form;
+    }
     gpu->launch(k.op, kernel, x.dtype,
-                {.blocks = blocks_for(shape.columns, arguments.groups), .threads = kGroupThreads},
+                {.blocks = blocks_for(arguments.rows, arguments.groups), .threads = kGroupThreads},
                 arguments);
   }
 };

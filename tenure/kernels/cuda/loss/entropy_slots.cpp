@@ -1,0 +1,162 @@
+#include <limits>
+
+#include "tenure/kernels/cuda/loss/check_classes.h"
+#include "tenure/kernels/cuda/loss/loss_arguments.h"
+#include "tenure/kernels/cuda/loss/loss_sum.h"
+#include "tenure/kernels/cuda/reduce/matrix.h"
+#include "tenure/kernels/cuda/table.h"
+#include "tenure/ops/nn/attributes.h"
+#include "tenure/ops/nn/loss.h"
+
+namespace tenure::kernels::cuda {
+namespace {
+
+using ops::Kernel;
+
+TypedKernel entropy(const char* file, const char* function, unsigned threads) {
+  return {file,
+          function,
+          "CrossEntropyArguments",
+          threads,
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+}
+constexpr const char* kHeldRows = "tenure/kernels/cuda/loss/cross_entropy.cu";
+constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
+const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
+const TypedKernel kCrossEntropyGradient =
+    entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
+const TypedKernel kLongEntropy = entropy(kLongRows, "long_cross_entropy", kLongRowThreads);
+const TypedKernel kLongEntropyGradient =
+    entropy(kLongRows, "long_cross_entropy_gradient", kLongRowThreads);
+const TypedKernel kCountClasses{"tenure/kernels/cuda/loss/classes.cu",
+                                "count_classes",
+                                "CountClassesArguments",
+                                kGroupThreads,
+                                {Types()}};
+
+/// Rows that one block works on in less time than a second launch takes.
+constexpr std::int64_t kTurnsOfOneBlock = 4;
+/// Parts of a sum: of blocks that have held rows, which go on with others, and of long ones.
+constexpr std::int64_t kMostHeldParts = 1024;
+constexpr std::int64_t kMostLongParts = 8192;
+/// Rows that each block of a gradient counts for itself, and those of a part of the count.
+constexpr std::int64_t kFewTargets = 2048;
+constexpr std::int64_t kCountedRows = 1024;
+
+std::int64_t row_count(const Kernel& k) {
+  const std::int64_t classes = k.in[0].shape.back();
+  return classes == 0 ? 0 : k.in[0].count() / classes;
+}
+std::int64_t count_parts(std::int64_t rows) {
+  return std::min((rows + kCountedRows - 1) / kCountedRows, kMostCountParts);
+}
+/// Whether rows are counted for the mean.
+bool counts(const Kernel& k) {
+  return ops::reduction_of(k.attributes) == Reduction::mean && !is_floating(k.in[1].dtype);
+}
+
+/// A call of cross_entropy or of its gradient, without what sums them.
+class Entropy {
+ public:
+  /// Throws as check_classes.
+  Entropy(Gpu& gpu, const Kernel& k, const View* gradient) {
+    const View& logits = k.in[0];
+    const View& targets = k.in[1];
+    a.classes = logits.shape.back();
+    a.rows = row_count(k);
+    a.logits = matrix_view(logits, 1);
+    a.ignore_index = k.attributes.integer(ops::CrossEntropyAttributes::ignore_index);
+    a.label_smoothing = k.attributes.number(ops::CrossEntropyAttributes::label_smoothing);
+    if (is_floating(targets.dtype)) {
+      a.probabilities = matrix_view(targets, 1);
+    } else {
+      check_classes(gpu, k, targets, a.classes, a.ignore_index);
+      a.targets = classes_view(targets);
+    }
+    if (gradient != nullptr) a.gradient = matrix_view(*gradient, 1);
+    const RowShape shape({&a.logits, &a.probabilities, &a.gradient}, {}, a.classes,
+                         size_of(logits.dtype));
+    a.form = shape.form;
+    a.groups = shape.groups;
+    is_long = a.form == RowForm::looped && a.targets.view.data != nullptr &&
+              a.classes <= std::numeric_limits<std::int32_t>::max();
+    const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
+    a.sum = {.out = k.out[0].data,
+             .parts = nullptr,
+             .reduces = reduces(k) ? 1 : 0,
+             .counts = counts(k) ? 1 : 0,
+             .scale = scale};
+  }
+
+  CrossEntropyArguments a{};
+  bool is_long = false;  ///< rows are those of long_entropy.cu
+};
+
+struct CrossEntropySlot {
+  static std::size_t workspace(const Kernel& k) {
+    return reduces(k)
+               ? static_cast<std::size_t>(std::min(row_count(k), kMostLongParts)) * sizeof(LossPart)
+               : 0;
+  }
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr || k.out[0].count() == 0) return;
+    auto [a, is_long] = Entropy(*gpu, k, nullptr);
+    const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
+    std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
+    if (a.sum.reduces != 0) {
+      if (!is_long && blocks <= kTurnsOfOneBlock) blocks = 1;
+      blocks = std::min(blocks, is_long ? kMostLongParts : kMostHeldParts);
+      if (is_long || blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
+    }
+    a.all_groups = blocks * of_block;
+    gpu->launch(k.op, is_long ? kLongEntropy : kCrossEntropy, k.in[0].dtype,
+                {.blocks = static_cast<std::uint32_t>(blocks),
+                 .threads = is_long ? kLongRowThreads : kGroupThreads},
+                a);
+    finish_sum(*gpu, k, a.sum, blocks);
+  }
+};
+
+struct CrossEntropyGradientSlot {
+  static std::size_t workspace(const Kernel& k) {
+    return counts(k) ? static_cast<std::size_t>(count_parts(row_count(k))) * sizeof(double) : 0;
+  }
+  static void run(const Kernel& k) {
+    Gpu* const gpu = gpu_of(k);
+    if (gpu == nullptr || k.out[0].count() == 0) return;
+    auto [a, is_long] = Entropy(*gpu, k, &k.out[0]);
+    a.dy = flat_view(k.in[2]);
+    a.dy_dtype = static_cast<std::int32_t>(k.in[2].dtype);
+    if (a.sum.counts != 0 && (is_long || a.rows > kFewTargets)) {
+      a.count_parts = count_parts(a.rows);
+      a.counts = reinterpret_cast<const double*>(k.workspace.data());
+      gpu->launch(k.op, kCountClasses, Types(),
+                  {.blocks = static_cast<std::uint32_t>(a.count_parts), .threads = kGroupThreads},
+                  CountClassesArguments{.targets = a.targets,
+                                        .rows = a.rows,
+                                        .chunk = (a.rows + a.count_parts - 1) / a.count_parts,
+                                        .ignore_index = a.ignore_index,
+                                        .counts = reinterpret_cast<double*>(k.workspace.data())});
+    }
+    if (is_long) {
+      gpu->launch(
+          k.op, kLongEntropyGradient, k.in[0].dtype,
+          {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
+    } else {
+      gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
+                  {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);
+    }
+  }
+};
+
+}  // namespace
+
+Family entropy_family() {
+  return {{row<CrossEntropySlot>("cross_entropy"),
+           row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
+          {&kCrossEntropy, &kCrossEntropyGradient, &kLongEntropy, &kLongEntropyGradient,
+           &kCountClasses}};
+}
+
+}  // namespace tenure::kernels::cuda

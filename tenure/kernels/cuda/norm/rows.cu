@@ -1,0 +1,159 @@
+#pragma once
+
+#include "tenure/kernels/cuda/norm/norm_arguments.h"
+#include "tenure/kernels/cuda/reduce/held.cuh"
+
+// Norms along rows. Statistics are found in the type that elements are computed in, around the mean.
+
+namespace tenure::kernels::cuda {
+
+template <class C>
+struct RowStatistics {
+  C mean;
+  C scale;  ///< 1 / the deviation
+};
+
+/// All threads of a block take part.
+template <class T, class S>
+inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a,
+                                               const HeldRow<T, S>& x, const Lane<S>& lane) {
+  using C = Compute<T>;
+  const C count = static_cast<C>(a.columns);
+  C mean = 0;
+  if (a.rms == 0) {
+    C sum = 0;
+    lane.elements([&](At at) { sum += x[at]; });
+    mean = sum_of_lanes(sum, a.groups) / count;
+  }
+  C squares = 0;
+  lane.elements([&](At at) {
+    const C deviation = x[at] - mean;
+    squares = std::fma(deviation, deviation, squares);
+  });
+  const C variance = sum_of_lanes(squares, a.groups) / count;
+  return {mean, C(1) / std::sqrt(variance + static_cast<C>(a.epsilon))};
+}
+
+template <class T, class S>
+inline void row_norm_in(const RowNormArguments& a) {
+  using C = Compute<T>;
+  const Place place = place_of(a.groups);
+  const bool is_there = place.group < a.rows;
+  const std::int64_t row = is_there ? place.group : 0;
+  const Lane<S> lane{is_there ? a.columns : 0, a.groups.lanes, place.lane};
+  const HeldRow<T, S> x(Row<T>(a.x, row), lane);
+  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
+  const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
+  const RowStatistics<C> s = statistics_of<T>(a, x, lane);
+  write_row(Row<T>(a.out, row), lane, [&](At at) {
+    return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]);
+  });
+}
+
+template <class T>
+inline void row_norm(const RowNormArguments& a) {
+  with_strips<T>(a.form, [&](auto strips) { row_norm_in<T, decltype(strips)>(a); });
+}
+
+/// What the groups of a block have of a sum for each element that a lane keeps, in their first one.
+template <class S, class C>
+inline void join_groups(C* own, const Lane<S>& lane) {
+  __shared__ Strip<C, S::kSize> room[kGroupThreads];
+#pragma unroll S::kStripsUnrolled
+  for (int s = 0; s < S::kMost; ++s) {
+    if (s * lane.lanes * S::kSize >= lane.length) break;
+    Strip<C, S::kSize> sum;
+#pragma unroll S::kElementsUnrolled
+    for (int e = 0; e < S::kSize; ++e) sum.of[e] = own[s * S::kSize + e];
+    __syncthreads();
+    room[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x >= lane.lanes) continue;
+    for (unsigned other = threadIdx.x + lane.lanes; other < kGroupThreads; other += lane.lanes) {
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) sum.of[e] += room[other].of[e];
+    }
+#pragma unroll S::kElementsUnrolled
+    for (int e = 0; e < S::kSize; ++e) own[s * S::kSize + e] = sum.of[e];
+  }
+}
+
+/// Each group has several rows, and adds up what they have for weight and bias: in registers where
+/// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
+template <class T, class S>
+inline void row_norm_gradient_in(const RowNormArguments& a) {
+  using C = Compute<T>;
+  const Place place = place_of(a.groups);
+  const Lane<S> columns{a.columns, a.groups.lanes, place.lane};
+  const HeldRow<T, S> weight(Row<T>(a.weight), columns, C(1));
+  C by_weight[S::kElements] = {};
+  C by_bias[S::kElements] = {};
+  C* const weight_sums =
+      static_cast<C*>(a.partials) + static_cast<std::int64_t>(blockIdx.x) * 2 * a.columns;
+  C* const bias_sums = weight_sums + a.columns;
+  if constexpr (!S::kHeld) {
+    columns.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
+  }
+  // All groups of the grid take as many turns: they join together.
+  const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
+  for (std::int64_t turn = 0; turn < turns; ++turn) {
+    const std::int64_t row = place.group + turn * a.all_groups;
+    const bool is_there = row < a.rows;
+    const Lane<S> lane{is_there ? a.columns : 0, a.groups.lanes, place.lane};
+    const HeldRow<T, S> x(Row<T>(a.x, is_there ? row : 0), lane);
+    const HeldRow<T, S> dy(Row<T>(a.dy, is_there ? row : 0), lane);
+    const RowStatistics<C> s = statistics_of<T>(a, x, lane);
+    const auto normal = [&](At at) { return (x[at] - s.mean) * s.scale; };
+    Pair<C> sums{0, 0};  // of weighted gradients times what was normal, and of these alone
+    lane.elements([&](At at) {
+      const C gradient = dy[at];
+      const C weighted = gradient * weight[at];
+      sums.first = std::fma(weighted, normal(at), sums.first);
+      sums.second += weighted;
+      C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
+      C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
+      of_weight = std::fma(gradient, normal(at), of_weight);
+      of_bias += gradient;
+    });
+    sums = sums_of_lanes(sums, a.groups);
+    const C count = static_cast<C>(a.columns);
+    const C along = sums.first / count;
+    const C mean = a.rms != 0 ? C(0) : sums.second / count;
+    write_row(Row<T>(a.out, is_there ? row : 0), lane, [&](At at) {
+      return (std::fma(-normal(at), along, dy[at] * weight[at]) - mean) * s.scale;
+    });
+  }
+  if constexpr (S::kHeld) {
+    join_groups(by_weight, columns);
+    join_groups(by_bias, columns);
+    if (threadIdx.x >= a.groups.lanes) return;
+    columns.elements([&](At at) {
+      weight_sums[at.i] = by_weight[at.kept];
+      bias_sums[at.i] = by_bias[at.kept];
+    });
+  }
+}
+
+template <class T>
+inline void row_norm_gradient(const RowNormArguments& a) {
+  with_strips<T>(a.form, [&](auto strips) { row_norm_gradient_in<T, decltype(strips)>(a); });
+}
+
+/// blockIdx.y: 0 by weight, 1 by bias.
+template <class T>
+inline void norm_sums(const NormSumsArguments& a) {
+  using C = Compute<T>;
+  const Place place = place_of(a.groups);
+  const bool is_there = place.group < a.columns;
+  const C* const from = static_cast<const C*>(a.partials) +
+                        static_cast<std::int64_t>(blockIdx.y) * a.columns + place.group;
+  double own = 0;
+  for (std::int64_t i = place.lane; is_there && i < a.parts; i += a.groups.lanes) {
+    own += static_cast<double>(from[i * 2 * a.columns]);
+  }
+  const double sum = sum_of_lanes(own, a.groups);
+  T* const to = static_cast<T*>(blockIdx.y == 0 ? a.by_weight : a.by_bias);
+  if (is_there && place.lane == 0) to[place.group] = convert<T>(sum);
+}
+
+}  // namespace tenure::kernels::cuda

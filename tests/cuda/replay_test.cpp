@@ -1,0 +1,126 @@
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/cuda/emulated.h"
+#include "tests/support/expect.h"
+#include "tests/support/make.h"
+#include "tests/support/same_bits.h"
+
+// Compiled programs on a GPU are given to it as one graph when their addresses come again.
+
+namespace tenure {
+namespace {
+
+using test::counting;
+using test::emulated_gpu;
+using test::expect_same_bits;
+using test::expect_throws;
+
+/// How many graphs the emulated GPU was given.
+std::uint64_t replays() {
+  static const auto count = reinterpret_cast<std::uint64_t (*)()>(
+      dlsym(dlopen(TENURE_EMULATED_CUDA "/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD),
+            "emulated_graph_launches"));
+  return count();
+}
+
+/// Calls `run` some times; how many of them were graphs.
+std::uint64_t replays_of(int times, const std::function<void()>& run) {
+  const std::uint64_t before = replays();
+  for (int i = 0; i < times; ++i) run();
+  return replays() - before;
+}
+
+TEST(Replay, GivesWhatTheProgramGives) {
+  const Device device = emulated_gpu();
+  const auto f = function([](const Tensor& x, const Tensor& y) {
+    return tanh(matmul(x, y) + 1) * sum(x * 2, {0}, true);
+  });
+  for (int turn = 0; turn < 12; ++turn) {
+    // New inputs of each call, which come to lie where those before them lay.
+    const Tensor x = counting({6, 6}) + turn;
+    const Tensor y = counting({6, 6}) * 0.01;
+    const Tensor there_x = x.to(device);
+    const Tensor there_y = y.to(device);
+    const Tensor expected = tanh(matmul(there_x, there_y) + 1) * sum(there_x * 2, {0}, true);
+    expect_same_bits(f(there_x, there_y), expected);
+  }
+  const Tensor x = counting({6, 6}).to(device);
+  EXPECT_GE(replays_of(10, [&] { static_cast<void>(f(x, x)); }), 6u);
+}
+
+TEST(Replay, TrainsAsTheProgramDoes) {
+  const Device device = emulated_gpu();
+  const auto losses = [&](bool replays_are_had) {
+    seed(7);
+    const nn::Sequential model(nn::Dense(5, 8), nn::Tanh(), nn::Dense(8, 4));
+    model.to(device);
+    nn::Adam adam(model.trainable(), 0.05);
+    nn::Trainer trainer(
+        model, [](const Tensor& y, const Tensor& t) { return cross_entropy(y, t); }, adam);
+    std::vector<double> found;
+    const std::uint64_t count = replays_of(12, [&] {
+      const Tensor x = normal({6, 5}).to(device);
+      const Tensor target = tensor({0, 1, 2, 3, 0, 1}).to(device);
+      // What is profiled is not replayed: a profile has each kernel.
+      std::optional<Profile> profile;
+      if (!replays_are_had) profile.emplace(testing::TempDir() + "replayed");
+      found.push_back(trainer.step(x, target).loss);
+    });
+    EXPECT_EQ(count > 0, replays_are_had);
+    return found;
+  };
+  EXPECT_EQ(losses(true), losses(false));
+}
+
+/// An index that is outside is told at the call that has it, before anything was done, although
+/// the calls before went by without a look at the GPU.
+TEST(Replay, RefusesWrongIndicesAsEver) {
+  const Device device = emulated_gpu();
+  const Variable state(zeros({3}).to(device));
+  const auto f = function([state](const Tensor& table, const Tensor& indices) {
+    const Tensor taken = take(table, indices);
+    state.assign(state.value() + 1);
+    return taken;
+  });
+  const Tensor table = counting({5, 3}).to(device);
+  const auto indices = [&](std::int64_t last) { return tensor({0, 4, last}).to(device); };
+  EXPECT_GE(replays_of(8, [&] { static_cast<void>(f(table, indices(-5))); }), 4u);
+  for (const std::int64_t wrong : {5, -6, 1000}) {
+    expect_throws<IndexError>([&] { f(table, indices(wrong)); },
+                              {"take", std::to_string(wrong), "outside an axis of size 5"});
+    expect_throws<IndexError>([&] { take(table, indices(wrong)); }, {std::to_string(wrong)});
+  }
+  // Indices that were made there are looked at, once.
+  const Tensor made = indices(2) + 2;
+  expect_throws<IndexError>([&] { f(table, made); }, {"6", "outside an axis of size 5"});
+  expect_same_bits(f(table, made - 2).to(cpu), take(counting({5, 3}), tensor({0, 4, 2})));
+  test::expect_elements<float>(state.value(), {3}, {9, 9, 9});
+}
+
+/// What the host must know meanwhile is no graph, and what is random differs from run to run.
+TEST(Replay, LeavesAloneWhatDiffers) {
+  const Device device = emulated_gpu();
+  const auto divide =
+      function([](const Tensor& a, const Tensor& b) { return floor_divide(a, b) + 1; });
+  const Tensor seven = full({3}, 7, int64).to(device);
+  const Tensor two = full({3}, 2, int64).to(device);
+  EXPECT_EQ(replays_of(5, [&] {
+              test::expect_elements<std::int64_t>(divide(seven, two), {3}, {4, 4, 4});
+            }),
+            0u);
+  expect_throws<ValueError>([&] { divide(seven, two - 2); }, {"division by zero"});
+  const auto draw = function([](const Tensor& x) { return dropout(x, 0.5); });
+  const Tensor x = ones({64}).to(device);
+  Tensor last = draw(x).to(cpu);
+  for (int turn = 0; turn < 5; ++turn) {
+    const Tensor next = draw(x).to(cpu);
+    EXPECT_FALSE(array_equal(last, next).item<bool>());
+    last = next;
+  }
+}
+
+}  // namespace
+}  // namespace tenure
