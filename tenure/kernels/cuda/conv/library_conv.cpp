@@ -63,9 +63,9 @@ bool multiply(Gpu& gpu, const LibraryConv& conv, void* images, void* weights, vo
               std::span<std::byte> workspace) {
   const ProductPlan plan = product_of(conv);
   const auto run = [&](const void* a, const void* b, void* c) {
-    return library_multiply(
-        gpu, {.type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a, b, c,
-        workspace);
+    return library_multiply(gpu,
+                            {.type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a,
+                            b, c, workspace);
   };
   switch (conv.part) {
     case ConvPart::results:

@@ -9,6 +9,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cuda/conv/descriptor-inl.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
 namespace tenure::kernels::cuda {
@@ -151,7 +152,7 @@ bool is_welcome(const Descriptor& engine, DType type) {
     return false;
   }
   // Tensor cores round float32 to fewer bits, without a note that says so.
-  if (type == DType::float32 &&
+  if (type == DType::float32 && !cuda_tf32() &&
       engine.has_note(kNumerical, CUDNN_TYPE_NUMERICAL_NOTE, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE})) {
     return false;
   }
@@ -160,7 +161,7 @@ bool is_welcome(const Descriptor& engine, DType type) {
 }
 
 /// All that a plan depends on.
-using Key = std::array<std::int64_t, 25>;
+using Key = std::array<std::int64_t, 26>;
 
 Key key_of(const LibraryConv& conv, std::size_t workspace) {
   const ops::Convolution& c = conv.sizes;
@@ -170,8 +171,9 @@ Key key_of(const LibraryConv& conv, std::size_t workspace) {
           c.batch,
           c.in_channels,
           c.out_channels,
-          c.groups};
-  std::size_t at = 7;
+          c.groups,
+          cuda_tf32() ? 1 : 0};
+  std::size_t at = 8;
   for (const Axis& axis : c.axes) {
     for (const std::int64_t number :
          {axis.in, axis.out, axis.kernel, axis.stride, axis.padding, axis.dilation}) {
@@ -186,8 +188,6 @@ class LibraryConvs {
   explicit LibraryConvs(Gpu& gpu) : gpu_(gpu) {
     gpu_.enter();
     require_cudnn(gpu_.device(), cudnn().functions.cudnnCreate(&handle_), "begin");
-    require_cudnn(gpu_.device(), cudnn().functions.cudnnSetStream(handle_, gpu_.stream()),
-                  "use the GPU's queue");
   }
 
   std::shared_ptr<const LibraryPlan> plan(const LibraryConv& conv, std::size_t workspace) {
@@ -210,6 +210,11 @@ class LibraryConvs {
     pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     static_cast<void>(pack.finish());
     const std::lock_guard lock(mutex_);
+    if (CUstream_st* const stream = gpu_.stream(); stream != stream_) {
+      require_cudnn(gpu_.device(), cudnn().functions.cudnnSetStream(handle_, stream),
+                    "use the GPU's queue");
+      stream_ = stream;
+    }
     require_cudnn(gpu_.device(),
                   cudnn().functions.cudnnBackendExecute(handle_, plan.plan.handle(), pack.handle()),
                   "compute a convolution");
@@ -285,6 +290,7 @@ class LibraryConvs {
 
   Gpu& gpu_;
   cudnnHandle_t handle_ = nullptr;  // it stays
+  CUstream_st* stream_ = nullptr;   ///< where the handle's work goes
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const LibraryPlan>> plans_;
 };
