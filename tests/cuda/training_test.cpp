@@ -59,6 +59,21 @@ Work cnn() {
   return {std::move(model), copy_to(normal({6, 8, 8, 2}), cpu), copy_to(randint(0, 5, {6}), cpu)};
 }
 
+/// As residual networks have it: no bias, a batch that is normalized.
+Work normalized_cnn() {
+  auto model = std::make_unique<nn::Sequential>();
+  model->push_back(nn::Conv2d(2, 8, 3, {.stride = 2, .padding = 1, .bias = false}));
+  model->push_back(nn::BatchNorm(8));
+  model->push_back(nn::Relu());
+  model->push_back(nn::Conv2d(8, 6, 1, {.bias = false}));
+  model->push_back(nn::BatchNorm(6));
+  model->push_back(nn::Relu());
+  model->push_back(nn::MaxPool2d(2));
+  model->push_back(nn::Flatten());
+  model->push_back(nn::Dense(6 * 2 * 2, 5));
+  return {std::move(model), copy_to(normal({6, 8, 8, 2}), cpu), copy_to(randint(0, 5, {6}), cpu)};
+}
+
 Work gpt() {
   const Tensor letters = randint(0, 11, {4, 7});
   return {std::make_unique<TinyGpt>(), copy_to(slice(letters, 1, 0, 6), cpu),
@@ -134,11 +149,13 @@ TEST_P(TrainsOnAGpu, AsOnTheCpu) {
   EXPECT_EQ(memory(device).bytes, before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, TrainsOnAGpu,
-                         testing::Values(Case{"mlp", mlp}, Case{"cnn", cnn}, Case{"gpt", gpt},
-                                         Case{"gpt_in_bfloat16", gpt, bfloat16},
-                                         Case{"mlp_in_float16", mlp, float16}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Models, TrainsOnAGpu,
+    testing::Values(Case{"mlp", mlp}, Case{"cnn", cnn}, Case{"gpt", gpt},
+                    Case{"normalized_cnn", normalized_cnn},
+                    Case{"normalized_cnn_in_bfloat16", normalized_cnn, bfloat16},
+                    Case{"gpt_in_bfloat16", gpt, bfloat16}, Case{"mlp_in_float16", mlp, float16}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace tenure

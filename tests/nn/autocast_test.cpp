@@ -168,5 +168,21 @@ TEST(Autocast, HalvesWhatWaitsForTheWayBackInAPlan) {
   EXPECT_LT(static_cast<double>(peak(true)), 0.7 * static_cast<double>(peak(false)));
 }
 
+TEST(Autocast, HalvesTheImagesThatWaitInAPlan) {
+  const auto peak = [](DType precision) {
+    nn::Sequential model;
+    for (int i = 0; i < 16; ++i) {
+      model.push_back(nn::Conv2d(4, 4, 3, {.padding = 1, .bias = false}));
+      model.push_back(nn::BatchNorm(4));
+      model.push_back(nn::Relu());
+    }
+    nn::Sgd sgd(model.trainable(), 0.1);
+    const nn::Trainer trainer(model, squared_error, sgd, {.precision = precision});
+    const Tensor batch = zeros({8, 32, 32, 4});
+    return static_cast<double>(trainer.plan(batch, batch).plan.peak);
+  };
+  EXPECT_LT(peak(bfloat16), 0.65 * peak(float32));
+}
+
 }  // namespace
 }  // namespace tenure

@@ -3,6 +3,7 @@
 #include "tenure/base/units.h"
 #include "tenure/kernels/cuda/conv/conv_arguments.h"
 #include "tenure/kernels/cuda/conv/library_conv.h"
+#include "tenure/kernels/cuda/conv/unroll.h"
 #include "tenure/kernels/cuda/driver/cublaslt-inl.h"
 #include "tenure/kernels/cuda/driver/cudnn-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
@@ -246,7 +247,8 @@ Family conv_family() {
            row<ConvInputGradientSlot>("conv_input_gradient"),
            adding_row<ConvWeightGradientSlot<false>>("conv_weight_gradient"),
            adding_row<ConvWeightGradientSlot<true>>("conv_weight_bias_gradient")},
-          {&kConvolve, &kAddBias, &kInputGradient, &kWeightGradient, &kBiasGradient, &kSumImages}};
+          {&kConvolve, &kAddBias, &kInputGradient, &kWeightGradient, &kBiasGradient, &kSumImages,
+           &kUnrollImages}};
 }
 
 }  // namespace tenure::kernels::cuda

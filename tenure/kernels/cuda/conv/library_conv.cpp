@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenure/base/units.h"
+#include "tenure/kernels/cuda/conv/unroll.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/dense.h"
 #include "tenure/kernels/cuda/move/move.h"
@@ -62,9 +63,9 @@ bool multiply(Gpu& gpu, const LibraryConv& conv, void* images, void* weights, vo
               std::span<std::byte> workspace) {
   const ProductPlan plan = product_of(conv);
   const auto run = [&](const void* a, const void* b, void* c) {
-    return library_multiply(
-        gpu, {.type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a, b, c,
-        workspace);
+    return library_multiply(gpu,
+                            {.type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a,
+                            b, c, workspace);
   };
   switch (conv.part) {
     case ConvPart::results:
@@ -79,43 +80,79 @@ bool multiply(Gpu& gpu, const LibraryConv& conv, void* images, void* weights, vo
 
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
-}  // namespace
-
-bool library_convolves(const LibraryConv& conv) {
-  return is_library_product(conv) || cudnn_takes(conv);
+/// A way for the library: by cuBLASLt or by cuDNN, of the images or of unrolled ones.
+struct Way {
+  LibraryConv conv;  ///< what the library is asked for
+  bool is_unrolled = false;
+  bool is_product = false;
+  bool is_there = false;
+};
+Way way_of(const LibraryConv& conv) {
+  if (const auto other = unrolled(conv); other && cudnn_takes(*other)) {
+    return {.conv = *other, .is_unrolled = true, .is_there = true};
+  }
+  if (is_library_product(conv)) return {.conv = conv, .is_product = true, .is_there = true};
+  return {.conv = conv, .is_there = cudnn_takes(conv)};
 }
 
+/// What cuDNN gets instead of our operands.
+struct Copies {
+  void* images = nullptr;  ///< unrolled
+  View weights{};          ///< outputs first; channels that are padding stay zero
+  View own_weights{};      ///< ours, in that order
+
+  Copies(const LibraryConv& conv, const Way& way, DenseInputs& room) {
+    const ops::Convolution& c = way.conv.sizes;
+    const auto size = static_cast<std::int64_t>(size_of(conv.type));
+    const auto take = [&](std::int64_t n) { return room.take(static_cast<std::size_t>(n * size)); };
+    if (way.is_unrolled) images = take(c.inputs() * c.in_channels);
+    const std::int64_t channels = c.in_channels / c.groups;
+    const std::int64_t taps = c.taps();
+    const std::int64_t own = conv.sizes.weights() / (c.out_channels * taps);
+    weights = {.dtype = conv.type,
+               .shape = {c.out_channels, taps, own},
+               .strides = {taps * channels, channels, 1},
+               .data = take(c.weights())};
+    own_weights = {.dtype = conv.type,
+                   .shape = weights.shape,
+                   .strides = {1, own * c.out_channels, c.out_channels}};
+  }
+};
+
+}  // namespace
+
+bool library_convolves(const LibraryConv& conv) { return way_of(conv).is_there; }
+
 std::size_t library_conv_workspace(const LibraryConv& conv) {
-  if (is_library_product(conv)) return product_workspace(conv);
+  const Way way = way_of(conv);
+  if (way.is_product) return product_workspace(conv);
   DenseInputs room;
-  room.take(static_cast<std::size_t>(conv.sizes.weights()) * size_of(conv.type));
-  return room.bytes() + cudnn_workspace(conv);
+  const Copies copies(conv, way, room);
+  return room.bytes() + cudnn_workspace(way.conv);
 }
 
 bool library_convolve(Gpu& gpu, const char* op, const LibraryConv& conv, void* images,
                       void* weights, void* results, std::span<std::byte> workspace) {
-  if (is_library_product(conv)) return multiply(gpu, conv, images, weights, results, workspace);
+  const Way way = way_of(conv);
+  if (way.is_product) return multiply(gpu, conv, images, weights, results, workspace);
   if (!is_aligned(images) || !is_aligned(results)) return false;
-  // Outputs come first, as the library has weights.
-  const ops::Convolution& c = conv.sizes;
-  const std::int64_t depth = c.taps() * (c.in_channels / c.groups);
-  DenseInputs inputs(gpu, op, workspace);
-  View turned = matrix(conv.type, c.out_channels, depth);
-  turned.data = inputs.take(static_cast<std::size_t>(turned.count()) * size_of(conv.type));
-  const auto plan = cudnn_plan(gpu, conv, inputs.rest().size());
+  DenseInputs room(gpu, op, workspace);
+  Copies copies(conv, way, room);
+  copies.own_weights.data = weights;
+  const auto plan = cudnn_plan(gpu, way.conv, room.rest().size());
   if (plan == nullptr) return false;
-  View ours = matrix(conv.type, depth, c.out_channels, true);
-  ours.data = weights;
+  if (way.is_unrolled) unroll_images(gpu, op, conv, images, copies.images);
   const bool makes_weights = conv.part == ConvPart::weights_gradient;
-  if (!makes_weights) copy_elements(gpu, op, ours, turned);
-  cudnn_run(gpu, *plan, images, turned.data, results, inputs.rest());
-  if (makes_weights) {
-    View theirs = matrix(conv.type, c.out_channels, depth, true);
-    theirs.data = turned.data;
-    View made = matrix(conv.type, depth, c.out_channels);
-    made.data = weights;
-    copy_elements(gpu, op, theirs, made);
+  if (!makes_weights) {
+    if (way.is_unrolled) {
+      gpu.set_bytes(copies.weights.data, 0,
+                    static_cast<std::size_t>(way.conv.sizes.weights()) * size_of(conv.type));
+    }
+    copy_elements(gpu, op, copies.own_weights, copies.weights);
   }
+  cudnn_run(gpu, *plan, way.is_unrolled ? copies.images : images, copies.weights.data, results,
+            room.rest());
+  if (makes_weights) copy_elements(gpu, op, copies.weights, copies.own_weights);
   return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/kernels/cuda/conv/descriptor-inl.h"
+#include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
 namespace tenure::kernels::cuda {
@@ -45,19 +46,12 @@ std::optional<cudnnDataType_t> library_type(DType type) {
   }
 }
 
-/// Padding behind the last element with which there are `out` results. That before the first one,
-/// if it is one: the library knows more ways for what is the same on both sides.
-std::optional<std::int64_t> padding_behind(const Axis& axis) {
+/// Whether padding is the same on both sides. The library's ways for float32 and float64 have been
+/// seen to give wrong gradients by weights where it is not.
+bool is_even(const Axis& axis) {
   const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
-  const auto gives_out = [&](std::int64_t behind) {
-    const std::int64_t room = axis.in + axis.padding + behind - reach;
-    return room >= 0 && room / axis.stride + 1 == axis.out;
-  };
-  const std::int64_t needed = (axis.out - 1) * axis.stride + reach - axis.in - axis.padding;
-  for (const std::int64_t behind : {axis.padding, std::max<std::int64_t>(needed, 0)}) {
-    if (gives_out(behind)) return behind;
-  }
-  return std::nullopt;
+  const std::int64_t room = axis.in + 2 * axis.padding - reach;
+  return room >= 0 && room / axis.stride + 1 == axis.out;
 }
 
 /// A member of each spatial axis; the first one is left out where it does nothing.
@@ -93,21 +87,17 @@ Descriptor tensor(Device device, cudnnDataType_t type, std::int64_t name, std::i
 
 Descriptor geometry(Device device, const LibraryConv& conv) {
   const ops::Convolution& c = conv.sizes;
-  const Numbers before = of_axes(c, &Axis::padding);
-  Numbers behind;
-  for (std::size_t d = 3 - before.size(); d < 3; ++d) {
-    behind.push_back(padding_behind(c.axes[d]).value());
-  }
+  const Numbers padding = of_axes(c, &Axis::padding);
   Descriptor made(device, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
            conv.type == DType::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
   made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
   made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
-           static_cast<std::int64_t>(before.size()));
+           static_cast<std::int64_t>(padding.size()));
   made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, of_axes(c, &Axis::dilation));
   made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, of_axes(c, &Axis::stride));
-  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, before);
-  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, behind);
+  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, padding);
+  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, padding);
   return made;
 }
 
@@ -162,7 +152,7 @@ bool is_welcome(const Descriptor& engine, DType type) {
     return false;
   }
   // Tensor cores round float32 to fewer bits, without a note that says so.
-  if (type == DType::float32 &&
+  if (type == DType::float32 && !cuda_tf32() &&
       engine.has_note(kNumerical, CUDNN_TYPE_NUMERICAL_NOTE, {CUDNN_NUMERICAL_NOTE_TENSOR_CORE})) {
     return false;
   }
@@ -171,7 +161,7 @@ bool is_welcome(const Descriptor& engine, DType type) {
 }
 
 /// All that a plan depends on.
-using Key = std::array<std::int64_t, 25>;
+using Key = std::array<std::int64_t, 26>;
 
 Key key_of(const LibraryConv& conv, std::size_t workspace) {
   const ops::Convolution& c = conv.sizes;
@@ -181,8 +171,9 @@ Key key_of(const LibraryConv& conv, std::size_t workspace) {
           c.batch,
           c.in_channels,
           c.out_channels,
-          c.groups};
-  std::size_t at = 7;
+          c.groups,
+          cuda_tf32() ? 1 : 0};
+  std::size_t at = 8;
   for (const Axis& axis : c.axes) {
     for (const std::int64_t number :
          {axis.in, axis.out, axis.kernel, axis.stride, axis.padding, axis.dilation}) {
@@ -197,8 +188,6 @@ class LibraryConvs {
   explicit LibraryConvs(Gpu& gpu) : gpu_(gpu) {
     gpu_.enter();
     require_cudnn(gpu_.device(), cudnn().functions.cudnnCreate(&handle_), "begin");
-    require_cudnn(gpu_.device(), cudnn().functions.cudnnSetStream(handle_, gpu_.stream()),
-                  "use the GPU's queue");
   }
 
   std::shared_ptr<const LibraryPlan> plan(const LibraryConv& conv, std::size_t workspace) {
@@ -221,6 +210,11 @@ class LibraryConvs {
     pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, workspace);
     static_cast<void>(pack.finish());
     const std::lock_guard lock(mutex_);
+    if (CUstream_st* const stream = gpu_.stream(); stream != stream_) {
+      require_cudnn(gpu_.device(), cudnn().functions.cudnnSetStream(handle_, stream),
+                    "use the GPU's queue");
+      stream_ = stream;
+    }
     require_cudnn(gpu_.device(),
                   cudnn().functions.cudnnBackendExecute(handle_, plan.plan.handle(), pack.handle()),
                   "compute a convolution");
@@ -296,6 +290,7 @@ class LibraryConvs {
 
   Gpu& gpu_;
   cudnnHandle_t handle_ = nullptr;  // it stays
+  CUstream_st* stream_ = nullptr;   ///< where the handle's work goes
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const LibraryPlan>> plans_;
 };
@@ -317,8 +312,8 @@ bool cudnn_takes(const LibraryConv& conv) {
   const ops::Convolution& c = conv.sizes;
   const auto [least, most] =
       std::minmax({c.inputs() * c.in_channels, c.outputs() * c.out_channels, c.weights()});
-  return library_type(conv.type) && least > 0 && most <= kMost && padding_behind(c.axes[0]) &&
-         padding_behind(c.axes[1]) && padding_behind(c.axes[2]) && cudnn().library.is_usable();
+  return library_type(conv.type) && least > 0 && most <= kMost &&
+         std::all_of(c.axes.begin(), c.axes.end(), is_even) && cudnn().library.is_usable();
 }
 
 std::size_t cudnn_workspace(const LibraryConv& conv) {

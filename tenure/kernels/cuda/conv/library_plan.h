@@ -8,8 +8,8 @@
 #include "tenure/tensor/dtype.h"
 
 // Convolutions by cuDNN, where it is there and takes them. Sums are of float32, or of float64 for
-// elements of it; no operand is rounded to fewer bits than it has, and results have the same bits
-// from run to run.
+// elements of it; no operand is rounded to fewer bits than it has, unless cuda_tf32() allows it,
+// and results have the same bits from run to run.
 
 namespace tenure::kernels::cuda {
 

@@ -161,16 +161,17 @@ inline void batch_norm_gradient_sums(const BatchNormArguments& a) {
   sum_batch_of<T, true>(a);
 }
 
-/// The sums of all chunks for a column: 8 of them to a block, with 32 threads each.
+/// The sums of all chunks for a column, which several threads join.
 template <int sums>
 inline void join_chunks(const BatchNormArguments& a, double (&all)[sums]) {
-  constexpr unsigned kColumns = 8;
   __shared__ double room[kBatchThreads];
+  constexpr std::int64_t kLanes = kBatchThreads / kJoinedColumns;
   const std::int64_t column =
-      blockIdx.x * static_cast<std::int64_t>(kColumns) + threadIdx.x % kColumns;
+      blockIdx.x * static_cast<std::int64_t>(kJoinedColumns) + threadIdx.x % kJoinedColumns;
   double own[sums] = {};
   if (column < a.columns) {
-    for (std::int64_t c = threadIdx.x / kColumns; c < a.chunks; c += kBatchThreads / kColumns) {
+#pragma unroll 8
+    for (std::int64_t c = threadIdx.x / kJoinedColumns; c < a.chunks; c += kLanes) {
 #pragma unroll
       for (int s = 0; s < sums; ++s) own[s] += a.partials[(c * sums + s) * a.columns + column];
     }
@@ -180,11 +181,11 @@ inline void join_chunks(const BatchNormArguments& a, double (&all)[sums]) {
     __syncthreads();
     room[threadIdx.x] = own[s];
     __syncthreads();
-    for (unsigned half = kBatchThreads / 2; half >= kColumns; half /= 2) {
+    for (unsigned half = kBatchThreads / 2; half >= kJoinedColumns; half /= 2) {
       if (threadIdx.x < half) room[threadIdx.x] += room[threadIdx.x + half];
       __syncthreads();
     }
-    all[s] = room[threadIdx.x % kColumns];
+    all[s] = room[threadIdx.x % kJoinedColumns];
   }
 }
 
@@ -204,21 +205,32 @@ struct BatchMoments {
   }
 };
 
-/// The factors of a column: its mean, in two parts, and others.
-template <class C, class... More>
+/// The factors of a column: those of elements, and what is added. Of floats that are computed in
+/// their own type, the mean is apart, in two parts, as it may be large against the deviation.
+template <class T, int count>
 inline void leave_factors(const BatchNormArguments& a, std::int64_t column, double mean,
-                          More... more) {
+                          const double (&given)[count]) {
+  using C = Compute<T>;
   C* to = static_cast<C*>(a.factors) + column;
-  *to = static_cast<C>(mean);
-  to[a.columns] = static_cast<C>(mean - static_cast<double>(*to));
-  to += a.columns;
-  ((*(to += a.columns) = static_cast<C>(more)), ...);
+  const double of_x = given[count - 2];
+  for (int f = 0; f + 1 < count; ++f, to += a.columns) *to = static_cast<C>(given[f]);
+  if constexpr (NarrowFloat<T>) {
+    *to = static_cast<C>(given[count - 1] - mean * of_x);
+  } else {
+    *to = static_cast<C>(given[count - 1]);
+    const C upper = static_cast<C>(mean);
+    to[a.columns] = upper;
+    to[2 * a.columns] = static_cast<C>(mean - static_cast<double>(upper));
+  }
 }
+template <class T, bool has_gradient>
+inline constexpr int kFactors = (has_gradient ? kBatchGradientFactors : kBatchFactors) -
+                                (NarrowFloat<T> ? 2 : 0);
 
 /// Whether this thread has a column of its own when chunks are joined.
 inline bool has_column(const BatchNormArguments& a, std::int64_t& column) {
-  column = blockIdx.x * std::int64_t{8} + threadIdx.x;
-  return threadIdx.x < 8 && column < a.columns;
+  column = blockIdx.x * static_cast<std::int64_t>(kJoinedColumns) + threadIdx.x;
+  return threadIdx.x < kJoinedColumns && column < a.columns;
 }
 
 template <class T, class W>
@@ -231,9 +243,9 @@ inline void batch_norm_factors(const BatchNormArguments& a) {
                        sums[1]);
   static_cast<W*>(a.first)[column] = convert<W>(m.mean);
   static_cast<W*>(a.second)[column] = convert<W>(m.variance);
-  leave_factors<Compute<T>>(a, column, m.mean,
-                            static_cast<double>(static_cast<const W*>(a.weight)[column]) * m.scale,
-                            static_cast<double>(static_cast<const W*>(a.bias)[column]));
+  const double weight = static_cast<double>(static_cast<const W*>(a.weight)[column]);
+  const double bias = static_cast<double>(static_cast<const W*>(a.bias)[column]);
+  leave_factors<T>(a, column, m.mean, {weight * m.scale, bias});
 }
 
 template <class T, class W>
@@ -250,8 +262,7 @@ inline void batch_norm_gradient_factors(const BatchNormArguments& a) {
   static_cast<W*>(a.second)[column] = convert<W>(by_bias);
   const double factor = static_cast<double>(static_cast<const W*>(a.weight)[column]) * m.scale;
   const double of_row = -factor / static_cast<double>(a.rows);
-  leave_factors<Compute<T>>(a, column, m.mean, factor, of_row * m.scale * by_weight,
-                            of_row * by_bias);
+  leave_factors<T>(a, column, m.mean, {factor, of_row * m.scale * by_weight, of_row * by_bias});
 }
 
 /// The factors of a thread's columns.
@@ -270,8 +281,10 @@ inline void read_factors(const BatchNormArguments& a, std::int64_t column, C (&f
 template <class T, int n, bool has_gradient>
 inline void apply_to_batch(const BatchNormArguments& a) {
   using C = Compute<T>;
+  constexpr int kCount = kFactors<T, has_gradient>;
+  constexpr int kOfX = has_gradient ? 1 : 0;
   const BatchPart part(a, n);
-  C factors[has_gradient ? kBatchGradientFactors : kBatchFactors][n];
+  C factors[kCount][n];
   read_factors(a, part.column, factors);
   for_rows(part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
     constexpr int kMany = decltype(count)::value;
@@ -284,13 +297,13 @@ inline void apply_to_batch(const BatchNormArguments& a) {
       Elements<T, n> results;
 #pragma unroll
       for (int j = 0; j < n; ++j) {
-        const C deviation = (static_cast<C>(xs[r].of[j]) - factors[0][j]) - factors[1][j];
+        C x = static_cast<C>(xs[r].of[j]);
+        if constexpr (!NarrowFloat<T>) x = (x - factors[kCount - 2][j]) - factors[kCount - 1][j];
+        C result = std::fma(x, factors[kOfX][j], factors[kOfX + 1][j]);
         if constexpr (has_gradient) {
-          const C along = std::fma(deviation, factors[3][j], factors[4][j]);
-          results.of[j] = convert<T>(std::fma(static_cast<C>(dys[r].of[j]), factors[2][j], along));
-        } else {
-          results.of[j] = convert<T>(std::fma(deviation, factors[2][j], factors[3][j]));
+          result = std::fma(static_cast<C>(dys[r].of[j]), factors[0][j], result);
         }
+        results.of[j] = convert<T>(result);
       }
       write_row(a, results, at + r * step);
     }

@@ -12,9 +12,11 @@ inline constexpr unsigned kBatchLanes = 32;
 inline constexpr int kBatchSums = 2;
 /// The same with those of dy, and of dy times the differences.
 inline constexpr int kBatchGradientSums = 4;
-/// Numbers for each column that say what is made of its elements.
+/// Numbers for each column that say what is made of its elements, at most.
 inline constexpr int kBatchFactors = 4;
 inline constexpr int kBatchGradientFactors = 5;
+/// Columns of a block that joins sums.
+inline constexpr int kJoinedColumns = 8;
 
 /// Of norms along columns (batches), and their gradients; matrices are contiguous.
 struct BatchNormArguments {

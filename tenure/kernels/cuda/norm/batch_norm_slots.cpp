@@ -89,11 +89,11 @@ class Batch {
                  {.blocks = share.blocks, .threads = kBatchThreads, .blocks_y = share.chunks}, a);
     };
     launch(kernels.sums, share_of(kSumBlocks));
-    constexpr std::int64_t kColumns = 8;  // of a block that joins chunks
-    gpu.launch(k.op, kernels.factors, Types(type, k.out[1].dtype),
-               {.blocks = static_cast<std::uint32_t>((columns_ + kColumns - 1) / kColumns),
-                .threads = kBatchThreads},
-               a);
+    gpu.launch(
+        k.op, kernels.factors, Types(type, k.out[1].dtype),
+        {.blocks = static_cast<std::uint32_t>((columns_ + kJoinedColumns - 1) / kJoinedColumns),
+         .threads = kBatchThreads},
+        a);
     launch(kernels.apply, share_of(kApplyBlocks));
   }
 
