@@ -18,9 +18,9 @@ const TypedKernel kCheckClasses{"tenure/kernels/cuda/loss/classes.cu",
 
 }  // namespace
 
-void check_classes(Gpu& gpu, const char* op, const View& targets, std::int64_t classes,
+void check_classes(Gpu& gpu, const ops::Kernel& call, const View& targets, std::int64_t classes,
                    std::int64_t ignore_index) {
-  if (targets.count() == 0) return;
+  if (call.indices_hold || targets.count() == 0) return;
   ClassesArguments arguments{.targets = classes_view(targets),
                              .rows = targets.count(),
                              .classes = classes,
@@ -29,7 +29,7 @@ void check_classes(Gpu& gpu, const char* op, const View& targets, std::int64_t c
   Grid grid = grid_over(targets.count(), kGroupThreads);
   grid.blocks = std::min<std::uint32_t>(grid.blocks, Gpu::kMostAnswers / kClassAnswers);
   std::vector<std::uint64_t> answers(grid.blocks * kClassAnswers);
-  gpu.ask(op, kCheckClasses, Types(), grid, arguments, &ClassesArguments::answers, answers);
+  gpu.ask(call.op, kCheckClasses, Types(), grid, arguments, &ClassesArguments::answers, answers);
   std::uint64_t first = ~std::uint64_t{0};
   std::int64_t target = 0;
   for (std::size_t i = 0; i < answers.size(); i += kClassAnswers) {
@@ -38,7 +38,7 @@ void check_classes(Gpu& gpu, const char* op, const View& targets, std::int64_t c
     target = static_cast<std::int64_t>(answers[i + 1]);
   }
   if (first == ~std::uint64_t{0}) return;
-  throw IndexError(op, fmt::format("there is no class {} among {}", target, classes), target,
+  throw IndexError(call.op, fmt::format("there is no class {} among {}", target, classes), target,
                    classes);
 }
 

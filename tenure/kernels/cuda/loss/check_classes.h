@@ -3,6 +3,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/kernels/cuda/reduce/matrix.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::kernels::cuda {
 
@@ -10,9 +11,9 @@ inline ClassesView classes_view(const View& targets) {
   return {.view = flat_view(targets), .dtype = static_cast<std::int32_t>(targets.dtype)};
 }
 
-/// Throws IndexError, in the name of `op`, for a row that has no class and is not ignored. Waits for
-/// the GPU. In check_classes.cpp.
-void check_classes(Gpu& gpu, const char* op, const View& targets, std::int64_t classes,
+/// Throws IndexError, in the name of the call's op, for a row that has no class and is not ignored.
+/// Waits for the GPU unless that is known. In check_classes.cpp.
+void check_classes(Gpu& gpu, const ops::Kernel& call, const View& targets, std::int64_t classes,
                    std::int64_t ignore_index);
 
 /// The kernel of check_classes(), for the list of a family.

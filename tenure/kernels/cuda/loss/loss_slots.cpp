@@ -41,7 +41,7 @@ struct ClassValuesSlot {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
     const std::int64_t ignored = k.attributes.integer(ops::ClassValuesAttributes::ignore_index);
-    check_classes(*gpu, k.op, k.in[1], k.in[0].shape.back(), ignored);
+    check_classes(*gpu, k, k.in[1], k.in[0].shape.back(), ignored);
     const std::size_t size = size_of(k.in[0].dtype);
     gpu->launch(k.op, kClassValues,
                 size == 2   ? DType::int16
