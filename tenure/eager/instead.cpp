@@ -30,10 +30,16 @@ std::optional<DType> type_for(const ops::OpRecord& op, std::span<const Operand> 
     case ops::Precision::wide:
       return DType::float32;
     case ops::Precision::given:
+    case ops::Precision::beside:
       break;
   }
   // Elementwise ops promote by themselves; others want one type.
-  const int types = any_of(DType::float32) + any_of(DType::bfloat16) + any_of(DType::float16);
+  const int narrow_types = any_of(DType::bfloat16) + any_of(DType::float16);
+  if (op.precision == ops::Precision::beside && narrow_types == 1) {
+    const std::optional<DType> first = float_type(given.front());
+    if (first && is_narrow_float(*first)) return std::nullopt;
+  }
+  const int types = narrow_types + any_of(DType::float32);
   const bool is_mixed = op.elementwise == nullptr && op.view == nullptr && types > 1;
   return is_mixed ? std::optional(DType::float32) : std::nullopt;
 }

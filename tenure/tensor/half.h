@@ -37,6 +37,11 @@ struct Half {
   operator float() const { return decode(bits); }
 
   static std::uint16_t encode(float value) {
+#ifdef __CUDA_ARCH__  // an instruction, which keeps nothing of a NaN
+    std::uint16_t rounded;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+    return rounded;
+#else
     const auto f = std::bit_cast<std::uint32_t>(value);
     const auto sign = static_cast<std::uint16_t>((f >> 16) & 0x8000u);
     const std::uint32_t magnitude = f & 0x7fffffffu;
@@ -49,8 +54,14 @@ struct Half {
     }
     const std::uint32_t round_to_even = ((magnitude >> 13) & 1u) + 0xfffu;
     return static_cast<std::uint16_t>(sign | ((magnitude + round_to_even - 0x38000000u) >> 13));
+#endif
   }
   static float decode(std::uint16_t bits) {
+#ifdef __CUDA_ARCH__
+    float value;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+    return value;
+#else
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t exponent = (bits >> 10) & 0x1fu;
     const std::uint32_t fraction = bits & 0x3ffu;
@@ -60,6 +71,7 @@ struct Half {
       return sign ? -value : value;
     }
     return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
+#endif
   }
 };
 
@@ -78,10 +90,16 @@ struct BFloat16 {
   operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
   static std::uint16_t encode(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint16_t rounded;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+    return rounded;
+#else
     const auto f = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (f + 0x7fffu + ((f >> 16) & 1u)) >> 16;
     const bool nan = (f & 0x7fffffffu) > 0x7f800000u;
     return static_cast<std::uint16_t>(nan ? (f >> 16) | 0x40u : rounded);
+#endif
   }
 };
 

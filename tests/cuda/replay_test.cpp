@@ -64,9 +64,9 @@ TEST(Replay, TrainsAsTheProgramDoes) {
     const std::uint64_t count = replays_of(12, [&] {
       const Tensor x = normal({6, 5}).to(device);
       const Tensor target = tensor({0, 1, 2, 3, 0, 1}).to(device);
-      // What is recorded is not replayed: a recording has each kernel.
-      std::optional<Recording> recording;
-      if (!replays_are_had) recording.emplace(1000);
+      // What is profiled is not replayed: a profile has each kernel.
+      std::optional<Profile> profile;
+      if (!replays_are_had) profile.emplace(testing::TempDir() + "replayed");
       found.push_back(trainer.step(x, target).loss);
     });
     EXPECT_EQ(count > 0, replays_are_had);

@@ -175,3 +175,5 @@ template <class T>
 inline T max(T a, std::type_identity_t<T> b) {
   return a < b ? b : a;
 }
+
+#include "tests/cuda_emulator/mma.h"

@@ -2,12 +2,16 @@
 #include <elf.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,20 +44,22 @@ std::size_t memory_of_each() {
 struct CUctx_st {
   EmulatedGpu gpu;
 };
-/// Work of a stream's, written down.
+/// A piece of work, and those that come before it.
+struct CUgraphNode_st {
+  Command command;
+  std::string attached;
+  std::vector<CUgraphNode> after;
+};
 struct CUgraph_st {
-  struct Piece {
-    Command command;
-    std::string attached;
-  };
-  std::vector<Piece> pieces{};
+  std::vector<std::shared_ptr<CUgraphNode_st>> nodes{};
 };
 struct CUgraphExec_st {
   CUgraph_st graph;
 };
 struct CUstream_st {
   EmulatedGpu* gpu;
-  CUgraph_st* written = nullptr;  ///< where its work goes while it is captured
+  CUgraph_st* written = nullptr;      ///< where its work goes while it is captured
+  std::vector<CUgraphNode> last{};  ///< what the next piece of it comes after
 };
 struct CUevent_st {
   EmulatedGpu* gpu;
@@ -65,6 +71,7 @@ struct CUmod_st {
 };
 struct CUfunc_st {
   std::uint64_t address;
+  unsigned most_shared_bytes = 48 << 10;
 };
 
 namespace {
@@ -103,8 +110,11 @@ CUresult state() {
 CUresult queue(CUstream_st& stream, const Command& command, const void* attached = nullptr) {
   if (stream.written != nullptr) {
     const auto* const bytes = static_cast<const char*>(attached);
-    stream.written->pieces.push_back(
-        {command, attached == nullptr ? std::string() : std::string(bytes, command.attached)});
+    stream.written->nodes.push_back(std::make_shared<CUgraphNode_st>(CUgraphNode_st{
+        .command = command,
+        .attached = attached == nullptr ? std::string() : std::string(bytes, command.attached),
+        .after = stream.last}));
+    stream.last = {stream.written->nodes.back().get()};
     return CUDA_SUCCESS;
   }
   EmulatedGpu& gpu = *stream.gpu;
@@ -252,10 +262,27 @@ CUresult cuEventSynchronize(CUevent event) {
   return event->gpu->wait_for(event->number) ? CUDA_SUCCESS : fault_of(*event->gpu);
 }
 
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+CUresult cuGraphCreate(CUgraph* graph, unsigned) {
+  *graph = new CUgraph_st;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* after,
+                                     const CUgraphEdgeData*, std::size_t count,
+                                     CUstreamCaptureMode) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   if (stream->written != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  stream->written = new CUgraph_st;
+  stream->written = graph;
+  stream->last = {after, after + count};
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
+                                CUgraph*, const CUgraphNode** last, const CUgraphEdgeData** edges,
+                                std::size_t* count) {
+  *status = stream->written == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
+                                       : CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  *last = stream->last.data();
+  *edges = nullptr;
+  *count = stream->last.size();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -280,10 +307,24 @@ std::uint64_t emulated_graph_launches() { return graph_launches; }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++graph_launches;
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
-  for (const CUgraph_st::Piece& piece : exec->graph.pieces) {
+  // In any order that there may be, another one each time.
+  thread_local std::minstd_rand random;
+  std::vector<std::shared_ptr<CUgraphNode_st>> left = exec->graph.nodes;
+  std::set<CUgraphNode> done;
+  while (!left.empty()) {
+    const auto is_ready = [&](const auto& node) {
+      return std::all_of(node->after.begin(), node->after.end(),
+                         [&](CUgraphNode other) { return done.contains(other); });
+    };
+    const std::size_t first = random() % left.size();
+    std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first), left.end());
+    const auto ready = std::find_if(left.begin(), left.end(), is_ready);
+    const CUgraphNode_st& node = **ready;
     const CUresult result =
-        queue(*stream, piece.command, piece.attached.empty() ? nullptr : piece.attached.data());
+        queue(*stream, node.command, node.attached.empty() ? nullptr : node.attached.data());
     if (result != CUDA_SUCCESS) return result;
+    done.insert(ready->get());
+    left.erase(ready);
   }
   return CUDA_SUCCESS;
 }
@@ -310,6 +351,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = new CUfunc_st{address};
   return CUDA_SUCCESS;
 }
+CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 227 * 1024) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  function->most_shared_bytes = static_cast<unsigned>(value);
+  return CUDA_SUCCESS;
+}
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
                         unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
@@ -320,7 +368,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   }
   const std::uint64_t threads = std::uint64_t{threads_x} * threads_y * threads_z;
   if (x == 0 || y == 0 || z == 0 || x > 0x7fffffff || y > 65535 || z > 65535 || threads == 0 ||
-      threads > 1024 || threads_z > 64 || shared_bytes > 227 * 1024) {
+      threads > 1024 || threads_z > 64 || shared_bytes > function->most_shared_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Command command{};

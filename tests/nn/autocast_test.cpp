@@ -40,6 +40,12 @@ TEST(Autocast, RoundsWhatProductsAreGiven) {
   EXPECT_EQ(concat({product, exact}).dtype(), float32) << "what wants one type";
   EXPECT_EQ(layer_norm(product, ones({4}), zeros({4})).dtype(), float32);
   EXPECT_EQ(conv2d(ones({1, 4, 4, 2}), ones({3, 3, 2, 5}), ones({5})).dtype(), bfloat16);
+  const BatchNorm batch = batch_norm(product, ones({4}), zeros({4}));
+  EXPECT_EQ(batch.y.dtype(), bfloat16) << "beside parameters of float32";
+  EXPECT_EQ(batch.mean.dtype(), float32);
+  EXPECT_EQ(batch_norm_with(product, batch.mean, batch.variance, ones({4}), zeros({4})).dtype(),
+            bfloat16);
+  EXPECT_EQ(batch_norm(exact, ones({4}), zeros({4})).y.dtype(), float32);
   const Tensor heads = uniform({1, 2, 4, 8});
   EXPECT_EQ(attention(heads, heads, heads).dtype(), bfloat16);
   EXPECT_EQ(matmul(cast(a, float64), cast(b, float64)).dtype(), float64);
@@ -133,6 +139,20 @@ TEST(Autocast, HalvesWhatATapeHolds) {
   const std::int64_t narrow = held(true);
   EXPECT_GE(wide, 4 * 4096 * 32 * 4);
   EXPECT_LT(static_cast<double>(narrow), 0.7 * static_cast<double>(wide));
+}
+
+TEST(Autocast, KeepsBatchesOfImagesIn16Bits) {
+  const nn::Conv2d conv(2, 4, 3);
+  const nn::BatchNorm norm(4);
+  const Tensor x = uniform({2, 6, 6, 2});
+  const Autocast scope;
+  GradientTape tape;
+  const Tensor y = relu(norm(conv(x)));
+  EXPECT_EQ(y.dtype(), bfloat16);
+  const std::vector<Variable> sources{norm.parameters()[0].variable, conv.parameters()[0].variable};
+  for (const Tensor& gradient : tape.gradient(sum(square(y)), sources)) {
+    EXPECT_EQ(gradient.dtype(), float32);
+  }
 }
 
 Tensor squared_error(const Tensor& y, const Tensor& t) { return mse_loss(y, t); }

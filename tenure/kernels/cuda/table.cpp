@@ -54,9 +54,7 @@ class CudaBackend final : public ops::Backend {
     return gpu_.waits() ? nullptr : std::make_unique<GraphReplay>(gpu_);
   }
   bool waits_for_indices() const override { return true; }
-  IntegerRange integer_range(const View& view) override {
-    return cuda::integer_range(gpu_, view);
-  }
+  IntegerRange integer_range(const View& view) override { return cuda::integer_range(gpu_, view); }
   std::int64_t find_not_finite(const View& view) override {
     return cuda::find_not_finite(gpu_, view);
   }
@@ -86,12 +84,12 @@ bool has_loops(const ops::OpRecord& op) {
 }
 
 std::vector<Family> families() {
-  return {arrange_family(),  attention_family(), cell_family(),   conv_family(),
-          creation_family(), entropy_family(),  find_family(),      host_family(),   index_family(),
-          loss_family(),     mask_family(),      move_family(),   norm_family(),
-          pool_family(),     product_family(),   random_family(), reduce_family(),
-          row_norm_family(), 
-          scan_family(),     softmax_family(),   sort_family(),   update_family()};
+  return {arrange_family(), attention_family(), batch_norm_family(), cell_family(),
+          conv_family(),    creation_family(),  entropy_family(),    find_family(),
+          host_family(),    index_family(),     loss_family(),       mask_family(),
+          move_family(),    pool_family(),      product_family(),    random_family(),
+          reduce_family(),  row_norm_family(),  scan_family(),       softmax_family(),
+          sort_family(),    update_family()};
 }
 
 void add_gpu(int index) {

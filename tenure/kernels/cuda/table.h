@@ -61,26 +61,26 @@ bool has_loops(const ops::OpRecord& op);
 /// Makes a GPU known to memory/ and ops/, if it is not. Throws DeviceError. In table.cpp.
 void add_gpu(int index);
 
-Family arrange_family();    // arrange/arrange_slots.cpp
-Family attention_family();  // attention/attention_slots.cpp
-Family cell_family();       // recurrent/cell_slots.cpp
-Family conv_family();       // conv/conv_slots.cpp
-Family creation_family();   // create/create_slots.cpp
-Family entropy_family();    // loss/entropy_slots.cpp
-Family host_family();       // host/host_slots.cpp
-Family index_family();      // index/index_slots.cpp
-Family loss_family();       // loss/loss_slots.cpp
-Family mask_family();       // index/mask_slots.cpp
-Family move_family();       // move/move_slots.cpp
-Family norm_family();       // norm/norm_slots.cpp
-Family pool_family();       // pool/pool_slots.cpp
-Family product_family();    // products/products_slots.cpp
-Family random_family();     // random/random_slots.cpp
-Family reduce_family();     // reduce/reduce_slots.cpp
-Family row_norm_family();   // norm/row_slots.cpp
-Family scan_family();       // scan/scan_slots.cpp
-Family softmax_family();    // softmax/softmax_slots.cpp
-Family sort_family();       // sort/sort_slots.cpp
-Family update_family();     // optimizer/update_slots.cpp
+Family arrange_family();     // arrange/arrange_slots.cpp
+Family attention_family();   // attention/attention_slots.cpp
+Family batch_norm_family();  // norm/batch_norm_slots.cpp
+Family cell_family();        // recurrent/cell_slots.cpp
+Family conv_family();        // conv/conv_slots.cpp
+Family creation_family();    // create/create_slots.cpp
+Family entropy_family();     // loss/entropy_slots.cpp
+Family host_family();        // host/host_slots.cpp
+Family index_family();       // index/index_slots.cpp
+Family loss_family();        // loss/loss_slots.cpp
+Family mask_family();        // index/mask_slots.cpp
+Family move_family();        // move/move_slots.cpp
+Family pool_family();        // pool/pool_slots.cpp
+Family product_family();     // products/products_slots.cpp
+Family random_family();      // random/random_slots.cpp
+Family reduce_family();      // reduce/reduce_slots.cpp
+Family row_norm_family();    // norm/row_slots.cpp
+Family scan_family();        // scan/scan_slots.cpp
+Family softmax_family();     // softmax/softmax_slots.cpp
+Family sort_family();        // sort/sort_slots.cpp
+Family update_family();      // optimizer/update_slots.cpp
 
 }  // namespace tenure::kernels::cuda

@@ -180,6 +180,7 @@ enum class Precision : std::uint8_t {
   given,   ///< as always: what it is given; float32 where they meet
   narrow,  ///< reads 16 bits: a rounding of each operand matters little, and time and memory do
   wide,    ///< reads float32: its result would lose what it sums up
+  beside,  ///< goes on in 16 bits if its first input has them, beside parameters in float32
 };
 
 /// The elements of an input are in [lowest, end), but for those that are `except`.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/elementwise.h"
@@ -13,17 +14,28 @@
 namespace tenure::ops {
 namespace {
 
-/// Normalization over all dimensions but the last; attribute: epsilon.
+/// Normalization over all dimensions but the last; attribute: epsilon. Weights, and what is found
+/// for each channel, have the type of x, or float32 beside one of 16 bits.
 struct ColumnNorm {
   static constexpr bool stages = true;
   static constexpr auto family = "normalization";
   static constexpr auto types = kFloatTypes;
   static constexpr auto memory = reuses(1).with_workspace();
   static constexpr int outputs = 3;
+  static constexpr Precision precision = Precision::beside;
   static constexpr double ulp_of_largest = 64;
 
   static void check(const Kernel& k, const Shape& x, std::size_t first_weight) {
-    require_same_type(k);
+    require_same_type(k, first_weight);
+    for (std::size_t i = first_weight; i < k.in.size(); ++i) {
+      const DType type = k.in[i].dtype;
+      const bool fits = type == k.in[0].dtype || type == widened_type(k.in[0].dtype);
+      if (fits && type == k.in[first_weight].dtype) continue;
+      throw DTypeError(
+          k.op, fmt::format("weights beside {} have that type or the one that it is computed in, "
+                            "not {}; use cast",
+                            name_of(k.in[0].dtype), name_of(type)));
+    }
     if (x.size() < 2) {
       throw ShapeError(k.op,
                        fmt::format("a batch has two dimensions or more, not {}", to_string(x)),
@@ -42,19 +54,28 @@ struct ColumnNorm {
     for (int i = 0; i + 1 < x.size(); ++i) axes.push_back(i);
     return axes;
   }
-  static Specs specs(const View& x) {
-    return {{x.dtype, x.shape}, {x.dtype, {x.shape.back()}}, {x.dtype, {x.shape.back()}}};
+  static Specs specs(const View& x, DType of_channels) {
+    return {{x.dtype, x.shape}, {of_channels, {x.shape.back()}}, {of_channels, {x.shape.back()}}};
   }
   static double flops(const Kernel& k) { return 12.0 * static_cast<double>(k.in[0].count()); }
   /// With x, or dy and x, and then weights.
   static std::vector<Sample> make_samples(bool gradient) {
     std::vector<Sample> samples;
-    for (const Shape& x : {Shape{4, 5, 6, 7}, Shape{130, 33}, Shape{9, 1}, Shape{3, 0}}) {
+    const auto add = [&](const Shape& x, std::optional<DType> type, std::optional<DType> weights) {
       Sample s{.attributes = Attributes(0.125)};
-      if (gradient) s.inputs.push_back({.shape = x, .low = -0.5});
-      s.inputs.push_back({.shape = x});
-      while (s.inputs.size() < 3) s.inputs.push_back({.shape = {x.back()}, .low = 0.5});
+      if (gradient) s.inputs.push_back({.shape = x, .low = -0.5, .dtype = type});
+      s.inputs.push_back({.shape = x, .dtype = type});
+      while (s.inputs.size() < 3) {
+        s.inputs.push_back({.shape = {x.back()}, .low = 0.5, .dtype = weights});
+      }
       samples.push_back(std::move(s));
+    };
+    for (const Shape& x : {Shape{4, 5, 6, 7}, Shape{130, 33}, Shape{21, 3, 8}, Shape{70, 1, 272},
+                           Shape{9, 1}, Shape{3, 0}}) {
+      add(x, std::nullopt, std::nullopt);
+    }
+    for (const DType type : {DType::bfloat16, DType::float16}) {
+      for (const Shape& x : {Shape{5, 9, 7}, Shape{66, 3, 16}}) add(x, type, DType::float32);
     }
     return samples;
   }
@@ -71,7 +92,7 @@ struct BatchNormGradient : ColumnNorm {
       throw ShapeError(k.op, "a gradient has the shape of what it is of",
                        {k.in[0].shape.to_vector(), k.in[1].shape.to_vector()});
     }
-    return specs(k.in[0]);
+    return specs(k.in[0], k.in[2].dtype);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     return norm_gradient_reference(in, axes(in[1].shape), 1, false,
@@ -101,7 +122,7 @@ struct BatchNormOp : ColumnNorm {
       throw ShapeError(k.op, fmt::format("a batch {} without elements has no mean", to_string(x)),
                        {x.to_vector()});
     }
-    return specs(k.in[0]);
+    return specs(k.in[0], k.in[1].dtype);
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const NormReference norm =
@@ -116,6 +137,7 @@ struct BatchNormOp : ColumnNorm {
   static std::vector<Sample> samples() { return make_samples(false); }
   static void run_gradient(Backward& b) {
     const auto accumulate = [&](Tensor&& term) {
+      if (term.dtype() != b.specs[0].dtype) term = cast(std::move(term), b.specs[0].dtype);
       b.results[0] =
           b.results[0].defined() ? add(std::move(b.results[0]), std::move(term)) : std::move(term);
     };

@@ -145,8 +145,8 @@ void ConvOp<relu>::run_gradient(Backward& b) {
     b.results[2] = sum({std::as_const(dy), b.site}, axes);
   }
   if (b.wants(1)) {
-    std::vector<Tensor> gradients =
-        weight_gradient(b.input(0), {std::as_const(dy), b.site}, arguments, b.specs[1].shape);
+    std::vector<Tensor> gradients = weight_gradient(b.input(0), {std::as_const(dy), b.site},
+                                                    arguments, b.specs[1].shape, wants_bias);
     b.results[1] = std::move(gradients[0]);
     if (wants_bias) b.results[2] = std::move(gradients[1]);
   }
@@ -167,7 +167,7 @@ Tensor convolve(const Operand& x, const Operand& weights, const ConvArguments& a
 
 std::vector<const OpRecord*> convolution_ops() {
   return {&record<Conv>(), &record<ConvRelu>(), &conv_input_gradient_record(),
-          &conv_weight_gradient_record()};
+          &conv_weight_gradient_record(false), &conv_weight_gradient_record(true)};
 }
 
 }  // namespace tenure::ops

@@ -13,14 +13,16 @@ namespace tenure::ops {
 
 const OpRecord& conv_record(bool relu);
 const OpRecord& conv_input_gradient_record();
-const OpRecord& conv_weight_gradient_record();
+const OpRecord& conv_weight_gradient_record(bool with_bias);
 
 // Calls of the records.
 Tensor convolve(const Operand& x, const Operand& weights, const ConvArguments& arguments);
 Tensor input_gradient(const Operand& dy, const Operand& weights, const ConvArguments& arguments,
                       const Dims& spatial);
+/// That by the weights, and behind it that by the bias.
 std::vector<Tensor> weight_gradient(const Operand& x, const Operand& dy,
-                                    const ConvArguments& arguments, const Shape& weights);
+                                    const ConvArguments& arguments, const Shape& weights,
+                                    bool with_bias);
 
 /// Calls `f(x, w, y)` with the places of every product that a convolution sums.
 void for_each_product(const Convolution& c,

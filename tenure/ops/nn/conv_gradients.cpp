@@ -71,17 +71,13 @@ struct ConvInputGradient {
                                          .run = run_gradient};
 };
 
-struct ConvWeightGradient {
+template <bool with_bias>
+struct WeightGradientOp {
   static constexpr bool stages = true;
   static constexpr auto family = "convolution";
-  static constexpr auto name = "conv_weight_gradient";
-  static constexpr auto signature =
-      "conv_weight_gradient(x, dy, stride, low, high, dilation, groups, kernel)";
-  static constexpr auto doc =
-      "the gradients of a convolution by its weights with the given kernel sizes, and by its bias";
   static constexpr auto memory = allocates().with_workspace();
   static constexpr auto types = kFloatTypes;
-  static constexpr int outputs = 2;
+  static constexpr int outputs = with_bias ? 2 : 1;
   static constexpr double ulp_of_largest = 64;
 
   static Convolution convolution(const Kernel& k) {
@@ -90,22 +86,24 @@ struct ConvWeightGradient {
   static Specs infer(const Kernel& k) {
     require_same_type(k);
     const Convolution c = convolution(k);
-    return {{k.in[0].dtype, weight_shape(c, k.in[0].shape.size() - 2)},
-            {k.in[0].dtype, {c.out_channels}}};
+    const Spec weights{k.in[0].dtype, weight_shape(c, k.in[0].shape.size() - 2)};
+    if (!with_bias) return {weights};
+    return {weights, {k.in[0].dtype, {c.out_channels}}};
   }
   static double flops(const Kernel& k) { return convolution(k).flops(); }
   static std::optional<Parts> parts(const Kernel& k) {
     // Narrower sums are computed in float32, and rounded when a part ends.
     if (k.in[0].dtype != compute_type(k.in[0].dtype)) return std::nullopt;
-    return Parts{.in = 3, .sums = 3};
+    return Parts{.in = 3, .sums = with_bias ? 3 : 1};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     const Convolution c = convolution_of_weight_gradient("reference", in[0].shape, in[1].shape, a);
     Reference dw = zero_reference(weight_shape(c, in[0].shape.size() - 2));
-    Reference db = zero_reference({c.out_channels});
     for_each_product(c, [&](std::size_t ix, std::size_t iw, std::size_t iy) {
       dw.values[iw] += in[0].values[ix] * in[1].values[iy];
     });
+    if (!with_bias) return {dw};
+    Reference db = zero_reference({c.out_channels});
     std::size_t i = 0;
     for_each_index(in[1].shape, [&](const Dims& index) {
       db.values[static_cast<std::size_t>(index.back())] += in[1].values[i++];
@@ -115,7 +113,7 @@ struct ConvWeightGradient {
   static std::vector<Sample> samples() {
     std::vector<Sample> samples;
     for (const ConvSample& s : conv_samples()) {
-      const Convolution c = convolution_of(name, s.x, s.weights, s.arguments);
+      const Convolution c = convolution_of("sample", s.x, s.weights, s.arguments);
       samples.push_back(
           {.inputs = {{.shape = s.x}, {.shape = output_shape(c, s.x.size() - 2), .low = -0.5}},
            .attributes = s.arguments.with(kernel_sizes(s.weights))});
@@ -127,19 +125,37 @@ struct ConvWeightGradient {
                                          .run = run_gradient};
 };
 
+struct ConvWeightGradient : WeightGradientOp<false> {
+  static constexpr auto name = "conv_weight_gradient";
+  static constexpr auto signature =
+      "conv_weight_gradient(x, dy, stride, low, high, dilation, groups, kernel)";
+  static constexpr auto doc =
+      "the gradient of a convolution by its weights with the given kernel sizes";
+};
+
+struct ConvWeightBiasGradient : WeightGradientOp<true> {
+  static constexpr auto name = "conv_weight_bias_gradient";
+  static constexpr auto signature =
+      "conv_weight_bias_gradient(x, dy, stride, low, high, dilation, groups, kernel)";
+  static constexpr auto doc =
+      "the gradients of a convolution by its weights with the given kernel sizes, and by its bias";
+};
+
 void ConvInputGradient::run_gradient(Backward& b) {
   const ConvArguments arguments = ConvArguments::of(b.attributes);
   const Operand g{std::as_const(b.gradients[0]), b.site};
   if (b.wants(0)) b.results[0] = convolve(g, b.input(1), arguments);
   if (b.wants(1)) {
-    b.results[1] = std::move(weight_gradient(g, b.input(0), arguments, b.specs[1].shape).front());
+    b.results[1] =
+        std::move(weight_gradient(g, b.input(0), arguments, b.specs[1].shape, false).front());
   }
 }
 
-void ConvWeightGradient::run_gradient(Backward& b) {
+template <bool with_bias>
+void WeightGradientOp<with_bias>::run_gradient(Backward& b) {
   const ConvArguments arguments = ConvArguments::of(b.attributes);
   const Tensor& dw = b.gradients[0];
-  const Tensor& db = b.gradients[1];
+  const Tensor db = with_bias ? b.gradients[1] : Tensor();
   if (b.wants(0) && dw.defined()) {
     b.results[0] =
         input_gradient(b.input(1), {dw, b.site}, arguments, spatial_of(b.specs[0].shape));
@@ -156,7 +172,9 @@ void ConvWeightGradient::run_gradient(Backward& b) {
 }  // namespace
 
 const OpRecord& conv_input_gradient_record() { return record<ConvInputGradient>(); }
-const OpRecord& conv_weight_gradient_record() { return record<ConvWeightGradient>(); }
+const OpRecord& conv_weight_gradient_record(bool with_bias) {
+  return with_bias ? record<ConvWeightBiasGradient>() : record<ConvWeightGradient>();
+}
 
 Tensor input_gradient(const Operand& dy, const Operand& weights, const ConvArguments& arguments,
                       const Dims& spatial) {
@@ -164,8 +182,9 @@ Tensor input_gradient(const Operand& dy, const Operand& weights, const ConvArgum
 }
 
 std::vector<Tensor> weight_gradient(const Operand& x, const Operand& dy,
-                                    const ConvArguments& arguments, const Shape& weights) {
-  return run_many_now(record<ConvWeightGradient>(), std::array{x, dy},
+                                    const ConvArguments& arguments, const Shape& weights,
+                                    bool with_bias) {
+  return run_many_now(conv_weight_gradient_record(with_bias), std::array{x, dy},
                       arguments.with(kernel_sizes(weights)), x.site());
 }
 

@@ -23,6 +23,9 @@ struct Convolution {
   std::int64_t groups = 1;
 
   std::int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  /// Numbers of weights, and of positions of all images and of all results.
+  std::int64_t weights() const { return taps() * (in_channels / groups) * out_channels; }
+  std::int64_t inputs() const { return batch * axes[0].in * axes[1].in * axes[2].in; }
   std::int64_t outputs() const { return batch * axes[0].out * axes[1].out * axes[2].out; }
   /// Two for each product; what meets the padding counts too.
   double flops() const {

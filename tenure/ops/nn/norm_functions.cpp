@@ -76,12 +76,16 @@ Tensor batch_norm_with(const Operand& x, const Operand& mean, const Operand& var
   return ops::in_name_of("batch_norm_with", x.site(), [&] {
     const int rank = shape_of(x, "batch_norm_with").size();
     const Site site = x.site();
+    const DType type = x.tensor().dtype();
     const auto channel = [&](const Operand& v) { return by_channel(v, rank, options.channels); };
     Tensor scale = rsqrt({add({channel(variance), site}, {options.epsilon, site}), site});
     scale = mul({std::move(scale), site}, {channel(weight), site});
     Tensor y = sub(x, {channel(mean), site});
     y = mul({std::move(y), site}, {std::move(scale), site});
-    return add({std::move(y), site}, {channel(bias), site});
+    y = add({std::move(y), site}, {channel(bias), site});
+    // As batch_norm: 16 bits beside float32 stay 16 bits.
+    return is_narrow_float(type) && y.dtype() == DType::float32 ? cast({std::move(y), site}, type)
+                                                                : y;
   });
 }
 

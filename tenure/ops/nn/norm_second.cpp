@@ -64,6 +64,12 @@ void norm_gradient_rule(Backward& b, const Axes& axes, bool rms, double epsilon)
   if (!rms && b.gradients[2].defined() && b.wants(0)) {
     accumulate(b.results[0], contiguous(broadcast_to(b.gradients[2], b.specs[0].shape)));
   }
+  for (std::size_t i = 0; i < b.specs.size(); ++i) {  // weights may be wider than what they weigh
+    Tensor& result = b.results[i];
+    if (result.defined() && result.dtype() != b.specs[i].dtype) {
+      result = cast(std::move(result), b.specs[i].dtype);
+    }
+  }
 }
 
 }  // namespace tenure::ops

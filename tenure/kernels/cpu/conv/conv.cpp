@@ -207,6 +207,7 @@ void convolve_weight_gradient(const Convolution& c, DType dtype, const void* x, 
   if (is_empty(grid)) {
     std::memset(dweights, 0,
                 static_cast<std::size_t>(grid.depth() * c.out_channels) * size_of(dtype));
+    if (dbias == nullptr) return;
     std::memset(dbias, 0, static_cast<std::size_t>(c.out_channels) * size_of(dtype));
     return;
   }

@@ -36,7 +36,7 @@ void convolve_input_gradient(const Convolution& c, DType dtype, const void* dy, 
                              const ops::FusedNeighbours* after = nullptr);
 std::size_t convolve_input_gradient_workspace(const Convolution& c, DType dtype);
 
-/// The gradients by the weights and by the bias; added to what is there if it `adds`. They are
+/// The gradients by the weights and, unless that is null, by the bias; added to what is there if it `adds`. They are
 /// summed image by image, so that the first images and then the others give the same bits as all at
 /// once.
 void convolve_weight_gradient(const Convolution& c, DType dtype, const void* x, const void* dy,

@@ -78,6 +78,7 @@ struct ConvInputGradientSlot {
   static constexpr ops::FusingKernel fusing{.leads_loop = leads_loop, .run = run_fused};
 };
 
+template <bool with_bias>
 struct ConvWeightGradientSlot {
   static constexpr bool adds = true;
   static Convolution convolution(const Kernel& k) {
@@ -94,11 +95,11 @@ struct ConvWeightGradientSlot {
     const View x = staging.read(k.in[0]);
     const View dy = staging.read(k.in[1]);
     const View dw = staging.write(k.out[0]);
-    const View db = staging.write(k.out[1]);
+    const View db = with_bias ? staging.write(k.out[with_bias ? 1 : 0]) : View{};
     convolve_weight_gradient(convolution(k), type, x.data, dy.data, dw.data, db.data, k.adds,
                              staging.rest());
     staging.finish(dw, k.out[0]);
-    staging.finish(db, k.out[1]);
+    if constexpr (with_bias) staging.finish(db, k.out[1]);
   }
 };
 
@@ -107,7 +108,8 @@ struct ConvWeightGradientSlot {
 std::vector<KernelRow> conv_kernels() {
   return {kernel_row<ConvSlot<false>>("conv"), kernel_row<ConvSlot<true>>("conv_relu"),
           kernel_row<ConvInputGradientSlot>("conv_input_gradient"),
-          kernel_row<ConvWeightGradientSlot>("conv_weight_gradient")};
+          kernel_row<ConvWeightGradientSlot<false>>("conv_weight_gradient"),
+          kernel_row<ConvWeightGradientSlot<true>>("conv_weight_bias_gradient")};
 }
 
 }  // namespace tenure::kernels

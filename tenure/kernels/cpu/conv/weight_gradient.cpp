@@ -229,7 +229,9 @@ class WeightGradient {
         .dy_row = x.count * grid_.out_channels,
         .dy_column = grid_.out_channels};
     if (item.rows == 0) {
-      sum_columns<T, width>(positions, dbias_ + channel, item.columns, add);
+      if (dbias_ != nullptr) {
+        sum_columns<T, width>(positions, dbias_ + channel, item.columns, add);
+      }
       return;
     }
     T* const to = dweights_ + (item.run * length_ + item.row) * grid_.out_channels + channel;

@@ -30,15 +30,17 @@ inline std::int64_t pad_source(int mode, std::int64_t i, std::int64_t n) {
   }
 }
 
-template <class T>
-inline void pad(const PadArguments& a) {
+/// Of places that an Index counts.
+template <class T, class Index>
+inline void pad_with(const PadArguments& a) {
   for (std::uint64_t i = thread_index(); i < a.n; i += thread_count()) {
-    std::uint64_t rest = i;
+    auto rest = static_cast<Index>(i);
     std::int64_t offset = 0;
     bool is_inside = true;
+#pragma unroll 1
     for (int d = static_cast<int>(a.rank) - 1; d >= 0; --d) {
-      const auto size = static_cast<std::uint64_t>(a.out_shape[d]);
-      const std::uint64_t row = rest / size;
+      const auto size = static_cast<Index>(a.out_shape[d]);
+      const Index row = rest / size;
       const std::int64_t at =
           pad_source(static_cast<int>(a.mode),
                      static_cast<std::int64_t>(rest - row * size) - a.low[d], a.in_shape[d]);
@@ -51,11 +53,13 @@ inline void pad(const PadArguments& a) {
   }
 }
 
+/// Divisions of 64 bits take several times as long as those of 32.
 template <class T>
-inline void copy_nest(const NestArguments& a) {
-  const auto n = static_cast<std::uint64_t>(a.nest.count);
-  for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
-    static_cast<T*>(a.out)[i] = static_cast<const T*>(a.in)[place_of(a.nest, i, 0)];
+inline void pad(const PadArguments& a) {
+  if (a.n <= 0xffffffffull) {
+    pad_with<T, std::uint32_t>(a);
+  } else {
+    pad_with<T, std::uint64_t>(a);
   }
 }
 

@@ -19,13 +19,6 @@ struct PadArguments {
   std::int64_t low[kMaxDims];
 };
 
-/// Of elements in the order of a nest of loops, into what lies behind each other.
-struct NestArguments {
-  Places nest;
-  const void* in;
-  void* out;
-};
-
 /// Of a triangle of each matrix; what is outside of it becomes zero.
 struct TriangleArguments {
   Places nest;

@@ -6,6 +6,7 @@
 #include "tenure/kernels/cuda/arrange/arrange_arguments.h"
 #include "tenure/kernels/cuda/launch/bits.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/move/copy_walk.h"
 #include "tenure/kernels/cuda/places/nest.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/creation/attributes.h"
@@ -24,7 +25,6 @@ TypedKernel arranging(const char* function, const char* arguments) {
   return {"tenure/kernels/cuda/arrange/arrange.cu", function, arguments, kThreads, bits_types()};
 }
 const TypedKernel kPad = arranging("pad", "PadArguments");
-const TypedKernel kCopyNest = arranging("copy_nest", "NestArguments");
 const TypedKernel kTriangle = arranging("triangle", "TriangleArguments");
 
 void pad(const Kernel& k, const Dims& low, PadMode mode, std::uint64_t fill) {
@@ -76,40 +76,53 @@ struct RollSlot {
   }
 };
 
-/// Elements of input 0 in the order of a nest.
-void copy_nest(const Kernel& k, const Places& nest) {
-  Gpu* const gpu = gpu_of(k);
-  if (gpu == nullptr || nest.count == 0) return;
-  gpu->launch(k.op, kCopyNest, bits_type(size_of(k.in[0].dtype)), grid_over(nest.count, kThreads),
-              NestArguments{.nest = nest, .in = k.in[0].data, .out = k.out[0].data});
-}
+/// What is written behind each other, from the outermost loop to the innermost; elements of input
+/// 0.
+class ArrangedCopy {
+ public:
+  explicit ArrangedCopy(const Kernel& k) : to_(k.out[0].count()) {}
+  void add(std::int64_t size, std::int64_t from) {
+    to_ /= size;
+    walk_.add(size, from, to_);
+  }
+  void run(const Kernel& k) const {
+    copy_over(*gpu_of(k), k.op, walk_,
+              {k.in[0].data, k.in[0].dtype, k.out[0].data, k.out[0].dtype});
+  }
+
+ private:
+  CopyWalk walk_;
+  std::int64_t to_;
+};
 
 struct TileSlot {
   static void run(const Kernel& k) {
+    if (k.out[0].count() == 0) return;
     const int rank = k.out[0].shape.size();
     const Shape shape = ops::with_leading_ones(k.in[0].shape, rank);
     const Strides strides = ops::with_leading_ones(k.in[0].strides, rank);
     const Dims times = ops::with_leading_ones(k.attributes.dims(ops::TileAttributes::times), rank);
-    Places nest = no_loops(1);
+    ArrangedCopy copy(k);
     for (int d = 0; d < rank; ++d) {
-      add_loop(nest, times[d], {0});
-      add_loop(nest, shape[d], {strides[d]});
+      copy.add(times[d], 0);
+      copy.add(shape[d], strides[d]);
     }
-    copy_nest(k, nest);
+    copy.run(k);
   }
 };
 
 struct RepeatSlot {
   static void run(const Kernel& k) {
+    if (k.out[0].count() == 0) return;
     const View& in = k.in[0];
     const int axis =
         normalize_axis(k.attributes.integer(ops::RepeatAttributes::axis), in.shape.size(), k.op);
-    Places nest = no_loops(1);
+    ArrangedCopy copy(k);
     for (int d = 0; d < in.shape.size(); ++d) {
-      add_loop(nest, in.shape[d], {in.strides[d]});
-      if (d == axis) add_loop(nest, k.attributes.integer(ops::RepeatAttributes::times), {0});
+      copy.add(in.shape[d], in.strides[d]);
+      if (d == axis) copy.add(k.attributes.integer(ops::RepeatAttributes::times), 0);
     }
-    copy_nest(k, nest);
+    copy.run(k);
   }
 };
 
@@ -140,7 +153,7 @@ Family arrange_family() {
   return {
       {row<PadSlot>("pad"), row<TileSlot>("tile"), row<RepeatSlot>("repeat"), row<RollSlot>("roll"),
        row<TriangleSlot<false>>("tril"), row<TriangleSlot<true>>("triu")},
-      {&kPad, &kCopyNest, &kTriangle}};
+      {&kPad, &kTriangle}};
 }
 
 }  // namespace tenure::kernels::cuda

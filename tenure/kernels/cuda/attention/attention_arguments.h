@@ -25,9 +25,41 @@ struct AttentionArguments {
   std::int64_t d;
   std::int64_t e;
   std::int64_t causal;
+  std::int64_t in_packs;  ///< every row of every matrix is at a multiple of 16 bytes
   double scale;
-  void* out;    ///< of all heads behind each other, rows behind each other
-  void* facts;  ///< of each query: the largest score, one by the sum of weights, their mean slope
+  void* out;            ///< of all heads behind each other, rows behind each other
+  void* out_of_values;  ///< the same, of a kernel that has the gradients of k and of v
+  void* facts;          ///< of each query; the kernels that need them know what they are
 };
+
+/// How a kernel of tiles cuts its work; host and device both know.
+struct AttentionTiles {
+  int size;          ///< columns of a tile, which a head has at most
+  int warps;
+  int rows_of_warp;
+  int across;        ///< rows of the tiles that go by
+
+  constexpr int threads() const { return 32 * warps; }
+  /// Rows that a block keeps.
+  constexpr int rows() const { return rows_of_warp * warps; }
+  /// Of shared memory: for so many matrices whose rows are kept, two tiles that go by and two that
+  /// are on their way, rooms for weights, and facts of the queries in a tile.
+  constexpr int bytes(int kept, int element_bytes, int rooms, int facts) const {
+    constexpr int kFloat = sizeof(float);
+    return (kept * rows() + 4 * across) * size * element_bytes + rooms * rows() * across * kFloat +
+           2 * facts * across * kFloat;
+  }
+};
+
+// Of 16-bit floats, by tensor cores.
+inline constexpr AttentionTiles kAttend64{.size = 64, .warps = 4, .rows_of_warp = 32, .across = 64};
+inline constexpr AttentionTiles kAttend128{
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient64{
+    .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64};
+inline constexpr AttentionTiles kGradient128{
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32};
+inline constexpr AttentionTiles kFloat32Tiles{
+    .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64};
 
 }  // namespace tenure::kernels::cuda

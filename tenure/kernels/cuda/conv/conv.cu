@@ -109,6 +109,24 @@ inline void convolve(const ConvArguments& a) {
       });
 }
 
+/// What a library leaves to do: results are contiguous.
+template <class T>
+inline void add_bias(const ConvArguments& a) {
+  using Sum = Compute<T>;
+  const auto channels = static_cast<std::uint64_t>(a.groups * a.out_channels);
+  const std::uint64_t n = static_cast<std::uint64_t>(a.batch * volume(a.out)) * channels;
+  for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
+    T& result = static_cast<T*>(a.y.data)[i];
+    Sum sum = static_cast<Sum>(result);
+    if (a.bias != nullptr) {
+      const auto channel = static_cast<std::int64_t>(i % channels);
+      sum += static_cast<Sum>(static_cast<const T*>(a.bias)[channel * a.bias_step]);
+    }
+    if (a.relu != 0 && sum < 0) sum = 0;
+    result = static_cast<T>(sum);
+  }
+}
+
 template <class T>
 inline void convolve_input_gradient(const ConvArguments& a) {
   using Sum = Compute<T>;

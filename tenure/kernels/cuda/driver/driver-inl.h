@@ -27,14 +27,17 @@ namespace tenure::kernels::cuda {
   X(cuEventQuery)                  \
   X(cuEventSynchronize)            \
   X(cuStreamWaitEvent)             \
-  X(cuStreamBeginCapture)          \
+  X(cuStreamBeginCaptureToGraph)   \
+  X(cuStreamGetCaptureInfo)        \
   X(cuStreamEndCapture)            \
+  X(cuGraphCreate)                 \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphLaunch)                 \
   X(cuGraphDestroy)                \
   X(cuGraphExecDestroy)            \
   X(cuModuleLoadData)              \
   X(cuModuleGetFunction)           \
+  X(cuFuncSetAttribute)            \
   X(cuLaunchKernel)                \
   X(cuMemGetInfo)                  \
   X(cuMemGetAllocationGranularity) \

@@ -21,6 +21,9 @@ const DriverFunctions& driver_functions() { return driver().functions; }
 
 CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
+/// What every kernel may have.
+constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
+
 /// Errors after which a context can do nothing more.
 bool is_sticky(CUresult result) {
   switch (result) {
@@ -50,6 +53,14 @@ Grid grid_over(std::int64_t n, std::uint32_t threads) {
   const std::int64_t blocks = (n + threads - 1) / threads;
   return {.blocks = static_cast<std::uint32_t>(std::clamp<std::int64_t>(blocks, 1, kMostBlocks)),
           .threads = threads};
+}
+
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once) {
+  constexpr std::int64_t kFewBlocks = 1024;  // what the largest GPUs have at the same time
+  const std::int64_t blocks = (n + threads - 1) / threads;
+  const std::int64_t least = (blocks + at_once - 1) / at_once;
+  const std::int64_t most = std::max<std::int64_t>(std::min(blocks, kFewBlocks), 1);
+  return {.blocks = static_cast<std::uint32_t>(std::max(least, most)), .threads = threads};
 }
 
 Gpu::Gpu(int index)
@@ -154,6 +165,12 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
   enter();
   note(op);
   const NvtxRange range(op);
+  if (grid.shared_bytes > kSharedWithoutAsking) {
+    check(driver_functions().cuFuncSetAttribute(
+              function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(grid.shared_bytes)),
+          "give a kernel more shared memory");
+  }
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
   check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,

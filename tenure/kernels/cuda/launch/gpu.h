@@ -52,6 +52,9 @@ struct Grid {
 /// As many threads as `n`, in blocks of `threads`, but no more blocks than fill the GPU several
 /// times over: threads go on with the elements after those of the whole grid.
 Grid grid_over(std::int64_t n, std::uint32_t threads);
+/// Threads for n steps of which each thread does at most `at_once`, all that it does: one of few,
+/// so that they are on all of the GPU.
+Grid grid_of_steps(std::int64_t n, std::uint32_t threads, int at_once);
 
 /// What is known of a GPU.
 struct GpuFacts {
@@ -65,16 +68,14 @@ struct GpuFacts {
 /// work is written down.
 struct CannotReplay {};
 
-/// While it lives, what this thread gives a GPU is not done but written down, in a stream of its
-/// own. Not while another one of the thread lives.
+/// While it lives, what this thread gives a GPU goes to another stream than the GPU's. Not while
+/// another one of the thread lives.
 class Capture {
  public:
-  explicit Capture(Gpu& gpu);
-  ~Capture();
+  explicit Capture(CUstream_st* stream) noexcept : stream_(stream) { current_ = this; }
+  ~Capture() { current_ = nullptr; }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
-  /// What was written down, once; the caller's. nullptr: it cannot be had.
-  CUgraph_st* take() noexcept;
 
   /// Of this thread; nullptr: there is none.
   static const Capture* current() noexcept { return current_; }
@@ -82,7 +83,6 @@ class Capture {
 
  private:
   static thread_local constinit const Capture* current_;
-  std::unique_lock<std::mutex> lock_;  ///< of the stream
   CUstream_st* stream_;
 };
 

@@ -3,28 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenure/kernels/cuda/device/vector_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loops/print.h"
+#include "tenure/kernels/cuda/places/small_nest.h"
 
 namespace tenure::kernels::cuda {
 namespace {
-
-/// Writes down the dimensions of a loop, with neighbours joined where every input walks over both
-/// in one step.
-void set_walk(StridedArguments& a, const Shape& shape, std::span<const Strides> strides) {
-  a.rank = 0;
-  for (int d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    const int last = a.rank - 1;
-    bool joins = a.rank > 0;
-    for (std::size_t i = 0; joins && i < strides.size(); ++i) {
-      joins = a.strides[i][last] == strides[i][d] * shape[d];
-    }
-    const int at = joins ? last : a.rank++;
-    a.shape[at] = joins ? a.shape[at] * shape[d] : shape[d];
-    for (std::size_t i = 0; i < strides.size(); ++i) a.strides[i][at] = strides[i][d];
-  }
-}
 
 const char* last_op(const ops::Loop& loop) {
   const auto found = std::find_if(loop.steps.rbegin(), loop.steps.rend(),
@@ -32,8 +17,10 @@ const char* last_op(const ops::Loop& loop) {
   return found == loop.steps.rend() ? "cast" : found->op->name;
 }
 
-bool is_multiple(const void* address, std::size_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+bool is_multiple(const void* address, std::int64_t elements, DType type) {
+  return reinterpret_cast<std::uintptr_t>(address) %
+             (static_cast<std::size_t>(elements) * size_of(type)) ==
+         0;
 }
 
 }  // namespace
@@ -61,110 +48,177 @@ const CudaLoop::Variant& CudaLoop::variant(const InTypes& types) const {
   if (const Variant* const known = find()) return *known;
   const std::span<const DType> given(types.data(), loop_.in_types.size());
   std::size_t widest = size_of(loop_.out_type());
-  for (const DType type : given) widest = std::max(widest, size_of(type));
+  std::size_t all = 0;
+  for (const DType type : given) {
+    widest = std::max(widest, size_of(type));
+    all += size_of(type);
+  }
+  const std::size_t size = kVectorBytes / widest;
   const std::vector<Function> functions = gpu_.functions(print_loop(loop_, given));
   const auto* const made = new Variant{.types = types,
-                                       .pack = 16 / widest,  // as pack_size in loop.cu
-                                       .flat = functions[0],
-                                       .strided = functions[1],
+                                       .size = static_cast<std::int64_t>(size),
+                                       .vectors_at_once = steps_at_once(size * all),
+                                       .elements_at_once = steps_at_once(all),
+                                       .vectors = functions[0],
+                                       .elements = functions[1],
                                        .next = variants_.load(std::memory_order_relaxed)};
   variants_.store(made, std::memory_order_release);
   return *made;
 }
 
-/// False, and nothing done, where packs would not be aligned.
-bool CudaLoop::try_flat(const Variant& variant, FlatArguments& a) const {
-  bool is_aligned = is_multiple(a.out, variant.pack * size_of(loop_.out_type()));
-  for (std::size_t i = 0; i < loop_.in_types.size(); ++i) {
-    is_aligned = is_aligned && ((a.numbers >> i & 1) != 0 ||
-                                is_multiple(a.in[i], variant.pack * size_of(variant.types[i])));
+std::int64_t CudaLoop::Walk::count() const {
+  std::int64_t n = 1;
+  for (int d = 0; d < rank; ++d) n *= shape[d];
+  return n;
+}
+
+/// With neighbours joined where every input walks over both in one step.
+CudaLoop::Walk CudaLoop::walk_over(const Shape& shape, const Strides* strides) const {
+  Walk walk;
+  for (int d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    const int last = walk.rank - 1;
+    bool joins = walk.rank > 0;
+    for (int i = 0; joins && i < inputs(); ++i) {
+      joins = walk.strides[last][static_cast<std::size_t>(i)] == strides[i][d] * shape[d];
+    }
+    const int at = joins ? last : walk.rank++;
+    walk.shape[at] = joins ? walk.shape[at] * shape[d] : shape[d];
+    for (int i = 0; i < inputs(); ++i)
+      walk.strides[at][static_cast<std::size_t>(i)] = strides[i][d];
   }
-  if (!is_aligned) return false;
-  const auto threads = static_cast<std::int64_t>((a.n + variant.pack - 1) / variant.pack);
-  gpu_.launch(op_, variant.flat, grid_over(threads, kLoopThreads), &a, sizeof a);
+  if (walk.rank == 0) {
+    walk.rank = 1;
+    walk.shape[0] = 1;
+    walk.strides[0].fill(1);
+  }
+  return walk;
+}
+
+/// Makes steps of vectors. False: some input is not read that way.
+bool CudaLoop::try_vectors(const Variant& variant, LoopArguments& a, const Walk& walk) const {
+  const std::int64_t size = variant.size;
+  const int last = walk.rank - 1;
+  if (!is_multiple(a.out, size, loop_.out_type())) return false;
+  if (last > 0 && walk.shape[last] % size != 0) return false;
+  std::uint32_t repeated = a.numbers;
+  std::int64_t steps[kLoopInputs];
+  for (int i = 0; i < inputs(); ++i) {
+    const std::int64_t stride = walk.strides[last][static_cast<std::size_t>(i)];
+    steps[i] = stride * size;
+    if ((a.numbers >> i & 1) != 0) continue;
+    if (stride == 0) {
+      repeated |= 1u << i;
+      continue;
+    }
+    if (stride != 1 || !is_multiple(a.in[i], size, variant.types[static_cast<std::size_t>(i)])) {
+      return false;
+    }
+    for (int d = 0; d < last; ++d) {
+      if (walk.strides[d][static_cast<std::size_t>(i)] % size != 0) return false;
+    }
+  }
+  a.repeated = repeated;
+  a.rest = static_cast<std::uint32_t>(walk.shape[last] % size);
+  begin_nest(a.nest, walk.shape[last] / size, steps, inputs());
   return true;
 }
 
-/// In pieces of the first dimension where there are more elements than a kernel counts.
-void CudaLoop::launch_strided(const Variant& variant, StridedArguments a) const {
-  const auto n = static_cast<std::int64_t>(a.flat.n);
-  if (n <= kMostStrided) {
-    gpu_.launch(op_, variant.strided, grid_over(n, kLoopThreads), &a, sizeof a);
-    return;
+/// Of as many elements as a kernel counts.
+void CudaLoop::launch(const Variant& variant, LoopArguments& a, const Walk& walk) const {
+  const bool is_by_vectors = try_vectors(variant, a, walk);
+  const int last = walk.rank - 1;
+  if (!is_by_vectors) {
+    a.repeated = a.numbers;
+    a.rest = 0;
+    begin_nest(a.nest, walk.shape[last], walk.strides[last].data(), inputs());
   }
-  const std::int64_t rows = a.shape[0];
-  const std::int64_t row = n / rows;
-  const std::int64_t step = std::max<std::int64_t>(kMostStrided / row, 1);
-  for (std::int64_t first = 0; first < rows; first += step) {
-    StridedArguments piece = a;
-    piece.shape[0] = std::min(step, rows - first);
-    piece.flat.n = static_cast<std::uint64_t>(piece.shape[0] * row);
-    piece.flat.out = static_cast<std::byte*>(a.flat.out) +
-                     first * row * static_cast<std::int64_t>(size_of(loop_.out_type()));
-    for (std::size_t i = 0; i < loop_.in_types.size(); ++i) {
-      if ((a.flat.numbers >> i & 1) != 0) continue;
-      piece.flat.in[i] =
-          static_cast<const std::byte*>(a.flat.in[i]) +
-          first * a.strides[i][0] * static_cast<std::int64_t>(size_of(variant.types[i]));
-    }
-    if (piece.shape[0] == 1) {  // the next dimension is the first
-      --piece.rank;
-      std::copy(piece.shape + 1, piece.shape + kMaxDims, piece.shape);
-      for (auto& strides : piece.strides) std::copy(strides + 1, strides + kMaxDims, strides);
-    }
-    launch_strided(variant, piece);
+  for (int d = last - 1; d >= 0; --d) {
+    add_outer_loop(a.nest, walk.shape[d], walk.strides[d].data(), inputs());
   }
+  gpu_.launch(op_, is_by_vectors ? variant.vectors : variant.elements,
+              grid_of_steps(a.nest.count, kLoopThreads,
+                            is_by_vectors ? variant.vectors_at_once : variant.elements_at_once),
+              &a, sizeof a);
+}
+
+/// Along the first dimension.
+void CudaLoop::launch_pieces(const Variant& variant, const LoopArguments& a,
+                             const Walk& walk) const {
+  const std::int64_t row = walk.count() / walk.shape[0];
+  // Pieces begin where vectors do.
+  const std::int64_t step = std::max<std::int64_t>(kMostSmallSteps / row / 64 * 64, 1);
+  for (std::int64_t first = 0; first < walk.shape[0]; first += step) {
+    LoopArguments piece = a;
+    Walk part = walk;
+    part.shape[0] = std::min(step, walk.shape[0] - first);
+    piece.out = static_cast<std::byte*>(a.out) +
+                first * row * static_cast<std::int64_t>(size_of(loop_.out_type()));
+    for (int i = 0; i < inputs(); ++i) {
+      if ((a.numbers >> i & 1) != 0) continue;
+      piece.in[i] =
+          static_cast<const std::byte*>(a.in[i]) +
+          first * walk.strides[0][static_cast<std::size_t>(i)] *
+              static_cast<std::int64_t>(size_of(variant.types[static_cast<std::size_t>(i)]));
+    }
+    if (part.shape[0] == 1 && part.rank > 1) {  // the next dimension is the first
+      --part.rank;
+      std::copy(walk.shape + 1, walk.shape + walk.rank, part.shape);
+      std::copy(walk.strides + 1, walk.strides + walk.rank, part.strides);
+    }
+    run_walk(variant, piece, part);
+  }
+}
+
+void CudaLoop::run_walk(const Variant& variant, LoopArguments& a, const Walk& walk) const {
+  if (walk.count() > kMostSmallSteps) return launch_pieces(variant, a, walk);
+  launch(variant, a, walk);
 }
 
 void CudaLoop::run_flat(const void* const* in, std::uint32_t numbers, void* out,
                         std::size_t n) const {
   if (n == 0) return;
-  const std::size_t inputs = loop_.in_types.size();
-  StridedArguments a;
-  a.flat.n = n;
-  a.flat.out = out;
-  a.flat.numbers = numbers;
-  for (std::size_t i = 0; i < inputs; ++i) {
-    a.flat.in[i] = in[i];
-    a.flat.values[i] = 0;
-    if ((numbers >> i & 1) != 0) std::memcpy(&a.flat.values[i], in[i], size_of(in_types_[i]));
+  LoopArguments a;
+  a.out = out;
+  a.numbers = numbers;
+  Walk walk;
+  walk.rank = 1;
+  walk.shape[0] = static_cast<std::int64_t>(n);
+  for (int i = 0; i < inputs(); ++i) {
+    walk.strides[0][static_cast<std::size_t>(i)] = (numbers >> i & 1) != 0 ? 0 : 1;
+    set_input(a, i, in[i]);
   }
-  const Variant& kernels = variant(in_types_);
-  if (try_flat(kernels, a.flat)) return;
-  a.rank = 1;
-  a.shape[0] = static_cast<std::int64_t>(n);
-  for (std::size_t i = 0; i < inputs; ++i) a.strides[i][0] = 1;
-  launch_strided(kernels, a);
+  run_walk(variant(in_types_), a, walk);
 }
 
 void CudaLoop::run(const ops::LoopInputs& in, const ops::View& out) const {
-  const std::int64_t n = out.count();
-  if (n == 0) return;
-  const std::size_t inputs = loop_.in_types.size();
+  if (out.count() == 0) return;
   std::array<Strides, kLoopInputs> strides;
   InTypes types = in_types_;
-  StridedArguments a;
-  a.flat.n = static_cast<std::uint64_t>(n);
-  a.flat.out = out.data;
-  a.flat.numbers = in.numbers;
-  bool is_flat = true;
-  for (std::size_t i = 0; i < inputs; ++i) {
-    const ops::View& view = in.views[i];
-    a.flat.in[i] = view.data;
-    a.flat.values[i] = 0;
+  LoopArguments a;
+  a.out = out.data;
+  a.numbers = in.numbers;
+  for (int i = 0; i < inputs(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const ops::View& view = in.views[at];
+    set_input(a, i, view.data);
     if ((in.numbers >> i & 1) != 0) {
-      std::memcpy(&a.flat.values[i], view.data, size_of(in_types_[i]));
-      strides[i] = Strides::filled(out.shape.size(), 0);
-      continue;
+      strides[at] = Strides::filled(out.shape.size(), 0);
+    } else {
+      types[at] = view.dtype;
+      strides[at] = broadcast_strides(view.shape, view.strides, out.shape);
     }
-    types[i] = view.dtype;
-    strides[i] = broadcast_strides(view.shape, view.strides, out.shape);
-    is_flat = is_flat && view.shape == out.shape && view.contiguous();
   }
-  const Variant& kernels = variant(types);
-  if (is_flat && try_flat(kernels, a.flat)) return;
-  set_walk(a, out.shape, {strides.data(), inputs});
-  launch_strided(kernels, a);
+  run_walk(variant(types), a, walk_over(out.shape, strides.data()));
+}
+
+/// An input, or a number's bytes.
+void CudaLoop::set_input(LoopArguments& a, int i, const void* data) const {
+  a.in[i] = data;
+  a.values[i] = 0;
+  if ((a.numbers >> i & 1) != 0) {
+    std::memcpy(&a.values[i], data, size_of(in_types_[static_cast<std::size_t>(i)]));
+  }
 }
 
 }  // namespace tenure::kernels::cuda

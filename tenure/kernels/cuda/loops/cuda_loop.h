@@ -14,7 +14,7 @@ namespace tenure::kernels::cuda {
 class Gpu;
 
 /// A loop as a GPU runs it: two kernels for each choice of its inputs' types, compiled when they
-/// come first.
+/// come first. One goes by vectors, where all inputs allow it; the other takes any layout.
 class CudaLoop final : public ops::PreparedLoop {
  public:
   CudaLoop(Gpu& gpu, ops::Loop loop);
@@ -31,14 +31,30 @@ class CudaLoop final : public ops::PreparedLoop {
   /// Of one choice of types; in a list, to which others are added in front.
   struct Variant {
     InTypes types{};
-    std::size_t pack = 1;  ///< elements that the flat kernel reads at once
-    Function flat = nullptr;
-    Function strided = nullptr;
+    std::int64_t size = 1;  ///< of a vector, in elements
+    int vectors_at_once = 1;
+    int elements_at_once = 1;
+    Function vectors = nullptr;
+    Function elements = nullptr;
     const Variant* next = nullptr;
   };
+  /// The dimensions of a loop, the last of which is the innermost, and inputs' strides in elements.
+  struct Walk {
+    int rank = 0;
+    std::int64_t shape[kMaxDims];
+    std::array<std::int64_t, kLoopInputs> strides[kMaxDims];
+
+    std::int64_t count() const;
+  };
   const Variant& variant(const InTypes& types) const;
-  bool try_flat(const Variant& variant, FlatArguments& arguments) const;
-  void launch_strided(const Variant& variant, StridedArguments arguments) const;
+  Walk walk_over(const Shape& shape, const Strides* strides) const;
+  void set_input(LoopArguments& arguments, int i, const void* data) const;
+  void run_walk(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
+  bool try_vectors(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
+  void launch(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
+  void launch_pieces(const Variant& variant, const LoopArguments& arguments,
+                     const Walk& walk) const;
+  int inputs() const { return static_cast<int>(loop_.in_types.size()); }
 
   Gpu& gpu_;
   const ops::Loop loop_;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "tenure/kernels/cuda/device/prelude.cuh"
+#include "tenure/kernels/cuda/device/vector.cuh"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
+#include "tenure/kernels/cuda/places/small_nest.cuh"
 #include "tenure/ops/elementwise/words.h"
 
 // The kernels of a loop of elementwise ops. What it computes is printed (print.h), as a struct:
@@ -29,12 +31,6 @@ struct CountTo<0, i...> {
   using type = Numbers<i...>;
 };
 
-/// Elements that are read and written at once.
-template <class T, int n>
-struct alignas(sizeof(T) * n) Pack {
-  T of[n];
-};
-
 template <class T>
 inline T number_of(std::uint64_t bytes) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -50,89 +46,100 @@ inline T number_of(std::uint64_t bytes) {
   }
 }
 
-template <class T, int n>
-inline Pack<T, n> read_pack(const FlatArguments& a, int input, std::uint64_t at) {
-  if ((a.numbers >> input & 1) == 0) return static_cast<const Pack<T, n>*>(a.in[input])[at];
-  Pack<T, n> pack;
-  for (int k = 0; k < n; ++k) pack.of[k] = number_of<T>(a.values[input]);
-  return pack;
-}
+/// What one step reads of an input, n elements, as it lies in memory until all is on its way.
+template <int i, class E, int n>
+struct Read {
+  Bytes<sizeof(E) * n> bytes;
 
-template <int i, class P>
-struct Held {
-  P pack;
+  void begin(const LoopArguments& a, std::int64_t at) {
+    const E* const from = static_cast<const E*>(a.in[i]) + at;
+    if (n > 1 && (a.repeated >> i & 1) == 0) {
+      bytes = *reinterpret_cast<const Bytes<sizeof(E) * n>*>(from);
+    } else if ((a.numbers >> i & 1) == 0) {
+      const auto one = *reinterpret_cast<const Bytes<sizeof(E)>*>(from);
+#pragma unroll
+      for (int w = 0; w < one.kWords; ++w) bytes.of[w] = one.of[w];
+    }
+  }
+  Vector<E, n> end(const LoopArguments& a) const {
+    auto read = std::bit_cast<Vector<E, n>>(bytes);
+    if ((a.repeated >> i & 1) == 0) return read;
+    const E one = (a.numbers >> i & 1) == 0 ? read.of[0] : number_of<E>(a.values[i]);
+#pragma unroll
+    for (E& element : read.of) element = one;
+    return read;
+  }
 };
 template <int n, class List, class Places>
-struct Packs;
+struct Step;
 template <int n, class... T, int... i>
-struct Packs<n, TypeList<T...>, Numbers<i...>> : Held<i, Pack<T, n>>... {
-  Packs(const FlatArguments& a, std::uint64_t at)
-      : Held<i, Pack<T, n>>{read_pack<T, n>(a, i, at)}... {}
+struct Step<n, TypeList<T...>, Numbers<i...>> : Read<i, T, n>... {
+  void begin(const LoopArguments& a, const std::int64_t* at) {
+    (Read<i, T, n>::begin(a, at[i]), ...);
+  }
   template <class Loop>
-  Pack<typename Loop::Out, n> apply() const {
-    Pack<typename Loop::Out, n> out;
-    for (int k = 0; k < n; ++k) {
-      out.of[k] = Loop::apply(static_cast<const Held<i, Pack<T, n>>&>(*this).pack.of[k]...);
-    }
+  Vector<typename Loop::Out, n> end(const LoopArguments& a) const {
+    return apply<Loop>(Read<i, T, n>::end(a)...);
+  }
+
+ private:
+  template <class Loop>
+  static Vector<typename Loop::Out, n> apply(const Vector<T, n>&... in) {
+    Vector<typename Loop::Out, n> out;
+#pragma unroll
+    for (int j = 0; j < n; ++j) out.of[j] = Loop::apply(in.of[j]...);
     return out;
   }
 };
 
-template <class Out, class... T>
-constexpr int pack_size(TypeList<T...>) {
-  std::size_t widest = sizeof(Out);
-  ((widest = sizeof(T) > widest ? sizeof(T) : widest), ...);
-  return static_cast<int>(16 / widest);
-}
-
-template <class Loop, class... T>
-inline void flat_elements(const FlatArguments& a, TypeList<T...> types) {
-  using Places = typename CountTo<sizeof...(T)>::type;
-  using Out = typename Loop::Out;
-  constexpr int n = pack_size<Out>(types);
-  const std::uint64_t packs = a.n / n;
-  for (std::uint64_t i = thread_index(); i < packs; i += thread_count()) {
-    static_cast<Pack<Out, n>*>(a.out)[i] =
-        Packs<n, TypeList<T...>, Places>(a, i).template apply<Loop>();
+/// What a thread does of a loop: steps that are as far apart as the grid has threads.
+template <class Loop, int n, class... T>
+inline void loop_steps(const LoopArguments& a, TypeList<T...>) {
+  constexpr int kInputs = sizeof...(T);
+  constexpr int kSteps = steps_at_once(n * (std::size_t{0} + ... + sizeof(T)));
+  const auto first = static_cast<std::uint32_t>(thread_index());
+  const auto apart = static_cast<std::uint32_t>(thread_count());
+  std::uint32_t step[kSteps];
+  std::int64_t at[kSteps][kInputs];
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) step[s] = first + s * apart;
+  places_of(a.nest, step, at);
+  Step<n, TypeList<T...>, typename CountTo<kInputs>::type> steps[kSteps];
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+    if (first + s * apart < a.nest.count) steps[s].begin(a, at[s]);
   }
-  for (std::uint64_t i = packs * n + thread_index(); i < a.n; i += thread_count()) {
-    static_cast<Pack<Out, 1>*>(a.out)[i] =
-        Packs<1, TypeList<T...>, Places>(a, i).template apply<Loop>();
-  }
-}
-
-template <class Loop>
-inline void flat(const FlatArguments& arguments) {
-  flat_elements<Loop>(arguments, typename Loop::In());
-}
-
-template <class Loop, class... T, int... k>
-inline void strided_elements(const StridedArguments& a, TypeList<T...>, Numbers<k...>) {
-  constexpr int n = sizeof...(T);
-  for (std::uint64_t i = thread_index(); i < a.flat.n; i += thread_count()) {
-    std::int64_t at[n] = {};
-    auto rest = static_cast<std::uint32_t>(i);
-    for (int d = a.rank - 1; d >= 0; --d) {
-      const auto size = static_cast<std::uint32_t>(a.shape[d]);
-      const std::uint32_t row = rest / size;
-      const auto place = static_cast<std::int64_t>(rest - row * size);
-      for (int input = 0; input < n; ++input) at[input] += place * a.strides[input][d];
-      rest = row;
-    }
-    static_cast<typename Loop::Out*>(a.flat.out)[i] =
-        Loop::apply((a.flat.numbers >> k & 1) != 0 ? number_of<T>(a.flat.values[k])
-                                                   : static_cast<const T*>(a.flat.in[k])[at[k]]...);
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+    const std::uint32_t i = first + s * apart;
+    if (i >= a.nest.count) break;
+    static_cast<Vector<typename Loop::Out, n>*>(a.out)[i] = steps[s].template end<Loop>(a);
   }
 }
 
 template <class Loop, class... T>
-inline void strided_of(const StridedArguments& a, TypeList<T...> types) {
-  strided_elements<Loop>(a, types, typename CountTo<sizeof...(T)>::type());
+inline void vectors_of(const LoopArguments& a, TypeList<T...> types) {
+  constexpr int n = vector_size<typename Loop::Out, T...>();
+  loop_steps<Loop, n>(a, types);
+  const auto i = static_cast<std::uint32_t>(thread_index());
+  if (i >= a.rest) return;
+  const std::int64_t place = static_cast<std::int64_t>(a.nest.count) * n + i;
+  std::int64_t at[sizeof...(T)];
+  for (std::size_t k = 0; k < sizeof...(T); ++k) at[k] = (a.repeated >> k & 1) != 0 ? 0 : place;
+  Step<1, TypeList<T...>, typename CountTo<sizeof...(T)>::type> step;
+  step.begin(a, at);
+  static_cast<Vector<typename Loop::Out, 1>*>(a.out)[place] = step.template end<Loop>(a);
 }
 
+/// Steps of vectors.
 template <class Loop>
-inline void strided(const StridedArguments& arguments) {
-  strided_of<Loop>(arguments, typename Loop::In());
+inline void vectors(const LoopArguments& arguments) {
+  vectors_of<Loop>(arguments, typename Loop::In());
+}
+/// Steps of an element.
+template <class Loop>
+inline void elements(const LoopArguments& arguments) {
+  loop_steps<Loop, 1>(arguments, typename Loop::In());
 }
 
 }  // namespace tenure::kernels::cuda

@@ -3,30 +3,23 @@
 #include <cstdint>
 
 #include "tenure/kernels/cuda/device/view_arguments.h"
+#include "tenure/kernels/cuda/places/small_nest_arguments.h"
 
 namespace tenure::kernels::cuda {
-
-/// Places that 32 bits count, whose division takes a fraction of the time.
-inline constexpr std::int64_t kMostStrided = std::int64_t{1} << 31;
 
 /// Inputs of a loop, at most.
 inline constexpr int kLoopInputs = 16;
 
-/// Of a loop over elements that lie one after the other.
-struct FlatArguments {
-  std::uint64_t n;
+/// Of a loop, whose result is contiguous. A step of its nest is an element, or a vector of elements
+/// that lie side by side in the result and, but for those that are repeated, in each input.
+struct LoopArguments {
   void* out;
+  std::uint32_t rest;      ///< elements after the last vector; of one dimension alone
+  std::uint32_t numbers;   ///< bit i: input i is a number
+  std::uint32_t repeated;  ///< bit i: it is a number, or one element for all of a vector
   const void* in[kLoopInputs];
+  SmallNest<kLoopInputs, kMaxDims> nest;
   std::uint64_t values[kLoopInputs];  ///< bytes of the numbers among the inputs
-  std::uint32_t numbers;              ///< bit i: input i is one
-};
-
-/// Of a loop over at most kMostStrided elements of any layout; the result is contiguous.
-struct StridedArguments {
-  FlatArguments flat;
-  std::int32_t rank;
-  std::int64_t shape[kMaxDims];
-  std::int64_t strides[kLoopInputs][kMaxDims];
 };
 
 }  // namespace tenure::kernels::cuda

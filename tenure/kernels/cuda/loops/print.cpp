@@ -80,10 +80,10 @@ KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given) {
   const std::string name = fmt::format("loop_{:016x}", std::hash<std::string>()(text));
   return {.file = "tenure/kernels/cuda/loops/loop.cu",
           .text = fmt::format("struct {0} {{\n{1}}};\n"
-                              "TENURE_KERNEL({0}_flat, {2}, FlatArguments, flat<{0}>)\n"
-                              "TENURE_KERNEL({0}_strided, {2}, StridedArguments, strided<{0}>)\n",
+                              "TENURE_KERNEL({0}_vectors, {2}, LoopArguments, vectors<{0}>)\n"
+                              "TENURE_KERNEL({0}_elements, {2}, LoopArguments, elements<{0}>)\n",
                               name, text, kLoopThreads),
-          .names = {name + "_flat", name + "_strided"}};
+          .names = {name + "_vectors", name + "_elements"}};
 }
 
 }  // namespace tenure::kernels::cuda

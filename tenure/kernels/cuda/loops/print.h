@@ -11,7 +11,7 @@ namespace tenure::kernels::cuda {
 bool is_printable(const ops::Loop& loop);
 
 /// The kernels of a loop on inputs of types that may be others than it computes with, loop.cu's:
-/// the flat one and the strided one, in that order.
+/// by vectors and by elements, in that order.
 KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given);
 
 /// Of their blocks.

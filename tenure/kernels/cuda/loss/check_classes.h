@@ -12,7 +12,7 @@ inline ClassesView classes_view(const View& targets) {
 }
 
 /// Throws IndexError, in the name of the call's op, for a row that has no class and is not ignored.
-/// Waits for the GPU unless that is known. In check_classes.cpp.
+/// Waits for the GPU unless there is known to be none. In check_classes.cpp.
 void check_classes(Gpu& gpu, const ops::Kernel& call, const View& targets, std::int64_t classes,
                    std::int64_t ignore_index);
 

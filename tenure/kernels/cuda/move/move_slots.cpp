@@ -1,10 +1,8 @@
 #include <vector>
 
-#include "tenure/kernels/cuda/launch/bits.h"
-#include "tenure/kernels/cuda/launch/device_view.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/move/copy_walk.h"
 #include "tenure/kernels/cuda/move/move.h"
-#include "tenure/kernels/cuda/move/move_arguments.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/shape/attributes.h"
 #include "tenure/ops/shape/transfer.h"
@@ -14,18 +12,6 @@ namespace tenure::kernels::cuda {
 namespace {
 
 using ops::Kernel;
-
-constexpr std::uint32_t kThreads = 256;
-
-const TypedKernel kCopySame{"tenure/kernels/cuda/move/move.cu", "copy_same", "CopyArguments",
-                            kThreads, bits_types()};
-const TypedKernel kCopyConverted{
-    "tenure/kernels/cuda/move/move.cu",
-    "copy_converted",
-    "CopyArguments",
-    kThreads,
-    {DType::boolean, DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
-     DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 
 std::size_t bytes_of(const View& view) {
   return static_cast<std::size_t>(view.count()) * size_of(view.dtype);
@@ -108,18 +94,20 @@ void copy_elements(Gpu& gpu, const char* op, const View& from, const View& to) {
   if (from.dtype == to.dtype && from.contiguous() && to.contiguous()) {
     return gpu.copy_bytes(to.data, from.data, bytes_of(to));
   }
-  const CopyArguments arguments{.from = device_view(from), .to = device_view(to)};
-  const bool is_same = from.dtype == to.dtype;
-  gpu.launch(op, is_same ? kCopySame : kCopyConverted,
-             is_same ? bits_type(size_of(to.dtype)) : to.dtype, grid_over(to.count(), kThreads),
-             arguments);
+  CopyWalk walk;
+  const Shape& shape = is_contiguous(to.shape, to.strides) ? from.shape : to.shape;
+  const Strides flat = contiguous_strides(shape);
+  const Strides& from_strides = from.shape == shape ? from.strides : flat;
+  const Strides& to_strides = to.shape == shape ? to.strides : flat;
+  for (int d = 0; d < shape.size(); ++d) walk.add(shape[d], from_strides[d], to_strides[d]);
+  copy_over(gpu, op, walk, {from.data, from.dtype, to.data, to.dtype});
 }
 
 Family move_family() {
   return {{row<CopySlot>("reshape"), row<CopySlot>("reshape_like"), row<CopySlot>("flatten"),
            row<CopySlot>("clone"), row<CopySlot>("contiguous"), row<CopySlot>("cast"),
            row<CopyToSlot>("copy_to"), row<ConcatSlot>("concat"), row<StackSlot>("stack")},
-          {&kCopySame, &kCopyConverted}};
+          copy_kernels()};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -2,7 +2,6 @@
 
 #include "tenure/kernels/cuda/reduce/groups_arguments.h"
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
-#include "tenure/kernels/cuda/reduce/reduce_arguments.h"
 
 namespace tenure::kernels::cuda {
 
@@ -21,24 +20,6 @@ struct RowNormArguments {
   Groups groups;
   std::int64_t all_groups;  ///< of gradients: each has the rows from its own on, so many apart
   void* partials;  ///< of gradients, of each block: its sums of each column, by weight, by bias
-};
-
-/// Of norms along columns (batches), and their gradients.
-struct ColumnNormArguments {
-  MatrixView x;
-  MatrixView dy;
-  MatrixView out;
-  FlatView weight;
-  FlatView bias;
-  const Moments* moments;
-  void* first;   ///< forward the means; of gradients, by weight
-  void* second;  ///< the variances; by bias
-  std::int64_t rows;
-  std::int64_t columns;
-  double epsilon;
-  Groups groups;
-  std::int64_t chunk;  ///< rows of a block of partial sums
-  void* partials;
 };
 
 /// Of the sums of partial sums.

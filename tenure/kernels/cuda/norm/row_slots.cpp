@@ -1,5 +1,5 @@
+#include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/norm/norm_arguments.h"
-#include "tenure/kernels/cuda/norm/sums.h"
 #include "tenure/kernels/cuda/reduce/matrix.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/core/compute_type.h"
@@ -11,15 +11,16 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel norming_rows(const char* function) {
+TypedKernel norming_rows(const char* function, const char* arguments = "RowNormArguments") {
   return {"tenure/kernels/cuda/norm/rows.cu",
           function,
-          "RowNormArguments",
+          arguments,
           kGroupThreads,
           {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 }
 const TypedKernel kRowNorm = norming_rows("row_norm");
 const TypedKernel kRowNormGradient = norming_rows("row_norm_gradient");
+const TypedKernel kNormSums = norming_rows("norm_sums", "NormSumsArguments");
 
 /// Blocks that keep a GPU busy, and no more: each leaves sums that are added up afterwards.
 constexpr std::int64_t kGradientBlocks = 128;
@@ -27,6 +28,24 @@ constexpr std::int64_t kGradientBlocks = 128;
 /// Input i, if there are so many.
 FlatView numbers_at(const Kernel& k, std::size_t i) {
   return i < k.in.size() ? flat_view(k.in[i]) : FlatView{};
+}
+
+/// Adds up what `parts` parts of a gradient's sums have for each column, by weight and by bias: into
+/// outputs 1 and 2, if there is one.
+void launch_norm_sums(Gpu& gpu, const Kernel& k, const void* partials, std::int64_t parts,
+                      std::int64_t columns) {
+  const bool has_bias = k.out.size() > 2;
+  const NormSumsArguments arguments{.partials = partials,
+                                    .parts = parts,
+                                    .columns = columns,
+                                    .groups = {.lanes = 32, .columns = 1},
+                                    .by_weight = k.out[1].data,
+                                    .by_bias = has_bias ? k.out[2].data : nullptr};
+  gpu.launch(k.op, kNormSums, k.out[1].dtype,
+             {.blocks = blocks_for(columns, arguments.groups),
+              .threads = kGroupThreads,
+              .blocks_y = has_bias ? 2u : 1u},
+             arguments);
 }
 
 /// Of layer_norm and rms_norm, or of their gradients, whose input 0 is dy.
@@ -97,7 +116,7 @@ Family row_norm_family() {
   return {{row<RowNormSlot<false>>("layer_norm"),
            row<RowNormGradientSlot<false>>("layer_norm_gradient"),
            row<RowNormSlot<true>>("rms_norm"), row<RowNormGradientSlot<true>>("rms_norm_gradient")},
-          {&kRowNorm, &kRowNormGradient}};
+          {&kRowNorm, &kRowNormGradient, &kNormSums}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -143,4 +143,21 @@ inline void row_norm_gradient(const RowNormArguments& a) {
   with_strips<T>(a.form, [&](auto strips) { row_norm_gradient_in<T, decltype(strips)>(a); });
 }
 
+/// blockIdx.y: 0 by weight, 1 by bias.
+template <class T>
+inline void norm_sums(const NormSumsArguments& a) {
+  using C = Compute<T>;
+  const Place place = place_of(a.groups);
+  const bool is_there = place.group < a.columns;
+  const C* const from = static_cast<const C*>(a.partials) +
+                        static_cast<std::int64_t>(blockIdx.y) * a.columns + place.group;
+  double own = 0;
+  for (std::int64_t i = place.lane; is_there && i < a.parts; i += a.groups.lanes) {
+    own += static_cast<double>(from[i * 2 * a.columns]);
+  }
+  const double sum = sum_of_lanes(own, a.groups);
+  T* const to = static_cast<T*>(blockIdx.y == 0 ? a.by_weight : a.by_bias);
+  if (is_there && place.lane == 0) to[place.group] = convert<T>(sum);
+}
+
 }  // namespace tenure::kernels::cuda

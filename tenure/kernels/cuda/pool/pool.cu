@@ -1,12 +1,19 @@
 #pragma once
 
+#include "tenure/kernels/cuda/device/elements.cuh"
 #include "tenure/kernels/cuda/device/prelude.cuh"
 #include "tenure/kernels/cuda/pool/pool_arguments.h"
 
-// A thread for each result. Gradients look for the windows that have a position, in their order, so
-// that nothing is added from two sides.
+// A thread for each result, or for neighbouring channels of one that fill 16 bytes. Gradients look
+// for the windows that have a position, in their order, so that nothing is added from two sides.
 
 namespace tenure::kernels::cuda {
+
+/// Of numbers that are not negative; divisions of 32 bits are many times as fast.
+inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
+  if ((a | b) >> 32 != 0) return a / b;
+  return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
+}
 
 inline std::int64_t first_of(const PoolAxis& axis, std::int64_t o) {
   return axis.kernel == 0 ? o * axis.in / axis.out : o * axis.stride - axis.padding;
@@ -21,19 +28,20 @@ inline std::int64_t most_places(const PoolAxis& axis) {
 /// The places of window o that lie inside: [begin, end).
 inline std::int64_t begin_of(const PoolAxis& axis, std::int64_t o) {
   const std::int64_t at = first_of(axis, o);
-  return at >= 0 ? 0 : (-at + axis.dilation - 1) / axis.dilation;
+  return at >= 0 ? 0 : quotient(-at + axis.dilation - 1, axis.dilation);
 }
 inline std::int64_t end_of(const PoolAxis& axis, std::int64_t o) {
   const std::int64_t room = axis.in - first_of(axis, o);
-  const std::int64_t fit = room <= 0 ? 0 : (room + axis.dilation - 1) / axis.dilation;
+  const std::int64_t fit = room <= 0 ? 0 : quotient(room + axis.dilation - 1, axis.dilation);
   const std::int64_t places = places_of(axis, o);
   return places < fit ? places : fit;
 }
 /// The place of a position in window o, or -1.
 inline std::int64_t place_in(const PoolAxis& axis, std::int64_t o, std::int64_t position) {
   const std::int64_t from = position - first_of(axis, o);
-  if (from < 0 || from % axis.dilation != 0) return -1;
-  const std::int64_t place = from / axis.dilation;
+  if (from < 0) return -1;
+  const std::int64_t place = quotient(from, axis.dilation);
+  if (place * axis.dilation != from) return -1;
   return place < places_of(axis, o) ? place : -1;
 }
 /// The windows that may have a position: [begin, end).
@@ -43,13 +51,13 @@ inline std::int64_t first_window(const PoolAxis& axis, std::int64_t position) {
     o = position * axis.out / axis.in - 1;
   } else {
     const std::int64_t from = position + axis.padding - (axis.kernel - 1) * axis.dilation;
-    o = from <= 0 ? 0 : (from + axis.stride - 1) / axis.stride;
+    o = from <= 0 ? 0 : quotient(from + axis.stride - 1, axis.stride);
   }
   return o < 0 ? 0 : o;
 }
 inline std::int64_t end_window(const PoolAxis& axis, std::int64_t position) {
   const std::int64_t end = axis.kernel == 0 ? (position + 1) * axis.out / axis.in + 2
-                                            : (position + axis.padding) / axis.stride + 1;
+                                            : quotient(position + axis.padding, axis.stride) + 1;
   return end < axis.out ? end : axis.out;
 }
 
@@ -60,16 +68,18 @@ struct PoolSpot {
   std::int64_t channel;
 };
 
-inline PoolSpot pool_spot(const PoolArguments& a, std::uint64_t i, bool is_window) {
+/// Of the i-th of `n` neighbouring channels.
+inline PoolSpot pool_spot(const PoolArguments& a, std::uint64_t i, bool is_window, int n = 1) {
   PoolSpot spot;
   auto rest = static_cast<std::int64_t>(i);
-  spot.channel = rest % a.channels;
-  rest /= a.channels;
-  for (int d = 2; d >= 0; --d) {
-    const std::int64_t size = is_window ? a.axes[d].out : a.axes[d].in;
-    spot.at[d] = rest % size;
-    rest /= size;
-  }
+  const auto next = [&](std::int64_t size) {
+    const std::int64_t outer = quotient(rest, size);
+    const std::int64_t inner = rest - outer * size;
+    rest = outer;
+    return inner;
+  };
+  spot.channel = next(quotient(a.channels, n)) * n;
+  for (int d = 2; d >= 0; --d) spot.at[d] = next(is_window ? a.axes[d].out : a.axes[d].in);
   spot.image = rest;
   return spot;
 }
@@ -129,39 +139,85 @@ inline void for_each_window(const PoolArguments& a, const PoolSpot& p, const F& 
   }
 }
 
+/// Neighbouring channels of a T that a thread has.
+template <class T>
+inline constexpr int kPooledAtOnce = 16 / sizeof(T);
+
+template <class T, int n>
+inline Elements<T, n>& pool_elements(const PoolOperand& operand, const PoolSpot& spot) {
+  return *reinterpret_cast<Elements<T, n>*>(pool_element<T>(operand, spot));
+}
+
+template <class T, class P, int n>
+inline void max_pool_channels(const PoolArguments& a) {
+  using V = Compute<T>;
+  const std::uint64_t count = pool_count(a, true) / n;
+  for (std::uint64_t i = thread_index(); i < count; i += thread_count()) {
+    const PoolSpot window = pool_spot(a, i, true, n);
+    V best[n];
+    std::int64_t number[n];
+    for (int j = 0; j < n; ++j) {
+      best[j] = -std::numeric_limits<V>::infinity();
+      number[j] = -1;
+    }
+    for_each_place(a, window, [&](std::int64_t place, std::int64_t at) {
+      const T* const first = static_cast<const T*>(a.images.data) + at;
+      const auto values = *reinterpret_cast<const Elements<T, n>*>(first);
+      for (int j = 0; j < n; ++j) {
+        const V value = static_cast<V>(values.of[j]);
+        if (number[j] < 0) number[j] = place;
+        // Not smaller or equal: NaN counts as larger, and stays.
+        if (value <= best[j] || best[j] != best[j]) continue;
+        best[j] = value;
+        number[j] = place;
+      }
+    });
+    Elements<T, n> results;
+    Elements<P, n> places;
+    for (int j = 0; j < n; ++j) {
+      results.of[j] = static_cast<T>(best[j]);
+      places.of[j] = static_cast<P>(number[j]);
+    }
+    pool_elements<T, n>(a.windows, window) = results;
+    pool_elements<P, n>(a.places, window) = places;
+  }
+}
 template <class T, class P>
 inline void max_pool(const PoolArguments& a) {
-  using V = Compute<T>;
-  const std::uint64_t n = pool_count(a, true);
-  for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
-    const PoolSpot window = pool_spot(a, i, true);
-    V best = -std::numeric_limits<V>::infinity();
-    std::int64_t number = -1;
-    for_each_place(a, window, [&](std::int64_t place, std::int64_t at) {
-      const V value = static_cast<V>(static_cast<const T*>(a.images.data)[at]);
-      if (number < 0) number = place;
-      // Not smaller or equal: NaN counts as larger, and stays.
-      if (value <= best || best != best) return;
-      best = value;
-      number = place;
-    });
-    *pool_element<T>(a.windows, window) = static_cast<T>(best);
-    *pool_element<P>(a.places, window) = static_cast<P>(number);
+  if (a.packed != 0) {
+    max_pool_channels<T, P, kPooledAtOnce<T>>(a);
+  } else {
+    max_pool_channels<T, P, 1>(a);
   }
 }
 
+template <class T, class P, int n>
+inline void max_pool_gradient_channels(const PoolArguments& a) {
+  using V = Compute<T>;
+  const std::uint64_t count = pool_count(a, false) / n;
+  for (std::uint64_t i = thread_index(); i < count; i += thread_count()) {
+    const PoolSpot position = pool_spot(a, i, false, n);
+    V sums[n] = {};
+    for_each_window(a, position, [&](const PoolSpot& window, std::int64_t place) {
+      const Elements<P, n> places = pool_elements<P, n>(a.places, window);
+      const Elements<T, n> values = pool_elements<T, n>(a.windows, window);
+      for (int j = 0; j < n; ++j) {
+        if (static_cast<std::int64_t>(places.of[j]) == place) {
+          sums[j] += static_cast<V>(values.of[j]);
+        }
+      }
+    });
+    Elements<T, n> results;
+    for (int j = 0; j < n; ++j) results.of[j] = static_cast<T>(sums[j]);
+    pool_elements<T, n>(a.images, position) = results;
+  }
+}
 template <class T, class P>
 inline void max_pool_gradient(const PoolArguments& a) {
-  using V = Compute<T>;
-  const std::uint64_t n = pool_count(a, false);
-  for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
-    const PoolSpot position = pool_spot(a, i, false);
-    V sum = 0;
-    for_each_window(a, position, [&](const PoolSpot& window, std::int64_t place) {
-      if (static_cast<std::int64_t>(*pool_element<const P>(a.places, window)) != place) return;
-      sum += static_cast<V>(*pool_element<const T>(a.windows, window));
-    });
-    *pool_element<T>(a.images, position) = static_cast<T>(sum);
+  if (a.packed != 0) {
+    max_pool_gradient_channels<T, P, kPooledAtOnce<T>>(a);
+  } else {
+    max_pool_gradient_channels<T, P, 1>(a);
   }
 }
 

@@ -29,6 +29,7 @@ struct PoolArguments {
   PoolOperand windows;
   PoolOperand places;
   std::int64_t counts_padding;  ///< an average counts all places of its window
+  std::int64_t packed;          ///< neighbouring channels are read and written at once
 };
 
 }  // namespace tenure::kernels::cuda

@@ -60,12 +60,26 @@ void launch(const Kernel& k, const TypedKernel& kernel, Types types, const PoolA
   gpu->launch(k.op, kernel, types, grid_over(k.out[0].count(), kPoolThreads), a);
 }
 
+/// Whether channels fill 16 bytes of elements of T, and lie so wherever an operand is.
+bool is_packed(const PoolArguments& a, DType type, DType places) {
+  const auto n = static_cast<std::int64_t>(16 / size_of(type));
+  const auto fits = [&](const PoolOperand& operand, std::size_t element) {
+    bool fits = operand.strides[4] == 1 &&
+                reinterpret_cast<std::uintptr_t>(operand.data) % (element * n) == 0;
+    for (int d = 0; d < 4; ++d) fits = fits && operand.strides[d] % n == 0;
+    return fits;
+  };
+  return a.channels % n == 0 && fits(a.images, size_of(type)) && fits(a.windows, size_of(type)) &&
+         fits(a.places, size_of(places));
+}
+
 struct MaxPoolSlot {
   static void run(const Kernel& k) {
     PoolArguments a = pool_arguments(ops::max_pooling(k.op, k.in[0].shape, k.attributes));
     a.images = pool_operand(k.in[0]);
     a.windows = pool_operand(k.out[0]);
     a.places = pool_operand(k.out[1]);
+    a.packed = is_packed(a, k.in[0].dtype, k.out[1].dtype) ? 1 : 0;
     launch(k, kMaxPool, Types(k.in[0].dtype, k.out[1].dtype), a);
   }
 };
@@ -77,6 +91,7 @@ struct MaxPoolGradientSlot {
     a.windows = pool_operand(k.in[0]);
     a.places = pool_operand(k.in[1]);
     a.images = pool_operand(k.out[0]);
+    a.packed = is_packed(a, k.in[0].dtype, k.in[1].dtype) ? 1 : 0;
     launch(k, kMaxPoolGradient, Types(k.in[0].dtype, k.in[1].dtype), a);
   }
 };

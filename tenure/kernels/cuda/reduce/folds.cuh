@@ -11,6 +11,7 @@
 //   none()               that of no elements
 //   add(state, x, i, a)  element i of an output's terms joins
 //   join(a, b)           that of both; commutative
+//   add_run(state, x)    where there is one: several terms that a thread has at hand join
 //   Out, result(s, a)    what is written
 
 namespace tenure::kernels::cuda {
@@ -23,7 +24,19 @@ using Compared = std::conditional_t<
     kIsFloat<T>, Compute<T>,
     std::conditional_t<std::is_same_v<T, std::int64_t>, std::int64_t, std::int32_t>>;
 
-/// Of integers: modulo 2^64.
+/// Terms that a thread has at hand, added in pairs: a term is in no more than log2(n) roundings.
+template <int n, class C>
+inline C paired_sum(const C* terms) {
+  if constexpr (n == 1) {
+    return terms[0];
+  } else {
+    return paired_sum<n / 2>(terms) + paired_sum<n - n / 2>(terms + n / 2);
+  }
+}
+
+/// Of integers: modulo 2^64. Of floats in float64; runs of at most kMostRun terms of narrower ones
+/// are added as float32 first, which is a fraction of what a sum may be off, unless they overflow:
+/// there are GPUs that add 64 times as many of these.
 template <class T>
 struct SumFold {
   using State = std::conditional_t<kIsFloat<T>, Total<T>, std::uint64_t>;
@@ -34,6 +47,22 @@ struct SumFold {
       s.add(static_cast<double>(static_cast<Compute<T>>(x)));
     } else {
       s += static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
+    }
+  }
+  template <int n>
+  static void add_run(State& s, const T (&x)[n])
+    requires(std::is_same_v<Compute<T>, float>)
+  {
+    static_assert(n <= kMostRun);
+    float terms[n];
+#pragma unroll
+    for (int k = 0; k < n; ++k) terms[k] = x[k];
+    const float sum = paired_sum<n>(terms);
+    if (sum - sum == 0) {
+      s.add(sum);
+    } else {
+#pragma unroll 1
+      for (const float term : terms) s.add(term);
     }
   }
   static State join(const State& a, const State& b) {

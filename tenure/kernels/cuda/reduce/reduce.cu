@@ -1,63 +1,35 @@
 #pragma once
 
-#include "tenure/kernels/cuda/reduce/folds.cuh"
+#include "tenure/kernels/cuda/reduce/outputs.cuh"
 #include "tenure/kernels/cuda/reduce/statistics.cuh"
+#include "tenure/kernels/cuda/reduce/terms.cuh"
 
 namespace tenure::kernels::cuda {
-
-/// The terms of an output that are this lane's.
-template <class T, class Fold>
-inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& place) {
-  typename Fold::State s = Fold::none();
-  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.y) * a.chunk;
-  const std::int64_t end = begin + a.chunk < a.terms ? begin + a.chunk : a.terms;
-  const std::int64_t from = offset_in(a.kept, place.group);
-  if (a.reads_states != 0) {
-    const auto* const states = static_cast<const typename Fold::State*>(a.in) + from;
-    for (std::int64_t i = begin + place.lane; i < end; i += a.groups.lanes) {
-      s = Fold::join(s, states[offset_in(a.reduced, i)]);
-    }
-    return s;
-  }
-  const T* const in = static_cast<const T*>(a.in) + from;
-  if (a.is_packed != 0) {
-    constexpr int kPack = Pack<T>::kSize;
-#pragma unroll 2
-    for (std::int64_t i = begin + place.lane * kPack; i < end; i += a.groups.lanes * kPack) {
-      const Pack<T> pack = *reinterpret_cast<const Pack<T>*>(in + i);
-#pragma unroll
-      for (int k = 0; k < kPack; ++k) Fold::add(s, pack.of[k], i + k, a);
-    }
-  } else if (a.reduced.rank == 1) {
-    const std::int64_t stride = a.reduced.strides[0];
-#pragma unroll 4
-    for (std::int64_t i = begin + place.lane; i < end; i += a.groups.lanes) {
-      Fold::add(s, in[i * stride], i, a);
-    }
-  } else {
-    for (std::int64_t i = begin + place.lane; i < end; i += a.groups.lanes) {
-      Fold::add(s, in[offset_in(a.reduced, i)], i, a);
-    }
-  }
-  return s;
-}
 
 template <class T, class Fold>
 inline void reduce_with(const ReduceArguments& a) {
   using State = typename Fold::State;
   static_assert(sizeof(State) <= kStateBytes);
   const Place place = place_of(a.groups);
-  const bool is_there = place.group < a.outputs;
-  const State mine = is_there ? fold_terms<T, Fold>(a, place) : Fold::none();
-  const State all =
-      joined(mine, a.groups, [](const State& x, const State& y) { return Fold::join(x, y); });
-  if (!is_there || place.lane != 0) return;
-  if (a.writes_states != 0) {
-    static_cast<State*>(a.out)[static_cast<std::int64_t>(blockIdx.y) * a.outputs + place.group] =
-        all;
-  } else {
-    static_cast<typename Fold::Out*>(a.out)[place.group] = Fold::result(all, a);
+  if (a.groups.columns == 0) {
+    const bool is_there = place.group < a.outputs;
+    join_rows<Fold>(is_there ? fold_terms<T, Fold>(a, place) : Fold::none(), place, a);
+    return;
   }
+  constexpr int n = columns_of_thread(sizeof(T));
+  if constexpr (sizeof(State) <= kSmallStateBytes && n > 1) {
+    if (a.is_packed != 0) {
+      State states[n];
+#pragma unroll
+      for (State& s : states) s = Fold::none();
+      if (place.group * n < a.outputs) fold_columns<T, Fold>(a, place, states);
+      join_columns<Fold>(states, a);
+      return;
+    }
+  }
+  State states[1] = {Fold::none()};
+  if (place.group < a.outputs) states[0] = fold_terms<T, Fold>(a, place);
+  join_columns<Fold>(states, a);
 }
 
 // The kernels, one for each rule.
@@ -76,7 +48,6 @@ TENURE_REDUCTION(reduce_all, AllFold)
 TENURE_REDUCTION(reduce_argmax, ArgMaxFold)
 TENURE_REDUCTION(reduce_argmin, ArgMinFold)
 TENURE_REDUCTION(reduce_variance, VarianceFold)
-TENURE_REDUCTION(reduce_moments, MomentsFold)
 TENURE_REDUCTION(reduce_logsumexp, LogSumExpFold)
 TENURE_REDUCTION(reduce_norm, NormFold)
 TENURE_REDUCTION(reduce_power_norm, PowerNormFold)

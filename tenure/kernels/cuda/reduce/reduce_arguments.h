@@ -1,34 +1,40 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "tenure/kernels/cuda/reduce/groups_arguments.h"
 
 namespace tenure::kernels::cuda {
 
 /// Of reductions. Where few outputs have many terms, blocks share an output: each writes what it
-/// has of its chunk (the state of a fold), and a second launch joins these.
+/// has of its chunk (the state of a fold), and the last one to do so joins these.
 struct ReduceArguments {
-  const void* in;        ///< elements; or states, one for each chunk and output
-  void* out;             ///< elements, or states
-  std::int64_t outputs;  ///< a group each
+  const void* in;
+  void* out;
+  void* states;          ///< one for each chunk and output; null: blocks share none
+  std::int64_t outputs;  ///< a group has one, or some neighbours
   std::int64_t terms;    ///< of an output
   std::int64_t chunk;    ///< terms of a block; which of them is blockIdx.y
   Walk kept;
   Walk reduced;
   Groups groups;
-  std::int32_t reads_states;
-  std::int32_t writes_states;
-  std::int32_t is_packed;  ///< terms are contiguous, and those of a chunk are whole packs
+  std::int32_t is_packed;  ///< 16 bytes of neighbouring terms, or outputs, are read at once
   std::int32_t root;       ///< of var: its square root
   double number;           ///< the divisor of sums, the correction of var, the order of norm
 };
 
-/// Of the elements of an output.
-struct Moments {
-  double mean;
-  double variance;
-};
-
 /// No state has more.
 inline constexpr int kStateBytes = 32;
+/// A thread has several outputs if their states have no more, each.
+inline constexpr int kSmallStateBytes = 8;
+/// Outputs of a thread that may have several.
+constexpr int columns_of_thread(std::size_t element) {
+  return element < 8 ? static_cast<int>((element < 2 ? 8 : 16) / element) : 1;
+}
+/// Columns of blocks that share outputs, at most.
+inline constexpr int kMostSharing = 4096;
+/// Terms that are added as narrower floats than others.
+inline constexpr int kMostRun = 8;
 
 }  // namespace tenure::kernels::cuda

@@ -1,14 +1,21 @@
 #include "tenure/kernels/cuda/reduce/reduce_plan.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 namespace tenure::kernels::cuda {
 namespace {
 
+static_assert(kMostSharing >= 512 * columns_of_thread(1));
+
 /// Blocks that keep a GPU busy. Not what this one has: a sum has the same bits on all.
 constexpr std::int64_t kEnoughBlocks = 512;
-/// Terms that a thread has at least if blocks share an output.
-constexpr std::int64_t kTermsOfThread = 16;
+/// Blocks of which more is gained than by reading whole lines of memory.
+constexpr std::int64_t kFewBlocks = 64;
+/// Bytes of a tensor that is read in little more time than one element.
+constexpr std::int64_t kLittle = std::int64_t{1} << 20;
+constexpr std::int64_t kLineBytes = 128;
 
 struct Dim {
   std::int64_t size;
@@ -34,7 +41,7 @@ void push(Walk& walk, std::int64_t size, std::int64_t stride) {
   }
 }
 
-ReducePlan::ReducePlan(const View& in, const Axes& axes, TermOrder order)
+ReducePlan::ReducePlan(const View& in, const Axes& axes, TermOrder order, States states)
     : element_(size_of(in.dtype)) {
   first_.outputs = 1;
   first_.terms = 1;
@@ -72,22 +79,77 @@ ReducePlan::ReducePlan(const View& in, const Axes& axes, TermOrder order)
   const std::int64_t run = terms.rank > 0 ? std::abs(terms.strides[terms.rank - 1]) : 0;
   const std::int64_t row = kept.rank > 0 ? std::abs(kept.strides[kept.rank - 1]) : 0;
   const bool is_nearer = kept.rank > 0 && row != 0 && (terms.rank == 0 || row < run);
-  const bool columns = order == TermOrder::fixed ? first_.outputs > 1 : is_nearer;
-  first_.groups =
-      groups_for(first_.terms, columns && kept.rank > 0 ? kept.sizes[kept.rank - 1] : 1, element_);
-  const std::int64_t lanes = first_.groups.lanes;
-  const std::int64_t blocks = std::max<std::int64_t>(blocks_for(first_.outputs, first_.groups), 1);
-  chunks_ = std::clamp<std::int64_t>(first_.terms / (lanes * kTermsOfThread), 1,
-                                     std::max<std::int64_t>(kEnoughBlocks / blocks, 1));
-  first_.chunk =
-      round_up(std::max<std::int64_t>((first_.terms + chunks_ - 1) / chunks_, 1), lanes * 16);
-  chunks_ = std::max<std::int64_t>((first_.terms + first_.chunk - 1) / first_.chunk, 1);
+  if (order == TermOrder::fixed ? first_.outputs > 1 : is_nearer) {
+    plan_columns(order != TermOrder::fixed && states == States::small);
+  } else {
+    plan_rows(order != TermOrder::fixed);
+  }
+}
 
+/// Whether n neighbours along the last loop of `along` are read at once, wherever both walks are.
+bool ReducePlan::goes_by(std::int64_t n, const Walk& along, const Walk& other) {
+  const int last = along.rank - 1;
+  if (n == 1 || last < 0 || along.strides[last] != 1 || along.sizes[last] % n != 0) return false;
+  const auto is_even = [&](const Walk& walk, int loops) {
+    return std::all_of(walk.strides, walk.strides + loops,
+                       [&](std::int64_t stride) { return stride % n == 0; });
+  };
+  return is_even(along, last) && is_even(other, other.rank);
+}
+
+/// Neighbouring threads have neighbouring outputs.
+void ReducePlan::plan_columns(bool packs) {
+  const Walk& kept = first_.kept;
+  const std::int64_t several = columns_of_thread(element_);
+  const std::int64_t inner = kept.rank > 0 ? kept.sizes[kept.rank - 1] : 1;
+  of_thread_ = packs && goes_by(several, kept, first_.reduced) ? several : 1;
+  first_.is_packed = of_thread_ > 1 ? 1 : 0;
+  Groups& groups = first_.groups;
+  groups = groups_for(first_.terms, inner, element_);
+  if (first_.is_packed != 0) {
+    const auto width = std::bit_floor(static_cast<std::uint64_t>(
+        std::clamp<std::int64_t>(inner / of_thread_, 1, kLineBytes / 16)));
+    const auto useful = std::bit_ceil(static_cast<std::uint64_t>(
+        std::clamp<std::int64_t>((first_.terms + 3) / 4, 1, kGroupThreads)));
+    groups = {.lanes = static_cast<std::uint32_t>(std::min(kGroupThreads / width, useful)),
+              .columns = 1};
+    // Of little, the lines are cut rather than the columns.
+    const std::int64_t bytes = first_.outputs * first_.terms * static_cast<std::int64_t>(element_);
+    while (bytes <= kLittle && groups.lanes < kGroupThreads / 2 &&
+           2 * groups.lanes <= first_.terms && column_blocks(groups) < kFewBlocks) {
+      groups.lanes *= 2;
+    }
+  }
+  cut(column_blocks(groups), 8);
+}
+
+/// Neighbouring threads have neighbouring terms.
+void ReducePlan::plan_rows(bool packs) {
   const auto pack = static_cast<std::int64_t>(16 / element_);
-  bool packed = order != TermOrder::fixed && !columns && terms.rank == 1 && run == 1 &&
-                terms.strides[0] == 1 && first_.terms % pack == 0;
-  for (int d = 0; d < kept.rank; ++d) packed = packed && kept.strides[d] % pack == 0;
-  first_.is_packed = packed ? 1 : 0;
+  first_.is_packed = packs && goes_by(pack, first_.reduced, first_.kept) ? 1 : 0;
+  const std::int64_t reads = first_.is_packed != 0 ? first_.terms / pack : first_.terms;
+  Groups& groups = first_.groups;
+  groups = groups_for(std::max((reads + 3) / 4, std::min<std::int64_t>(reads, 32)), 1, element_);
+  while (groups.lanes < kGroupThreads && groups.lanes < reads &&
+         blocks_for(first_.outputs, groups) < kEnoughBlocks / 2) {
+    groups.lanes *= 2;
+  }
+  cut(blocks_for(first_.outputs, groups), 16);
+}
+
+/// Has blocks share outputs where there are few blocks; then threads have `least` terms or more.
+void ReducePlan::cut(std::int64_t blocks, std::int64_t least) {
+  const std::int64_t lanes = first_.groups.lanes;
+  chunks_ = std::clamp<std::int64_t>(
+      first_.terms / (lanes * least), 1,
+      std::max<std::int64_t>(kEnoughBlocks / std::max<std::int64_t>(blocks, 1), 1));
+  first_.chunk =
+      round_up(std::max<std::int64_t>((first_.terms + chunks_ - 1) / chunks_, 1), lanes * least);
+  chunks_ = std::max<std::int64_t>((first_.terms + first_.chunk - 1) / first_.chunk, 1);
+}
+
+std::int64_t ReducePlan::column_blocks(const Groups& groups) const {
+  return blocks_for((first_.outputs + of_thread_ - 1) / of_thread_, groups);
 }
 
 std::size_t ReducePlan::workspace() const {
@@ -101,31 +163,16 @@ void ReducePlan::launch(Gpu& gpu, const char* op, const TypedKernel& kernel, DTy
   ReduceArguments arguments = first_;
   arguments.in =
       static_cast<const std::byte*>(call.in) + origin_ * static_cast<std::int64_t>(element_);
-  arguments.out = chunks_ == 1 ? call.out : call.workspace;
-  arguments.writes_states = chunks_ == 1 ? 0 : 1;
+  arguments.out = call.out;
+  arguments.states = chunks_ == 1 ? nullptr : call.workspace;
   arguments.number = call.number;
   arguments.root = call.root ? 1 : 0;
   if (reinterpret_cast<std::uintptr_t>(arguments.in) % 16 != 0) arguments.is_packed = 0;
+  const std::int64_t of_thread = arguments.is_packed != 0 ? of_thread_ : 1;
   gpu.launch(op, kernel, type,
-             {.blocks = blocks_for(first_.outputs, first_.groups),
+             {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
               .threads = kGroupThreads,
               .blocks_y = static_cast<std::uint32_t>(chunks_)},
-             arguments);
-  if (chunks_ == 1) return;
-
-  arguments.in = call.workspace;
-  arguments.out = call.out;
-  arguments.reads_states = 1;
-  arguments.writes_states = 0;
-  arguments.terms = chunks_;
-  arguments.chunk = chunks_;
-  arguments.kept = {};
-  arguments.reduced = {};
-  push(arguments.kept, first_.outputs, 1);
-  push(arguments.reduced, chunks_, first_.outputs);
-  arguments.groups = groups_for(chunks_, first_.outputs, kStateBytes / 2);
-  gpu.launch(op, kernel, type,
-             {.blocks = blocks_for(first_.outputs, arguments.groups), .threads = kGroupThreads},
              arguments);
 }
 

@@ -34,10 +34,16 @@ enum class TermOrder {
   fixed,  ///< given, and joined in an order that strides do not change
 };
 
+/// Of a fold.
+enum class States {
+  small,  ///< at most kSmallStateBytes, but for those of elements of 8 bytes
+  large,
+};
+
 /// How a reduction is launched; data is not looked at.
 class ReducePlan {
  public:
-  ReducePlan(const View& in, const Axes& axes, TermOrder order);
+  ReducePlan(const View& in, const Axes& axes, TermOrder order, States states = States::large);
 
   std::size_t workspace() const;
   /// What a launch gets besides; `number` and `root` are as in ReduceArguments.
@@ -54,13 +60,20 @@ class ReducePlan {
   std::int64_t terms() const { return first_.terms; }
 
  private:
+  static bool goes_by(std::int64_t n, const Walk& along, const Walk& other);
+  void plan_columns(bool packs);
+  void plan_rows(bool packs);
+  void cut(std::int64_t blocks, std::int64_t least);
+  std::int64_t column_blocks(const Groups& groups) const;
+
   ReduceArguments first_{};
   std::int64_t origin_ = 0;
   std::size_t element_ = 0;
+  std::int64_t of_thread_ = 1;  ///< outputs, where data lies as they need it
   std::int64_t chunks_ = 1;
 };
 
-/// Mean and variance of floats: Moments for each output. In reduce_slots.cpp.
-extern const TypedKernel kReduceMoments;
+/// Sums. In reduce_slots.cpp.
+extern const TypedKernel kReduceSum;
 
 }  // namespace tenure::kernels::cuda

@@ -20,7 +20,6 @@ const std::vector<Types> kAll{DType::boolean, DType::uint8,  DType::int8,    DTy
                               DType::int32,   DType::int64,  DType::float16, DType::bfloat16,
                               DType::float32, DType::float64};
 
-const TypedKernel kSum = reducing("reduce_sum", kAll);
 const TypedKernel kMean = reducing("reduce_mean", kIntegers);
 const TypedKernel kProd = reducing("reduce_prod", kAll);
 const TypedKernel kMax = reducing("reduce_max", kAll);
@@ -49,10 +48,10 @@ ReducePlan::Call call_of(const Kernel& k, double number, bool root) {
 }
 
 /// A reduction over the axes that attribute `axes_at` has.
-template <int axes_at, TermOrder order = TermOrder::free>
+template <int axes_at, TermOrder order, States states>
 struct PlannedSlot {
   static ReducePlan plan(const Kernel& k) {
-    return ReducePlan(k.in[0], axes_of(k, axes_at), order);
+    return ReducePlan(k.in[0], axes_of(k, axes_at), order, states);
   }
   static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
   static void launch(const Kernel& k, const TypedKernel& kernel, double number = 1,
@@ -63,38 +62,42 @@ struct PlannedSlot {
   }
 };
 
-template <const TypedKernel& kernel, TermOrder order = TermOrder::free>
-struct ReductionSlot : PlannedSlot<0, order> {
-  static void run(const Kernel& k) { PlannedSlot<0, order>::launch(k, kernel); }
+template <const TypedKernel& kernel, TermOrder order = TermOrder::free,
+          States states = States::small>
+struct ReductionSlot : PlannedSlot<0, order, states> {
+  static void run(const Kernel& k) { PlannedSlot<0, order, states>::launch(k, kernel); }
 };
+template <const TypedKernel& kernel>
+using PlaceSlot = ReductionSlot<kernel, TermOrder::given, States::large>;
 
-struct MeanSlot : PlannedSlot<0> {
+struct MeanSlot : PlannedSlot<0, TermOrder::free, States::small> {
   static void run(const Kernel& k) {
-    launch(k, is_floating(k.in[0].dtype) ? kSum : kMean, static_cast<double>(plan(k).terms()));
+    launch(k, is_floating(k.in[0].dtype) ? kReduceSum : kMean,
+           static_cast<double>(plan(k).terms()));
   }
 };
 
 struct SumLikeSlot {
   static ReducePlan plan(const Kernel& k) {
     return ReducePlan(k.in[0], ops::repeated_axes(k.in[0].shape, k.in[1].shape, k.op),
-                      TermOrder::free);
+                      TermOrder::free, States::small);
   }
   static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
   static void run(const Kernel& k) {
     if (Gpu* const gpu = gpu_of(k))
-      plan(k).launch(*gpu, k.op, kSum, k.in[0].dtype, call_of(k, 1, false));
+      plan(k).launch(*gpu, k.op, kReduceSum, k.in[0].dtype, call_of(k, 1, false));
   }
 };
 
 /// The variance or its root.
 template <bool root>
-struct VarianceSlot : PlannedSlot<ops::VarianceAttributes::axes> {
+struct VarianceSlot : PlannedSlot<ops::VarianceAttributes::axes, TermOrder::free, States::large> {
   static void run(const Kernel& k) {
     launch(k, kVariance, k.attributes.number(ops::VarianceAttributes::correction), root);
   }
 };
 
-struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes> {
+struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes, TermOrder::free, States::small> {
   static void run(const Kernel& k) {
     const double order = k.attributes.number(ops::VectorNormAttributes::order);
     const TypedKernel& kernel = order == 2           ? kNorm
@@ -107,18 +110,19 @@ struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes> {
 
 }  // namespace
 
-const TypedKernel kReduceMoments = reducing("reduce_moments", kFloats);
+const TypedKernel kReduceSum = reducing("reduce_sum", kAll);
 
 Family reduce_family() {
-  return {{row<ReductionSlot<kSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
+  return {{row<ReductionSlot<kReduceSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
            row<MeanSlot>("mean"), row<ReductionSlot<kMax>>("max"), row<ReductionSlot<kMin>>("min"),
            row<ReductionSlot<kAny>>("any"), row<ReductionSlot<kEvery>>("all"),
-           row<SumLikeSlot>("sum_like"), row<ReductionSlot<kArgMax, TermOrder::given>>("argmax"),
-           row<ReductionSlot<kArgMin, TermOrder::given>>("argmin"), row<VarianceSlot<false>>("var"),
-           row<VarianceSlot<true>>("stddev"), row<ReductionSlot<kLogSumExp>>("logsumexp"),
+           row<SumLikeSlot>("sum_like"), row<PlaceSlot<kArgMax>>("argmax"),
+           row<PlaceSlot<kArgMin>>("argmin"), row<VarianceSlot<false>>("var"),
+           row<VarianceSlot<true>>("stddev"),
+           row<ReductionSlot<kLogSumExp, TermOrder::free, States::large>>("logsumexp"),
            row<NormSlot>("norm")},
-          {&kSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin, &kVariance,
-           &kReduceMoments, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
+          {&kReduceSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin,
+           &kVariance, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -55,17 +55,6 @@ struct VarianceFold {
   }
 };
 
-/// Mean and variance, without correction, of columns for norm.cu.
-template <class T>
-struct MomentsFold : VarianceFold<T> {
-  using State = typename VarianceFold<T>::State;
-  using Out = Moments;
-  static Out result(const State& s, const ReduceArguments&) {
-    const State all = VarianceFold<T>::centered(s);
-    return {all.center, all.squares / all.count};
-  }
-};
-
 template <class T>
 struct LogSumExpFold {
   using State = ExpTotal<Compute<T>>;

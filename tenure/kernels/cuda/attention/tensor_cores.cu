@@ -1,0 +1,395 @@
+#pragma once
+
+#include "tenure/kernels/cuda/attention/warps.cuh"
+
+// Attention of 16-bit floats by tensor cores, with sums in float32, for heads of few columns
+// (tiles.cuh). A mask that is added is not for these kernels, nor is a scale that is not positive.
+//
+// Weights are powers of two, relative to a score that is about the largest of the row so far: they
+// are made relative to a larger one, and what was summed up is scaled, when that is so much larger
+// that weights would not be exact any more.
+
+namespace tenure::kernels::cuda {
+
+inline constexpr float kLog2OfE = 1.4426950408889634f;
+/// By how much the exponent of a weight may exceed zero. Half has no room for that.
+template <class T>
+inline constexpr float kSlack = std::is_same_v<T, Half> ? 0.0f : 8.0f;
+
+/// What the exponents of weights are, per score.
+inline float exponent_of(const AttentionArguments& a) {
+  return static_cast<float>(a.scale) * kLog2OfE;
+}
+
+/// Marks the scores of keys that a query does not see. Rows of `scores` are queries from `query` on
+/// and columns keys from `key` on, or, if `by_key`, the other way round.
+template <bool by_key, int m, int tiles>
+inline void hide_unseen(const AttentionArguments& a, const Sight& sight, std::int64_t head,
+                        int query, int key, float (&scores)[m][tiles][4]) {
+  const bool* mask = nullptr;
+  if (a.mask_kind != 0) {
+    mask = static_cast<const bool*>(a.mask.data) +
+           place_of(a.heads, static_cast<std::uint64_t>(head), 4);
+  }
+  const int lane = lane_of();
+#pragma unroll
+  for (int i = 0; i < m; ++i) {
+#pragma unroll
+    for (int j = 0; j < tiles; ++j) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int row = 16 * i + k / 2 * 8 + lane / 4;
+        const int column = 8 * j + lane % 4 * 2 + k % 2;
+        const int own_query = query + (by_key ? column : row);
+        const int own_key = key + (by_key ? row : column);
+        const bool is_seen =
+            sight.is_seen(own_query, own_key) &&
+            (mask == nullptr || mask[own_query * a.mask.row + own_key * a.mask.column]);
+        if (!is_seen) scores[i][j][k] = -INFINITY;
+      }
+    }
+  }
+}
+
+/// Weights of m * 16 rows as they come; every lane has those of its own rows.
+template <class T, int m>
+struct WarpsWeights {
+  float factor;
+  float largest[m][2];
+  float sum[m][2];  ///< this lane's part of it
+
+  explicit WarpsWeights(float exponent) : factor(exponent) {
+    for (int i = 0; i < m; ++i) {
+      for (int h = 0; h < 2; ++h) {
+        largest[i][h] = -INFINITY;
+        sum[i][h] = 0;
+      }
+    }
+  }
+
+  /// What exponents are less by.
+  float shift(int i, int h) const {
+    return largest[i][h] == -INFINITY ? 0.0f : largest[i][h] * factor;
+  }
+  /// Makes weights of scores. If what was summed up is to be scaled, calls `rescale(i, h, scale)`
+  /// for each row before that and returns true: the same for all lanes.
+  template <int tiles, class Rescale>
+  bool take(float (&scores)[m][tiles][4], const Rescale& rescale) {
+    float most[m][2];
+    bool is_larger = false;
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float own = scores[i][0][2 * h];
+#pragma unroll
+        for (int j = 0; j < tiles; ++j) {
+          own = fmaxf(own, fmaxf(scores[i][j][2 * h], scores[i][j][2 * h + 1]));
+        }
+        most[i][h] = fmaxf(largest[i][h], largest_of_row(own));
+        is_larger |= (most[i][h] - largest[i][h]) * factor > kSlack<T>;
+      }
+    }
+    is_larger = __any_sync(0xffffffffu, is_larger) != 0;
+    if (is_larger) {
+#pragma unroll
+      for (int i = 0; i < m; ++i) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const float scale = most[i][h] == largest[i][h]
+                                  ? 1.0f
+                                  : fast_exp2((largest[i][h] - most[i][h]) * factor);
+          largest[i][h] = most[i][h];
+          sum[i][h] *= scale;
+          rescale(i, h, scale);
+        }
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float less = -shift(i, h);
+#pragma unroll
+        for (int j = 0; j < tiles; ++j) {
+#pragma unroll
+          for (int k = 2 * h; k < 2 * h + 2; ++k) {
+            scores[i][j][k] = fast_exp2(std::fma(scores[i][j][k], factor, less));
+            sum[i][h] += scores[i][j][k];
+          }
+        }
+      }
+    }
+    return is_larger;
+  }
+};
+
+template <int m, int tiles>
+inline void scale_rows(float (&sums)[m][tiles][4], int i, int h, float scale) {
+#pragma unroll
+  for (int c = 0; c < tiles; ++c) {
+    sums[i][c][2 * h] *= scale;
+    sums[i][c][2 * h + 1] *= scale;
+  }
+}
+
+template <class T, AttentionTiles tiles>
+inline void attend_by_tiles(const AttentionArguments& a) {
+  constexpr int kSize = tiles.size;
+  constexpr int kM = tiles.rows_of_warp / 16;
+  constexpr int kTile = tiles.across * kSize / TilePack<T>::kSize;
+  TENURE_SHARED(TilePack<T>, q_tile);
+  TilePack<T>* const going_by = q_tile + tiles.rows() * kSize / TilePack<T>::kSize;
+  const Sight sight(a);
+  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
+    const TileSource<T> k = source_of_k<T>(a, which);
+    const TileSource<T> v = source_of_v<T>(a, which);
+    const auto begin_keys = [&](int key, int stage) {
+      TilePack<T>* const at = going_by + 2 * stage * kTile;
+      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
+      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
+    };
+    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
+    const int own_row = warp_of() * tiles.rows_of_warp;
+    const int row = first + own_row;
+    const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
+    begin_tile<kSize, tiles.rows(), tiles.threads()>(
+        q_tile, source_of_q<T>(a, which), first);
+    WarpsWeights<T, kM> running(exponent_of(a));
+    float sums[kM][kSize / 8][4] = {};
+    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
+      if (key >= seen_here) return;
+      const TilePack<T>* const keys = going_by + 2 * stage * kTile;
+      float scores[kM][tiles.across / 8][4];
+      multiply_rows<kSize>(scores, q_tile, own_row, keys);
+      if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
+        hide_unseen<false>(a, sight, which, row, key, scores);
+      }
+      running.take(scores, [&](int i, int h, float scale) { scale_rows(sums, i, h, scale); });
+      add_weighted<kSize>(sums, scores, keys + kTile);
+    });
+    float share[kM][2];
+    for (int i = 0; i < kM; ++i) {
+      for (int h = 0; h < 2; ++h) {
+        const float sum = sum_of_row(running.sum[i][h]);
+        share[i][h] = sum == 0 ? 0.0f : 1.0f / sum;
+      }
+    }
+    store_rows(static_cast<T*>(a.out) + which * a.n * a.e, row, sight.n, static_cast<int>(a.e), sums,
+               [&](int i, int h, float sum) { return sum * share[i][h]; });
+  });
+}
+
+// Facts of a query, for the gradients by k and v: by how much the exponents of its weights are less
+// than its scores', and the mean slope of its weights.
+
+// The gradient of a query is the sum over its keys of weight * (slope - mean) * key, where the mean
+// slope is known at the end. So there are two sums, by weight * (slope - guess) and by weight,
+// the second of which corrects the first: with a guess that is good, it is not of rounded numbers
+// that are much larger than their difference. The guess is the mean so far.
+
+template <class T, AttentionTiles tiles>
+inline void query_gradient_by_tiles(const AttentionArguments& a) {
+  constexpr int kSize = tiles.size;
+  constexpr int kKept = tiles.rows() * kSize / TilePack<T>::kSize;
+  constexpr int kTile = tiles.across * kSize / TilePack<T>::kSize;
+  static_assert(tiles.rows_of_warp == 16);
+  TENURE_SHARED(TilePack<T>, q_tile);
+  TilePack<T>* const gradient_tile = q_tile + kKept;
+  TilePack<T>* const going_by = gradient_tile + kKept;
+  const Sight sight(a);
+  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
+    const TileSource<T> k = source_of_k<T>(a, which);
+    const TileSource<T> v = source_of_v<T>(a, which);
+    const auto begin_keys = [&](int key, int stage) {
+      TilePack<T>* const at = going_by + 2 * stage * kTile;
+      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
+      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
+    };
+    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
+    const int own_row = warp_of() * tiles.rows_of_warp;
+    const int row = first + own_row;
+    const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
+    begin_tile<kSize, tiles.rows(), tiles.threads()>(
+        q_tile, source_of_q<T>(a, which), first);
+    begin_tile<kSize, tiles.rows(), tiles.threads()>(
+        gradient_tile, source_of_gradient<T>(a, which), first);
+    WarpsWeights<T, 1> running(exponent_of(a));
+    float by_slope[1][kSize / 8][4] = {};
+    float by_weight[1][kSize / 8][4] = {};
+    float slope[2] = {};  // this lane's part of the sum
+    float guess[2] = {};
+    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
+      if (key >= seen_here) return;
+      const TilePack<T>* const keys = going_by + 2 * stage * kTile;
+      float weights[1][tiles.across / 8][4];
+      multiply_rows<kSize>(weights, q_tile, own_row, keys);
+      if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
+        hide_unseen<false>(a, sight, which, row, key, weights);
+      }
+      const bool is_larger = running.take(weights, [&](int i, int h, float scale) {
+        scale_rows(by_slope, i, h, scale);
+        scale_rows(by_weight, i, h, scale);
+        slope[h] *= scale;
+      });
+      float slopes[1][tiles.across / 8][4];
+      multiply_rows<kSize>(slopes, gradient_tile, own_row, keys + kTile);
+#pragma unroll
+      for (int j = 0; j < tiles.across / 8; ++j) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          slope[k / 2] = std::fma(weights[0][j][k], slopes[0][j][k], slope[k / 2]);
+        }
+      }
+      if (is_larger) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const float sum = sum_of_row(running.sum[0][h]);
+          const float mean = sum_of_row(slope[h]) / (sum == 0 ? 1.0f : sum);
+#pragma unroll
+          for (int c = 0; c < kSize / 8; ++c) {
+#pragma unroll
+            for (int k = 2 * h; k < 2 * h + 2; ++k) {
+              by_slope[0][c][k] =
+                  std::fma(guess[h] - mean, by_weight[0][c][k], by_slope[0][c][k]);
+            }
+          }
+          guess[h] = mean;
+        }
+      }
+#pragma unroll
+      for (int j = 0; j < tiles.across / 8; ++j) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          slopes[0][j][k] = (slopes[0][j][k] - guess[k / 2]) * weights[0][j][k];
+        }
+      }
+      add_weighted<kSize>(by_slope, slopes, keys);
+      add_weighted<kSize>(by_weight, weights, keys);
+    });
+    float share[2];
+    float correction[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float sum = sum_of_row(running.sum[0][h]);
+      share[h] = sum == 0 ? 0.0f : 1.0f / sum;
+      const float mean = sum_of_row(slope[h]) * share[h];
+      correction[h] = guess[h] - mean;
+      share[h] *= static_cast<float>(a.scale);
+      const int query = row + 8 * h + lane_of() / 4;
+      if (query >= sight.n || lane_of() % 4 != 0) continue;
+      facts_of(a, 0, which)[query] =
+          sum == 0 ? 0.0f : running.shift(0, h) + std::log(sum) * kLog2OfE;
+      facts_of(a, 1, which)[query] = mean;
+    }
+#pragma unroll
+    for (int c = 0; c < kSize / 8; ++c) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        by_slope[0][c][k] = std::fma(correction[k / 2], by_weight[0][c][k], by_slope[0][c][k]);
+      }
+    }
+    store_rows(static_cast<T*>(a.out) + which * a.n * a.d, row, sight.n, static_cast<int>(a.d), by_slope,
+               [&](int, int h, float sum) { return sum * share[h]; });
+  });
+}
+
+/// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
+template <class T, AttentionTiles tiles>
+inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
+  constexpr int kSize = tiles.size;
+  constexpr int kAcross = tiles.across;
+  constexpr int kKept = tiles.rows() * kSize / TilePack<T>::kSize;
+  constexpr int kTile = kAcross * kSize / TilePack<T>::kSize;
+  static_assert(tiles.rows_of_warp == 16);
+  TENURE_SHARED(TilePack<T>, k_tile);
+  TilePack<T>* const v_tile = k_tile + kKept;
+  TilePack<T>* const going_by = v_tile + kKept;
+  auto* const facts = reinterpret_cast<float*>(going_by + 4 * kTile);
+  const Sight sight(a);
+  for_each_block(a, a.m, tiles.rows(), false, [&](std::int64_t which, int first) {
+    const TileSource<T> q = source_of_q<T>(a, which);
+    const TileSource<T> gradient = source_of_gradient<T>(a, which);
+    const auto begin_queries = [&](int query, int stage) {
+      TilePack<T>* const at = going_by + 2 * stage * kTile;
+      begin_tile<kSize, kAcross, tiles.threads()>(at, q, query);
+      begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, gradient, query);
+      begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, which, query);
+    };
+    const int own_row = warp_of() * tiles.rows_of_warp;
+    const int row = first + own_row;
+    const int begin = max(0, first - sight.reach);  // the first that sees a key of this block
+    begin_tile<kSize, tiles.rows(), tiles.threads()>(
+        k_tile, source_of_k<T>(a, which), first);
+    begin_tile<kSize, tiles.rows(), tiles.threads()>(
+        v_tile, source_of_v<T>(a, which), first);
+    const float factor = exponent_of(a);
+    float of_keys[1][kSize / 8][4] = {};
+    float of_values[1][kSize / 8][4] = {};
+    for_each_tile<kAcross>(begin, sight.n, begin_queries, [&](int query, int stage) {
+      if (sight.keys_seen(query + kAcross - 1) <= row) return;
+      const TilePack<T>* const queries = going_by + 2 * stage * kTile;
+      const float* const own_facts = facts + 2 * kAcross * stage + lane_of() % 4 * 2;
+      float weights[1][kAcross / 8][4];
+      multiply_rows<kSize>(weights, k_tile, own_row, queries);
+      if (a.mask_kind != 0 || query + kAcross > sight.n ||
+          row + tiles.rows_of_warp > sight.keys_seen(query)) {
+        hide_unseen<true>(a, sight, which, query, row, weights);
+      }
+#pragma unroll
+      for (int j = 0; j < kAcross / 8; ++j) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          weights[0][j][k] =
+              fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
+        }
+      }
+      float slopes[1][kAcross / 8][4];
+      multiply_rows<kSize>(slopes, v_tile, own_row, queries + kTile);
+      add_weighted<kSize>(of_values, weights, queries + kTile);
+#pragma unroll
+      for (int j = 0; j < kAcross / 8; ++j) {
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          slopes[0][j][k] =
+              (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
+        }
+      }
+      add_weighted<kSize>(of_keys, slopes, queries);
+    });
+    const auto scale = static_cast<float>(a.scale);
+    store_rows(static_cast<T*>(a.out) + which * a.m * a.d, row, sight.m, static_cast<int>(a.d), of_keys,
+               [&](int, int, float sum) { return sum * scale; });
+    store_rows(static_cast<T*>(a.out_of_values) + which * a.m * a.e, row, sight.m, static_cast<int>(a.e), of_values,
+               [](int, int, float sum) { return sum; });
+  });
+}
+
+// By the largest size of a head.
+
+template <class T>
+inline void attend_64(const AttentionArguments& a) {
+  attend_by_tiles<T, kAttend64>(a);
+}
+template <class T>
+inline void attend_128(const AttentionArguments& a) {
+  attend_by_tiles<T, kAttend128>(a);
+}
+template <class T>
+inline void query_gradient_64(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kGradient64>(a);
+}
+template <class T>
+inline void query_gradient_128(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kGradient128>(a);
+}
+template <class T>
+inline void key_value_gradient_64(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kGradient64>(a);
+}
+template <class T>
+inline void key_value_gradient_128(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kGradient128>(a);
+}
+
+}  // namespace tenure::kernels::cuda
