@@ -2,16 +2,12 @@
 #include <elf.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <random>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,22 +40,20 @@ std::size_t memory_of_each() {
 struct CUctx_st {
   EmulatedGpu gpu;
 };
-/// A piece of work, and those that come before it.
-struct CUgraphNode_st {
-  Command command;
-  std::string attached;
-  std::vector<CUgraphNode> after;
-};
+/// Work of a stream's, written down.
 struct CUgraph_st {
-  std::vector<std::shared_ptr<CUgraphNode_st>> nodes{};
+  struct Piece {
+    Command command;
+    std::string attached;
+  };
+  std::vector<Piece> pieces{};
 };
 struct CUgraphExec_st {
   CUgraph_st graph;
 };
 struct CUstream_st {
   EmulatedGpu* gpu;
-  CUgraph_st* written = nullptr;      ///< where its work goes while it is captured
-  std::vector<CUgraphNode> last{};  ///< what the next piece of it comes after
+  CUgraph_st* written = nullptr;  ///< where its work goes while it is captured
 };
 struct CUevent_st {
   EmulatedGpu* gpu;
@@ -110,11 +104,8 @@ CUresult state() {
 CUresult queue(CUstream_st& stream, const Command& command, const void* attached = nullptr) {
   if (stream.written != nullptr) {
     const auto* const bytes = static_cast<const char*>(attached);
-    stream.written->nodes.push_back(std::make_shared<CUgraphNode_st>(CUgraphNode_st{
-        .command = command,
-        .attached = attached == nullptr ? std::string() : std::string(bytes, command.attached),
-        .after = stream.last}));
-    stream.last = {stream.written->nodes.back().get()};
+    stream.written->pieces.push_back(
+        {command, attached == nullptr ? std::string() : std::string(bytes, command.attached)});
     return CUDA_SUCCESS;
   }
   EmulatedGpu& gpu = *stream.gpu;
@@ -262,27 +253,10 @@ CUresult cuEventSynchronize(CUevent event) {
   return event->gpu->wait_for(event->number) ? CUDA_SUCCESS : fault_of(*event->gpu);
 }
 
-CUresult cuGraphCreate(CUgraph* graph, unsigned) {
-  *graph = new CUgraph_st;
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode* after,
-                                     const CUgraphEdgeData*, std::size_t count,
-                                     CUstreamCaptureMode) {
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   if (stream->written != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  stream->written = graph;
-  stream->last = {after, after + count};
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t*,
-                                CUgraph*, const CUgraphNode** last, const CUgraphEdgeData** edges,
-                                std::size_t* count) {
-  *status = stream->written == nullptr ? CU_STREAM_CAPTURE_STATUS_NONE
-                                       : CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  *last = stream->last.data();
-  *edges = nullptr;
-  *count = stream->last.size();
+  stream->written = new CUgraph_st;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
@@ -307,24 +281,10 @@ std::uint64_t emulated_graph_launches() { return graph_launches; }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   ++graph_launches;
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
-  // In any order that there may be, another one each time.
-  thread_local std::minstd_rand random;
-  std::vector<std::shared_ptr<CUgraphNode_st>> left = exec->graph.nodes;
-  std::set<CUgraphNode> done;
-  while (!left.empty()) {
-    const auto is_ready = [&](const auto& node) {
-      return std::all_of(node->after.begin(), node->after.end(),
-                         [&](CUgraphNode other) { return done.contains(other); });
-    };
-    const std::size_t first = random() % left.size();
-    std::rotate(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(first), left.end());
-    const auto ready = std::find_if(left.begin(), left.end(), is_ready);
-    const CUgraphNode_st& node = **ready;
+  for (const CUgraph_st::Piece& piece : exec->graph.pieces) {
     const CUresult result =
-        queue(*stream, node.command, node.attached.empty() ? nullptr : node.attached.data());
+        queue(*stream, piece.command, piece.attached.empty() ? nullptr : piece.attached.data());
     if (result != CUDA_SUCCESS) return result;
-    done.insert(ready->get());
-    left.erase(ready);
   }
   return CUDA_SUCCESS;
 }

@@ -75,7 +75,6 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   const bool is_same_each_time =
       lowered_->request.draws.empty() && !lowered_->request.options.check_numbers;
   if (is_same_each_time) replay_ = device_->make_replay();
-  if (replay_ != nullptr) after_ = step_order(accesses());
   for (Step& step : steps_) {
     step.packed = packed_->of(static_cast<std::size_t>(step.unit - lowered_->units.data()));
   }
@@ -155,6 +154,13 @@ void Executable::describe(const Placement& placement) {
       plan_.inputs[static_cast<std::size_t>(reused)].reused = true;
     }
   }
+  const Bases bases(*lowered_);
+  const auto memory_of = [&](Place place) {
+    const int output = place.base - bases.output;
+    const int reused = output < 0 ? -1 : targets_[static_cast<std::size_t>(output)].reused;
+    if (reused >= 0) place.base = bases.input + reused;  // sources follow the inputs
+    return place;
+  };
   for (const Step& step : steps_) {
     if (step.part != 0) continue;
     const Unit& unit = *step.unit;
@@ -174,45 +180,6 @@ void Executable::describe(const Placement& placement) {
   }
 }
 
-Place Executable::memory_of(Place place) const {
-  const Bases bases(*lowered_);
-  const int output = place.base - bases.output;
-  const int reused = output < 0 ? -1 : targets_[static_cast<std::size_t>(output)].reused;
-  if (reused >= 0) place.base = bases.input + reused;  // sources follow the inputs
-  return place;
-}
-
-std::vector<std::vector<Access>> Executable::accesses() const {
-  std::vector<std::vector<Access>> all;
-  for (const Step& step : steps_) {
-    std::vector<Access>& own = all.emplace_back();
-    const auto add = [&](const Place& first, const Layout& layout, bool writes) {
-      const Place place = memory_of(first);
-      std::int64_t low = 0;
-      std::int64_t high = 1;  // past the last element
-      for (int axis = 0; axis < layout.shape.size(); ++axis) {
-        if (layout.shape[axis] == 0) return;
-        const std::int64_t reach = (layout.shape[axis] - 1) * layout.strides[axis];
-        (reach < 0 ? low : high) += reach;
-      }
-      const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
-      own.push_back({.base = place.base,
-                     .begin = place.offset + low * size,
-                     .end = place.offset + high * size,
-                     .writes = writes});
-    };
-    for (std::size_t i = 0; i < step.in.size(); ++i) add(step.in[i], step.unit->in[i], false);
-    for (std::size_t o = 0; o < step.out.size(); ++o) add(step.out[o], step.unit->out[o], true);
-    if (step.unit->workspace != 0) {
-      own.push_back({.base = step.workspace.base,
-                     .begin = step.workspace.offset,
-                     .end = step.workspace.offset + static_cast<std::int64_t>(step.unit->workspace),
-                     .writes = true});
-    }
-  }
-  return all;
-}
-
 std::int64_t Executable::bytes() const {
   const auto room = []<class T>(const std::vector<T>& list) {
     return list.capacity() * sizeof(T);  // NOLINT(bugprone-sizeof-expression): of pointers too
@@ -224,8 +191,7 @@ std::int64_t Executable::bytes() const {
                       room(low.outputs) + room(low.fetches) + room(low.assignments) + room(steps_) +
                       room(targets_) + room(assigned_) + room(low.request.draws) +
                       room(plan_.inputs) + room(plan_.outputs) + room(plan_.steps) +
-                      room(parts_.bodies) + packed_->own_bytes() + indices_.bytes() + room(after_);
-  for (const auto& steps : after_) bytes += room(steps);
+                      room(parts_.bodies) + packed_->own_bytes() + indices_.bytes();
   for (const auto& body : parts_.bodies) bytes += static_cast<std::size_t>(body->bytes());
   for (const Unit& unit : low.units) {
     bytes += room(unit.in) + room(unit.out) + room(unit.overwrites) + room(unit.members);

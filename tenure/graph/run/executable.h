@@ -11,7 +11,6 @@
 #include "tenure/graph/plan.h"
 #include "tenure/graph/run/known_indices.h"
 #include "tenure/graph/run/packed_weights.h"
-#include "tenure/graph/run/step_order.h"
 #include "tenure/memory/observer.h"
 #include "tenure/ops/random_ops.h"
 
@@ -93,10 +92,6 @@ class Executable {
   /// Orders the units and gives every buffer its place, by the options of the request.
   Placement arrange();
   void describe(const Placement& placement);
-  /// Where a place really is: an output may be computed in the memory of an input or a source.
-  Place memory_of(Place place) const;
-  /// What each step reads and writes.
-  std::vector<std::vector<Access>> accesses() const;
   /// The most bytes of weights that it may keep packed.
   std::int64_t packed_room() const;
   /// What a run has once nobody can take its inputs away.
@@ -137,7 +132,6 @@ class Executable {
   /// Of a program whose work is the same in each run; null: it is not, or the device has no use
   /// for that.
   std::unique_ptr<ops::Replay> replay_;
-  std::vector<std::vector<std::int32_t>> after_;  ///< if there is one: for each step (step_order.h)
   std::uint64_t number_;  ///< of this executable among all
 };
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -301,10 +300,9 @@ void Executable::run_steps(std::span<std::byte* const> bases, const Told& told) 
                     .indices_hold = told.indices_hold};
   const bool is_observed = told.observed != nullptr && told.observed->is_told();
   if (replay_ != nullptr && told.indices_hold && !is_observed) {
-    const std::function<void(std::size_t)> run = [this, &frame](std::size_t step) {
-      run_step_named(steps_[step], frame);
-    };
-    replay_->run(bases, {.after = after_, .run = run});
+    replay_->run(bases, [this, &frame] {
+      for (const Step& step : steps_) run_step_named(step, frame);
+    });
     return draws.succeed();
   }
   for (const Step& step : steps_) {

@@ -136,17 +136,6 @@ struct WorkRates {
   double begin = 0;
 };
 
-/// What a run of a program gives a device, in steps, one after the other or any that may be.
-struct RunSteps {
-  /// Of each step, those that must be done before it begins.
-  const std::vector<std::vector<std::int32_t>>& after;
-  const std::function<void(std::size_t)>& run;
-
-  void run_all() const {
-    for (std::size_t step = 0; step < after.size(); ++step) run(step);
-  }
-};
-
 /// How a device does again what it was given once, in one piece. Any number of threads may use it.
 class Replay {
  public:
@@ -155,10 +144,10 @@ class Replay {
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
 
-  /// Has the device do what the steps give it, which these addresses alone decide. Some of the times
-  /// they are run, and sometimes twice: they may give work to the device, and nothing else. What
-  /// they throw the first time leaves this.
-  virtual void run(std::span<std::byte* const> addresses, const RunSteps& steps) = 0;
+  /// Has the device do what `work` gives it, which these addresses alone decide. Some of the times
+  /// `work` is called, and sometimes twice: it may give work to the device, and nothing else. What
+  /// it throws the first time leaves this.
+  virtual void run(std::span<std::byte* const> addresses, const std::function<void()>& work) = 0;
 };
 
 /// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the

@@ -27,10 +27,8 @@ namespace tenure::kernels::cuda {
   X(cuEventQuery)                  \
   X(cuEventSynchronize)            \
   X(cuStreamWaitEvent)             \
-  X(cuStreamBeginCaptureToGraph)   \
-  X(cuStreamGetCaptureInfo)        \
+  X(cuStreamBeginCapture)          \
   X(cuStreamEndCapture)            \
-  X(cuGraphCreate)                 \
   X(cuGraphInstantiateWithFlags)   \
   X(cuGraphLaunch)                 \
   X(cuGraphDestroy)                \

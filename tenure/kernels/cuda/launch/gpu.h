@@ -68,14 +68,16 @@ struct GpuFacts {
 /// work is written down.
 struct CannotReplay {};
 
-/// While it lives, what this thread gives a GPU goes to another stream than the GPU's. Not while
-/// another one of the thread lives.
+/// While it lives, what this thread gives a GPU is not done but written down, in a stream of its
+/// own. Not while another one of the thread lives.
 class Capture {
  public:
-  explicit Capture(CUstream_st* stream) noexcept : stream_(stream) { current_ = this; }
-  ~Capture() { current_ = nullptr; }
+  explicit Capture(Gpu& gpu);
+  ~Capture();
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
+  /// What was written down, once; the caller's. nullptr: it cannot be had.
+  CUgraph_st* take() noexcept;
 
   /// Of this thread; nullptr: there is none.
   static const Capture* current() noexcept { return current_; }
@@ -83,6 +85,7 @@ class Capture {
 
  private:
   static thread_local constinit const Capture* current_;
+  std::unique_lock<std::mutex> lock_;  ///< of the stream
   CUstream_st* stream_;
 };
 

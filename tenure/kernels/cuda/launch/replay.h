@@ -10,11 +10,10 @@ struct CUgraphExec_st;
 
 // Note: programs as graphs of CUDA's
 //
-// A launch costs the host some microseconds, a graph of many kernels hardly more than one of them,
-// and kernels of it that do not need each other's results run side by side. So when a program runs
-// for the second time with the same addresses, its work is written down instead of done, each step
-// behind those that it must come after, and given to the GPU as a graph, then and each time when
-// these addresses come again: the pool gives a loop's tensors the same few. What is written down are
+// A launch costs the host some microseconds, a graph of many kernels hardly more than one of them.
+// So when a program runs for the second time with the same addresses, its work is written down
+// (Capture) instead of done, and given to the GPU as a graph, then and each time when these
+// addresses come again: the pool gives a loop's tensors the same few. What is written down are
 // kernels with their arguments. A program of which the host has to know something while it runs
 // says so by CannotReplay, has done nothing by then, and is run as it always was from then on.
 //
@@ -29,7 +28,7 @@ class GraphReplay final : public ops::Replay {
   explicit GraphReplay(Gpu& gpu) : gpu_(gpu) {}
   ~GraphReplay() override;
 
-  void run(std::span<std::byte* const> addresses, const ops::RunSteps& steps) override;
+  void run(std::span<std::byte* const> addresses, const std::function<void()>& work) override;
 
  private:
   /// A run with certain addresses, as a graph once it came for the second time.
@@ -44,7 +43,7 @@ class GraphReplay final : public ops::Replay {
   Run* find(std::span<std::byte* const> addresses);
   void remember(std::span<std::byte* const> addresses);
   /// nullptr: it cannot be had, now or ever.
-  CUgraphExec_st* make_graph(const ops::RunSteps& steps);
+  CUgraphExec_st* make_graph(const std::function<void()>& work);
   static void end(CUgraphExec_st* graph) noexcept;
 
   Gpu& gpu_;
