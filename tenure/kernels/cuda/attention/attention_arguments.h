@@ -61,7 +61,11 @@ inline constexpr AttentionTiles kGradient64{
     .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kGradient128{
     .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32, .stages = 2};
-inline constexpr AttentionTiles kFloat32Tiles{
+// Of float32: where there are more blocks than a GPU takes at once, and where there are not, by
+// more threads. Both have the same bits.
+inline constexpr AttentionTiles kFloat32Many{
     .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64, .stages = 2};
+inline constexpr AttentionTiles kFloat32Few{
+    .size = 64, .warps = 8, .rows_of_warp = 4, .across = 64, .stages = 2};
 
 }  // namespace tenure::kernels::cuda

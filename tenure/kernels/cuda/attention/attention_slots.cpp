@@ -61,14 +61,22 @@ const TiledKernels kUpTo128{
     tiled_kernel(kTensorCores, "attend_128", kAttend128, kNarrow),
     tiled_kernel(kTensorCores, "query_gradient_128", kGradient128, kNarrow),
     tiled_kernel(kTensorCores, "key_value_gradient_128", kGradient128, kNarrow)};
-const TiledKernels kFloat32{
-    kFloat32Tiles,
-    kFloat32Tiles,
+const TiledKernels kFloat32OfMany{
+    kFloat32Many,
+    kFloat32Many,
     1,
     3,
-    tiled_kernel(kFloat32File, "attend_float32", kFloat32Tiles, {DType::float32}),
-    tiled_kernel(kFloat32File, "query_gradient_float32", kFloat32Tiles, {DType::float32}),
-    tiled_kernel(kFloat32File, "key_value_gradient_float32", kFloat32Tiles, {DType::float32})};
+    tiled_kernel(kFloat32File, "attend_many", kFloat32Many, {DType::float32}),
+    tiled_kernel(kFloat32File, "query_gradient_many", kFloat32Many, {DType::float32}),
+    tiled_kernel(kFloat32File, "key_value_gradient_many", kFloat32Many, {DType::float32})};
+const TiledKernels kFloat32OfFew{
+    kFloat32Few,
+    kFloat32Few,
+    1,
+    3,
+    tiled_kernel(kFloat32File, "attend_few", kFloat32Few, {DType::float32}),
+    tiled_kernel(kFloat32File, "query_gradient_few", kFloat32Few, {DType::float32}),
+    tiled_kernel(kFloat32File, "key_value_gradient_few", kFloat32Few, {DType::float32})};
 
 const TypedKernel kAttend = attention_kernel("attend");
 const TypedKernel kFactsOf = attention_kernel("attention_facts");
@@ -133,7 +141,11 @@ const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, D
     return nullptr;
   }
   const std::int64_t columns = std::max(a.d, a.e);
-  if (type == DType::float32) return columns <= kFloat32.tiles.size ? &kFloat32 : nullptr;
+  if (type == DType::float32) {
+    if (columns > kFloat32Many.size) return nullptr;
+    const std::int64_t blocks = rows / kFloat32Many.rows() * a.heads.count;
+    return blocks > 2 * gpu.facts().processors ? &kFloat32OfMany : &kFloat32OfFew;
+  }
   if (!is_narrow_float(type) || a.mask_kind == 2 || !(a.scale > 0)) return nullptr;
   if (columns <= kUpTo64.tiles.size) return &kUpTo64;
   return columns <= kUpTo128.tiles.size ? &kUpTo128 : nullptr;
@@ -237,11 +249,13 @@ struct AttentionGradientSlot {
 }  // namespace
 
 Family attention_family() {
-  return {{row<AttentionSlot>("attention"), row<AttentionGradientSlot>("attention_gradient")},
-          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient, &kUpTo64.attend,
-           &kUpTo64.query_gradient, &kUpTo64.key_value_gradient, &kUpTo128.attend,
-           &kUpTo128.query_gradient, &kUpTo128.key_value_gradient, &kFloat32.attend,
-           &kFloat32.query_gradient, &kFloat32.key_value_gradient}};
+  return {
+      {row<AttentionSlot>("attention"), row<AttentionGradientSlot>("attention_gradient")},
+      {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient, &kUpTo64.attend,
+       &kUpTo64.query_gradient, &kUpTo64.key_value_gradient, &kUpTo128.attend,
+       &kUpTo128.query_gradient, &kUpTo128.key_value_gradient, &kFloat32OfMany.attend,
+       &kFloat32OfMany.query_gradient, &kFloat32OfMany.key_value_gradient, &kFloat32OfFew.attend,
+       &kFloat32OfFew.query_gradient, &kFloat32OfFew.key_value_gradient}};
 }
 
 }  // namespace tenure::kernels::cuda
