@@ -37,8 +37,9 @@ struct AttentionTiles {
   int size;  ///< columns of a tile, which a head has at most
   int warps;
   int rows_of_warp;
-  int across;  ///< rows of the tiles that go by
-  int stages;  ///< of those that are worked on or on their way
+  int across;      ///< rows of the tiles that go by
+  int stages;      ///< of those that are worked on or on their way
+  int blocks = 1;  ///< that a processor has room for, at least
 
   constexpr int threads() const { return 32 * warps; }
   /// Rows that a block keeps.
