@@ -81,7 +81,8 @@ inline unsigned packed(float first, float second) {
   return pair_of_words(T(first).bits, T(second).bits);
 }
 inline float fast_exp2(float x) { return std::exp2(x); }
-inline void begin_copy(void* to, const void* from, unsigned bytes) {
+inline void begin_copy(void* to, const void* from) { std::memcpy(to, from, 16); }
+inline void begin_copy_of_part(void* to, const void* from, unsigned bytes) {
   std::memset(to, 0, 16);
   if (bytes != 0) std::memcpy(to, from, bytes);
 }

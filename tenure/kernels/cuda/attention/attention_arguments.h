@@ -37,8 +37,9 @@ struct AttentionTiles {
   int size;  ///< columns of a tile, which a head has at most
   int warps;
   int rows_of_warp;
-  int across;  ///< rows of the tiles that go by
-  int stages;  ///< of those that are worked on or on their way
+  int across;      ///< rows of the tiles that go by
+  int stages;      ///< of those that are worked on or on their way
+  int blocks = 1;  ///< that a processor has room for, at least
 
   constexpr int threads() const { return 32 * warps; }
   /// Rows that a block keeps.
@@ -61,7 +62,11 @@ inline constexpr AttentionTiles kGradient64{
     .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kGradient128{
     .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32, .stages = 2};
-inline constexpr AttentionTiles kFloat32Tiles{
+// Of float32: where there are more blocks than a GPU takes at once, and where there are not, by
+// more threads. Both have the same bits.
+inline constexpr AttentionTiles kFloat32Many{
     .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64, .stages = 2};
+inline constexpr AttentionTiles kFloat32Few{
+    .size = 64, .warps = 8, .rows_of_warp = 4, .across = 64, .stages = 2};
 
 }  // namespace tenure::kernels::cuda

@@ -402,17 +402,31 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
                     [](int, float sum) { return sum; });
 }
 
+// By how many rows there are.
+
 template <class T>
-inline void attend_float32(const AttentionArguments& a) {
-  attend_by_tiles<T, kFloat32Tiles>(a);
+inline void attend_many(const AttentionArguments& a) {
+  attend_by_tiles<T, kFloat32Many>(a);
 }
 template <class T>
-inline void query_gradient_float32(const AttentionArguments& a) {
-  query_gradient_by_tiles<T, kFloat32Tiles>(a);
+inline void query_gradient_many(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kFloat32Many>(a);
 }
 template <class T>
-inline void key_value_gradient_float32(const AttentionArguments& a) {
-  key_value_gradient_by_tiles<T, kFloat32Tiles>(a);
+inline void key_value_gradient_many(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kFloat32Many>(a);
+}
+template <class T>
+inline void attend_few(const AttentionArguments& a) {
+  attend_by_tiles<T, kFloat32Few>(a);
+}
+template <class T>
+inline void query_gradient_few(const AttentionArguments& a) {
+  query_gradient_by_tiles<T, kFloat32Few>(a);
+}
+template <class T>
+inline void key_value_gradient_few(const AttentionArguments& a) {
+  key_value_gradient_by_tiles<T, kFloat32Few>(a);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -22,28 +22,45 @@ inline float exponent_of(const AttentionArguments& a) {
 }
 
 /// Marks the scores of keys that a query does not see. Rows of `scores` are queries from `query` on
-/// and columns keys from `key` on, or, if `by_key`, the other way round. Few tiles need it: the
-/// code is short, for those that do not.
+/// and columns keys from `key` on, or, if `by_key`, the other way round.
 template <bool by_key, int m, int tiles>
 inline void hide_unseen(const AttentionArguments& a, const Sight& sight, std::int64_t mask,
                         int query, int key, float (&scores)[m][tiles][4]) {
-  static_assert(4 * tiles <= 64);
-  const int lane = lane_of();
+  const int own_row = lane_of() / 4;
+  const int own_column = lane_of() % 4 * 2;
 #pragma unroll
   for (int i = 0; i < m; ++i) {
-    std::uint64_t hidden = 0;  // a bit of each score
+    // Columns in [begin, end) are seen, less this lane's first.
+    int begin[2];
+    int end[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = 16 * i + 8 * h + own_row;
+      begin[h] = by_key ? key + row - sight.reach - query - own_column : -own_column;
+      end[h] = (by_key ? sight.n - query : sight.keys_seen(query + row) - key) - own_column;
+    }
+#pragma unroll
+    for (int j = 0; j < tiles; ++j) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        const int column = 8 * j + k % 2;
+        if (column < begin[k / 2] || column >= end[k / 2]) scores[i][j][k] = -INFINITY;
+      }
+    }
+    if (a.mask_kind == 0) continue;
+    std::uint64_t hidden = 0;  // a bit of each score; short code, as few have a mask
+    static_assert(4 * tiles <= 64);
 #pragma unroll 1
     for (int at = 0; at < 4 * tiles; ++at) {
-      const int row = 16 * i + at / 2 % 2 * 8 + lane / 4;
-      const int column = at / 4 * 8 + lane % 4 * 2 + at % 2;
+      const int row = 16 * i + at / 2 % 2 * 8 + own_row;
+      const int column = at / 4 * 8 + own_column + at % 2;
       const int own_query = query + (by_key ? column : row);
       const int own_key = key + (by_key ? row : column);
-      bool is_seen = sight.is_seen(own_query, own_key);
-      if (is_seen && a.mask_kind != 0) {
-        is_seen = static_cast<const bool*>(
-            a.mask.data)[mask + own_query * a.mask.row + own_key * a.mask.column];
+      if (own_query < sight.n && own_key < sight.m &&
+          !static_cast<const bool*>(
+              a.mask.data)[mask + own_query * a.mask.row + own_key * a.mask.column]) {
+        hidden |= std::uint64_t{1} << at;
       }
-      if (!is_seen) hidden |= std::uint64_t{1} << at;
     }
 #pragma unroll
     for (int at = 0; at < 4 * tiles; ++at) {
@@ -286,6 +303,11 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
                 [&](int, int h, float sum) { return sum * share[h]; });
 }
 
+/// A fact of the two queries whose scores a lane has side by side.
+struct alignas(8) FactPair {
+  float of[2];
+};
+
 /// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
 template <class T, AttentionTiles tiles>
 inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
@@ -318,7 +340,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
     if (sight.keys_seen(query + kAcross - 1) <= row) return;
     const TilePack<T>* const queries = going_by + 2 * stage * kTile;
-    const float* const own_facts = facts + 2 * kAcross * stage + lane_of() % 4 * 2;
+    const auto* const own_facts =
+        reinterpret_cast<const FactPair*>(facts + 2 * kAcross * stage) + lane_of() % 4;
     float weights[1][kAcross / 8][4];
     multiply_rows<kSize>(weights, k_tile, own_row, queries);
     if (a.mask_kind != 0 || query + kAcross > sight.n ||
@@ -329,7 +352,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
     for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        weights[0][j][k] = fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
+        weights[0][j][k] =
+            fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[4 * j].of[k % 2]));
       }
     }
     float slopes[1][kAcross / 8][4];
@@ -339,7 +363,8 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
     for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        slopes[0][j][k] = (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
+        slopes[0][j][k] =
+            (slopes[0][j][k] - own_facts[(kAcross + 8 * j) / 2].of[k % 2]) * weights[0][j][k];
       }
     }
     add_weighted<kSize>(of_keys, slopes, queries);

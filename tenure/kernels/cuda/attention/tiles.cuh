@@ -88,11 +88,10 @@ inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
   const int own = left < 0 ? 0 : left < kEach ? left : kEach;
   const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
   TilePack<T>* to = &tile[pack_place<T, size>(first, pack)];
-  if (x.in_packs) {
+  if (x.in_packs && x.columns == size && row + rows <= x.rows) {
 #pragma unroll
     for (int i = 0; i < rows / kStep; ++i) {
-      const int count = row + first + i * kStep < x.rows ? own : 0;
-      begin_copy(to + i * kStep * kPacks, from, static_cast<unsigned>(count * sizeof(T)));
+      begin_copy(to + i * kStep * kPacks, from);
       from += kStep * x.row;
     }
     return;
@@ -100,11 +99,14 @@ inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
 #pragma unroll 1
   for (int i = 0; i < rows / kStep; ++i) {
     const int count = row + first + i * kStep < x.rows ? own : 0;
+    if (x.in_packs) {
+      begin_copy_of_part(to, from, static_cast<unsigned>(count * sizeof(T)));
+    } else {
 #pragma unroll 1
-    for (int k = 0; k < kEach; ++k) {
-      to[i * kStep * kPacks].of[k] = k < count ? from[k * x.column] : T(0);
+      for (int k = 0; k < kEach; ++k) to->of[k] = k < count ? from[k * x.column] : T(0);
     }
     from += kStep * x.row;
+    to += kStep * kPacks;
   }
 }
 

@@ -104,19 +104,19 @@ inline void store_rows(void* matrices, unsigned head, int row, int rows, std::in
       if (own >= rows) continue;
       T* const out = static_cast<T*>(matrices) +
                      (static_cast<std::int64_t>(head) * rows + own) * columns + lane % 4 * 2;
+      const bool is_even = columns % 2 == 0;
 #pragma unroll
       for (int j = 0; j < tiles; ++j) {
         const int column = 8 * j + lane % 4 * 2;
-        if (column >= columns) continue;
         const unsigned both =
             packed<T>(of(i, h, sums[i][j][2 * h]), of(i, h, sums[i][j][2 * h + 1]));
-        if (columns % 2 == 0) {
-          *reinterpret_cast<unsigned*>(out + 8 * j) = both;
-        } else {
-          out[8 * j] = T::from_bits(static_cast<std::uint16_t>(both));
-          if (column + 1 < columns) {
-            out[8 * j + 1] = T::from_bits(static_cast<std::uint16_t>(both >> 16));
-          }
+        if (is_even) {
+          if (column < columns) *reinterpret_cast<unsigned*>(out + 8 * j) = both;
+          continue;
+        }
+        if (column < columns) out[8 * j] = T::from_bits(static_cast<std::uint16_t>(both));
+        if (column + 1 < columns) {
+          out[8 * j + 1] = T::from_bits(static_cast<std::uint16_t>(both >> 16));
         }
       }
     }

@@ -39,8 +39,10 @@ KernelCode TypedKernel::code(Types types) const {
     name += fmt::format("_{}", name_of(static_cast<DType>(type)));
     list += fmt::format("{}{}", list.empty() ? "" : ", ", device_type(static_cast<DType>(type)));
   }
+  const std::string bounds = blocks == 1 ? fmt::format("{}", threads)
+                                         : fmt::format("TENURE_BOUNDS({}, {})", threads, blocks);
   std::string text =
-      fmt::format("TENURE_KERNEL({}_kernel, {}, {}, {}{})\n", name, threads, arguments, function,
+      fmt::format("TENURE_KERNEL({}_kernel, {}, {}, {}{})\n", name, bounds, arguments, function,
                   list.empty() ? "" : fmt::format("<{}>", list));
   return {.file = file, .text = std::move(text), .names = {name + "_kernel"}};
 }

@@ -61,6 +61,7 @@ struct TypedKernel {
   const char* arguments;     ///< "FillArguments"
   std::uint32_t threads;     ///< of a block, at most
   std::vector<Types> types;  ///< all that it is made for; those that are launched are among them
+  std::uint32_t blocks = 1;  ///< that a processor has room for at once, at least
 
   KernelCode code(Types types) const;
 };

@@ -80,9 +80,15 @@ inline float fast_exp2(float x) {
   return y;
 }
 
-/// Begins to copy the first `bytes` of 16 into shared memory, and to fill the others with zeros.
-/// Both places are multiples of 16.
-inline void begin_copy(void* to, const void* from, unsigned bytes) {
+/// Begins to copy 16 bytes into shared memory. Both places are multiples of 16.
+inline void begin_copy(void* to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+               :
+               : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from))
+               : "memory");
+}
+/// The same for the first `bytes` of them, with zeros for the others.
+inline void begin_copy_of_part(void* to, const void* from, unsigned bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
                : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes)

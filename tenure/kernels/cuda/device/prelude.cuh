@@ -20,6 +20,9 @@
       name(const __grid_constant__ Arguments arguments) {                   \
     __VA_ARGS__(arguments);                                                 \
   }
+/// In place of `threads`: what a block may have of the registers is such that a processor has room
+/// for so many blocks.
+#define TENURE_BOUNDS(threads, blocks) threads, blocks
 /// The shared memory that the launch asked for (Grid::shared_bytes).
 #define TENURE_SHARED(T, name)                            \
   extern __shared__ __align__(16) unsigned char shared_bytes[]; \

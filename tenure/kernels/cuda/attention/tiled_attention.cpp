@@ -1,0 +1,157 @@
+#include "tenure/kernels/cuda/attention/tiled_attention.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace tenure::kernels::cuda {
+namespace {
+
+using ops::Kernel;
+
+/// Kernels for heads of up to so many columns.
+struct TiledKernels {
+  AttentionTiles tiles;           ///< of `attend`
+  AttentionTiles gradient_tiles;  ///< of the others
+  int rooms;                      ///< for weights, of each sum that they are in
+  int facts;                      ///< of each query
+  TypedKernel attend;
+  TypedKernel query_gradient;
+  TypedKernel key_value_gradient;
+};
+
+TypedKernel tiled_kernel(const char* file, const char* function, const AttentionTiles& tiles,
+                         std::vector<Types> types) {
+  return {file,
+          function,
+          "AttentionArguments",
+          static_cast<std::uint32_t>(tiles.threads()),
+          std::move(types),
+          static_cast<std::uint32_t>(tiles.blocks)};
+}
+TypedKernel narrow_kernel(const char* function, const AttentionTiles& tiles) {
+  return tiled_kernel("tenure/kernels/cuda/attention/tensor_cores.cu", function, tiles,
+                      {DType::float16, DType::bfloat16});
+}
+TypedKernel float32_kernel(const char* function, const AttentionTiles& tiles) {
+  return tiled_kernel("tenure/kernels/cuda/attention/float32_tiles.cu", function, tiles,
+                      {DType::float32});
+}
+
+const TiledKernels kUpTo64{kAttend64,
+                           kGradient64,
+                           0,
+                           2,
+                           narrow_kernel("attend_64", kAttend64),
+                           narrow_kernel("query_gradient_64", kGradient64),
+                           narrow_kernel("key_value_gradient_64", kGradient64)};
+const TiledKernels kUpTo128{kAttend128,
+                            kGradient128,
+                            0,
+                            2,
+                            narrow_kernel("attend_128", kAttend128),
+                            narrow_kernel("query_gradient_128", kGradient128),
+                            narrow_kernel("key_value_gradient_128", kGradient128)};
+const TiledKernels kOfMany{kFloat32Many,
+                           kFloat32Many,
+                           1,
+                           3,
+                           float32_kernel("attend_many", kFloat32Many),
+                           float32_kernel("query_gradient_many", kFloat32Many),
+                           float32_kernel("key_value_gradient_many", kFloat32Many)};
+const TiledKernels kOfFew{kFloat32Few,
+                          kFloat32Few,
+                          1,
+                          3,
+                          float32_kernel("attend_few", kFloat32Few),
+                          float32_kernel("query_gradient_few", kFloat32Few),
+                          float32_kernel("key_value_gradient_few", kFloat32Few)};
+
+/// Those that can do it; nullptr: none.
+const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, DType type) {
+  // Rows and blocks are counted in 32 bits.
+  constexpr std::int64_t kMost = std::int64_t{1} << 29;
+  const std::int64_t rows = std::max(a.n, a.m);
+  if (gpu.facts().architecture < 80 || rows >= kMost || rows * a.heads.count >= kMost) {
+    return nullptr;
+  }
+  const std::int64_t columns = std::max(a.d, a.e);
+  if (type == DType::float32) {
+    if (columns > kFloat32Many.size) return nullptr;
+    const std::int64_t blocks = rows / kFloat32Many.rows() * a.heads.count;
+    return blocks > 2 * gpu.facts().processors ? &kOfMany : &kOfFew;
+  }
+  using Scale = std::numeric_limits<float>;
+  const bool is_usual = a.scale >= Scale::min() && a.scale <= Scale::max() && a.mask_kind != 2;
+  if (!is_narrow_float(type) || !is_usual) return nullptr;
+  if (columns <= kUpTo64.tiles.size) return &kUpTo64;
+  return columns <= kUpTo128.tiles.size ? &kUpTo128 : nullptr;
+}
+
+/// Whether every row is at a multiple of 16 bytes, in every head.
+bool in_packs(const View& matrix) {
+  const auto each = static_cast<std::int64_t>(16 / size_of(matrix.dtype));
+  bool is_even =
+      matrix.strides.back() == 1 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+  for (int i = 0; i + 1 < matrix.strides.size(); ++i) is_even &= matrix.strides[i] % each == 0;
+  return is_even;
+}
+bool in_packs(const Kernel& k, std::size_t matrices) {
+  return std::all_of(k.in.begin(), k.in.begin() + static_cast<std::ptrdiff_t>(matrices),
+                     [](const View& matrix) { return in_packs(matrix); });
+}
+
+Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
+                int bytes) {
+  const std::int64_t blocks = (rows + tiles.rows() - 1) / tiles.rows() * a.heads.count;
+  return {.blocks = static_cast<std::uint32_t>(blocks),
+          .threads = static_cast<std::uint32_t>(tiles.threads()),
+          .shared_bytes = static_cast<std::uint32_t>(bytes)};
+}
+
+}  // namespace
+
+bool attend_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a) {
+  const DType type = k.in[0].dtype;
+  const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
+  if (kernels == nullptr) return false;
+  a.in_packs = in_packs(k, 3);
+  a.out = k.out[0].data;
+  const int bytes = kernels->tiles.bytes(1, static_cast<int>(size_of(type)), kernels->rooms, 0);
+  gpu.launch(k.op, kernels->attend, type, tiled_grid(a, a.n, kernels->tiles, bytes), a);
+  return true;
+}
+
+bool attention_gradient_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a) {
+  const DType type = k.in[0].dtype;
+  const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
+  if (kernels == nullptr) return false;
+  a.in_packs = in_packs(k, 4);
+  const auto grid = [&](std::int64_t rows, int facts) {
+    const AttentionTiles& tiles = kernels->gradient_tiles;
+    return tiled_grid(a, rows, tiles,
+                      tiles.bytes(2, static_cast<int>(size_of(type)), 2 * kernels->rooms, facts));
+  };
+  if (a.n > 0 && a.heads.count > 0) {
+    a.out = k.out[0].data;
+    gpu.launch(k.op, kernels->query_gradient, type, grid(a.n, 0), a);
+  }
+  if (a.m > 0 && a.heads.count > 0) {
+    a.out = k.out[1].data;
+    a.out_of_values = k.out[2].data;
+    gpu.launch(k.op, kernels->key_value_gradient, type, grid(a.m, kernels->facts), a);
+  }
+  return true;
+}
+
+std::vector<const TypedKernel*> kernels_of_tiles() {
+  std::vector<const TypedKernel*> all;
+  for (const TiledKernels* const kernels : {&kUpTo64, &kUpTo128, &kOfMany, &kOfFew}) {
+    all.insert(all.end(),
+               {&kernels->attend, &kernels->query_gradient, &kernels->key_value_gradient});
+  }
+  return all;
+}
+
+}  // namespace tenure::kernels::cuda
