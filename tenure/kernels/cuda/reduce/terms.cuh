@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/kernels/cuda/places/small_nest.cuh"
 #include "tenure/kernels/cuda/reduce/folds.cuh"
 
 // What a thread makes of its terms. Several are on their way from memory before the first is used.
@@ -26,21 +27,25 @@ struct LaneTerms {
   }
 };
 
-/// Where term i lies, of more than one loop: a function, as divisions of 64 bits are long.
+/// Where element i of a walk lies, by a function: divisions of 64 bits are long.
 __noinline__ inline std::int64_t far_place(const Walk& walk, std::int64_t i) {
   return offset_in(walk, i);
 }
 inline std::int64_t place_in(const Walk& walk, std::int64_t i) {
   return walk.rank == 1 ? i * walk.strides[0] : far_place(walk, i);
 }
-/// Calls `f` with a function from terms to where they lie.
+/// Calls `f` with a quick function from terms to where they lie. False: there is none.
 template <class F>
-inline void with_places(const Walk& walk, F f) {
-  if (walk.rank == 1) {
-    f([stride = walk.strides[0]](std::int64_t i) { return i * stride; });
-  } else {
-    f([&](std::int64_t i) { return far_place(walk, i); });
+inline bool with_places(const ReduceArguments& a, F f) {
+  if (a.reduced.rank == 1) {
+    f([stride = a.reduced.strides[0]](std::int64_t i) { return i * stride; });
+    return true;
   }
+  if (a.near_terms.rank == 0) return false;
+  f([&](std::int64_t i) {
+    return place_of_step(a.near_terms, static_cast<std::uint32_t>(i));
+  });
+  return true;
 }
 
 /// Whether several terms may be added before they join.
@@ -108,35 +113,40 @@ inline void fold_singles(typename Fold::State (&states)[n], const LaneTerms& ter
   }
 }
 
-/// The same terms one by one, where a run was no finite number: the terms may be.
+/// Strips of n terms, one by one.
+template <class Fold, class T, int n, class At>
+inline typename Fold::State fold_slowly(const LaneTerms& terms, const ReduceArguments& a, At at) {
+  typename Fold::State s = Fold::none();
+#pragma unroll 1
+  for (std::int64_t i = terms.begin; i < terms.end; i += terms.step) {
+#pragma unroll 1
+    for (int j = 0; j < n; ++j) Fold::add(s, *at(i + j), i + j, a);
+  }
+  return s;
+}
+/// Where a run was no finite number the terms are folded again: they may be.
 template <class Fold, class T, int n, class At>
 inline void fold_again(typename Fold::State& s, const LaneTerms& terms, const ReduceArguments& a,
                        At at) {
   if constexpr (kHasRuns<Fold>) {
-    if (Fold::is_finite(s)) return;
-    s = Fold::none();
-#pragma unroll 1
-    for (std::int64_t i = terms.begin; i < terms.end; i += terms.step) {
-#pragma unroll 1
-      for (int j = 0; j < n; ++j) Fold::add(s, *at(i + j), i + j, a);
-    }
+    if (!Fold::is_finite(s)) s = fold_slowly<Fold, T, n>(terms, a, at);
   }
 }
 
 /// The terms of an output that are this lane's.
 template <class T, class Fold>
 inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& place) {
+  constexpr int kPack = 16 / sizeof(T);
   typename Fold::State states[1];
   const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group);
-  with_places(a.reduced, [&](auto place_of_term) {
+  const bool is_done = with_places(a, [&](auto place_of_term) {
     const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
     if (a.is_packed != 0 && a.groups.columns == 0) {
-      constexpr int n = 16 / sizeof(T);
-      const LaneTerms terms(a, place, n);
-      states[0] = fold_strips<Fold, T, n>(terms, a, [&](std::int64_t i) {
-        return *reinterpret_cast<const Neighbours<T, n>*>(at(i));
+      const LaneTerms terms(a, place, kPack);
+      states[0] = fold_strips<Fold, T, kPack>(terms, a, [&](std::int64_t i) {
+        return *reinterpret_cast<const Neighbours<T, kPack>*>(at(i));
       });
-      fold_again<Fold, T, n>(states[0], terms, a, at);
+      fold_again<Fold, T, kPack>(states[0], terms, a, at);
     } else {
       const LaneTerms terms(a, place, 1);
       fold_singles<Fold, T>(states, terms, a,
@@ -144,7 +154,9 @@ inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& pl
       fold_again<Fold, T, 1>(states[0], terms, a, at);
     }
   });
-  return states[0];
+  if (is_done) return states[0];
+  return fold_slowly<Fold, T, 1>(LaneTerms(a, place, 1), a,
+                                 [&](std::int64_t i) { return in + far_place(a.reduced, i); });
 }
 
 /// The terms of neighbouring outputs that are this lane's.
@@ -153,18 +165,22 @@ inline void fold_columns(const ReduceArguments& a, const Place& place,
                          typename Fold::State (&states)[n]) {
   const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group * n);
   const LaneTerms terms(a, place, 1);
-  with_places(a.reduced, [&](auto place_of_term) {
+  const bool is_done = with_places(a, [&](auto place_of_term) {
     const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
     fold_singles<Fold, T>(states, terms, a, [&](std::int64_t i) {
       return *reinterpret_cast<const Neighbours<T, n>*>(at(i));
     });
-    if constexpr (kHasRuns<Fold>) {
 #pragma unroll
-      for (int c = 0; c < n; ++c) {
-        fold_again<Fold, T, 1>(states[c], terms, a, [&](std::int64_t i) { return at(i) + c; });
-      }
+    for (int c = 0; c < n; ++c) {
+      fold_again<Fold, T, 1>(states[c], terms, a, [&](std::int64_t i) { return at(i) + c; });
     }
   });
+  if (is_done) return;
+#pragma unroll
+  for (int c = 0; c < n; ++c) {
+    states[c] = fold_slowly<Fold, T, 1>(
+        terms, a, [&](std::int64_t i) { return in + far_place(a.reduced, i) + c; });
+  }
 }
 
 }  // namespace tenure::kernels::cuda
