@@ -66,4 +66,18 @@ inline void places_of(const Nest& nest, const std::uint32_t (&step)[steps],
   }
 }
 
+/// Where the only operand is, in few instructions.
+template <class Nest>
+inline std::int64_t place_of_step(const Nest& nest, std::uint32_t step) {
+  std::int64_t at = 0;
+  const int last = nest.rank - 1;
+#pragma unroll 1
+  for (int d = 0; d < last; ++d) {
+    const std::uint32_t outer = quotient(step, nest.sizes[d]);
+    at += (step - outer * nest.sizes[d].size) * nest.strides[d][0];
+    step = outer;
+  }
+  return at + step * nest.strides[last][0];
+}
+
 }  // namespace tenure::kernels::cuda

@@ -11,7 +11,8 @@
 //   none()               that of no elements
 //   add(state, x, i, a)  element i of an output's terms joins
 //   join(a, b)           that of both; commutative
-//   add_run(state, x)    where there is one: several terms that a thread has at hand join
+//   kRuns                where it is true, add_run(state, x) adds several terms that a thread has at
+//                        hand, and is_finite(state) says whether that went well
 //   Out, result(s, a)    what is written
 
 namespace tenure::kernels::cuda {
@@ -34,9 +35,9 @@ inline C paired_sum(const C* terms) {
   }
 }
 
-/// Of integers: modulo 2^64. Of floats in float64; short runs of narrower ones
-/// are added as float32 first, which is a fraction of what a sum may be off, unless they overflow:
-/// there are GPUs that add 64 times as many of these.
+/// Of integers: modulo 2^64. Of floats in float64; runs of a few narrower ones are added as float32
+/// first, which is a fraction of what a sum may be off: there are GPUs that add 64 times as many of
+/// these. A run may overflow where the sum does not.
 template <class T>
 struct SumFold {
   using State = std::conditional_t<kIsFloat<T>, Total<T>, std::uint64_t>;
@@ -49,22 +50,15 @@ struct SumFold {
       s += static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
     }
   }
+  static constexpr bool kRuns = std::is_same_v<Compute<T>, float>;
   template <int n>
-  static void add_run(State& s, const T (&x)[n])
-    requires(std::is_same_v<Compute<T>, float>)
-  {
-    static_assert(n <= most_run(sizeof(T)));
-    float terms[n];
+  static void add_run(State& s, const T (&x)[n]) {
+    Compute<T> terms[n];
 #pragma unroll
     for (int k = 0; k < n; ++k) terms[k] = x[k];
-    const float sum = paired_sum<n>(terms);
-    if (sum - sum == 0) {
-      s.add(sum);
-    } else {
-#pragma unroll
-      for (const float term : terms) s.add(term);
-    }
+    s.add(paired_sum<n>(terms));
   }
+  static bool is_finite(const State& s) { return s.sum - s.sum == 0; }
   static State join(const State& a, const State& b) {
     if constexpr (kIsFloat<T>) {
       return State::join(a, b);

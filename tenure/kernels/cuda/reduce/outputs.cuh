@@ -81,11 +81,10 @@ inline void join_columns(typename Fold::State (&mine)[n], const ReduceArguments&
   using State = typename Fold::State;
   const unsigned across = kGroupThreads / a.groups.lanes;
   const unsigned width = across < 32 ? across : 32;  // lanes of a warp join first
+#pragma unroll 1
+  for (unsigned by = across; by < 32; by *= 2) {
 #pragma unroll
-  for (int c = 0; c < n; ++c) {
-    for (unsigned by = across; by < 32; by *= 2) {
-      mine[c] = Fold::join(mine[c], swapped(mine[c], by));
-    }
+    for (int c = 0; c < n; ++c) mine[c] = Fold::join(mine[c], swapped(mine[c], by));
   }
   __shared__ State room[kGroupThreads * n];
   const unsigned outputs = across * n;
@@ -99,6 +98,7 @@ inline void join_columns(typename Fold::State (&mine)[n], const ReduceArguments&
   const Outputs<Fold> all{a, static_cast<std::int64_t>(blockIdx.x) * outputs, outputs};
   for (unsigned output = threadIdx.x; output < outputs; output += kGroupThreads) {
     State s = room[output];
+#pragma unroll 4
     for (unsigned r = 1; r < rows; ++r) s = Fold::join(s, room[r * outputs + output]);
     all.give(output, s);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tenure/kernels/cuda/places/small_nest_arguments.h"
 #include "tenure/kernels/cuda/reduce/groups_arguments.h"
 
 namespace tenure::kernels::cuda {
@@ -18,6 +19,7 @@ struct ReduceArguments {
   std::int64_t chunk;    ///< terms of a block; which of them is blockIdx.y
   Walk kept;
   Walk reduced;
+  SmallNest<1, 8> near_terms;  ///< the same; of no rank if there are more terms than it counts
   Groups groups;
   std::int32_t is_packed;  ///< 16 bytes of neighbouring terms, or outputs, are read at once
   std::int32_t root;       ///< of var: its square root
@@ -34,7 +36,5 @@ constexpr int columns_of_thread(std::size_t element) {
 }
 /// Columns of blocks that share outputs, at most.
 inline constexpr int kMostSharing = 4096;
-/// Terms of so many bytes that may be added as float32 before they join a sum in float64.
-constexpr int most_run(std::size_t element) { return element <= 2 ? 16 : 8; }
 
 }  // namespace tenure::kernels::cuda

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "tenure/kernels/cuda/places/small_nest.h"
+
 namespace tenure::kernels::cuda {
 namespace {
 
@@ -76,6 +78,15 @@ ReducePlan::ReducePlan(const View& in, const Axes& axes, TermOrder order, States
 
   const Walk& kept = first_.kept;
   const Walk& terms = first_.reduced;
+  if (first_.terms > 0 && first_.terms <= kMostSmallSteps) {
+    for (int d = terms.rank - 1; d >= 0; --d) {
+      if (d == terms.rank - 1) {
+        begin_nest(first_.near_terms, terms.sizes[d], &terms.strides[d], 1);
+      } else {
+        add_outer_loop(first_.near_terms, terms.sizes[d], &terms.strides[d], 1);
+      }
+    }
+  }
   const std::int64_t run = terms.rank > 0 ? std::abs(terms.strides[terms.rank - 1]) : 0;
   const std::int64_t row = kept.rank > 0 ? std::abs(kept.strides[kept.rank - 1]) : 0;
   const bool is_nearer = kept.rank > 0 && row != 0 && (terms.rank == 0 || row < run);

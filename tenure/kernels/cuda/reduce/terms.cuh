@@ -1,150 +1,186 @@
 #pragma once
 
+#include "tenure/kernels/cuda/places/small_nest.cuh"
 #include "tenure/kernels/cuda/reduce/folds.cuh"
 
 // What a thread makes of its terms. Several are on their way from memory before the first is used.
 
 namespace tenure::kernels::cuda {
 
-/// Those of a block.
-struct Terms {
-  std::int64_t begin;
-  std::int64_t end;
-
-  explicit Terms(const ReduceArguments& a)
-      : begin(static_cast<std::int64_t>(blockIdx.y) * a.chunk),
-        end(begin + a.chunk < a.terms ? begin + a.chunk : a.terms) {}
-};
-
-/// Where term i lies, of more than one loop: a function, as divisions of 64 bits are long.
-__noinline__ inline std::int64_t far_place(const Walk& walk, std::int64_t i) {
-  return offset_in(walk, i);
-}
-/// Calls `f` with a function from terms to where they lie.
-template <class F>
-inline void with_places(const Walk& walk, F f) {
-  if (walk.rank == 1) {
-    f([stride = walk.strides[0]](std::int64_t i) { return i * stride; });
-  } else {
-    f([&](std::int64_t i) { return far_place(walk, i); });
-  }
-}
-
-/// Terms i, i + step, i + 2 step ... join.
-template <class Fold, class T, int n>
-inline void add_terms(typename Fold::State& s, const T (&x)[n], std::int64_t i, std::int64_t step,
-                      const ReduceArguments& a) {
-  if constexpr (requires { Fold::add_run(s, x); }) {
-    Fold::add_run(s, x);
-  } else {
-#pragma unroll
-    for (int k = 0; k < n; ++k) Fold::add(s, x[k], i + k * step, a);
-  }
-}
-
-/// Terms one by one: `load(i)` is term i.
-template <class Fold, class T, class Load>
-inline void add_singles(typename Fold::State& s, const Terms& terms, const Place& place,
-                        const ReduceArguments& a, Load load) {
-  constexpr int kAtOnce = sizeof(T) > 4 ? 4 : most_run(sizeof(T));
-  const std::int64_t step = a.groups.lanes;
-  std::int64_t i = terms.begin + place.lane;
-  for (; i + (kAtOnce - 1) * step < terms.end; i += kAtOnce * step) {
-    T x[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) x[k] = load(i + k * step);
-    add_terms<Fold>(s, x, i, step, a);
-  }
-  for (; i < terms.end; i += step) Fold::add(s, load(i), i, a);
-}
-
-/// Terms by packs of neighbours.
-template <class Fold, class T, class Load>
-inline void add_packs(typename Fold::State& s, const Terms& terms, const Place& place,
-                      const ReduceArguments& a, Load load) {
-  constexpr int kPack = Pack<T>::kSize;
-  constexpr int kRun = kPack < most_run(sizeof(T)) ? kPack : most_run(sizeof(T));
-  constexpr int kAtOnce = 4;
-  const std::int64_t step = static_cast<std::int64_t>(a.groups.lanes) * kPack;
-  const auto add = [&](const Pack<T>& pack, std::int64_t i) {
-#pragma unroll
-    for (int r = 0; r < kPack; r += kRun) {
-      T run[kRun];
-#pragma unroll
-      for (int k = 0; k < kRun; ++k) run[k] = pack.of[r + k];
-      add_terms<Fold>(s, run, i + r, 1, a);
-    }
-  };
-  std::int64_t i = terms.begin + place.lane * kPack;
-  for (; i + (kAtOnce - 1) * step < terms.end; i += kAtOnce * step) {
-    Pack<T> packs[kAtOnce];
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) packs[k] = load(i + k * step);
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) add(packs[k], i + k * step);
-  }
-  for (; i < terms.end; i += step) add(load(i), i);
-}
-
-/// The terms of an output that are this lane's.
-template <class T, class Fold>
-inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& place) {
-  typename Fold::State s = Fold::none();
-  const Terms terms(a);
-  const T* const in = static_cast<const T*>(a.in) + far_place(a.kept, place.group);
-  with_places(a.reduced, [&](auto place_of_term) {
-    if (a.is_packed != 0 && a.groups.columns == 0) {
-      add_packs<Fold, T>(s, terms, place, a, [&](std::int64_t i) {
-        return *reinterpret_cast<const Pack<T>*>(in + place_of_term(i));
-      });
-    } else {
-      add_singles<Fold, T>(s, terms, place, a,
-                           [&](std::int64_t i) { return in[place_of_term(i)]; });
-    }
-  });
-  return s;
-}
-
-/// Neighbours that are read at once.
+/// Elements that are read at once.
 template <class T, int n>
 struct alignas(n * sizeof(T)) Neighbours {
   T of[n];
 };
 
-/// The terms of neighbouring outputs that are this lane's: `load(i)` is term i of each.
-template <class T, class Fold, int n, class Load>
-inline void add_columns(typename Fold::State (&states)[n], const Terms& terms, const Place& place,
-                        const ReduceArguments& a, Load load) {
+/// Terms of this thread: strips of n neighbours, `step` apart, of those of the block.
+struct LaneTerms {
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t step;
+
+  LaneTerms(const ReduceArguments& a, const Place& place, int n) {
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * a.chunk;
+    begin = first + static_cast<std::int64_t>(place.lane) * n;
+    end = first + a.chunk < a.terms ? first + a.chunk : a.terms;
+    step = static_cast<std::int64_t>(a.groups.lanes) * n;
+  }
+};
+
+/// Where element i of a walk lies, by a function: divisions of 64 bits are long.
+__noinline__ inline std::int64_t far_place(const Walk& walk, std::int64_t i) {
+  return offset_in(walk, i);
+}
+inline std::int64_t place_in(const Walk& walk, std::int64_t i) {
+  return walk.rank == 1 ? i * walk.strides[0] : far_place(walk, i);
+}
+/// Calls `f` with a quick function from terms to where they lie. False: there is none.
+template <class F>
+inline bool with_places(const ReduceArguments& a, F f) {
+  if (a.reduced.rank == 1) {
+    f([stride = a.reduced.strides[0]](std::int64_t i) { return i * stride; });
+    return true;
+  }
+  if (a.near_terms.rank == 0) return false;
+  f([&](std::int64_t i) {
+    return place_of_step(a.near_terms, static_cast<std::uint32_t>(i));
+  });
+  return true;
+}
+
+/// Whether several terms may be added before they join.
+template <class Fold>
+inline constexpr bool kHasRuns = requires { requires Fold::kRuns; };
+
+/// Strips of several terms.
+template <class Fold, class T, int n, class Load>
+inline typename Fold::State fold_strips(const LaneTerms& terms, const ReduceArguments& a,
+                                        Load load) {
   constexpr int kAtOnce = 4;
-  const std::int64_t step = a.groups.lanes;
-  std::int64_t i = terms.begin + place.lane;
-  for (; i + (kAtOnce - 1) * step < terms.end; i += kAtOnce * step) {
-    Neighbours<T, n> rows[kAtOnce];
+  typename Fold::State s = Fold::none();
+#pragma unroll 1
+  for (std::int64_t i = terms.begin; i < terms.end; i += kAtOnce * terms.step) {
+    Neighbours<T, n> strips[kAtOnce];
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) rows[k] = load(i + k * step);
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (i + k * terms.step < terms.end) strips[k] = load(i + k * terms.step);
+    }
 #pragma unroll
-    for (int c = 0; c < n; ++c) {
-      T x[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) {
+      if (i + k * terms.step >= terms.end) break;
+      if constexpr (kHasRuns<Fold>) {
+        Fold::add_run(s, strips[k].of);
+      } else {
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) x[k] = rows[k].of[c];
-      add_terms<Fold>(states[c], x, i, step, a);
+        for (int j = 0; j < n; ++j) Fold::add(s, strips[k].of[j], i + k * terms.step + j, a);
+      }
     }
   }
-  for (; i < terms.end; i += step) {
-    const Neighbours<T, n> row = load(i);
+  return s;
+}
+
+/// Single terms of each of n neighbouring outputs: `load(i)` is term i of all of them.
+template <class Fold, class T, int n, class Load>
+inline void fold_singles(typename Fold::State (&states)[n], const LaneTerms& terms,
+                         const ReduceArguments& a, Load load) {
+  constexpr int kAtOnce = n > 1 ? 4 : sizeof(T) > 4 ? 4 : sizeof(T) > 2 ? 8 : 16;
 #pragma unroll
-    for (int c = 0; c < n; ++c) Fold::add(states[c], row.of[c], i, a);
+  for (int c = 0; c < n; ++c) states[c] = Fold::none();
+#pragma unroll 1
+  for (std::int64_t i = terms.begin; i < terms.end; i += kAtOnce * terms.step) {
+    Neighbours<T, n> rows[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      if constexpr (kHasRuns<Fold>) rows[k] = {};
+      if (i + k * terms.step < terms.end) rows[k] = load(i + k * terms.step);
+    }
+    if constexpr (kHasRuns<Fold>) {
+#pragma unroll
+      for (int c = 0; c < n; ++c) {
+        T run[kAtOnce];
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k) run[k] = rows[k].of[c];
+        Fold::add_run(states[c], run);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (i + k * terms.step >= terms.end) break;
+#pragma unroll
+        for (int c = 0; c < n; ++c) Fold::add(states[c], rows[k].of[c], i + k * terms.step, a);
+      }
+    }
   }
 }
+
+/// Strips of n terms, one by one.
+template <class Fold, class T, int n, class At>
+inline typename Fold::State fold_slowly(const LaneTerms& terms, const ReduceArguments& a, At at) {
+  typename Fold::State s = Fold::none();
+#pragma unroll 1
+  for (std::int64_t i = terms.begin; i < terms.end; i += terms.step) {
+#pragma unroll 1
+    for (int j = 0; j < n; ++j) Fold::add(s, *at(i + j), i + j, a);
+  }
+  return s;
+}
+/// Where a run was no finite number the terms are folded again: they may be.
+template <class Fold, class T, int n, class At>
+inline void fold_again(typename Fold::State& s, const LaneTerms& terms, const ReduceArguments& a,
+                       At at) {
+  if constexpr (kHasRuns<Fold>) {
+    if (!Fold::is_finite(s)) s = fold_slowly<Fold, T, n>(terms, a, at);
+  }
+}
+
+/// The terms of an output that are this lane's.
+template <class T, class Fold>
+inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& place) {
+  constexpr int kPack = 16 / sizeof(T);
+  typename Fold::State states[1];
+  const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group);
+  const bool is_done = with_places(a, [&](auto place_of_term) {
+    const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
+    if (a.is_packed != 0 && a.groups.columns == 0) {
+      const LaneTerms terms(a, place, kPack);
+      states[0] = fold_strips<Fold, T, kPack>(terms, a, [&](std::int64_t i) {
+        return *reinterpret_cast<const Neighbours<T, kPack>*>(at(i));
+      });
+      fold_again<Fold, T, kPack>(states[0], terms, a, at);
+    } else {
+      const LaneTerms terms(a, place, 1);
+      fold_singles<Fold, T>(states, terms, a,
+                            [&](std::int64_t i) { return Neighbours<T, 1>{*at(i)}; });
+      fold_again<Fold, T, 1>(states[0], terms, a, at);
+    }
+  });
+  if (is_done) return states[0];
+  return fold_slowly<Fold, T, 1>(LaneTerms(a, place, 1), a,
+                                 [&](std::int64_t i) { return in + far_place(a.reduced, i); });
+}
+
+/// The terms of neighbouring outputs that are this lane's.
 template <class T, class Fold, int n>
 inline void fold_columns(const ReduceArguments& a, const Place& place,
                          typename Fold::State (&states)[n]) {
-  const T* const in = static_cast<const T*>(a.in) + far_place(a.kept, place.group * n);
-  with_places(a.reduced, [&](auto place_of_term) {
-    add_columns<T, Fold>(states, Terms(a), place, a, [&](std::int64_t i) {
-      return *reinterpret_cast<const Neighbours<T, n>*>(in + place_of_term(i));
+  const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group * n);
+  const LaneTerms terms(a, place, 1);
+  const bool is_done = with_places(a, [&](auto place_of_term) {
+    const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
+    fold_singles<Fold, T>(states, terms, a, [&](std::int64_t i) {
+      return *reinterpret_cast<const Neighbours<T, n>*>(at(i));
     });
+#pragma unroll
+    for (int c = 0; c < n; ++c) {
+      fold_again<Fold, T, 1>(states[c], terms, a, [&](std::int64_t i) { return at(i) + c; });
+    }
   });
+  if (is_done) return;
+#pragma unroll
+  for (int c = 0; c < n; ++c) {
+    states[c] = fold_slowly<Fold, T, 1>(
+        terms, a, [&](std::int64_t i) { return in + far_place(a.reduced, i) + c; });
+  }
 }
 
 }  // namespace tenure::kernels::cuda
