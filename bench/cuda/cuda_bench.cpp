@@ -155,7 +155,8 @@ void run(Device device) {
   bench.add(
       "GPT d256 L4 T128 B8 step",
       [&] { return gpt_step(is_small ? tiny : GptSizes{}, is_small ? 1 : 8, device, {}); }, 20);
-  const GptSizes gpt2{.width = 768, .heads = 12, .layers = 12, .length = 1024, .tokens = 50257};
+  const GptSizes gpt2{
+      .width = 768, .heads = 12, .layers = 12, .length = 1024, .tokens = 50257, .is_tied = true};
   const auto gpt2_within = [&](std::optional<std::int64_t> budget) {
     return [&, budget] {
       return gpt_step(is_small ? tiny : gpt2, is_small ? 1 : 8, device,

@@ -100,7 +100,7 @@ def torch_works():
     measure("MLP step (784-512-512-10, b128, Adam)", mlp, 100)
 
     class Gpt(nn.Module):
-        def __init__(self, width, heads, layers, length, tokens):
+        def __init__(self, width, heads, layers, length, tokens, tied=False):
             super().__init__()
             self.tokens = nn.Embedding(tokens, width)
             self.positions = nn.Parameter(0.02 * torch.randn(length, width))
@@ -108,7 +108,9 @@ def torch_works():
                                                norm_first=True)
             self.blocks = nn.TransformerEncoder(block, layers, enable_nested_tensor=False)
             self.norm = nn.LayerNorm(width)
-            self.head = nn.Linear(width, tokens)
+            self.head = nn.Linear(width, tokens, bias=not tied)
+            if tied:  # as GPT-2 has it
+                self.head.weight = self.tokens.weight
             mask = nn.Transformer.generate_square_subsequent_mask(length)
             self.register_buffer("mask", mask)
 
@@ -124,7 +126,7 @@ def torch_works():
 
     measure("GPT d256 L4 T128 B8 step", lambda: gpt(8, 128, 96, width=256, heads=4, layers=4), 20)
     measure("GPT-2 small B8 T1024 bf16 step",
-            lambda: gpt(8, 1024, 50257, True, width=768, heads=12, layers=12), 5)
+            lambda: gpt(8, 1024, 50257, True, width=768, heads=12, layers=12, tied=True), 5)
 
     def resnet():
         from torchvision.models import resnet50

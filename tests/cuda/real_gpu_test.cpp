@@ -31,8 +31,8 @@ double difference(const Tensor& there, const Tensor& expected) {
   return max(abs(here - expected)).item<float>() / max(abs(expected)).item<float>();
 }
 
-/// Matrices of 16-bit floats whose rows begin anywhere are multiplied in pieces: along the columns of
-/// the result, and along what is summed over.
+/// Matrices of 16-bit floats whose rows begin anywhere are multiplied in pieces: along the rows or
+/// the columns of the result, or along what is summed over.
 TEST_F(RealGpu, MultipliesMatricesInPieces) {
   seed(3);
   struct Case {
@@ -40,11 +40,14 @@ TEST_F(RealGpu, MultipliesMatricesInPieces) {
     bool a_is_transposed, b_is_transposed;
   };
   for (const DType type : {bfloat16, float16}) {
-    for (const Case& c : {Case{1024, 5003, 1024, false, false}, Case{1024, 5003, 1024, false, true},
-                          Case{1024, 1024, 5003, false, true}, Case{1024, 5001, 1024, true, false},
-                          Case{520, 4099, 2056, true, false}, Case{1024, 1032, 4097, false, true}}) {
+    for (const Case& c :
+         {Case{1024, 5003, 1024, false, false}, Case{1024, 5003, 1024, false, true},
+          Case{1024, 1024, 5003, false, true}, Case{1024, 5001, 1024, true, false},
+          Case{520, 4099, 2056, true, false}, Case{1024, 1032, 4097, false, true},
+          Case{5003, 1024, 1024, true, false}, Case{4099, 1024, 1032, true, true}}) {
       const auto matrix = [&](std::int64_t rows, std::int64_t columns, bool is_transposed) {
-        Tensor made = cast(normal(is_transposed ? Shape{columns, rows} : Shape{rows, columns}), type);
+        Tensor made =
+            cast(normal(is_transposed ? Shape{columns, rows} : Shape{rows, columns}), type);
         return is_transposed ? transpose(made) : made;
       };
       const Tensor a = matrix(c.m, c.k, c.a_is_transposed);
@@ -56,7 +59,8 @@ TEST_F(RealGpu, MultipliesMatricesInPieces) {
       const Tensor expected = matmul(cast(a, float32), cast(b, float32));
       EXPECT_LT(difference(made, expected), type == bfloat16 ? 4e-3 : 5e-4)
           << c.m << ' ' << c.n << ' ' << c.k << ' ' << c.b_is_transposed;
-      test::expect_same_bits(matmul(there(a, c.a_is_transposed), there(b, c.b_is_transposed)), made);
+      test::expect_same_bits(matmul(there(a, c.a_is_transposed), there(b, c.b_is_transposed)),
+                             made);
     }
   }
 }

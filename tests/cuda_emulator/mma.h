@@ -69,8 +69,8 @@ inline void multiply_matrices(float (&sums)[4], const unsigned (&a)[4], unsigned
     own.a[i] = T::from_bits(static_cast<std::uint16_t>(a[i / 2] >> 16 * (i % 2)));
   }
   for (unsigned i = 0; i < 4; ++i) {
-    own.b[i] = T::from_bits(
-        static_cast<std::uint16_t>((i < 2 ? b_upper : b_lower) >> 16 * (i % 2)));
+    own.b[i] =
+        T::from_bits(static_cast<std::uint16_t>((i < 2 ? b_upper : b_lower) >> 16 * (i % 2)));
   }
   const WarpsOperands<LanesPart> parts(&own);
   add_products(sums, parts.of, emulated_lane());
@@ -89,6 +89,8 @@ inline void begin_copy_of_word(void* to, const void* from, bool is_there) {
   std::memset(to, 0, 4);
   if (is_there) std::memcpy(to, from, 4);
 }
+inline void end_copies() {}
+template <int others>
 inline void wait_for_copies() {}
 
 }  // namespace tenure::kernels::cuda

@@ -276,7 +276,7 @@ TEST(ElementwiseSource, NamesWhatItUsesTwice) {
             "const float t2 = exp((t1 ? (32.0f - t0) : (-t0)));\n"
             "const float t3 = (t0 * t2);\n");
   EXPECT_EQ(source.result,
-            "(((x < 0.0f) ? (-(t1 ? (t3 * 1.2664166e-14f) : t3)) : x) / "
+            "over(((x < 0.0f) ? (-(t1 ? (t3 * 1.2664166e-14f) : t3)) : x), "
             "((t1 ? 0.0f : t2) + 1.0f))");
 }
 

@@ -77,7 +77,9 @@ struct Printed : SourceValue {
     if constexpr (is_bool) return a & b;
     return make(is_float ? "($0 * $1)" : "($T)((std::uint64_t)$0 * (std::uint64_t)$1)", a, b);
   }
-  friend Printed operator/(Printed a, Printed b) { return make("($0 / $1)", a, b); }
+  friend Printed operator/(Printed a, Printed b) {
+    return make(is_float ? "over($0, $1)" : "($0 / $1)", a, b);
+  }
   friend Printed operator-(Printed a) {
     return make(is_float ? "(-$0)" : "($T)(-(std::uint64_t)$0)", a);
   }

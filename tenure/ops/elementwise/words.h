@@ -12,6 +12,12 @@
 
 namespace tenure::ops::words {
 
+/// a / b of floats.
+template <class T>
+inline T over(T a, T b) {
+  return a / b;
+}
+
 /// NaN if either is, as NumPy and PyTorch have it.
 template <class T>
 inline T maximum(T a, T b) {

@@ -30,7 +30,8 @@ inline std::int64_t pad_source(int mode, std::int64_t i, std::int64_t n) {
   }
 }
 
-/// Of places that an Index counts.
+// What an Index counts: divisions of 64 bits take several times as long as those of 32.
+
 template <class T, class Index>
 inline void pad_with(const PadArguments& a) {
   for (std::uint64_t i = thread_index(); i < a.n; i += thread_count()) {
@@ -53,7 +54,6 @@ inline void pad_with(const PadArguments& a) {
   }
 }
 
-/// Divisions of 64 bits take several times as long as those of 32.
 template <class T>
 inline void pad(const PadArguments& a) {
   if (a.n <= 0xffffffffull) {
@@ -63,17 +63,26 @@ inline void pad(const PadArguments& a) {
   }
 }
 
-template <class T>
-inline void triangle(const TriangleArguments& a) {
+template <class T, class Index>
+inline void triangle_with(const TriangleArguments& a) {
   const auto n = static_cast<std::uint64_t>(a.nest.count);
+  const auto columns = static_cast<Index>(a.columns);
+  const auto rows = static_cast<Index>(a.rows);
   for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
-    const std::uint64_t line = i / static_cast<std::uint64_t>(a.columns);
-    const auto column = static_cast<std::int64_t>(i - line * static_cast<std::uint64_t>(a.columns));
-    const auto end =
-        static_cast<std::int64_t>(line % static_cast<std::uint64_t>(a.rows)) + a.diagonal;
+    const Index line = static_cast<Index>(i) / columns;
+    const auto column = static_cast<std::int64_t>(static_cast<Index>(i) - line * columns);
+    const auto end = static_cast<std::int64_t>(line % rows) + a.diagonal;
     const bool is_kept = a.is_upper != 0 ? column >= end : column <= end;
     static_cast<T*>(a.out)[i] =
         is_kept ? static_cast<const T*>(a.in)[place_of(a.nest, i, 0)] : T(0);
+  }
+}
+template <class T>
+inline void triangle(const TriangleArguments& a) {
+  if (a.nest.count <= 0xffffffffll) {
+    triangle_with<T, std::uint32_t>(a);
+  } else {
+    triangle_with<T, std::uint64_t>(a);
   }
 }
 

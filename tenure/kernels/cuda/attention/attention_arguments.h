@@ -34,32 +34,34 @@ struct AttentionArguments {
 
 /// How a kernel of tiles cuts its work; host and device both know.
 struct AttentionTiles {
-  int size;          ///< columns of a tile, which a head has at most
+  int size;  ///< columns of a tile, which a head has at most
   int warps;
   int rows_of_warp;
-  int across;        ///< rows of the tiles that go by
+  int across;  ///< rows of the tiles that go by
+  int stages;  ///< of those that are worked on or on their way
 
   constexpr int threads() const { return 32 * warps; }
   /// Rows that a block keeps.
   constexpr int rows() const { return rows_of_warp * warps; }
-  /// Of shared memory: for so many matrices whose rows are kept, two tiles that go by and two that
-  /// are on their way, rooms for weights, and facts of the queries in a tile.
+  /// Of shared memory: for so many matrices whose rows are kept, two whose tiles go by, rooms for
+  /// weights, and facts of the queries in a tile.
   constexpr int bytes(int kept, int element_bytes, int rooms, int facts) const {
     constexpr int kFloat = sizeof(float);
-    return (kept * rows() + 4 * across) * size * element_bytes + rooms * rows() * across * kFloat +
-           2 * facts * across * kFloat;
+    return (kept * rows() + 2 * stages * across) * size * element_bytes +
+           rooms * rows() * across * kFloat + stages * facts * across * kFloat;
   }
 };
 
 // Of 16-bit floats, by tensor cores.
-inline constexpr AttentionTiles kAttend64{.size = 64, .warps = 4, .rows_of_warp = 32, .across = 64};
+inline constexpr AttentionTiles kAttend64{
+    .size = 64, .warps = 4, .rows_of_warp = 32, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kAttend128{
-    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64};
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kGradient64{
-    .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64};
+    .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kGradient128{
-    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32};
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 32, .stages = 2};
 inline constexpr AttentionTiles kFloat32Tiles{
-    .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64};
+    .size = 64, .warps = 4, .rows_of_warp = 8, .across = 64, .stages = 2};
 
 }  // namespace tenure::kernels::cuda

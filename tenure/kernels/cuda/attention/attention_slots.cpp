@@ -45,14 +45,14 @@ TypedKernel tiled_kernel(const char* file, const char* function, const Attention
 constexpr const char* kTensorCores = "tenure/kernels/cuda/attention/tensor_cores.cu";
 constexpr const char* kFloat32File = "tenure/kernels/cuda/attention/float32_tiles.cu";
 const std::vector<Types> kNarrow{DType::float16, DType::bfloat16};
-const TiledKernels kUpTo64{kAttend64,
-                           kGradient64,
-                           0,
-                           2,
-                           tiled_kernel(kTensorCores, "attend_64", kAttend64, kNarrow),
-                           tiled_kernel(kTensorCores, "query_gradient_64", kGradient64, kNarrow),
-                           tiled_kernel(kTensorCores, "key_value_gradient_64", kGradient64,
-                                        kNarrow)};
+const TiledKernels kUpTo64{
+    kAttend64,
+    kGradient64,
+    0,
+    2,
+    tiled_kernel(kTensorCores, "attend_64", kAttend64, kNarrow),
+    tiled_kernel(kTensorCores, "query_gradient_64", kGradient64, kNarrow),
+    tiled_kernel(kTensorCores, "key_value_gradient_64", kGradient64, kNarrow)};
 const TiledKernels kUpTo128{
     kAttend128,
     kGradient128,
@@ -119,16 +119,19 @@ AttentionArguments attention_arguments(const Kernel& k, const View* gradient, co
 /// Whether every row is at a multiple of 16 bytes, in every head.
 bool in_packs(const AttentionMatrix& matrix, const Strides& strides, DType type) {
   const auto each = static_cast<std::int64_t>(16 / size_of(type));
-  bool is_even =
-      matrix.column == 1 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+  bool is_even = matrix.column == 1 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
   for (int i = 0; i + 1 < strides.size(); ++i) is_even &= strides[i] % each == 0;
   return is_even;
 }
 
 /// The kernels of tiles that can do it; nullptr: none.
 const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, DType type) {
-  constexpr std::int64_t kMostRows = std::int64_t{1} << 29;
-  if (gpu.facts().architecture < 80 || std::max(a.n, a.m) >= kMostRows) return nullptr;
+  // Rows and blocks are counted in 32 bits.
+  constexpr std::int64_t kMost = std::int64_t{1} << 29;
+  const std::int64_t rows = std::max(a.n, a.m);
+  if (gpu.facts().architecture < 80 || rows >= kMost || rows * a.heads.count >= kMost) {
+    return nullptr;
+  }
   const std::int64_t columns = std::max(a.d, a.e);
   if (type == DType::float32) return columns <= kFloat32.tiles.size ? &kFloat32 : nullptr;
   if (!is_narrow_float(type) || a.mask_kind == 2 || !(a.scale > 0)) return nullptr;
@@ -138,9 +141,8 @@ const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, D
 
 Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
                 int bytes) {
-  constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
   const std::int64_t blocks = (rows + tiles.rows() - 1) / tiles.rows() * a.heads.count;
-  return {.blocks = static_cast<std::uint32_t>(std::min(blocks, kMostBlocks)),
+  return {.blocks = static_cast<std::uint32_t>(blocks),
           .threads = static_cast<std::uint32_t>(tiles.threads()),
           .shared_bytes = static_cast<std::uint32_t>(bytes)};
 }
@@ -168,8 +170,7 @@ struct AttentionSlot {
     const DType type = k.in[0].dtype;
     if (const TiledKernels* const tiled = tiled_kernels(*gpu, a, type); tiled != nullptr) {
       look_for_packs(a, k, false);
-      const int bytes =
-          tiled->tiles.bytes(1, static_cast<int>(size_of(type)), tiled->rooms, 0);
+      const int bytes = tiled->tiles.bytes(1, static_cast<int>(size_of(type)), tiled->rooms, 0);
       gpu->launch(k.op, tiled->attend, type, tiled_grid(a, a.n, tiled->tiles, bytes), a);
     } else {
       gpu->launch(k.op, kAttend, type, blocks_over(a, a.n, a.e), a);
@@ -189,8 +190,7 @@ struct AttentionGradientSlot {
     if (gpu == nullptr) return;
     AttentionArguments a = attention_arguments(k, &k.in[3], ops::mask_behind(k, 4));
     a.facts = k.workspace.data();
-    if (const TiledKernels* const tiled = tiled_kernels(*gpu, a, k.in[0].dtype);
-        tiled != nullptr) {
+    if (const TiledKernels* const tiled = tiled_kernels(*gpu, a, k.in[0].dtype); tiled != nullptr) {
       run_tiled(*gpu, k, a, *tiled);
     } else {
       run_general(*gpu, k, a);
@@ -204,9 +204,8 @@ struct AttentionGradientSlot {
     const AttentionTiles& tiles = tiled.gradient_tiles;
     look_for_packs(a, k, true);
     const auto grid = [&](std::int64_t rows, int facts) {
-      return tiled_grid(
-          a, rows, tiles,
-          tiles.bytes(2, static_cast<int>(size_of(type)), 2 * tiled.rooms, facts));
+      return tiled_grid(a, rows, tiles,
+                        tiles.bytes(2, static_cast<int>(size_of(type)), 2 * tiled.rooms, facts));
     };
     if (a.n > 0 && a.heads.count > 0) {
       a.out = k.out[0].data;
@@ -239,10 +238,10 @@ struct AttentionGradientSlot {
 
 Family attention_family() {
   return {{row<AttentionSlot>("attention"), row<AttentionGradientSlot>("attention_gradient")},
-          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient,
-           &kUpTo64.attend, &kUpTo64.query_gradient, &kUpTo64.key_value_gradient,
-           &kUpTo128.attend, &kUpTo128.query_gradient, &kUpTo128.key_value_gradient,
-           &kFloat32.attend, &kFloat32.query_gradient, &kFloat32.key_value_gradient}};
+          {&kAttend, &kFactsOf, &kQueryGradient, &kKeyGradient, &kValueGradient, &kUpTo64.attend,
+           &kUpTo64.query_gradient, &kUpTo64.key_value_gradient, &kUpTo128.attend,
+           &kUpTo128.query_gradient, &kUpTo128.key_value_gradient, &kFloat32.attend,
+           &kFloat32.query_gradient, &kFloat32.key_value_gradient}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -70,8 +70,8 @@ inline void multiply_rows(float (&products)[OwnPart<tiles>::kRows][OwnPart<tiles
 
 /// Weights of own rows where all that share them find them, after a __syncwarp().
 template <AttentionTiles tiles>
-inline void show_weights(
-    Pack4* room, const float (&weights)[OwnPart<tiles>::kRows][OwnPart<tiles>::kColumns]) {
+inline void show_weights(Pack4* room,
+                         const float (&weights)[OwnPart<tiles>::kRows][OwnPart<tiles>::kColumns]) {
   using Part = OwnPart<tiles>;
   const Part own;
 #pragma unroll
@@ -79,8 +79,7 @@ inline void show_weights(
 #pragma unroll
     for (int j = 0; j < Part::kColumns; ++j) {
       const int column = own.place + kSharers * j;
-      room[pack_place<float, tiles.across>(own.row + i, column / 4)].of[column % 4] =
-          weights[i][j];
+      room[pack_place<float, tiles.across>(own.row + i, column / 4)].of[column % 4] = weights[i][j];
     }
   }
 }
@@ -119,13 +118,11 @@ inline void add_weighted(float (&sums)[OwnPart<tiles>::kRows][4], const Pack4* r
 /// Scores of products. Rows are queries from `query` on and columns keys from `key` on, or, if
 /// `by_key`, the other way round.
 template <AttentionTiles tiles, bool by_key>
-inline void make_scores(const AttentionArguments& a, const Sight& sight, std::int64_t head,
+inline void make_scores(const AttentionArguments& a, const Sight& sight, std::int64_t mask,
                         int query, int key,
                         float (&products)[OwnPart<tiles>::kRows][OwnPart<tiles>::kColumns]) {
   using Part = OwnPart<tiles>;
   const Part own;
-  const std::int64_t mask =
-      a.mask_kind == 0 ? 0 : place_of(a.heads, static_cast<std::uint64_t>(head), 4);
   const auto scale = static_cast<float>(a.scale);
 #pragma unroll
   for (int i = 0; i < Part::kRows; ++i) {
@@ -190,7 +187,7 @@ struct OwnWeights {
 
 /// Stores own rows of a matrix of rows behind each other; the first row of the block is `row`.
 template <AttentionTiles tiles, class F>
-inline void store_rows(void* out, std::int64_t head, int row, int rows, int columns,
+inline void store_rows(void* out, unsigned head, int row, int rows, std::int64_t columns,
                        const float (&sums)[OwnPart<tiles>::kRows][4], const F& of) {
   using Part = OwnPart<tiles>;
   const Part own;
@@ -198,7 +195,8 @@ inline void store_rows(void* out, std::int64_t head, int row, int rows, int colu
   for (int i = 0; i < Part::kRows; ++i) {
     const int at = row + own.row + i;
     if (at >= rows) continue;
-    float* const to = static_cast<float*>(out) + (head * rows + at) * columns + 4 * own.place;
+    float* const to = static_cast<float*>(out) +
+                      (static_cast<std::int64_t>(head) * rows + at) * columns + 4 * own.place;
     Pack4 pack;
     for (int c = 0; c < 4; ++c) pack.of[c] = of(i, sums[i][c]);
     if (columns % 4 == 0) {
@@ -220,39 +218,37 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   Pack4* const room = q_tile + tiles.rows() * kSize / 4;
   Pack4* const going_by = room + tiles.rows() * tiles.across / 4;
   const Sight sight(a);
-  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
-    const TileSource<float> k = source_of_k<float>(a, which);
-    const TileSource<float> v = source_of_v<float>(a, which);
-    const auto begin_keys = [&](int key, int stage) {
-      Pack4* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
-      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
-    };
-    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, source_of_q<float>(a, which), first);
-    OwnWeights<tiles> running;
-    float sums[Part::kRows][4] = {};
-    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
-      const Pack4* const keys = going_by + 2 * stage * kTile;
-      float scores[Part::kRows][Part::kColumns];
-      multiply_rows<tiles>(scores, q_tile, keys);
-      make_scores<tiles, false>(a, sight, which, first, key, scores);
-      running.take(scores, [&](int i, float scale) {
-        for (int c = 0; c < 4; ++c) sums[i][c] *= scale;
-      });
-      show_weights<tiles>(room, scores);
-      __syncwarp();
-      add_weighted<tiles>(sums, room, keys + kTile);
-      __syncwarp();
+  const OwnBlock block(sight.n, tiles.rows(), true);
+  const TileSources<float> head(a, block.head);
+  const auto begin_keys = [&](int key, int stage) {
+    Pack4* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
+    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+  };
+  const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  OwnWeights<tiles> running;
+  float sums[Part::kRows][4] = {};
+  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+    const Pack4* const keys = going_by + 2 * stage * kTile;
+    float scores[Part::kRows][Part::kColumns];
+    multiply_rows<tiles>(scores, q_tile, keys);
+    make_scores<tiles, false>(a, sight, head.places.of[4], block.row, key, scores);
+    running.take(scores, [&](int i, float scale) {
+      for (int c = 0; c < 4; ++c) sums[i][c] *= scale;
     });
-    float share[Part::kRows];
-    for (int i = 0; i < Part::kRows; ++i) {
-      const float sum = sum_of_sharers(running.sum[i]);
-      share[i] = sum == 0 ? 0.0f : 1.0f / sum;
-    }
-    store_rows<tiles>(a.out, which, first, sight.n, static_cast<int>(a.e), sums,
-                      [&](int i, float sum) { return sum * share[i]; });
+    show_weights<tiles>(room, scores);
+    __syncwarp();
+    add_weighted<tiles>(sums, room, keys + kTile);
+    __syncwarp();
   });
+  float share[Part::kRows];
+  for (int i = 0; i < Part::kRows; ++i) {
+    const float sum = sum_of_sharers(running.sum[i]);
+    share[i] = sum == 0 ? 0.0f : 1.0f / sum;
+  }
+  store_rows<tiles>(a.out, block.head, block.row, sight.n, a.e, sums,
+                    [&](int i, float sum) { return sum * share[i]; });
 }
 
 // Facts of a query: its largest score, one by the sum of its weights, their mean slope. As in
@@ -272,77 +268,74 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const slopes_room = weights_room + kRoom;
   Pack4* const going_by = slopes_room + kRoom;
   const Sight sight(a);
-  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
-    const TileSource<float> k = source_of_k<float>(a, which);
-    const TileSource<float> v = source_of_v<float>(a, which);
-    const auto begin_keys = [&](int key, int stage) {
-      Pack4* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
-      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
-    };
-    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, source_of_q<float>(a, which), first);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile,
-                                                     source_of_gradient<float>(a, which), first);
-    OwnWeights<tiles> running;
-    float by_slope[Part::kRows][4] = {};
-    float by_weight[Part::kRows][4] = {};
-    float slope[Part::kRows] = {};  // this thread's part of the sum
-    float guess[Part::kRows] = {};
-    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
-      const Pack4* const keys = going_by + 2 * stage * kTile;
-      float weights[Part::kRows][Part::kColumns];
-      multiply_rows<tiles>(weights, q_tile, keys);
-      make_scores<tiles, false>(a, sight, which, first, key, weights);
-      running.take(weights, [&](int i, float scale) {
-        slope[i] *= scale;
-        for (int c = 0; c < 4; ++c) {
-          by_slope[i][c] *= scale;
-          by_weight[i][c] *= scale;
-        }
-      });
-      float slopes[Part::kRows][Part::kColumns];
-      multiply_rows<tiles>(slopes, gradient_tile, keys + kTile);
-#pragma unroll
-      for (int i = 0; i < Part::kRows; ++i) {
-        for (int j = 0; j < Part::kColumns; ++j) {
-          slope[i] = std::fma(weights[i][j], slopes[i][j], slope[i]);
-        }
-        if (key == 0) {
-          const float sum = sum_of_sharers(running.sum[i]);
-          guess[i] = sum_of_sharers(slope[i]) / (sum == 0 ? 1.0f : sum);
-        }
-        for (int j = 0; j < Part::kColumns; ++j) {
-          slopes[i][j] = (slopes[i][j] - guess[i]) * weights[i][j];
-        }
+  const OwnBlock block(sight.n, tiles.rows(), true);
+  const TileSources<float> head(a, block.head);
+  const auto begin_keys = [&](int key, int stage) {
+    Pack4* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
+    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+  };
+  const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
+  OwnWeights<tiles> running;
+  float by_slope[Part::kRows][4] = {};
+  float by_weight[Part::kRows][4] = {};
+  float slope[Part::kRows] = {};  // this thread's part of the sum
+  float guess[Part::kRows] = {};
+  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+    const Pack4* const keys = going_by + 2 * stage * kTile;
+    float weights[Part::kRows][Part::kColumns];
+    multiply_rows<tiles>(weights, q_tile, keys);
+    make_scores<tiles, false>(a, sight, head.places.of[4], block.row, key, weights);
+    running.take(weights, [&](int i, float scale) {
+      slope[i] *= scale;
+      for (int c = 0; c < 4; ++c) {
+        by_slope[i][c] *= scale;
+        by_weight[i][c] *= scale;
       }
-      show_weights<tiles>(weights_room, weights);
-      show_weights<tiles>(slopes_room, slopes);
-      __syncwarp();
-      add_weighted<tiles>(by_slope, slopes_room, keys);
-      add_weighted<tiles>(by_weight, weights_room, keys);
-      __syncwarp();
     });
-    const Part own;
-    float share[Part::kRows];
+    float slopes[Part::kRows][Part::kColumns];
+    multiply_rows<tiles>(slopes, gradient_tile, keys + kTile);
 #pragma unroll
     for (int i = 0; i < Part::kRows; ++i) {
-      const float sum = sum_of_sharers(running.sum[i]);
-      share[i] = sum == 0 ? 0.0f : 1.0f / sum;
-      const float mean = sum_of_sharers(slope[i]) * share[i];
-      for (int c = 0; c < 4; ++c) {
-        by_slope[i][c] = std::fma(guess[i] - mean, by_weight[i][c], by_slope[i][c]);
+      for (int j = 0; j < Part::kColumns; ++j) {
+        slope[i] = std::fma(weights[i][j], slopes[i][j], slope[i]);
       }
-      const int query = first + own.row + i;
-      if (query >= sight.n || own.place != 0) continue;
-      facts_of(a, 0, which)[query] = running.largest[i];
-      facts_of(a, 1, which)[query] = share[i];
-      facts_of(a, 2, which)[query] = mean;
+      if (key == 0) {
+        const float sum = sum_of_sharers(running.sum[i]);
+        guess[i] = sum_of_sharers(slope[i]) / (sum == 0 ? 1.0f : sum);
+      }
+      for (int j = 0; j < Part::kColumns; ++j) {
+        slopes[i][j] = (slopes[i][j] - guess[i]) * weights[i][j];
+      }
     }
-    const auto scale = static_cast<float>(a.scale);
-    store_rows<tiles>(a.out, which, first, sight.n, static_cast<int>(a.d), by_slope,
-                      [&](int i, float sum) { return sum * (share[i] * scale); });
+    show_weights<tiles>(weights_room, weights);
+    show_weights<tiles>(slopes_room, slopes);
+    __syncwarp();
+    add_weighted<tiles>(by_slope, slopes_room, keys);
+    add_weighted<tiles>(by_weight, weights_room, keys);
+    __syncwarp();
   });
+  const Part own;
+  float share[Part::kRows];
+#pragma unroll
+  for (int i = 0; i < Part::kRows; ++i) {
+    const float sum = sum_of_sharers(running.sum[i]);
+    share[i] = sum == 0 ? 0.0f : 1.0f / sum;
+    const float mean = sum_of_sharers(slope[i]) * share[i];
+    for (int c = 0; c < 4; ++c) {
+      by_slope[i][c] = std::fma(guess[i] - mean, by_weight[i][c], by_slope[i][c]);
+    }
+    const int query = block.row + own.row + i;
+    if (query >= sight.n || own.place != 0) continue;
+    facts_of(a, 0, block.head)[query] = running.largest[i];
+    facts_of(a, 1, block.head)[query] = share[i];
+    facts_of(a, 2, block.head)[query] = mean;
+  }
+  const auto scale = static_cast<float>(a.scale);
+  store_rows<tiles>(a.out, block.head, block.row, sight.n, a.d, by_slope,
+                    [&](int i, float sum) { return sum * (share[i] * scale); });
 }
 
 /// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
@@ -359,56 +352,54 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const weights_room = v_tile + kKept;
   Pack4* const slopes_room = weights_room + kRoom;
   Pack4* const going_by = slopes_room + kRoom;
-  auto* const facts = reinterpret_cast<float*>(going_by + 4 * kTile);
+  auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  for_each_block(a, a.m, tiles.rows(), false, [&](std::int64_t which, int first) {
-    const TileSource<float> q = source_of_q<float>(a, which);
-    const TileSource<float> gradient = source_of_gradient<float>(a, which);
-    const auto begin_queries = [&](int query, int stage) {
-      Pack4* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, kAcross, tiles.threads()>(at, q, query);
-      begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, gradient, query);
-      begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, which, query);
-    };
-    const int begin = max(0, first - sight.reach);  // the first that sees a key of this block
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, source_of_k<float>(a, which), first);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, source_of_v<float>(a, which), first);
-    const Part own;
-    float of_keys[Part::kRows][4] = {};
-    float of_values[Part::kRows][4] = {};
-    for_each_tile<kAcross>(begin, sight.n, begin_queries, [&](int query, int stage) {
-      const Pack4* const queries = going_by + 2 * stage * kTile;
-      const float* const own_facts = facts + 3 * kAcross * stage + own.place;
-      float weights[Part::kRows][Part::kColumns];
-      float slopes[Part::kRows][Part::kColumns];
-      multiply_rows<tiles>(weights, k_tile, queries);
-      multiply_rows<tiles>(slopes, v_tile, queries + kTile);
-      make_scores<tiles, true>(a, sight, which, query, first, weights);
+  const OwnBlock block(sight.m, tiles.rows(), false);
+  const TileSources<float> head(a, block.head);
+  const auto begin_queries = [&](int query, int stage) {
+    Pack4* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, kAcross, tiles.threads()>(at, head.q, query);
+    begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, head.gradient, query);
+    begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, block.head, query);
+  };
+  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
+  const Part own;
+  float of_keys[Part::kRows][4] = {};
+  float of_values[Part::kRows][4] = {};
+  for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
+    const Pack4* const queries = going_by + 2 * stage * kTile;
+    const float* const own_facts = facts + 3 * kAcross * stage + own.place;
+    float weights[Part::kRows][Part::kColumns];
+    float slopes[Part::kRows][Part::kColumns];
+    multiply_rows<tiles>(weights, k_tile, queries);
+    multiply_rows<tiles>(slopes, v_tile, queries + kTile);
+    make_scores<tiles, true>(a, sight, head.places.of[4], query, block.row, weights);
 #pragma unroll
-      for (int j = 0; j < Part::kColumns; ++j) {
-        const float largest = own_facts[kSharers * j];
-        const float share = own_facts[kAcross + kSharers * j];
-        const float mean = own_facts[2 * kAcross + kSharers * j];
+    for (int j = 0; j < Part::kColumns; ++j) {
+      const float largest = own_facts[kSharers * j];
+      const float share = own_facts[kAcross + kSharers * j];
+      const float mean = own_facts[2 * kAcross + kSharers * j];
 #pragma unroll
-        for (int i = 0; i < Part::kRows; ++i) {
-          weights[i][j] =
-              weights[i][j] == -INFINITY ? 0.0f : std::exp(weights[i][j] - largest) * share;
-          slopes[i][j] = (slopes[i][j] - mean) * weights[i][j];
-        }
+      for (int i = 0; i < Part::kRows; ++i) {
+        weights[i][j] =
+            weights[i][j] == -INFINITY ? 0.0f : std::exp(weights[i][j] - largest) * share;
+        slopes[i][j] = (slopes[i][j] - mean) * weights[i][j];
       }
-      show_weights<tiles>(weights_room, weights);
-      show_weights<tiles>(slopes_room, slopes);
-      __syncwarp();
-      add_weighted<tiles>(of_values, weights_room, queries + kTile);
-      add_weighted<tiles>(of_keys, slopes_room, queries);
-      __syncwarp();
-    });
-    const auto scale = static_cast<float>(a.scale);
-    store_rows<tiles>(a.out, which, first, sight.m, static_cast<int>(a.d), of_keys,
-                      [&](int, float sum) { return sum * scale; });
-    store_rows<tiles>(a.out_of_values, which, first, sight.m, static_cast<int>(a.e), of_values,
-                      [](int, float sum) { return sum; });
+    }
+    show_weights<tiles>(weights_room, weights);
+    show_weights<tiles>(slopes_room, slopes);
+    __syncwarp();
+    add_weighted<tiles>(of_values, weights_room, queries + kTile);
+    add_weighted<tiles>(of_keys, slopes_room, queries);
+    __syncwarp();
   });
+  const auto scale = static_cast<float>(a.scale);
+  store_rows<tiles>(a.out, block.head, block.row, sight.m, a.d, of_keys,
+                    [&](int, float sum) { return sum * scale; });
+  store_rows<tiles>(a.out_of_values, block.head, block.row, sight.m, a.e, of_values,
+                    [](int, float sum) { return sum; });
 }
 
 template <class T>

@@ -22,31 +22,32 @@ inline float exponent_of(const AttentionArguments& a) {
 }
 
 /// Marks the scores of keys that a query does not see. Rows of `scores` are queries from `query` on
-/// and columns keys from `key` on, or, if `by_key`, the other way round.
+/// and columns keys from `key` on, or, if `by_key`, the other way round. Few tiles need it: the
+/// code is short, for those that do not.
 template <bool by_key, int m, int tiles>
-inline void hide_unseen(const AttentionArguments& a, const Sight& sight, std::int64_t head,
+inline void hide_unseen(const AttentionArguments& a, const Sight& sight, std::int64_t mask,
                         int query, int key, float (&scores)[m][tiles][4]) {
-  const bool* mask = nullptr;
-  if (a.mask_kind != 0) {
-    mask = static_cast<const bool*>(a.mask.data) +
-           place_of(a.heads, static_cast<std::uint64_t>(head), 4);
-  }
+  static_assert(4 * tiles <= 64);
   const int lane = lane_of();
 #pragma unroll
   for (int i = 0; i < m; ++i) {
-#pragma unroll
-    for (int j = 0; j < tiles; ++j) {
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-        const int row = 16 * i + k / 2 * 8 + lane / 4;
-        const int column = 8 * j + lane % 4 * 2 + k % 2;
-        const int own_query = query + (by_key ? column : row);
-        const int own_key = key + (by_key ? row : column);
-        const bool is_seen =
-            sight.is_seen(own_query, own_key) &&
-            (mask == nullptr || mask[own_query * a.mask.row + own_key * a.mask.column]);
-        if (!is_seen) scores[i][j][k] = -INFINITY;
+    std::uint64_t hidden = 0;  // a bit of each score
+#pragma unroll 1
+    for (int at = 0; at < 4 * tiles; ++at) {
+      const int row = 16 * i + at / 2 % 2 * 8 + lane / 4;
+      const int column = at / 4 * 8 + lane % 4 * 2 + at % 2;
+      const int own_query = query + (by_key ? column : row);
+      const int own_key = key + (by_key ? row : column);
+      bool is_seen = sight.is_seen(own_query, own_key);
+      if (is_seen && a.mask_kind != 0) {
+        is_seen = static_cast<const bool*>(
+            a.mask.data)[mask + own_query * a.mask.row + own_key * a.mask.column];
       }
+      if (!is_seen) hidden |= std::uint64_t{1} << at;
+    }
+#pragma unroll
+    for (int at = 0; at < 4 * tiles; ++at) {
+      if ((hidden >> at & 1) != 0) scores[i][at / 4][at % 4] = -INFINITY;
     }
   }
 }
@@ -96,9 +97,8 @@ struct WarpsWeights {
       for (int i = 0; i < m; ++i) {
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
-          const float scale = most[i][h] == largest[i][h]
-                                  ? 1.0f
-                                  : fast_exp2((largest[i][h] - most[i][h]) * factor);
+          const float scale =
+              most[i][h] == largest[i][h] ? 1.0f : fast_exp2((largest[i][h] - most[i][h]) * factor);
           largest[i][h] = most[i][h];
           sum[i][h] *= scale;
           rescale(i, h, scale);
@@ -141,43 +141,40 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   TENURE_SHARED(TilePack<T>, q_tile);
   TilePack<T>* const going_by = q_tile + tiles.rows() * kSize / TilePack<T>::kSize;
   const Sight sight(a);
-  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
-    const TileSource<T> k = source_of_k<T>(a, which);
-    const TileSource<T> v = source_of_v<T>(a, which);
-    const auto begin_keys = [&](int key, int stage) {
-      TilePack<T>* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
-      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
-    };
-    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
-    const int own_row = warp_of() * tiles.rows_of_warp;
-    const int row = first + own_row;
-    const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(
-        q_tile, source_of_q<T>(a, which), first);
-    WarpsWeights<T, kM> running(exponent_of(a));
-    float sums[kM][kSize / 8][4] = {};
-    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
-      if (key >= seen_here) return;
-      const TilePack<T>* const keys = going_by + 2 * stage * kTile;
-      float scores[kM][tiles.across / 8][4];
-      multiply_rows<kSize>(scores, q_tile, own_row, keys);
-      if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
-        hide_unseen<false>(a, sight, which, row, key, scores);
-      }
-      running.take(scores, [&](int i, int h, float scale) { scale_rows(sums, i, h, scale); });
-      add_weighted<kSize>(sums, scores, keys + kTile);
-    });
-    float share[kM][2];
-    for (int i = 0; i < kM; ++i) {
-      for (int h = 0; h < 2; ++h) {
-        const float sum = sum_of_row(running.sum[i][h]);
-        share[i][h] = sum == 0 ? 0.0f : 1.0f / sum;
-      }
+  const OwnBlock block(sight.n, tiles.rows(), true);
+  const TileSources<T> head(a, block.head);
+  const auto begin_keys = [&](int key, int stage) {
+    TilePack<T>* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
+    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+  };
+  const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
+  const int own_row = warp_of() * tiles.rows_of_warp;
+  const int row = block.row + own_row;
+  const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  WarpsWeights<T, kM> running(exponent_of(a));
+  float sums[kM][kSize / 8][4] = {};
+  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+    if (key >= seen_here) return;
+    const TilePack<T>* const keys = going_by + 2 * stage * kTile;
+    float scores[kM][tiles.across / 8][4];
+    multiply_rows<kSize>(scores, q_tile, own_row, keys);
+    if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
+      hide_unseen<false>(a, sight, head.places.of[4], row, key, scores);
     }
-    store_rows(static_cast<T*>(a.out) + which * a.n * a.e, row, sight.n, static_cast<int>(a.e), sums,
-               [&](int i, int h, float sum) { return sum * share[i][h]; });
+    running.take(scores, [&](int i, int h, float scale) { scale_rows(sums, i, h, scale); });
+    add_weighted<kSize>(sums, scores, keys + kTile);
   });
+  float share[kM][2];
+  for (int i = 0; i < kM; ++i) {
+    for (int h = 0; h < 2; ++h) {
+      const float sum = sum_of_row(running.sum[i][h]);
+      share[i][h] = sum == 0 ? 0.0f : 1.0f / sum;
+    }
+  }
+  store_rows<T>(a.out, block.head, row, sight.n, a.e, sums,
+                [&](int i, int h, float sum) { return sum * share[i][h]; });
 }
 
 // Facts of a query, for the gradients by k and v: by how much the exponents of its weights are less
@@ -198,100 +195,95 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   TilePack<T>* const gradient_tile = q_tile + kKept;
   TilePack<T>* const going_by = gradient_tile + kKept;
   const Sight sight(a);
-  for_each_block(a, a.n, tiles.rows(), true, [&](std::int64_t which, int first) {
-    const TileSource<T> k = source_of_k<T>(a, which);
-    const TileSource<T> v = source_of_v<T>(a, which);
-    const auto begin_keys = [&](int key, int stage) {
-      TilePack<T>* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, tiles.across, tiles.threads()>(at, k, key);
-      begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, v, key);
-    };
-    const int seen = sight.keys_seen(min(first + tiles.rows(), sight.n) - 1);
-    const int own_row = warp_of() * tiles.rows_of_warp;
-    const int row = first + own_row;
-    const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(
-        q_tile, source_of_q<T>(a, which), first);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(
-        gradient_tile, source_of_gradient<T>(a, which), first);
-    WarpsWeights<T, 1> running(exponent_of(a));
-    float by_slope[1][kSize / 8][4] = {};
-    float by_weight[1][kSize / 8][4] = {};
-    float slope[2] = {};  // this lane's part of the sum
-    float guess[2] = {};
-    for_each_tile<tiles.across>(0, seen, begin_keys, [&](int key, int stage) {
-      if (key >= seen_here) return;
-      const TilePack<T>* const keys = going_by + 2 * stage * kTile;
-      float weights[1][tiles.across / 8][4];
-      multiply_rows<kSize>(weights, q_tile, own_row, keys);
-      if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
-        hide_unseen<false>(a, sight, which, row, key, weights);
-      }
-      const bool is_larger = running.take(weights, [&](int i, int h, float scale) {
-        scale_rows(by_slope, i, h, scale);
-        scale_rows(by_weight, i, h, scale);
-        slope[h] *= scale;
-      });
-      float slopes[1][tiles.across / 8][4];
-      multiply_rows<kSize>(slopes, gradient_tile, own_row, keys + kTile);
-#pragma unroll
-      for (int j = 0; j < tiles.across / 8; ++j) {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          slope[k / 2] = std::fma(weights[0][j][k], slopes[0][j][k], slope[k / 2]);
-        }
-      }
-      if (is_larger) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const float sum = sum_of_row(running.sum[0][h]);
-          const float mean = sum_of_row(slope[h]) / (sum == 0 ? 1.0f : sum);
-#pragma unroll
-          for (int c = 0; c < kSize / 8; ++c) {
-#pragma unroll
-            for (int k = 2 * h; k < 2 * h + 2; ++k) {
-              by_slope[0][c][k] =
-                  std::fma(guess[h] - mean, by_weight[0][c][k], by_slope[0][c][k]);
-            }
-          }
-          guess[h] = mean;
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < tiles.across / 8; ++j) {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          slopes[0][j][k] = (slopes[0][j][k] - guess[k / 2]) * weights[0][j][k];
-        }
-      }
-      add_weighted<kSize>(by_slope, slopes, keys);
-      add_weighted<kSize>(by_weight, weights, keys);
-    });
-    float share[2];
-    float correction[2];
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const float sum = sum_of_row(running.sum[0][h]);
-      share[h] = sum == 0 ? 0.0f : 1.0f / sum;
-      const float mean = sum_of_row(slope[h]) * share[h];
-      correction[h] = guess[h] - mean;
-      share[h] *= static_cast<float>(a.scale);
-      const int query = row + 8 * h + lane_of() / 4;
-      if (query >= sight.n || lane_of() % 4 != 0) continue;
-      facts_of(a, 0, which)[query] =
-          sum == 0 ? 0.0f : running.shift(0, h) + std::log(sum) * kLog2OfE;
-      facts_of(a, 1, which)[query] = mean;
+  const OwnBlock block(sight.n, tiles.rows(), true);
+  const TileSources<T> head(a, block.head);
+  const auto begin_keys = [&](int key, int stage) {
+    TilePack<T>* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
+    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+  };
+  const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
+  const int own_row = warp_of() * tiles.rows_of_warp;
+  const int row = block.row + own_row;
+  const int seen_here = sight.keys_seen(row + tiles.rows_of_warp - 1);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
+  WarpsWeights<T, 1> running(exponent_of(a));
+  float by_slope[1][kSize / 8][4] = {};
+  float by_weight[1][kSize / 8][4] = {};
+  float slope[2] = {};  // this lane's part of the sum
+  float guess[2] = {};
+  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+    if (key >= seen_here) return;
+    const TilePack<T>* const keys = going_by + 2 * stage * kTile;
+    float weights[1][tiles.across / 8][4];
+    multiply_rows<kSize>(weights, q_tile, own_row, keys);
+    if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
+      hide_unseen<false>(a, sight, head.places.of[4], row, key, weights);
     }
+    const bool is_larger = running.take(weights, [&](int i, int h, float scale) {
+      scale_rows(by_slope, i, h, scale);
+      scale_rows(by_weight, i, h, scale);
+      slope[h] *= scale;
+    });
+    float slopes[1][tiles.across / 8][4];
+    multiply_rows<kSize>(slopes, gradient_tile, own_row, keys + kTile);
 #pragma unroll
-    for (int c = 0; c < kSize / 8; ++c) {
+    for (int j = 0; j < tiles.across / 8; ++j) {
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
-        by_slope[0][c][k] = std::fma(correction[k / 2], by_weight[0][c][k], by_slope[0][c][k]);
+        slope[k / 2] = std::fma(weights[0][j][k], slopes[0][j][k], slope[k / 2]);
       }
     }
-    store_rows(static_cast<T*>(a.out) + which * a.n * a.d, row, sight.n, static_cast<int>(a.d), by_slope,
-               [&](int, int h, float sum) { return sum * share[h]; });
+    if (is_larger) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float sum = sum_of_row(running.sum[0][h]);
+        const float mean = sum_of_row(slope[h]) / (sum == 0 ? 1.0f : sum);
+#pragma unroll
+        for (int c = 0; c < kSize / 8; ++c) {
+#pragma unroll
+          for (int k = 2 * h; k < 2 * h + 2; ++k) {
+            by_slope[0][c][k] = std::fma(guess[h] - mean, by_weight[0][c][k], by_slope[0][c][k]);
+          }
+        }
+        guess[h] = mean;
+      }
+    }
+#pragma unroll
+    for (int j = 0; j < tiles.across / 8; ++j) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        slopes[0][j][k] = (slopes[0][j][k] - guess[k / 2]) * weights[0][j][k];
+      }
+    }
+    add_weighted<kSize>(by_slope, slopes, keys);
+    add_weighted<kSize>(by_weight, weights, keys);
   });
+  float share[2];
+  float correction[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float sum = sum_of_row(running.sum[0][h]);
+    share[h] = sum == 0 ? 0.0f : 1.0f / sum;
+    const float mean = sum_of_row(slope[h]) * share[h];
+    correction[h] = guess[h] - mean;
+    share[h] *= static_cast<float>(a.scale);
+    const int query = row + 8 * h + lane_of() / 4;
+    if (query >= sight.n || lane_of() % 4 != 0) continue;
+    facts_of(a, 0, block.head)[query] =
+        sum == 0 ? 0.0f : running.shift(0, h) + std::log(sum) * kLog2OfE;
+    facts_of(a, 1, block.head)[query] = mean;
+  }
+#pragma unroll
+  for (int c = 0; c < kSize / 8; ++c) {
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      by_slope[0][c][k] = std::fma(correction[k / 2], by_weight[0][c][k], by_slope[0][c][k]);
+    }
+  }
+  store_rows<T>(a.out, block.head, row, sight.n, a.d, by_slope,
+                [&](int, int h, float sum) { return sum * share[h]; });
 }
 
 /// The gradients by k and v: rows that are kept are keys, and tiles of queries go by.
@@ -305,64 +297,58 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   TENURE_SHARED(TilePack<T>, k_tile);
   TilePack<T>* const v_tile = k_tile + kKept;
   TilePack<T>* const going_by = v_tile + kKept;
-  auto* const facts = reinterpret_cast<float*>(going_by + 4 * kTile);
+  auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  for_each_block(a, a.m, tiles.rows(), false, [&](std::int64_t which, int first) {
-    const TileSource<T> q = source_of_q<T>(a, which);
-    const TileSource<T> gradient = source_of_gradient<T>(a, which);
-    const auto begin_queries = [&](int query, int stage) {
-      TilePack<T>* const at = going_by + 2 * stage * kTile;
-      begin_tile<kSize, kAcross, tiles.threads()>(at, q, query);
-      begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, gradient, query);
-      begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, which, query);
-    };
-    const int own_row = warp_of() * tiles.rows_of_warp;
-    const int row = first + own_row;
-    const int begin = max(0, first - sight.reach);  // the first that sees a key of this block
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(
-        k_tile, source_of_k<T>(a, which), first);
-    begin_tile<kSize, tiles.rows(), tiles.threads()>(
-        v_tile, source_of_v<T>(a, which), first);
-    const float factor = exponent_of(a);
-    float of_keys[1][kSize / 8][4] = {};
-    float of_values[1][kSize / 8][4] = {};
-    for_each_tile<kAcross>(begin, sight.n, begin_queries, [&](int query, int stage) {
-      if (sight.keys_seen(query + kAcross - 1) <= row) return;
-      const TilePack<T>* const queries = going_by + 2 * stage * kTile;
-      const float* const own_facts = facts + 2 * kAcross * stage + lane_of() % 4 * 2;
-      float weights[1][kAcross / 8][4];
-      multiply_rows<kSize>(weights, k_tile, own_row, queries);
-      if (a.mask_kind != 0 || query + kAcross > sight.n ||
-          row + tiles.rows_of_warp > sight.keys_seen(query)) {
-        hide_unseen<true>(a, sight, which, query, row, weights);
+  const OwnBlock block(sight.m, tiles.rows(), false);
+  const TileSources<T> head(a, block.head);
+  const auto begin_queries = [&](int query, int stage) {
+    TilePack<T>* const at = going_by + 2 * stage * kTile;
+    begin_tile<kSize, kAcross, tiles.threads()>(at, head.q, query);
+    begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, head.gradient, query);
+    begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, block.head, query);
+  };
+  const int own_row = warp_of() * tiles.rows_of_warp;
+  const int row = block.row + own_row;
+  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
+  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
+  const float factor = exponent_of(a);
+  float of_keys[1][kSize / 8][4] = {};
+  float of_values[1][kSize / 8][4] = {};
+  for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
+    if (sight.keys_seen(query + kAcross - 1) <= row) return;
+    const TilePack<T>* const queries = going_by + 2 * stage * kTile;
+    const float* const own_facts = facts + 2 * kAcross * stage + lane_of() % 4 * 2;
+    float weights[1][kAcross / 8][4];
+    multiply_rows<kSize>(weights, k_tile, own_row, queries);
+    if (a.mask_kind != 0 || query + kAcross > sight.n ||
+        row + tiles.rows_of_warp > sight.keys_seen(query)) {
+      hide_unseen<true>(a, sight, head.places.of[4], query, row, weights);
+    }
+#pragma unroll
+    for (int j = 0; j < kAcross / 8; ++j) {
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+        weights[0][j][k] = fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
       }
+    }
+    float slopes[1][kAcross / 8][4];
+    multiply_rows<kSize>(slopes, v_tile, own_row, queries + kTile);
+    add_weighted<kSize>(of_values, weights, queries + kTile);
 #pragma unroll
-      for (int j = 0; j < kAcross / 8; ++j) {
+    for (int j = 0; j < kAcross / 8; ++j) {
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          weights[0][j][k] =
-              fast_exp2(std::fma(weights[0][j][k], factor, -own_facts[8 * j + k % 2]));
-        }
+      for (int k = 0; k < 4; ++k) {
+        slopes[0][j][k] = (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
       }
-      float slopes[1][kAcross / 8][4];
-      multiply_rows<kSize>(slopes, v_tile, own_row, queries + kTile);
-      add_weighted<kSize>(of_values, weights, queries + kTile);
-#pragma unroll
-      for (int j = 0; j < kAcross / 8; ++j) {
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          slopes[0][j][k] =
-              (slopes[0][j][k] - own_facts[kAcross + 8 * j + k % 2]) * weights[0][j][k];
-        }
-      }
-      add_weighted<kSize>(of_keys, slopes, queries);
-    });
-    const auto scale = static_cast<float>(a.scale);
-    store_rows(static_cast<T*>(a.out) + which * a.m * a.d, row, sight.m, static_cast<int>(a.d), of_keys,
-               [&](int, int, float sum) { return sum * scale; });
-    store_rows(static_cast<T*>(a.out_of_values) + which * a.m * a.e, row, sight.m, static_cast<int>(a.e), of_values,
-               [](int, int, float sum) { return sum; });
+    }
+    add_weighted<kSize>(of_keys, slopes, queries);
   });
+  const auto scale = static_cast<float>(a.scale);
+  store_rows<T>(a.out, block.head, row, sight.m, a.d, of_keys,
+                [&](int, int, float sum) { return sum * scale; });
+  store_rows<T>(a.out_of_values, block.head, row, sight.m, a.e, of_values,
+                [](int, int, float sum) { return sum; });
 }
 
 // By the largest size of a head.

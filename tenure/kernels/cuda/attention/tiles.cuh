@@ -6,7 +6,7 @@
 // Note: tiles
 //
 // A block keeps some rows of one or two matrices of a head in shared memory, while tiles of two
-// others go by, a few rows at a time: one pair is worked on as the next is on its way. Rows are of
+// others go by, a few rows at a time: one pair is worked on as the next ones are on their way. Rows are of
 // one size, with zeros where a head has none, in packs of 16 bytes: pack p of row r lies in place
 // p ^ r % 8, so that eight rows of a column of packs are in different banks.
 
@@ -25,7 +25,22 @@ inline int pack_place(int row, int pack) {
   return row * (size / TilePack<T>::kSize) + (pack ^ row % 8);
 }
 
-/// What of a matrix is in reach: columns with a stride, or whole packs.
+/// Where the matrices of a head and its mask begin, in elements.
+struct HeadPlaces {
+  std::int64_t of[5] = {};
+
+  HeadPlaces(const Places& heads, unsigned head) {
+#pragma unroll 1
+    for (int d = heads.rank - 1; d >= 0; --d) {
+      const auto size = static_cast<unsigned>(heads.shape[d]);
+      const unsigned row = head / size;
+      for (int i = 0; i < 5; ++i) of[i] += (head - row * size) * heads.strides[i][d];
+      head = row;
+    }
+  }
+};
+
+/// A matrix of a head, whose rows are copied into tiles.
 template <class T>
 struct TileSource {
   const T* data;
@@ -34,35 +49,30 @@ struct TileSource {
   int rows;
   int columns;
   bool in_packs;
+
+  TileSource(const AttentionArguments& a, const AttentionMatrix& matrix, std::int64_t place,
+             std::int64_t row_count, std::int64_t column_count)
+      : data(static_cast<const T*>(matrix.data) + place),
+        row(matrix.row),
+        column(matrix.column),
+        rows(static_cast<int>(row_count)),
+        columns(static_cast<int>(column_count)),
+        in_packs(a.in_packs != 0) {}
 };
+
+/// The matrices of a head.
 template <class T>
-inline TileSource<T> tile_source(const AttentionArguments& a, const AttentionMatrix& matrix,
-                                 int operand, std::int64_t head, std::int64_t rows,
-                                 std::int64_t columns) {
-  return {static_cast<const T*>(matrix.data) +
-              place_of(a.heads, static_cast<std::uint64_t>(head), operand),
-          matrix.row,
-          matrix.column,
-          static_cast<int>(rows),
-          static_cast<int>(columns),
-          a.in_packs != 0};
-}
-template <class T>
-inline TileSource<T> source_of_q(const AttentionArguments& a, std::int64_t head) {
-  return tile_source<T>(a, a.q, 0, head, a.n, a.d);
-}
-template <class T>
-inline TileSource<T> source_of_k(const AttentionArguments& a, std::int64_t head) {
-  return tile_source<T>(a, a.k, 1, head, a.m, a.d);
-}
-template <class T>
-inline TileSource<T> source_of_v(const AttentionArguments& a, std::int64_t head) {
-  return tile_source<T>(a, a.v, 2, head, a.m, a.e);
-}
-template <class T>
-inline TileSource<T> source_of_gradient(const AttentionArguments& a, std::int64_t head) {
-  return tile_source<T>(a, a.gradient, 3, head, a.n, a.e);
-}
+struct TileSources {
+  HeadPlaces places;
+  TileSource<T> q, k, v, gradient;
+
+  TileSources(const AttentionArguments& a, unsigned head)
+      : places(a.heads, head),
+        q(a, a.q, places.of[0], a.n, a.d),
+        k(a, a.k, places.of[1], a.m, a.d),
+        v(a, a.v, places.of[2], a.m, a.e),
+        gradient(a, a.gradient, places.of[3], a.n, a.e) {}
+};
 
 /// Begins to copy `rows` rows of a matrix, from `row` on. It is done after wait_for_copies() and a
 /// barrier.
@@ -78,16 +88,23 @@ inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
   const int own = left < 0 ? 0 : left < kEach ? left : kEach;
   const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
   TilePack<T>* to = &tile[pack_place<T, size>(first, pack)];
+  if (x.in_packs) {
 #pragma unroll
+    for (int i = 0; i < rows / kStep; ++i) {
+      const int count = row + first + i * kStep < x.rows ? own : 0;
+      begin_copy(to + i * kStep * kPacks, from, static_cast<unsigned>(count * sizeof(T)));
+      from += kStep * x.row;
+    }
+    return;
+  }
+#pragma unroll 1
   for (int i = 0; i < rows / kStep; ++i) {
     const int count = row + first + i * kStep < x.rows ? own : 0;
-    if (x.in_packs) {
-      begin_copy(to, count > 0 ? from : x.data, static_cast<unsigned>(count * sizeof(T)));
-    } else {
-      for (int k = 0; k < kEach; ++k) to->of[k] = k < count ? from[k * x.column] : T(0);
+#pragma unroll 1
+    for (int k = 0; k < kEach; ++k) {
+      to[i * kStep * kPacks].of[k] = k < count ? from[k * x.column] : T(0);
     }
     from += kStep * x.row;
-    to += kStep * kPacks;
   }
 }
 
@@ -108,13 +125,13 @@ struct Sight {
 };
 
 /// One of the facts of all queries of a head, which are behind each other.
-inline float* facts_of(const AttentionArguments& a, int fact, std::int64_t head) {
+inline float* facts_of(const AttentionArguments& a, int fact, unsigned head) {
   return static_cast<float*>(a.facts) + (fact * a.heads.count + head) * a.n;
 }
 
 /// Begins to copy `facts` facts of `across` queries, from `query` on, fact by fact.
 template <int facts, int across, int threads>
-inline void begin_facts(float* to, const AttentionArguments& a, std::int64_t head, int query) {
+inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, int query) {
   for (int i = static_cast<int>(threadIdx.x); i < facts * across; i += threads) {
     const int own = query + i % across;
     const bool is_there = own < a.n;
@@ -122,30 +139,39 @@ inline void begin_facts(float* to, const AttentionArguments& a, std::int64_t hea
   }
 }
 
-/// Calls `f(head, row)` for the blocks of rows that this block has. `is_reversed`: from the last.
-template <class F>
-inline void for_each_block(const AttentionArguments& a, std::int64_t rows, int rows_of_block,
-                           bool is_reversed, const F& f) {
-  const std::int64_t blocks = (rows + rows_of_block - 1) / rows_of_block;
-  for (std::int64_t i = blockIdx.x; i < a.heads.count * blocks; i += gridDim.x) {
-    const std::int64_t block = i / a.heads.count;
-    f(i - block * a.heads.count,
-      static_cast<int>(is_reversed ? blocks - 1 - block : block) * rows_of_block);
-    __syncthreads();
+/// The head and the first row that a block has. Blocks of a head are neighbours, as its matrices are
+/// in the cache then; they begin with the one of the most work.
+struct OwnBlock {
+  unsigned head;
+  int row;
+
+  OwnBlock(int rows, int rows_of_block, bool is_reversed) {
+    const auto blocks = static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block);
+    head = blockIdx.x / blocks;
+    const unsigned block = blockIdx.x - head * blocks;
+    row = static_cast<int>(is_reversed ? blocks - 1 - block : block) * rows_of_block;
   }
-}
+};
 
 /// Calls `begin(at, stage)` and, when what it began is there, `work(at, stage)` for tiles of
-/// `across` rows in [from, to), one ahead of the other. Stages are 0 and 1 by turns.
-template <int across, class Begin, class Work>
+/// `across` rows in [from, to). All stages but one are on their way meanwhile.
+template <int across, int stages, class Begin, class Work>
 inline void for_each_tile(int from, int to, const Begin& begin, const Work& work) {
-  if (from < to) begin(from, 0);
+#pragma unroll
+  for (int stage = 0; stage < stages - 1; ++stage) {
+    if (from + stage * across < to) begin(from + stage * across, stage);
+    end_copies();
+  }
   int stage = 0;
-  for (int at = from; at < to; at += across, stage ^= 1) {
-    wait_for_copies();
+  int free = stages - 1;
+  for (int at = from; at < to; at += across) {
+    wait_for_copies<stages - 2>();
     __syncthreads();
-    if (at + across < to) begin(at + across, stage ^ 1);
+    if (at + (stages - 1) * across < to) begin(at + (stages - 1) * across, free);
+    end_copies();
     work(at, stage);
+    free = stage;
+    stage = stage + 1 == stages ? 0 : stage + 1;
   }
 }
 

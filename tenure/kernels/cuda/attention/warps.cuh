@@ -24,11 +24,15 @@ inline float sum_of_row(float x) {
 template <int size, int m, int tiles, class T>
 inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kept, int row,
                           const TilePack<T>* tile) {
+  constexpr int kPacks = size / TilePack<T>::kSize;
   const int lane = lane_of();
+  kept += (row + lane % 16) * kPacks;
+  tile += (lane / 16 * 8 + lane % 8) * kPacks;
 #pragma unroll
   for (int i = 0; i < m; ++i) {
 #pragma unroll
     for (int j = 0; j < tiles; ++j) {
+#pragma unroll
       for (int k = 0; k < 4; ++k) products[i][j][k] = 0;
     }
   }
@@ -37,14 +41,12 @@ inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kep
     unsigned left[m][4];
 #pragma unroll
     for (int i = 0; i < m; ++i) {
-      load_matrices(left[i],
-                    &kept[pack_place<T, size>(row + 16 * i + lane % 16, 2 * step + lane / 16)]);
+      load_matrices(left[i], kept + 16 * i * kPacks + ((2 * step + lane / 16) ^ lane % 8));
     }
 #pragma unroll
     for (int j = 0; j < tiles; j += 2) {
       unsigned right[4];
-      load_matrices(right, &tile[pack_place<T, size>(8 * j + lane / 16 * 8 + lane % 8,
-                                                     2 * step + lane / 8 % 2)]);
+      load_matrices(right, tile + 8 * j * kPacks + ((2 * step + lane / 8 % 2) ^ lane % 8));
 #pragma unroll
       for (int i = 0; i < m; ++i) {
         multiply_matrices<T>(products[i][j], left[i], right[0], right[1]);
@@ -67,7 +69,9 @@ inline void as_left(unsigned (&left)[4], const float (&weights)[tiles][4], int j
 template <int size, int m, int tiles, class T>
 inline void add_weighted(float (&sums)[m][size / 8][4], const float (&weights)[m][tiles][4],
                          const TilePack<T>* tile) {
+  constexpr int kPacks = size / TilePack<T>::kSize;
   const int lane = lane_of();
+  tile += lane % 16 * kPacks;
 #pragma unroll
   for (int j = 0; j < tiles; j += 2) {
     unsigned left[m][4];
@@ -76,7 +80,7 @@ inline void add_weighted(float (&sums)[m][size / 8][4], const float (&weights)[m
 #pragma unroll
     for (int c = 0; c < size / 8; c += 2) {
       unsigned right[4];
-      load_transposed(right, &tile[pack_place<T, size>(8 * j + lane % 16, c + lane / 16)]);
+      load_transposed(right, tile + 8 * j * kPacks + ((c + lane / 16) ^ lane % 8));
 #pragma unroll
       for (int i = 0; i < m; ++i) {
         multiply_matrices<T>(sums[i][c], left[i], right[0], right[1]);
@@ -89,8 +93,8 @@ inline void add_weighted(float (&sums)[m][size / 8][4], const float (&weights)[m
 /// Stores the rows of this warp, from `row` on, of a matrix of rows behind each other; `of(i, h,
 /// sum)` is the result of a sum in rows 16 * i + 8 * h and so on.
 template <class T, int m, int tiles, class F>
-inline void store_rows(T* out, int row, int rows, int columns, const float (&sums)[m][tiles][4],
-                       const F& of) {
+inline void store_rows(void* matrices, unsigned head, int row, int rows, std::int64_t columns,
+                       const float (&sums)[m][tiles][4], const F& of) {
   const int lane = lane_of();
 #pragma unroll
   for (int i = 0; i < m; ++i) {
@@ -98,17 +102,21 @@ inline void store_rows(T* out, int row, int rows, int columns, const float (&sum
     for (int h = 0; h < 2; ++h) {
       const int own = row + 16 * i + 8 * h + lane / 4;
       if (own >= rows) continue;
+      T* const out = static_cast<T*>(matrices) +
+                     (static_cast<std::int64_t>(head) * rows + own) * columns + lane % 4 * 2;
 #pragma unroll
       for (int j = 0; j < tiles; ++j) {
         const int column = 8 * j + lane % 4 * 2;
-        T* const to = out + static_cast<std::int64_t>(own) * columns + column;
+        if (column >= columns) continue;
         const unsigned both =
             packed<T>(of(i, h, sums[i][j][2 * h]), of(i, h, sums[i][j][2 * h + 1]));
         if (columns % 2 == 0) {
-          if (column < columns) *reinterpret_cast<unsigned*>(to) = both;
+          *reinterpret_cast<unsigned*>(out + 8 * j) = both;
         } else {
-          if (column < columns) to[0] = T::from_bits(static_cast<std::uint16_t>(both));
-          if (column + 1 < columns) to[1] = T::from_bits(static_cast<std::uint16_t>(both >> 16));
+          out[8 * j] = T::from_bits(static_cast<std::uint16_t>(both));
+          if (column + 1 < columns) {
+            out[8 * j + 1] = T::from_bits(static_cast<std::uint16_t>(both >> 16));
+          }
         }
       }
     }

@@ -6,18 +6,39 @@
 
 namespace tenure::kernels::cuda {
 
-/// exp(x) of an x that is not positive. That of float32 is a few units off, and 0 where it is
-/// subnormal.
-inline float quick_exp(float x) {
-  const float exponent = x * 1.4426950408889634f;
+/// 2^x, a few units off, and 0 where it is subnormal.
+inline float quick_exp2(float x) {
 #ifdef __CUDACC_RTC__
   float power;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
   return power;
 #else
-  return std::exp2(exponent);
+  return std::exp2(x);
 #endif
 }
+/// exp(x) of an x that is not positive.
+inline float quick_exp(float x) { return quick_exp2(x * 1.4426950408889634f); }
 inline double quick_exp(double x) { return std::exp(x); }
+
+/// exp(x - shift) of many x, of which none is larger than the shift: up to a factor that is next to
+/// one, and corrects what rounding the shift did to all of them.
+template <class C>
+struct PowersFrom {
+  C shift;
+
+  explicit PowersFrom(C from) : shift(from) {}
+  C of(C x) const { return std::exp(x - shift); }
+  C factor() const { return 1; }
+};
+template <>
+struct PowersFrom<float> {
+  static constexpr float kLog2 = 1.4426950408889634f;
+  float shift;
+  float exponent;
+
+  explicit PowersFrom(float from) : shift(from), exponent(from * kLog2) {}
+  float of(float x) const { return quick_exp2(std::fma(x, kLog2, -exponent)); }
+  float factor() const { return 1 - std::fma(shift, kLog2, -exponent) * 0.69314718f; }
+};
 
 }  // namespace tenure::kernels::cuda

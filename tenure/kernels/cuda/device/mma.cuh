@@ -80,8 +80,8 @@ inline float fast_exp2(float x) {
   return y;
 }
 
-/// Copies the first `bytes` of 16 into shared memory and fills the others with zeros; it is done
-/// when wait_for_copies() returns. Both places are multiples of 16.
+/// Begins to copy the first `bytes` of 16 into shared memory, and to fill the others with zeros.
+/// Both places are multiples of 16.
 inline void begin_copy(void* to, const void* from, unsigned bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :
@@ -96,8 +96,13 @@ inline void begin_copy_of_word(void* to, const void* from, bool is_there) {
                  "r"(is_there ? 4u : 0u)
                : "memory");
 }
-/// For those that this thread began.
-inline void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
+/// What this thread began since the last call is a group, which may be empty.
+inline void end_copies() { asm volatile("cp.async.commit_group;" : : : "memory"); }
+/// Waits for all groups of this thread but the last `others`.
+template <int others>
+inline void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" : : "n"(others) : "memory");
+}
 
 }  // namespace tenure::kernels::cuda
 #endif

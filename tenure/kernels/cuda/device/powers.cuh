@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 // exp and exp2 of float32, less than one unit in the last place off; those of CUDA are up to 1.63.
 // They use what host and device have alike, so that a test on the host can look at every float.
 

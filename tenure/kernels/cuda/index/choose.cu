@@ -3,6 +3,7 @@
 #include "tenure/kernels/cuda/find/find.cuh"
 #include "tenure/kernels/cuda/index/index_arguments.h"
 #include "tenure/kernels/cuda/places/places.cuh"
+#include "tenure/kernels/cuda/reduce/held.cuh"
 
 namespace tenure::kernels::cuda {
 
@@ -32,11 +33,61 @@ inline void choose(const ChooseArguments& a) {
   }
 }
 
+/// Of 16 bytes: the numbers of `a` count those.
+inline void choose_strips(const ChooseArguments& a) { choose<Strip<std::uint32_t, 4>>(a); }
+
 template <class T>
 inline void find_targets(const TargetArguments& a) {
   const auto n = static_cast<std::uint64_t>(a.of.positions.count);
   for (std::uint64_t i = thread_index(); i < n; i += thread_count()) {
     static_cast<T*>(a.targets)[i] = static_cast<T>(chosen_place(a.of, i));
+  }
+}
+
+/// Puts few positions in the order of their targets: the place of each is how many come before it.
+/// A warp has several of them, and goes over all, of which a block has a tile at a time.
+template <class T>
+inline void rank_targets(const RankArguments& a) {
+  using U = std::make_unsigned_t<T>;
+  constexpr unsigned kTile = 1024;
+  constexpr unsigned kOfWarp = 4;
+  __shared__ U tile[kTile];
+  const auto n = static_cast<unsigned>(a.of.positions.count);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned begin = (blockIdx.x * kGroupThreads + threadIdx.x) / 32 * kOfWarp;
+  U own[kOfWarp];
+  unsigned before[kOfWarp] = {};
+#pragma unroll
+  for (unsigned k = 0; k < kOfWarp; ++k) {
+    own[k] = begin + k < n ? static_cast<U>(chosen_place(a.of, begin + k)) : U(0);
+  }
+  for (unsigned first = 0; first < n; first += kTile) {
+    const unsigned size = n - first < kTile ? n - first : kTile;
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < size; i += kGroupThreads) {
+      tile[i] = static_cast<U>(chosen_place(a.of, first + i));
+    }
+    __syncthreads();
+    // Equals that come earlier are before it too: one more, as no number of a place is the largest.
+    const bool is_earlier = first + size <= begin;
+    const bool is_own = !is_earlier && first <= begin;
+    U bound[kOfWarp];
+#pragma unroll
+    for (unsigned k = 0; k < kOfWarp; ++k) bound[k] = own[k] + (is_earlier ? 1 : 0);
+    for (unsigned i = lane; i < size; i += 32) {
+      const U other = tile[i];
+#pragma unroll
+      for (unsigned k = 0; k < kOfWarp; ++k) {
+        before[k] += other < bound[k] || (is_own && other == own[k] && first + i < begin + k) ? 1 : 0;
+      }
+    }
+  }
+#pragma unroll
+  for (unsigned k = 0; k < kOfWarp; ++k) {
+    for (unsigned by = 1; by < 32; by *= 2) before[k] += swapped(before[k], by);
+    if (lane != 0 || begin + k >= n) continue;
+    static_cast<U*>(a.targets)[before[k]] = own[k];
+    a.order[before[k]] = begin + k;
   }
 }
 
@@ -84,40 +135,96 @@ struct Combination {
   }
 };
 
-inline bool same_target(const CombineArguments& a, std::uint64_t i, std::uint64_t j) {
-  if (a.wide_targets != 0) {
-    const auto* const targets = static_cast<const std::uint64_t*>(a.targets);
-    return targets[i] == targets[j];
+/// The positions in the order of their targets from one on that have its target.
+class Run {
+ public:
+  Run(const CombineArguments& a, std::uint64_t first, std::uint64_t positions)
+      : a_(a), first_(first), positions_(positions) {
+    if (a.targets == nullptr) return;
+    own_ = target(first);
+    if (first > 0) before_ = target(first - 1);
   }
-  const auto* const targets = static_cast<const std::uint32_t*>(a.targets);
-  return targets[i] == targets[j];
+  /// Whether none before has that target.
+  bool begins() const { return a_.targets == nullptr || first_ == 0 || own_ != before_; }
+  bool has(std::uint64_t at) const {
+    return at == first_ || (a_.targets != nullptr && at < positions_ && target(at) == own_);
+  }
+  std::uint64_t position(std::uint64_t at) const {
+    return a_.targets == nullptr ? at : static_cast<std::uint64_t>(a_.order[at]);
+  }
+  /// Where the target is.
+  std::int64_t place() const {
+    if (a_.target_step != 0) return static_cast<std::int64_t>(own_) * a_.target_step;
+    return chosen_place(a_.to, position(first_));
+  }
+
+ private:
+  std::uint64_t target(std::uint64_t at) const {
+    return a_.wide_targets != 0 ? static_cast<const std::uint64_t*>(a_.targets)[at]
+                                : static_cast<const std::uint32_t*>(a_.targets)[at];
+  }
+
+  const CombineArguments& a_;
+  std::uint64_t first_;
+  std::uint64_t positions_;
+  std::uint64_t own_ = 0;
+  std::uint64_t before_ = 0;
+};
+
+/// The first of the positions that have one target does the work of all of them, in their order, for
+/// `n` elements of the block that lie side by side. What several of them bring is asked for before
+/// the first is waited for.
+template <class T, int n>
+inline void combine_strips(const CombineArguments& a) {
+  using Wide = typename Combination<T>::Wide;
+  constexpr unsigned kAtOnce = 4;
+  const auto positions = static_cast<std::uint64_t>(a.to.positions.count);
+  const auto strips = static_cast<std::uint64_t>(a.block.count) / n;
+  const int of_values = static_cast<int>(a.to.axes) + 1;
+  for (std::uint64_t i = thread_index(); i < positions * strips; i += thread_count()) {
+    const std::uint64_t first = quotient(i, strips);
+    const Run run(a, first, positions);
+    if (!run.begins()) continue;
+    const TwoPlaces in_block = places_of(a.block, (i - first * strips) * n, 0, 1);
+    const T* const values = static_cast<const T*>(a.values) + in_block.second;
+    auto& element =
+        *reinterpret_cast<Strip<T, n>*>(static_cast<T*>(a.out) + run.place() + in_block.first);
+    const Strip<T, n> before = element;
+    Combination<T> result[n];
+#pragma unroll
+    for (int e = 0; e < n; ++e) result[e].value = static_cast<Wide>(before.of[e]);
+    bool goes_on = true;
+    for (std::uint64_t from = first; goes_on; from += kAtOnce) {
+      Strip<T, n> brought[kAtOnce];
+      bool is_there[kAtOnce];
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        is_there[k] = run.has(from + k);
+        if (!is_there[k]) continue;
+        const std::int64_t place = place_of(a.to.positions, run.position(from + k), of_values);
+        brought[k] = *reinterpret_cast<const Strip<T, n>*>(values + place);
+      }
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        if (!is_there[k]) continue;
+#pragma unroll
+        for (int e = 0; e < n; ++e) {
+          result[e].add(static_cast<Wide>(brought[k].of[e]), static_cast<int>(a.mode));
+        }
+      }
+      goes_on = is_there[kAtOnce - 1];
+    }
+    Strip<T, n> after;
+#pragma unroll
+    for (int e = 0; e < n; ++e) after.of[e] = static_cast<T>(result[e].value);
+    element = after;
+  }
 }
 
-/// The first of the positions that have one target does the work of all of them, in their order.
 template <class T>
 inline void combine(const CombineArguments& a) {
-  const auto positions = static_cast<std::uint64_t>(a.to.positions.count);
-  const auto block = static_cast<std::uint64_t>(a.block.count);
-  const int of_values = static_cast<int>(a.to.axes) + 1;
-  for (std::uint64_t i = thread_index(); i < positions * block; i += thread_count()) {
-    const std::uint64_t first = i / block;
-    if (a.targets != nullptr && first > 0 && same_target(a, first, first - 1)) continue;
-    const TwoPlaces in_block = places_of(a.block, i - first * block, 0, 1);
-    const auto position = [&](std::uint64_t at) {
-      return a.targets == nullptr ? at : static_cast<std::uint64_t>(a.order[at]);
-    };
-    T& element = static_cast<T*>(a.out)[chosen_place(a.to, position(first)) + in_block.first];
-    using Wide = typename Combination<T>::Wide;
-    Combination<T> result{static_cast<Wide>(element)};
-    for (std::uint64_t at = first;;) {
-      const std::int64_t from = place_of(a.to.positions, position(at), of_values);
-      result.add(static_cast<Wide>(static_cast<const T*>(a.values)[from + in_block.second]),
-                 static_cast<int>(a.mode));
-      ++at;
-      if (a.targets == nullptr || at == positions || !same_target(a, at, first)) break;
-    }
-    element = static_cast<T>(result.value);
-  }
+  if (a.is_packed != 0) return combine_strips<T, strip_size(sizeof(T))>(a);
+  combine_strips<T, 1>(a);
 }
 
 template <class T>

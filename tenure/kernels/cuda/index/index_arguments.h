@@ -33,6 +33,15 @@ struct TargetArguments {
   void* targets;
 };
 
+/// The same of few positions, which are put in the order of their targets.
+struct RankArguments {
+  Chosen of;
+  void* targets;         ///< in ascending order
+  std::uint32_t* order;  ///< the positions in that order
+};
+/// Positions of a block.
+inline constexpr int kRankedByBlock = 32;
+
 /// Of values that are put to chosen places, or added to what is there, ...: a block of elements for
 /// each position.
 struct CombineArguments {
@@ -44,6 +53,8 @@ struct CombineArguments {
   const void* targets;         ///< in ascending order; null: positions choose different places
   std::int64_t wide_targets;   ///< they are of 64 bits, not of 32
   const std::uint32_t* order;  ///< the positions in the order of their targets
+  std::int64_t target_step;    ///< places are targets times it; 0: they are not
+  std::int64_t is_packed;      ///< the block consists of strips of 16 bytes, in both
 };
 
 /// Of a search for the first index outside its axis.

@@ -8,6 +8,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/kernels/cuda/places/nest.h"
+#include "tenure/kernels/cuda/reduce/matrix.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/outside.h"
@@ -22,6 +23,12 @@ constexpr std::uint32_t kIndexThreads = 256;
 
 const TypedKernel kChoose{"tenure/kernels/cuda/index/choose.cu", "choose", "ChooseArguments",
                           kIndexThreads, bits_types()};
+
+const TypedKernel kChooseStrips{"tenure/kernels/cuda/index/choose.cu",
+                                "choose_strips",
+                                "ChooseArguments",
+                                kIndexThreads,
+                                {Types()}};
 
 int axis_of(const Kernel& k) {
   return normalize_axis(k.attributes.integer(ops::AlongAxisAttributes::axis), k.in[0].shape.size(),
@@ -40,8 +47,36 @@ void copy_input(Gpu& gpu, const Kernel& k) {
   if (k.in[0].data != k.out[0].data) copy_elements(gpu, k.op, k.in[0], k.out[0]);
 }
 
-void choose(Gpu& gpu, const Kernel& k, const Chosen& from) {
+/// Has the numbers of what is chosen count strips of 16 bytes instead of elements, if all of it is
+/// such strips.
+bool as_strips(Chosen& from, const View& in, const void* out) {
+  Places& places = from.positions;
+  const std::int64_t n = strip_size(size_of(in.dtype));
+  const int last = places.rank - 1;
+  if (last < 0 || places.strides[0][last] != 1 || places.shape[last] % n != 0 ||
+      !is_aligned(in.data) || !is_aligned(out)) {
+    return false;
+  }
+  for (int k = 0; k < from.axes; ++k) {
+    if (places.strides[1 + k][last] != 0 || from.axis[k].stride % n != 0) return false;
+  }
+  for (int d = 0; d < last; ++d) {
+    if (places.strides[0][d] % n != 0) return false;
+  }
+  places.shape[last] /= n;
+  places.count /= n;
+  for (int d = 0; d < last; ++d) places.strides[0][d] /= n;
+  for (int k = 0; k < from.axes; ++k) from.axis[k].stride /= n;
+  return true;
+}
+
+void choose(Gpu& gpu, const Kernel& k, Chosen from) {
   if (k.out[0].count() == 0) return;
+  if (as_strips(from, k.in[0], k.out[0].data)) {
+    gpu.launch(k.op, kChooseStrips, Types(), grid_over(from.positions.count, kIndexThreads),
+               ChooseArguments{.from = from, .in = k.in[0].data, .out = k.out[0].data});
+    return;
+  }
   gpu.launch(k.op, kChoose, bits_type(size_of(k.in[0].dtype)),
              grid_over(k.out[0].count(), kIndexThreads),
              ChooseArguments{.from = from, .in = k.in[0].data, .out = k.out[0].data});
@@ -224,6 +259,7 @@ Family index_family() {
                  row<IndexPutSlot<true>>("index_add"), row<WithinSlot>("within")},
                 put_kernels()};
   family.kernels.push_back(&kChoose);
+  family.kernels.push_back(&kChooseStrips);
   family.kernels.push_back(&index_check_kernel());
   return family;
 }

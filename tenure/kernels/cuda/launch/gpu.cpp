@@ -166,9 +166,9 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
   note(op);
   const NvtxRange range(op);
   if (grid.shared_bytes > kSharedWithoutAsking) {
-    check(driver_functions().cuFuncSetAttribute(
-              function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-              static_cast<int>(grid.shared_bytes)),
+    check(driver_functions().cuFuncSetAttribute(function,
+                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                static_cast<int>(grid.shared_bytes)),
           "give a kernel more shared memory");
   }
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),

@@ -3,6 +3,7 @@
 #include "tenure/kernels/cuda/device/prelude.cuh"
 #include "tenure/kernels/cuda/device/vector.cuh"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
+#include "tenure/kernels/cuda/loops/quick.cuh"
 #include "tenure/kernels/cuda/places/small_nest.cuh"
 #include "tenure/ops/elementwise/words.h"
 

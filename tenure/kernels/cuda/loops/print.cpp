@@ -8,10 +8,13 @@
 namespace tenure::kernels::cuda {
 namespace {
 
+/// What ops promise at most that are computed by the words of quick.cuh: some units.
+constexpr double kQuickUlp = 2;
+
 /// The body of `apply`: a variable for the result of each step.
 class LoopPrinter {
  public:
-  explicit LoopPrinter(const ops::Loop& loop) : types_(loop.in_types) {
+  explicit LoopPrinter(const ops::Loop& loop) : loop_(loop), types_(loop.in_types) {
     for (const ops::LoopStep& step : loop.steps) add(step);
   }
   bool is_complete() const { return is_complete_; }
@@ -43,13 +46,39 @@ class LoopPrinter {
         is_complete_ = false;
         return;
       }
-      text_ += body->statements;
-      result = body->result;
+      if (is_quick(step)) {
+        result = fmt::format(
+            "[&] {{\nusing quick::exp;\nusing quick::over;\nusing quick::sigmoid;\n{}"
+            "return {};\n}}()",
+            body->statements, body->result);
+      } else {
+        text_ += body->statements;
+        result = body->result;
+      }
     }
     text_ += fmt::format("const {} v{} = {};\n", device_type(step.out_type), number, result);
     types_.push_back(step.out_type);
   }
 
+  /// Whether the words of quick.cuh do: the op promises no exact rounding, and all that becomes of
+  /// its result are floats of 16 bits.
+  bool is_quick(const ops::LoopStep& step) const {
+    if (step.compute != DType::float32 || step.op->tolerance_ulp < kQuickUlp) return false;
+    const auto number = static_cast<int>(types_.size());
+    bool is_read = false;
+    for (const ops::LoopStep& other : loop_.steps) {
+      for (int k = 0; k < other.arity(); ++k) {
+        if (other.in[static_cast<std::size_t>(k)] != number) continue;
+        is_read = true;
+        const bool is_narrow =
+            other.out_type == DType::bfloat16 || other.out_type == DType::float16;
+        if (other.op != nullptr || !is_narrow) return false;
+      }
+    }
+    return is_read;
+  }
+
+  const ops::Loop& loop_;
   std::vector<DType> types_;
   std::string text_;
   bool is_complete_ = true;

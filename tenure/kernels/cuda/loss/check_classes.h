@@ -3,6 +3,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/kernels/cuda/reduce/matrix.h"
+#include "tenure/ops/core/record.h"
 
 namespace tenure::kernels::cuda {
 

@@ -5,7 +5,7 @@
 
 namespace tenure::kernels::cuda {
 
-/// A group's row, with what the loss needs of it.
+/// A group's row, or the first one where it has none, with what the loss needs of it.
 template <class T, class S>
 struct EntropyRow {
   using C = Compute<T>;
@@ -15,8 +15,8 @@ struct EntropyRow {
   std::int64_t row;
   bool has_classes;
   std::int64_t target;
-  Lane<S> there;
-  Lane<S> lane;  ///< of no elements: there is no row, or it is ignored
+  bool counts;  ///< it is not ignored
+  Lane<S> lane;
   Source x;
   Source q;
   Exponentials<C> exponentials;
@@ -28,10 +28,10 @@ struct EntropyRow {
         row(is_there ? at : 0),
         has_classes(a.targets.view.data != nullptr),
         target(is_there && has_classes ? class_at(a.targets, row) : -1),
-        there{is_there ? a.classes : 0, a.groups.lanes, own},
-        lane{has_classes && target == a.ignore_index ? 0 : there.length, there.lanes, own},
-        x(Row<T>(a.logits, row), there),  // which does not wait for the target
-        q(Row<T>(a.probabilities, has_classes ? 0 : row), there),
+        counts(!(has_classes && target == a.ignore_index)),
+        lane{a.classes, a.groups.lanes, own},
+        x(Row<T>(a.logits, row), lane),
+        q(Row<T>(a.probabilities, has_classes ? 0 : row), lane),
         exponentials(exponentials_of(x, lane, a.groups)) {
     if (has_classes) return;
     double sum = 0;
@@ -52,7 +52,7 @@ struct EntropyRow {
       if (a.label_smoothing != 0) sums.second += value;
     });
     sums = sums_of_lanes(sums, a.groups);
-    if (lane.length == 0) return 0;
+    if (!counts) return 0;
     return entropy_of(a, mass, static_cast<double>(exponentials.shift), exponentials.sum, sums);
   }
 };
@@ -71,7 +71,7 @@ inline void cross_entropy_in(const CrossEntropyArguments& a) {
     if (!is_there || place.lane != 0) continue;
     if (a.sum.reduces != 0) {
       own.loss += loss;
-      own.rows += entropy.lane.length == 0 ? 0 : 1;
+      own.rows += entropy.counts ? 1 : 0;
     } else {
       static_cast<Compute<T>*>(a.sum.out)[row] = convert<Compute<T>>(loss);
     }
@@ -93,10 +93,8 @@ inline void cross_entropy_gradient_in(const CrossEntropyArguments& a) {
   const double counted = counted_rows(a);
   if (!is_there) return;
   const EntropyFactors<C> by(a, row.row, counted, row.mass, row.exponentials.sum);
-  const Lane<S> all{a.classes, a.groups.lanes, place.lane};
-  const bool is_ignored = row.lane.length == 0;
-  write_row(Row<T>(a.gradient, place.group), all, [&](At at) {
-    if (is_ignored) return C(0);
+  write_row(Row<T>(a.gradient, place.group), row.lane, [&](At at) {
+    if (!row.counts) return C(0);
     const C value = by.of(std::exp(row.x[at] - row.exponentials.shift));
     if (!row.has_classes) return value - by.weight * row.q[at];
     return at.i == row.target ? value - by.weight : value;

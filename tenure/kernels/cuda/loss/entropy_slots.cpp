@@ -25,9 +25,13 @@ constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
 const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
 const TypedKernel kCrossEntropyGradient =
     entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
-const TypedKernel kLongEntropy = entropy(kLongRows, "long_cross_entropy", kLongRowThreads);
-const TypedKernel kLongEntropyGradient =
-    entropy(kLongRows, "long_cross_entropy_gradient", kLongRowThreads);
+const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy", kLongRowThreads);
+const TypedKernel kPackedEntropyGradient =
+    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads);
+const TypedKernel kScatteredEntropy =
+    entropy(kLongRows, "scattered_cross_entropy", kLongRowThreads);
+const TypedKernel kScatteredEntropyGradient =
+    entropy(kLongRows, "scattered_cross_entropy_gradient", kLongRowThreads);
 const TypedKernel kCountClasses{"tenure/kernels/cuda/loss/classes.cu",
                                 "count_classes",
                                 "CountClassesArguments",
@@ -80,6 +84,7 @@ class Entropy {
     a.groups = shape.groups;
     is_long = a.form == RowForm::looped && a.targets.view.data != nullptr &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
+    is_packed = is_long && follow_each_other(a.logits) && follow_each_other(a.gradient);
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
     a.sum = {.out = k.out[0].data,
              .parts = nullptr,
@@ -89,7 +94,15 @@ class Entropy {
   }
 
   CrossEntropyArguments a{};
-  bool is_long = false;  ///< rows are those of long_entropy.cu
+  bool is_long = false;    ///< rows are those of long_entropy.cu
+  bool is_packed = false;  ///< and are read in strips
+
+ private:
+  /// Whether rows lie behind each other without gaps, the first on 16 bytes.
+  bool follow_each_other(const MatrixView& rows) const {
+    return is_aligned(rows.data) && is_side_by_side(rows.columns) &&
+           (rows.rows.rank == 0 || (rows.rows.rank == 1 && rows.rows.strides[0] == a.classes));
+  }
 };
 
 struct CrossEntropySlot {
@@ -101,7 +114,7 @@ struct CrossEntropySlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long] = Entropy(*gpu, k, nullptr);
+    auto [a, is_long, is_packed] = Entropy(*gpu, k, nullptr);
     const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
     std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
     if (a.sum.reduces != 0) {
@@ -110,7 +123,10 @@ struct CrossEntropySlot {
       if (is_long || blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
     }
     a.all_groups = blocks * of_block;
-    gpu->launch(k.op, is_long ? kLongEntropy : kCrossEntropy, k.in[0].dtype,
+    const TypedKernel& kernel = !is_long    ? kCrossEntropy
+                                : is_packed ? kPackedEntropy
+                                            : kScatteredEntropy;
+    gpu->launch(k.op, kernel, k.in[0].dtype,
                 {.blocks = static_cast<std::uint32_t>(blocks),
                  .threads = is_long ? kLongRowThreads : kGroupThreads},
                 a);
@@ -125,7 +141,7 @@ struct CrossEntropyGradientSlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long] = Entropy(*gpu, k, &k.out[0]);
+    auto [a, is_long, is_packed] = Entropy(*gpu, k, &k.out[0]);
     a.dy = flat_view(k.in[2]);
     a.dy_dtype = static_cast<std::int32_t>(k.in[2].dtype);
     if (a.sum.counts != 0 && (is_long || a.rows > kFewTargets)) {
@@ -141,7 +157,7 @@ struct CrossEntropyGradientSlot {
     }
     if (is_long) {
       gpu->launch(
-          k.op, kLongEntropyGradient, k.in[0].dtype,
+          k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient, k.in[0].dtype,
           {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
     } else {
       gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
@@ -155,8 +171,8 @@ struct CrossEntropyGradientSlot {
 Family entropy_family() {
   return {{row<CrossEntropySlot>("cross_entropy"),
            row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
-          {&kCrossEntropy, &kCrossEntropyGradient, &kLongEntropy, &kLongEntropyGradient,
-           &kCountClasses}};
+          {&kCrossEntropy, &kCrossEntropyGradient, &kPackedEntropy, &kPackedEntropyGradient,
+           &kScatteredEntropy, &kScatteredEntropyGradient, &kCountClasses}};
 }
 
 }  // namespace tenure::kernels::cuda

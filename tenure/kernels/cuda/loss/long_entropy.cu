@@ -4,40 +4,56 @@
 #include "tenure/kernels/cuda/loss/classes.cuh"
 
 // Cross entropy of rows that are longer than what registers hold: logits of a vocabulary, of which
-// there may be more bytes than of anything else. A block has a row, and each of its threads every so
-// many elements, as rows may begin anywhere. The gradient reads a row twice, the second time from
-// the cache, as few rows are worked on at a time.
+// there may be more bytes than of anything else. A block has a row. The gradient reads a row twice,
+// the second time from the cache, as few rows are worked on at a time.
 
 namespace tenure::kernels::cuda {
 
-/// Elements that a thread asks for before it waits for one of them.
-inline constexpr unsigned kAtOnce = 16;
+/// How the threads of a block have a row: in strips of 16 bytes, as they lie if all rows of a tensor
+/// follow each other, and what is outside of strips one by one. Who has what depends on the number
+/// of the row and on sizes alone.
+template <class T>
+struct LongRow {
+  static constexpr int kSize = strip_size(sizeof(T));
+  /// Strips that a thread asks for before it waits for one of them.
+  static constexpr unsigned kAtOnce = 4;
 
-/// Calls `f(x, i)` for elements x[0], x[1], ... of this thread's, which follow element i of the row
-/// kLongRowThreads apart. What is past the end is -infinity.
-template <class T, class F>
-inline void visit_row(const Row<T>& row, unsigned length, F f) {
-  using C = Compute<T>;
-  const bool is_near = row.columns.rank == 1;
-  const std::int64_t step = row.columns.strides[0] * kLongRowThreads;
-  for (unsigned i = threadIdx.x; i < length; i += kAtOnce * kLongRowThreads) {
-    C x[kAtOnce];
-    const auto fill = [&](auto element) {
+  unsigned head;     ///< elements before the first strip
+  unsigned strips;
+  unsigned singles;  ///< elements that are in none
+
+  LongRow(std::int64_t row, unsigned length) {
+    const auto past = static_cast<unsigned>(row * length % kSize);
+    head = past == 0 ? 0 : kSize - past;
+    strips = (length - head) / kSize;
+    singles = length - strips * kSize;
+  }
+  /// Calls `f(x, i)` for each strip of this thread's that begins with element i.
+  template <bool packed, class F>
+  void each_strip(const Row<T>& row, F f) const {
+    for (unsigned s = threadIdx.x; s < strips; s += kAtOnce * kLongRowThreads) {
+      Strip<T, kSize> x[kAtOnce];
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        x[k] = -std::numeric_limits<C>::infinity();
-        if (i + k * kLongRowThreads < length) x[k] = static_cast<C>(element(k));
+        const unsigned at = s + k * kLongRowThreads;
+        if (at < strips) x[k] = row.template read<Strips<kSize, 1, packed>>(head + at * kSize);
       }
-    };
-    if (is_near) {
-      const T* const first = &row.at(i);
-      fill([&](unsigned k) { return first[k * step]; });
-    } else {
-      fill([&](unsigned k) { return row.at(i + k * kLongRowThreads); });
+#pragma unroll
+      for (unsigned k = 0; k < kAtOnce; ++k) {
+        const unsigned at = s + k * kLongRowThreads;
+        if (at < strips) f(x[k], head + at * kSize);
+      }
     }
+  }
+  /// Calls `f(x, i)` for this thread's element i outside of strips, if it has one.
+  template <class F>
+  void single(const Row<T>& row, F f) const {
+    if (threadIdx.x >= singles) return;
+    const unsigned i = threadIdx.x < head ? threadIdx.x : threadIdx.x + strips * kSize;
+    const Strip<T, 1> x{row.at(i)};
     f(x, i);
   }
-}
+};
 
 /// What threads of a block of kLongRowThreads have, joined. Each gets it.
 template <class V, class Join>
@@ -59,26 +75,24 @@ struct LongTotal {
   double logits;
   C shift;
 
-  /// Of elements from number i on, as visit_row has them.
-  void add(const C (&x)[kAtOnce], unsigned i, unsigned length, bool with_logits) {
-    C largest = x[0];
+  template <class T, int n>
+  void add(const Strip<T, n>& x, bool with_logits) {
+    C largest = static_cast<C>(x.of[0]);
 #pragma unroll
-    for (unsigned k = 1; k < kAtOnce; ++k) largest = max(largest, x[k]);
+    for (int e = 1; e < n; ++e) largest = max(largest, static_cast<C>(x.of[e]));
     if (largest > shift) {
       sum *= static_cast<double>(quick_exp(shift - largest));
       shift = largest;
     }
     // Where all is -infinity, powers are 0.
-    const C from = shift == -std::numeric_limits<C>::infinity() ? C(0) : shift;
-    C powers = 0;
+    const PowersFrom<C> powers(shift == -std::numeric_limits<C>::infinity() ? C(0) : shift);
+    C part = 0;
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) powers += quick_exp(x[k] - from);
-    sum += static_cast<double>(powers);
+    for (int e = 0; e < n; ++e) part += powers.of(static_cast<C>(x.of[e]));
+    sum += static_cast<double>(part * powers.factor());
     if (!with_logits) return;
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) {
-      if (i + k * kLongRowThreads < length) logits += static_cast<double>(x[k]);
-    }
+    for (int e = 0; e < n; ++e) logits += static_cast<double>(static_cast<C>(x.of[e]));
   }
   static LongTotal join(const LongTotal& a, const LongTotal& b) {
     const C shift = max(a.shift, b.shift);
@@ -94,27 +108,27 @@ struct LongTotal {
 };
 
 /// Of a row. All threads of a block take part.
-template <class T>
-inline LongTotal<Compute<T>> long_total(const Row<T>& row, unsigned length, bool with_logits) {
-  using C = Compute<T>;
-  using Total = LongTotal<C>;
-  Total own{0, 0, -std::numeric_limits<C>::infinity()};
-  visit_row(row, length, [&](const C(&x)[kAtOnce], unsigned i) {
-    own.add(x, i, length, with_logits);
-  });
+template <bool packed, class T>
+inline LongTotal<Compute<T>> long_total(const Row<T>& row, const LongRow<T>& shape,
+                                        bool with_logits) {
+  using Total = LongTotal<Compute<T>>;
+  Total own{0, 0, -std::numeric_limits<Compute<T>>::infinity()};
+  const auto add = [&](const auto& strip, unsigned) { own.add(strip, with_logits); };
+  shape.template each_strip<packed>(row, add);
+  shape.single(row, add);
   return joined_in_block(own, [](const Total& a, const Total& b) { return Total::join(a, b); });
 }
 
-template <class T>
-inline void long_cross_entropy(const CrossEntropyArguments& a) {
-  const auto length = static_cast<unsigned>(a.classes);
+template <bool packed, class T>
+inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
   LossPart own{0, 0};
   for (std::int64_t row = blockIdx.x; row < a.rows; row += gridDim.x) {
     const std::int64_t target = class_at(a.targets, row);
     double loss = 0;
     if (target != a.ignore_index) {
       const Row<T> logits(a.logits, row);
-      const auto total = long_total(logits, length, a.label_smoothing != 0);
+      const LongRow<T> shape(row, static_cast<unsigned>(a.classes));
+      const auto total = long_total<packed>(logits, shape, a.label_smoothing != 0);
       const bool is_class = target >= 0 && target < a.classes;
       const double picked = is_class ? static_cast<double>(logits[target]) : 0;
       loss = entropy_of(a, 1, static_cast<double>(total.shift), total.value(),
@@ -130,15 +144,24 @@ inline void long_cross_entropy(const CrossEntropyArguments& a) {
 }
 
 template <class T>
-inline void long_cross_entropy_gradient(const CrossEntropyArguments& a) {
+inline void packed_cross_entropy(const CrossEntropyArguments& a) {
+  long_cross_entropy_in<true, T>(a);
+}
+template <class T>
+inline void scattered_cross_entropy(const CrossEntropyArguments& a) {
+  long_cross_entropy_in<false, T>(a);
+}
+
+template <bool packed, class T>
+inline void long_cross_entropy_gradient_in(const CrossEntropyArguments& a) {
   using C = Compute<T>;
   const auto length = static_cast<unsigned>(a.classes);
   const std::int64_t row = blockIdx.x;
   const std::int64_t target = class_at(a.targets, row);
   const Row<T> logits(a.logits, row);
-  T* const out = static_cast<T*>(a.gradient.data) + row * a.classes;
+  const Row<T> out(a.gradient, row);
   if (target == a.ignore_index) {
-    for (unsigned i = threadIdx.x; i < length; i += kLongRowThreads) out[i] = convert<T>(C(0));
+    for (unsigned i = threadIdx.x; i < length; i += kLongRowThreads) out.set(i, 0);
     return;
   }
   double counted = 0;
@@ -146,17 +169,38 @@ inline void long_cross_entropy_gradient(const CrossEntropyArguments& a) {
     const double part = threadIdx.x < a.count_parts ? a.counts[threadIdx.x] : 0;
     counted = joined_in_block(part, [](double p, double q) { return p + q; });
   }
-  const auto total = long_total(logits, length, false);
-  const EntropyFactors<C> by(a, row, counted, 1, total.value());
-  visit_row(logits, length, [&](const C(&x)[kAtOnce], unsigned first) {
+  const LongRow<T> shape(row, length);
+  const auto total = long_total<packed>(logits, shape, false);
+  EntropyFactors<C> by(a, row, counted, 1, total.value());
+  const PowersFrom<C> powers(total.shift);
+  by.factor *= powers.factor();
+  const auto write = [&]<int n>(const Strip<T, n>& x, unsigned i) {
+    Strip<T, n> made;
 #pragma unroll
-    for (unsigned k = 0; k < kAtOnce; ++k) {
-      const unsigned i = first + k * kLongRowThreads;
-      if (i >= length) continue;
-      const C value = by.of(quick_exp(x[k] - total.shift));
-      out[i] = convert<T>(i == target ? value - by.weight : value);
+    for (int e = 0; e < n; ++e) {
+      made.of[e] = convert<T>(by.of(powers.of(static_cast<C>(x.of[e]))));
     }
-  });
+    const std::int64_t at = target - i;
+    if (at >= 0 && at < n) {
+      const C power = powers.of(static_cast<C>(logits[target]));
+#pragma unroll
+      for (int e = 0; e < n; ++e) {
+        if (e == at) made.of[e] = convert<T>(by.of(power) - by.weight);
+      }
+    }
+    out.template write<Strips<n, 1, packed && (n > 1)>>(i, made);
+  };
+  shape.template each_strip<packed>(logits, write);
+  shape.single(logits, write);
+}
+
+template <class T>
+inline void packed_cross_entropy_gradient(const CrossEntropyArguments& a) {
+  long_cross_entropy_gradient_in<true, T>(a);
+}
+template <class T>
+inline void scattered_cross_entropy_gradient(const CrossEntropyArguments& a) {
+  long_cross_entropy_gradient_in<false, T>(a);
 }
 
 }  // namespace tenure::kernels::cuda

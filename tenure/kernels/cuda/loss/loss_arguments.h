@@ -69,7 +69,7 @@ struct CrossEntropyArguments {
   LossSum sum;
 };
 /// Threads of a block that has a row longer than what is held.
-inline constexpr unsigned kLongRowThreads = 512;
+inline constexpr unsigned kLongRowThreads = 256;
 /// No more than a block has threads.
 inline constexpr std::int64_t kMostCountParts = kGroupThreads;
 

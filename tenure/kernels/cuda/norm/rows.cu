@@ -40,11 +40,13 @@ inline void row_norm_in(const RowNormArguments& a) {
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
-  const Lane<S> lane{is_there ? a.columns : 0, a.groups.lanes, place.lane};
+  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
   const HeldRow<T, S> x(Row<T>(a.x, row), lane);
+  const RowStatistics<C> s = statistics_of<T>(a, x, lane);
+  if (!is_there) return;
+  // These are in the cache: they need not be held meanwhile.
   const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
   const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
-  const RowStatistics<C> s = statistics_of<T>(a, x, lane);
   write_row(Row<T>(a.out, row), lane, [&](At at) {
     return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]);
   });
@@ -84,29 +86,30 @@ template <class T, class S>
 inline void row_norm_gradient_in(const RowNormArguments& a) {
   using C = Compute<T>;
   const Place place = place_of(a.groups);
-  const Lane<S> columns{a.columns, a.groups.lanes, place.lane};
-  const HeldRow<T, S> weight(Row<T>(a.weight), columns, C(1));
+  const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
+  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
   C by_weight[S::kElements] = {};
   C by_bias[S::kElements] = {};
   C* const weight_sums =
       static_cast<C*>(a.partials) + static_cast<std::int64_t>(blockIdx.x) * 2 * a.columns;
   C* const bias_sums = weight_sums + a.columns;
   if constexpr (!S::kHeld) {
-    columns.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
+    lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
   }
   // All groups of the grid take as many turns: they join together.
   const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
   for (std::int64_t turn = 0; turn < turns; ++turn) {
-    const std::int64_t row = place.group + turn * a.all_groups;
-    const bool is_there = row < a.rows;
-    const Lane<S> lane{is_there ? a.columns : 0, a.groups.lanes, place.lane};
-    const HeldRow<T, S> x(Row<T>(a.x, is_there ? row : 0), lane);
-    const HeldRow<T, S> dy(Row<T>(a.dy, is_there ? row : 0), lane);
+    const std::int64_t own = place.group + turn * a.all_groups;
+    const bool is_there = own < a.rows;
+    const std::int64_t row = is_there ? own : 0;
+    const HeldRow<T, S> x(Row<T>(a.x, row), lane);
+    const HeldRow<T, S> dy(Row<T>(a.dy, row), lane);
     const RowStatistics<C> s = statistics_of<T>(a, x, lane);
-    const auto normal = [&](At at) { return (x[at] - s.mean) * s.scale; };
+    // Those of no row are 0: what is in its place may be anything.
+    const auto normal = [&](At at) { return is_there ? (x[at] - s.mean) * s.scale : C(0); };
     Pair<C> sums{0, 0};  // of weighted gradients times what was normal, and of these alone
     lane.elements([&](At at) {
-      const C gradient = dy[at];
+      const C gradient = is_there ? dy[at] : C(0);
       const C weighted = gradient * weight[at];
       sums.first = std::fma(weighted, normal(at), sums.first);
       sums.second += weighted;
@@ -119,15 +122,16 @@ inline void row_norm_gradient_in(const RowNormArguments& a) {
     const C count = static_cast<C>(a.columns);
     const C along = sums.first / count;
     const C mean = a.rms != 0 ? C(0) : sums.second / count;
-    write_row(Row<T>(a.out, is_there ? row : 0), lane, [&](At at) {
+    if (!is_there) continue;
+    write_row(Row<T>(a.out, row), lane, [&](At at) {
       return (std::fma(-normal(at), along, dy[at] * weight[at]) - mean) * s.scale;
     });
   }
   if constexpr (S::kHeld) {
-    join_groups(by_weight, columns);
-    join_groups(by_bias, columns);
+    join_groups(by_weight, lane);
+    join_groups(by_bias, lane);
     if (threadIdx.x >= a.groups.lanes) return;
-    columns.elements([&](At at) {
+    lane.elements([&](At at) {
       weight_sums[at.i] = by_weight[at.kept];
       bias_sums[at.i] = by_bias[at.kept];
     });

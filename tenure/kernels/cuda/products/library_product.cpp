@@ -261,8 +261,7 @@ std::size_t library_workspace(const ProductPlan& plan) {
   constexpr std::int64_t kMost = 32 * MiB;
   const std::int64_t tiles =
       (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile) * plan.batch.count;
-  const std::int64_t parts =
-      std::min({kMostParts, (kTiles + tiles - 1) / tiles, plan.k / kPart});
+  const std::int64_t parts = std::min({kMostParts, (kTiles + tiles - 1) / tiles, plan.k / kPart});
   if (parts < 2) return 0;
   return static_cast<std::size_t>(
       std::min<std::int64_t>(kMost, parts * 4 * std::min<std::int64_t>(plan.results(), kMost)));

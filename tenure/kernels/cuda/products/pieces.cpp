@@ -17,8 +17,11 @@ constexpr std::int64_t kElement = 2;      // bytes
 constexpr std::int64_t kRowElements = 8;  // of 16 bytes
 constexpr std::int64_t kMostCopied = 48 * MiB;
 
-const TypedKernel kCopyPiece{"tenure/kernels/cuda/products/pieces.cu", "copy_piece",
-                             "PieceArguments", kPieceThreads, {Types()}};
+const TypedKernel kCopyPiece{"tenure/kernels/cuda/products/pieces.cu",
+                             "copy_piece",
+                             "PieceArguments",
+                             kPieceThreads,
+                             {Types()}};
 
 bool is_aligned(std::int64_t step) { return step % kRowElements == 0; }
 
@@ -27,6 +30,12 @@ std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / t
 /// Bytes of a matrix in the workspace, where the next one may begin.
 std::size_t room_for(std::int64_t elements, std::int64_t size) {
   return static_cast<std::size_t>(round_up(elements * size, 256));
+}
+
+/// How long the axis is that is cut.
+template <class Plan>
+auto& whole_of(Plan& plan, PieceCut::Axis axis) {
+  return axis == PieceCut::Axis::m ? plan.m : axis == PieceCut::Axis::n ? plan.n : plan.k;
 }
 
 /// Rows of a matrix, `columns` of them from `from` on, as rows of `to_row` elements.
@@ -78,29 +87,38 @@ Piece make_piece(Gpu& gpu, const ProductPlan& whole, const PieceCut& cut, const 
                  const void* a, const void* b, std::int64_t at, std::int64_t width) {
   Piece piece{.plan = whole, .a = a, .b = b};
   ProductPlan& plan = piece.plan;
-  if (!cut.over_sum) {
-    plan.n = width;
-    piece.b = element(b, at * whole.b_column);
-    if (cut.copies_b) {  // rows of n
-      copy_piece(gpu, piece.b, whole.b_row, rooms.b, cut.size, whole.k, width, width);
-      piece.b = rooms.b;
-      plan.b_row = cut.size;
-    }
-    return piece;
+  std::int64_t filled = width;
+  switch (cut.axis) {
+    case PieceCut::Axis::m:
+      plan.m = width;
+      piece.a = element(a, at * whole.a_row);
+      break;
+    case PieceCut::Axis::n:
+      plan.n = width;
+      piece.b = element(b, at * whole.b_column);
+      break;
+    case PieceCut::Axis::k:
+      // Zeros behind both add nothing to a sum.
+      if (cut.copies_a && cut.copies_b) filled = round_up(width, kRowElements);
+      plan.k = filled;
+      piece.a = element(a, at * whole.a_column);
+      piece.b = element(b, at * whole.b_row);
+      break;
   }
-  // Zeros behind both add nothing to a sum.
-  plan.k = cut.copies_a && cut.copies_b ? round_up(width, kRowElements) : width;
-  piece.a = element(a, at * whole.a_column);
-  piece.b = element(b, at * whole.b_row);
+  // What lies behind each other is along the axis.
   if (cut.copies_a) {
-    copy_piece(gpu, piece.a, whole.a_row, rooms.a, cut.size, whole.m, width, plan.k);
+    const bool by_k = cut.axis == PieceCut::Axis::k;
+    copy_piece(gpu, piece.a, by_k ? whole.a_row : whole.a_column, rooms.a, cut.size,
+               by_k ? whole.m : whole.k, width, filled);
     piece.a = rooms.a;
-    plan.a_row = cut.size;
+    (by_k ? plan.a_row : plan.a_column) = cut.size;
   }
   if (cut.copies_b) {
-    copy_piece(gpu, piece.b, whole.b_column, rooms.b, cut.size, whole.n, width, plan.k);
+    const bool by_k = cut.axis == PieceCut::Axis::k;
+    copy_piece(gpu, piece.b, by_k ? whole.b_column : whole.b_row, rooms.b, cut.size,
+               by_k ? whole.n : whole.k, width, filled);
     piece.b = rooms.b;
-    plan.b_column = cut.size;
+    (by_k ? plan.b_column : plan.b_row) = cut.size;
   }
   return piece;
 }
@@ -108,13 +126,13 @@ Piece make_piece(Gpu& gpu, const ProductPlan& whole, const PieceCut& cut, const 
 }  // namespace
 
 std::size_t PieceCut::a_bytes(const ProductPlan& plan) const {
-  return copies_a ? room_for(plan.m * size, kElement) : 0;
+  return copies_a ? room_for((axis == Axis::k ? plan.m : plan.k) * size, kElement) : 0;
 }
 std::size_t PieceCut::b_bytes(const ProductPlan& plan) const {
-  return copies_b ? room_for((over_sum ? plan.n : plan.k) * size, kElement) : 0;
+  return copies_b ? room_for((axis == Axis::k ? plan.n : plan.k) * size, kElement) : 0;
 }
 std::size_t PieceCut::result_bytes(const ProductPlan& plan) const {
-  if (over_sum) return room_for(plan.m * plan.n, sizeof(float));
+  if (axis == Axis::k) return room_for(plan.m * plan.n, sizeof(float));
   return copies_result ? room_for(plan.m * size, kElement) : 0;
 }
 
@@ -129,47 +147,51 @@ std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan) {
   const bool b_by_n = plan.b_column == 1;
   const bool a_is_off = !is_aligned(a_by_k ? plan.a_row : plan.a_column);
   const bool b_is_off = !is_aligned(b_by_n ? plan.b_row : plan.b_column);
+  const bool is_off_by_m = !a_by_k && a_is_off;
   const bool is_off_by_n = (b_by_n && b_is_off) || !is_aligned(plan.n);
   const bool is_off_by_k = (a_by_k && a_is_off) || (!b_by_n && b_is_off);
-  if ((a_is_off && !a_by_k) || is_off_by_n == is_off_by_k) return std::nullopt;
+  if (is_off_by_m + is_off_by_n + is_off_by_k != 1) return std::nullopt;
 
-  PieceCut cut{.over_sum = is_off_by_k};
-  std::int64_t copied = 0;  // bytes for each one of the axis
-  std::int64_t kept = 0;
-  if (cut.over_sum) {
-    cut.copies_a = a_is_off;
-    cut.copies_b = !b_by_n && b_is_off;
-    copied = (cut.copies_a ? plan.m : 0) + (cut.copies_b ? plan.n : 0);
-    kept = plan.m * plan.n * static_cast<std::int64_t>(sizeof(float));
-  } else {
-    cut.copies_b = b_by_n && b_is_off;
-    cut.copies_result = !is_aligned(plan.n);
-    copied = (cut.copies_b ? plan.k : 0) + (cut.copies_result ? plan.m : 0);
-  }
+  PieceCut cut{.axis = is_off_by_m   ? PieceCut::Axis::m
+                       : is_off_by_n ? PieceCut::Axis::n
+                                     : PieceCut::Axis::k,
+               .copies_a = a_is_off,
+               .copies_b = b_is_off,
+               .copies_result = is_off_by_n && !is_aligned(plan.n)};
+  const bool is_sum = cut.axis == PieceCut::Axis::k;
+  const std::int64_t copied =  // elements for each one of the axis
+      (cut.copies_a ? (is_sum ? plan.m : plan.k) : 0) +
+      (cut.copies_b ? (is_sum ? plan.n : plan.k) : 0) + (cut.copies_result ? plan.m : 0);
+  const std::int64_t kept = is_sum ? plan.m * plan.n * static_cast<std::int64_t>(sizeof(float)) : 0;
   constexpr std::int64_t kStep = 128;
   constexpr std::int64_t kMostAtOnce = 2048;
   const std::int64_t fits = (kMostCopied - kept) / (copied * kElement) / kStep * kStep;
-  cut.size = std::min({fits, kMostAtOnce, round_up(cut.over_sum ? plan.k : plan.n, kStep)});
+  cut.size = std::min({fits, kMostAtOnce, round_up(whole_of(plan, cut.axis), kStep)});
   if (cut.size < 2 * kStep) return std::nullopt;
   return cut;
 }
 
 std::size_t pieces_workspace(const PieceCut& cut, const ProductPlan& plan) {
   ProductPlan piece = plan;
-  (cut.over_sum ? piece.k : piece.n) = cut.size;
+  whole_of(piece, cut.axis) = cut.size;
   return cut.a_bytes(plan) + cut.b_bytes(plan) + cut.result_bytes(plan) + library_workspace(piece);
 }
 
 bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceCut& cut,
                      const void* a, const void* b, void* c, std::span<std::byte> workspace) {
   const Rooms rooms(cut, plan, workspace);
-  const std::int64_t whole = cut.over_sum ? plan.k : plan.n;
+  const bool is_sum = cut.axis == PieceCut::Axis::k;
+  const std::int64_t whole = whole_of(plan, cut.axis);
   for (std::int64_t at = 0; at < whole; at += cut.size) {
     const std::int64_t width = std::min(cut.size, whole - at);
     const Piece piece = make_piece(gpu, plan, cut, rooms, a, b, at, width);
     LibraryProduct product{.type = type, .out = type, .plan = piece.plan, .c_row = plan.n};
-    void* result = const_cast<std::byte*>(element(c, cut.over_sum ? 0 : at));
-    if (cut.over_sum) {
+    const std::int64_t begin = cut.axis == PieceCut::Axis::m   ? at * plan.n
+                               : cut.axis == PieceCut::Axis::n ? at
+                                                               : 0;
+    auto* const own = const_cast<std::byte*>(element(c, begin));
+    void* result = own;
+    if (is_sum) {
       product.out = DType::float32;
       product.adds = at > 0;
       result = rooms.result;
@@ -178,12 +200,11 @@ bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceC
       result = rooms.result;
     }
     if (!library_multiply(gpu, product, piece.a, piece.b, result, rooms.rest)) return false;
-    if (!cut.over_sum && cut.copies_result) {
-      copy_piece(gpu, result, cut.size, const_cast<std::byte*>(element(c, at)), plan.n, plan.m,
-                 width, width);
+    if (cut.copies_result) {
+      copy_piece(gpu, result, cut.size, own, plan.n, plan.m, width, width);
     }
   }
-  if (!cut.over_sum) return true;
+  if (!is_sum) return true;
   const Shape shape{plan.m, plan.n};
   const Strides strides = contiguous_strides(shape);
   copy_elements(gpu, "matmul",

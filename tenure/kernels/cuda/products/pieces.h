@@ -10,10 +10,11 @@
 // Note: matrices whose rows begin anywhere
 //
 // The fast ways to multiply 16-bit floats read 16 bytes at once, which a matrix of 50,257 columns
-// does not allow: none of its rows but every eighth begins where it should. The library then takes a
-// way that is ten times as slow. So a large product of such matrices is cut along the axis that is
-// in the way, and goes on copies of its pieces whose rows begin where they should, in the workspace.
-// Where that axis is summed over, sums are float32 in the workspace, too, until all are there.
+// does not allow: none of its rows but every eighth begins where it should. The library then takes
+// a way that is ten times as slow. So a large product of such matrices is cut along the axis that
+// is in the way, and goes on copies of its pieces whose rows begin where they should, in the
+// workspace. Where that axis is summed over, sums are float32 in the workspace, too, until all are
+// there.
 
 namespace tenure::kernels::cuda {
 
@@ -21,9 +22,10 @@ class Gpu;
 
 /// How a product is cut.
 struct PieceCut {
-  bool over_sum = false;      ///< along k; else along n
-  std::int64_t size = 0;      ///< of a piece, but for the last
-  bool copies_a = false;      ///< pieces of a are copied
+  enum class Axis : std::uint8_t { m, n, k };
+  Axis axis = Axis::n;
+  std::int64_t size = 0;  ///< of a piece, but for the last
+  bool copies_a = false;  ///< pieces of a are copied
   bool copies_b = false;
   bool copies_result = false;
 

@@ -94,7 +94,8 @@ struct IntegerMatmulSlot {
 }  // namespace
 
 Family product_family() {
-  return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")}, {&kMultiply, &piece_kernel()}};
+  return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")},
+          {&kMultiply, &piece_kernel()}};
 }
 
 }  // namespace tenure::kernels::cuda

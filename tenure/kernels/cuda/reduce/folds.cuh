@@ -34,7 +34,7 @@ inline C paired_sum(const C* terms) {
   }
 }
 
-/// Of integers: modulo 2^64. Of floats in float64; runs of at most kMostRun terms of narrower ones
+/// Of integers: modulo 2^64. Of floats in float64; short runs of narrower ones
 /// are added as float32 first, which is a fraction of what a sum may be off, unless they overflow:
 /// there are GPUs that add 64 times as many of these.
 template <class T>
@@ -53,7 +53,7 @@ struct SumFold {
   static void add_run(State& s, const T (&x)[n])
     requires(std::is_same_v<Compute<T>, float>)
   {
-    static_assert(n <= kMostRun);
+    static_assert(n <= most_run(sizeof(T)));
     float terms[n];
 #pragma unroll
     for (int k = 0; k < n; ++k) terms[k] = x[k];
@@ -61,7 +61,7 @@ struct SumFold {
     if (sum - sum == 0) {
       s.add(sum);
     } else {
-#pragma unroll 1
+#pragma unroll
       for (const float term : terms) s.add(term);
     }
   }

@@ -27,9 +27,10 @@ struct alignas(sizeof(T) * n) Strip {
 };
 
 /// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none.
-template <int n, int most, bool packed = false>
+template <int n, int most, bool packed = false, bool even = false>
 struct Strips {
   static constexpr bool kPacked = packed;  ///< elements of a strip lie side by side, on 16 bytes
+  static constexpr bool kEven = even;      ///< all lanes have as many
   static constexpr int kSize = n;
   static constexpr int kMost = most;
   static constexpr bool kHeld = most > 0;
@@ -46,6 +47,8 @@ template <class T, class F>
 inline void with_strips(RowForm form, F f) {
   switch (form) {
     case RowForm::packed:
+      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true, true>());
+    case RowForm::ragged:
       return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true>());
     case RowForm::scattered:
       return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T))>());
@@ -62,10 +65,11 @@ struct At {
   int kept;
 };
 
-/// What a thread has of a row.
+/// What a thread has of a row. A group without a row takes part with another's, as what all threads
+/// do alike costs least.
 template <class S>
 struct Lane {
-  std::int64_t length;  ///< of the row; 0: the group has none
+  std::int64_t length;
   unsigned lanes;
   unsigned lane;
 
@@ -75,8 +79,10 @@ struct Lane {
     if constexpr (S::kHeld) {
 #pragma unroll S::kStripsUnrolled
       for (int s = 0; s < S::kMost; ++s) {
-        const unsigned i = (lane + static_cast<unsigned>(s) * lanes) * S::kSize;
-        if (i < length) f(static_cast<std::int64_t>(i), s);
+        const unsigned before = static_cast<unsigned>(s) * lanes * S::kSize;
+        if (before >= length) break;
+        const unsigned i = before + lane * S::kSize;
+        if (S::kEven || i < length) f(static_cast<std::int64_t>(i), s);
       }
     } else {
       for (std::int64_t i = lane; i < length; i += lanes) f(i, 0);

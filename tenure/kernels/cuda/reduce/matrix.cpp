@@ -42,7 +42,9 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
                     [&](const MatrixView* one) { return has_strips(*one, element); }) &&
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
-    form = are_packed ? RowForm::packed : RowForm::scattered;
+    form = !are_packed                   ? RowForm::scattered
+           : strips % groups.lanes == 0 ? RowForm::packed
+                                        : RowForm::ragged;
   } else if (columns <= kGroupThreads * kHeldElements) {
     form = RowForm::singles;
     groups.lanes = lanes_for(columns, kHeldElements, columns <= kFewColumns ? 1 : 32);

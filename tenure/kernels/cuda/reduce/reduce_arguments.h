@@ -34,7 +34,7 @@ constexpr int columns_of_thread(std::size_t element) {
 }
 /// Columns of blocks that share outputs, at most.
 inline constexpr int kMostSharing = 4096;
-/// Terms that are added as narrower floats than others.
-inline constexpr int kMostRun = 8;
+/// Terms of so many bytes that may be added as float32 before they join a sum in float64.
+constexpr int most_run(std::size_t element) { return element <= 2 ? 16 : 8; }
 
 }  // namespace tenure::kernels::cuda

@@ -11,9 +11,10 @@ inline void softmax_in(const SoftmaxArguments& a) {
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
-  const Lane<S> lane{is_there ? a.length : 0, a.groups.lanes, place.lane};
+  const Lane<S> lane{a.length, a.groups.lanes, place.lane};
   const HeldRow<T, S> x(Row<T>(a.x, row), lane);
   const auto [shift, sum] = exponentials_of(x, lane, a.groups);
+  if (!is_there) return;
   const double by = log ? std::log(sum) : 1 / sum;
   write_row(Row<T>(a.out, row), lane, [&, from = shift](At at) {
     if constexpr (log) {
@@ -40,7 +41,7 @@ inline void gradient_in(const SoftmaxArguments& a) {
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
-  const Lane<S> lane{is_there ? a.length : 0, a.groups.lanes, place.lane};
+  const Lane<S> lane{a.length, a.groups.lanes, place.lane};
   const HeldRow<T, S> dy(Row<T>(a.x, row), lane);
   const HeldRow<T, S> y(Row<T>(a.y, row), lane);
   double own = 0;
@@ -54,6 +55,7 @@ inline void gradient_in(const SoftmaxArguments& a) {
     own += static_cast<double>(part);
   });
   const C sum = static_cast<C>(sum_of_lanes(own, a.groups));
+  if (!is_there) return;
   write_row(Row<T>(a.out, row), lane, [&](At at) {
     return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum);
   });
