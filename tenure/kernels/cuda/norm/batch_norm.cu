@@ -14,8 +14,11 @@
 
 namespace tenure::kernels::cuda {
 
-/// Rows that are read before the first of them is used.
-inline constexpr int kBatchRows = 4;
+/// Rows that are read before the first of them is used: where results are written, few threads
+/// that read much are slower than many that read little.
+inline constexpr int kSummedRows = 4;
+template <bool has_gradient>
+inline constexpr int kMadeRows = has_gradient ? 4 : 1;
 
 /// A number of the compiler's.
 template <int n>
@@ -41,14 +44,14 @@ struct BatchPart {
 
 /// Calls `f(at, step, Count)` for the rows of a part, so many at once: from element `at` on, `step`
 /// elements apart.
-template <class F>
+template <int most, class F>
 inline void for_rows(const BatchPart& part, std::int64_t columns, const F& f) {
   const std::int64_t step = part.step * columns;
   std::int64_t row = part.row;
   std::int64_t at = row * columns + part.column;
-  for (; row + (kBatchRows - 1) * part.step < part.end; row += kBatchRows * part.step) {
-    f(at, step, Count<kBatchRows>());
-    at += kBatchRows * step;
+  for (; most > 1 && row + (most - 1) * part.step < part.end; row += most * part.step) {
+    f(at, step, Count<most>());
+    at += most * step;
   }
   for (; row < part.end; row += part.step, at += step) {
     f(at, step, Count<1>());
@@ -120,7 +123,7 @@ inline void sum_batch(const BatchNormArguments& a) {
       origin[j] = static_cast<Sum>(static_cast<const T*>(a.x)[part.column + j]);
     }
   }
-  for_rows(part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
+  for_rows<kSummedRows>(part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
     constexpr int kMany = decltype(count)::value;
     Elements<T, n> xs[kMany];
     [[maybe_unused]] Elements<T, n> dys[kMany];
@@ -286,28 +289,30 @@ inline void apply_to_batch(const BatchNormArguments& a) {
   const BatchPart part(a, n);
   C factors[kCount][n];
   read_factors(a, part.column, factors);
-  for_rows(part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
-    constexpr int kMany = decltype(count)::value;
-    Elements<T, n> xs[kMany];
-    [[maybe_unused]] Elements<T, n> dys[kMany];
-    read_rows(a, a.x, at, step, xs);
-    if constexpr (has_gradient) read_rows(a, a.dy, at, step, dys);
+  for_rows<kMadeRows<has_gradient>>(
+      part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
+        constexpr int kMany = decltype(count)::value;
+        Elements<T, n> xs[kMany];
+        [[maybe_unused]] Elements<T, n> dys[kMany];
+        read_rows(a, a.x, at, step, xs);
+        if constexpr (has_gradient) read_rows(a, a.dy, at, step, dys);
 #pragma unroll
-    for (int r = 0; r < kMany; ++r) {
-      Elements<T, n> results;
+        for (int r = 0; r < kMany; ++r) {
+          Elements<T, n> results;
 #pragma unroll
-      for (int j = 0; j < n; ++j) {
-        C x = static_cast<C>(xs[r].of[j]);
-        if constexpr (!NarrowFloat<T>) x = (x - factors[kCount - 2][j]) - factors[kCount - 1][j];
-        C result = std::fma(x, factors[kOfX][j], factors[kOfX + 1][j]);
-        if constexpr (has_gradient) {
-          result = std::fma(static_cast<C>(dys[r].of[j]), factors[0][j], result);
+          for (int j = 0; j < n; ++j) {
+            C x = static_cast<C>(xs[r].of[j]);
+            if constexpr (!NarrowFloat<T>)
+              x = (x - factors[kCount - 2][j]) - factors[kCount - 1][j];
+            C result = std::fma(x, factors[kOfX][j], factors[kOfX + 1][j]);
+            if constexpr (has_gradient) {
+              result = std::fma(static_cast<C>(dys[r].of[j]), factors[0][j], result);
+            }
+            results.of[j] = convert<T>(result);
+          }
+          write_row(a, results, at + r * step);
         }
-        results.of[j] = convert<T>(result);
-      }
-      write_row(a, results, at + r * step);
-    }
-  });
+      });
 }
 
 template <class T, bool has_gradient>

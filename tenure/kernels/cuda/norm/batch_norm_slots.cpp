@@ -32,17 +32,19 @@ struct BatchKernels {
   TypedKernel sums;
   TypedKernel factors;
   TypedKernel apply;
+  std::int64_t sum_blocks;    ///< which leave sums
+  std::int64_t apply_blocks;  ///< which make results
 };
+// As many blocks as an H200 has room for at once, or several times as many.
+constexpr std::int64_t kProcessors = 132;
 const BatchKernels kForward{batch_kernel("batch_norm_sums", false),
                             batch_kernel("batch_norm_factors", true),
-                            batch_kernel("batch_norm", false)};
+                            batch_kernel("batch_norm", false), 4 * kProcessors, 6 * kProcessors};
 const BatchKernels kBackward{batch_kernel("batch_norm_gradient_sums", false),
                              batch_kernel("batch_norm_gradient_factors", true),
-                             batch_kernel("batch_norm_gradient", false)};
+                             batch_kernel("batch_norm_gradient", false), 3 * kProcessors,
+                             16 * kProcessors};
 
-/// Blocks that sum up, and leave sums; and those that make results. They keep a GPU busy.
-constexpr std::int64_t kSumBlocks = 512;
-constexpr std::int64_t kApplyBlocks = 2048;
 /// Rows of each thread: at least, if there are so many, and at most, as it may sum up in float32.
 constexpr std::int64_t kLeastRows = 8;
 constexpr std::int64_t kMostRows = 128;
@@ -88,13 +90,13 @@ class Batch {
       gpu.launch(k.op, kernel, type,
                  {.blocks = share.blocks, .threads = kBatchThreads, .blocks_y = share.chunks}, a);
     };
-    launch(kernels.sums, share_of(kSumBlocks));
+    launch(kernels.sums, share_of(kernels.sum_blocks));
     gpu.launch(
         k.op, kernels.factors, Types(type, k.out[1].dtype),
         {.blocks = static_cast<std::uint32_t>((columns_ + kJoinedColumns - 1) / kJoinedColumns),
          .threads = kBatchThreads},
         a);
-    launch(kernels.apply, share_of(kApplyBlocks));
+    launch(kernels.apply, share_of(kernels.apply_blocks));
   }
 
  private:
@@ -114,7 +116,7 @@ class Batch {
   BatchNormArguments arguments(const Kernel& k, DenseInputs& inputs) const {
     const std::size_t at = has_gradient_ ? 1 : 0;
     BatchNormArguments a{};
-    const Share sums = share_of(kSumBlocks);
+    const Share sums = share_of((has_gradient_ ? kBackward : kForward).sum_blocks);
     const auto columns = static_cast<std::size_t>(columns_);
     a.chunks = sums.chunks;
     a.partials =

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/pool/pool_arguments.h"
 #include "tenure/kernels/cuda/table.h"
@@ -60,17 +62,21 @@ void launch(const Kernel& k, const TypedKernel& kernel, Types types, const PoolA
   gpu->launch(k.op, kernel, types, grid_over(k.out[0].count(), kPoolThreads), a);
 }
 
-/// Whether channels fill 16 bytes of elements of T, and lie so wherever an operand is.
+/// Whether channels fill 16 bytes of elements of T, and lie so wherever an operand is, and elements
+/// can be counted in 32 bits.
 bool is_packed(const PoolArguments& a, DType type, DType places) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const auto n = static_cast<std::int64_t>(16 / size_of(type));
   const auto fits = [&](const PoolOperand& operand, std::size_t element) {
     bool fits = operand.strides[4] == 1 &&
                 reinterpret_cast<std::uintptr_t>(operand.data) % (element * n) == 0;
     for (int d = 0; d < 4; ++d) fits = fits && operand.strides[d] % n == 0;
-    return fits;
+    return fits && (a.batch + 1) * operand.strides[0] <= kMost;
   };
-  return a.channels % n == 0 && fits(a.images, size_of(type)) && fits(a.windows, size_of(type)) &&
-         fits(a.places, size_of(places));
+  bool is_counted = true;
+  for (const PoolAxis& axis : a.axes) is_counted = is_counted && axis.in * axis.out <= kMost;
+  return is_counted && a.channels % n == 0 && fits(a.images, size_of(type)) &&
+         fits(a.windows, size_of(type)) && fits(a.places, size_of(places));
 }
 
 struct MaxPoolSlot {
