@@ -9,9 +9,9 @@
 #include "tests/cuda/emulated.h"
 #include "tests/support/same_bits.h"
 
-// Rows as a GPU goes over them: lengths at which threads have all, some or none of their strips, any
-// place where rows begin, and elements that are no numbers. The CPU's results are the measure; those
-// of any layout are the same to the bit.
+// Rows as a GPU goes over them: lengths at which threads have all, some or none of their strips,
+// any place where rows begin, and elements that are no numbers. The CPU's results are the measure;
+// those of any layout are the same to the bit.
 
 namespace tenure {
 namespace {
@@ -207,11 +207,13 @@ double units_off(const F& f, const Exact& exact) {
     const float got = f(x);
     const double expected = exact(static_cast<double>(x));
     if (std::isnan(expected) || std::isinf(static_cast<float>(expected))) {
-      EXPECT_TRUE(std::isnan(expected) ? std::isnan(got) : got == static_cast<float>(expected)) << x;
+      EXPECT_TRUE(std::isnan(expected) ? std::isnan(got) : got == static_cast<float>(expected))
+          << x;
       continue;
     }
     const int exponent = std::ilogb(std::max(expected, 0x1p-149));
-    worst = std::max(worst, std::abs(got - expected) / std::ldexp(1, std::max(exponent - 23, -149)));
+    worst =
+        std::max(worst, std::abs(got - expected) / std::ldexp(1, std::max(exponent - 23, -149)));
   }
   return worst;
 }

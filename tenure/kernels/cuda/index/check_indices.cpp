@@ -49,8 +49,8 @@ void check_indices(Gpu& gpu, const ops::Kernel& call, const View& indices, std::
     std::memcpy(&value, element.bytes, sizeof value);
     return static_cast<std::int64_t>(value);
   });
-  throw IndexError(call.op, fmt::format("index {} is outside an axis of size {}", index, size), index,
-                   size);
+  throw IndexError(call.op, fmt::format("index {} is outside an axis of size {}", index, size),
+                   index, size);
 }
 
 const TypedKernel& index_check_kernel() { return kFindOutside; }

@@ -78,7 +78,8 @@ inline void rank_targets(const RankArguments& a) {
       const U other = tile[i];
 #pragma unroll
       for (unsigned k = 0; k < kOfWarp; ++k) {
-        before[k] += other < bound[k] || (is_own && other == own[k] && first + i < begin + k) ? 1 : 0;
+        before[k] +=
+            other < bound[k] || (is_own && other == own[k] && first + i < begin + k) ? 1 : 0;
       }
     }
   }
@@ -171,9 +172,9 @@ class Run {
   std::uint64_t before_ = 0;
 };
 
-/// The first of the positions that have one target does the work of all of them, in their order, for
-/// `n` elements of the block that lie side by side. What several of them bring is asked for before
-/// the first is waited for.
+/// The first of the positions that have one target does the work of all of them, in their order,
+/// for `n` elements of the block that lie side by side. What several of them bring is asked for
+/// before the first is waited for.
 template <class T, int n>
 inline void combine_strips(const CombineArguments& a) {
   using Wide = typename Combination<T>::Wide;

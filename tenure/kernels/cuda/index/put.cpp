@@ -56,8 +56,8 @@ struct PutRoom {
 };
 
 /// Finds the targets of all positions and puts both in the order of the targets.
-void sort_targets(Gpu& gpu, const char* op, const Put& put, const PutRoom& room,
-                  std::byte* targets, std::uint32_t* order) {
+void sort_targets(Gpu& gpu, const char* op, const Put& put, const PutRoom& room, std::byte* targets,
+                  std::uint32_t* order) {
   const std::int64_t positions = put.to.positions.count;
   const DType type = bits_type(room.target);
   if (room.is_ranked) {

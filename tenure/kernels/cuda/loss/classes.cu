@@ -19,9 +19,8 @@ inline void check_classes(const ClassesArguments& a) {
       own.target = target;
     }
   }
-  const Found all = joined(own, kWholeBlock, [](const Found& p, const Found& q) {
-    return q.row < p.row ? q : p;
-  });
+  const Found all = joined(own, kWholeBlock,
+                           [](const Found& p, const Found& q) { return q.row < p.row ? q : p; });
   if (threadIdx.x != 0) return;
   std::uint64_t* const to = a.answers + kClassAnswers * blockIdx.x;
   to[0] = all.row;

@@ -156,9 +156,9 @@ struct CrossEntropyGradientSlot {
                                         .counts = reinterpret_cast<double*>(k.workspace.data())});
     }
     if (is_long) {
-      gpu->launch(
-          k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient, k.in[0].dtype,
-          {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
+      gpu->launch(k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient,
+                  k.in[0].dtype,
+                  {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
     } else {
       gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
                   {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);

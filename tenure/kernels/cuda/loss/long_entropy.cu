@@ -9,16 +9,16 @@
 
 namespace tenure::kernels::cuda {
 
-/// How the threads of a block have a row: in strips of 16 bytes, as they lie if all rows of a tensor
-/// follow each other, and what is outside of strips one by one. Who has what depends on the number
-/// of the row and on sizes alone.
+/// How the threads of a block have a row: in strips of 16 bytes, as they lie if all rows of a
+/// tensor follow each other, and what is outside of strips one by one. Who has what depends on the
+/// number of the row and on sizes alone.
 template <class T>
 struct LongRow {
   static constexpr int kSize = strip_size(sizeof(T));
   /// Strips that a thread asks for before it waits for one of them.
   static constexpr unsigned kAtOnce = 4;
 
-  unsigned head;     ///< elements before the first strip
+  unsigned head;  ///< elements before the first strip
   unsigned strips;
   unsigned singles;  ///< elements that are in none
 
@@ -131,8 +131,8 @@ inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
       const auto total = long_total<packed>(logits, shape, a.label_smoothing != 0);
       const bool is_class = target >= 0 && target < a.classes;
       const double picked = is_class ? static_cast<double>(logits[target]) : 0;
-      loss = entropy_of(a, 1, static_cast<double>(total.shift), total.value(),
-                        {picked, total.logits});
+      loss =
+          entropy_of(a, 1, static_cast<double>(total.shift), total.value(), {picked, total.logits});
       own.rows += 1;
     }
     own.loss += loss;

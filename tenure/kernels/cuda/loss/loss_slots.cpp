@@ -112,19 +112,19 @@ void finish_sum(Gpu& gpu, const Kernel& k, LossSum sum, std::int64_t blocks) {
 }
 
 Family loss_family() {
-  return {{row<ClassValuesSlot>("class_values"), row<PointwiseSlot<kSquared>>("mse_loss"),
-           row<PointwiseSlot<kAbsolute>>("l1_loss"), row<PointwiseSlot<kHuber>>("huber_loss"),
-           row<PointwiseSlot<kLogitEntropy>>("binary_cross_entropy_with_logits"),
-           row<PointwiseSlot<kProbabilityEntropy>>("binary_cross_entropy"),
-           row<PointwiseSlot<kDivergence>>("kl_divergence"),
-           row<PointwiseGradientSlot<kSquared>>("mse_loss_gradient"),
-           row<PointwiseGradientSlot<kAbsolute>>("l1_loss_gradient"),
-           row<PointwiseGradientSlot<kHuber>>("huber_loss_gradient"),
-           row<PointwiseGradientSlot<kLogitEntropy>>("binary_cross_entropy_with_logits_gradient"),
-           row<PointwiseGradientSlot<kProbabilityEntropy>>("binary_cross_entropy_gradient"),
-           row<PointwiseGradientSlot<kDivergence>>("kl_divergence_gradient")},
-          {&class_check_kernel(), &kClassValues, &kPointwiseLoss, &kPointwiseGradient,
-           &kSumLossParts}};
+  return {
+      {row<ClassValuesSlot>("class_values"), row<PointwiseSlot<kSquared>>("mse_loss"),
+       row<PointwiseSlot<kAbsolute>>("l1_loss"), row<PointwiseSlot<kHuber>>("huber_loss"),
+       row<PointwiseSlot<kLogitEntropy>>("binary_cross_entropy_with_logits"),
+       row<PointwiseSlot<kProbabilityEntropy>>("binary_cross_entropy"),
+       row<PointwiseSlot<kDivergence>>("kl_divergence"),
+       row<PointwiseGradientSlot<kSquared>>("mse_loss_gradient"),
+       row<PointwiseGradientSlot<kAbsolute>>("l1_loss_gradient"),
+       row<PointwiseGradientSlot<kHuber>>("huber_loss_gradient"),
+       row<PointwiseGradientSlot<kLogitEntropy>>("binary_cross_entropy_with_logits_gradient"),
+       row<PointwiseGradientSlot<kProbabilityEntropy>>("binary_cross_entropy_gradient"),
+       row<PointwiseGradientSlot<kDivergence>>("kl_divergence_gradient")},
+      {&class_check_kernel(), &kClassValues, &kPointwiseLoss, &kPointwiseGradient, &kSumLossParts}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -20,12 +20,12 @@ inline std::size_t parts_bytes(std::int64_t blocks) {
 }
 /// Of output 0: the losses of elements, or their sum of which each block has a part.
 inline LossSum sum_of(const ops::Kernel& k, bool is_reduced, double scale, std::int64_t blocks) {
-  return {.out = k.out[0].data,
-          .parts = is_reduced && blocks > 1 ? reinterpret_cast<LossPart*>(k.workspace.data())
-                                            : nullptr,
-          .reduces = is_reduced ? 1 : 0,
-          .counts = 0,
-          .scale = scale};
+  return {
+      .out = k.out[0].data,
+      .parts = is_reduced && blocks > 1 ? reinterpret_cast<LossPart*>(k.workspace.data()) : nullptr,
+      .reduces = is_reduced ? 1 : 0,
+      .counts = 0,
+      .scale = scale};
 }
 /// Adds up what blocks left, if they did. In loss_slots.cpp.
 void finish_sum(Gpu& gpu, const ops::Kernel& k, LossSum sum, std::int64_t blocks);

@@ -30,8 +30,8 @@ FlatView numbers_at(const Kernel& k, std::size_t i) {
   return i < k.in.size() ? flat_view(k.in[i]) : FlatView{};
 }
 
-/// Adds up what `parts` parts of a gradient's sums have for each column, by weight and by bias: into
-/// outputs 1 and 2, if there is one.
+/// Adds up what `parts` parts of a gradient's sums have for each column, by weight and by bias:
+/// into outputs 1 and 2, if there is one.
 void launch_norm_sums(Gpu& gpu, const Kernel& k, const void* partials, std::int64_t parts,
                       std::int64_t columns) {
   const bool has_bias = k.out.size() > 2;

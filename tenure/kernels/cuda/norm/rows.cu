@@ -3,7 +3,8 @@
 #include "tenure/kernels/cuda/norm/norm_arguments.h"
 #include "tenure/kernels/cuda/reduce/held.cuh"
 
-// Norms along rows. Statistics are found in the type that elements are computed in, around the mean.
+// Norms along rows. Statistics are found in the type that elements are computed in, around the
+// mean.
 
 namespace tenure::kernels::cuda {
 
@@ -15,8 +16,8 @@ struct RowStatistics {
 
 /// All threads of a block take part.
 template <class T, class S>
-inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a,
-                                               const HeldRow<T, S>& x, const Lane<S>& lane) {
+inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a, const HeldRow<T, S>& x,
+                                               const Lane<S>& lane) {
   using C = Compute<T>;
   const C count = static_cast<C>(a.columns);
   C mean = 0;
@@ -47,9 +48,8 @@ inline void row_norm_in(const RowNormArguments& a) {
   // These are in the cache: they need not be held meanwhile.
   const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
   const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
-  write_row(Row<T>(a.out, row), lane, [&](At at) {
-    return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]);
-  });
+  write_row(Row<T>(a.out, row), lane,
+            [&](At at) { return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]); });
 }
 
 template <class T>

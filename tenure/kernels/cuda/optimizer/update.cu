@@ -89,7 +89,8 @@ struct Elements {
  private:
   template <class E>
   void read_strip(const UpdateArguments& a, int tensor, std::int64_t i) {
-    const auto strip = *reinterpret_cast<const Strip<E, size>*>(static_cast<const E*>(a.in[tensor].data) + i);
+    const auto strip =
+        *reinterpret_cast<const Strip<E, size>*>(static_cast<const E*>(a.in[tensor].data) + i);
 #pragma unroll
     for (int e = 0; e < size; ++e) x[e][tensor] = static_cast<C>(strip.of[e]);
   }

@@ -35,7 +35,8 @@ struct UpdateArguments {
   std::int32_t rate_type;
   std::int32_t step_type;
   std::int32_t gradient_type;
-  std::int32_t is_packed;  ///< all lie side by side, on 16 bytes; the gradient has the parameter's type
+  std::int32_t
+      is_packed;  ///< all lie side by side, on 16 bytes; the gradient has the parameter's type
   std::int64_t n;
   UpdateOptions options;
   PartsOfLog log_beta1;

@@ -7,7 +7,8 @@ namespace tenure::kernels::cuda {
 
 /// i / size. Divisions of 64 bits take several times as long as those of 32.
 inline std::uint64_t quotient(std::uint64_t i, std::uint64_t size) {
-  if ((i | size) >> 32 == 0) return static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(size);
+  if ((i | size) >> 32 == 0)
+    return static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(size);
   return i / size;
 }
 

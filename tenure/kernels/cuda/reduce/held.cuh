@@ -7,12 +7,12 @@
 // Note: rows that are held
 //
 // A group of threads goes over a row, or a column, more than once. Each of its lanes has every so
-// many strips of it, elements that follow each other and are read and written at once where they lie
-// side by side. If a lane has few enough of them, it keeps them in registers: they are asked for
-// together, before anything waits for one of them, and memory is read once. Which form rows have is
-// decided by the host (RowForm); who has which elements, in which order, follows from sizes alone,
-// so that results have the same bits in any layout. A kernel is written for all forms, as a template
-// in the type of strips:
+// many strips of it, elements that follow each other and are read and written at once where they
+// lie side by side. If a lane has few enough of them, it keeps them in registers: they are asked
+// for together, before anything waits for one of them, and memory is read once. Which form rows
+// have is decided by the host (RowForm); who has which elements, in which order, follows from sizes
+// alone, so that results have the same bits in any layout. A kernel is written for all forms, as a
+// template in the type of strips:
 //
 //     with_strips<T>(a.form, [&](auto strips) { softmax_in<decltype(strips)>(a); });
 //
@@ -142,7 +142,8 @@ struct Row {
   }
 };
 
-/// What a lane has of a row: read at once if it is held. Of a row without data each element is `otherwise`.
+/// What a lane has of a row: read at once if it is held. Of a row without data each element is
+/// `otherwise`.
 template <class T, class S>
 class HeldRow {
  public:

@@ -10,10 +10,10 @@ inline constexpr int kHeldElements = 8;
 
 /// How the lanes of a group have the elements of a row. held.cuh says what that means.
 enum class RowForm : std::int32_t {
-  looped,     ///< one by one, read again each time
-  singles,    ///< one by one, at most kHeldElements of a lane, kept
-  packed,     ///< in strips of 16 bytes, at most held_strips() of a lane, kept; each lane has as many
-  ragged,     ///< the same, where some lanes have one less
+  looped,   ///< one by one, read again each time
+  singles,  ///< one by one, at most kHeldElements of a lane, kept
+  packed,   ///< in strips of 16 bytes, at most held_strips() of a lane, kept; each lane has as many
+  ragged,   ///< the same, where some lanes have one less
   scattered,  ///< the same, of elements that do not lie side by side
 };
 

@@ -14,7 +14,8 @@ bool is_packed(const void* data, const Walk& columns) {
 /// Rows that are so short lie side by side themselves.
 constexpr std::int64_t kFewColumns = 32;
 
-/// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have something.
+/// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have
+/// something.
 std::uint32_t lanes_for(std::int64_t n, std::int64_t of_lane, std::int64_t least) {
   const std::int64_t lanes = std::max((n + of_lane - 1) / of_lane, std::min(n, least));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(
@@ -42,7 +43,7 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
                     [&](const MatrixView* one) { return has_strips(*one, element); }) &&
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
-    form = !are_packed                   ? RowForm::scattered
+    form = !are_packed                  ? RowForm::scattered
            : strips % groups.lanes == 0 ? RowForm::packed
                                         : RowForm::ragged;
   } else if (columns <= kGroupThreads * kHeldElements) {

@@ -30,7 +30,9 @@ inline FlatView flat_view(const View& view) {
 }
 
 /// Whether 16 bytes can be read there at once.
-inline bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+inline bool is_aligned(const void* data) {
+  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
 /// Whether elements lie side by side, if there are several.
 inline bool is_side_by_side(const Walk& walk) {
   return walk.rank == 0 || (walk.rank == 1 && walk.strides[0] == 1);

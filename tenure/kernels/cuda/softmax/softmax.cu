@@ -56,9 +56,8 @@ inline void gradient_in(const SoftmaxArguments& a) {
   });
   const C sum = static_cast<C>(sum_of_lanes(own, a.groups));
   if (!is_there) return;
-  write_row(Row<T>(a.out, row), lane, [&](At at) {
-    return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum);
-  });
+  write_row(Row<T>(a.out, row), lane,
+            [&](At at) { return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum); });
 }
 
 template <class T>
