@@ -9,7 +9,7 @@ import headers
 
 # By hand in src/nn/ and tenure/nn/: what is no plain call of plain arguments.
 CLASSES_BY_HAND = {"Layer", "Model", "Loss", "Lambda", "Sequential", "Optimizer", "Callback", "Source", "Pass", "Dataset",
-                   "CheckpointError", "DivergedError", "BestScore", "Lbfgs", "PlanOnly"}
+                   "CheckpointError", "DivergedError", "BestScore", "Lbfgs", "PlanOnly", "LateScores"}
 STRUCTS_BY_HAND = {"NamedVariable", "Metric", "Summary", "MeanScores", "Fans", "AttentionInputs", "RecurrentStart",
                    "LossScale", "KeyValueCache"}
 FUNCTIONS_BY_HAND = {"read_csv", "from_function", "score_of", "values_of", "assign_all", "load_weights", "fit",
@@ -371,6 +371,7 @@ EXTENDED = {
     "Table": ["    def column(self, name: str) -> Column: ...", "    def __getitem__(self, name: str) -> Tensor: ..."],
     "Trainer": [
         "    def step(self, x: TensorLike, target: TensorLike) -> Scores: ...",
+        "    def step_ahead(self, x: TensorLike, target: TensorLike) -> LateScores: ...",
         "    def score(self, x: TensorLike, target: TensorLike) -> Scores: ...",
         "    def predict(self, x: TensorLike) -> Any: ...",
         "    def plan(self, x: TensorLike, target: TensorLike) -> StepPlan: ...",

@@ -28,6 +28,32 @@ TEST(Fit, LearnsAndHoldsItsMemory) {
   EXPECT_EQ(nn::predict(setting.trainer, batches).shape(), (Shape{512, 2}));
 }
 
+/// Scores of steps that were given one behind the other are those of the steps, in whatever order
+/// they are asked for.
+TEST(Trainer, GivesScoresLater) {
+  const auto scores = [](bool is_ahead) {
+    Setting setting;
+    std::vector<nn::LateScores> late;
+    std::vector<double> found;
+    for (const data::Batch& batch : points(64).batch(16)) {
+      if (is_ahead) {
+        late.push_back(setting.trainer.step_ahead(batch[0], batch[1]));
+      } else {
+        const nn::Scores now = setting.trainer.step(batch[0], batch[1]);
+        found.insert(found.end(), {now.loss, now.metrics[0]});
+      }
+    }
+    for (std::size_t i = late.size(); i-- > 0;) {
+      const nn::Scores& one = late[i].get();
+      EXPECT_EQ(&late[i].get(), &one);
+      found.insert(found.begin(), {one.loss, one.metrics[0]});
+    }
+    return found;
+  };
+  EXPECT_EQ(scores(true), scores(false));
+  EXPECT_EQ(scores(true).size(), 8u);
+}
+
 TEST(Fit, EndsAfterTheStepOnControlC) {
   Setting setting;
   struct Press final : nn::Callback {

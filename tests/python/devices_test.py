@@ -30,6 +30,10 @@ class Everywhere(TestCase):
         for wrong in (3, None, tn.float16):
             with self.assertRaises(TypeError):
                 x.to(wrong)
+        self.assertFalse(tn.cuda_tf32())
+        tn.set_cuda_tf32(True)
+        self.assertTrue(tn.cuda_tf32())
+        tn.set_cuda_tf32(False)
         with self.assertRaisesRegex(AttributeError, r'x.to\("cuda:0"\)'):
             x.cuda()
         with self.assertRaisesRegex(AttributeError, r"tn.gpus\(\)"):

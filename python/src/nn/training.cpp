@@ -59,6 +59,18 @@ void add_summary(Module& module) {
       "Traces a model, or, with a target, a step of a trainer; specs will do. Allocates nothing.");
 }
 
+void add_late_scores(Module& module) {
+  py::class_<nn::LateScores>(module, "LateScores",
+                             "Scores of a step that the device may not have come to yet.")
+      .def(
+          "get",
+          [](nn::LateScores& scores) {
+            const WithoutLock unlocked;
+            return scores.get();
+          },
+          "Waits for them, once.");
+}
+
 void add_weights(Module& module) {
   module.def(
       "load_weights",
@@ -110,6 +122,18 @@ void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
           "One batch; if it raises, parameters are as before. Of a model of several inputs, or a "
           "loss "
           "of several targets, each is a tuple.")
+      .def(
+          "step_ahead",
+          [](nn::Trainer& trainer, const py::object& x, const py::object& target) {
+            const nn::Tensors inputs = one_or_several(x, "x");
+            const nn::Tensors targets = one_or_several(target, "target");
+            const Site site = caller();
+            const WithoutLock unlocked;
+            return trainer.step_ahead(inputs, targets, site);
+          },
+          py::arg("x"), py::arg("target"),
+          "The same without waiting for a device that computes later: the next step can be given to "
+          "it while it is at this one.")
       .def(
           "score",
           [](const nn::Trainer& trainer, const py::object& x, const py::object& target) {
@@ -251,6 +275,7 @@ void add_training(Module& module) {
           py::arg("step"));
   module.def("_plot", [](const nn::History& history) { return nn::plot(history); });
   add_summary(module);
+  add_late_scores(module);
   add_weights(module);
 }
 

@@ -16,6 +16,9 @@ class NamedVariable:
     @property
     def variable(self) -> Variable: ...
 
+class LateScores:
+    def get(self) -> Scores: ...
+
 _layer_functions: tuple[str, ...]
 
 def _plot(history: History) -> str: ...
