@@ -126,8 +126,9 @@ std::vector<Sample> attention_samples(bool with_gradient) {
         Case{{3, 1, 4}, {3, 6, 4}, {3, 6, 4}, true},
         Case{{2, 2, 5, 6}, {2, 2, 4, 6}, {2, 2, 4, 7}, false, {}, Shape{2, 1, 5, 4}},
         Case{{2, 4, 3}, {2, 6, 3}, {2, 6, 3}, true, {}, Shape{6}, DType::boolean},
-        Case{{2, 60, 4}, {2, 60, 4}, {2, 60, 4}, true}, Case{{0, 4, 3}, {0, 4, 3}, {0, 4, 3}},
-        Case{{2, 3, 4}, {2, 0, 4}, {2, 0, 5}}, Case{{2, 0, 4}, {2, 3, 4}, {2, 3, 5}}}) {
+        Case{{2, 60, 4}, {2, 60, 4}, {2, 60, 4}, true}, Case{{70, 72}, {90, 72}, {90, 24}, true},
+        Case{{0, 4, 3}, {0, 4, 3}, {0, 4, 3}}, Case{{2, 3, 4}, {2, 0, 4}, {2, 0, 5}},
+        Case{{2, 0, 4}, {2, 3, 4}, {2, 3, 5}}}) {
     Sample sample{.inputs = {{.shape = c.q, .low = -1, .high = 1},
                              {.shape = c.k, .values = varied(c.k)},
                              {.shape = c.v, .values = varied(c.v)}},

@@ -55,7 +55,7 @@ struct AttentionTiles {
 
 // Of 16-bit floats, by tensor cores.
 inline constexpr AttentionTiles kAttend64{
-    .size = 64, .warps = 4, .rows_of_warp = 32, .across = 64, .stages = 2};
+    .size = 64, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2, .blocks = 4};
 inline constexpr AttentionTiles kAttend128{
     .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2};
 inline constexpr AttentionTiles kGradient64{

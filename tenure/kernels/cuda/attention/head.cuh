@@ -52,8 +52,8 @@ inline std::int64_t keys_seen(const AttentionArguments& a, std::int64_t query) {
 }
 
 template <class T>
-inline std::int64_t mask_place(const AttentionArguments& a, const Head<T>& head,
-                               std::int64_t query, std::int64_t key) {
+inline std::int64_t mask_place(const AttentionArguments& a, const Head<T>& head, std::int64_t query,
+                               std::int64_t key) {
   return head.mask + query * a.mask.row + key * a.mask.column;
 }
 /// Whether there are such a query and key, and it sees it.
@@ -61,8 +61,7 @@ template <class T>
 inline bool is_seen(const AttentionArguments& a, const Head<T>& head, std::int64_t query,
                     std::int64_t key) {
   if (query >= a.n || key >= keys_seen(a, query)) return false;
-  return a.mask_kind != 1 ||
-         static_cast<const bool*>(a.mask.data)[mask_place(a, head, query, key)];
+  return a.mask_kind != 1 || static_cast<const bool*>(a.mask.data)[mask_place(a, head, query, key)];
 }
 /// The score of a query and a key, of their product.
 template <class T>
@@ -72,7 +71,8 @@ inline Compute<T> score_of(const AttentionArguments& a, const Head<T>& head, std
   if (!is_seen(a, head, query, key)) return -std::numeric_limits<V>::infinity();
   const V score = product * static_cast<V>(a.scale);
   if (a.mask_kind != 2) return score;
-  return score + static_cast<V>(static_cast<const T*>(a.mask.data)[mask_place(a, head, query, key)]);
+  return score +
+         static_cast<V>(static_cast<const T*>(a.mask.data)[mask_place(a, head, query, key)]);
 }
 
 }  // namespace tenure::kernels::cuda

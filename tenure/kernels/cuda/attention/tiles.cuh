@@ -6,9 +6,9 @@
 // Note: tiles
 //
 // A block keeps some rows of one or two matrices of a head in shared memory, while tiles of two
-// others go by, a few rows at a time: one pair is worked on as the next ones are on their way. Rows are of
-// one size, with zeros where a head has none, in packs of 16 bytes: pack p of row r lies in place
-// p ^ r % 8, so that eight rows of a column of packs are in different banks.
+// others go by, a few rows at a time: one pair is worked on as the next ones are on their way. Rows
+// are of one size, with zeros where a head has none, in packs of 16 bytes: pack p of row r lies in
+// place p ^ r % 8, so that eight rows of a column of packs are in different banks.
 
 namespace tenure::kernels::cuda {
 
@@ -141,8 +141,8 @@ inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, i
   }
 }
 
-/// The head and the first row that a block has. Blocks of a head are neighbours, as its matrices are
-/// in the cache then; they begin with the one of the most work.
+/// The head and the first row that a block has. Blocks of a head are neighbours, as its matrices
+/// are in the cache then; they begin with the one of the most work.
 struct OwnBlock {
   unsigned head;
   int row;
