@@ -68,7 +68,7 @@ struct SumFold {
   }
   static Out result(const State& s, const ReduceArguments& a) {
     if constexpr (kIsFloat<T>) {
-      return convert<T>(s.value() / a.number);
+      return convert<T>(a.number == 1 ? s.value() : s.value() / a.number);
     } else {
       return static_cast<std::int64_t>(s);
     }

@@ -6,37 +6,47 @@
 
 namespace tenure::kernels::cuda {
 
+/// Neighbouring threads have neighbouring terms.
 template <class T, class Fold>
-inline void reduce_with(const ReduceArguments& a) {
-  using State = typename Fold::State;
-  static_assert(sizeof(State) <= kStateBytes);
+inline void reduce_rows(const ReduceArguments& a) {
+  static_assert(sizeof(typename Fold::State) <= kStateBytes);
   const Place place = place_of(a.groups);
-  if (a.groups.columns == 0) {
-    const bool is_there = place.group < a.outputs;
-    join_rows<Fold>(is_there ? fold_terms<T, Fold>(a, place) : Fold::none(), place, a);
-    return;
+  typename Fold::State s = Fold::none();
+  if (place.group < a.outputs) {
+    s = a.is_packed != 0 ? fold_terms<T, Fold, true>(a, place)
+                         : fold_terms<T, Fold, false>(a, place);
   }
-  constexpr int n = columns_of_thread(sizeof(T));
-  if constexpr (sizeof(State) <= kSmallStateBytes && n > 1) {
-    if (a.is_packed != 0) {
-      State states[n];
-#pragma unroll
-      for (State& s : states) s = Fold::none();
-      if (place.group * n < a.outputs) fold_columns<T, Fold>(a, place, states);
-      join_columns<Fold>(states, a);
-      return;
-    }
-  }
-  State states[1] = {Fold::none()};
-  if (place.group < a.outputs) states[0] = fold_terms<T, Fold>(a, place);
-  join_columns<Fold>(states, a);
+  join_rows<Fold>(s, place, a);
 }
 
-// The kernels, one for each rule.
-#define TENURE_REDUCTION(name, Fold)           \
-  template <class T>                           \
-  inline void name(const ReduceArguments& a) { \
-    reduce_with<T, Fold<T>>(a);                \
+/// Neighbouring threads have neighbouring outputs, n each.
+template <class T, class Fold, int n>
+inline void reduce_columns_of(const ReduceArguments& a) {
+  const Place place = place_of(a.groups);
+  typename Fold::State states[n];
+#pragma unroll
+  for (auto& s : states) s = Fold::none();
+  if (place.group * n < a.outputs) fold_columns<T, Fold>(a, place, states);
+  join_columns<Fold>(states, a);
+}
+template <class T, class Fold>
+inline void reduce_columns(const ReduceArguments& a) {
+  constexpr int n = columns_of_thread(sizeof(T));
+  if constexpr (sizeof(typename Fold::State) <= kSmallStateBytes && n > 1) {
+    if (a.is_packed != 0) return reduce_columns_of<T, Fold, n>(a);
+  }
+  reduce_columns_of<T, Fold, 1>(a);
+}
+
+// The kernels, two for each rule.
+#define TENURE_REDUCTION(name, Fold)                     \
+  template <class T>                                     \
+  inline void name##_rows(const ReduceArguments& a) {    \
+    reduce_rows<T, Fold<T>>(a);                          \
+  }                                                      \
+  template <class T>                                     \
+  inline void name##_columns(const ReduceArguments& a) { \
+    reduce_columns<T, Fold<T>>(a);                       \
   }
 TENURE_REDUCTION(reduce_sum, SumFold)
 TENURE_REDUCTION(reduce_mean, MeanFold)

@@ -168,7 +168,7 @@ std::size_t ReducePlan::workspace() const {
   return static_cast<std::size_t>(chunks_ * first_.outputs) * kStateBytes;
 }
 
-void ReducePlan::launch(Gpu& gpu, const char* op, const TypedKernel& kernel, DType type,
+void ReducePlan::launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type,
                         const Call& call) const {
   if (first_.outputs == 0) return;
   ReduceArguments arguments = first_;
@@ -180,7 +180,7 @@ void ReducePlan::launch(Gpu& gpu, const char* op, const TypedKernel& kernel, DTy
   arguments.root = call.root ? 1 : 0;
   if (reinterpret_cast<std::uintptr_t>(arguments.in) % 16 != 0) arguments.is_packed = 0;
   const std::int64_t of_thread = arguments.is_packed != 0 ? of_thread_ : 1;
-  gpu.launch(op, kernel, type,
+  gpu.launch(op, first_.groups.columns != 0 ? rule.columns : rule.rows, type,
              {.blocks = blocks_for((first_.outputs + of_thread - 1) / of_thread, first_.groups),
               .threads = kGroupThreads,
               .blocks_y = static_cast<std::uint32_t>(chunks_)},

@@ -40,6 +40,12 @@ enum class States {
   large,
 };
 
+/// The kernels of a rule, in reduce.cu.
+struct ReduceKernels {
+  TypedKernel rows;
+  TypedKernel columns;
+};
+
 /// How a reduction is launched; data is not looked at.
 class ReducePlan {
  public:
@@ -54,8 +60,7 @@ class ReducePlan {
     double number = 1;
     bool root = false;
   };
-  /// `kernel` is one of reduce.cu.
-  void launch(Gpu& gpu, const char* op, const TypedKernel& kernel, DType type,
+  void launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type,
               const Call& call) const;
   std::int64_t terms() const { return first_.terms; }
 
@@ -74,6 +79,6 @@ class ReducePlan {
 };
 
 /// Sums. In reduce_slots.cpp.
-extern const TypedKernel kReduceSum;
+extern const ReduceKernels kReduceSum;
 
 }  // namespace tenure::kernels::cuda

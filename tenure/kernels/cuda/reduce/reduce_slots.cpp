@@ -9,9 +9,12 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel reducing(const char* function, std::vector<Types> types) {
+TypedKernel reducing(const char* function, const std::vector<Types>& types) {
   return {"tenure/kernels/cuda/reduce/reduce.cu", function, "ReduceArguments", kGroupThreads,
-          std::move(types)};
+          types};
+}
+ReduceKernels rule(const char* rows, const char* columns, const std::vector<Types>& types) {
+  return {reducing(rows, types), reducing(columns, types)};
 }
 const std::vector<Types> kFloats{DType::float16, DType::bfloat16, DType::float32, DType::float64};
 const std::vector<Types> kIntegers{DType::boolean, DType::uint8, DType::int8,
@@ -20,20 +23,23 @@ const std::vector<Types> kAll{DType::boolean, DType::uint8,  DType::int8,    DTy
                               DType::int32,   DType::int64,  DType::float16, DType::bfloat16,
                               DType::float32, DType::float64};
 
-const TypedKernel kMean = reducing("reduce_mean", kIntegers);
-const TypedKernel kProd = reducing("reduce_prod", kAll);
-const TypedKernel kMax = reducing("reduce_max", kAll);
-const TypedKernel kMin = reducing("reduce_min", kAll);
-const TypedKernel kAny = reducing("reduce_any", kAll);
-const TypedKernel kEvery = reducing("reduce_all", kAll);
-const TypedKernel kArgMax = reducing("reduce_argmax", kAll);
-const TypedKernel kArgMin = reducing("reduce_argmin", kAll);
-const TypedKernel kVariance = reducing("reduce_variance", kFloats);
-const TypedKernel kLogSumExp = reducing("reduce_logsumexp", kFloats);
-const TypedKernel kNorm = reducing("reduce_norm", kFloats);
-const TypedKernel kPowerNorm = reducing("reduce_power_norm", kFloats);
-const TypedKernel kLargestNorm = reducing("reduce_largest_norm", kFloats);
-const TypedKernel kSmallestNorm = reducing("reduce_smallest_norm", kFloats);
+const ReduceKernels kMean = rule("reduce_mean_rows", "reduce_mean_columns", kIntegers);
+const ReduceKernels kProd = rule("reduce_prod_rows", "reduce_prod_columns", kAll);
+const ReduceKernels kMax = rule("reduce_max_rows", "reduce_max_columns", kAll);
+const ReduceKernels kMin = rule("reduce_min_rows", "reduce_min_columns", kAll);
+const ReduceKernels kAny = rule("reduce_any_rows", "reduce_any_columns", kAll);
+const ReduceKernels kEvery = rule("reduce_all_rows", "reduce_all_columns", kAll);
+const ReduceKernels kArgMax = rule("reduce_argmax_rows", "reduce_argmax_columns", kAll);
+const ReduceKernels kArgMin = rule("reduce_argmin_rows", "reduce_argmin_columns", kAll);
+const ReduceKernels kVariance = rule("reduce_variance_rows", "reduce_variance_columns", kFloats);
+const ReduceKernels kLogSumExp = rule("reduce_logsumexp_rows", "reduce_logsumexp_columns", kFloats);
+const ReduceKernels kNorm = rule("reduce_norm_rows", "reduce_norm_columns", kFloats);
+const ReduceKernels kPowerNorm =
+    rule("reduce_power_norm_rows", "reduce_power_norm_columns", kFloats);
+const ReduceKernels kLargestNorm =
+    rule("reduce_largest_norm_rows", "reduce_largest_norm_columns", kFloats);
+const ReduceKernels kSmallestNorm =
+    rule("reduce_smallest_norm_rows", "reduce_smallest_norm_columns", kFloats);
 
 Axes axes_of(const Kernel& k, int at = 0) {
   return ops::reduced_axes(k.attributes.dims(at), k.in[0].shape.size(), k.op);
@@ -54,7 +60,7 @@ struct PlannedSlot {
     return ReducePlan(k.in[0], axes_of(k, axes_at), order, states);
   }
   static std::size_t workspace(const Kernel& k) { return plan(k).workspace(); }
-  static void launch(const Kernel& k, const TypedKernel& kernel, double number = 1,
+  static void launch(const Kernel& k, const ReduceKernels& kernel, double number = 1,
                      bool root = false) {
     if (Gpu* const gpu = gpu_of(k)) {
       plan(k).launch(*gpu, k.op, kernel, k.in[0].dtype, call_of(k, number, root));
@@ -62,12 +68,12 @@ struct PlannedSlot {
   }
 };
 
-template <const TypedKernel& kernel, TermOrder order = TermOrder::free,
+template <const ReduceKernels& kernel, TermOrder order = TermOrder::free,
           States states = States::small>
 struct ReductionSlot : PlannedSlot<0, order, states> {
   static void run(const Kernel& k) { PlannedSlot<0, order, states>::launch(k, kernel); }
 };
-template <const TypedKernel& kernel>
+template <const ReduceKernels& kernel>
 using PlaceSlot = ReductionSlot<kernel, TermOrder::given, States::large>;
 
 struct MeanSlot : PlannedSlot<0, TermOrder::free, States::small> {
@@ -100,19 +106,26 @@ struct VarianceSlot : PlannedSlot<ops::VarianceAttributes::axes, TermOrder::free
 struct NormSlot : PlannedSlot<ops::VectorNormAttributes::axes, TermOrder::free, States::small> {
   static void run(const Kernel& k) {
     const double order = k.attributes.number(ops::VectorNormAttributes::order);
-    const TypedKernel& kernel = order == 2           ? kNorm
-                                : !std::isinf(order) ? kPowerNorm
-                                : order > 0          ? kLargestNorm
-                                                     : kSmallestNorm;
+    const ReduceKernels& kernel = order == 2           ? kNorm
+                                  : !std::isinf(order) ? kPowerNorm
+                                  : order > 0          ? kLargestNorm
+                                                       : kSmallestNorm;
     launch(k, kernel, order);
   }
 };
 
 }  // namespace
 
-const TypedKernel kReduceSum = reducing("reduce_sum", kAll);
+const ReduceKernels kReduceSum = rule("reduce_sum_rows", "reduce_sum_columns", kAll);
 
 Family reduce_family() {
+  std::vector<const TypedKernel*> kernels;
+  for (const ReduceKernels* const each :
+       {&kReduceSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin, &kVariance,
+        &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}) {
+    kernels.push_back(&each->rows);
+    kernels.push_back(&each->columns);
+  }
   return {{row<ReductionSlot<kReduceSum>>("sum"), row<ReductionSlot<kProd>>("prod"),
            row<MeanSlot>("mean"), row<ReductionSlot<kMax>>("max"), row<ReductionSlot<kMin>>("min"),
            row<ReductionSlot<kAny>>("any"), row<ReductionSlot<kEvery>>("all"),
@@ -121,8 +134,7 @@ Family reduce_family() {
            row<VarianceSlot<true>>("stddev"),
            row<ReductionSlot<kLogSumExp, TermOrder::free, States::large>>("logsumexp"),
            row<NormSlot>("norm")},
-          {&kReduceSum, &kMean, &kProd, &kMax, &kMin, &kAny, &kEvery, &kArgMax, &kArgMin,
-           &kVariance, &kLogSumExp, &kNorm, &kPowerNorm, &kLargestNorm, &kSmallestNorm}};
+          std::move(kernels)};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -27,13 +27,6 @@ struct LaneTerms {
   }
 };
 
-/// Where element i of a walk lies, by a function: divisions of 64 bits are long.
-__noinline__ inline std::int64_t far_place(const Walk& walk, std::int64_t i) {
-  return offset_in(walk, i);
-}
-inline std::int64_t place_in(const Walk& walk, std::int64_t i) {
-  return walk.rank == 1 ? i * walk.strides[0] : far_place(walk, i);
-}
 /// Calls `f` with a quick function from terms to where they lie. False: there is none.
 template <class F>
 inline bool with_places(const ReduceArguments& a, F f) {
@@ -42,9 +35,7 @@ inline bool with_places(const ReduceArguments& a, F f) {
     return true;
   }
   if (a.near_terms.rank == 0) return false;
-  f([&](std::int64_t i) {
-    return place_of_step(a.near_terms, static_cast<std::uint32_t>(i));
-  });
+  f([&](std::int64_t i) { return place_of_step(a.near_terms, static_cast<std::uint32_t>(i)); });
   return true;
 }
 
@@ -52,22 +43,36 @@ inline bool with_places(const ReduceArguments& a, F f) {
 template <class Fold>
 inline constexpr bool kHasRuns = requires { requires Fold::kRuns; };
 
+/// Calls `f(i, is_whole)` for batches of terms, each of `n` steps but for the last, of which `f`
+/// has to look where it ends: `is_whole` is a std::bool_constant.
+template <int n, class F>
+inline void for_batches(const LaneTerms& terms, F f) {
+  std::int64_t i = terms.begin;
+#pragma unroll 1
+  for (; i + (n - 1) * terms.step < terms.end; i += n * terms.step) {
+    f(i, std::bool_constant<true>());
+  }
+  if (i < terms.end) f(i, std::bool_constant<false>());
+}
+
 /// Strips of several terms.
 template <class Fold, class T, int n, class Load>
 inline typename Fold::State fold_strips(const LaneTerms& terms, const ReduceArguments& a,
                                         Load load) {
   constexpr int kAtOnce = 4;
   typename Fold::State s = Fold::none();
-#pragma unroll 1
-  for (std::int64_t i = terms.begin; i < terms.end; i += kAtOnce * terms.step) {
+  for_batches<kAtOnce>(terms, [&](std::int64_t i, auto is_whole) {
     Neighbours<T, n> strips[kAtOnce];
+    const auto has = [&](int k) {
+      return decltype(is_whole)::value || i + k * terms.step < terms.end;
+    };
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
-      if (i + k * terms.step < terms.end) strips[k] = load(i + k * terms.step);
+      if (has(k)) strips[k] = load(i + k * terms.step);
     }
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
-      if (i + k * terms.step >= terms.end) break;
+      if (!has(k)) break;
       if constexpr (kHasRuns<Fold>) {
         Fold::add_run(s, strips[k].of);
       } else {
@@ -75,7 +80,7 @@ inline typename Fold::State fold_strips(const LaneTerms& terms, const ReduceArgu
         for (int j = 0; j < n; ++j) Fold::add(s, strips[k].of[j], i + k * terms.step + j, a);
       }
     }
-  }
+  });
   return s;
 }
 
@@ -83,16 +88,18 @@ inline typename Fold::State fold_strips(const LaneTerms& terms, const ReduceArgu
 template <class Fold, class T, int n, class Load>
 inline void fold_singles(typename Fold::State (&states)[n], const LaneTerms& terms,
                          const ReduceArguments& a, Load load) {
-  constexpr int kAtOnce = n > 1 ? 4 : sizeof(T) > 4 ? 4 : sizeof(T) > 2 ? 8 : 16;
+  constexpr int kAtOnce = n > 1 || sizeof(T) > 4 ? 4 : sizeof(T) > 2 ? 8 : 16;
 #pragma unroll
   for (int c = 0; c < n; ++c) states[c] = Fold::none();
-#pragma unroll 1
-  for (std::int64_t i = terms.begin; i < terms.end; i += kAtOnce * terms.step) {
+  for_batches<kAtOnce>(terms, [&](std::int64_t i, auto is_whole) {
     Neighbours<T, n> rows[kAtOnce];
+    const auto has = [&](int k) {
+      return decltype(is_whole)::value || i + k * terms.step < terms.end;
+    };
 #pragma unroll
     for (int k = 0; k < kAtOnce; ++k) {
-      if constexpr (kHasRuns<Fold>) rows[k] = {};
-      if (i + k * terms.step < terms.end) rows[k] = load(i + k * terms.step);
+      if constexpr (kHasRuns<Fold>) rows[k] = {};  // which adds nothing
+      if (has(k)) rows[k] = load(i + k * terms.step);
     }
     if constexpr (kHasRuns<Fold>) {
 #pragma unroll
@@ -105,12 +112,12 @@ inline void fold_singles(typename Fold::State (&states)[n], const LaneTerms& ter
     } else {
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        if (i + k * terms.step >= terms.end) break;
+        if (!has(k)) break;
 #pragma unroll
         for (int c = 0; c < n; ++c) Fold::add(states[c], rows[k].of[c], i + k * terms.step, a);
       }
     }
-  }
+  });
 }
 
 /// Strips of n terms, one by one.
@@ -133,37 +140,35 @@ inline void fold_again(typename Fold::State& s, const LaneTerms& terms, const Re
   }
 }
 
-/// The terms of an output that are this lane's.
-template <class T, class Fold>
+/// The terms of an output that are this lane's, read in strips if `strips`.
+template <class T, class Fold, bool strips>
 inline typename Fold::State fold_terms(const ReduceArguments& a, const Place& place) {
-  constexpr int kPack = 16 / sizeof(T);
+  constexpr int n = strips ? 16 / sizeof(T) : 1;
   typename Fold::State states[1];
-  const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group);
+  const T* const in = static_cast<const T*>(a.in) + offset_in(a.kept, place.group);
+  const LaneTerms terms(a, place, n);
   const bool is_done = with_places(a, [&](auto place_of_term) {
     const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
-    if (a.is_packed != 0 && a.groups.columns == 0) {
-      const LaneTerms terms(a, place, kPack);
-      states[0] = fold_strips<Fold, T, kPack>(terms, a, [&](std::int64_t i) {
-        return *reinterpret_cast<const Neighbours<T, kPack>*>(at(i));
-      });
-      fold_again<Fold, T, kPack>(states[0], terms, a, at);
+    const auto load = [&](std::int64_t i) {
+      return *reinterpret_cast<const Neighbours<T, n>*>(at(i));
+    };
+    if constexpr (strips) {
+      states[0] = fold_strips<Fold, T, n>(terms, a, load);
     } else {
-      const LaneTerms terms(a, place, 1);
-      fold_singles<Fold, T>(states, terms, a,
-                            [&](std::int64_t i) { return Neighbours<T, 1>{*at(i)}; });
-      fold_again<Fold, T, 1>(states[0], terms, a, at);
+      fold_singles<Fold, T>(states, terms, a, load);
     }
+    fold_again<Fold, T, n>(states[0], terms, a, at);
   });
   if (is_done) return states[0];
-  return fold_slowly<Fold, T, 1>(LaneTerms(a, place, 1), a,
-                                 [&](std::int64_t i) { return in + far_place(a.reduced, i); });
+  return fold_slowly<Fold, T, n>(terms, a,
+                                 [&](std::int64_t i) { return in + offset_in(a.reduced, i); });
 }
 
 /// The terms of neighbouring outputs that are this lane's.
 template <class T, class Fold, int n>
 inline void fold_columns(const ReduceArguments& a, const Place& place,
                          typename Fold::State (&states)[n]) {
-  const T* const in = static_cast<const T*>(a.in) + place_in(a.kept, place.group * n);
+  const T* const in = static_cast<const T*>(a.in) + offset_in(a.kept, place.group * n);
   const LaneTerms terms(a, place, 1);
   const bool is_done = with_places(a, [&](auto place_of_term) {
     const auto at = [&](std::int64_t i) { return in + place_of_term(i); };
@@ -179,7 +184,7 @@ inline void fold_columns(const ReduceArguments& a, const Place& place,
 #pragma unroll
   for (int c = 0; c < n; ++c) {
     states[c] = fold_slowly<Fold, T, 1>(
-        terms, a, [&](std::int64_t i) { return in + far_place(a.reduced, i) + c; });
+        terms, a, [&](std::int64_t i) { return in + offset_in(a.reduced, i) + c; });
   }
 }
 
