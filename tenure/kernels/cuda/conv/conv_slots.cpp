@@ -8,6 +8,7 @@
 #include "tenure/kernels/cuda/driver/cudnn-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/dense.h"
+#include "tenure/kernels/cuda/reduce/reduce_plan.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/nn/conv_shape.h"
@@ -180,16 +181,24 @@ struct ConvWeightGradientSlot {
   static std::int64_t sum_bytes(const Kernel& k) {
     return static_cast<std::int64_t>(size_of(ops::compute_type(k.in[0].dtype)));
   }
+  /// Of the results over all positions, where no image is by itself.
+  static ReducePlan bias_plan(const Kernel& k) {
+    Axes axes;
+    for (int d = 0; d + 1 < k.in[1].shape.size(); ++d) axes.push_back(d);
+    return {k.in[1], axes, TermOrder::free};
+  }
   static std::size_t bias_sums(const Kernel& k, const Convolution& c) {
     if (!with_bias) return 0;
     return round_up(static_cast<std::size_t>(c.batch * c.out_channels * sum_bytes(k)), 64);
   }
   static std::size_t workspace(const Kernel& k) {
     const Call conv = call(k);
+    if (conv.is_for_library()) {
+      return std::max(with_bias ? bias_plan(k).workspace() : 0, conv.library_workspace(k));
+    }
     const std::int64_t apart =
         is_apart(conv) ? conv.sizes.batch * conv.sizes.weights() * sum_bytes(k) : 0;
-    const std::size_t own = bias_sums(k, conv.sizes) + static_cast<std::size_t>(apart);
-    return conv.is_for_library() ? std::max(own, conv.library_workspace(k)) : own;
+    return bias_sums(k, conv.sizes) + static_cast<std::size_t>(apart);
   }
   static void sum_images(Gpu& gpu, const Kernel& k, const void* sums, const View& out) {
     if (out.count() == 0) return;
@@ -199,6 +208,20 @@ struct ConvWeightGradientSlot {
                                  .n = out.count(),
                                  .images = k.in[0].shape[0],
                                  .adds = k.adds ? 1 : 0});
+  }
+  static void sum_bias(Gpu& gpu, const Kernel& k, const Call& conv, ConvArguments a) {
+    const Convolution& c = conv.sizes;
+    if (conv.is_for_library()) {
+      return bias_plan(k).launch(
+          gpu, k.op, kReduceSum, conv.type,
+          {.in = k.in[1].data, .out = k.out[1].data, .workspace = k.workspace.data()});
+    }
+    a.sums = k.workspace.data();
+    if (c.batch * c.out_channels > 0) {
+      gpu.launch(k.op, kBiasGradient, conv.type,
+                 grid_over(c.batch * ((c.out_channels + 31) / 32) * kConvThreads, kConvThreads), a);
+    }
+    sum_images(gpu, k, a.sums, k.out[1]);
   }
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
@@ -210,16 +233,8 @@ struct ConvWeightGradientSlot {
     a.y = operand_of(k.in[1], 1);
     a.weights = operand_of(k.out[0], 0);
     a.adds = k.adds ? 1 : 0;
-    if constexpr (with_bias) {
-      a.sums = k.workspace.data();
-      if (c.batch * c.out_channels > 0) {
-        gpu->launch(k.op, kBiasGradient, conv.type,
-                    grid_over(c.batch * ((c.out_channels + 31) / 32) * kConvThreads, kConvThreads),
-                    a);
-      }
-      sum_images(*gpu, k, a.sums, k.out[1]);
-    }
-    if (!k.adds && conv.run_library(*gpu, k)) return;
+    if constexpr (with_bias) sum_bias(*gpu, k, conv, a);
+    if (conv.run_library(*gpu, k)) return;
     const bool apart = is_apart(conv);
     a.sums = apart ? k.workspace.data() + bias_sums(k, c) : nullptr;
     if (k.out[0].count() > 0 && (c.batch > 0 || !apart)) {

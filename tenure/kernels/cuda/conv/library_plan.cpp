@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tenure/base/units.h"
-#include "tenure/kernels/cuda/conv/descriptor-inl.h"
+#include "tenure/kernels/cuda/conv/operation-inl.h"
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 
@@ -23,28 +23,6 @@ class LibraryPlan {
 namespace {
 
 using Axis = ops::Convolution::Axis;
-using Numbers = std::vector<std::int64_t>;
-
-/// Names of operands.
-constexpr std::int64_t kImages = 1;
-constexpr std::int64_t kWeights = 2;
-constexpr std::int64_t kResults = 3;
-constexpr std::int64_t kAligned = 16;
-
-std::optional<cudnnDataType_t> library_type(DType type) {
-  switch (type) {
-    case DType::float16:
-      return CUDNN_DATA_HALF;
-    case DType::bfloat16:
-      return CUDNN_DATA_BFLOAT16;
-    case DType::float32:
-      return CUDNN_DATA_FLOAT;
-    case DType::float64:
-      return CUDNN_DATA_DOUBLE;
-    default:
-      return std::nullopt;
-  }
-}
 
 /// Whether padding is the same on both sides. The library's ways for float32 and float64 have been
 /// seen to give wrong gradients by weights where it is not.
@@ -52,92 +30,6 @@ bool is_even(const Axis& axis) {
   const std::int64_t reach = (axis.kernel - 1) * axis.dilation + 1;
   const std::int64_t room = axis.in + 2 * axis.padding - reach;
   return room >= 0 && room / axis.stride + 1 == axis.out;
-}
-
-/// A member of each spatial axis; the first one is left out where it does nothing.
-Numbers of_axes(const ops::Convolution& c, std::int64_t Axis::*member) {
-  const Axis& z = c.axes[0];
-  const bool is_flat = z.in == 1 && z.out == 1 && z.kernel == 1 && z.padding == 0;
-  Numbers numbers;
-  for (std::size_t d = is_flat ? 1 : 0; d < 3; ++d) numbers.push_back(c.axes[d].*member);
-  return numbers;
-}
-
-/// The library names dimensions in the order of channels first, however they lie.
-Descriptor tensor(Device device, cudnnDataType_t type, std::int64_t name, std::int64_t first,
-                  std::int64_t channels, const Numbers& spatial) {
-  Numbers sizes{first, channels};
-  sizes.insert(sizes.end(), spatial.begin(), spatial.end());
-  Numbers strides(sizes.size());
-  strides[1] = 1;
-  std::int64_t step = channels;
-  for (std::size_t d = sizes.size() - 1; d > 1; --d) {
-    strides[d] = step;
-    step *= sizes[d];
-  }
-  strides[0] = step;
-  Descriptor made(device, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-  made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
-  made.set(CUDNN_ATTR_TENSOR_DIMENSIONS, sizes);
-  made.set(CUDNN_ATTR_TENSOR_STRIDES, strides);
-  made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, name);
-  made.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kAligned);
-  return made;
-}
-
-Descriptor geometry(Device device, const LibraryConv& conv) {
-  const ops::Convolution& c = conv.sizes;
-  const Numbers padding = of_axes(c, &Axis::padding);
-  Descriptor made(device, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  made.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
-           conv.type == DType::float64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT);
-  made.set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
-  made.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64,
-           static_cast<std::int64_t>(padding.size()));
-  made.set(CUDNN_ATTR_CONVOLUTION_DILATIONS, of_axes(c, &Axis::dilation));
-  made.set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, of_axes(c, &Axis::stride));
-  made.set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, padding);
-  made.set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, padding);
-  return made;
-}
-
-/// What the three operations call their attributes.
-struct Words {
-  cudnnBackendDescriptorType_t operation;
-  cudnnBackendAttributeName_t images, weights, results, geometry, alpha, beta;
-};
-constexpr Words kForward{CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-constexpr Words kImagesGradient{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                                CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-constexpr Words kWeightsGradient{CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                                 CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-
-const Words& words_of(ConvPart part) {
-  switch (part) {
-    case ConvPart::results:
-      return kForward;
-    case ConvPart::images_gradient:
-      return kImagesGradient;
-    case ConvPart::weights_gradient:
-      break;
-  }
-  return kWeightsGradient;
 }
 
 /// Whether an engine adds in one order and rounds nothing on the way, and needs no compiler. One
@@ -201,7 +93,7 @@ class LibraryConvs {
   }
 
   void run(const LibraryPlan& plan, std::array<void*, 3> operands, void* workspace) {
-    constexpr std::array kNames{kImages, kWeights, kResults};
+    constexpr std::array kNames{kConvImages, kConvWeights, kConvResults};
     gpu_.enter();
     Descriptor pack(gpu_.device(), CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
     pack.put(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, operands.size(),
@@ -222,39 +114,10 @@ class LibraryConvs {
 
  private:
   std::shared_ptr<const LibraryPlan> find(const LibraryConv& conv, std::size_t workspace) const {
-    const Device device = gpu_.device();
-    const ops::Convolution& c = conv.sizes;
-    const cudnnDataType_t type = *library_type(conv.type);
-    Descriptor images =
-        tensor(device, type, kImages, c.batch, c.in_channels, of_axes(c, &Axis::in));
-    Descriptor weights = tensor(device, type, kWeights, c.out_channels, c.in_channels / c.groups,
-                                of_axes(c, &Axis::kernel));
-    Descriptor results =
-        tensor(device, type, kResults, c.batch, c.out_channels, of_axes(c, &Axis::out));
-    Descriptor shape = geometry(device, conv);
-    if (!images.finish() || !weights.finish() || !results.finish() || !shape.finish()) {
-      return nullptr;
-    }
-    const Words& words = words_of(conv.part);
-    Descriptor operation(device, words.operation);
-    operation.set(words.images, images);
-    operation.set(words.weights, weights);
-    operation.set(words.results, results);
-    operation.set(words.geometry, shape);
-    const bool is_wide = conv.type == DType::float64;
-    const auto scale = [&](cudnnBackendAttributeName_t name, double value) {
-      if (is_wide) return operation.set(name, CUDNN_TYPE_DOUBLE, value);
-      operation.set(name, CUDNN_TYPE_FLOAT, static_cast<float>(value));
-    };
-    scale(words.alpha, 1);
-    scale(words.beta, 0);
-    if (!operation.finish()) return nullptr;
-    Descriptor graph(device, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle_);
-    graph.set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
-    if (!graph.finish()) return nullptr;
+    const std::optional<ConvOperation> told = conv_operation(gpu_.device(), handle_, conv);
+    if (!told) return nullptr;
     for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-      if (auto plan = best(graph, mode, conv.type, workspace)) return plan;
+      if (auto plan = best(told->graph, mode, conv.type, workspace)) return plan;
     }
     return nullptr;
   }
@@ -312,7 +175,7 @@ bool cudnn_takes(const LibraryConv& conv) {
   const ops::Convolution& c = conv.sizes;
   const auto [least, most] =
       std::minmax({c.inputs() * c.in_channels, c.outputs() * c.out_channels, c.weights()});
-  return library_type(conv.type) && least > 0 && most <= kMost &&
+  return is_floating(conv.type) && least > 0 && most <= kMost &&
          std::all_of(c.axes.begin(), c.axes.end(), is_even) && cudnn().library.is_usable();
 }
 

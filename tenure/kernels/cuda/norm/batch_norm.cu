@@ -7,10 +7,10 @@
 // Note: batches
 //
 // A matrix is read once for its sums and once for its results; of gradients, x and dy together. A
-// thread has some columns, side by side, and every so many rows of its block's chunk. Sums are
-// those of differences from the first row, which are small if the deviation is small against the
-// mean, and are joined in float64: even a first row that is far from all others costs no more
-// digits than there are rows. What is made of an element then takes a few factors for its column.
+// thread has some columns, side by side, and every so many rows. Sums are those of differences from
+// the first row, which are small if the deviation is small against the mean, and are joined in
+// float64: even a first row that is far from all others costs no more digits than there are rows.
+// What is made of an element then takes a few factors for its column.
 
 namespace tenure::kernels::cuda {
 
@@ -18,7 +18,7 @@ namespace tenure::kernels::cuda {
 /// that read much are slower than many that read little.
 inline constexpr int kSummedRows = 4;
 template <bool has_gradient>
-inline constexpr int kMadeRows = has_gradient ? 4 : 1;
+inline constexpr int kMadeRows = has_gradient ? 2 : 1;
 
 /// A number of the compiler's.
 template <int n>
@@ -26,35 +26,28 @@ struct Count {
   static constexpr int value = n;
 };
 
-/// The columns and rows that a thread has.
-struct BatchPart {
-  std::int64_t column;
-  std::int64_t row;
-  std::int64_t step;
-  std::int64_t end;
+/// The first column that a thread has, of n.
+inline std::int64_t column_of(const BatchNormArguments& a, int n) {
+  return (blockIdx.x * static_cast<std::int64_t>(a.lanes) + threadIdx.x % a.lanes) * n;
+}
 
-  BatchPart(const BatchNormArguments& a, int n)
-      : column((blockIdx.x * static_cast<std::int64_t>(a.lanes) + threadIdx.x % a.lanes) * n),
-        row(blockIdx.y * a.chunk + threadIdx.x / a.lanes),
-        step(kBatchThreads / a.lanes),
-        end(blockIdx.y * a.chunk + a.chunk) {
-    if (end > a.rows || column >= a.columns) end = column < a.columns ? a.rows : 0;
-  }
-};
-
-/// Calls `f(at, step, Count)` for the rows of a part, so many at once: from element `at` on, `step`
-/// elements apart.
+/// Calls `f(at, step, Count)` for the rows of a thread whose columns begin at `column`, `most` or
+/// one at once: from element `at` on, `step` elements apart. Blocks take turns, so that at any time
+/// all of them are in one stretch of memory.
 template <int most, class F>
-inline void for_rows(const BatchPart& part, std::int64_t columns, const F& f) {
-  const std::int64_t step = part.step * columns;
-  std::int64_t row = part.row;
-  std::int64_t at = row * columns + part.column;
-  for (; most > 1 && row + (most - 1) * part.step < part.end; row += most * part.step) {
-    f(at, step, Count<most>());
-    at += most * step;
-  }
-  for (; row < part.end; row += part.step, at += step) {
-    f(at, step, Count<1>());
+inline void for_rows(const BatchNormArguments& a, std::int64_t column, const F& f) {
+  if (column >= a.columns) return;
+  const std::int64_t apart = kBatchThreads / a.lanes;
+  const std::int64_t step = apart * a.columns;
+  for (std::int64_t first = static_cast<std::int64_t>(blockIdx.y) * most * apart; first < a.rows;
+       first += static_cast<std::int64_t>(gridDim.y) * most * apart) {
+    std::int64_t row = first + threadIdx.x / a.lanes;
+    std::int64_t at = row * a.columns + column;
+    if (row + (most - 1) * apart < a.rows) {
+      f(at, step, Count<most>());
+    } else {
+      for (; row < a.rows; row += apart, at += step) f(at, step, Count<1>());
+    }
   }
 }
 
@@ -115,15 +108,15 @@ template <class T, int n, bool has_gradient>
 inline void sum_batch(const BatchNormArguments& a) {
   using Sum = BatchSum<T>;
   constexpr int kSums = has_gradient ? kBatchGradientSums : kBatchSums;
-  const BatchPart part(a, n);
+  const std::int64_t column = column_of(a, n);
   Sum own[kSums][n] = {};
   Sum origin[n] = {};
-  if (part.column < a.columns) {
+  if (column < a.columns) {
     for (int j = 0; j < n; ++j) {
-      origin[j] = static_cast<Sum>(static_cast<const T*>(a.x)[part.column + j]);
+      origin[j] = static_cast<Sum>(static_cast<const T*>(a.x)[column + j]);
     }
   }
-  for_rows<kSummedRows>(part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
+  for_rows<kSummedRows>(a, column, [&](std::int64_t at, std::int64_t step, auto count) {
     constexpr int kMany = decltype(count)::value;
     Elements<T, n> xs[kMany];
     [[maybe_unused]] Elements<T, n> dys[kMany];
@@ -264,8 +257,8 @@ inline void batch_norm_gradient_factors(const BatchNormArguments& a) {
   static_cast<W*>(a.first)[column] = convert<W>(by_weight);
   static_cast<W*>(a.second)[column] = convert<W>(by_bias);
   const double factor = static_cast<double>(static_cast<const W*>(a.weight)[column]) * m.scale;
-  const double of_row = -factor / static_cast<double>(a.rows);
-  leave_factors<T>(a, column, m.mean, {factor, of_row * m.scale * by_weight, of_row * by_bias});
+  const auto rows = static_cast<double>(a.rows);
+  leave_factors<T>(a, column, m.mean, {factor, m.scale * by_weight / rows, by_bias / rows});
 }
 
 /// The factors of a thread's columns.
@@ -286,33 +279,31 @@ inline void apply_to_batch(const BatchNormArguments& a) {
   using C = Compute<T>;
   constexpr int kCount = kFactors<T, has_gradient>;
   constexpr int kOfX = has_gradient ? 1 : 0;
-  const BatchPart part(a, n);
+  const std::int64_t column = column_of(a, n);
   C factors[kCount][n];
-  read_factors(a, part.column, factors);
-  for_rows<kMadeRows<has_gradient>>(
-      part, a.columns, [&](std::int64_t at, std::int64_t step, auto count) {
-        constexpr int kMany = decltype(count)::value;
-        Elements<T, n> xs[kMany];
-        [[maybe_unused]] Elements<T, n> dys[kMany];
-        read_rows(a, a.x, at, step, xs);
-        if constexpr (has_gradient) read_rows(a, a.dy, at, step, dys);
+  read_factors(a, column, factors);
+  for_rows<kMadeRows<has_gradient>>(a, column, [&](std::int64_t at, std::int64_t step, auto count) {
+    constexpr int kMany = decltype(count)::value;
+    Elements<T, n> xs[kMany];
+    [[maybe_unused]] Elements<T, n> dys[kMany];
+    read_rows(a, a.x, at, step, xs);
+    if constexpr (has_gradient) read_rows(a, a.dy, at, step, dys);
 #pragma unroll
-        for (int r = 0; r < kMany; ++r) {
-          Elements<T, n> results;
+    for (int r = 0; r < kMany; ++r) {
+      Elements<T, n> results;
 #pragma unroll
-          for (int j = 0; j < n; ++j) {
-            C x = static_cast<C>(xs[r].of[j]);
-            if constexpr (!NarrowFloat<T>)
-              x = (x - factors[kCount - 2][j]) - factors[kCount - 1][j];
-            C result = std::fma(x, factors[kOfX][j], factors[kOfX + 1][j]);
-            if constexpr (has_gradient) {
-              result = std::fma(static_cast<C>(dys[r].of[j]), factors[0][j], result);
-            }
-            results.of[j] = convert<T>(result);
-          }
-          write_row(a, results, at + r * step);
+      for (int j = 0; j < n; ++j) {
+        C x = static_cast<C>(xs[r].of[j]);
+        if constexpr (!NarrowFloat<T>) x = (x - factors[kCount - 2][j]) - factors[kCount - 1][j];
+        C result = std::fma(x, factors[kOfX][j], factors[kOfX + 1][j]);
+        if constexpr (has_gradient) {  // that is what all rows have in common
+          result = (static_cast<C>(dys[r].of[j]) - result) * factors[0][j];
         }
-      });
+        results.of[j] = convert<T>(result);
+      }
+      write_row(a, results, at + r * step);
+    }
+  });
 }
 
 template <class T, bool has_gradient>

@@ -31,8 +31,7 @@ struct BatchNormArguments {
   void* factors;     ///< of each number, each column
   std::int64_t rows;
   std::int64_t columns;
-  std::int64_t chunk;  ///< rows of a block
-  std::int64_t chunks;
+  std::int64_t chunks;  ///< blocks that share the rows of a column for sums
   double epsilon;
   std::uint32_t lanes;   ///< threads of a block along a row: a power of two
   std::int32_t packed;   ///< a thread has 16 bytes of a row, not one element

@@ -35,7 +35,7 @@ struct BatchKernels {
   std::int64_t sum_blocks;    ///< which leave sums
   std::int64_t apply_blocks;  ///< which make results
 };
-// As many blocks as an H200 has room for at once, or several times as many.
+// As many blocks as an H200 has room for at once.
 constexpr std::int64_t kProcessors = 132;
 const BatchKernels kForward{batch_kernel("batch_norm_sums", false),
                             batch_kernel("batch_norm_factors", true),
@@ -43,17 +43,16 @@ const BatchKernels kForward{batch_kernel("batch_norm_sums", false),
 const BatchKernels kBackward{batch_kernel("batch_norm_gradient_sums", false),
                              batch_kernel("batch_norm_gradient_factors", true),
                              batch_kernel("batch_norm_gradient", false), 3 * kProcessors,
-                             16 * kProcessors};
+                             3 * kProcessors};
 
 /// Rows of each thread: at least, if there are so many, and at most, as it may sum up in float32.
 constexpr std::int64_t kLeastRows = 8;
 constexpr std::int64_t kMostRows = 128;
 
-/// How a matrix is shared out.
+/// Blocks along a row, and those that share the rows.
 struct Share {
-  std::uint32_t blocks = 1;  ///< along a row
+  std::uint32_t across = 1;
   std::uint32_t chunks = 1;
-  std::int64_t rows = 1;  ///< of a chunk
 };
 
 /// A batch as a matrix: with dy or without.
@@ -82,13 +81,12 @@ class Batch {
 
   void run(Gpu& gpu, const Kernel& k) const {
     DenseInputs inputs(gpu, k.op, k.workspace);
-    BatchNormArguments a = arguments(k, inputs);
+    const BatchNormArguments a = arguments(k, inputs);
     const BatchKernels& kernels = has_gradient_ ? kBackward : kForward;
     const DType type = k.in[0].dtype;
     const auto launch = [&](const TypedKernel& kernel, const Share& share) {
-      a.chunk = share.rows;
       gpu.launch(k.op, kernel, type,
-                 {.blocks = share.blocks, .threads = kBatchThreads, .blocks_y = share.chunks}, a);
+                 {.blocks = share.across, .threads = kBatchThreads, .blocks_y = share.chunks}, a);
     };
     launch(kernels.sums, share_of(kernels.sum_blocks));
     gpu.launch(
@@ -104,13 +102,14 @@ class Batch {
     const std::int64_t width = static_cast<std::int64_t>(lanes_) * pack_;
     const std::int64_t across = (columns_ + width - 1) / width;
     const std::int64_t at_once = kBatchThreads / lanes_;  // rows of a block
-    const std::int64_t wanted =
-        std::max<std::int64_t>(blocks / std::max<std::int64_t>(across, 1), 1);
-    const std::int64_t of_thread = (rows_ + wanted * at_once - 1) / (wanted * at_once);
-    const std::int64_t whole = std::clamp(of_thread, kLeastRows, kMostRows) * at_once;
-    return {.blocks = static_cast<std::uint32_t>(across),
-            .chunks = static_cast<std::uint32_t>((rows_ + whole - 1) / whole),
-            .rows = whole};
+    const auto chunks_of = [&](std::int64_t rows_of_thread) {
+      return std::max<std::int64_t>(
+          (rows_ + rows_of_thread * at_once - 1) / (rows_of_thread * at_once), 1);
+    };
+    const std::int64_t wanted = blocks / std::max<std::int64_t>(across, 1);
+    return {.across = static_cast<std::uint32_t>(across),
+            .chunks = static_cast<std::uint32_t>(
+                std::clamp(wanted, chunks_of(kMostRows), chunks_of(kLeastRows)))};
   }
 
   BatchNormArguments arguments(const Kernel& k, DenseInputs& inputs) const {
