@@ -51,7 +51,7 @@ struct EntropyRow {
       }
       if (a.label_smoothing != 0) sums.second += value;
     });
-    sums = sums_of_lanes(sums, a.groups);
+    sums = sum_of_lanes(sums, a.groups);
     if (!counts) return 0;
     return entropy_of(a, mass, static_cast<double>(exponentials.shift), exponentials.sum, sums);
   }

@@ -10,7 +10,7 @@ inline constexpr Groups kWholeBlock{kGroupThreads, 0};
 /// What threads of a block have of the sum of all losses.
 template <class T>
 inline void add_up(const LossSum& to, LossPart own) {
-  const Pair<double> all = sums_of_lanes(Pair<double>{own.loss, own.rows}, kWholeBlock);
+  const Pair<double> all = sum_of_lanes(Pair<double>{own.loss, own.rows}, kWholeBlock);
   if (threadIdx.x != 0) return;
   if (to.parts != nullptr) {
     to.parts[blockIdx.x] = {all.first, all.second};

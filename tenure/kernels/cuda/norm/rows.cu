@@ -22,14 +22,11 @@ inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a, const 
   const C count = static_cast<C>(a.columns);
   C mean = 0;
   if (a.rms == 0) {
-    C sum = 0;
-    lane.elements([&](At at) { sum += x[at]; });
-    mean = sum_of_lanes(sum, a.groups) / count;
+    mean = sum_of_lanes(lane.template sum<C>([&](At at) { return x[at]; }), a.groups) / count;
   }
-  C squares = 0;
-  lane.elements([&](At at) {
+  const C squares = lane.template sum<C>([&](At at) {
     const C deviation = x[at] - mean;
-    squares = std::fma(deviation, deviation, squares);
+    return deviation * deviation;
   });
   const C variance = sum_of_lanes(squares, a.groups) / count;
   return {mean, C(1) / std::sqrt(variance + static_cast<C>(a.epsilon))};
@@ -107,18 +104,17 @@ inline void row_norm_gradient_in(const RowNormArguments& a) {
     const RowStatistics<C> s = statistics_of<T>(a, x, lane);
     // Those of no row are 0: what is in its place may be anything.
     const auto normal = [&](At at) { return is_there ? (x[at] - s.mean) * s.scale : C(0); };
-    Pair<C> sums{0, 0};  // of weighted gradients times what was normal, and of these alone
-    lane.elements([&](At at) {
+    // Of weighted gradients times what was normal, and of these alone.
+    const Pair<C> own_sums = lane.template sum<Pair<C>>([&](At at) {
       const C gradient = is_there ? dy[at] : C(0);
       const C weighted = gradient * weight[at];
-      sums.first = std::fma(weighted, normal(at), sums.first);
-      sums.second += weighted;
       C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
       C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
       of_weight = std::fma(gradient, normal(at), of_weight);
       of_bias += gradient;
+      return Pair<C>{weighted * normal(at), weighted};
     });
-    sums = sums_of_lanes(sums, a.groups);
+    const Pair<C> sums = sum_of_lanes(own_sums, a.groups);
     const C count = static_cast<C>(a.columns);
     const C along = sums.first / count;
     const C mean = a.rms != 0 ? C(0) : sums.second / count;

@@ -96,6 +96,19 @@ struct Lane {
       for (int e = 0; e < S::kSize; ++e) f(At{i + e, s * S::kSize + e});
     });
   }
+  /// The sum of `f(at)` for all elements: of each strip first, so that strips need not wait for
+  /// each other.
+  template <class C, class F>
+  C sum(F f) const {
+    C all{};
+    strips([&](std::int64_t i, int s) {
+      C part = f(At{i, s * S::kSize});
+#pragma unroll S::kElementsUnrolled
+      for (int e = 1; e < S::kSize; ++e) part = part + f(At{i + e, s * S::kSize + e});
+      all = all + part;
+    });
+    return all;
+  }
 };
 
 /// Where element i of a walk lies that is not of one step: a function, as it is long.
@@ -186,24 +199,21 @@ inline void write_row(const Row<T>& to, const Lane<S>& lane, F f) {
   });
 }
 
-/// The sum of what the lanes of a group have.
-template <class C>
-inline C sum_of_lanes(C own, const Groups& groups) {
-  return joined(own, groups, [](C a, C b) { return a + b; });
-}
-/// Two of them at once.
+/// Two sums at once.
 template <class C>
 struct Pair {
   C first;
   C second;
+  friend Pair operator+(const Pair& a, const Pair& b) {
+    return {a.first + b.first, a.second + b.second};
+  }
 };
-template <class C>
-inline Pair<C> sums_of_lanes(Pair<C> own, const Groups& groups) {
-  return joined(own, groups, [](const Pair<C>& a, const Pair<C>& b) {
-    return Pair<C>{a.first + b.first, a.second + b.second};
-  });
-}
 
+/// The sum of what the lanes of a group have.
+template <class C>
+inline C sum_of_lanes(C own, const Groups& groups) {
+  return joined(own, groups, [](const C& a, const C& b) { return a + b; });
+}
 /// The larger one; no number wins.
 template <class C>
 inline C larger(C a, C b) {

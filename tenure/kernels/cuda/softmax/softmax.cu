@@ -44,16 +44,8 @@ inline void gradient_in(const SoftmaxArguments& a) {
   const Lane<S> lane{a.length, a.groups.lanes, place.lane};
   const HeldRow<T, S> dy(Row<T>(a.x, row), lane);
   const HeldRow<T, S> y(Row<T>(a.y, row), lane);
-  double own = 0;
-  lane.strips([&](std::int64_t i, int s) {
-    C part = 0;
-#pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) {
-      const At at{i + e, s * S::kSize + e};
-      part += log ? dy[at] : dy[at] * y[at];
-    }
-    own += static_cast<double>(part);
-  });
+  const auto own = static_cast<double>(
+      lane.template sum<C>([&](At at) { return log ? dy[at] : dy[at] * y[at]; }));
   const C sum = static_cast<C>(sum_of_lanes(own, a.groups));
   if (!is_there) return;
   write_row(Row<T>(a.out, row), lane,
