@@ -9,6 +9,7 @@
 
 #include "tenure/check/expect-inl.h"
 #include "tenure/check/numbers.h"
+#include "tenure/ops/core/backend.h"
 
 namespace tenure::check {
 namespace {
@@ -63,8 +64,12 @@ std::optional<std::string> problem(DType dtype, long double got, long double exp
 
 }  // namespace
 
-Bound bound_of(const ops::OpRecord& op, DType result) {
+Bound bound_of(const ops::OpRecord& op, DType result, Device device) {
   Bound bound{.ulp = op.tolerance_ulp, .of_largest = op.tolerance_of_largest};
+  if (result == DType::float64 && op.tolerance_unwidened != 0 &&
+      !ops::backend(device).has_wider_than_double()) {
+    bound.ulp = op.tolerance_unwidened;
+  }
   const bool is_narrow = is_narrow_float(result);
   if (op.elementwise == nullptr) {
     if (is_narrow) bound.ulp += 0.5;
@@ -118,7 +123,7 @@ void expect_reference(const Case& c, const std::vector<Tensor>& got,
                       const std::vector<ops::Reference>& expected, bool signs) {
   REQUIRE_EQ(got.size(), expected.size()) << "number of outputs";
   for (std::size_t o = 0; o < got.size(); ++o) {
-    Bound bound = bound_of(*c.op, got[o].dtype());
+    Bound bound = bound_of(*c.op, got[o].dtype(), got[o].device());
     bound.signs = signs;
     for (const Input& input : c.inputs) {
       for (const long double value : input.values) {

@@ -15,8 +15,8 @@ struct Bound {
   bool signs = false;       ///< a zero has the exact value's sign
   bool lowest_bit = false;  ///< a bool is the lowest bit of the exact value, not whether it is 0
 };
-/// What the record states, with what rounding a float32 result to a 16-bit type adds.
-Bound bound_of(const ops::OpRecord& op, DType result);
+/// What the record states for a device, with what rounding a float32 result to a 16-bit type adds.
+Bound bound_of(const ops::OpRecord& op, DType result, Device device);
 
 /// Whether `got` has the reference's shape and every element is within the bound; if not, the first
 /// that is outside, and how far.

@@ -159,6 +159,8 @@ class Backend {
   virtual const KernelSlot* find(const OpRecord& op) const = 0;
   virtual LoopLimits loop_limits() const = 0;
   virtual WorkRates work_rates() const = 0;
+  /// Whether what is hard to compute in float64 is computed in a wider type.
+  virtual bool has_wider_than_double() const { return true; }
   /// What the first bytes of a program's buffers are multiples of: a power of two, at least that of
   /// the pool (64) and at most the granularity of its memory.
   virtual std::int64_t alignment() const = 0;

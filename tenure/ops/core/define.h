@@ -20,7 +20,7 @@
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //                                  out
 //   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, parts,
-//   precision, stages, target, ulp, ulp_of_largest    optional, as in record.h
+//   precision, stages, target, ulp, ulp_of_largest, ulp_unwidened    optional, as in record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
@@ -77,6 +77,7 @@ OpRecord make_record() {
     record.tolerance_ulp = Op::ulp_of_largest;
     record.tolerance_of_largest = true;
   }
+  if constexpr (requires { Op::ulp_unwidened; }) record.tolerance_unwidened = Op::ulp_unwidened;
   return record;
 }
 

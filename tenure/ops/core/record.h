@@ -215,6 +215,9 @@ struct OpRecord {
   int outputs = 1;
   std::uint32_t dtypes = 0;    ///< bit i: input 0 may have type i
   double tolerance_ulp = 0.5;  ///< stated error bound, in units of the last place of the result
+  /// That of float64 on devices that have no wider type (Backend::has_wider_than_double); 0: the
+  /// same.
+  double tolerance_unwidened = 0;
   /// The bound is in units of the last place of the largest number that goes in or comes out, not
   /// of each result: of sums whose terms cancel.
   bool tolerance_of_largest = false;

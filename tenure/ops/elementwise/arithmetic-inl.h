@@ -162,6 +162,7 @@ struct Pow : Map<2, kNumberTypes> {
       "a to the power b; a negative integer power of an integer is an error";
   static constexpr double cost = 16;
   static constexpr double ulp = 1;
+  static constexpr double ulp_unwidened = 2;
   static constexpr double low = 0.1;
   static constexpr auto refuses = Refusal::negative;
   template <class V>

@@ -39,6 +39,7 @@ struct ErfInv : Float<1> {
   static constexpr auto name = "erfinv";
   static constexpr auto doc = "the inverse of erf; NaN outside [-1, 1]";
   static constexpr double ulp = 1;
+  static constexpr double ulp_unwidened = 3;
   static constexpr double cost = 300;
   static constexpr double low = -0.95, high = 0.95;
   template <class V>
@@ -69,6 +70,7 @@ struct LogGamma : Float<1> {
   static constexpr auto name = "lgamma";
   static constexpr auto doc = "the logarithm of |gamma(x)|; infinite where gamma has a pole";
   static constexpr double ulp = 1;
+  static constexpr double ulp_unwidened = 2;
   static constexpr double cost = 60;
   static constexpr double low = 0.1, high = 8;
   template <class V>
@@ -84,6 +86,7 @@ struct Digamma : Float<1> {
   static constexpr auto name = "digamma";
   static constexpr auto doc = "the derivative of lgamma";
   static constexpr double ulp_of_largest = 1;
+  static constexpr double ulp_unwidened = 6;
   static constexpr double cost = 200;
   static constexpr double low = 0.1, high = 8;
   template <class V>
@@ -116,6 +119,7 @@ struct Hypot : Float<2> {
   static constexpr auto arguments = "a, b";
   static constexpr auto doc = "sqrt(a^2 + b^2) without overflow";
   static constexpr double ulp = 1;
+  static constexpr double ulp_unwidened = 2;
   static constexpr double cost = 10;
   template <class V>
   static TENURE_BODY V apply(V a, V b) {
