@@ -102,6 +102,9 @@ struct KernelSlot {
   const FusingKernel* fusing = nullptr;
   const PackingKernel* packing = nullptr;
   bool adds = false;  ///< run heeds Kernel::adds
+  /// Sums may be joined in another order where a call is cut into parts (OpRecord::parts): a
+  /// library decides that by sizes.
+  bool rounds_parts_anew = false;
   /// Of users' elementwise ops, on the CPU. The others have bodies, which a device compiles.
   const ElementLoops* loops = nullptr;
 };
@@ -114,6 +117,9 @@ KernelSlot make_slot() {
   if constexpr (requires { Members::pieces; }) slot.pieces = Members::pieces;
   if constexpr (requires { Members::measure; }) slot.measure = Members::measure;
   if constexpr (requires { Members::adds; }) slot.adds = Members::adds;
+  if constexpr (requires { Members::rounds_parts_anew; }) {
+    slot.rounds_parts_anew = Members::rounds_parts_anew;
+  }
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
   if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
   if constexpr (requires { Members::packing; }) slot.packing = &Members::packing;

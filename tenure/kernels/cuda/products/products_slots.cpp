@@ -55,6 +55,7 @@ void multiply(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
 }
 
 struct MatmulSlot {
+  static constexpr bool rounds_parts_anew = true;
   static std::size_t workspace(const Kernel& k) {
     const ProductPlan plan = plan_of(k);
     const DType type = k.in[0].dtype;
