@@ -90,10 +90,10 @@ ReducePlan::ReducePlan(const View& in, const Axes& axes, TermOrder order, States
   const std::int64_t run = terms.rank > 0 ? std::abs(terms.strides[terms.rank - 1]) : 0;
   const std::int64_t row = kept.rank > 0 ? std::abs(kept.strides[kept.rank - 1]) : 0;
   const bool is_nearer = kept.rank > 0 && row != 0 && (terms.rank == 0 || row < run);
-  if (order == TermOrder::fixed ? first_.outputs > 1 : is_nearer) {
-    plan_columns(order != TermOrder::fixed && states == States::small);
+  if (is_nearer) {
+    plan_columns(states == States::small);
   } else {
-    plan_rows(order != TermOrder::fixed);
+    plan_rows();
   }
 }
 
@@ -109,11 +109,11 @@ bool ReducePlan::goes_by(std::int64_t n, const Walk& along, const Walk& other) {
 }
 
 /// Neighbouring threads have neighbouring outputs.
-void ReducePlan::plan_columns(bool packs) {
+void ReducePlan::plan_columns(bool are_several) {
   const Walk& kept = first_.kept;
   const std::int64_t several = columns_of_thread(element_);
   const std::int64_t inner = kept.rank > 0 ? kept.sizes[kept.rank - 1] : 1;
-  of_thread_ = packs && goes_by(several, kept, first_.reduced) ? several : 1;
+  of_thread_ = are_several && goes_by(several, kept, first_.reduced) ? several : 1;
   first_.is_packed = of_thread_ > 1 ? 1 : 0;
   Groups& groups = first_.groups;
   groups = groups_for(first_.terms, inner, element_);
@@ -135,12 +135,12 @@ void ReducePlan::plan_columns(bool packs) {
 }
 
 /// Neighbouring threads have neighbouring terms.
-void ReducePlan::plan_rows(bool packs) {
+void ReducePlan::plan_rows() {
   const auto pack = static_cast<std::int64_t>(16 / element_);
-  first_.is_packed = packs && goes_by(pack, first_.reduced, first_.kept) ? 1 : 0;
+  first_.is_packed = goes_by(pack, first_.reduced, first_.kept) ? 1 : 0;
   const std::int64_t reads = first_.is_packed != 0 ? first_.terms / pack : first_.terms;
   Groups& groups = first_.groups;
-  groups = groups_for(std::max((reads + 3) / 4, std::min<std::int64_t>(reads, 32)), 1, element_);
+  groups = groups_for(std::max((reads + 7) / 8, std::min<std::int64_t>(reads, 32)), 1, element_);
   while (groups.lanes < kGroupThreads && groups.lanes < reads &&
          blocks_for(first_.outputs, groups) < kEnoughBlocks / 2) {
     groups.lanes *= 2;

@@ -31,7 +31,6 @@ void push(Walk& walk, std::int64_t size, std::int64_t stride);
 enum class TermOrder {
   free,   ///< whatever memory is read fastest in
   given,  ///< that of the dimensions
-  fixed,  ///< given, and joined in an order that strides do not change
 };
 
 /// Of a fold.
@@ -66,8 +65,8 @@ class ReducePlan {
 
  private:
   static bool goes_by(std::int64_t n, const Walk& along, const Walk& other);
-  void plan_columns(bool packs);
-  void plan_rows(bool packs);
+  void plan_columns(bool are_several);
+  void plan_rows();
   void cut(std::int64_t blocks, std::int64_t least);
   std::int64_t column_blocks(const Groups& groups) const;
 
