@@ -1,5 +1,6 @@
 """The works of table.py in PyTorch and JAX, where this Python has them: {work: (seconds, bytes)} of each."""
 
+import sys
 import time
 
 
@@ -36,6 +37,7 @@ def torch_works():
             made[name] = median(taken), torch.cuda.max_memory_allocated() - before
         except RuntimeError as error:  # out of memory
             made[name] = str(error).splitlines()[0]
+        print("PyTorch:", name, made[name], file=sys.stderr, flush=True)
 
     def there(*shape):
         return torch.randn(*shape, device=device)
@@ -161,6 +163,7 @@ def jax_works():
             jax.block_until_ready(last)
             taken.append((time.perf_counter() - begin) / times)
         made[name] = median(taken), None
+        print("JAX:", name, made[name], file=sys.stderr, flush=True)
 
     key = jax.random.key(1)
     x = jax.random.normal(key, (16,))
