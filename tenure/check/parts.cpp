@@ -114,7 +114,7 @@ Verdict is_same(const Case& c, const std::vector<Tensor>& got, const std::vector
   if (!rounds_anew) return equals(got, expected);
   for (std::size_t o = 0; o < got.size(); ++o) {
     Bound bound = bound_of(*c.op, got[o].dtype(), got[o].device());
-    bound.ulp *= 2;
+    bound.ulp = 2 * bound.ulp + 1;
     bound.of_largest = true;
     const ops::Reference reference{expected[o].shape(), values_of(expected[o])};
     if (Verdict verdict = agrees(got[o], reference, bound); !verdict) return verdict;

@@ -107,9 +107,10 @@ TEST(Replay, LeavesAloneWhatDiffers) {
       function([](const Tensor& a, const Tensor& b) { return floor_divide(a, b) + 1; });
   const Tensor seven = full({3}, 7, int64).to(device);
   const Tensor two = full({3}, 2, int64).to(device);
-  EXPECT_EQ(replays_of(5, [&] {
-              test::expect_elements<std::int64_t>(divide(seven, two), {3}, {4, 4, 4});
-            }),
+  EXPECT_EQ(replays_of(5,
+                       [&] {
+                         test::expect_elements<std::int64_t>(divide(seven, two), {3}, {4, 4, 4});
+                       }),
             0u);
   expect_throws<ValueError>([&] { divide(seven, two - 2); }, {"division by zero"});
   const auto draw = function([](const Tensor& x) { return dropout(x, 0.5); });

@@ -254,7 +254,8 @@ void add_lifetimes(Module& module) {
       "Whether products and convolutions of float32 on GPUs may round what they multiply to TF32, "
       "whose mantissa has 10 bits instead of 23: several times as fast. Off, unless "
       "TENURE_CUDA_TF32=1 or this says so.");
-  module.def("cuda_tf32", [] { return cuda_tf32(); }, "What set_cuda_tf32() has set.");
+  module.def(
+      "cuda_tf32", [] { return cuda_tf32(); }, "What set_cuda_tf32() has set.");
 
   py::class_<LeakGuard>(module, "_LeakGuard")
       .def(py::init([](std::string name, int warm_up, int patience, std::int64_t slack_bytes,

@@ -132,7 +132,8 @@ void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
             return trainer.step_ahead(inputs, targets, site);
           },
           py::arg("x"), py::arg("target"),
-          "The same without waiting for a device that computes later: the next step can be given to "
+          "The same without waiting for a device that computes later: the next step can be given "
+          "to "
           "it while it is at this one.")
       .def(
           "score",

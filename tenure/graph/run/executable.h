@@ -66,10 +66,10 @@ class Executable {
     std::vector<Place> in{};  ///< of each input's first element
     std::vector<Place> out{};
     Place workspace{};
-    std::size_t count = 0;  ///< of elements of the result
-    std::size_t draw = 0;   ///< of a random op: its place in Request::draws
-    int part = 0;           ///< of a unit in parts, which has a step for each
-    int packed = -1;        ///< the packed weight that its kernel reads
+    std::size_t count = 0;          ///< of elements of the result
+    std::size_t draw = 0;           ///< of a random op: its place in Request::draws
+    int part = 0;                   ///< of a unit in parts, which has a step for each
+    int packed = -1;                ///< the packed weight that its kernel reads
     bool is_given_indices = false;  ///< all that it may refuse is known before the run
   };
   /// What a run has for its steps: a pointer per base, a state per random op, and room for the

@@ -193,10 +193,8 @@ struct IndexBound {
 
 /// Whether all integers of such a range are in bounds.
 constexpr bool holds(const IndexBound& bound, const IntegerRange& range) {
-  const std::int64_t lowest =
-      bound.except == range.lowest ? range.next_lowest : range.lowest;
-  const std::int64_t highest =
-      bound.except == range.highest ? range.next_highest : range.highest;
+  const std::int64_t lowest = bound.except == range.lowest ? range.next_lowest : range.lowest;
+  const std::int64_t highest = bound.except == range.highest ? range.next_highest : range.highest;
   return lowest > highest || (lowest >= bound.lowest && highest < bound.end);
 }
 

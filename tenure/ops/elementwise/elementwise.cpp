@@ -82,6 +82,7 @@ struct Definition {
   std::uint32_t types;
   double ulp;
   bool ulp_is_of_largest;
+  double ulp_unwidened;
   ElementwiseRecord elementwise;
   std::vector<Sample> (*samples)();
   const GradientRule* gradient;
@@ -97,6 +98,7 @@ constexpr Definition definition_of() {
                .types = Op::types,
                .ulp = Op::ulp,
                .ulp_is_of_largest = false,
+               .ulp_unwidened = 0,
                .elementwise = {.rule = Op::rule,
                                .arity = Op::arity,
                                .cost = Op::cost,
@@ -109,6 +111,7 @@ constexpr Definition definition_of() {
     d.ulp = Op::ulp_of_largest;
     d.ulp_is_of_largest = true;
   }
+  if constexpr (requires { Op::ulp_unwidened; }) d.ulp_unwidened = Op::ulp_unwidened;
   ElementwiseRecord& e = d.elementwise;
   if constexpr (requires { Op::neutral; }) e.neutral = Op::neutral;
   if constexpr (requires { Op::last_limit; }) e.last_limit = Op::last_limit;
@@ -144,6 +147,7 @@ void fill(Entry& entry, const Definition& d, const char* family) {
   op.dtypes = d.types;
   op.tolerance_ulp = d.ulp;
   op.tolerance_of_largest = d.ulp_is_of_largest;
+  op.tolerance_unwidened = d.ulp_unwidened;
   op.may_fail = d.elementwise.refuses != Refusal::nothing;
   op.elementwise = &entry.elementwise;
   op.samples = d.samples;

@@ -93,8 +93,11 @@ struct Call {
     void* const first = inputs.read(k.in[0]).data;
     void* const second = inputs.read(k.in[1]).data;
     void* const out = k.out[0].data;
+    // As much as there is where nothing was copied: what the library does depends on it.
+    const std::size_t room = std::min(library_conv_workspace(library()), inputs.rest().size());
     const auto run = [&](void* images, void* weights, void* results) {
-      return library_convolve(gpu, k.op, library(), images, weights, results, inputs.rest());
+      return library_convolve(gpu, k.op, library(), images, weights, results,
+                              inputs.rest().first(room));
     };
     switch (part) {
       case ConvPart::results:
@@ -110,6 +113,7 @@ struct Call {
 
 template <bool relu>
 struct ConvSlot {
+  static constexpr bool rounds_parts_anew = true;
   static Call call(const Kernel& k) {
     return {k, ConvPart::results,
             ops::convolution_of(k.op, k.in[0].shape, k.in[1].shape,
@@ -143,6 +147,7 @@ struct ConvSlot {
 };
 
 struct ConvInputGradientSlot {
+  static constexpr bool rounds_parts_anew = true;
   static Call call(const Kernel& k) {
     return {k, ConvPart::images_gradient,
             ops::convolution_of_input_gradient(k.op, k.in[0].shape, k.in[1].shape, k.attributes)};
@@ -167,6 +172,7 @@ struct ConvInputGradientSlot {
 
 template <bool with_bias>
 struct ConvWeightGradientSlot {
+  static constexpr bool rounds_parts_anew = true;
   static constexpr bool adds = true;
   static Call call(const Kernel& k) {
     return {k, ConvPart::weights_gradient,

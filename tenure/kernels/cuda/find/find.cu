@@ -27,7 +27,6 @@ inline void find_beyond(const RangeArguments& a) {
   });
 }
 
-
 /// Of blocks of at most 256 threads.
 template <class T>
 inline void find_range(const IntegersArguments& a) {

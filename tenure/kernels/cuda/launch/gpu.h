@@ -196,7 +196,7 @@ class Gpu {
   CUstream_st* stream_ = nullptr;
   std::mutex writing_mutex_;
   CUstream_st* writing_stream_ = nullptr;  ///< made when it is first needed
-  bool waits_ = false;  ///< for each kernel
+  bool waits_ = false;                     ///< for each kernel
   std::atomic<bool> lost_ = false;
   std::atomic<bool> told_ = false;
   std::mutex noted_mutex_;

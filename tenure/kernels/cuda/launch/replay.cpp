@@ -44,16 +44,14 @@ void GraphReplay::end(CUgraphExec_st* graph) noexcept {
 
 GraphReplay::Run* GraphReplay::find(std::span<std::byte* const> addresses) {
   const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const Run& run) {
-    return run.rounds == cuda_tf32() && std::equal(addresses.begin(), addresses.end(), run.addresses.begin(),
-                      run.addresses.end());
+    return run.rounds == cuda_tf32() && std::equal(addresses.begin(), addresses.end(),
+                                                   run.addresses.begin(), run.addresses.end());
   });
   return found == runs_.end() ? nullptr : &*found;
 }
 
 void GraphReplay::remember(std::span<std::byte* const> addresses) {
-  Run run{.addresses = {addresses.begin(), addresses.end()},
-          .rounds = cuda_tf32(),
-          .last = count_};
+  Run run{.addresses = {addresses.begin(), addresses.end()}, .rounds = cuda_tf32(), .last = count_};
   if (runs_.size() < kMostRuns) {
     runs_.push_back(std::move(run));
     return;

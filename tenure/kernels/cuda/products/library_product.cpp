@@ -245,8 +245,8 @@ LibraryProducts& products_on(Gpu& gpu) {
 
 bool library_multiplies(DType type, const ProductPlan& plan) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  return library_type(type) && plan.m > 0 && plan.n > 0 && plan.k > 0 && plan.batch.rank <= 1 &&
-         std::max({plan.m, plan.n, plan.k, plan.batch.count}) <= kMost &&
+  return library_type(type) && plan.m > 0 && plan.n > 0 && plan.k > 0 && plan.batch.count > 0 &&
+         plan.batch.rank <= 1 && std::max({plan.m, plan.n, plan.k, plan.batch.count}) <= kMost &&
          operand_of(plan.m, plan.k, plan.a_row, plan.a_column) &&
          operand_of(plan.k, plan.n, plan.b_row, plan.b_column) && cublaslt().library.is_usable();
 }
@@ -261,6 +261,7 @@ std::size_t library_workspace(const ProductPlan& plan) {
   constexpr std::int64_t kMost = 32 * MiB;
   const std::int64_t tiles =
       (plan.m + kTile - 1) / kTile * ((plan.n + kTile - 1) / kTile) * plan.batch.count;
+  if (tiles == 0) return 0;
   const std::int64_t parts = std::min({kMostParts, (kTiles + tiles - 1) / tiles, plan.k / kPart});
   if (parts < 2) return 0;
   return static_cast<std::size_t>(

@@ -8,8 +8,7 @@ namespace tenure::kernels::cuda {
 /// Neighbours have neighbouring elements, which may begin anywhere; each has one of several rows in
 /// flight.
 inline void copy_piece(const PieceArguments& a) {
-  const std::int64_t column =
-      static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (column >= a.filled) return;
   const auto* const from = static_cast<const std::uint16_t*>(a.from) + column;
   auto* const to = static_cast<std::uint16_t*>(a.to) + column;

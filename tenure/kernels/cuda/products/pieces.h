@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 
+#include "tenure/kernels/cuda/compile/kernels.h"
 #include "tenure/kernels/cuda/products/plan.h"
 #include "tenure/tensor/dtype.h"
 
