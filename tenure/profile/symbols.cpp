@@ -59,6 +59,24 @@ std::string build_id_of(const std::string& path) {
   return {};
 }
 
+/// Whether a file has the names of all its functions. One that was stripped has only those that
+/// others may call, and an address gets the name of whichever comes before it.
+bool has_all_names(const std::string& path) {
+  const OpenFile file(std::fopen(path.c_str(), "rbe"));
+  ElfW(Ehdr) head;
+  if (file == nullptr || std::fread(&head, sizeof head, 1, file.get()) != 1) return false;
+  for (int i = 0; i < head.e_shnum; ++i) {
+    ElfW(Shdr) section;
+    if (std::fseek(file.get(), static_cast<long>(head.e_shoff + i * sizeof section), SEEK_SET) !=
+            0 ||
+        std::fread(&section, sizeof section, 1, file.get()) != 1) {
+      return false;
+    }
+    if (section.sh_type == SHT_SYMTAB) return true;
+  }
+  return false;
+}
+
 /// What addr2line prints for these addresses; empty if it cannot be asked.
 std::string ask(const std::string& module, const std::vector<std::uint64_t>& offsets) {
   if (getauxval(AT_SECURE) != 0) return {};  // it would run a program that PATH names, as root
@@ -137,12 +155,17 @@ CallsByOffset calls_in(const Module& module, std::vector<std::uint64_t> offsets)
   if (offsets.empty()) return calls;
   const std::string text = ask(module.path, offsets);
   const std::vector<std::string_view> lines = lines_of(text);
+  const bool are_names_right = has_all_names(module.path);
   std::size_t asked = 0;
   for (std::size_t i = 0; i < lines.size() && asked < offsets.size();) {
     if (!lines[i].starts_with("0x")) break;
     std::size_t end = ++i;
     while (end < lines.size() && !lines[end].starts_with("0x")) ++end;
-    calls[offsets[asked++]] = parse_calls(std::span(lines).subspan(i, end - i));
+    std::vector<CallFrame>& found = calls[offsets[asked++]];
+    found = parse_calls(std::span(lines).subspan(i, end - i));
+    if (!are_names_right) {
+      std::erase_if(found, [](const CallFrame& call) { return call.file.empty(); });
+    }
     i = end;
   }
   Answers::instance().keep(module, calls);
