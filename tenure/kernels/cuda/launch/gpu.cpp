@@ -107,7 +107,7 @@ void Gpu::enter() {
                                            name_of(device_)));
   }
   if (is_lost()) [[unlikely]]
-    fail(CUDA_SUCCESS, nullptr);
+    fail(CUDA_SUCCESS, "enter the GPU's context");
   check(driver_functions().cuCtxSetCurrent(context_), "enter the GPU's context");
 }
 
