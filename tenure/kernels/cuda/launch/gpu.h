@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -66,7 +67,7 @@ struct GpuFacts {
 
 /// Thrown where the host would wait, or give the GPU something that is other the next time, while
 /// work is written down.
-struct CannotReplay {};
+struct CannotReplay : std::exception {};
 
 /// While it lives, what this thread gives a GPU is not done but written down, in a stream of its
 /// own. Not while another one of the thread lives.
