@@ -319,6 +319,27 @@ TEST(Threads, SeveralCensusesTakeTurns) {
   });
 }
 
+// A look takes longer than all that the others do between two, so that they wait at nearly each
+// one.
+TEST(Threads, LooksWithoutAPauseLeaveTheOthersTheirTurn) {
+  constexpr int kMakers = 2;
+  const int made_by_each = test::rounds(300);
+  std::vector<Tensor> many;
+  for (int i = 0; i < 3000; ++i) many.push_back(room(1));
+  std::atomic<int> makers{kMakers};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kMakers; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < made_by_each; ++i) room(1);
+      --makers;
+    });
+  }
+  std::int64_t looks = 0;
+  for (; makers > 0; ++looks) static_cast<void>(live_tensors());
+  for (std::thread& thread : threads) thread.join();
+  std::printf("LOOKS %ld\n", long(looks));
+}
+
 TEST(Threads, ErrorsWhileOthersAllocate) {
   on_threads(3, [&](int) {
     const Budget budget("thread", 2000);

@@ -11,25 +11,41 @@ namespace {
 
 std::mutex census_mutex;
 
+bool does_anybody_wait() noexcept {
+  for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
+    if (c->busy.load(std::memory_order_relaxed) == kWaits) return true;
+  }
+  return false;
+}
+
+/// A mutex is had by whoever comes at the right moment: without this, looks without a pause would
+/// leave the others no turn. As long as no census is on nobody begins to wait, so this ends.
+void lock_after_those_who_wait() {
+  for (;;) {
+    census_mutex.lock();
+    if (!does_anybody_wait()) return;
+    census_mutex.unlock();
+    std::this_thread::yield();
+  }
+}
+
 }  // namespace
 
 std::atomic<bool> census_is_on{false};
 const bool vital_sections_fence = !has_asymmetric_fence();
 
 void wait_for_census(ThreadContext& context) noexcept {
-  do {
-    context.busy.store(0, std::memory_order_release);
-    { const std::lock_guard wait(census_mutex); }
-    context.busy.exchange(1, std::memory_order_seq_cst);
-  } while (census_is_on.load(std::memory_order_seq_cst));
+  context.busy.store(kWaits, std::memory_order_release);
+  const std::lock_guard wait(census_mutex);  // while somebody has it no other census begins
+  context.busy.exchange(kBusy, std::memory_order_seq_cst);
 }
 
 Census::Census() {
-  census_mutex.lock();
+  lock_after_those_who_wait();
   census_is_on.store(true, std::memory_order_seq_cst);
   heavy_fence();
   for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) {
-    while (c->busy.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+    while (c->busy.load(std::memory_order_seq_cst) == kBusy) std::this_thread::yield();
   }
 }
 

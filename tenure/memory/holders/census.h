@@ -15,7 +15,12 @@ class Tenant;
 // To list all live tensors, nobody may be making or ending one meanwhile. A thread that does either
 // is inside a VitalSection: it marks itself busy, and goes on unless a census is being taken. A
 // census raises a flag, fences (threads/fence.h) and waits until no thread is busy. So the list
-// costs nothing per tensor but two plain stores at birth and at death.
+// costs nothing per tensor but two plain stores at birth and at death. Who has waited for one census
+// goes on before the next begins.
+
+/// What ThreadContext::busy says; 0: neither.
+inline constexpr std::uint32_t kBusy = 1;
+inline constexpr std::uint32_t kWaits = 2;  ///< for a census
 
 extern std::atomic<bool> census_is_on;
 /// Set where heavy_fence() does not work: the frequent side then fences for itself.
@@ -27,9 +32,9 @@ void wait_for_census(ThreadContext& context) noexcept;
 class VitalSection {
  public:
   explicit VitalSection(ThreadContext& context) noexcept : context_(context) {
-    context.busy.store(1, std::memory_order_relaxed);
+    context.busy.store(kBusy, std::memory_order_relaxed);
     if (vital_sections_fence) [[unlikely]] {
-      context.busy.exchange(1, std::memory_order_seq_cst);
+      context.busy.exchange(kBusy, std::memory_order_seq_cst);
     } else {
       light_fence();
     }

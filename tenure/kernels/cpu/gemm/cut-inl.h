@@ -1,4 +1,4 @@
-// Lines of matrices cut into panels, and how each is packed, per instruction set.
+// Lines of matrices, and how they are cut into panels, per instruction set.
 #if defined(TENURE_KERNELS_CPU_GEMM_CUT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENURE_KERNELS_CPU_GEMM_CUT_INL_H_
 #undef TENURE_KERNELS_CPU_GEMM_CUT_INL_H_
@@ -14,18 +14,14 @@
 
 #include "tenure/kernels/cpu/gemm/pack-inl.h"
 #include "tenure/kernels/cpu/gemm/panels-inl.h"
-#include "tenure/kernels/cpu/move/widen-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::cut {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using pack::HWY_NAMESPACE::Lines;
-using pack::HWY_NAMESPACE::pack_lines;
-using panels::HWY_NAMESPACE::kRowStep;
 using panels::HWY_NAMESPACE::kTileRows;
 using panels::HWY_NAMESPACE::kTileWidth;
-using widen::HWY_NAMESPACE::widen_row;
 
 /// Lines cut into panels: rows into such of nearly the same height, the higher ones first; columns
 /// into full ones and the rest. Asked about every tile, it does not divide.
@@ -72,51 +68,15 @@ struct Source {
   }
 };
 
-/// Packs floats of 16 bits as pack_lines does. Either lines or terms are neighbours.
-template <NarrowFloat N>
-HWY_NOINLINE void pack_narrow(const Lines<N>& from, std::int64_t count, std::int64_t depth,
-                              float* to, std::int64_t width) {
-  if (from.line == 1) {
-    const N* row = from.data;
-    for (std::int64_t k = 0; k < depth; ++k, row += from.term, to += width) {
-      widen_row(row, to, static_cast<std::size_t>(count));
-      std::fill(to + count, to + width, 0.0F);
-    }
-    return;
-  }
-  HWY_ALIGN float
-      wide[std::max<std::int64_t>(kTileRows, kTileWidth * HWY_MAX_BYTES / 4) * kRowStep<float>];
-  for (std::int64_t i = 0; i < count; ++i) {
-    widen_row(from.data + i * from.line, wide + i * kRowStep<float>,
-              static_cast<std::size_t>(depth));
-  }
-  pack_lines(Lines<float>{wide, kRowStep<float>, 1}, count, depth, to, width);
-}
-
-/// pack_lines of elements of type T, or narrower ones.
-template <class T>
-HWY_INLINE void pack_source(const Source& from, std::int64_t count, std::int64_t depth, T* to,
-                            std::int64_t width) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    if (from.dtype == DType::bfloat16) {
-      return pack_narrow(from.lines<BFloat16>(), count, depth, to, width);
-    }
-    if (from.dtype == DType::float16) {
-      return pack_narrow(from.lines<Half>(), count, depth, to, width);
-    }
-  }
-  pack_lines(from.lines<T>(), count, depth, to, width);
-}
-
-/// Columns of b, all of them packed: panel by panel, each with all its terms.
-template <class T>
+/// Columns of b, all of them packed: panel by panel, each with all its elements.
+template <class E>
 struct PackedColumns {
-  const T* data = nullptr;  ///< null: they were not
-  std::int64_t terms = 0;
+  const E* data = nullptr;    ///< null: they were not
+  std::int64_t elements = 0;  ///< of a column
 
-  /// From term k on; `first` is the panel's first column.
-  const T* panel(std::int64_t first, std::int64_t width, std::int64_t k) const {
-    return data + first * terms + k * width;
+  /// From element k on; `first` is the panel's first column.
+  const E* panel(std::int64_t first, std::int64_t width, std::int64_t k) const {
+    return data + first * elements + k * width;
   }
 };
 

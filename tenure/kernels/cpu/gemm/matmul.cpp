@@ -103,8 +103,9 @@ GemmBatch make_plan(const View& a, const View& b, const View& out) {
 struct Route {
   GemmBatch plan;
   bool packed = false;
-  bool narrow = false;   // the result is float32 at first
-  bool widened = false;  // and so are the matrices, contiguous ones
+  bool narrow = false;           // the result is float32 at first
+  bool copied = false;           // the matrices are contiguous copies...
+  DType copy = DType::float32;   // ...of this type
   std::size_t a_bytes = 0;
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;
@@ -132,14 +133,18 @@ Route choose_route(const View& a, const View& b, const View& out) {
   Route route;
   route.narrow = is_narrow_float(a.dtype);
   route.plan = make_plan(a, b, out);
-  route.widened = route.narrow && !reads_narrow(a.dtype, route.plan);
+  route.copied = route.narrow && !reads_narrow(a.dtype, route.plan);
   if (route.narrow) route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
-  if (route.widened) {
-    const DType wide = DType::float32;
-    route.plan =
-        make_plan(contiguous_like(a, wide, nullptr), contiguous_like(b, wide, nullptr), out);
-    route.a_bytes = aligned(static_cast<std::size_t>(a.count()) * 4);
-    route.b_bytes = aligned(static_cast<std::size_t>(b.count()) * 4);
+  if (route.copied) {
+    route.plan = make_plan(contiguous_like(a, a.dtype, nullptr),
+                           contiguous_like(b, b.dtype, nullptr), out);
+    const bool widens = is_small(route.plan.gemm) || gemv_takes(route.plan.gemm);
+    route.copy = widens ? DType::float32 : a.dtype;
+    const auto bytes_of = [&](const View& view) {
+      return aligned(static_cast<std::size_t>(view.count()) * size_of(route.copy));
+    };
+    route.a_bytes = bytes_of(a);
+    route.b_bytes = bytes_of(b);
   }
   const Gemm& g = route.plan.gemm;
   route.packed = is_floating(a.dtype) && !is_small(g) && !gemv_takes(g);
@@ -212,7 +217,7 @@ std::size_t matmul_packed_bytes(const View& a, const View& b, const View& out) {
   if (out.count() == 0 || b.shape.size() != 2) return 0;
   const Route route = choose_route(a, b, out);
   const Gemm& g = route.plan.gemm;
-  if (!route.packed || route.widened || g.m * route.plan.size > kFewRows) return 0;
+  if (!route.packed || route.copied || g.m * route.plan.size > kFewRows) return 0;
   return packed_columns_bytes(a.dtype, g);
 }
 
@@ -231,8 +236,8 @@ void matmul(const View& a, const View& b, const View& out, std::span<std::byte> 
   std::byte* const room_a = take(route.a_bytes);
   std::byte* const room_b = take(route.b_bytes);
   std::byte* const room_out = take(route.out_bytes);
-  const View ca = route.widened ? copy_dense(a, DType::float32, room_a) : a;
-  const View cb = route.widened ? copy_dense(b, DType::float32, room_b) : b;
+  const View ca = route.copied ? copy_dense(a, route.copy, room_a) : a;
+  const View cb = route.copied ? copy_dense(b, route.copy, room_b) : b;
   const View cc = route.narrow ? contiguous_like(out, DType::float32, room_out) : out;
 
   const GemmBatch& plan = route.plan;

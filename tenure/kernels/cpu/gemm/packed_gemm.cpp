@@ -12,8 +12,8 @@
 
 #include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/cut-inl.h"
+#include "tenure/kernels/cpu/gemm/packing-inl.h"
 #include "tenure/kernels/cpu/gemm/panels-inl.h"
-#include "tenure/kernels/cpu/move/widen-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +21,6 @@ namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using cut::HWY_NAMESPACE::Cut;
-using cut::HWY_NAMESPACE::pack_source;
 using cut::HWY_NAMESPACE::PackedColumns;
 using cut::HWY_NAMESPACE::Source;
 using panels::HWY_NAMESPACE::kLineTerms;
@@ -32,22 +31,25 @@ using panels::HWY_NAMESPACE::kTilesByRows;
 using panels::HWY_NAMESPACE::kTileWidth;
 using panels::HWY_NAMESPACE::Panels;
 using panels::HWY_NAMESPACE::RowPanel;
-using widen::HWY_NAMESPACE::widen_to_float;
 
-template <class T>
+template <class Packing>
 class PackedGemm {
+  using Terms = typename Packing::Terms;
+  using T = typename Terms::Sum;
+  using E = typename Packing::Element;
+
  public:
   PackedGemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
              std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after)
       : dtype_(dtype),
         batch_(batch),
         g_(batch.gemm),
-        stay_(g_, batch.size, sizeof(T)),
+        stay_(padded_terms(dtype, g_), batch.size, sizeof(T)),
         a_(static_cast<const std::byte*>(a)),
         b_(static_cast<const std::byte*>(b)),
         c_(static_cast<T*>(c)),
-        room_(reinterpret_cast<T*>(room)),
-        columns_{reinterpret_cast<const T*>(columns), g_.k},
+        room_(reinterpret_cast<E*>(room)),
+        columns_{reinterpret_cast<const E*>(columns), Packing::elements(g_.k)},
         after_(after) {}
 
   void run() const {
@@ -98,7 +100,7 @@ class PackedGemm {
     const Cut& cut;
     std::int64_t panel;
     std::int64_t line;  ///< of the cut's first
-    const T* data;
+    const E* data;
     std::int64_t step;
     RowPanel lies = RowPanel::by_terms;
     const std::byte* ahead = nullptr;  ///< if it lies by rows: what is read next
@@ -119,13 +121,14 @@ class PackedGemm {
   }
 
   /// Where a staying panel of kGemmDepth terms lies.
-  T* staying_panel(const Part& part, std::int64_t product, std::int64_t panel,
+  E* staying_panel(const Part& part, std::int64_t product, std::int64_t panel,
                    std::int64_t k) const {
-    const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
+    const std::int64_t depth = Packing::elements(std::min(kGemmDepth, part.depth - k));
     const std::int64_t padded = part.staying.rows ? part.staying.lines
                                                   : part.staying.first(part.staying.panels - 1) +
                                                         part.staying.width(part.staying.panels - 1);
-    return room_ + product * stay_.elements + padded * k + part.staying.first(panel) * depth;
+    return room_ + product * stay_.elements + padded * Packing::elements(k) +
+           part.staying.first(panel) * depth;
   }
 
   /// A thread packs what stays for itself, or all threads pack it for all.
@@ -209,9 +212,9 @@ class PackedGemm {
     const Cut& cut = part.staying;
     const Source lines = lines_of(stay_.rows, part.product + product);
     for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      pack_source(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
-                  std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
-                  cut.width(panel));
+      Packing::pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
+                    std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
+                    cut.width(panel));
     }
   }
 
@@ -238,6 +241,7 @@ class PackedGemm {
   /// Passing panels [first, last) beside a block of the staying ones.
   void run_block(const Part& part, std::int64_t index, std::int64_t blocks, std::int64_t first,
                  std::int64_t last) const {
+    [[maybe_unused]] const typename Packing::Mode mode;
     const std::int64_t product = index / blocks;
     const Block block{.product = product,
                       .begin = first_of(part, index % blocks, blocks),
@@ -269,8 +273,8 @@ class PackedGemm {
                          const Turn* next) const {
     const std::int64_t p = now.panel;
     const std::int64_t k = now.k;
-    HWY_ALIGN T packed[std::max<std::int64_t>(kTileRows * kRowStep<T>,
-                                              kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(T))];
+    HWY_ALIGN E packed[std::max<std::int64_t>(kTileRows * kRowStep<E>,
+                                              kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(E))];
     const Source lines = block.lines.at(part.passing.first(p), part.k + k);
     const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
     const std::int64_t tiles = block.end - block.begin;
@@ -283,18 +287,18 @@ class PackedGemm {
                         : block.lines.at(part.passing.first(next->panel), part.k + next->k).data;
     const std::byte* ahead = nullptr;
     if (is_packed(!stay_.rows)) {
-      passing.data = columns_.panel(part.passing.first(p), width, part.k + k);
+      passing.data = columns_.panel(part.passing.first(p), width, Packing::elements(part.k + k));
     } else if (!narrow() && lines.line == 1 && count == width && (near || tiles <= kFew)) {
-      passing.data = lines.lines<T>().data;
+      passing.data = lines.template lines<E>().data;
       passing.step = lines.term;
     } else if (!stay_.rows && lines.term == 1 && count >= kTileRows - 1) {
       // Columns stay where there are few of them, so that a row is used but a few times.
       for (std::int64_t i = 0; i < count; ++i)
-        copy_row(lines.at(i, 0), depth, packed + i * kRowStep<T>);
+        Packing::copy_row(lines.at(i, 0), depth, packed + i * kRowStep<E>);
       passing.lies = RowPanel::by_rows;
       passing.ahead = after;
     } else {
-      pack_source(lines, count, depth, packed, width);
+      Packing::pack(lines, count, depth, packed, width);
       if (lines.line == 1) ahead = after;
     }
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
@@ -309,9 +313,10 @@ class PackedGemm {
       }
       staying.panel = s;
       staying.step = part.staying.width(s);
-      staying.data = is_packed(stay_.rows) ? columns_.panel(part.line + part.staying.first(s),
-                                                            staying.step, part.k + k)
-                                           : staying_panel(part, block.product, s, k);
+      staying.data = is_packed(stay_.rows)
+                         ? columns_.panel(part.line + part.staying.first(s), staying.step,
+                                          Packing::elements(part.k + k))
+                         : staying_panel(part, block.product, s, k);
       if (stay_.rows) {
         multiply(depth, staying, passing, block.c, add);
       } else {
@@ -321,38 +326,29 @@ class PackedGemm {
     }
   }
 
-  void copy_row(const Source& row, std::int64_t depth, T* to) const {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      if (narrow()) {
-        widen_to_float(row.dtype, row.data, to, static_cast<std::size_t>(depth));
-        return;
-      }
-    }
-    std::copy_n(row.lines<T>().data, depth, to);
-  }
-
   void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, bool add) const {
     const std::int64_t high = rows.cut.count(rows.panel);
     T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
                   columns.cut.first(columns.panel);
     const auto element = static_cast<std::int64_t>(size_of(dtype_));
-    const Panels<T> panels{.depth = depth,
-                           .a = rows.data,
-                           .a_step = rows.step,
-                           .b = columns.data,
-                           .b_step = columns.step,
-                           .ahead = rows.ahead,
-                           .ahead_row = g_.a_row * element,
-                           .ahead_line = kLineTerms<T> * element};
+    const Panels<E> panels{
+        .depth = Packing::elements(depth),
+        .a = rows.data,
+        .a_step = rows.step,
+        .b = columns.data,
+        .b_step = columns.step,
+        .ahead = rows.ahead,
+        .ahead_row = g_.a_row * element,
+        .ahead_line = kLineTerms<E> * Packing::kTerms * element};
     const bool wide = columns.cut.width(columns.panel) > lanes();
     const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
       tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,
                                                     columns.cut.count(columns.panel), add);
     };
     if (rows.lies == RowPanel::by_terms) {
-      multiply_with(wide ? kTiles<T, kTileWidth> : kTiles<T, 1>, 1);
+      multiply_with(wide ? kTiles<Terms, kTileWidth> : kTiles<Terms, 1>, 1);
     } else {
-      multiply_with(wide ? kTilesByRows<T, kTileWidth> : kTilesByRows<T, 1>, kTileRows - 1);
+      multiply_with(wide ? kTilesByRows<Terms, kTileWidth> : kTilesByRows<Terms, 1>, kTileRows - 1);
     }
   }
 
@@ -373,29 +369,41 @@ class PackedGemm {
   const std::byte* a_;
   const std::byte* b_;
   T* c_;
-  T* room_;
-  PackedColumns<T> columns_;
+  E* room_;
+  PackedColumns<E> columns_;
   const ops::FusedNeighbours* after_;
 };
 
-void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
-                 std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after) {
-  if (dtype == DType::float64) {
-    PackedGemm<double>(dtype, batch, a, b, c, room, columns, after).run();
-  } else {
-    PackedGemm<float>(dtype, batch, a, b, c, room, columns, after).run();
-  }
+/// Calls `f` with what packs this type.
+template <class F>
+void with_packing(DType dtype, const F& f) {
+  if (dtype == DType::float64) return f(packing::HWY_NAMESPACE::Single<double>());
+  if (dtype != DType::bfloat16) return f(packing::HWY_NAMESPACE::Single<float>());
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if (packing::HWY_NAMESPACE::has_pairs()) return f(packing::HWY_NAMESPACE::Paired());
+#endif
+  f(packing::HWY_NAMESPACE::Widened());
 }
 
-template <class T>
-void pack_all(const Source& columns, std::int64_t n, std::int64_t terms, T* to) {
-  const Cut cut(false, n, static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())));
-  const PackedColumns<T> packed{to, terms};
+void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
+                 std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after) {
+  with_packing(dtype, [&]<class Packing>(Packing) {
+    PackedGemm<Packing>(dtype, batch, a, b, c, room, columns, after).run();
+  });
+}
+
+template <class Packing>
+void pack_all(const Source& columns, std::int64_t n, std::int64_t terms, std::byte* to) {
+  using E = typename Packing::Element;
+  const Cut cut(false, n, static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<E>())));
+  const PackedColumns<E> packed{reinterpret_cast<E*>(to), Packing::elements(terms)};
   parallel_for(cut.panels, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
     for (std::int64_t p = begin; p < end; ++p) {
       for (std::int64_t k = 0; k < terms; k += kGemmDepth) {
-        pack_source(columns.at(cut.first(p), k), cut.count(p), std::min(kGemmDepth, terms - k),
-                    const_cast<T*>(packed.panel(cut.first(p), cut.width(p), k)), cut.width(p));
+        Packing::pack(
+            columns.at(cut.first(p), k), cut.count(p), std::min(kGemmDepth, terms - k),
+            const_cast<E*>(packed.panel(cut.first(p), cut.width(p), Packing::elements(k))),
+            cut.width(p));
       }
     }
   });
@@ -403,11 +411,8 @@ void pack_all(const Source& columns, std::int64_t n, std::int64_t terms, T* to) 
 
 void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to) {
   const Source columns{dtype, static_cast<const std::byte*>(b), shape.b_column, shape.b_row};
-  if (dtype == DType::float64) {
-    pack_all(columns, shape.n, shape.k, reinterpret_cast<double*>(to));
-  } else {
-    pack_all(columns, shape.n, shape.k, reinterpret_cast<float*>(to));
-  }
+  with_packing(dtype,
+               [&]<class Packing>(Packing) { pack_all<Packing>(columns, shape.n, shape.k, to); });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -39,6 +39,9 @@ struct Residence {
   }
 };
 
+/// With the terms that are packed together: those of bfloat16 in pairs, on every machine.
+Gemm padded_terms(DType dtype, Gemm shape);
+
 struct PackedGemmOptions {
   /// What pack_columns made of b; of batches where all products have one b. Null: it is packed now.
   const std::byte* columns = nullptr;

@@ -35,17 +35,48 @@ enum class RowPanel { by_terms, by_rows };
 template <class T>
 inline constexpr std::int64_t kRowStep = kGemmDepth + 64 / static_cast<std::int64_t>(sizeof(T));
 
-/// Terms in a line of a cache.
+/// Elements in a line of a cache.
 template <class T>
 inline constexpr std::int64_t kLineTerms = 64 / static_cast<std::int64_t>(sizeof(T));
 
-/// Panels as a tile reads them: term k of column i of b at [k * step + i].
+/// Elements of packed panels are terms.
 template <class T>
+struct SingleTerms {
+  using Sum = T;
+  using Element = T;
+  using Words = hn::ScalableTag<T>;
+  using Sums = hn::Vec<hn::ScalableTag<T>>;
+
+  static HWY_INLINE Sums multiply_add(hn::Vec<Words> a, hn::Vec<Words> b, Sums sum) {
+    return hn::MulAdd(a, b, sum);
+  }
+};
+
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+/// Elements are two terms of bfloat16 each, the first one in the lower half. The instruction adds
+/// the product of the second ones, then that of the first ones, each rounded as a multiply-add of
+/// float32 is; numbers below the least normal one count as zeros.
+struct PairedTerms {
+  using Sum = float;
+  using Element = std::uint32_t;
+  using Words = hn::ScalableTag<std::uint32_t>;
+  using Sums = hn::Vec<hn::ScalableTag<float>>;
+
+  static HWY_INLINE Sums multiply_add(hn::Vec<Words> a, hn::Vec<Words> b, Sums sum) {
+    // The set of instructions that this is compiled for does not have it; `has_pairs` is asked.
+    asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
+    return sum;
+  }
+};
+#endif
+
+/// Panels as a tile reads them: element k of column i of b at [k * step + i].
+template <class E>
 struct Panels {
-  std::int64_t depth;
-  const T* a;
+  std::int64_t depth;  ///< in elements
+  const E* a;
   std::int64_t a_step;
-  const T* b;
+  const E* b;
   std::int64_t b_step;
   /// Of panels that lie by rows: where the rows that are read next begin, to fetch them meanwhile,
   /// how many bytes from one to the next, and how many a line of terms has. Null: nowhere.
@@ -55,11 +86,14 @@ struct Panels {
 };
 
 /// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
-template <class T, int rows, int width, RowPanel lies = RowPanel::by_terms>
-HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, std::int64_t columns,
-                                bool add) {
+template <class Terms, int rows, int width, RowPanel lies = RowPanel::by_terms>
+HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typename Terms::Sum* c,
+                                std::int64_t c_row, std::int64_t columns, bool add) {
+  using T = typename Terms::Sum;
+  using E = typename Terms::Element;
   const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
+  const typename Terms::Words words;
+  using V = typename Terms::Sums;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   V sums[rows][width];
   TENURE_UNROLL
@@ -68,16 +102,16 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
     for (int v = 0; v < width; ++v) sums[r][v] = hn::Zero(d);
     __builtin_prefetch(c + r * c_row);
   }
-  const T* HWY_RESTRICT a = p.a;
-  const T* HWY_RESTRICT b = p.b;
+  const E* HWY_RESTRICT a = p.a;
+  const E* HWY_RESTRICT b = p.b;
   constexpr bool kByTerms = lies == RowPanel::by_terms;
-  constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<T>;
+  constexpr std::int64_t kRow = kByTerms ? 1 : kRowStep<E>;
   const std::int64_t a_step = kByTerms ? p.a_step : 1;
   const std::int64_t b_step = p.b_step;
   const std::byte* ahead = p.ahead;
   for (std::int64_t left = p.depth; left > 0;) {
     // All of them at once; or a line of each row at a time, while the next ones come nearer.
-    const std::int64_t some = ahead == nullptr ? left : std::min(left, kLineTerms<T>);
+    const std::int64_t some = ahead == nullptr ? left : std::min(left, kLineTerms<E>);
     if (ahead != nullptr) {
       for (int r = 0; r < rows; ++r) __builtin_prefetch(ahead + r * p.ahead_row, 0, 2);
       ahead += p.ahead_line;
@@ -85,14 +119,16 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
     left -= some;
     TENURE_UNROLL_SOME
     for (std::int64_t k = some; k > 0; --k, a += a_step, b += b_step) {
-      V column[width];
+      hn::Vec<decltype(words)> column[width];
       TENURE_UNROLL
-      for (int v = 0; v < width; ++v) column[v] = hn::LoadU(d, b + v * lanes);
+      for (int v = 0; v < width; ++v) column[v] = hn::LoadU(words, b + v * lanes);
       TENURE_UNROLL
       for (int r = 0; r < rows; ++r) {
-        const V x = hn::Set(d, a[r * kRow]);
+        const auto x = hn::Set(words, a[r * kRow]);
         TENURE_UNROLL
-        for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
+        for (int v = 0; v < width; ++v) {
+          sums[r][v] = Terms::multiply_add(x, column[v], sums[r][v]);
+        }
       }
     }
   }
@@ -123,22 +159,23 @@ HWY_NOINLINE void multiply_tile(const Panels<T>& p, T* c, std::int64_t c_row, st
   }
 }
 
-template <class T>
-using MultiplyTile = void (*)(const Panels<T>&, T*, std::int64_t, std::int64_t, bool);
-template <class T, int width, int... rows>
-constexpr std::array<MultiplyTile<T>, sizeof...(rows)> tile_table(
+template <class Terms>
+using MultiplyTile = void (*)(const Panels<typename Terms::Element>&, typename Terms::Sum*,
+                              std::int64_t, std::int64_t, bool);
+template <class Terms, int width, int... rows>
+constexpr std::array<MultiplyTile<Terms>, sizeof...(rows)> tile_table(
     std::integer_sequence<int, rows...>) {
-  return {multiply_tile<T, rows + 1, width>...};
+  return {multiply_tile<Terms, rows + 1, width>...};
 }
 /// By rows less one.
-template <class T, int width>
-constexpr auto kTiles = tile_table<T, width>(std::make_integer_sequence<int, kTileRows>());
+template <class Terms, int width>
+constexpr auto kTiles = tile_table<Terms, width>(std::make_integer_sequence<int, kTileRows>());
 
 /// For panels that lie by rows: of one row less than most, and of most. Many rows are cut so.
-template <class T, int width>
-constexpr std::array<MultiplyTile<T>, 2> kTilesByRows = {
-    multiply_tile<T, kTileRows - 1, width, RowPanel::by_rows>,
-    multiply_tile<T, kTileRows, width, RowPanel::by_rows>};
+template <class Terms, int width>
+constexpr std::array<MultiplyTile<Terms>, 2> kTilesByRows = {
+    multiply_tile<Terms, kTileRows - 1, width, RowPanel::by_rows>,
+    multiply_tile<Terms, kTileRows, width, RowPanel::by_rows>};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::kernels::panels

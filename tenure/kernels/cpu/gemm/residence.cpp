@@ -33,15 +33,21 @@ Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element)
   }
 }
 
+Gemm padded_terms(DType dtype, Gemm shape) {
+  if (dtype == DType::bfloat16) shape.k += shape.k % 2;
+  return shape;
+}
+
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch) {
   const std::size_t element = std::max(size_of(dtype), sizeof(float));
-  return round_up(Residence(batch.gemm, batch.size, element).bytes(element), 64);
+  const Gemm shape = padded_terms(dtype, batch.gemm);
+  return round_up(Residence(shape, batch.size, element).bytes(element), 64);
 }
 
 std::size_t packed_columns_bytes(DType dtype, const Gemm& shape) {
   const std::size_t element = std::max(size_of(dtype), sizeof(float));
   const std::size_t line = round_up(static_cast<std::size_t>(shape.n) * element, kTileBytes);
-  return line * static_cast<std::size_t>(shape.k);
+  return line * static_cast<std::size_t>(padded_terms(dtype, shape).k);
 }
 
 }  // namespace tenure::kernels
