@@ -86,6 +86,22 @@ TEST(ByteGemm, TakesManyColumns) {
   set_num_threads(before);
 }
 
+/// Of few rows columns are read where they lie: any number of terms, the last columns not whole.
+TEST(ByteGemm, TakesFewRowsOfManyColumns) {
+  RandomViews random(15);
+  const int before = num_threads();
+  for (int round = 0; round < 120; ++round) {
+    const std::int64_t m = random.integer(1, 16);
+    const std::int64_t n = random.integer(60, 300);
+    const std::int64_t k = random.integer(1, 300);
+    const DType a_type = random.chance(0.5) ? int8 : uint8;
+    set_num_threads(static_cast<int>(random.integer(1, 3)));
+    expect_product(bytes(random, a_type, {m, k}), bytes(random, int8, {k, n}),
+                   make_dense(random.chance(0.7) ? int32 : a_type, {m, n}));
+  }
+  set_num_threads(before);
+}
+
 TEST(ByteGemm, TakesBatches) {
   RandomViews random(13);
   const Owned a = random.view(uint8, {6, 5, 30}, 0, 255, false);

@@ -26,7 +26,8 @@ using pack::HWY_NAMESPACE::pack_lines;
 // panels of columns of b, each as wide as a tile, kDepth terms of them, and multiplies all rows
 // with them, which it packs tile by tile. Sums of integers are the same in any order.
 
-constexpr std::int64_t kShallow = 64;
+constexpr std::int64_t kShallow = 128;
+constexpr std::int64_t kFew = 16;        // terms
 constexpr std::int64_t kMostPanels = 4;  // beside which rows are used once they are packed
 
 /// Word k of line i at to[i * line + k * word], its missing terms zero.
@@ -135,12 +136,16 @@ class Multiplication {
         high_((g_.m + tiles_ - 1) / tiles_) {}
 
   void run() const {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    if constexpr (Kind::kTerms == 4) {
+      if (g_.m <= 2 * kFewRows && g_.b_column == 1 && g_.n >= kFewColumns) return run_few();
+    }
+#endif
     // Columns are packed once for each group of rows: as few as give every thread its share. Rows
     // are packed once for some panels of columns, unless threads had too little to share then.
     const std::int64_t threads = num_threads();
     const std::int64_t all = p_.batch.size * panels_;
-    const std::int64_t wide =
-        tiles_ == 1 ? 1 : std::clamp<std::int64_t>(all / (2 * threads), 1, kMostPanels);
+    const std::int64_t wide = std::clamp<std::int64_t>(all / (2 * threads), 1, kMostPanels);
     const std::int64_t spans = (panels_ + wide - 1) / wide;
     const std::int64_t blocks = p_.batch.size * spans;
     const std::int64_t groups = std::clamp<std::int64_t>(2 * threads / blocks, 1, tiles_);
@@ -184,6 +189,47 @@ class Multiplication {
     for (std::int64_t k = 0; k == 0 || k < g_.k; k += step) f(k, std::min(step, g_.k - k));
   }
 
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  /// Columns of b are read where they lie: so few rows are not worth packing them.
+  void run_few() const {
+    const std::int64_t spans = (g_.n + kFewColumns - 1) / kFewColumns;
+    const double work = static_cast<double>(g_.m * g_.k * kFewColumns);
+    parallel_for(p_.batch.size * spans, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
+                 [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
+                   for_depths(kShallow, [&](std::int64_t k, std::int64_t depth) HWY_ATTR {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       run_few(i / spans, i % spans * kFewColumns, k, depth);
+                     }
+                   });
+                 });
+  }
+
+  /// kFewColumns columns, or what there is of them, and all rows: some at a time, for which the
+  /// columns are still in the nearest cache.
+  void run_few(std::int64_t product, std::int64_t column, std::int64_t k,
+               std::int64_t depth) const {
+    HWY_ALIGN std::int32_t rows[kFewRows * kRowStep<Kind>];
+    HWY_ALIGN std::int32_t sums[kFewRows * kFewColumns];
+    static constexpr auto kTiles = few_table<Kind>(std::make_integer_sequence<int, kFewRows>());
+    const std::int64_t columns = std::min(kFewColumns, g_.n - column);
+    const std::int64_t a = p_.batch.at(product, p_.batch.a) + k * g_.a_column;
+    const std::int64_t b = p_.batch.at(product, p_.batch.b) + k * g_.b_row + column;
+    const std::int64_t c = p_.batch.at(product, p_.batch.c) + column;
+    const std::int64_t groups = (g_.m + kFewRows - 1) / kFewRows;
+    for (std::int64_t i = 0; i < groups; ++i) {
+      const std::int64_t row = g_.m * i / groups;
+      const std::int64_t high = g_.m * (i + 1) / groups - row;
+      pack_rows(a + row * g_.a_row, high, depth, rows);
+      kTiles[static_cast<std::size_t>(high - 1)](depth, rows, p_.b.as<std::int8_t>() + b, g_.b_row,
+                                                 columns, sums);
+      for (std::int64_t j = 0; j < columns; j += tile_columns()) {
+        store(sums + j * high, high, std::min(tile_columns(), columns - j), c + row * g_.c_row + j,
+              k > 0);
+      }
+    }
+  }
+#endif
+
   /// `depth` terms from k on.
   void run_block(const Block& block, std::int64_t k, std::int64_t depth) const {
     HWY_ALIGN std::int32_t columns[kMostPanels][kDepth / Kind::kTerms * kMostColumns];
@@ -197,9 +243,17 @@ class Multiplication {
     const auto width_of = [&](std::int64_t p) {
       return std::min(tile_columns(), g_.n - (first + p * tile_columns()));
     };
-    for (std::int64_t p = 0; p < block.panels; ++p) {
-      pack_columns(b + (first + p * tile_columns()) * g_.b_column, width_of(p), depth, columns[p]);
-      if (Kind::kAddsStart) set_start(columns[p], words, start[p]);
+    // Rows of b are read once for all panels: far from each other, they push each other out of
+    // caches.
+    const std::int64_t some = g_.b_row == 1 ? depth : kFew;
+    for (std::int64_t at = 0; at < depth; at += some) {
+      for (std::int64_t p = 0; p < block.panels; ++p) {
+        pack_columns(b + at * g_.b_row + (first + p * tile_columns()) * g_.b_column, width_of(p),
+                     std::min(some, depth - at), columns[p] + at / Kind::kTerms * tile_columns());
+      }
+    }
+    if (Kind::kAddsStart) {
+      for (std::int64_t p = 0; p < block.panels; ++p) set_start(columns[p], words, start[p]);
     }
     const std::int64_t a = p_.batch.at(block.product, p_.batch.a) + k * g_.a_column;
     const std::int64_t c = p_.batch.at(block.product, p_.batch.c) + first;
