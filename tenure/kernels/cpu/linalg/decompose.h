@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <optional>
 
+#include "tenure/kernels/cpu/linalg/bidiagonal.h"
 #include "tenure/kernels/cpu/linalg/blocks.h"
 #include "tenure/kernels/cpu/linalg/matrix.h"
 #include "tenure/kernels/cpu/linalg/rooms.h"
 #include "tenure/kernels/cpu/linalg/tridiagonal.h"
-#include "tenure/kernels/cpu/linalg/turns.h"
 
 // Decompositions of one matrix of float64, which those of float32 are computed in. Numbers are of
 // size 2 at most. Matrices lie column by column.
@@ -84,9 +84,9 @@ class SingularValues {
  public:
   SingularValues(Rooms& rooms, std::int64_t rows, std::int64_t columns);
   double* matrix() const { return a_; }
-  double value(std::int64_t i) const { return values_[order_[i]]; }
-  const double* left(std::int64_t i) const { return u_ + order_[i] * rows_; }
-  const double* right(std::int64_t i) const { return v_ + order_[i] * columns_; }
+  double value(std::int64_t i) const { return bidiagonal_->value(i); }
+  const double* left(std::int64_t i) const { return bidiagonal_->left(i); }
+  const double* right(std::int64_t i) const { return bidiagonal_->right(i); }
   bool run();
 
  private:
@@ -96,25 +96,19 @@ class SingularValues {
   /// Column k, and the row beyond it, which are the pair `at` of a panel of reflections.
   void reduce_column(std::int64_t k, std::int64_t at);
   void reduce_row(std::int64_t k, std::int64_t at);
-  void form();
-  bool diagonalize();
-  void split(std::int64_t zero, std::int64_t first, std::int64_t last);
-  void step(std::int64_t first, std::int64_t last);
-  void sort();
+  /// Vectors of the bidiagonal matrix become those of the matrix.
+  void reflect_back(const Matrix<double>& left, const Matrix<double>& right);
+  void reflect(const Matrix<double>& v, const double* factors, const Matrix<double>& vectors);
 
   std::int64_t rows_, columns_, panel_;
-  double* a_;  // later the strips of U
-  double* u_;
-  double* v_;
-  double* v_strips_;
-  double* values_;
-  double* beside_;        // the diagonal
+  double* a_;             // later the reflections: of columns below the diagonal, of rows beyond it
+  double* on_;            // the diagonal
+  double* beside_;        // it
   double* left_factors_;  // of reflections
   double* right_factors_;
   double* tall_pairs_;  // of a panel: reflections of columns, and what those of rows make of them
   double* wide_pairs_;  // what reflections of columns make of rows, and reflections of rows
-  std::int64_t* order_;
-  std::optional<Turns> u_turns_, v_turns_;
+  std::optional<BidiagonalValues> bidiagonal_;
   Blocks blocks_;
 };
 

@@ -130,78 +130,6 @@ void subtract_numbers(const T* x, T* y, std::int64_t n) {
 void subtract_floats(const float* x, float* y, std::int64_t n) { subtract_numbers(x, y, n); }
 void subtract_doubles(const double* x, double* y, std::int64_t n) { subtract_numbers(x, y, n); }
 
-/// As dot, of 16 sums of each kind.
-PoleSums pole_sums(const double* squares, const double* x, std::int64_t n, const Place& place) {
-  const Lanes d;
-  constexpr std::int64_t kSums = 16;
-  constexpr std::int64_t kGroups = kSums * 8 / HWY_MAX_BYTES;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto origin = hn::Set(d, place.origin);
-  const auto shift = hn::Set(d, place.shift);
-  HWY_ALIGN double sums[kSums];
-  HWY_ALIGN double slopes[kSums];
-  hn::Vec<Lanes> sum[kGroups];
-  hn::Vec<Lanes> slope[kGroups];
-#pragma GCC unroll 16
-  for (std::int64_t g = 0; g < kGroups; ++g) sum[g] = slope[g] = hn::Zero(d);
-  std::int64_t i = 0;
-  for (; i + kSums <= n; i += kSums) {
-#pragma GCC unroll 16
-    for (std::int64_t g = 0; g < kGroups; ++g) {
-      const std::int64_t at = i + g * lanes;
-      const auto gap = hn::Sub(hn::Sub(hn::LoadU(d, x + at), origin), shift);
-      const auto part = hn::Div(hn::LoadU(d, squares + at), gap);
-      sum[g] = hn::Add(sum[g], part);
-      slope[g] = hn::Add(slope[g], hn::Div(part, gap));
-    }
-  }
-#pragma GCC unroll 16
-  for (std::int64_t g = 0; g < kGroups; ++g) {
-    hn::Store(sum[g], d, sums + g * lanes);
-    hn::Store(slope[g], d, slopes + g * lanes);
-  }
-  for (std::int64_t s = 0; i + s < n; ++s) {
-    const double gap = (x[i + s] - place.origin) - place.shift;
-    const double part = squares[i + s] / gap;
-    sums[s] += part;
-    slopes[s] += part / gap;
-  }
-  for (std::int64_t half = kSums / 2; half > 0; half /= 2) {
-    for (std::int64_t s = 0; s < half; ++s) {
-      sums[s] += sums[s + half];
-      slopes[s] += slopes[s + half];
-    }
-  }
-  return {sums[0], slopes[0]};
-}
-
-void multiply_by_gaps(const double* x, std::int64_t n, const Place& place, double other,
-                      double* y) {
-  const Lanes d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto at = hn::LoadU(d, x + i);
-    const auto gap = hn::Sub(hn::Sub(at, hn::Set(d, place.origin)), hn::Set(d, place.shift));
-    const auto ratio = hn::Div(gap, hn::Sub(at, hn::Set(d, other)));
-    hn::StoreU(hn::Mul(hn::LoadU(d, y + i), ratio), d, y + i);
-  }
-  for (; i < n; ++i) y[i] *= ((x[i] - place.origin) - place.shift) / (x[i] - other);
-}
-
-void divide_by_gaps(const double* z, const double* x, std::int64_t n, const Place& place,
-                    double* y) {
-  const Lanes d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto gap =
-        hn::Sub(hn::Sub(hn::LoadU(d, x + i), hn::Set(d, place.origin)), hn::Set(d, place.shift));
-    hn::StoreU(hn::Div(hn::LoadU(d, z + i), gap), d, y + i);
-  }
-  for (; i < n; ++i) y[i] = z[i] / ((x[i] - place.origin) - place.shift);
-}
-
 void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
                 std::int64_t step) {
   const Lanes d;
@@ -238,9 +166,6 @@ HWY_EXPORT(add_scaled);
 HWY_EXPORT(add_symmetric_rows);
 HWY_EXPORT(subtract_floats);
 HWY_EXPORT(subtract_doubles);
-HWY_EXPORT(pole_sums);
-HWY_EXPORT(multiply_by_gaps);
-HWY_EXPORT(divide_by_gaps);
 HWY_EXPORT(turn_strip);
 
 double dot(const double* x, const double* y, std::int64_t n) {
@@ -258,17 +183,6 @@ void subtract(const float* x, float* y, std::int64_t n) {
 }
 void subtract(const double* x, double* y, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(subtract_doubles)(x, y, n);
-}
-PoleSums pole_sums(const double* squares, const double* x, std::int64_t n, const Place& place) {
-  return HWY_DYNAMIC_DISPATCH(pole_sums)(squares, x, n, place);
-}
-void multiply_by_gaps(const double* x, std::int64_t n, const Place& place, double other,
-                      double* y) {
-  HWY_DYNAMIC_DISPATCH(multiply_by_gaps)(x, n, place, other, y);
-}
-void divide_by_gaps(const double* z, const double* x, std::int64_t n, const Place& place,
-                    double* y) {
-  HWY_DYNAMIC_DISPATCH(divide_by_gaps)(z, x, n, place, y);
 }
 void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
                 std::int64_t step) {

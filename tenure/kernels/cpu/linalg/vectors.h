@@ -18,24 +18,6 @@ void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std:
 void subtract(const float* x, float* y, std::int64_t n);
 void subtract(const double* x, double* y, std::int64_t n);
 
-/// The gap of number i beside a place: (x[i] - origin) - shift. A place is told by two numbers, of
-/// which the second may be far smaller than the rounding of the first.
-struct Place {
-  double origin = 0;
-  double shift = 0;
-};
-/// The sums of squares[i] / gap, and of squares[i] / gap^2.
-struct PoleSums {
-  double sum = 0;
-  double slope = 0;
-};
-PoleSums pole_sums(const double* squares, const double* x, std::int64_t n, const Place& place);
-/// y *= gap / (x[i] - other).
-void multiply_by_gaps(const double* x, std::int64_t n, const Place& place, double other, double* y);
-/// y = z / gap.
-void divide_by_gaps(const double* z, const double* x, std::int64_t n, const Place& place,
-                    double* y);
-
 /// Numbers that rotations turn at once.
 inline constexpr std::int64_t kStrip = 16;
 /// Rotation i turns x and y, kStrip numbers at i step and at (i + 1) step of `strip`, to
