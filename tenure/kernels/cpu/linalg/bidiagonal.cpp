@@ -11,8 +11,8 @@ namespace tenure::kernels::linalg {
 
 BidiagonalValues::BidiagonalValues(Rooms& rooms, std::int64_t n, std::int64_t rows)
     : n_(n),
-      left_{rooms.take<double>(n * whole_strips(rows)), n, rows, whole_strips(rows)},
-      right_{rooms.take<double>(n * whole_strips(n)), n, n, whole_strips(n)},
+      left_{rooms.take<double>(n * spread(rows)), n, rows, spread(rows)},
+      right_{rooms.take<double>(n * spread(n)), n, n, spread(n)},
       merge_(rooms, Gap::of_squares, n) {}
 
 bool BidiagonalValues::run(const double* d, const double* e) {

@@ -6,6 +6,7 @@
 #include "tenure/kernels/cpu/linalg/bidiagonal.h"
 #include "tenure/kernels/cpu/linalg/blocks.h"
 #include "tenure/kernels/cpu/linalg/matrix.h"
+#include "tenure/kernels/cpu/linalg/panel.h"
 #include "tenure/kernels/cpu/linalg/rooms.h"
 #include "tenure/kernels/cpu/linalg/tridiagonal.h"
 
@@ -19,7 +20,8 @@ namespace tenure::kernels::linalg {
 class QrFactors {
  public:
   QrFactors(Rooms& rooms, std::int64_t rows, std::int64_t columns);
-  double* matrix() const { return a_.data; }
+  /// Transposed.
+  const Matrix<double>& matrix() const { return a_; }
   void run();
 
   /// Columns of Q, and of R, whose numbers beyond the diagonal are others; number j of a column of
@@ -47,14 +49,14 @@ class QrFactors {
 class SymmetricEigen {
  public:
   SymmetricEigen(Rooms& rooms, std::int64_t n);
-  double* matrix() const { return a_; }
+  const Matrix<double>& matrix() const { return a_; }
   double value(std::int64_t i) const { return tridiagonal_->value(i); }
   const double* vector(std::int64_t i) const { return tridiagonal_->vector(i); }
   bool run();
 
  private:
   explicit SymmetricEigen(std::int64_t n);  // measures
-  bool measures() const { return a_ == nullptr; }
+  bool measures() const { return a_.data == nullptr; }
   void tridiagonalize();
   /// Row k of the tridiagonal matrix, which is the row `at` of a panel of reflections.
   void reduce_row(std::int64_t k, std::int64_t at);
@@ -67,13 +69,14 @@ class SymmetricEigen {
 
   std::int64_t n_;
   std::int64_t panel_;
-  double* a_;  // later the reflections
+  Matrix<double> a_;  // later the reflections
   double* diagonal_;
   double* beside_;   // the diagonal
   double* factors_;  // of reflections
   double* pairs_;    // v and w of each reflection of a panel
   double* swapped_;  // w and v
   double* strips_;   // of products with the matrix: kStrips vectors
+  Panel earlier_;
   std::optional<TridiagonalEigen> tridiagonal_;
   Blocks blocks_;
 };
@@ -83,7 +86,8 @@ class SymmetricEigen {
 class SingularValues {
  public:
   SingularValues(Rooms& rooms, std::int64_t rows, std::int64_t columns);
-  double* matrix() const { return a_; }
+  /// Transposed.
+  const Matrix<double>& matrix() const { return a_; }
   double value(std::int64_t i) const { return bidiagonal_->value(i); }
   const double* left(std::int64_t i) const { return bidiagonal_->left(i); }
   const double* right(std::int64_t i) const { return bidiagonal_->right(i); }
@@ -91,7 +95,7 @@ class SingularValues {
 
  private:
   SingularValues(std::int64_t rows, std::int64_t columns);  // measures
-  bool measures() const { return a_ == nullptr; }
+  bool measures() const { return a_.data == nullptr; }
   void bidiagonalize();
   /// Column k, and the row beyond it, which are the pair `at` of a panel of reflections.
   void reduce_column(std::int64_t k, std::int64_t at);
@@ -101,13 +105,15 @@ class SingularValues {
   void reflect(const Matrix<double>& v, const double* factors, const Matrix<double>& vectors);
 
   std::int64_t rows_, columns_, panel_;
-  double* a_;             // later the reflections: of columns below the diagonal, of rows beyond it
-  double* on_;            // the diagonal
+  Matrix<double>
+      a_;       // transposed; later the reflections: of columns below the diagonal, of rows beyond
+  double* on_;  // the diagonal
   double* beside_;        // it
   double* left_factors_;  // of reflections
   double* right_factors_;
   double* tall_pairs_;  // of a panel: reflections of columns, and what those of rows make of them
   double* wide_pairs_;  // what reflections of columns make of rows, and reflections of rows
+  Panel earlier_;
   std::optional<BidiagonalValues> bidiagonal_;
   Blocks blocks_;
 };

@@ -67,7 +67,7 @@ struct QrSlot {
           linalg::QrFactors factors(rooms_of_one, rows, columns);
           T* const q = k.out[0].as<T>() + i * rows * inner;
           T* const r = k.out[1].as<T>() + i * inner * columns;
-          const double scale = linalg::read_scaled(from, false, factors.matrix());
+          const double scale = linalg::read_scaled(from, factors.matrix().transposed());
           if (std::isnan(scale)) {
             fill_with_nan(q, rows * inner);
             fill_with_nan(r, inner * columns);
@@ -106,8 +106,8 @@ struct EighSlot {
           linalg::SymmetricEigen eigen(rooms, n);
           T* const values = k.out[0].as<T>() + i * n;
           T* const vectors = k.out[1].as<T>() + i * n * n;
-          const double scale = linalg::read_scaled(from, true, eigen.matrix());
-          symmetrize(eigen.matrix(), n);
+          const double scale = linalg::read_scaled(from, eigen.matrix());
+          symmetrize(eigen.matrix());
           if (std::isnan(scale) || !eigen.run()) {
             fill_with_nan(values, n);
             fill_with_nan(vectors, n * n);
@@ -122,9 +122,9 @@ struct EighSlot {
           });
         });
   }
-  static void symmetrize(double* a, std::int64_t n) {
-    linalg::for_each_tile(n, n, [&](std::int64_t i, std::int64_t j) {
-      if (j < i) a[i * n + j] = a[j * n + i] = (a[i * n + j] + a[j * n + i]) / 2;
+  static void symmetrize(const linalg::Matrix<double>& a) {
+    linalg::for_each_tile(a.rows, a.columns, [&](std::int64_t i, std::int64_t j) {
+      if (j < i) a(i, j) = a(j, i) = (a(i, j) + a(j, i)) / 2;
     });
   }
 };
@@ -160,7 +160,8 @@ struct SvdSlot {
           T* const values = k.out[1].as<T>() + i * size.shorter;
           const linalg::Matrix<T> v = linalg::dense(
               k.out[2].as<T>() + i * size.shorter * size.columns, size.shorter, size.columns);
-          const double scale = linalg::read_scaled(from, size.is_turned(), svd.matrix());
+          const double scale = linalg::read_scaled(
+              from, size.is_turned() ? svd.matrix() : svd.matrix().transposed());
           if (std::isnan(scale) || !svd.run()) {
             fill_with_nan(u.data, size.rows * size.shorter);
             fill_with_nan(values, size.shorter);

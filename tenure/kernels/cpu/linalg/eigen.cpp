@@ -13,13 +13,14 @@ namespace tenure::kernels::linalg {
 SymmetricEigen::SymmetricEigen(Rooms& rooms, std::int64_t n)
     : n_(n),
       panel_(panel_of(n)),
-      a_(rooms.take<double>(n * n)),
+      a_{rooms.take<double>(n * spread(n)), n, n, spread(n)},
       diagonal_(rooms.take<double>(n)),
       beside_(rooms.take<double>(n)),
       factors_(rooms.take<double>(n)),
       pairs_(rooms.take<double>(2 * panel_ * n)),
       swapped_(rooms.take<double>(2 * panel_ * n)),
       strips_(rooms.take<double>(kStrips * n)),
+      earlier_(rooms, 2 * panel_, n),
       tridiagonal_(std::in_place, rooms, n) {
   if (n < 2) return;
   SymmetricEigen measured(n);
@@ -31,7 +32,7 @@ SymmetricEigen::SymmetricEigen(Rooms& rooms, std::int64_t n)
 SymmetricEigen::SymmetricEigen(std::int64_t n)
     : n_(n),
       panel_(panel_of(n)),
-      a_(nullptr),
+      a_{nullptr, n, n, spread(n)},
       diagonal_(nullptr),
       beside_(nullptr),
       factors_(nullptr),
@@ -47,13 +48,12 @@ bool SymmetricEigen::run() {
 }
 
 void SymmetricEigen::tridiagonalize() {
-  const Matrix<double> a = dense(a_, n_, n_);
   for (std::int64_t first = 0; first + 1 < n_; first += panel_) {
     const std::int64_t count = std::min(panel_, n_ - 1 - first);
     const std::int64_t rest = first + count;
     if (!measures()) {
-      for (std::int64_t i = 0; i < count; ++i) reduce_row(first + i, i);
       for (std::int64_t i = 0; i < count; ++i) {
+        reduce_row(first + i, i);
         const double* const pair = pairs_ + 2 * i * n_;
         std::copy_n(pair, n_, swapped_ + (2 * i + 1) * n_);
         std::copy_n(pair + n_, n_, swapped_ + 2 * i * n_);
@@ -63,7 +63,7 @@ void SymmetricEigen::tridiagonalize() {
     const std::int64_t left = n_ - rest;
     const Matrix<double> pairs = dense(pairs_, 2 * count, n_).part(0, rest, 2 * count, left);
     const Matrix<double> swapped = dense(swapped_, 2 * count, n_).part(0, rest, 2 * count, left);
-    const Matrix<double> corner = a.part(rest, rest, left, left);
+    const Matrix<double> corner = a_.part(rest, rest, left, left);
     if (left > 1) {
       constexpr std::int64_t kRows = 128;
       for (std::int64_t i = 0; i < left; i += kRows) {
@@ -77,17 +77,16 @@ void SymmetricEigen::tridiagonalize() {
     }
   }
   if (measures()) return;
-  for (std::int64_t i = 0; i < n_; ++i) diagonal_[i] = a_[i * n_ + i];
+  for (std::int64_t i = 0; i < n_; ++i) diagonal_[i] = a_(i, i);
 }
 
 void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
-  double* const row = a_ + k * n_;
+  double* const row = a_.row(k);
+  const Matrix<double> pairs = dense(pairs_, 2 * panel_, n_);
+  const Matrix<double> swapped = dense(swapped_, 2 * panel_, n_);
   const auto v_of = [&](std::int64_t i) { return pairs_ + 2 * i * n_; };
   const auto w_of = [&](std::int64_t i) { return pairs_ + (2 * i + 1) * n_; };
-  for (std::int64_t i = 0; i < at; ++i) {
-    add_scaled(-v_of(i)[k], w_of(i) + k, row + k, n_ - k);
-    add_scaled(-w_of(i)[k], v_of(i) + k, row + k, n_ - k);
-  }
+  earlier_.subtract(swapped.part(0, k, 2 * at, n_ - k), &pairs(0, k), n_, row + k);
   const std::int64_t m = n_ - k - 1;
   const Reflection reflection = make_reflection(row + k + 1, m);
   beside_[k] = reflection.first;
@@ -101,14 +100,7 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   const double* const v = v_of(at) + k + 1;
   double* const w = w_of(at) + k + 1;
   multiply(m, v, w);
-  for (std::int64_t i = 0; i < at; ++i) {
-    const double* const earlier_v = v_of(i) + k + 1;
-    const double* const earlier_w = w_of(i) + k + 1;
-    const double along_v = dot(earlier_v, v, m);
-    const double along_w = dot(earlier_w, v, m);
-    add_scaled(-along_w, earlier_v, w, m);
-    add_scaled(-along_v, earlier_w, w, m);
-  }
+  earlier_.subtract(swapped.part(0, k + 1, 2 * at, m), pairs.part(0, k + 1, 2 * at, m), v, w);
   for (std::int64_t i = 0; i < m; ++i) w[i] *= reflection.factor;
   add_scaled(-reflection.factor / 2 * dot(v, w, m), v, w, m);
 }
@@ -119,7 +111,7 @@ void SymmetricEigen::multiply(std::int64_t m, const double* v, double* w) {
   constexpr std::int64_t kFewRows = 32;       // of a strip
   constexpr std::int64_t kNumbers = 1 << 15;  // worth waking a thread
   constexpr std::int64_t kTogether = 4;       // rows
-  const double* const rest = a_ + (n_ - m) * (n_ + 1);
+  const Matrix<double> rest = a_.part(n_ - m, n_ - m, m, m);
   const std::int64_t strips = std::clamp<std::int64_t>(m / kFewRows, 1, kStrips);
   const auto first_of = [&](std::int64_t strip) {
     if (strip == strips) return m;
@@ -132,7 +124,7 @@ void SymmetricEigen::multiply(std::int64_t m, const double* v, double* w) {
     for (std::int64_t s = begin; s < end; ++s) {
       double* const sums = strips_ + s * n_;
       std::fill_n(sums, m, 0.0);
-      add_symmetric_rows(rest, n_, m, first_of(s), first_of(s + 1), v, sums);
+      add_symmetric_rows(rest.data, rest.row_step, m, first_of(s), first_of(s + 1), v, sums);
     }
   });
   std::copy_n(strips_, m, w);
@@ -144,12 +136,11 @@ void SymmetricEigen::multiply(std::int64_t m, const double* v, double* w) {
 
 /// Reflection k is in row k of the matrix, from column k + 1 on.
 void SymmetricEigen::reflect_back(const Matrix<double>& vectors) {
-  const Matrix<double> a = dense(a_, n_, n_);
   const std::int64_t reflections = n_ - 1;
   for (std::int64_t first = (reflections - 1) / Blocks::kMost * Blocks::kMost;
        first >= 0 && reflections > 0; first -= Blocks::kMost) {
     const std::int64_t count = std::min(Blocks::kMost, reflections - first);
-    const Matrix<double> block = a.part(first, first + 1, count, n_ - first - 1);
+    const Matrix<double> block = a_.part(first, first + 1, count, n_ - first - 1);
     if (!measures()) {
       for (std::int64_t i = 0; i < count; ++i) std::fill_n(block.row(i), i, 0.0);
     }

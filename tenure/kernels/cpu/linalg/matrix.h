@@ -33,6 +33,13 @@ Matrix<T> dense(T* data, std::int64_t rows, std::int64_t columns) {
   return {data, rows, columns, columns, 1};
 }
 
+/// A step of rows of n numbers: whole vectors, and an odd number of pairs of lines of the cache, so
+/// that numbers of a column share no set of it.
+inline std::int64_t spread(std::int64_t n) {
+  constexpr std::int64_t kPair = 16;
+  return (n + kPair - 1) / kPair * kPair | kPair;
+}
+
 /// Matrices over leading dimensions, which may be repeated to those of a larger batch.
 struct MatrixBatch {
   View view;  ///< of one matrix; its data is that of the first

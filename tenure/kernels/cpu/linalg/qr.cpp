@@ -15,8 +15,8 @@ QrFactors::QrFactors(Rooms& rooms, std::int64_t rows, std::int64_t columns)
     : rows_(rows),
       columns_(columns),
       size_(std::min(rows, columns)),
-      a_(dense(rooms.take<double>(rows * columns), columns, rows)),
-      q_(dense(rooms.take<double>(rows * size_), size_, rows)),
+      a_{rooms.take<double>(columns * spread(rows)), columns, rows, spread(rows)},
+      q_{rooms.take<double>(size_ * spread(rows)), size_, rows, spread(rows)},
       factors_(rooms.take<double>(size_)) {
   if (size_ <= Blocks::kMost) return;
   QrFactors measured(rows, columns);
@@ -28,8 +28,8 @@ QrFactors::QrFactors(std::int64_t rows, std::int64_t columns)
     : rows_(rows),
       columns_(columns),
       size_(std::min(rows, columns)),
-      a_(dense<double>(nullptr, columns, rows)),
-      q_(dense<double>(nullptr, size_, rows)),
+      a_{nullptr, columns, rows, spread(rows)},
+      q_{nullptr, size_, rows, spread(rows)},
       factors_(nullptr) {}
 
 void QrFactors::run() {
@@ -45,7 +45,7 @@ void QrFactors::eliminate_each(std::int64_t first, std::int64_t end, std::int64_
   for (std::int64_t j = first; j < end; ++j) {
     double* const v = a_.row(j) + j;
     const Reflection reflection = make_reflection(v, rows_ - j);
-    reflect(v, reflection.factor, rows_ - j, v + rows_, rows_, last - j - 1);
+    reflect(v, reflection.factor, rows_ - j, v + a_.row_step, a_.row_step, last - j - 1);
     factors_[j] = reflection.factor;
     // v goes to Q's column, where it is needed next; its place gets the diagonal.
     std::fill_n(q_.row(j), j, 0.0);

@@ -91,11 +91,10 @@ inline double length_of(double a, double b) {
   return squares > kLeast && squares < kMost ? std::sqrt(squares) : std::hypot(a, b);
 }
 
-/// Reads a matrix, scaled by a power of two so that its largest number is in [1, 2), column by
-/// column, or row by row if `by_rows`. What it was divided by; NaN if a number is not finite, 1 if
-/// all are zero.
+/// Reads a matrix into one of its size, scaled by a power of two so that its largest number is in
+/// [1, 2). What it was divided by; NaN if a number is not finite, 1 if all are zero.
 template <class T>
-double read_scaled(const Matrix<T>& from, bool by_rows, double* to) {
+double read_scaled(const Matrix<T>& from, const Matrix<double>& to) {
   double largest = 0;
   bool is_finite = true;
   for (std::int64_t i = 0; i < from.rows; ++i) {
@@ -112,11 +111,12 @@ double read_scaled(const Matrix<T>& from, bool by_rows, double* to) {
                            : std::ldexp(1, std::max(std::ilogb(largest),
                                                     std::numeric_limits<double>::min_exponent - 1));
   const double factor = 1 / scale;
-  const Matrix<double> numbers = by_rows ? dense(to, from.rows, from.columns)
-                                         : dense(to, from.columns, from.rows).transposed();
-  for_each_tile(from.rows, from.columns, [&](std::int64_t i, std::int64_t j) {
-    numbers(i, j) = static_cast<double>(from(i, j)) * factor;
-  });
+  const auto read = [&](const Matrix<T>& source, const Matrix<double>& neighbours) {
+    for_each_tile(source.rows, source.columns, [&](std::int64_t i, std::int64_t j) {
+      neighbours(i, j) = static_cast<double>(source(i, j)) * factor;
+    });
+  };
+  to.column_step == 1 ? read(from, to) : read(from.transposed(), to.transposed());
   return scale;
 }
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <utility>
 
-#include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/kernels/cpu/linalg/decompose.h"
 #include "tenure/kernels/cpu/linalg/reflect.h"
 
@@ -10,34 +9,18 @@
 // of those (bidiagonal.h) has their vectors, which are reflected back.
 
 namespace tenure::kernels::linalg {
-namespace {
-
-/// y becomes a x, for a matrix whose numbers of a row, or of a column, are neighbours.
-void multiply(const Matrix<double>& a, const double* x, double* y) {
-  const Gemm shape{.m = a.rows,
-                   .n = 1,
-                   .k = a.columns,
-                   .a_row = a.row_step,
-                   .a_column = a.column_step,
-                   .b_row = 1,
-                   .b_column = 1,
-                   .c_row = 1};
-  gemv(DType::float64, shape, a.data, x, y);
-}
-
-}  // namespace
-
 SingularValues::SingularValues(Rooms& rooms, std::int64_t rows, std::int64_t columns)
     : rows_(rows),
       columns_(columns),
       panel_(panel_of(columns)),
-      a_(rooms.take<double>(rows * columns)),
+      a_{rooms.take<double>(columns * spread(rows)), columns, rows, spread(rows)},
       on_(rooms.take<double>(columns)),
       beside_(rooms.take<double>(columns)),
       left_factors_(rooms.take<double>(columns)),
       right_factors_(rooms.take<double>(columns)),
       tall_pairs_(rooms.take<double>(2 * panel_ * rows)),
       wide_pairs_(rooms.take<double>(2 * panel_ * columns)),
+      earlier_(rooms, 2 * panel_, rows),
       bidiagonal_(std::in_place, rooms, columns, rows) {
   if (columns <= Blocks::kMost) return;
   SingularValues measured(rows, columns);
@@ -51,7 +34,7 @@ SingularValues::SingularValues(std::int64_t rows, std::int64_t columns)
     : rows_(rows),
       columns_(columns),
       panel_(panel_of(columns)),
-      a_(nullptr),
+      a_{nullptr, columns, rows, spread(rows)},
       on_(nullptr),
       beside_(nullptr),
       left_factors_(nullptr),
@@ -75,7 +58,6 @@ bool SingularValues::run() {
 // from the rest at once.
 
 void SingularValues::bidiagonalize() {
-  const Matrix<double> turned = dense(a_, columns_, rows_);
   for (std::int64_t first = 0; first < columns_; first += panel_) {
     const std::int64_t count = std::min(panel_, columns_ - first);
     const std::int64_t rest = first + count;
@@ -88,7 +70,7 @@ void SingularValues::bidiagonalize() {
     const Matrix<double> wide = dense(wide_pairs_, 2 * count, columns_);
     const Matrix<double> tall = dense(tall_pairs_, 2 * count, rows_);
     if (rest == columns_) return;
-    blocks_.subtract(turned.part(rest, rest, columns_ - rest, rows_ - rest),
+    blocks_.subtract(a_.part(rest, rest, columns_ - rest, rows_ - rest),
                      wide.part(0, rest, 2 * count, columns_ - rest).transposed(),
                      tall.part(0, rest, 2 * count, rows_ - rest));
   }
@@ -99,10 +81,9 @@ void SingularValues::reduce_column(std::int64_t k, std::int64_t at) {
   const Matrix<double> wide = dense(wide_pairs_, 2 * panel_, columns_);
   const std::int64_t below = rows_ - k;
   const std::int64_t beyond = columns_ - k - 1;
-  double* const column = a_ + k * rows_ + k;
-  for (std::int64_t i = 0; i < 2 * at; ++i) {
-    add_scaled(-wide(i, k), tall.row(i) + k, column, below);
-  }
+  double* const column = a_.row(k) + k;
+  const Matrix<double> earlier = tall.part(0, k, 2 * at, below);
+  earlier_.subtract(earlier, &wide(0, k), wide.row_step, column);
   const Reflection left = make_reflection(column, below);
   on_[k] = left.first;
   left_factors_[k] = left.factor;
@@ -113,10 +94,8 @@ void SingularValues::reduce_column(std::int64_t k, std::int64_t at) {
   std::fill_n(y, columns_, 0.0);
   if (left.factor == 0 || beyond == 0) return;
   double* const sums = y + k + 1;
-  multiply({column + rows_, beyond, below, rows_, 1}, v + k, sums);
-  for (std::int64_t i = 0; i < 2 * at; ++i) {
-    add_scaled(-dot(tall.row(i) + k, v + k, below), wide.row(i) + k + 1, sums, beyond);
-  }
+  multiply(a_.part(k + 1, k, beyond, below), v + k, sums);
+  earlier_.subtract(wide.part(0, k + 1, 2 * at, beyond), earlier, v + k, sums);
   for (std::int64_t j = 0; j < beyond; ++j) sums[j] *= left.factor;
 }
 
@@ -133,26 +112,21 @@ void SingularValues::reduce_row(std::int64_t k, std::int64_t at) {
   right_factors_[k] = 0;
   if (beyond == 0) return;
   double* const row = u + k + 1;
-  double* const numbers = a_ + (k + 1) * rows_ + k;
-  for (std::int64_t j = 0; j < beyond; ++j) row[j] = numbers[j * rows_];
-  for (std::int64_t i = 0; i <= 2 * at; ++i) {
-    add_scaled(-tall(i, k), wide.row(i) + k + 1, row, beyond);
-  }
+  for (std::int64_t j = 0; j < beyond; ++j) row[j] = a_(k + 1 + j, k);
+  const Matrix<double> earlier = wide.part(0, k + 1, 2 * at + 1, beyond);
+  earlier_.subtract(earlier, &tall(0, k), tall.row_step, row);
   const Reflection right = make_reflection(row, beyond);
   beside_[k] = right.first;
   right_factors_[k] = right.factor;
-  for (std::int64_t j = 0; j < beyond; ++j) numbers[j * rows_] = row[j];
+  for (std::int64_t j = 0; j < beyond; ++j) a_(k + 1 + j, k) = row[j];
   if (right.factor == 0 || below == 0) return;
   double* const sums = x + k + 1;
-  multiply({a_ + (k + 1) * rows_ + k + 1, below, beyond, 1, rows_}, row, sums);
-  for (std::int64_t i = 0; i <= 2 * at; ++i) {
-    add_scaled(-dot(wide.row(i) + k + 1, row, beyond), tall.row(i) + k + 1, sums, below);
-  }
+  multiply(a_.part(k + 1, k + 1, beyond, below).transposed(), row, sums);
+  earlier_.subtract(tall.part(0, k + 1, 2 * at + 1, below), earlier, row, sums);
   for (std::int64_t j = 0; j < below; ++j) sums[j] *= right.factor;
 }
 
 void SingularValues::reflect_back(const Matrix<double>& left, const Matrix<double>& right) {
-  const Matrix<double> a = dense(a_, columns_, rows_);
   const auto by_blocks = [&](std::int64_t n, const auto& f) {
     for (std::int64_t first = (n - 1) / Blocks::kMost * Blocks::kMost; first >= 0 && n > 0;
          first -= Blocks::kMost) {
@@ -163,12 +137,12 @@ void SingularValues::reflect_back(const Matrix<double>& left, const Matrix<doubl
   by_blocks(columns_ - 1, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t n = columns_ - 1 - first;
     const Matrix<double> v = dense(wide_pairs_, count, n);
-    if (!measures()) copy_matrix(a.part(first + 1, first, n, count).transposed(), v);
+    if (!measures()) copy_matrix(a_.part(first + 1, first, n, count).transposed(), v);
     reflect(v, right_factors_ + first, right.part(0, first + 1, columns_, n));
   });
   by_blocks(columns_, [&](std::int64_t first, std::int64_t count) {
     const std::int64_t n = rows_ - first;
-    reflect(a.part(first, first, count, n), left_factors_ + first,
+    reflect(a_.part(first, first, count, n), left_factors_ + first,
             left.part(0, first, columns_, n));
   });
 }

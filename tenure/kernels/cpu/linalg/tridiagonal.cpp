@@ -16,7 +16,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 TridiagonalEigen::TridiagonalEigen(Rooms& rooms, std::int64_t n)
     : n_(n),
-      vectors_{rooms.take<double>(n * whole_strips(n)), n, n, whole_strips(n)},
+      vectors_{rooms.take<double>(n * spread(n)), n, n, spread(n)},
       merge_(rooms, Gap::of_numbers, n) {}
 
 bool TridiagonalEigen::run(double* d, double* e) {
