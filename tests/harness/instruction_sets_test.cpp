@@ -48,7 +48,7 @@ constexpr std::string_view kRoundedTogether = "with fused multiply-adds: ";
 /// multiple of a vector.
 void add_factors(std::map<std::string, std::uint64_t>& bits) {
   for (const DType dtype : {DType::float32, DType::float64}) {
-    for (const std::int64_t n : {5, 45, 133}) {
+    for (const std::int64_t n : {5, 45, 133, 290}) {
       Generator generator(17);
       const Tensor a = normal({n + n / 3, n}, 0, 1, dtype, &generator);
       const Tensor square = matmul(transpose(a), a);

@@ -134,6 +134,15 @@ void write_columns(const Matrix<T>& to, const F& column) {
       const std::int64_t n = std::min(kTile, end - begin);
       Column columns[kTile];
       for (std::int64_t j = 0; j < n; ++j) columns[j] = column(begin + j);
+      if (to.row_step == 1) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          T* const neighbours = to.transposed().row(begin + j);
+          for (std::int64_t i = 0; i < to.rows; ++i) {
+            neighbours[i] = static_cast<T>(columns[j].numbers[i] * columns[j].factor);
+          }
+        }
+        continue;
+      }
       for (std::int64_t i = 0; i < to.rows; ++i) {
         for (std::int64_t j = 0; j < n; ++j) {
           to(i, begin + j) = static_cast<T>(columns[j].numbers[i] * columns[j].factor);
@@ -145,12 +154,11 @@ void write_columns(const Matrix<T>& to, const F& column) {
 
 /// -1 if the number of largest size is negative, else 1: the sign that makes a vector unique.
 inline double sign_of_largest(const double* x, std::int64_t n) {
-  double largest = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    // A tie but for rounding goes to the first.
-    if (std::abs(x[i]) > std::abs(largest) * (1 + 1e-10)) largest = x[i];
-  }
-  return largest < 0 ? -1 : 1;
+  // A tie but for rounding goes to the first.
+  const double nearly = largest_size(x, n) * (1 - 1e-10);
+  std::int64_t i = 0;
+  while (i + 1 < n && !(std::abs(x[i]) >= nearly)) ++i;
+  return n > 0 && x[i] < 0 ? -1 : 1;
 }
 
 }  // namespace tenure::kernels::linalg

@@ -6,6 +6,9 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cmath>
+
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::linalg {
 namespace HWY_NAMESPACE {
@@ -45,6 +48,21 @@ double dot(const double* x, const double* y, std::int64_t n) {
     for (std::int64_t s = 0; s < half; ++s) sums[s] += sums[s + half];
   }
   return sums[0];
+}
+
+double largest_size(const double* x, std::int64_t n) {
+  const Lanes d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  auto most = hn::Zero(d);
+  auto beside = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    most = hn::Max(most, hn::Abs(hn::LoadU(d, x + i)));
+    beside = hn::Max(beside, hn::Abs(hn::LoadU(d, x + i + lanes)));
+  }
+  double largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(most, beside)));
+  for (; i < n; ++i) largest = std::max(largest, std::abs(x[i]));
+  return largest;
 }
 
 void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
@@ -162,6 +180,7 @@ HWY_AFTER_NAMESPACE();
 namespace tenure::kernels::linalg {
 
 HWY_EXPORT(dot);
+HWY_EXPORT(largest_size);
 HWY_EXPORT(add_scaled);
 HWY_EXPORT(add_symmetric_rows);
 HWY_EXPORT(subtract_floats);
@@ -170,6 +189,9 @@ HWY_EXPORT(turn_strip);
 
 double dot(const double* x, const double* y, std::int64_t n) {
   return HWY_DYNAMIC_DISPATCH(dot)(x, y, n);
+}
+double largest_size(const double* x, std::int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(largest_size)(x, n);
 }
 void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
   HWY_DYNAMIC_DISPATCH(add_scaled)(factor, x, y, n);

@@ -8,6 +8,8 @@ namespace tenure::kernels::linalg {
 
 /// The sum of x[i] y[i].
 double dot(const double* x, const double* y, std::int64_t n);
+/// The largest |x[i]|, and zero of none.
+double largest_size(const double* x, std::int64_t n);
 /// y += factor x.
 void add_scaled(double factor, const double* x, double* y, std::int64_t n);
 /// Adds to y what rows [begin, end) of the upper triangle of a symmetric matrix give of its product
