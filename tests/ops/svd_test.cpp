@@ -148,16 +148,18 @@ TEST(Svd, OfTwoDiagonals) {
   }
 }
 
-/// Kahan's example: all values but the least are far from zero, and that is known nearly as well.
-TEST(Svd, KeepsTheLeastValueOfManyOrdersOfMagnitude) {
-  for (const std::int64_t n : {40, 100, 200}) {
-    SCOPED_TRACE(n);
+/// Of ((1, 1000), (0, 1)), in a leaf or where two touch: values have the product 1, and the least
+/// is known to as many digits as its distance from the largest leaves, where squares would have
+/// half.
+TEST(Svd, KeepsDigitsOfTheLeastValue) {
+  constexpr std::int64_t kSize = 100;
+  for (const std::int64_t at : {10, 31, 40, 63}) {
+    SCOPED_TRACE(at);
     const std::vector<double> values = check_svd(bidiagonal(
-        n, [](std::int64_t) { return 1.0; },
-        [&](std::int64_t i) { return i == n / 2 ? 1e8 : 0.0; }));
-    // Of ((1, 1e8), (0, 1)) values have the product 1.
-    EXPECT_NEAR(values[0] * values.back(), 1, 1e-7);
-    EXPECT_EQ(std::count(values.begin(), values.end(), 1.0), n - 2);
+        kSize, [](std::int64_t) { return 1.0; },
+        [&](std::int64_t i) { return i == at ? 1000.0 : 0.0; }));
+    EXPECT_NEAR(values[0] * values.back(), 1, 1e-8);
+    for (std::size_t i = 1; i + 1 < kSize; ++i) EXPECT_NEAR(values[i], 1, 1e-12);
   }
 }
 
