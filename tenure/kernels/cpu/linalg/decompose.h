@@ -112,7 +112,8 @@ class SingularValues {
   double* left_factors_;  // of reflections
   double* right_factors_;
   double* tall_pairs_;  // of a panel: reflections of columns, and what those of rows make of them
-  double* wide_pairs_;  // what reflections of columns make of rows, and reflections of rows
+  double* wide_pairs_;  // what reflections of columns make of rows, and reflections of rows; of
+                        // those a block at last
   Panel earlier_;
   std::optional<BidiagonalValues> bidiagonal_;
   Blocks blocks_;

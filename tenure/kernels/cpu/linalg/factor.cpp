@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
 #include "tenure/kernels/cpu/linalg/vectors.h"
@@ -265,6 +266,8 @@ void Products<T>::multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<
     bytes_ = std::max(bytes_, matmul_workspace(from_a, from_b, to));
     return;
   }
+  internal_check(matmul_workspace(from_a, from_b, to) <= room_.size(),
+                 "a product takes no more than was measured");
   matmul(from_a, from_b, to, room_);
 }
 

@@ -31,16 +31,16 @@
 
 namespace tenure::kernels::linalg {
 
-/// Columns [begin, middle) and [middle, end) of two halves.
+/// Columns, and rows, [begin, middle) and [middle, end) of two halves.
 struct Block {
   std::int64_t begin, middle, end;
-  std::int64_t rows_end;   ///< of values; the rows beyond are none of a value
-  std::int64_t zero = -1;  ///< the row with z of a value that is zero; the first half ends there
+  std::int64_t rows_end;   ///< rows from here on have no value, and are not merged
+  std::int64_t zero = -1;  ///< if not negative, the last row of the first half, whose value is zero
 };
 
-/// Numbers of rows of a matrix that is taken apart in leaves of so many: whole strips of rotations.
-inline constexpr std::int64_t kLeaf = 32;
+inline constexpr std::int64_t kLeaf = 32;  ///< rows of one: whole strips of rotations
 
+/// Numbers of the strips that n numbers are turned in.
 inline std::int64_t whole_strips(std::int64_t n) { return (n + kStrip - 1) / kStrip * kStrip; }
 
 /// Calls `f(begin, end)` for the leaves of n rows, on all threads.
@@ -51,8 +51,8 @@ void for_leaves(std::int64_t n, const F& f) {
   });
 }
 
-/// Calls `f(begin, middle, end)` for all pairs of halves, the smallest first. The last block of a
-/// size may have no partner, and is none.
+/// Calls `f(begin, middle, end)` for all pairs of halves, the smallest first. Where the number of
+/// blocks is odd the last one waits.
 template <class F>
 void for_pairs(std::int64_t n, const F& f) {
   for (std::int64_t size = kLeaf; size < n; size *= 2) {
@@ -67,18 +67,18 @@ class Merge {
  public:
   Merge(Rooms& rooms, Gap gap, std::int64_t n);
 
-  /// Of rows; z is to be filled before rows are deflated.
+  /// Of rows. Those of leaves are the caller's to set, as is z of a block before it is deflated.
   double* values() const { return values_; }
   double* z() const { return z_; }
-  /// Finds the order of rows [begin, end) whose values were set.
+  /// Orders rows [begin, end), whose values were set.
   void sort(std::int64_t begin, std::int64_t end);
   std::int64_t row(std::int64_t i) const { return order_[i]; }  ///< of ascending values
 
-  /// Finds which rows stay as they are, where numbers up to `little` are none, and turns pairs of
-  /// rows, of each of the matrices, so that more do. Both halves are sorted.
+  /// Finds which rows of a block stay as they are, where numbers up to `little` are none, having
+  /// turned pairs of rows of each of the matrices so that more do.
   void deflate(const Block& block, double weight, double little,
                std::span<const Matrix<double>> matrices);
-  /// Finds the new values of the others.
+  /// Finds the values of the others.
   void solve(double weight);
 
   /// What new vectors have of each of those before that did not stay.
@@ -97,7 +97,7 @@ class Merge {
   const double* zero_before() const { return gathered_ + grouped_[0] * n_; }
   const double* extra_before() const { return gathered_ + kept_ * n_; }
 
-  /// Rows have their new values.
+  /// Gives rows their new values, in the order in which `mix` wrote them, and orders them.
   void finish(const Block& block);
 
  private:

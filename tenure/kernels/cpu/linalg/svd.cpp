@@ -19,7 +19,7 @@ SingularValues::SingularValues(Rooms& rooms, std::int64_t rows, std::int64_t col
       left_factors_(rooms.take<double>(columns)),
       right_factors_(rooms.take<double>(columns)),
       tall_pairs_(rooms.take<double>(2 * panel_ * rows)),
-      wide_pairs_(rooms.take<double>(2 * panel_ * columns)),
+      wide_pairs_(rooms.take<double>(std::max(2 * panel_, Blocks::kMost) * columns)),
       earlier_(rooms, 2 * panel_, rows),
       bidiagonal_(std::in_place, rooms, columns, rows) {
   if (columns <= Blocks::kMost) return;
