@@ -15,6 +15,9 @@ namespace tenure::kernels {
 /// matmul_pack made it. In matmul.cpp.
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
             const ops::FusedNeighbours* after = nullptr, const std::byte* packed = nullptr);
+/// out += a b for two matrices of float32 or float64; only numbers of a row of `out` are
+/// neighbours. Takes the workspace that matmul takes.
+void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace);
 /// Whether such a loop saves something.
 bool matmul_leads_loop(const View& a, const View& b, const View& out);
 /// Bytes that matmul needs for these operands.
@@ -33,6 +36,7 @@ struct Gemm {
   std::int64_t a_row = 0, a_column = 0;
   std::int64_t b_row = 0, b_column = 0;
   std::int64_t c_row = 0;  ///< c's columns are contiguous
+  bool adds = false;       ///< to what c has; gemv does not
 };
 
 /// Products of one shape over a batch.

@@ -103,9 +103,9 @@ GemmBatch make_plan(const View& a, const View& b, const View& out) {
 struct Route {
   GemmBatch plan;
   bool packed = false;
-  bool narrow = false;           // the result is float32 at first
-  bool copied = false;           // the matrices are contiguous copies...
-  DType copy = DType::float32;   // ...of this type
+  bool narrow = false;          // the result is float32 at first
+  bool copied = false;          // the matrices are contiguous copies...
+  DType copy = DType::float32;  // ...of this type
   std::size_t a_bytes = 0;
   std::size_t b_bytes = 0;
   std::size_t out_bytes = 0;
@@ -136,8 +136,8 @@ Route choose_route(const View& a, const View& b, const View& out) {
   route.copied = route.narrow && !reads_narrow(a.dtype, route.plan);
   if (route.narrow) route.out_bytes = aligned(static_cast<std::size_t>(out.count()) * 4);
   if (route.copied) {
-    route.plan = make_plan(contiguous_like(a, a.dtype, nullptr),
-                           contiguous_like(b, b.dtype, nullptr), out);
+    route.plan =
+        make_plan(contiguous_like(a, a.dtype, nullptr), contiguous_like(b, b.dtype, nullptr), out);
     const bool widens = is_small(route.plan.gemm) || gemv_takes(route.plan.gemm);
     route.copy = widens ? DType::float32 : a.dtype;
     const auto bytes_of = [&](const View& view) {
@@ -201,6 +201,19 @@ std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
   if (out.count() == 0) return 0;
   const Route route = choose_route(a, b, out);
   return route.a_bytes + route.b_bytes + route.out_bytes + route.packed_bytes;
+}
+
+void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
+  if (out.count() == 0) return;
+  Route route = choose_route(a, b, out);
+  Gemm& g = route.plan.gemm;
+  g.c_row = out.strides[0];
+  g.adds = true;
+  if (route.packed) {
+    packed_gemm(out.dtype, route.plan, a.data, b.data, out.data, workspace);
+  } else {
+    small_gemm(out.dtype, g, a.data, b.data, out.data);
+  }
 }
 
 bool matmul_leads_loop(const View& a, const View& b, const View& out) {

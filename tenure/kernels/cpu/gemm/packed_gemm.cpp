@@ -302,7 +302,7 @@ class PackedGemm {
       if (lines.line == 1) ahead = after;
     }
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
-    const bool add = part.k + k > 0;
+    const bool add = part.k + k > 0 || g_.adds;
     for (std::int64_t s = block.begin; s < block.end; ++s) {
       if (ahead != nullptr) {  // The next panel comes nearer while this one is used.
         const auto size = static_cast<std::int64_t>(size_of(dtype_));

@@ -158,7 +158,7 @@ struct Strip {
   template <bool masked>
   HWY_INLINE void add_depth_of(std::int64_t k0, std::int64_t depth, const T* from,
                                std::int64_t step) const {
-    if (k0 == 0) {
+    if (k0 == 0 && !shape.adds) {
       all_rows<false, masked>(k0, depth, from, step);
     } else {
       all_rows<true, masked>(k0, depth, from, step);

@@ -37,14 +37,12 @@ Blocks::Blocks(Rooms& rooms, std::int64_t numbers, std::size_t product_bytes)
       between_(rooms.take<double>(kRows * kMost)),
       products_({rooms.take<std::byte>(static_cast<std::int64_t>(product_bytes)), product_bytes}) {}
 
-void Blocks::subtract(const Matrix<double>& c, const Matrix<double>& a, const Matrix<double>& b) {
+void Blocks::add(const Matrix<double>& c, const Matrix<double>& a, const Matrix<double>& b) {
   const ThreadLimit limit(threads_worth(a, b));
-  by_rows(c.rows, [&](std::int64_t first, std::int64_t count) {
-    products_.subtract(c.part(first, 0, count, c.columns), a.part(first, 0, count, a.columns), b);
-  });
+  products_.add(c, a, b);
 }
 
-/// T of v v^T: column by column, T[0:i, i] = -factor[i] T[0:i, 0:i] (v v^T)[0:i, i].
+/// -T of v v^T: column by column, T[0:i, i] = -factor[i] T[0:i, 0:i] (v v^T)[0:i, i].
 void Blocks::make_triangle(std::int64_t n, const double* factors) {
   std::fill_n(triangle_, n * n, 0.0);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -55,7 +53,7 @@ void Blocks::make_triangle(std::int64_t n, const double* factors) {
       for (std::int64_t k = j; k < i; ++k) sum += triangle_[j * n + k] * beside[k];
       triangle_[j * n + i] = -factors[i] * sum;
     }
-    triangle_[i * n + i] = factors[i];
+    triangle_[i * n + i] = -factors[i];
   }
 }
 
@@ -74,7 +72,7 @@ void Blocks::reflect(const Matrix<double>& v, const double* factors, Order order
     const Matrix<double> some = vectors.part(first, 0, count, vectors.columns);
     const Matrix<double> between = dense(between_, count, v.rows);
     products_.multiply(between, some, v.transposed());
-    products_.subtract(some, between, times);
+    products_.add(some, between, times);
   });
 }
 

@@ -34,8 +34,8 @@ class Blocks {
   /// Rows with reflections become the first columns of their product, in rows. Up to kMost of them
   /// take no rooms.
   void form(const Matrix<double>& rows, const double* factors);
-  /// c -= a b, some rows at a time.
-  void subtract(const Matrix<double>& c, const Matrix<double>& a, const Matrix<double>& b);
+  /// c += a b.
+  void add(const Matrix<double>& c, const Matrix<double>& a, const Matrix<double>& b);
 
   bool measures() const { return products_.measures(); }
   std::size_t product_bytes() const { return products_.bytes(); }
@@ -44,9 +44,9 @@ class Blocks {
   void make_triangle(std::int64_t n, const double* factors);
 
   double* copy_ = nullptr;      // of a block's vectors
-  double* times_ = nullptr;     // T or T^T times them
+  double* times_ = nullptr;     // -T or -T^T times them
   double* squares_ = nullptr;   // kMost x kMost
-  double* triangle_ = nullptr;  // the same
+  double* triangle_ = nullptr;  // the same, of -T
   double* between_ = nullptr;   // of the two products
   Products<double> products_;
 };

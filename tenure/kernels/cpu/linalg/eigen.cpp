@@ -59,21 +59,16 @@ void SymmetricEigen::tridiagonalize() {
         std::copy_n(pair + n_, n_, swapped_ + 2 * i * n_);
       }
     }
-    // What is left becomes A - v w^T - w v^T of each, its upper triangle and little below.
+    // What is left becomes A + v w^T + w v^T of each, its upper triangle and little below.
     const std::int64_t left = n_ - rest;
     const Matrix<double> pairs = dense(pairs_, 2 * count, n_).part(0, rest, 2 * count, left);
     const Matrix<double> swapped = dense(swapped_, 2 * count, n_).part(0, rest, 2 * count, left);
     const Matrix<double> corner = a_.part(rest, rest, left, left);
-    if (left > 1) {
-      constexpr std::int64_t kRows = 128;
-      for (std::int64_t i = 0; i < left; i += kRows) {
-        const std::int64_t rows = std::min(kRows, left - i);
-        blocks_.subtract(corner.part(i, i, rows, left - i),
-                         pairs.part(0, i, 2 * count, rows).transposed(),
-                         swapped.part(0, i, 2 * count, left - i));
-      }
-    } else if (!measures()) {
-      for (std::int64_t i = 0; i < 2 * count; ++i) corner(0, 0) -= pairs(i, 0) * swapped(i, 0);
+    constexpr std::int64_t kRows = 128;
+    for (std::int64_t i = 0; i < left; i += kRows) {
+      const std::int64_t rows = std::min(kRows, left - i);
+      blocks_.add(corner.part(i, i, rows, left - i), pairs.part(0, i, 2 * count, rows).transposed(),
+                  swapped.part(0, i, 2 * count, left - i));
     }
   }
   if (measures()) return;
@@ -86,7 +81,7 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   const Matrix<double> swapped = dense(swapped_, 2 * panel_, n_);
   const auto v_of = [&](std::int64_t i) { return pairs_ + 2 * i * n_; };
   const auto w_of = [&](std::int64_t i) { return pairs_ + (2 * i + 1) * n_; };
-  earlier_.subtract(swapped.part(0, k, 2 * at, n_ - k), &pairs(0, k), n_, row + k);
+  earlier_.add(swapped.part(0, k, 2 * at, n_ - k), &pairs(0, k), n_, row + k);
   const std::int64_t m = n_ - k - 1;
   const Reflection reflection = make_reflection(row + k + 1, m);
   beside_[k] = reflection.first;
@@ -95,13 +90,13 @@ void SymmetricEigen::reduce_row(std::int64_t k, std::int64_t at) {
   std::copy_n(row + k + 1, m, v_of(at) + k + 1);
   std::fill_n(w_of(at), n_, 0.0);
   if (reflection.factor == 0) return;
-  // w = f (A v - f/2 (v . A v) v), where A is the matrix of before the panel and what its earlier
-  // reflections take away.
+  // w = -f (A v - f/2 (v . A v) v), where A is the matrix of before the panel and what its earlier
+  // reflections add.
   const double* const v = v_of(at) + k + 1;
   double* const w = w_of(at) + k + 1;
   multiply(m, v, w);
-  earlier_.subtract(swapped.part(0, k + 1, 2 * at, m), pairs.part(0, k + 1, 2 * at, m), v, w);
-  for (std::int64_t i = 0; i < m; ++i) w[i] *= reflection.factor;
+  earlier_.add(swapped.part(0, k + 1, 2 * at, m), pairs.part(0, k + 1, 2 * at, m), v, w);
+  for (std::int64_t i = 0; i < m; ++i) w[i] *= -reflection.factor;
   add_scaled(-reflection.factor / 2 * dot(v, w, m), v, w, m);
 }
 

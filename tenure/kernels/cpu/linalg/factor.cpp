@@ -257,18 +257,32 @@ void Products<T>::subtract(const Matrix<T>& c, const Matrix<T>& a, const Matrix<
   });
 }
 
+/// Whether there is room for a product now, or it was only measured.
+template <class T>
+bool Products<T>::has_room(const View& a, const View& b, const View& c) {
+  const std::size_t bytes = matmul_workspace(a, b, c);
+  if (measures()) {
+    bytes_ = std::max(bytes_, bytes);
+    return false;
+  }
+  internal_check(bytes <= room_.size(), "a product takes no more than was measured");
+  return true;
+}
+
 template <class T>
 void Products<T>::multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b) {
   const View from_a = view_of_matrix(a);
   const View from_b = view_of_matrix(b);
   const View to = view_of_matrix(c);
-  if (measures()) {
-    bytes_ = std::max(bytes_, matmul_workspace(from_a, from_b, to));
-    return;
-  }
-  internal_check(matmul_workspace(from_a, from_b, to) <= room_.size(),
-                 "a product takes no more than was measured");
-  matmul(from_a, from_b, to, room_);
+  if (has_room(from_a, from_b, to)) matmul(from_a, from_b, to, room_);
+}
+
+template <class T>
+void Products<T>::add(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b) {
+  const View from_a = view_of_matrix(a);
+  const View from_b = view_of_matrix(b);
+  const View to = view_of_matrix(c);
+  if (has_room(from_a, from_b, to)) add_product(from_a, from_b, to, room_);
 }
 
 template <class T>

@@ -28,10 +28,14 @@ class Products {
   void subtract(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
   /// c = a b; c is dense.
   void multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
+  /// c += a b; numbers of a row of c are neighbours.
+  void add(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
   bool measures() const { return measures_; }
   std::size_t bytes() const { return bytes_; }
 
  private:
+  bool has_room(const View& a, const View& b, const View& c);
+
   std::span<std::byte> room_{};
   std::size_t bytes_ = 0;
   bool measures_ = true;

@@ -22,18 +22,17 @@ void multiply(const Matrix<double>& a, const double* x, std::int64_t step, doubl
 
 void multiply(const Matrix<double>& a, const double* x, double* y) { multiply(a, x, 1, y); }
 
-void Panel::subtract(const Matrix<double>& rows, const double* y, std::int64_t step,
-                     double* x) const {
+void Panel::add(const Matrix<double>& rows, const double* y, std::int64_t step, double* x) const {
   if (rows.rows == 0) return;
   multiply(rows.transposed(), y, step, room_);
-  linalg::subtract(room_, x, rows.columns);
+  add_scaled(1, room_, x, rows.columns);
 }
 
-void Panel::subtract(const Matrix<double>& rows, const Matrix<double>& others, const double* y,
-                     double* x) const {
+void Panel::add(const Matrix<double>& rows, const Matrix<double>& others, const double* y,
+                double* x) const {
   if (rows.rows == 0) return;
   multiply(others, y, 1, weights_);
-  subtract(rows, weights_, 1, x);
+  add(rows, weights_, 1, x);
 }
 
 }  // namespace tenure::kernels::linalg

@@ -11,7 +11,7 @@ namespace tenure::kernels::linalg {
 /// panel.cpp.
 void multiply(const Matrix<double>& a, const double* x, double* y);
 
-/// What a panel of reflections, and what they make of the matrix, take from a vector.
+/// What a panel of reflections, and what they make of the matrix, add to a vector.
 class Panel {
  public:
   Panel() = default;
@@ -19,11 +19,11 @@ class Panel {
   Panel(Rooms& rooms, std::int64_t most, std::int64_t n)
       : weights_(rooms.take<double>(most)), room_(rooms.take<double>(n)) {}
 
-  /// x -= rows^T y; numbers of y are `step` apart.
-  void subtract(const Matrix<double>& rows, const double* y, std::int64_t step, double* x) const;
-  /// x -= rows^T (others y).
-  void subtract(const Matrix<double>& rows, const Matrix<double>& others, const double* y,
-                double* x) const;
+  /// x += rows^T y; numbers of y are `step` apart.
+  void add(const Matrix<double>& rows, const double* y, std::int64_t step, double* x) const;
+  /// x += rows^T (others y).
+  void add(const Matrix<double>& rows, const Matrix<double>& others, const double* y,
+           double* x) const;
 
  private:
   double* weights_ = nullptr;

@@ -53,9 +53,9 @@ bool SingularValues::run() {
   return true;
 }
 
-// A reflection of columns is v and y: the matrix loses v y^T by it. One of rows is x and u: it
-// loses x u^T. Those of a panel are taken from its first columns and rows as they are needed, and
-// from the rest at once.
+// A reflection of columns is v and y: it adds v y^T to the matrix. One of rows is x and u: it adds
+// x u^T. Those of a panel are added to its first columns and rows as they are needed, and to the
+// rest at once.
 
 void SingularValues::bidiagonalize() {
   for (std::int64_t first = 0; first < columns_; first += panel_) {
@@ -70,9 +70,9 @@ void SingularValues::bidiagonalize() {
     const Matrix<double> wide = dense(wide_pairs_, 2 * count, columns_);
     const Matrix<double> tall = dense(tall_pairs_, 2 * count, rows_);
     if (rest == columns_) return;
-    blocks_.subtract(a_.part(rest, rest, columns_ - rest, rows_ - rest),
-                     wide.part(0, rest, 2 * count, columns_ - rest).transposed(),
-                     tall.part(0, rest, 2 * count, rows_ - rest));
+    blocks_.add(a_.part(rest, rest, columns_ - rest, rows_ - rest),
+                wide.part(0, rest, 2 * count, columns_ - rest).transposed(),
+                tall.part(0, rest, 2 * count, rows_ - rest));
   }
 }
 
@@ -83,7 +83,7 @@ void SingularValues::reduce_column(std::int64_t k, std::int64_t at) {
   const std::int64_t beyond = columns_ - k - 1;
   double* const column = a_.row(k) + k;
   const Matrix<double> earlier = tall.part(0, k, 2 * at, below);
-  earlier_.subtract(earlier, &wide(0, k), wide.row_step, column);
+  earlier_.add(earlier, &wide(0, k), wide.row_step, column);
   const Reflection left = make_reflection(column, below);
   on_[k] = left.first;
   left_factors_[k] = left.factor;
@@ -95,8 +95,8 @@ void SingularValues::reduce_column(std::int64_t k, std::int64_t at) {
   if (left.factor == 0 || beyond == 0) return;
   double* const sums = y + k + 1;
   multiply(a_.part(k + 1, k, beyond, below), v + k, sums);
-  earlier_.subtract(wide.part(0, k + 1, 2 * at, beyond), earlier, v + k, sums);
-  for (std::int64_t j = 0; j < beyond; ++j) sums[j] *= left.factor;
+  earlier_.add(wide.part(0, k + 1, 2 * at, beyond), earlier, v + k, sums);
+  for (std::int64_t j = 0; j < beyond; ++j) sums[j] *= -left.factor;
 }
 
 void SingularValues::reduce_row(std::int64_t k, std::int64_t at) {
@@ -114,7 +114,7 @@ void SingularValues::reduce_row(std::int64_t k, std::int64_t at) {
   double* const row = u + k + 1;
   for (std::int64_t j = 0; j < beyond; ++j) row[j] = a_(k + 1 + j, k);
   const Matrix<double> earlier = wide.part(0, k + 1, 2 * at + 1, beyond);
-  earlier_.subtract(earlier, &tall(0, k), tall.row_step, row);
+  earlier_.add(earlier, &tall(0, k), tall.row_step, row);
   const Reflection right = make_reflection(row, beyond);
   beside_[k] = right.first;
   right_factors_[k] = right.factor;
@@ -122,8 +122,8 @@ void SingularValues::reduce_row(std::int64_t k, std::int64_t at) {
   if (right.factor == 0 || below == 0) return;
   double* const sums = x + k + 1;
   multiply(a_.part(k + 1, k + 1, beyond, below).transposed(), row, sums);
-  earlier_.subtract(tall.part(0, k + 1, 2 * at + 1, below), earlier, row, sums);
-  for (std::int64_t j = 0; j < below; ++j) sums[j] *= right.factor;
+  earlier_.add(tall.part(0, k + 1, 2 * at + 1, below), earlier, row, sums);
+  for (std::int64_t j = 0; j < below; ++j) sums[j] *= -right.factor;
 }
 
 void SingularValues::reflect_back(const Matrix<double>& left, const Matrix<double>& right) {
