@@ -65,6 +65,39 @@ TEST(Matmul, MultipliesVectorsOnEitherSide) {
   }
 }
 
+/// To a part of a wider matrix, whose other numbers stay; vectors, small products and packed ones.
+TEST(AddProduct, AddsToWhatIsThere) {
+  RandomViews random(4);
+  for (int round = 0; round < 200; ++round) {
+    const DType dtype = random.chance(0.4) ? float32 : float64;
+    const std::int64_t m = random.chance(0.1) ? 1 : random.integer(1, 150);
+    const std::int64_t n = random.chance(0.1) ? 1 : random.integer(1, 90);
+    const std::int64_t k = random.chance(0.05) ? 0 : random.integer(1, 400);
+    const Owned a = random.view(dtype, {m, k});
+    const Owned b = random.view(dtype, {k, n});
+    const Owned wide = make_dense(dtype, {m, n + 3});
+    const auto before = [](std::int64_t i, std::int64_t j) {
+      return static_cast<double>((i * 7 + j * 5) % 11 - 5);
+    };
+    test::for_each(wide.shape,
+                   [&](const test::Coordinates& at) { test::set(wide, at, before(at[0], at[1])); });
+    View out = wide;
+    out.shape = {m, n};
+    std::vector<std::byte> workspace(matmul_workspace(a, b, out) + 64);
+    void* room = workspace.data();
+    std::size_t space = workspace.size();
+    std::align(64, space - 64, room, space);
+    add_product(a, b, out, {static_cast<std::byte*>(room), space});
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n + 3; ++j) {
+        double sum = before(i, j);
+        for (std::int64_t t = 0; t < k && j < n; ++t) sum += get(a, {i, t}) * get(b, {t, j});
+        ASSERT_EQ(get(wide, {i, j}), sum) << a.shape << a.strides << b.shape << b.strides;
+      }
+    }
+  }
+}
+
 TEST(Matmul, TakesMatricesWhoseRowsAreFarApart) {
   RandomViews random(3);
   for (const DType dtype : {float32, float64}) {
