@@ -15,8 +15,8 @@ class Tenant;
 // To list all live tensors, nobody may be making or ending one meanwhile. A thread that does either
 // is inside a VitalSection: it marks itself busy, and goes on unless a census is being taken. A
 // census raises a flag, fences (threads/fence.h) and waits until no thread is busy. So the list
-// costs nothing per tensor but two plain stores at birth and at death. Who has waited for one census
-// goes on before the next begins.
+// costs nothing per tensor but two plain stores at birth and at death. Who has waited for one
+// census goes on before the next begins.
 
 /// What ThreadContext::busy says; 0: neither.
 inline constexpr std::uint32_t kBusy = 1;

@@ -331,15 +331,14 @@ class PackedGemm {
     T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
                   columns.cut.first(columns.panel);
     const auto element = static_cast<std::int64_t>(size_of(dtype_));
-    const Panels<E> panels{
-        .depth = Packing::elements(depth),
-        .a = rows.data,
-        .a_step = rows.step,
-        .b = columns.data,
-        .b_step = columns.step,
-        .ahead = rows.ahead,
-        .ahead_row = g_.a_row * element,
-        .ahead_line = kLineTerms<E> * Packing::kTerms * element};
+    const Panels<E> panels{.depth = Packing::elements(depth),
+                           .a = rows.data,
+                           .a_step = rows.step,
+                           .b = columns.data,
+                           .b_step = columns.step,
+                           .ahead = rows.ahead,
+                           .ahead_row = g_.a_row * element,
+                           .ahead_line = kLineTerms<E> * Packing::kTerms * element};
     const bool wide = columns.cut.width(columns.panel) > lanes();
     const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
       tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,
