@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "tests/cuda/emulated.h"
 #include "tests/support/expect.h"
@@ -120,6 +121,33 @@ TEST(Replay, LeavesAloneWhatDiffers) {
     const Tensor next = draw(x).to(cpu);
     EXPECT_FALSE(array_equal(last, next).item<bool>());
     last = next;
+  }
+}
+
+/// What the body of a loop draws is drawn anew in each run, and as often as on the CPU.
+TEST(Replay, DrawsAnewInBodies) {
+  const auto runs = [](Device device, bool drops) {
+    const DeviceScope there(device);
+    const auto walk = function([drops](const Tensor& start, const Tensor& steps) {
+      const auto [last, all] = scan(
+          [drops](const Tensor& sum, const Tensor& step) {
+            const Tensor next = sum + (drops ? dropout(step, 0.5) : step * normal({64}));
+            return std::pair(next, next);
+          },
+          start, steps);
+      return last;
+    });
+    seed(7);
+    const Tensor start = zeros({64});
+    const Tensor steps = ones({3, 64});
+    std::vector<Tensor> ends;
+    for (int turn = 0; turn < 6; ++turn) ends.push_back(walk(start, steps).to(cpu));
+    return ends;
+  };
+  for (const bool drops : {false, true}) {
+    const std::vector<Tensor> expected = runs(cpu, drops);
+    const std::vector<Tensor> got = runs(emulated_gpu(), drops);
+    for (std::size_t i = 0; i < got.size(); ++i) expect_same_bits(got[i], expected[i]);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tenure/graph/ir/body.h"
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/place/arrange.h"
 #include "tenure/graph/run/observed_run.h"
@@ -44,6 +45,16 @@ bool is_direct(const Unit& unit) {
   return unit.slot->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
 }
 
+/// Whether a run gives the device what every other run gives it. Random numbers begin elsewhere each
+/// time, also those that the body of a loop draws, of which the request says nothing.
+bool is_same_each_time(const Lowered& lowered) {
+  if (!lowered.request.draws.empty() || lowered.request.options.check_numbers) return false;
+  return std::none_of(lowered.units.begin(), lowered.units.end(), [](const Unit& unit) {
+    const ops::Opaque* const opaque = opaque_in(*unit.node);
+    return opaque != nullptr && opaque->draws();
+  });
+}
+
 }  // namespace
 
 Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
@@ -72,9 +83,7 @@ Executable::Executable(std::unique_ptr<Lowered> lowered, CompiledParts parts)
   describe(placement);
   packed_ = std::make_unique<const PackedWeights>(*lowered_, packed_room());
   plan_.packed = packed_->bytes();
-  const bool is_same_each_time =
-      lowered_->request.draws.empty() && !lowered_->request.options.check_numbers;
-  if (is_same_each_time) replay_ = device_->make_replay();
+  if (is_same_each_time(*lowered_)) replay_ = device_->make_replay();
   for (Step& step : steps_) {
     step.packed = packed_->of(static_cast<std::size_t>(step.unit - lowered_->units.data()));
   }
