@@ -223,5 +223,22 @@ TEST(GpuPowers, AreLessThanAUnitOff) {
   EXPECT_LT(units_off(kernels::cuda::float_exp2, [](double x) { return std::exp2(x); }), 0.9);
 }
 
+/// A sum over no rows, of as many classes as have kernels of their own.
+TEST(GpuRows, LossesOfEmptyBatches) {
+  const Device gpu = emulated_gpu();
+  for (const std::int64_t classes : {5, 40, 9000}) {
+    for (const Reduction reduction : {Reduction::mean, Reduction::sum}) {
+      const Tensor logits = zeros({0, classes});
+      const Tensor targets = zeros({0}, DType::int64);
+      const auto loss = [&](Device device) {
+        return cross_entropy(copy_to(logits, device), copy_to(targets, device),
+                             {.reduction = reduction})
+            .item<float>();
+      };
+      EXPECT_EQ(loss(gpu), loss(cpu)) << classes;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenure

@@ -82,7 +82,8 @@ class Entropy {
                          size_of(logits.dtype));
     a.form = shape.form;
     a.groups = shape.groups;
-    is_long = a.form == RowForm::looped && a.targets.view.data != nullptr &&
+    // Of no rows no block leaves a part of the sum.
+    is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
     is_packed = is_long && follow_each_other(a.logits) && follow_each_other(a.gradient);
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
