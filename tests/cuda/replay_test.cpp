@@ -4,6 +4,9 @@
 #include <functional>
 #include <utility>
 
+#include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/launch/replay.h"
+#include "tenure/tensor/device_error.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
@@ -149,6 +152,30 @@ TEST(Replay, DrawsAnewInBodies) {
     const std::vector<Tensor> got = runs(emulated_gpu(), drops);
     for (std::size_t i = 0; i < got.size(); ++i) expect_same_bits(got[i], expected[i]);
   }
+}
+
+/// A library may be unable to have its work written down: it is asked once more to do it.
+TEST(Replay, GoesOnWhereWorkCannotBeWrittenDown) {
+  const Device device = emulated_gpu();
+  kernels::cuda::GraphReplay replay(kernels::cuda::gpu(device));
+  std::byte somewhere{};
+  std::byte* const addresses[] = {&somewhere};
+  int done = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    replay.run(addresses, [&] {
+      if (kernels::cuda::Capture::current() != nullptr) {
+        throw DeviceError::because("conv", device, "cuDNN cannot compute a convolution");
+      }
+      ++done;
+    });
+  }
+  EXPECT_EQ(done, 3);
+  // What goes wrong anyway is told.
+  expect_throws<DeviceError>(
+      [&] {
+        replay.run(addresses, [&] { throw DeviceError::because("conv", device, "it is lost"); });
+      },
+      {"it is lost"});
 }
 
 }  // namespace

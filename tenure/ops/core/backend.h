@@ -152,7 +152,7 @@ class Replay {
 
   /// Has the device do what `work` gives it, which these addresses alone decide. Some of the times
   /// `work` is called, and sometimes twice: it may give work to the device, and nothing else. What
-  /// it throws the first time leaves this.
+  /// it throws leaves this, unless it is called once more.
   virtual void run(std::span<std::byte* const> addresses, const std::function<void()>& work) = 0;
 };
 

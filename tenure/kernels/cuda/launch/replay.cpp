@@ -6,6 +6,7 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/driver-inl.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/tensor/device_error.h"
 
 namespace tenure::kernels::cuda {
 namespace {
@@ -69,6 +70,7 @@ CUgraphExec_st* GraphReplay::make_graph(const std::function<void()>& work) {
     work();
     graph = capture.take();
   } catch (const CannotReplay&) {
+  } catch (const DeviceError&) {  // NOLINT(bugprone-empty-catch): the run without a graph tells
   }
   CUgraphExec made = nullptr;
   if (graph != nullptr) {
