@@ -5,6 +5,7 @@
 #include "tenure/kernels/cuda/conv/library_conv.h"
 #include "tenure/kernels/cuda/conv/unroll.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/move/dense.h"
 #include "tests/cuda/emulated.h"
 
 // What libraries are asked for. They are not on the emulated GPU, but what is copied for them is.
@@ -49,6 +50,15 @@ TEST(CudaConv, TakesAnyWorkspaceThatItSaid) {
     EXPECT_GT(bytes, std::size_t{2} * 224 * 224 * 8 * 2) << "images of 8 channels";
     EXPECT_LT(bytes, std::size_t{32} << 20);
   }
+}
+
+TEST(CudaConv, LeavesAnAlignedWorkspaceBehindItsCopies) {
+  // cuBLASLt computes nothing in a workspace that does not begin at a multiple of 256 bytes.
+  kernels::cuda::DenseInputs inputs;
+  inputs.read({.dtype = float32, .shape = {3, 5}, .strides = {1, 3}});
+  EXPECT_EQ(inputs.bytes(), 256u);
+  inputs.take(257);
+  EXPECT_EQ(inputs.bytes(), 768u);
 }
 
 TEST(CudaConv, UnrolledImagesHaveWhatAKernelMeets) {

@@ -15,9 +15,9 @@ View DenseInputs::read(const View& in) {
 }
 
 std::byte* DenseInputs::take(std::size_t bytes) {
-  constexpr std::size_t kTransaction = 128;
+  constexpr std::size_t kAligned = 256;  // as what is left goes to libraries: cuBLASLt insists
   const std::size_t at = used_;
-  used_ += round_up(bytes, kTransaction);
+  used_ += round_up(bytes, kAligned);
   return gpu_ == nullptr ? nullptr : room_.data() + at;
 }
 

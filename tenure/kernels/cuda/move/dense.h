@@ -20,11 +20,11 @@ class DenseInputs {
 
   /// The elements of an input.
   View read(const View& in);
-  /// Room for anything else, aligned to a transaction of memory's.
+  /// Room for anything else, aligned as a workspace is.
   std::byte* take(std::size_t bytes);
   /// What was taken so far.
   std::size_t bytes() const { return used_; }
-  /// What is left.
+  /// What is left, aligned likewise.
   std::span<std::byte> rest() const { return room_.subspan(used_); }
 
  private:
