@@ -166,7 +166,7 @@ TEST(GpuUpdates, TakeAnySizeAndPlace) {
     const double exact = type == float32 ? 1e-6 : 8e-3;
     for (const std::int64_t n : {1, 7, 256, 1027}) {
       for (const double beta : {0.0, 0.9}) {
-        for (const int step : {1, 2, 100000}) {
+        for (const int step : {1, 2, 100000, 1000000000}) {
           const Tensor x = uniform({n, 3}, -1, 1, type, &generator);
           expect_rows(to_string(x.shape()), x, exact, [&](const Tensor& t) {
             const Tensor state = cast(t * t, float32);

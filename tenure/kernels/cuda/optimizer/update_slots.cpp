@@ -40,9 +40,9 @@ UpdateOptions options_for_device(const Options& given) {
   return made;
 }
 
-/// Of 0, what is as good: all its powers are 0.
+/// Of 0, what is as good: all its powers are 0, and multiplied by any number of steps it is finite.
 PartsOfLog parts_of_log(double x) {
-  if (!(x > 0)) return {.high = -1e300, .low = 0};
+  if (!(x > 0)) return {.high = -1e4, .low = 0};
   const long double log = std::log(static_cast<long double>(x));
   const auto high = static_cast<double>(log);
   return {.high = high, .low = static_cast<double>(log - high)};
