@@ -48,6 +48,8 @@ const BatchKernels kBackward{batch_kernel("batch_norm_gradient_sums", false),
 /// Rows of each thread: at least, if there are so many, and at most, as it may sum up in float32.
 constexpr std::int64_t kLeastRows = 8;
 constexpr std::int64_t kMostRows = 128;
+/// As many blocks as a grid may have along its second dimension. Threads have more rows then.
+constexpr std::int64_t kMostChunks = 65535;
 
 /// Blocks along a row, and those that share the rows.
 struct Share {
@@ -107,9 +109,9 @@ class Batch {
           (rows_ + rows_of_thread * at_once - 1) / (rows_of_thread * at_once), 1);
     };
     const std::int64_t wanted = blocks / std::max<std::int64_t>(across, 1);
+    const std::int64_t chunks = std::clamp(wanted, chunks_of(kMostRows), chunks_of(kLeastRows));
     return {.across = static_cast<std::uint32_t>(across),
-            .chunks = static_cast<std::uint32_t>(
-                std::clamp(wanted, chunks_of(kMostRows), chunks_of(kLeastRows)))};
+            .chunks = static_cast<std::uint32_t>(std::min(chunks, kMostChunks))};
   }
 
   BatchNormArguments arguments(const Kernel& k, DenseInputs& inputs) const {

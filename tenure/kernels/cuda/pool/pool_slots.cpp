@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <limits>
 
 #include "tenure/kernels/cuda/launch/gpu.h"
@@ -62,21 +63,32 @@ void launch(const Kernel& k, const TypedKernel& kernel, Types types, const PoolA
   gpu->launch(k.op, kernel, types, grid_over(k.out[0].count(), kPoolThreads), a);
 }
 
+/// How far the elements of an operand lie from its first one, at most; `size` is a member of axes.
+std::int64_t reach_of(const PoolArguments& a, const PoolOperand& operand,
+                      std::int64_t PoolAxis::*size) {
+  std::int64_t reach = (a.batch - 1) * std::abs(operand.strides[0]) +
+                       (a.channels - 1) * std::abs(operand.strides[4]);
+  for (int d = 0; d < 3; ++d) reach += (a.axes[d].*size - 1) * std::abs(operand.strides[d + 1]);
+  return reach;
+}
+
 /// Whether channels fill 16 bytes of elements of T, and lie so wherever an operand is, and elements
-/// can be counted in 32 bits.
+/// can be counted in 32 bits, in whatever order the axes of a view lie.
 bool is_packed(const PoolArguments& a, DType type, DType places) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const auto n = static_cast<std::int64_t>(16 / size_of(type));
-  const auto fits = [&](const PoolOperand& operand, std::size_t element) {
+  const auto fits = [&](const PoolOperand& operand, std::int64_t PoolAxis::*size,
+                        std::size_t element) {
     bool fits = operand.strides[4] == 1 &&
                 reinterpret_cast<std::uintptr_t>(operand.data) % (element * n) == 0;
     for (int d = 0; d < 4; ++d) fits = fits && operand.strides[d] % n == 0;
-    return fits && (a.batch + 1) * operand.strides[0] <= kMost;
+    return fits && reach_of(a, operand, size) <= kMost;
   };
   bool is_counted = true;
   for (const PoolAxis& axis : a.axes) is_counted = is_counted && axis.in * axis.out <= kMost;
-  return is_counted && a.channels % n == 0 && fits(a.images, size_of(type)) &&
-         fits(a.windows, size_of(type)) && fits(a.places, size_of(places));
+  return is_counted && a.channels % n == 0 && fits(a.images, &PoolAxis::in, size_of(type)) &&
+         fits(a.windows, &PoolAxis::out, size_of(type)) &&
+         fits(a.places, &PoolAxis::out, size_of(places));
 }
 
 struct MaxPoolSlot {
