@@ -178,5 +178,29 @@ TEST(Replay, GoesOnWhereWorkCannotBeWrittenDown) {
       {"it is lost"});
 }
 
+/// What the body of a loop has captured is looked at in each run, as it may be gone.
+TEST(Replay, KnowsWhatBodiesHaveCaptured) {
+  for (const Device device : {cpu, emulated_gpu()}) {
+    Tensor captured = (counting({64}) * 1).to(device);
+    const auto walk = function([captured](const Tensor& start, const Tensor& steps) {
+      const auto [last, all] = scan(
+          [captured](const Tensor& sum, const Tensor& step) {
+            const Tensor next = sum + step * captured;
+            return std::pair(next, next);
+          },
+          start, steps);
+      return last;
+    });
+    const Tensor start = zeros({64}).to(device);
+    const Tensor steps = ones({3, 64}).to(device);
+    const std::uint64_t count = replays_of(
+        4, [&] { expect_same_bits(walk(start, steps).to(cpu), counting({64}) * 3); });
+    EXPECT_EQ(count > 0, device != cpu);
+    captured.dispose();
+    const Tensor other = full({64}, 1000).to(device);
+    expect_throws<DisposedError>([&] { walk(start, steps); }, {"disposed"});
+  }
+}
+
 }  // namespace
 }  // namespace tenure
