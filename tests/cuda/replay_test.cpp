@@ -22,11 +22,16 @@ using test::emulated_gpu;
 using test::expect_same_bits;
 using test::expect_throws;
 
+/// A function that the emulator has for tests.
+template <class F>
+F* emulators(const char* name) {
+  return reinterpret_cast<F*>(
+      dlsym(dlopen(TENURE_EMULATED_CUDA "/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name));
+}
+
 /// How many graphs the emulated GPU was given.
 std::uint64_t replays() {
-  static const auto count = reinterpret_cast<std::uint64_t (*)()>(
-      dlsym(dlopen(TENURE_EMULATED_CUDA "/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD),
-            "emulated_graph_launches"));
+  static const auto count = emulators<std::uint64_t()>("emulated_graph_launches");
   return count();
 }
 
@@ -200,6 +205,20 @@ TEST(Replay, KnowsWhatBodiesHaveCaptured) {
     const Tensor other = full({64}, 1000).to(device);
     expect_throws<DisposedError>([&] { walk(start, steps); }, {"disposed"});
   }
+}
+
+/// A graph takes memory of the driver's when it is first launched, of which there may be none.
+TEST(Replay, GoesOnWithoutMemoryForGraphs) {
+  const Device device = emulated_gpu();
+  const auto f = function([](const Tensor& x) { return tanh(x) * 2 + 1; });
+  const Tensor x = counting({6}).to(device);
+  const Tensor expected = tanh(x) * 2 + 1;
+  static_cast<void>(f(x));
+  const auto set_short = emulators<void(bool)>("emulate_no_memory_for_graphs");
+  set_short(true);
+  for (int turn = 0; turn < 3; ++turn) expect_same_bits(f(x), expected);
+  set_short(false);
+  expect_same_bits(f(x), expected);
 }
 
 }  // namespace

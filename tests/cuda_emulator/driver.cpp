@@ -72,6 +72,7 @@ namespace {
 
 std::mutex mutex;
 std::atomic<std::uint64_t> graph_launches = 0;
+std::atomic<bool> is_short_for_graphs = false;
 std::array<CUctx_st*, kMostGpus> contexts{};
 std::atomic<bool> is_initialized = false;
 thread_local CUctx_st* current = nullptr;
@@ -276,9 +277,11 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
   return CUDA_SUCCESS;
 }
-/// For tests.
+// For tests.
 std::uint64_t emulated_graph_launches() { return graph_launches; }
+void emulate_no_memory_for_graphs(bool is_short) { is_short_for_graphs = is_short; }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  if (is_short_for_graphs) return CUDA_ERROR_OUT_OF_MEMORY;
   ++graph_launches;
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   for (const CUgraph_st::Piece& piece : exec->graph.pieces) {

@@ -190,9 +190,11 @@ CUstream_st* Gpu::writing_stream(std::unique_lock<std::mutex>& lock) {
   return writing_stream_;
 }
 
-void Gpu::launch_graph(CUgraphExec_st* graph) {
+bool Gpu::launch_graph(CUgraphExec_st* graph) {
   note("a compiled program");
-  check(driver_functions().cuGraphLaunch(graph, stream_), "launch a program");
+  const CUresult result = driver_functions().cuGraphLaunch(graph, stream_);
+  if (is_sticky(result)) fail(result, "launch a program");
+  return result == CUDA_SUCCESS;
 }
 
 std::uint64_t* Gpu::room_for_answers(std::size_t n) {

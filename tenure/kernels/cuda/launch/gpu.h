@@ -141,8 +141,9 @@ class Gpu {
   }
   static constexpr std::size_t kMostAnswers = 4096;
 
-  /// Queues what was written down.
-  void launch_graph(CUgraphExec_st* graph);
+  /// Queues what was written down. False: the driver cannot, for want of memory, say, and nothing
+  /// was queued. Throws DeviceError where the GPU was lost.
+  bool launch_graph(CUgraphExec_st* graph);
 
   /// Queues a copy within the GPU.
   void copy_bytes(void* to, const void* from, std::size_t bytes);

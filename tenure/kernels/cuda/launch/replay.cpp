@@ -92,7 +92,8 @@ void GraphReplay::run(std::span<std::byte* const> addresses, const std::function
     if (run != nullptr) {
       run->last = count_;
       if (run->graph == nullptr) run->graph = make_graph(work);
-      if (run->graph != nullptr) return gpu_.launch_graph(run->graph);
+      if (run->graph != nullptr && gpu_.launch_graph(run->graph)) return;
+      is_possible_ = false;
     } else if (is_possible_) {
       remember(addresses);
     }
