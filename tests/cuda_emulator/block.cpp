@@ -2,10 +2,14 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
+#include <random>
+#include <span>
 #include <vector>
 
 struct Index {
@@ -51,6 +55,19 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 constexpr unsigned kLanes = 32;
 
+/// The order in which blocks, warps and lanes get their turns, which no kernel may rely on: one
+/// that lacks a barrier gives other results here. It is the same in each process.
+std::mt19937& chance() {
+  static auto& one = *new std::mt19937(1);
+  return one;
+}
+std::vector<unsigned> any_order(std::size_t n) {
+  std::vector<unsigned> order(n);
+  std::iota(order.begin(), order.end(), 0u);
+  std::shuffle(order.begin(), order.end(), chance());
+  return order;
+}
+
 /// One stack, and the thread that is on it now.
 struct Fiber {
   void* stack = nullptr;
@@ -61,6 +78,7 @@ struct Fiber {
 };
 
 struct Warp {
+  std::vector<Fiber*> fibers{};  ///< those that have not ended at once
   unsigned arrived = 0;
   std::array<std::uint64_t, kLanes> brought{};
   std::array<std::uint64_t, kLanes> exchanged{};
@@ -76,24 +94,23 @@ class Block {
     live_ = threads;
     // A thread that ends at once leaves its stack to the next one.
     std::size_t used = 0;
-    for (unsigned thread = 0; thread < threads; ++thread) {
+    for (const unsigned thread : any_order(threads)) {
       Fiber& fiber = fiber_at(used);
       begin(fiber, thread);
       go_on(fiber);
       if (fiber.state != Fiber::State::ended) ++used;
     }
+    for (std::size_t i = 0; i < used; ++i) {
+      warps_[fibers_[i]->thread / kLanes].fibers.push_back(fibers_[i].get());
+    }
     while (live_ > 0) {
-      release(used);
       bool has_moved = false;
-      for (std::size_t i = 0; i < used; ++i) {
-        if (fibers_[i]->state != Fiber::State::ready) continue;
-        has_moved = true;
-        go_on(*fibers_[i]);
+      for (const unsigned warp : any_order(warps_.size())) {  // as far as each gets
+        while (go_on_with(warp)) has_moved = true;
       }
-      if (!has_moved) {
-        std::fputs("emulated GPU: threads wait for each other for ever\n", stderr);
-        std::abort();
-      }
+      if (pass_barrier(used) || has_moved) continue;
+      std::fputs("emulated GPU: threads wait for each other for ever\n", stderr);
+      std::abort();
     }
   }
 
@@ -132,33 +149,40 @@ class Block {
     current_ = &fiber;
     emulated_switch(&scheduler_, fiber.place);
   }
-  /// Lets those go on that wait for nothing more.
-  void release(std::size_t used) {
-    unsigned at_barrier = 0;
-    for (std::size_t i = 0; i < used; ++i) {
-      at_barrier += fibers_[i]->state == Fiber::State::at_barrier ? 1 : 0;
-    }
-    for (std::size_t i = 0; i < used; ++i) {
-      Fiber& fiber = *fibers_[i];
-      if (fiber.state == Fiber::State::at_barrier && at_barrier == live_) {
-        fiber.state = Fiber::State::ready;
-      }
-      if (fiber.state != Fiber::State::in_warp) continue;
-      Warp& warp = warps_[fiber.thread / kLanes];
-      const unsigned rest = threads_ - fiber.thread / kLanes * kLanes;  // the last warp is smaller
-      const unsigned mask = rest >= kLanes ? fiber.mask : fiber.mask & ((1u << rest) - 1);
-      if ((warp.arrived & mask) != mask) continue;
+  /// Has those lanes of a warp go on that wait for nothing more. False: there are none.
+  bool go_on_with(unsigned number) {
+    Warp& warp = warps_[number];
+    const unsigned rest = threads_ - number * kLanes;  // the last warp is smaller
+    const unsigned all = rest >= kLanes ? ~0u : (1u << rest) - 1;
+    for (const Fiber* const fiber : warp.fibers) {
+      const unsigned mask = fiber->mask & all;
+      if (fiber->state != Fiber::State::in_warp || (warp.arrived & mask) != mask) continue;
       warp.exchanged = warp.brought;
       warp.arrived &= ~mask;
-      for (std::size_t k = 0; k < used; ++k) {
-        Fiber& other = *fibers_[k];
-        if (other.state == Fiber::State::in_warp &&
-            other.thread / kLanes == fiber.thread / kLanes &&
-            (mask >> other.thread % kLanes & 1) != 0) {
-          other.state = Fiber::State::ready;
+      for (Fiber* const other : warp.fibers) {
+        if (other->state == Fiber::State::in_warp && (mask >> other->thread % kLanes & 1) != 0) {
+          other->state = Fiber::State::ready;
         }
       }
     }
+    bool has_moved = false;
+    for (const unsigned i : any_order(warp.fibers.size())) {
+      if (warp.fibers[i]->state != Fiber::State::ready) continue;
+      has_moved = true;
+      go_on(*warp.fibers[i]);
+    }
+    return has_moved;
+  }
+  /// Where all threads that are left have come to.
+  bool pass_barrier(std::size_t used) {
+    const auto all = std::span(fibers_).first(used);
+    const auto waits = [](const auto& fiber) { return fiber->state == Fiber::State::at_barrier; };
+    const auto waiting = static_cast<unsigned>(std::count_if(all.begin(), all.end(), waits));
+    if (waiting == 0 || waiting != live_) return false;
+    for (const auto& fiber : all) {
+      if (waits(fiber)) fiber->state = Fiber::State::ready;
+    }
+    return true;
   }
 
   EmulatedKernel kernel_ = nullptr;
@@ -197,13 +221,13 @@ void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launc
   emulated_grid_size = {launch.blocks[0], launch.blocks[1], launch.blocks[2]};
   emulated_block_size = {launch.threads[0], launch.threads[1], launch.threads[2]};
   const unsigned threads = launch.threads[0] * launch.threads[1] * launch.threads[2];
-  for (unsigned z = 0; z < launch.blocks[2]; ++z) {
-    for (unsigned y = 0; y < launch.blocks[1]; ++y) {
-      for (unsigned x = 0; x < launch.blocks[0]; ++x) {
-        emulated_block_index = {x, y, z};
-        block().run(kernel, arguments, threads);
-      }
-    }
+  const std::size_t blocks = std::size_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
+  for (const unsigned number : any_order(blocks)) {
+    const unsigned line = number / launch.blocks[0];
+    emulated_block_index = {number % launch.blocks[0], line % launch.blocks[1],
+                            line / launch.blocks[1]};
+    std::fill(shared.begin(), shared.end(), '\xff');  // it is nobody's, and holds no numbers
+    block().run(kernel, arguments, threads);
   }
 }
 
