@@ -198,8 +198,8 @@ TEST(Replay, KnowsWhatBodiesHaveCaptured) {
     });
     const Tensor start = zeros({64}).to(device);
     const Tensor steps = ones({3, 64}).to(device);
-    const std::uint64_t count = replays_of(
-        4, [&] { expect_same_bits(walk(start, steps).to(cpu), counting({64}) * 3); });
+    const std::uint64_t count =
+        replays_of(4, [&] { expect_same_bits(walk(start, steps).to(cpu), counting({64}) * 3); });
     EXPECT_EQ(count > 0, device != cpu);
     captured.dispose();
     const Tensor other = full({64}, 1000).to(device);

@@ -10,9 +10,9 @@ namespace tenure::test {
 using EmulatedKernel = void (*)(const void* arguments);
 
 /// Runs all blocks of a grid, one after the other in any order. The threads of a block are fibers:
-/// each goes on until it ends or waits for others, and warps go on in any order, each until it comes
-/// to a barrier, so that a barrier that is missing shows. Where all of them wait for something that
-/// none can bring, the process ends.
+/// each goes on until it ends or waits for others, and warps go on in any order, each until it
+/// comes to a barrier, so that a barrier that is missing shows. Where all of them wait for
+/// something that none can bring, the process ends.
 void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch);
 
 }  // namespace tenure::test

@@ -45,8 +45,8 @@ bool is_direct(const Unit& unit) {
   return unit.slot->direct->infer(ref_of(unit.in[0]), ref_of(unit.in[1]), shape);
 }
 
-/// Whether a run gives the device what every other run gives it. Random numbers begin elsewhere each
-/// time, also those that the body of a loop draws, of which the request says nothing.
+/// Whether a run gives the device what every other run gives it. Random numbers begin elsewhere
+/// each time, also those that the body of a loop draws, of which the request says nothing.
 bool is_same_each_time(const Lowered& lowered) {
   if (!lowered.request.draws.empty() || lowered.request.options.check_numbers) return false;
   return std::none_of(lowered.units.begin(), lowered.units.end(), [](const Unit& unit) {
