@@ -2,6 +2,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 
 namespace tenure {
 namespace {
@@ -50,13 +52,18 @@ std::optional<IntegerRange> seen_integers(const void* elements, DType dtype, std
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
   if (n > kMost || (dtype != DType::int32 && dtype != DType::int64)) return std::nullopt;
   IntegerRange range = IntegerRange::none();
-  const auto look = [&]<class T>(const T* values) {
-    for (std::int64_t i = 0; i < n; ++i) range.add(values[i]);
+  const auto look = [&]<class T>(TypeTag<T>) {
+    const auto* const bytes = static_cast<const std::byte*>(elements);
+    for (std::int64_t i = 0; i < n; ++i) {
+      T value;  // what somebody else lends may begin anywhere
+      std::memcpy(&value, bytes + i * std::int64_t{sizeof value}, sizeof value);
+      range.add(value);
+    }
   };
   if (dtype == DType::int32) {
-    look(static_cast<const std::int32_t*>(elements));
+    look(TypeTag<std::int32_t>());
   } else {
-    look(static_cast<const std::int64_t*>(elements));
+    look(TypeTag<std::int64_t>());
   }
   return range;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstring>
 #include <random>
 #include <set>
 
@@ -100,6 +103,15 @@ TEST(IntegerNotes, AreOfIndicesThatCanBeSeen) {
   EXPECT_FALSE(seen_integers(zeros({3}, int8)).has_value());
   EXPECT_EQ(seen_integers(full({3}, 7, int32))->lowest, 7);
   EXPECT_GT(seen_integers(zeros({0}, int64))->lowest, 0);
+}
+
+TEST(IntegerNotes, AreOfIntegersThatBeginAnywhere) {
+  const std::int64_t values[] = {-5, 3};
+  std::array<std::byte, 1 + sizeof values> bytes{};
+  std::memcpy(bytes.data() + 1, values, sizeof values);
+  const std::optional<IntegerRange> range = seen_integers(bytes.data() + 1, int64, 2);
+  EXPECT_EQ(range->lowest, -5);
+  EXPECT_EQ(range->highest, 3);
 }
 
 }  // namespace
