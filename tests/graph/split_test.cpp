@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tenure/graph/passes/rematerialize.h"
@@ -162,6 +163,31 @@ TEST(Split, ValidatorsNoticeWhatIsWrong) {
     break;
   }
   EXPECT_NE(validate(lowered, placement), std::nullopt);
+}
+
+/// Columns of a matrix are no piece of its memory: who reads them needs it until the last part.
+TEST(Split, WhatIsReadByColumnsIsNotOverwritten) {
+  const auto lowered = lower_ops(
+      {{DType::float32, {10, 72}}, {DType::float32, {10, 13}}, {DType::float32, {10, 72}}},
+      [](const std::vector<Tensor>& in) {
+        const Tensor y = softmax(in[0]);
+        const Tensor by_columns = matmul(transpose(y), in[1]);
+        return std::vector<Tensor>{by_columns, softmax(in[2] * y)};
+      });
+  const auto place_of = [&](const char* op) {
+    const auto found =
+        std::find_if(lowered->units.begin(), lowered->units.end(),
+                     [&](const Unit& unit) { return unit.node->op->name == std::string_view(op); });
+    return static_cast<int>(found - lowered->units.begin());
+  };
+  // The product, and behind it what may be computed in the memory of y.
+  const int begin = place_of("matmul");
+  int end = begin + 1;
+  while (end < static_cast<int>(lowered->units.size()) && lowered->units[at(end)].nodes == 0) ++end;
+  const PartGroup group{begin, end + 1, 2};
+  ASSERT_TRUE(can_split(*lowered, group));
+  const auto split = split_units(*lowered, {group});
+  EXPECT_EQ(validate(*split, place_in_order(*split)), std::nullopt);
 }
 
 TEST(Split, PlansSayInHowManyParts) {

@@ -159,8 +159,13 @@ class Splitting {
                             (of.first < 0 || (is_in(group_, of.first) && is_in(group_, of.last)));
         if (buffer.is_of_part) buffer.bytes /= group_.parts;
       }
+      // A piece of a view may lie all over the buffer, as columns of a matrix do.
       for (std::size_t i = 0; i < unit(u).in.size(); ++i) {
-        if (!cut.in[i]) cut_everywhere_[at(unit(u).in[i].buffer)] = false;
+        const Layout& in = unit(u).in[i];
+        const Buffer& whole = lowered_.buffers[at(in.buffer)];
+        const bool is_piece =
+            cut.in[i] && (whole.is_of_part || is_outermost(in, whole, group_.parts));
+        if (!is_piece) cut_everywhere_[at(in.buffer)] = false;
       }
     }
     for (int u = group_.begin; u < group_.end; ++u) split(unit(u), cuts_[at(u - group_.begin)]);
@@ -201,7 +206,7 @@ class Splitting {
   Lowered& lowered_;
   PartGroup group_;
   std::vector<UnitCut> cuts_;
-  std::vector<bool> cut_everywhere_;  // per buffer: whoever in the group reads it reads it cut
+  std::vector<bool> cut_everywhere_;  // per buffer: who reads it in the group reads a piece of it
 };
 
 }  // namespace

@@ -59,6 +59,21 @@ Piece piece_of(const Lowered& lowered, const Unit& unit, const Layout& layout, i
   return {bytes / unit.parts * part, bytes / unit.parts};
 }
 
+/// From the first byte that a part of a unit reads to the last one. A piece of a view may lie all
+/// over its buffer.
+Piece read_by(const Lowered& lowered, const Unit& unit, const Layout& layout, int part) {
+  if (layout.advance == 0) return piece_of(lowered, unit, layout, part);
+  std::int64_t first = layout.offset + part * layout.advance;
+  std::int64_t last = first;
+  for (int axis = 0; axis < layout.shape.size(); ++axis) {
+    if (layout.shape[axis] == 0) return {};
+    const std::int64_t step = (layout.shape[axis] - 1) * layout.strides[axis];
+    (step < 0 ? first : last) += step;
+  }
+  const auto size = static_cast<std::int64_t>(size_of(layout.dtype));
+  return {first * size, (last + 1 - first) * size};
+}
+
 /// Each unit as often as it runs, in the order in which it does.
 std::vector<std::pair<int, int>> runs_of(const Lowered& lowered, const std::vector<int>& order) {
   std::vector<std::pair<int, int>> runs;  // the step, and the part
@@ -111,22 +126,26 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
     const int u = placement.order[t];
     const Unit& unit = lowered.units[static_cast<std::size_t>(u)];
     if (part >= unit.parts) return fmt::format("unit {} runs in more parts than it has", u);
-    const auto place_of_piece = [&, part = part](const Layout& layout) {
+    const auto place_of = [&](const Layout& layout, const Piece& piece) {
       Place place = placement.buffers[static_cast<std::size_t>(layout.buffer)];
-      place.offset += piece_of(lowered, unit, layout, part).begin;
+      place.offset += piece.begin;
       return place;
     };
-    const auto lost =
-        [&, part = part](const std::vector<Layout>& layouts) -> std::optional<std::string> {
+    const auto place_of_piece = [&, part = part](const Layout& layout) {
+      return place_of(layout, piece_of(lowered, unit, layout, part));
+    };
+    const auto lost = [&, part = part](const std::vector<Layout>& layouts,
+                                       const auto& piece_for) -> std::optional<std::string> {
       for (const Layout& layout : layouts) {
-        const std::int64_t bytes = piece_of(lowered, unit, layout, part).bytes;
-        if (bytes != 0 && !memory.holds(place_of_piece(layout), bytes, layout.buffer)) {
+        const Piece piece = piece_for(lowered, unit, layout, part);
+        if (piece.bytes != 0 &&
+            !memory.holds(place_of(layout, piece), piece.bytes, layout.buffer)) {
           return fmt::format("unit {} does not find buffer {}", u, layout.buffer);
         }
       }
       return std::nullopt;
     };
-    if (auto problem = lost(unit.in)) return problem;
+    if (auto problem = lost(unit.in, read_by)) return problem;
     for (std::size_t b = 0; b < lowered.buffers.size() && fallible[t]; ++b) {
       if (is_changed(b)) return fmt::format("unit {} may fail after buffer {} has gone", u, b);
     }
@@ -136,7 +155,7 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
         return fmt::format("the workspace of unit {} ends above the arena", u);
       }
       memory.write(scratch, static_cast<std::int64_t>(unit.workspace), -1);
-      if (auto problem = lost(unit.in)) return problem;
+      if (auto problem = lost(unit.in, read_by)) return problem;
     }
     for (const Layout& out : unit.out) {
       const std::int64_t bytes = piece_of(lowered, unit, out, part).bytes;
@@ -147,7 +166,7 @@ std::optional<std::string> validate(const Lowered& lowered, Placement placement,
       }
       memory.write(place_of_piece(out), bytes, out.buffer);
     }
-    if (auto problem = lost(unit.out)) return problem;
+    if (auto problem = lost(unit.out, piece_of)) return problem;
     if (unit.workspace != 0 &&
         !memory.holds(scratch, static_cast<std::int64_t>(unit.workspace), -1)) {
       return fmt::format("unit {} writes to its own workspace", u);
