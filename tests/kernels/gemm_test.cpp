@@ -133,5 +133,28 @@ TEST(Matmul, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+/// Of one row and one column as of many: a single chain of so many equal terms is 0.7 % off.
+TEST(Gemm, SumsOfManyTermsKeepTheirDigits) {
+  constexpr std::int64_t kTerms = 1'000'000;
+  const auto filled = [](const Shape& shape, double value) {
+    Owned made = make_dense(float32, shape);
+    test::for_each(shape, [&](const test::Coordinates& at) { test::set(made, at, value); });
+    return made;
+  };
+  for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{1, 2}, {1, 1}, {2, 1}, {2, 2}}) {
+    const Owned a = filled({m, kTerms}, 1.1);
+    const Owned b = filled({kTerms, n}, 1.3);
+    const Owned out = make_dense(float32, {m, n});
+    product(a, b, out);
+    EXPECT_NEAR(test::get(out, {0, n - 1}) / (1.43 * kTerms), 1, 3e-4) << m << ' ' << n;
+    // The matrix lies the other way.
+    Owned turned = filled({kTerms, m}, 1.1);
+    std::swap(turned.shape[0], turned.shape[1]);
+    std::swap(turned.strides[0], turned.strides[1]);
+    product(turned, b, out);
+    EXPECT_NEAR(test::get(out, {0, n - 1}) / (1.43 * kTerms), 1, 3e-4) << m << ' ' << n;
+  }
+}
+
 }  // namespace
 }  // namespace tenure::kernels

@@ -343,6 +343,32 @@ TEST(Threads, LooksWithoutAPauseLeaveTheOthersTheirTurn) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// What began on one thread ends on another one, and who counts may be stopped between the two.
+TEST(Threads, NothingEndsThatDidNotBegin) {
+  constexpr int kMakers = 3;
+  constexpr std::size_t kPlaces = 8;
+  std::array<std::atomic<Tensor*>, kPlaces> places{};
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> makers;
+  for (std::size_t t = 0; t < kMakers; ++t) {
+    makers.emplace_back([&, t] {
+      for (std::size_t i = t; !stop; ++i) {
+        delete places[i % kPlaces].exchange(
+            new Tensor(room(static_cast<std::int64_t>(i % 50 + 1))));
+      }
+    });
+  }
+  for (int i = 0; i < test::rounds(200'000); ++i) {
+    const MemoryStats stats = memory();
+    ASSERT_GE(stats.tensors, 0);
+    ASSERT_GE(stats.storages, 0);
+    ASSERT_LE(stats.frees, stats.allocations);
+  }
+  stop = true;
+  for (std::thread& maker : makers) maker.join();
+  for (std::atomic<Tensor*>& place : places) delete place.load();
+}
+
 TEST(Threads, ErrorsWhileOthersAllocate) {
   on_threads(3, [&](int) {
     const Budget budget("thread", 2000);

@@ -1,6 +1,7 @@
 #include "tenure/memory/accounts/device_ledger.h"
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 
 #include "tenure/memory/pool/devices.h"
@@ -35,11 +36,54 @@ void for_each_context(const F& visit) {
   for (ThreadContext* c = all_contexts(); c != nullptr; c = c->next) visit(*c);
 }
 
-std::int64_t live_tensors_of(const ThreadContext& context) noexcept {
-  return context.ids.given() - context.tally.tensors_ended();
-}
-
 }  // namespace
+
+/// What ended on any thread.
+struct DeviceLedger::Ends {
+  std::int64_t tensors = 0;
+  std::int64_t bodies = 0;
+  Tally::PerCategory frees{};
+
+  static Ends now() noexcept {
+    Ends ends;
+    for_each_context([&](const ThreadContext& c) {
+      ends.tensors += c.tally.tensors_ended();
+      ends.bodies += c.tally.bodies_ended();
+      const auto frees = c.tally.frees();
+      for (std::size_t i = 0; i < kCategories; ++i) ends.frees[i] += frees[i];
+    });
+    return ends;
+  }
+  bool operator==(const Ends&) const = default;
+};
+
+/// What began and ended on any thread. Others go on meanwhile, and what began on one of them ends
+/// on another: ends are counted first, so that nothing ends that did not begin, and again while
+/// there are more of them, a few times.
+struct DeviceLedger::Lives {
+  Ends ends;
+  std::int64_t tensors = 0;
+  Tally::PerCategory allocations{};
+
+  static Lives now() noexcept {
+    constexpr int kTries = 8;
+    Lives lives;
+    Ends ends = Ends::now();
+    for (int tries = 0; tries < kTries; ++tries) {
+      lives = {.ends = ends};
+      std::atomic_thread_fence(std::memory_order_acquire);
+      for_each_context([&](const ThreadContext& c) {
+        lives.tensors += c.ids.given();
+        const auto allocations = c.tally.allocations(c.serials.given());
+        for (std::size_t i = 0; i < kCategories; ++i) lives.allocations[i] += allocations[i];
+      });
+      std::atomic_thread_fence(std::memory_order_acquire);
+      ends = Ends::now();
+      if (ends == lives.ends) break;
+    }
+    return lives;
+  }
+};
 
 DeviceLedger& DeviceLedger::of(Device device) noexcept {
   return device_ledgers()[place_of(device)];
@@ -167,16 +211,13 @@ MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
   stats.recomputations = recomputations_;
   stats.evicted_bytes = evicted_bytes_;
   if (has_tallies()) {
-    for_each_context([&](ThreadContext& c) {
-      stats.tensors += live_tensors_of(c);
-      stats.foreign_bytes += c.tally.foreign();
-      const auto allocated = c.tally.allocations(c.serials.given());
-      const auto freed = c.tally.frees();
-      for (std::size_t i = 0; i < kCategories; ++i) {
-        allocations[i] += allocated[i];
-        frees[i] += freed[i];
-      }
-    });
+    const Lives lives = Lives::now();
+    stats.tensors += lives.tensors - lives.ends.tensors;
+    for (std::size_t i = 0; i < kCategories; ++i) {
+      allocations[i] += lives.allocations[i];
+      frees[i] += lives.ends.frees[i];
+    }
+    for_each_context([&](ThreadContext& c) { stats.foreign_bytes += c.tally.foreign(); });
   }
   const Levels levels = now();
   stats.bytes = levels.total;
@@ -198,13 +239,12 @@ Counts DeviceLedger::counts() const noexcept {
   Counts counts{.tensors = tensors_, .disposed = -tensors_, .bytes = now().total};
   for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations_[i] - frees_[i];
   if (!has_tallies()) return counts;
-  for_each_context([&](ThreadContext& c) {
-    counts.tensors += live_tensors_of(c);
-    counts.disposed += c.tally.tensors_ended() - c.tally.bodies_ended();
-    const auto allocations = c.tally.allocations(c.serials.given());
-    const auto frees = c.tally.frees();
-    for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations[i] - frees[i];
-  });
+  const Lives lives = Lives::now();
+  counts.tensors += lives.tensors - lives.ends.tensors;
+  counts.disposed += lives.ends.tensors - lives.ends.bodies;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    counts.storages += lives.allocations[i] - lives.ends.frees[i];
+  }
   return counts;
 }
 

@@ -59,6 +59,9 @@ class DeviceLedger {
   static void unlock_all() noexcept;
 
  private:
+  struct Ends;
+  struct Lives;
+
   // All below expect the lock.
   bool has_tallies() const noexcept;
   void change(Category category, std::int64_t bytes) noexcept;

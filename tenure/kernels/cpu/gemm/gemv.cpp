@@ -22,6 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kTerms = 1024;  // of a sum, whose factors are brought together first
 constexpr std::int64_t kTogether = 8;  // rows added at a time
+constexpr std::int64_t kChain = 256;   // terms that are added one after the other
+constexpr std::int64_t kStrip = 2048;  // results of which these sums are kept
 constexpr std::int64_t kWorkPerThread = 64 * 1024;
 
 /// out[i] = sum over k of matrix[i, k] * x[k]
@@ -103,30 +105,50 @@ struct MatrixTimesVector {
     }
   }
 
-  /// The results next to each other: `rows` multiples of rows of the matrix added to them.
+  /// The results next to each other: `rows` multiples of rows of the matrix, from row k on, added
+  /// to `count` sums, of which the first result is `begin`; they are set if `sets`.
   template <int rows>
-  HWY_INLINE void add_rows(std::int64_t begin, std::int64_t end, std::int64_t k,
-                           const T* factors) const {
+  HWY_INLINE void add_rows(std::int64_t begin, std::int64_t count, std::int64_t k, const T* factors,
+                           bool sets, T* sums) const {
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    const S* const from = matrix + k * term_stride;
+    const S* const from = matrix + k * term_stride + begin;
     hn::Vec<D> factor[rows];
     for (int r = 0; r < rows; ++r) factor[r] = hn::Set(d, factors[r]);
-    std::int64_t i = begin;
-    for (; i + lanes <= end; i += lanes) {
-      auto sum = k == 0 ? hn::Zero(d) : hn::LoadU(d, out + i);
+    std::int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      auto sum = sets ? hn::Zero(d) : hn::LoadU(d, sums + i);
       for (int r = 0; r < rows; ++r) {
         sum = hn::MulAdd(load(d, from + r * term_stride + i), factor[r], sum);
       }
-      hn::StoreU(sum, d, out + i);
+      hn::StoreU(sum, d, sums + i);
     }
     const hn::CappedTag<T, 1> one;
-    for (; i < end; ++i) {
-      auto sum = k == 0 ? hn::Zero(one) : hn::LoadU(one, out + i);
+    for (; i < count; ++i) {
+      auto sum = sets ? hn::Zero(one) : hn::LoadU(one, sums + i);
       for (int r = 0; r < rows; ++r) {
         sum = hn::MulAdd(load(one, from + r * term_stride + i), hn::Set(one, factors[r]), sum);
       }
-      hn::StoreU(sum, one, out + i);
+      hn::StoreU(sum, one, sums + i);
+    }
+  }
+
+  /// `n` terms of `count` results, from term k0 on: sums of kChain of them are added up, as those
+  /// of many would lose digits.
+  void add_terms(std::int64_t begin, std::int64_t count, std::int64_t k0, std::int64_t n,
+                 const T* factors) const {
+    HWY_ALIGN T sums[kStrip];
+    for (std::int64_t first = 0; first < n; first += kChain) {
+      T* const to = k0 + first == 0 ? out + begin : sums;
+      const std::int64_t last = std::min(n, first + kChain);
+      std::int64_t k = first;
+      for (; k + kTogether <= last; k += kTogether) {
+        add_rows<kTogether>(begin, count, k0 + k, factors + k, k == first, to);
+      }
+      for (; k < last; ++k) add_rows<1>(begin, count, k0 + k, factors + k, k == first, to);
+      if (to == sums) {
+        for (std::int64_t i = 0; i < count; ++i) out[begin + i] += sums[i];
+      }
     }
   }
 
@@ -140,11 +162,9 @@ struct MatrixTimesVector {
         for (; i + 4 <= end; i += 4) dots<4>(i, k0, n, factors);
         for (; i < end; ++i) dots<1>(i, k0, n, factors);
       } else {
-        std::int64_t k = 0;
-        for (; k + kTogether <= n; k += kTogether) {
-          add_rows<kTogether>(begin, end, k0 + k, factors + k);
+        for (std::int64_t i = begin; i < end; i += kStrip) {
+          add_terms(i, std::min(kStrip, end - i), k0, n, factors);
         }
-        for (; k < n; ++k) add_rows<1>(begin, end, k0 + k, factors + k);
       }
     }
   }
