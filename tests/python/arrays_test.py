@@ -259,7 +259,7 @@ class InABudgetThatEvicts(TestCase):
                 self.assertEqual(budget.used, 4 * ONE)
                 with self.assertRaises(tn.OutOfMemory) as caught:
                     export(x)
-                self.assertIn("arrays_test.py", str(caught.exception))
+                self.assertRegex(str(caught.exception), r"\n  in (numpy|dlpack)(\(\))? at arrays_test\.py:\d+$")
                 self.assertEqual(len(tn.holders(x)), 1)
                 arrays.clear()
                 self.assertAlmostEqual(export(x) is not None and x[0, 0].item(), 2.7182817, 5)
@@ -271,7 +271,7 @@ class InABudgetThatEvicts(TestCase):
             held = [tn.tanh(tn.ones((SIDE, SIDE))).numpy(), tn.tanh(tn.zeros((SIDE, SIDE))).numpy()]
             with self.assertRaises(tn.OutOfMemory) as caught:
                 line = here(); x.numpy(writable=True)
-            self.assertIn(line, str(caught.exception))
+            self.assertTrue(str(caught.exception).endswith(f"in numpy() at {line}"), str(caught.exception))
             del held
             x.numpy(writable=True)[0, 0] = 7
             self.assertAlmostEqual(y[0, 0].item(), 3.7182817, 5)
