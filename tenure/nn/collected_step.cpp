@@ -43,7 +43,7 @@ class CollectedStep final : public Steps {
     const bool is_last = collected_.value(parts_.site).item<float>() + 1 >=
                          static_cast<float>(parts_.options.accumulate);
     const BatchFunction& part = is_last ? functions.step : functions.collect;
-    set(scores, part(x, target, key_for(functions, part)));
+    set(scores, part(x, target, key_for(functions, part)), parts_.site);
     return scores;
   }
 

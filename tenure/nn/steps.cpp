@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 
+#include "tenure/base/object_mutex.h"
 #include "tenure/base/user_site.h"
 #include "tenure/memory/scope.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/nn/collected_step.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/nn/step_checks.h"
@@ -25,6 +29,7 @@ class WholeStep final : public Steps {
   explicit WholeStep(const StepParts& parts)
       : model_(parts.model),
         options_(parts.options),
+        site_(parts.site),
         step_(compiled(
             parts, "training step", budget_beside(parts, 0),
             std::function([parts](const Tensors& x, const Tensors& target, const std::string&) {
@@ -35,7 +40,7 @@ class WholeStep final : public Steps {
 
   LateScores run(const Tensors& x, const Tensors& target) override {
     LateScores scores = room_for_scores(options_);
-    set(scores, step_(x, target, model_.modes()));
+    set(scores, step_(x, target, model_.modes()), site_);
     return scores;
   }
   Plan plan(const Tensors& x, const Tensors& target) const override {
@@ -46,6 +51,7 @@ class WholeStep final : public Steps {
  private:
   const Layer& model_;
   const TrainerOptions& options_;
+  Site site_;
   BatchFunction step_;
 };
 
@@ -101,19 +107,46 @@ std::unique_ptr<Steps> make_steps(const StepParts& parts) {
   return make_collected_step(parts);
 }
 
+struct LateScores::State {
+  ObjectMutex mutex;
+  std::vector<Tensor> numbers;  ///< none: they were read
+  Scores scores;                ///< has room for them, so that reading cannot fail
+};
+
+LateScores::LateScores(Scores room) : state_(std::make_shared<State>()) {
+  state_->scores = std::move(room);
+}
+
+const Scores& LateScores::get(Site site) const {
+  return mem::in_call("LateScores::get", site, [&]() -> const Scores& {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->numbers.empty()) read_scores(state_->numbers, state_->scores, site);
+    state_->numbers.clear();
+    return state_->scores;
+  });
+}
+
 LateScores Steps::room_for_scores(const TrainerOptions& options) {
   return LateScores({.metrics = std::vector<double>(options.metrics.size())});
 }
 
-const Scores& LateScores::get() {
-  if (!numbers_.empty()) read_scores(numbers_, scores_);
-  numbers_.clear();
-  return scores_;
+void Steps::set(const LateScores& scores, std::vector<Tensor> numbers, Site site) {
+  LateScores::State& state = *scores.state_;
+  const bool are_there =
+      std::ranges::all_of(numbers, [](const Tensor& number) { return number.device() == cpu; });
+  if (are_there) {
+    read_scores(numbers, state.scores, site);
+    return;
+  }
+  for (const Tensor& number : numbers) static_cast<void>(keep(number, site));
+  state.numbers = std::move(numbers);
 }
 
-void read_scores(const std::vector<Tensor>& numbers, Scores& scores) {
-  scores.loss = numbers.front().item<float>();
-  for (std::size_t i = 1; i < numbers.size(); ++i) scores.metrics[i - 1] = numbers[i].item<float>();
+void read_scores(const std::vector<Tensor>& numbers, Scores& scores, Site site) {
+  scores.loss = numbers.front().item<float>(site);
+  for (std::size_t i = 1; i < numbers.size(); ++i) {
+    scores.metrics[i - 1] = numbers[i].item<float>(site);
+  }
 }
 
 }  // namespace tenure::nn

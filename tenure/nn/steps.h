@@ -23,9 +23,9 @@ class Steps {
   /// when it has changed the parameters.
   static LateScores room_for_scores(const TrainerOptions& options);
   /// `numbers` is as long as there are scores.
-  static void set(LateScores& scores, std::vector<Tensor> numbers) noexcept {
-    scores.numbers_ = std::move(numbers);
-  }
+  /// They are read at once if the device has computed them, and nothing is held then; else kept
+  /// from the scopes around the step, which may end before somebody asks.
+  static void set(const LateScores& scores, std::vector<Tensor> numbers, Site site);
 };
 
 /// For FunctionOptions: says once that there are many traces. Each size of a batch is a plan of its
@@ -60,6 +60,6 @@ struct StepParts {
 std::unique_ptr<Steps> make_steps(const StepParts& parts);
 
 /// `scores` has room for them.
-void read_scores(const std::vector<Tensor>& numbers, Scores& scores);
+void read_scores(const std::vector<Tensor>& numbers, Scores& scores, Site site);
 
 }  // namespace tenure::nn

@@ -124,7 +124,7 @@ Scores Trainer::step(const Tensor& x, const Tensor& target, Site site) {
 }
 
 Scores Trainer::step(const Tensors& x, const Tensors& targets, Site site) {
-  return step_ahead(x, targets, site).get();
+  return step_ahead(x, targets, site).get(site);
 }
 
 LateScores Trainer::step_ahead(const Tensor& x, const Tensor& target, Site site) {
@@ -160,7 +160,8 @@ Scores Trainer::score(const Tensors& x, const Tensors& targets, Site site) const
   require_all_data(x, targets, "score", site);
   set_training(false);
   Scores scores{.metrics = std::vector<double>(options_.metrics.size())};
-  read_scores(compiled_->score(at_model(x, site), at_model(targets, site), model_.modes()), scores);
+  read_scores(compiled_->score(at_model(x, site), at_model(targets, site), model_.modes()), scores,
+              site);
   return scores;
 } catch (Error& error) {
   mem::name_call(error, "score", site);

@@ -64,14 +64,15 @@ struct Scores {
 /// Scores of a step that the device may not have come to yet.
 class LateScores {
  public:
-  explicit LateScores(Scores room) : scores_(std::move(room)) {}
-  /// Waits for them, once.
-  const Scores& get();
+  explicit LateScores(Scores room);
+  /// Waits for them, once. No scope around the step takes them away before, and threads may ask at
+  /// once; copies have them in common.
+  const Scores& get(Site site = Site::current()) const;
 
  private:
   friend class Steps;
-  std::vector<Tensor> numbers_{};  ///< none: they were read
-  Scores scores_;                  ///< has room for them, so that reading cannot fail
+  struct State;
+  std::shared_ptr<State> state_;
 };
 
 /// What a step takes, known before the first one.

@@ -14,6 +14,7 @@
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/tensor/device_error.h"
+#include "tenure/tensor/hand_out.h"
 #include "tenure/tensor/host.h"
 #include "tenure/tensor/pending.h"
 #include "tenure/tensor/strided.h"
@@ -222,27 +223,18 @@ void require_span(const TensorBody& b, DType wanted, const char* user) {
   if (b.device() != cpu && b.symbol() == nullptr) throw DeviceError::unreadable(user, b.device());
 }
 
-void hand_out(mem::Storage& storage, bool may_write) {
-  if (storage.is_tracked()) mem::expose(storage, may_write);
-}
-
 }  // namespace
 
 void* Tensor::contiguous_data(DType wanted, Site site) const {
   TensorBody& b = body("span()", site);
   mem::in_call("span()", site, [&] { require_span(b, wanted, "span()"); });
-  const Pin pin(b, "span()", site);
-  mem::in_call("span()", site, [&] { hand_out(*pin.storage(), false); });
-  return pin.data();
+  return hand_out(b, HandedOut::to_read, "span()", site);
 }
 
 void* Tensor::writable_data(DType wanted, Site site) const {
   TensorBody& b = body("mutable_span()", site);
   mem::in_call("mutable_span()", site, [&] { require_span(b, wanted, "mutable_span()"); });
-  const Pin pin(b, "mutable_span()", site);
-  mem::in_call("mutable_span()", site, [&] { hand_out(*pin.storage(), true); });
-  pin.storage()->note_write(site);
-  return pin.data();
+  return hand_out(b, HandedOut::to_write, "mutable_span()", site);
 }
 
 #define TENURE_INSTANTIATE(dtype, T, name) \

@@ -129,6 +129,30 @@ Trained train(const Case& c, Device device, std::optional<std::int64_t> budget =
   return run;
 }
 
+/// Scores that the GPU has not come to are kept from the scope that the step is in.
+TEST(TrainingOnAGpu, KeepsScoresUntilSomebodyAsks) {
+  const DeviceScope device(emulated_gpu());
+  const auto losses = [](bool is_in_scope) {
+    seed(3);
+    const Work work = mlp();
+    nn::Adam optimizer(work.model->trainable(), 0.01);
+    nn::Trainer trainer(
+        *work.model, [](const Tensor& y, const Tensor& t) { return cross_entropy(y, t); },
+        optimizer);
+    std::vector<nn::LateScores> late;
+    for (int step = 0; step < 3; ++step) {
+      std::optional<Scope> scope;
+      if (is_in_scope) scope.emplace();
+      late.push_back(trainer.step_ahead(work.x, work.target));
+    }
+    std::vector<double> found;
+    for (const nn::LateScores& one : late) found.push_back(one.get().loss);
+    for (const nn::LateScores& one : late) found.push_back(one.get().loss);
+    return found;
+  };
+  EXPECT_EQ(losses(true), losses(false));
+}
+
 class TrainsOnAGpu : public testing::TestWithParam<Case> {};
 
 TEST_P(TrainsOnAGpu, AsOnTheCpu) {

@@ -4,7 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <sstream>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "tenure/tenure.h"
 #include "tests/nn/fit_setting.h"
@@ -52,6 +56,56 @@ TEST(Trainer, GivesScoresLater) {
   };
   EXPECT_EQ(scores(true), scores(false));
   EXPECT_EQ(scores(true).size(), 8u);
+}
+
+TEST(Trainer, ScoresThatComeLaterOutliveTheirScope) {
+  const auto scores = [](nn::TrainerOptions options, bool is_in_scope) {
+    Setting setting(std::move(options));
+    std::vector<nn::LateScores> late;
+    std::vector<double> found;
+    for (const data::Batch& batch : points(64).batch(16)) {
+      std::optional<Scope> scope;
+      if (is_in_scope) scope.emplace();
+      late.push_back(setting.trainer.step_ahead(batch[0], batch[1]));
+    }
+    for (const nn::LateScores& one : late) {
+      found.insert(found.end(), {one.get().loss, one.get().metrics[0]});
+    }
+    return found;
+  };
+  for (const int parts : {1, 2}) {
+    const nn::TrainerOptions options{.metrics = {nn::accuracy()}, .accumulate = parts};
+    EXPECT_EQ(scores(options, true), scores(options, false));
+  }
+}
+
+TEST(Trainer, HoldsNoScoresThatAreThere) {
+  Setting setting;
+  for (const data::Batch& batch : points(32).batch(16)) {
+    setting.trainer.step(batch[0], batch[1]);
+    const std::int64_t before = memory().tensors;
+    const nn::LateScores late = setting.trainer.step_ahead(batch[0], batch[1]);
+    EXPECT_EQ(memory().tensors, before);
+    EXPECT_GT(late.get().loss, 0);
+  }
+}
+
+TEST(Trainer, ThreadsMayAskForScoresAtOnce) {
+  Setting setting;
+  std::vector<nn::LateScores> late;
+  for (const data::Batch& batch : points(64).batch(16)) {
+    late.push_back(setting.trainer.step_ahead(batch[0], batch[1]));
+  }
+  std::vector<std::vector<double>> found(4);
+  std::vector<std::thread> threads;
+  for (std::vector<double>& losses : found) {
+    threads.emplace_back([&] {
+      for (const nn::LateScores& one : late) losses.push_back(one.get().loss);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::vector<double>& losses : found) EXPECT_EQ(losses, found[0]);
+  EXPECT_EQ(found[0].size(), 4u);
 }
 
 TEST(Fit, EndsAfterTheStepOnControlC) {

@@ -108,6 +108,10 @@ class OnAGpu(TestCase):
         first = trainer.step(x, labels).loss
         self.assertEqual(trainer.device, GPU)
         self.assertLess(trainer.step(x, labels).loss, first)
+        late = tn.tidy(lambda: trainer.step_ahead(x, labels))  # what the GPU has not come to is kept
+        again = [late.get().loss for _ in range(2)]
+        self.assertLess(again[0], first)
+        self.assertEqual(again[0], again[1])
         self.assertIs(trainer.to("cpu"), trainer)
         self.assertEqual({v.variable.device for v in trainer.variables()}, {"cpu"})
         self.assertLess(trainer.step(x, labels).loss, first)

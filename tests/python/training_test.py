@@ -244,6 +244,36 @@ class Callbacks(TestCase):
 
 
 class Trainers(TestCase):
+    def test_scores_that_come_later_outlive_their_scope(self):
+        x, y = regression()
+
+        def losses(step):
+            tn.seed(1)
+            trainer, _ = trainer_of(tn.nn.Dense(4, 1), metrics=[tn.nn.Metric("l1", tn.l1_loss)])
+            found = [step(trainer) for _ in range(4)]
+            return [(one.loss, one.metrics) for one in found]
+
+        def in_scope(trainer):
+            with tn.scope():
+                late = trainer.step_ahead(x, y)
+            return late.get()
+
+        expected = losses(lambda trainer: trainer.step(x, y))
+        self.assertEqual(losses(lambda trainer: tn.tidy(lambda: trainer.step_ahead(x, y)).get()), expected)
+        self.assertEqual(losses(in_scope), expected)
+
+    def test_threads_ask_for_scores_at_once(self):
+        x, y = regression()
+        trainer, _ = trainer_of(tn.nn.Dense(4, 1))
+        late, found = [trainer.step_ahead(x, y) for _ in range(50)], []
+        ask = lambda: found.append([one.get().loss for one in late])
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [[one.get().loss for one in late]] * 4)
+
     def test_loss_scale_and_clipping(self):
         x, y = regression()
         tn.seed(0)

@@ -14,6 +14,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/device_error.h"
+#include "tenure/tensor/hand_out.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure::python {
@@ -49,14 +50,15 @@ void fill_view(Py_buffer* view, PyObject* owner, const Tensor& tensor, int flags
   }
   auto held = std::make_unique<Export>();
   held->tensor = share(tensor, "numpy", site, HolderKind::user);
-  const Pin pin(held->tensor.body("numpy()", site), "numpy()", site);
+  void* const elements =
+      hand_out(held->tensor.body("numpy()", site),
+               is_writable ? HandedOut::to_write : HandedOut::to_read, "numpy()", site);
   const auto item = static_cast<Py_ssize_t>(size_of(body.dtype));
   for (int i = 0; i < body.shape.size(); ++i) {
     held->shape[static_cast<std::size_t>(i)] = body.shape[i];
     held->strides[static_cast<std::size_t>(i)] = body.strides[i] * item;
   }
-  if (is_writable) pin.storage()->note_write(site);
-  view->buf = pin.data();
+  view->buf = elements;
   view->len = static_cast<Py_ssize_t>(tensor.nbytes(site));
   view->readonly = is_writable ? 0 : 1;
   view->itemsize = item;

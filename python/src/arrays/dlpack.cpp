@@ -16,6 +16,7 @@
 #include "tenure/ops/creation.h"
 #include "tenure/ops/shape_ops.h"
 #include "tenure/tensor/device_error.h"
+#include "tenure/tensor/hand_out.h"
 #include "tenure/tensor/share.h"
 
 namespace tenure::python {
@@ -90,14 +91,18 @@ Ref capsule_of(const Tensor& tensor, const char* name, Site site, std::uint64_t 
   auto held = std::make_unique<Export<M>>();
   held->stream = stream;
   held->tensor = share(tensor, "dlpack", site, HolderKind::user);
-  const TensorBody& body = held->tensor.body("__dlpack__()", site);
-  const Pin pin(held->tensor.body("__dlpack__()", site), "__dlpack__()", site);
+  // Who takes a capsule without versions cannot be told not to write.
+  const bool is_read_only =
+      std::is_same_v<M, dlpack::ManagedVersioned> && (flags & dlpack::kReadOnly) != 0;
+  TensorBody& body = held->tensor.body("__dlpack__()", site);
+  void* const elements =
+      hand_out(body, is_read_only ? HandedOut::to_read : HandedOut::to_write, "__dlpack__()", site);
   for (int i = 0; i < body.shape.size(); ++i) {
     held->shape[static_cast<std::size_t>(i)] = body.shape[i];
     held->strides[static_cast<std::size_t>(i)] = body.strides[i];
   }
   Array& array = held->managed.array;
-  array.data = pin.data();
+  array.data = elements;
   array.device = dlpack::device_of(body.device());
   array.rank = body.shape.size();
   array.dtype = type_of(body.dtype);
@@ -105,8 +110,6 @@ Ref capsule_of(const Tensor& tensor, const char* name, Site site, std::uint64_t 
   array.strides = held->strides.data();
   if constexpr (std::is_same_v<M, dlpack::ManagedVersioned>) {
     held->managed.flags = flags;
-  } else {
-    pin.storage()->note_write(site);  // who takes it cannot be told not to write
   }
   held->managed.deleter = end_export<M>;
   held->managed.context = held.get();

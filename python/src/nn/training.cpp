@@ -64,9 +64,10 @@ void add_late_scores(Module& module) {
                              "Scores of a step that the device may not have come to yet.")
       .def(
           "get",
-          [](nn::LateScores& scores) {
+          [](const nn::LateScores& scores) {
+            const Site site = caller();
             const WithoutLock unlocked;
-            return scores.get();
+            return scores.get(site);
           },
           "Waits for them, once.");
 }

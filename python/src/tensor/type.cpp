@@ -135,9 +135,12 @@ Ref nested(std::span<const T>& elements, const Shape& shape, int axis) {
 }
 Ref to_list(const Tensor& tensor, Site site) {
   const Tensor whole = contiguous(Operand(tensor.to(cpu, site), site));
+  // Not a span: after the call a budget that evicts may give them up.
+  const Pin pin(whole.body("tolist()", site), "tolist()", site);
+  const auto n = static_cast<std::size_t>(count(whole.shape(site)));
   Ref result;
   visit_dtype(whole.dtype(), [&]<class T>(TypeTag<T>) {
-    std::span<const T> elements = whole.span<T>(site);
+    std::span<const T> elements(static_cast<const T*>(pin.data()), n);
     result = nested(elements, whole.shape(site), 0);
   });
   return result;
