@@ -57,7 +57,8 @@ void check_modes(const ops::OpRecord& op);
 void check_unknown_sizes(const ops::OpRecord& op);
 /// A call that may be computed in parts gives the same bits in any number of them.
 void check_parts(const ops::OpRecord& op);
-/// A traced function gives the gradients that eager calls give.
+/// A traced function gives the gradients that eager calls give, and refuses indices that those
+/// refuse.
 void check_gradient_modes(const ops::OpRecord& op);
 /// It gives the same bits on any number of threads, also where there is work for several. Tenure's
 /// own ops promise it; a user's may compute with whatever library it likes.

@@ -242,6 +242,75 @@ bool misses(const Case& c, const ops::GradientRule::Needs& needs, bool is_output
   return false;
 }
 
+/// The gradient of f by one input alone.
+Tensor gradient_by(const Scalarized& f, const std::vector<Tensor>& inputs, std::size_t i) {
+  GradientTape tape;
+  tape.watch(inputs[i]);
+  return tape.gradient(f(inputs), inputs[i], {.unconnected = Unconnected::zero});
+}
+
+/// Whether a gradient reads no index, as it is zero or what came from behind: f = scalarized(c, 1).
+bool reads_no_index(const Case& c, const std::vector<Tensor>& inputs, const Tensor& gradient) {
+  const auto values = cast(gradient, DType::float64).to_vector<double>();
+  if (std::all_of(values.begin(), values.end(), [](double value) { return value == 0; })) {
+    return true;
+  }
+  std::mt19937_64 random(1);
+  const Tensor output = run(c, inputs)[0];
+  return output.shape() == gradient.shape() &&
+         weights(output.shape(), random).to_vector<double>() == values;
+}
+
+template <class F>
+bool throws_index_error(const F& f) {
+  try {
+    static_cast<void>(f());
+  } catch (const IndexError&) {
+    return true;
+  } catch (const Error&) {  // the op refuses it as something else
+  }
+  return false;
+}
+
+/// A program has no call whose results nobody reads: that the op looks at its indices does not mean
+/// that anybody does where its gradient alone is computed.
+void expect_refusals(const Case& c, const std::vector<Tensor>& inputs, const Scalarized& f,
+                     const char* order) {
+  constexpr double kFar = 1'000'003;
+  for (std::size_t at = 0; at < inputs.size(); ++at) {
+    const DType type = inputs[at].dtype();
+    if ((type != DType::int32 && type != DType::int64) || inputs[at].size() == 0) continue;
+    for (const double wrong : {-1.0, kFar, -kFar}) {
+      std::vector<Tensor> refused = inputs;
+      auto values = inputs[at].to_vector<double>();
+      values.back() = wrong;
+      refused[at] = cast(tensor(values, inputs[at].shape()), type);
+      if (!throws_index_error([&] { return run(c, refused); })) continue;
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (!is_floating(inputs[i].dtype())) continue;
+        const auto traced =
+            function([&](const std::vector<Tensor>& x) { return gradient_by(f, x, i); });
+        if (reads_no_index(c, inputs, traced(inputs))) continue;
+        CHECK_TRUE(throws_index_error([&] { return traced(refused); }))
+            << order << " derivative by input " << i << " in a trace: input " << at << " is "
+            << wrong << ", which eager calls refuse";
+      }
+    }
+  }
+}
+
+/// The weighted sum of the gradients of f, as a function of the inputs.
+Scalarized slope_of(const Scalarized& f) {
+  return [&f](const std::vector<Tensor>& at) {
+    std::mt19937_64 random(2);
+    Tensor total = zeros({}, DType::float64);
+    for (const Tensor& gradient : gradients_of(f, at)) {
+      total = total + sum(gradient * weights(gradient.shape(), random));
+    }
+    return total;
+  };
+}
+
 }  // namespace
 
 void check_gradient(const OpRecord& op) {
@@ -263,16 +332,7 @@ void check_gradient(const OpRecord& op) {
       continue;
     }
     expect_slopes(f, inputs, "first");
-    // The weighted sum of the gradients, as a function of the inputs.
-    const Scalarized slope = [&](const std::vector<Tensor>& at) {
-      std::mt19937_64 random(2);
-      Tensor total = zeros({}, DType::float64);
-      for (const Tensor& gradient : gradients_of(f, at)) {
-        total = total + sum(gradient * weights(gradient.shape(), random));
-      }
-      return total;
-    };
-    expect_slopes(slope, inputs, "second");
+    expect_slopes(slope_of(f), inputs, "second");
   }
 }
 
@@ -324,6 +384,11 @@ void check_gradient_modes(const OpRecord& op) {
             << "gradient " << i;
       }
     }
+    // An op that refuses nothing has its indices from another one of the library.
+    if (!op.may_fail && op.expand == nullptr) continue;
+    expect_refusals(c, inputs, f, "first");
+    // A composite's parts have second derivatives of their own.
+    if (op.gradient != nullptr) expect_refusals(c, inputs, slope_of(f), "second");
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -141,6 +142,7 @@ class FunctionCore::Impl {
     newest_.clear();
     latest_.reset();
     counted_.reset();
+    traces_ = 0;
   }
 
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
@@ -262,21 +264,51 @@ class FunctionCore::Impl {
     return entry;
   }
 
+  /// Whether some tensors have another first size than they had, which could be left open, and
+  /// nothing else of any shape or type differs.
+  bool changes_first_sizes(const Call& call, const CallSignature& last) const {
+    bool changes = false;
+    for (std::size_t i = 0; i < call.tensors.size(); ++i) {
+      const Tensor& tensor = call.tensors[i];
+      Shape before = last.specs[i].shape;
+      if (tensor.dtype() != last.specs[i].dtype || tensor.shape().size() != before.size()) {
+        return false;
+      }
+      if (tensor.shape() == before) continue;
+      before[0] = tensor.shape()[0];
+      if (!(tensor.shape() == before)) return false;
+      const std::vector<int>& open = options_.batched;
+      changes |= std::find(open.begin(), open.end(), static_cast<int>(i)) == open.end();
+    }
+    return changes;
+  }
+
+  /// A loop that traces in every step would otherwise print as often.
+  bool is_reported(int traces) const {
+    const int limit = options_.warn_after;
+    if (limit <= 0 || traces <= limit) return false;
+    return traces == limit + 1 ||
+           (traces % limit == 0 && std::has_single_bit(static_cast<unsigned>(traces / limit)));
+  }
+
   std::string explain_trace(const Call& call, const TraceVariant* variant, int traces) {
     std::string reason = variant == nullptr ? "the first call" : variant->reason;
+    bool may_batch = false;
     {
       const std::lock_guard lock(mutex_);
       const auto last = newest_.find(variant == nullptr ? nullptr : variant->reason);
       if (last != newest_.end()) {
         const std::string change = difference(call, variant, last->second);
         reason = variant == nullptr ? change : fmt::format("{}; {}", reason, change);
+        may_batch = call.tensors.size() == last->second.specs.size() &&
+                    changes_first_sizes(call, last->second);
       }
     }
-    if (options_.warn_after > 0 && traces > options_.warn_after) {
+    if (is_reported(traces)) {
       const std::string text = fmt::format(
-          "tenure: function \"{}\" ({}) has been traced {} times, now because: {}; if "
-          "only the first size changes, name the tensors in .batched",
-          options_.name, tenure::to_string(site_), traces, reason);
+          "tenure: function \"{}\" ({}) has been traced {} times, now because: {}{}", options_.name,
+          tenure::to_string(site_), traces, reason,
+          may_batch ? "; if only the first size changes, name the tensors in .batched" : "");
       if (options_.warn) {
         options_.warn(text);
       } else {
@@ -296,8 +328,8 @@ class FunctionCore::Impl {
       traced_;                                   // by what was traced; entries hold them
   std::map<const char*, CallSignature> newest_;  // entry, by its variant's reason
   std::shared_ptr<Entry> latest_;                // of the last call: most are like the one before
-  std::atomic<int> traces_{0};
-  std::atomic<int> numbers_{0};  // of traces and of their variants
+  std::atomic<int> traces_{0};                   // since clear()
+  std::atomic<int> numbers_{0};                  // of traces and of their variants
 };
 
 FunctionCore::FunctionCore(FunctionOptions options, Site site)

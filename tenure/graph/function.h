@@ -28,7 +28,8 @@ struct FunctionOptions {
   std::vector<int> batched{};
   /// Bytes of traces to keep; the least recently used go first.
   std::int64_t cache_limit = 64 << 20;
-  /// After so many traces each further one is reported, with its reason; 0: never.
+  /// After so many traces the next one is reported, with its reason, then the one that doubles
+  /// their number, and so on; clear() begins to count anew. 0: never.
   int warn_after = 8;
   /// Gets the reports; standard error unless set.
   std::function<void(const std::string&)> warn{};

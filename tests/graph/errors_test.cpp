@@ -281,6 +281,69 @@ TEST(Function, WarnsWhenItIsTracedTooOften) {
       contains(warnings[1], "traced 4 times, now because: tensor 0 has shape [4], had [3]"));
 }
 
+TEST(Function, WarnsLessOftenTheMoreItIsTraced) {
+  std::vector<std::string> warnings;
+  const auto f = function([](const Tensor& x) { return x + 1; },
+                          {.name = "f", .warn_after = 4, .warn = [&](const std::string& text) {
+                             warnings.push_back(text);
+                           }});
+  for (std::int64_t n = 1; n <= 100; ++n) static_cast<void>(f(ones({n})));
+  // Of the first one too many, then of the 8th, 16th, 32nd and 64th.
+  ASSERT_EQ(warnings.size(), 5u);
+  EXPECT_TRUE(contains(warnings[0], "traced 5 times"));
+  EXPECT_TRUE(contains(warnings[1], "traced 8 times"));
+  EXPECT_TRUE(contains(warnings[4], "traced 64 times"));
+}
+
+TEST(Function, BeginsToCountAnewWhenItIsCleared) {
+  std::vector<std::string> warnings;
+  auto f = function([](const Tensor& x) { return x + 1; },
+                    {.name = "f", .warn_after = 2, .warn = [&](const std::string& text) {
+                       warnings.push_back(text);
+                     }});
+  for (int i = 0; i < 20; ++i) {
+    static_cast<void>(f(ones({2})));
+    static_cast<void>(f(ones({3})));
+    f.clear();
+  }
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  for (std::int64_t n = 1; n <= 3; ++n) static_cast<void>(f(ones({n})));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(contains(warnings[0], "traced 3 times"));
+}
+
+TEST(Function, AdvisesABatchOnlyWhereItHelps) {
+  std::string warning;
+  const auto make = [&](std::vector<int> batched) {
+    return function([](const Tensor& x) { return x + 1; },
+                    {.batched = std::move(batched), .warn_after = 1, .warn = [&](auto& text) {
+                       warning = text;
+                     }});
+  };
+  const auto advises = [&](const Shape& first, const Shape& second, std::vector<int> batched) {
+    const auto f = make(std::move(batched));
+    warning.clear();
+    static_cast<void>(f(ones(first)));
+    static_cast<void>(f(ones(second)));
+    EXPECT_TRUE(contains(warning, "traced 2 times")) << warning;
+    return contains(warning, ".batched");
+  };
+  EXPECT_TRUE(advises({2, 3}, {4, 3}, {}));
+  EXPECT_FALSE(advises({2, 3}, {2, 4}, {}));
+  EXPECT_FALSE(advises({2, 3}, {4, 4}, {0}));
+  EXPECT_FALSE(advises({2, 3}, {2, 3, 1}, {}));
+  // The first call under a tape is the first of its kind: there is nothing that it differs from.
+  const auto f = make({});
+  const Tensor x = ones({4, 3});
+  warning.clear();
+  static_cast<void>(f(x));
+  GradientTape tape;
+  tape.watch(x);
+  static_cast<void>(f(x));
+  EXPECT_TRUE(contains(warning, "called under a gradient tape")) << warning;
+  EXPECT_FALSE(contains(warning, ".batched")) << warning;
+}
+
 TEST(Function, CacheIsBounded) {
   const auto f =
       function([](const Tensor& x) { return x + 1; }, {.cache_limit = 1, .warn_after = 0});

@@ -70,14 +70,15 @@ struct ClassValues {
   static void run_gradient(Backward& b) {
     const Site at = b.site;
     const std::int64_t classes = b.specs[0].shape.back();
+    // Each row's gradient, 0 where it is ignored. The op itself reads it, from a view, because that
+    // looks at the classes: in a program the forward op may be gone, and the comparison below takes
+    // a class that there is not for none.
+    Tensor each = broadcast_to_input(b, 0, expand_dims(b.take_gradient(), -1));
+    each = class_values({std::move(each), at}, b.input(1),
+                        b.attributes.integer(ClassValuesAttributes::ignore_index));
     const Tensor numbers = arange(0, classes, 1, b.specs[1].dtype, at);
-    Tensor is_class = equal({expand_dims(b.input(1), -1), at}, {numbers, at});
-    const std::int64_t ignored = b.attributes.integer(ClassValuesAttributes::ignore_index);
-    if (ignored >= 0 && ignored < classes) {
-      const Tensor counts = not_equal({numbers, at}, {ignored, at});
-      is_class = logical_and({std::move(is_class), at}, {counts, at});
-    }
-    b.results[0] = where({is_class, at}, {expand_dims(b.gradient(), -1), at}, {0.0, at});
+    const Tensor is_class = equal({expand_dims(b.input(1), -1), at}, {numbers, at});
+    b.results[0] = where({is_class, at}, {expand_dims({std::move(each), at}, -1), at}, {0.0, at});
   }
   static constexpr GradientRule gradient{.needs = {{input_data(1)}}, .run = run_gradient};
 };

@@ -224,10 +224,12 @@ Tensor row_gradients(const Backward& b, const Tensor& targets, const Tensor& dy)
     return mul({each, b.site}, {scale_of(Reduction::mean, row_count(b.specs[0].shape)), b.site});
   }
   const Site at = b.site;
-  Tensor is_counted =
-      not_equal({targets, at}, {b.attributes.integer(CrossEntropyAttributes::ignore_index), at});
-  is_counted = expand_dims({std::move(is_counted), at}, -1);
-  const Tensor counts = cast({std::move(is_counted), at}, dy.dtype());
+  // 1, or 0 where the row is ignored; read at the classes, so that wrong ones are refused also in a
+  // program that has nothing else that looks at them.
+  const Tensor one = broadcast_to_input(b, 0, ones({}, dy.dtype(), at));
+  Tensor is_counted = class_values({one, at}, {targets, at},
+                                   b.attributes.integer(CrossEntropyAttributes::ignore_index));
+  const Tensor counts = expand_dims({std::move(is_counted), at}, -1);
   if (!averages) return mul({counts, at}, {each, at});
   Tensor rows = maximum({sum({counts, at}), at}, {1, at});
   return mul({counts, at}, {div({each, at}, {std::move(rows), at}), at});
