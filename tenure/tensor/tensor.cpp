@@ -182,7 +182,7 @@ T Tensor::item(Site site) const {
   });
   const Pin pin(b, "item()", site);
   const HostElements elements(pin);
-  T value;
+  T value{};
   copy_elements(b, elements.data(), &value);
   return value;
 }
