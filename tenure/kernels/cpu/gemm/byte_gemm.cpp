@@ -210,7 +210,7 @@ class Multiplication {
                std::int64_t depth) const {
     HWY_ALIGN std::int32_t rows[kFewRows * kRowStep<Kind>];
     HWY_ALIGN std::int32_t sums[kFewRows * kFewColumns];
-    static constexpr auto kTiles = few_table<Kind>(std::make_integer_sequence<int, kFewRows>());
+    static constexpr auto kFewTiles = few_table<Kind>(std::make_integer_sequence<int, kFewRows>());
     const std::int64_t columns = std::min(kFewColumns, g_.n - column);
     const std::int64_t a = p_.batch.at(product, p_.batch.a) + k * g_.a_column;
     const std::int64_t b = p_.batch.at(product, p_.batch.b) + k * g_.b_row + column;
@@ -220,8 +220,8 @@ class Multiplication {
       const std::int64_t row = g_.m * i / groups;
       const std::int64_t high = g_.m * (i + 1) / groups - row;
       pack_rows(a + row * g_.a_row, high, depth, rows);
-      kTiles[static_cast<std::size_t>(high - 1)](depth, rows, p_.b.as<std::int8_t>() + b, g_.b_row,
-                                                 columns, sums);
+      kFewTiles[static_cast<std::size_t>(high - 1)](depth, rows, p_.b.as<std::int8_t>() + b,
+                                                    g_.b_row, columns, sums);
       for (std::int64_t j = 0; j < columns; j += tile_columns()) {
         store(sums + j * high, high, std::min(tile_columns(), columns - j), c + row * g_.c_row + j,
               k > 0);
