@@ -66,7 +66,7 @@ TEST(Matmul, MultipliesVectorsOnEitherSide) {
 }
 
 /// To a part of a wider matrix, whose other numbers stay; vectors, small products and packed ones.
-TEST(AddProduct, AddsToWhatIsThere) {
+TEST(AddProduct, AddsToWhatIsThereOrSubtracts) {
   RandomViews random(4);
   for (int round = 0; round < 200; ++round) {
     const DType dtype = random.chance(0.4) ? float32 : float64;
@@ -87,11 +87,15 @@ TEST(AddProduct, AddsToWhatIsThere) {
     void* room = workspace.data();
     std::size_t space = workspace.size();
     std::align(64, space - 64, room, space);
-    add_product(a, b, out, {static_cast<std::byte*>(room), space});
+    const Into into = random.chance(0.5) ? Into::add : Into::subtract;
+    const double sign = into == Into::add ? 1 : -1;
+    add_product(a, b, out, {static_cast<std::byte*>(room), space}, into);
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n + 3; ++j) {
         double sum = before(i, j);
-        for (std::int64_t t = 0; t < k && j < n; ++t) sum += get(a, {i, t}) * get(b, {t, j});
+        for (std::int64_t t = 0; t < k && j < n; ++t) {
+          sum += sign * get(a, {i, t}) * get(b, {t, j});
+        }
         ASSERT_EQ(get(wide, {i, j}), sum) << a.shape << a.strides << b.shape << b.strides;
       }
     }

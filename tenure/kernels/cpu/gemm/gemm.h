@@ -15,9 +15,12 @@ namespace tenure::kernels {
 /// matmul_pack made it. In matmul.cpp.
 void matmul(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
             const ops::FusedNeighbours* after = nullptr, const std::byte* packed = nullptr);
-/// out += a b for two matrices of float32 or float64; only numbers of a row of `out` are
-/// neighbours. Takes the workspace that matmul takes.
-void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace);
+/// What a product does with what is there before.
+enum class Into { write, add, subtract };
+/// out += a b, or out -= a b, for two matrices of float32 or float64; only numbers of a row of
+/// `out` are neighbours. Takes the workspace that matmul takes.
+void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
+                 Into into);
 /// Whether such a loop saves something.
 bool matmul_leads_loop(const View& a, const View& b, const View& out);
 /// Bytes that matmul needs for these operands.
@@ -35,8 +38,8 @@ struct Gemm {
   std::int64_t k = 0;
   std::int64_t a_row = 0, a_column = 0;
   std::int64_t b_row = 0, b_column = 0;
-  std::int64_t c_row = 0;  ///< c's columns are contiguous
-  bool adds = false;       ///< to what c has; gemv does not
+  std::int64_t c_row = 0;   ///< c's columns are contiguous
+  Into into = Into::write;  ///< c; gemv writes always
 };
 
 /// Products of one shape over a batch.
@@ -61,6 +64,13 @@ struct GemmBatch {
 bool plain_gemm_takes(DType dtype, const Gemm& shape);
 /// One product of float32 or float64 that needs no workspace: gemv or small_gemm.
 void plain_gemm(DType dtype, const Gemm& shape, const void* a, const void* b, void* c);
+
+/// With what a part of a product is multiplied that joins c, 1 or -1; 0: it takes c's place.
+/// `first`: nothing has been written yet.
+inline int sign_of(Into into, bool first) {
+  if (into == Into::subtract) return -1;
+  return into == Into::write && first ? 0 : 1;
+}
 
 /// float32 or float64 from where the matrices lie, for products that end before packing pays. In
 /// small_gemm.cpp.

@@ -203,12 +203,13 @@ std::size_t matmul_workspace(const View& a, const View& b, const View& out) {
   return route.a_bytes + route.b_bytes + route.out_bytes + route.packed_bytes;
 }
 
-void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace) {
+void add_product(const View& a, const View& b, const View& out, std::span<std::byte> workspace,
+                 Into into) {
   if (out.count() == 0) return;
   Route route = choose_route(a, b, out);
   Gemm& g = route.plan.gemm;
   g.c_row = out.strides[0];
-  g.adds = true;
+  g.into = into;
   if (route.packed) {
     packed_gemm(out.dtype, route.plan, a.data, b.data, out.data, workspace);
   } else {

@@ -302,7 +302,7 @@ class PackedGemm {
       if (lines.line == 1) ahead = after;
     }
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
-    const bool add = part.k + k > 0 || g_.adds;
+    const int sign = sign_of(g_.into, part.k + k == 0);
     for (std::int64_t s = block.begin; s < block.end; ++s) {
       if (ahead != nullptr) {  // The next panel comes nearer while this one is used.
         const auto size = static_cast<std::int64_t>(size_of(dtype_));
@@ -318,15 +318,15 @@ class PackedGemm {
                                           Packing::elements(part.k + k))
                          : staying_panel(part, block.product, s, k);
       if (stay_.rows) {
-        multiply(depth, staying, passing, block.c, add);
+        multiply(depth, staying, passing, block.c, sign);
       } else {
-        multiply(depth, passing, staying, block.c, add);
+        multiply(depth, passing, staying, block.c, sign);
         passing.ahead = nullptr;  // It is fetched once.
       }
     }
   }
 
-  void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, bool add) const {
+  void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, int sign) const {
     const std::int64_t high = rows.cut.count(rows.panel);
     T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
                   columns.cut.first(columns.panel);
@@ -342,7 +342,7 @@ class PackedGemm {
     const bool wide = columns.cut.width(columns.panel) > lanes();
     const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
       tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,
-                                                    columns.cut.count(columns.panel), add);
+                                                    columns.cut.count(columns.panel), sign);
     };
     if (rows.lies == RowPanel::by_terms) {
       multiply_with(wide ? kTiles<Terms, kTileWidth> : kTiles<Terms, 1>, 1);

@@ -85,10 +85,11 @@ struct Panels {
   std::int64_t ahead_line = 0;
 };
 
-/// c = a b, or is added to, for `rows` rows and `columns` columns in `width` vectors.
+/// c = a b for `rows` rows and `columns` columns in `width` vectors; c += sign a b if the sign is
+/// not 0.
 template <class Terms, int rows, int width, RowPanel lies = RowPanel::by_terms>
 HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typename Terms::Sum* c,
-                                std::int64_t c_row, std::int64_t columns, bool add) {
+                                std::int64_t c_row, std::int64_t columns, int sign) {
   using T = typename Terms::Sum;
   using E = typename Terms::Element;
   const hn::ScalableTag<T> d;
@@ -132,13 +133,15 @@ HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typena
       }
     }
   }
+  const bool adds = sign != 0;
+  const auto signs = hn::Set(d, static_cast<T>(sign));
   if (columns == width * lanes) {
     TENURE_UNROLL
     for (int r = 0; r < rows; ++r) {
       TENURE_UNROLL
       for (int v = 0; v < width; ++v) {
         T* const to = c + r * c_row + v * lanes;
-        hn::StoreU(add ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
+        hn::StoreU(adds ? hn::MulAdd(sums[r][v], signs, hn::LoadU(d, to)) : sums[r][v], d, to);
       }
     }
     return;
@@ -154,14 +157,14 @@ HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typena
     for (int v = 0; v < width; ++v) {
       T* const to = c + r * c_row;
       const V sum = done.get(r, v);
-      some.store(add ? hn::Add(some.load(to, v), sum) : sum, to, v);
+      some.store(adds ? hn::MulAdd(sum, signs, some.load(to, v)) : sum, to, v);
     }
   }
 }
 
 template <class Terms>
 using MultiplyTile = void (*)(const Panels<typename Terms::Element>&, typename Terms::Sum*,
-                              std::int64_t, std::int64_t, bool);
+                              std::int64_t, std::int64_t, int);
 template <class Terms, int width, int... rows>
 constexpr std::array<MultiplyTile<Terms>, sizeof...(rows)> tile_table(
     std::integer_sequence<int, rows...>) {

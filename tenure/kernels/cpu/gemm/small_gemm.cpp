@@ -64,9 +64,9 @@ struct Strip {
     }
   }
 
-  /// `rows` rows of a times `depth` rows of b, which lie `step` apart from `from_b` on. `add`: to
-  /// what c has already. `masked`: of the columns that there are alone.
-  template <int rows, bool add, bool masked>
+  /// `rows` rows of a times `depth` rows of b, which lie `step` apart from `from_b` on. `adds`: to
+  /// what c has already, or from that. `masked`: of the columns that there are alone.
+  template <int rows, bool adds, bool masked>
   HWY_INLINE void block(std::int64_t k0, std::int64_t depth, std::int64_t row, const T* from_b,
                         std::int64_t step) const {
     const D d;
@@ -88,38 +88,41 @@ struct Strip {
         for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, columns_of_b[v], sums[r][v]);
       }
     }
+    const hn::Vec<D> signs = hn::Set(d, static_cast<T>(sign_of(shape.into, k0 == 0)));
     // Small enough that compilers unroll it: only then are the sums in registers.
     for (int r = 0; r < rows; ++r) {
       for (int v = 0; v < width; ++v) {
         T* const to = c + (row + r) * shape.c_row + column + v * lanes();
         if (masked) {
-          if (add) sums[r][v] = hn::Add(sums[r][v], hn::MaskedLoad(masks[v], d, to));
+          if (adds) sums[r][v] = hn::MulAdd(sums[r][v], signs, hn::MaskedLoad(masks[v], d, to));
           hn::BlendedStore(sums[r][v], masks[v], d, to);
         } else if (filled(v) == lanes()) {
-          hn::StoreU(add ? hn::Add(sums[r][v], hn::LoadU(d, to)) : sums[r][v], d, to);
+          hn::StoreU(adds ? hn::MulAdd(sums[r][v], signs, hn::LoadU(d, to)) : sums[r][v], d, to);
         } else {
-          store_some(sums[r][v], to, filled(v), add);
+          store_some(sums[r][v], to, filled(v), sign_of(shape.into, k0 == 0));
         }
       }
     }
   }
 
-  static HWY_NOINLINE void store_some(hn::Vec<D> sum, T* to, std::int64_t n, bool add) {
+  static HWY_NOINLINE void store_some(hn::Vec<D> sum, T* to, std::int64_t n, int sign) {
     HWY_ALIGN T buffer[HWY_MAX_BYTES / sizeof(T)];
     hn::Store(sum, D(), buffer);
-    for (std::int64_t i = 0; i < n; ++i) to[i] = add ? to[i] + buffer[i] : buffer[i];
+    for (std::int64_t i = 0; i < n; ++i) {
+      to[i] = sign == 0 ? buffer[i] : to[i] + static_cast<T>(sign) * buffer[i];
+    }
   }
 
-  template <bool add, bool masked>
+  template <bool adds, bool masked>
   HWY_INLINE void all_rows(std::int64_t k0, std::int64_t depth, const T* from_b,
                            std::int64_t step) const {
     std::int64_t row = 0;
     constexpr std::int64_t rows = kRows<width>;
     for (; row + rows <= shape.m; row += rows) {
-      block<rows, add, masked>(k0, depth, row, from_b, step);
+      block<rows, adds, masked>(k0, depth, row, from_b, step);
     }
-    for (; row + 2 <= shape.m; row += 2) block<2, add, masked>(k0, depth, row, from_b, step);
-    for (; row < shape.m; ++row) block<1, add, masked>(k0, depth, row, from_b, step);
+    for (; row + 2 <= shape.m; row += 2) block<2, adds, masked>(k0, depth, row, from_b, step);
+    for (; row < shape.m; ++row) block<1, adds, masked>(k0, depth, row, from_b, step);
   }
 
   void run() const {
@@ -158,7 +161,7 @@ struct Strip {
   template <bool masked>
   HWY_INLINE void add_depth_of(std::int64_t k0, std::int64_t depth, const T* from,
                                std::int64_t step) const {
-    if (k0 == 0 && !shape.adds) {
+    if (sign_of(shape.into, k0 == 0) == 0) {
       all_rows<false, masked>(k0, depth, from, step);
     } else {
       all_rows<true, masked>(k0, depth, from, step);

@@ -1,22 +1,18 @@
 #include "tenure/kernels/cpu/linalg/factor.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 #include "tenure/base/error.h"
 #include "tenure/base/units.h"
 #include "tenure/kernels/cpu/gemm/gemm.h"
-#include "tenure/kernels/cpu/linalg/vectors.h"
-#include "tenure/kernels/parallel.h"
+#include "tenure/kernels/cpu/linalg/lu_panel.h"
 
 namespace tenure::kernels::linalg {
 namespace {
 
 /// Columns that loops factor or solve.
-constexpr std::int64_t kSmall = 16;
-constexpr std::int64_t kPanel = 8;
+constexpr std::int64_t kSmall = kSmallTriangle;
 
 /// The first half, a multiple of `block`.
 std::int64_t half(std::int64_t n, std::int64_t block) {
@@ -64,26 +60,13 @@ void solve_rows(const Matrix<T>& lower, const Matrix<T>& b, Products<T>& product
     solve_rows(lower.part(first, first, n - first, n - first), right, products);
     return;
   }
+  // Turned, b has neighbours where vectors go along.
+  const std::int64_t step = spread(b.rows);
+  const Matrix<T> turned{products.numbers(n * step), n, b.rows, step, 1};
   if (products.measures()) return;
-  // Eight rows at a time, turned: they are a vector.
-  constexpr std::int64_t kRows = 8;
-  T turned[kSmall][kRows];
-  for (std::int64_t i = 0; i < b.rows; i += kRows) {
-    const std::int64_t rows = std::min(kRows, b.rows - i);
-    for (std::int64_t r = 0; r < kRows; ++r) {
-      for (std::int64_t j = 0; j < n; ++j) turned[j][r] = b(i + std::min(r, rows - 1), j);
-    }
-    for (std::int64_t j = 0; j < n; ++j) {
-      const T* const row = lower.row(j);
-      for (std::int64_t k = 0; k < j; ++k) {
-        for (std::int64_t r = 0; r < kRows; ++r) turned[j][r] -= row[k] * turned[k][r];
-      }
-      for (std::int64_t r = 0; r < kRows; ++r) turned[j][r] /= row[j];
-    }
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t j = 0; j < n; ++j) b(i + r, j) = turned[j][r];
-    }
-  }
+  copy_matrix(b.transposed(), turned);
+  solve_small_triangle(lower, Triangle::lower, turned);
+  copy_matrix(turned, b.transposed());
 }
 
 /// The lower triangle of c -= a a^T, and little above.
@@ -108,93 +91,15 @@ void swap_rows(const Matrix<T>& a, const std::int64_t* pivots, std::int64_t begi
   }
 }
 
-/// A pivot of elimination column by column: the number of largest size in a column.
-template <class T>
-struct Pivot {
-  std::int64_t row = 0;
-  T size = 0;
-
-  void see(std::int64_t at, T number) {
-    const T candidate = std::abs(number);
-    if (candidate > size) {  // A number that is none is not larger.
-      size = candidate;
-      row = at;
-    }
-  }
-};
-
-/// Eliminates column `column` of a matrix of `columns`, whose pivot is known, and finds the next
-/// one on the way. Sizes that compilers know: these loops are short.
-template <class T, std::int64_t columns, std::int64_t column>
-void eliminate_column(const Matrix<T>& a, std::int64_t* pivots, Pivot<T>& pivot,
-                      std::int64_t& zero) {
-  constexpr std::int64_t kNext = column + 1;
-  constexpr bool kIsLast = kNext == columns;
-  pivots[column] = pivot.row;
-  const bool is_zero = pivot.size == 0;
-  if (is_zero && zero < 0) zero = column;
-  if (!is_zero && pivot.row != column) {
-    std::swap_ranges(a.row(column), a.row(column) + columns, a.row(pivot.row));
-  }
-  T top[columns];
-  std::copy_n(a.row(column), columns, top);
-  Pivot<T> next{kNext, 0};
-  for (std::int64_t i = kNext; i < a.rows; ++i) {
-    T* const row = a.row(i);
-    if (!is_zero) {
-      const T factor = row[column] /= top[column];
-      for (std::int64_t k = kNext; k < columns; ++k) row[k] -= factor * top[k];
-    }
-    if constexpr (!kIsLast) {
-      if (i == kNext) {
-        next.size = std::abs(row[kNext]);
-      } else {
-        next.see(i, row[kNext]);
-      }
-    }
-  }
-  pivot = next;
-}
-
-template <class T, std::int64_t columns>
-std::int64_t eliminate_columns(const Matrix<T>& a, std::int64_t* pivots) {
-  std::int64_t zero = -1;
-  Pivot<T> pivot{0, std::abs(a(0, 0))};
-  for (std::int64_t i = 1; i < a.rows; ++i) pivot.see(i, a(i, 0));
-  [&]<std::int64_t... column>(std::integer_sequence<std::int64_t, column...>) {
-    (eliminate_column<T, columns, column>(a, pivots, pivot, zero), ...);
-  }
-  (std::make_integer_sequence<std::int64_t, columns>());
-  return zero;
-}
-
-/// Of up to kPanel columns. They are gone through as often: in a copy where rows lie far apart, and
-/// may meet in a few sets of a cache.
-template <class T>
-std::int64_t lu_loop(const Matrix<T>& a, std::int64_t* pivots) {
-  constexpr std::int64_t kMostRows = 1024;
-  constexpr std::size_t kFar = 1024;  // bytes
-  constexpr auto kBySize = []<std::int64_t... less>(std::integer_sequence<std::int64_t, less...>) {
-    return std::array{&eliminate_columns<T, less + 1>...};
-  }
-  (std::make_integer_sequence<std::int64_t, kPanel>());
-  if (a.columns == 0) return -1;
-  const auto eliminate = kBySize[static_cast<std::size_t>(a.columns - 1)];
-  const bool is_far = static_cast<std::size_t>(a.row_step) * sizeof(T) > kFar;
-  if (a.rows > kMostRows || !is_far) return eliminate(a, pivots);
-  T numbers[kMostRows * kPanel];
-  const Matrix<T> near = dense(numbers, a.rows, a.columns);
-  copy_matrix(a, near);
-  const std::int64_t zero = eliminate(near, pivots);
-  copy_matrix(near, a);
-  return zero;
-}
-
 /// Of a matrix that is at least as high as wide.
 template <class T>
 std::int64_t lu_of_columns(const Matrix<T>& a, std::int64_t* pivots, Products<T>& products) {
   const std::int64_t n = a.columns;
-  if (n <= kPanel) return products.measures() ? -1 : lu_loop(a, pivots);
+  if (n == 0) return -1;
+  if (n <= kPanel) {
+    T* const room = products.numbers(lu_panel_room<T>(a.rows));
+    return products.measures() ? -1 : lu_panel(a, pivots, room);
+  }
   const std::int64_t first = half(n, kPanel);
   const std::int64_t rest = n - first;
   const Matrix<T> left = a.part(0, 0, a.rows, first);
@@ -214,26 +119,6 @@ std::int64_t lu_of_columns(const Matrix<T>& a, std::int64_t* pivots, Products<T>
   return zero_below < 0 ? -1 : zero_below + first;
 }
 
-/// Row by row, from the first of a lower triangle or the last of an upper one.
-template <class T>
-void solve_triangle_loop(const Matrix<T>& a, bool is_upper, bool is_unit, const Matrix<T>& b) {
-  const std::int64_t n = a.rows;
-  for (std::int64_t step = 0; step < n; ++step) {
-    const std::int64_t i = is_upper ? n - 1 - step : step;
-    T* const row = b.row(i);
-    const std::int64_t begin = is_upper ? i + 1 : 0;
-    const std::int64_t end = is_upper ? n : i;
-    for (std::int64_t k = begin; k < end; ++k) {
-      const T factor = a(i, k);
-      const T* const other = b.row(k);
-      for (std::int64_t j = 0; j < b.columns; ++j) row[j] -= factor * other[j];
-    }
-    if (is_unit) continue;
-    const T pivot = a(i, i);
-    for (std::int64_t j = 0; j < b.columns; ++j) row[j] /= pivot;
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -241,20 +126,27 @@ void Products<T>::subtract(const Matrix<T>& c, const Matrix<T>& a, const Matrix<
   if (c.rows == 0 || c.columns == 0 || a.columns == 0) return;
   const View from_a = view_of_matrix(a);
   const View from_b = view_of_matrix(b);
-  const auto product_bytes = round_up(static_cast<std::size_t>(c.rows * c.columns) * sizeof(T), 64);
-  const Matrix<T> product = dense(reinterpret_cast<T*>(room_.data()), c.rows, c.columns);
+  if (c.columns > 1) {
+    const View to = view_of_matrix(c);
+    if (has_room(from_a, from_b, to)) add_product(from_a, from_b, to, room_, Into::subtract);
+    return;
+  }
+  // A vector is not added to at the speed of the memory.
+  const auto product_bytes = round_up(static_cast<std::size_t>(c.rows) * sizeof(T), 64);
+  const Matrix<T> product = dense(reinterpret_cast<T*>(room_.data()), c.rows, 1);
   const View to = view_of_matrix(product);
   if (measures()) {
     bytes_ = std::max(bytes_, product_bytes + matmul_workspace(from_a, from_b, to));
     return;
   }
   matmul(from_a, from_b, to, room_.subspan(product_bytes));
-  constexpr std::int64_t kShare = 1 << 14;  // numbers worth waking a thread
-  parallel_for(c.rows, kShare / c.columns + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      linalg::subtract(product.row(i), c.row(i), c.columns);
-    }
-  });
+  for (std::int64_t i = 0; i < c.rows; ++i) c(i, 0) -= product(i, 0);
+}
+
+template <class T>
+T* Products<T>::numbers(std::int64_t n) {
+  bytes_ = std::max(bytes_, static_cast<std::size_t>(n) * sizeof(T));
+  return reinterpret_cast<T*>(room_.data());
 }
 
 /// Whether there is room for a product now, or it was only measured.
@@ -282,7 +174,7 @@ void Products<T>::add(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b
   const View from_a = view_of_matrix(a);
   const View from_b = view_of_matrix(b);
   const View to = view_of_matrix(c);
-  if (has_room(from_a, from_b, to)) add_product(from_a, from_b, to, room_);
+  if (has_room(from_a, from_b, to)) add_product(from_a, from_b, to, room_, Into::add);
 }
 
 template <class T>
@@ -312,8 +204,7 @@ void solve_triangle(const Matrix<T>& a, Triangle triangle, const Matrix<T>& b,
   const bool is_upper = triangle == Triangle::upper || triangle == Triangle::upper_unit;
   const std::int64_t n = a.rows;
   if (n <= kSmall) {
-    const bool is_unit = triangle == Triangle::lower_unit || triangle == Triangle::upper_unit;
-    if (!products.measures()) solve_triangle_loop(a, is_upper, is_unit, b);
+    if (!products.measures()) solve_small_triangle(a, triangle, b);
     return;
   }
   const std::int64_t first = half(n, kSmall);

@@ -5,13 +5,13 @@
 #include <span>
 
 #include "tenure/kernels/cpu/linalg/matrix.h"
+#include "tenure/kernels/cpu/linalg/triangle.h"
 
 // Note: how factors are computed
 //
 // By halves: the first half of the columns, then what it does to the second, then that. All that is
-// left at the end of the recursion are products of matrices, which gemm/ computes on all threads,
-// and blocks of kSmall columns, which loops do. A product goes to the workspace and is subtracted
-// from there.
+// left at the end of the recursion are products of matrices, which gemm/ computes on all threads
+// and subtracts where they belong, and blocks of few columns, which loops do.
 //
 // The same functions, on matrices without data, find out how much workspace that takes.
 
@@ -30,6 +30,8 @@ class Products {
   void multiply(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
   /// c += a b; numbers of a row of c are neighbours.
   void add(const Matrix<T>& c, const Matrix<T>& a, const Matrix<T>& b);
+  /// The workspace as numbers, until a product is computed.
+  T* numbers(std::int64_t n);
   bool measures() const { return measures_; }
   std::size_t bytes() const { return bytes_; }
 
@@ -50,8 +52,6 @@ std::int64_t factor_cholesky(const Matrix<T>& a, Products<T>& products);
 /// the first pivot that is zero; the factors are there all the same.
 template <class T>
 std::int64_t factor_lu(const Matrix<T>& a, std::int64_t* pivots, Products<T>& products);
-
-enum class Triangle { lower, lower_unit, upper, upper_unit };
 
 /// b = a^-1 b of a triangular matrix, of which the triangle alone is read.
 template <class T>

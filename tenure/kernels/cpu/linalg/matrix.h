@@ -40,6 +40,15 @@ inline std::int64_t spread(std::int64_t n) {
   return (n + kPair - 1) / kPair * kPair | kPair;
 }
 
+/// A square matrix of a workspace. Large ones are spread.
+template <class T>
+Matrix<T> square(T* data, std::int64_t n) {
+  constexpr std::int64_t kLarge = 64;
+  return {data, n, n, n < kLarge ? n : spread(n), 1};
+}
+/// Numbers that one takes.
+inline std::int64_t square_room(std::int64_t n) { return n * square<char>(nullptr, n).row_step; }
+
 /// Matrices over leading dimensions, which may be repeated to those of a larger batch.
 struct MatrixBatch {
   View view;  ///< of one matrix; its data is that of the first

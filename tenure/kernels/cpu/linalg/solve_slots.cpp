@@ -21,6 +21,8 @@ using solving::MatrixBatch;
 using solving::MatrixRooms;
 using solving::Products;
 using solving::Rooms;
+using solving::square;
+using solving::square_room;
 using solving::Triangle;
 
 /// Calls `f(zero)` with a number of the type, float32 or float64.
@@ -43,7 +45,7 @@ void require_pivots(const char* op, const char* problem, const std::int64_t* fai
 template <class T>
 std::size_t lu_bytes(std::int64_t n) {
   Products<T> products;
-  solving::factor_lu(dense<T>(nullptr, n, n), nullptr, products);
+  solving::factor_lu(square<T>(nullptr, n), nullptr, products);
   return products.bytes();
 }
 
@@ -68,15 +70,17 @@ struct CholeskySlot {
         : n(k.in[0].shape.back()),
           matrices(count(solving::batch_of(k.in[0].shape))),
           rooms(from),
-          factors(rooms.template take<T>(matrices * n * n)),
+          factors(rooms.template take<T>(matrices * square_room(n))),
           failed(rooms.template take<std::int64_t>(matrices)),
           each(rooms, matrices, bytes(n)) {}
     static std::size_t bytes(std::int64_t n) {
       Products<T> products;
-      solving::factor_cholesky(dense<T>(nullptr, n, n), products);
+      solving::factor_cholesky(square<T>(nullptr, n), products);
       return products.bytes();
     }
-    solving::Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
+    solving::Matrix<T> factor(std::int64_t i) const {
+      return square(factors + i * square_room(n), n);
+    }
   };
 
   static std::size_t workspace(const Kernel& k) {
@@ -185,16 +189,18 @@ struct LuWork {
       : n(k.in[0].shape.back()),
         matrices(count(solving::batch_of(k.in[0].shape))),
         rooms(from),
-        factors(rooms.template take<T>(matrices * n * n)),
+        factors(rooms.template take<T>(matrices * square_room(n))),
         pivots(rooms.template take<std::int64_t>(matrices * n)),
         failed(rooms.template take<std::int64_t>(matrices)),
         each(rooms, std::max(matrices, solved), bytes(n, columns)) {}
   static std::size_t bytes(std::int64_t n, std::int64_t columns) {
-    const solving::Matrix<T> factor = dense<T>(nullptr, n, n);
+    const solving::Matrix<T> factor = square<T>(nullptr, n);
     return std::max({lu_bytes<T>(n), triangle_bytes(factor, columns, false),
                      triangle_bytes(factor, columns, true)});
   }
-  solving::Matrix<T> factor(std::int64_t i) const { return dense(factors + i * n * n, n, n); }
+  solving::Matrix<T> factor(std::int64_t i) const {
+    return square(factors + i * square_room(n), n);
+  }
 
   void make(const Kernel& k) const {
     const MatrixBatch from(k.in[0], solving::batch_of(k.in[0].shape));
@@ -290,7 +296,7 @@ struct DetSlot {
   template <class T>
   static std::size_t bytes(std::int64_t n) {
     Rooms rooms;
-    rooms.take<T>(n * n);
+    rooms.take<T>(square_room(n));
     rooms.take<std::int64_t>(n);
     return rooms.used() + lu_bytes<T>(n);
   }
@@ -302,7 +308,7 @@ struct DetSlot {
       const MatrixRooms each(all, from.size(), bytes<T>(n));
       each.for_each(cube(n) / 3, [&](std::int64_t i, std::span<std::byte> room) {
         Rooms rooms(room);
-        const solving::Matrix<T> factor = dense(rooms.take<T>(n * n), n, n);
+        const solving::Matrix<T> factor = square(rooms.take<T>(square_room(n)), n);
         std::int64_t* const pivots = rooms.take<std::int64_t>(n);
         Products<T> products(room.subspan(rooms.used()));
         solving::copy_matrix(from.at<T>(i), factor);

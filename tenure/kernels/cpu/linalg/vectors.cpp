@@ -135,19 +135,6 @@ void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std:
   for (; i < end; ++i) add_rows<1>(a, step, n, i, x, y);
 }
 
-template <class T>
-void subtract_numbers(const T* x, T* y, std::int64_t n) {
-  const hn::ScalableTag<T> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  std::int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::Sub(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i);
-  }
-  for (; i < n; ++i) y[i] -= x[i];
-}
-void subtract_floats(const float* x, float* y, std::int64_t n) { subtract_numbers(x, y, n); }
-void subtract_doubles(const double* x, double* y, std::int64_t n) { subtract_numbers(x, y, n); }
-
 void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
                 std::int64_t step) {
   const Lanes d;
@@ -183,8 +170,6 @@ HWY_EXPORT(dot);
 HWY_EXPORT(largest_size);
 HWY_EXPORT(add_scaled);
 HWY_EXPORT(add_symmetric_rows);
-HWY_EXPORT(subtract_floats);
-HWY_EXPORT(subtract_doubles);
 HWY_EXPORT(turn_strip);
 
 double dot(const double* x, const double* y, std::int64_t n) {
@@ -199,12 +184,6 @@ void add_scaled(double factor, const double* x, double* y, std::int64_t n) {
 void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t begin,
                         std::int64_t end, const double* x, double* y) {
   HWY_DYNAMIC_DISPATCH(add_symmetric_rows)(a, step, n, begin, end, x, y);
-}
-void subtract(const float* x, float* y, std::int64_t n) {
-  HWY_DYNAMIC_DISPATCH(subtract_floats)(x, y, n);
-}
-void subtract(const double* x, double* y, std::int64_t n) {
-  HWY_DYNAMIC_DISPATCH(subtract_doubles)(x, y, n);
 }
 void turn_strip(const double* cosines, const double* sines, std::int64_t count, double* strip,
                 std::int64_t step) {

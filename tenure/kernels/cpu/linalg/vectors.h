@@ -16,9 +16,6 @@ void add_scaled(double factor, const double* x, double* y, std::int64_t n);
 /// with x: that of each row, and, as numbers below the diagonal are those above it, of each column.
 void add_symmetric_rows(const double* a, std::int64_t step, std::int64_t n, std::int64_t begin,
                         std::int64_t end, const double* x, double* y);
-/// y -= x.
-void subtract(const float* x, float* y, std::int64_t n);
-void subtract(const double* x, double* y, std::int64_t n);
 
 /// Numbers that rotations turn at once.
 inline constexpr std::int64_t kStrip = 16;
