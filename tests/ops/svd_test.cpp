@@ -162,6 +162,42 @@ TEST(Svd, KeepsDigitsOfTheLeastValue) {
   }
 }
 
+/// Of parts whose squares are none beside those of the others.
+TEST(Svd, OfPartsOfAnyScale) {
+  Generator generator(4);
+  for (const double scale : {1e-90, 1e-154, 1e-170, 1e-300}) {
+    SCOPED_TRACE(scale);
+    for (const std::int64_t n : {33, 64, 130}) {
+      SCOPED_TRACE(n);
+      const auto part = [&](std::int64_t i) { return i < n / 2 ? 1 : scale; };
+      const auto other = [&](std::int64_t i) { return i < n / 2 ? scale : 1; };
+      check_svd(bidiagonal(n, part, part));
+      check_svd(bidiagonal(n, other, other));
+      std::vector<double> parts;
+      for (std::int64_t i = 0; i < n; ++i) parts.push_back(part(i));
+      const Tensor factors = make<double>({1, n}, parts);
+      const Tensor a = normal({n, n}, 0, 1, DType::float64, &generator);
+      check_svd(a * factors);
+      check_svd(transpose(a * factors));
+      check_svd(normal({2 * n, n}, 0, 1, DType::float64, &generator) * factors);
+    }
+  }
+}
+
+/// What rows map to nothing falls by a factor in each row, below the least normal number, beside a
+/// row that joins two such halves.
+TEST(Svd, OfHalvesThatHardlyTouch) {
+  for (const double factor : {1e-9, 1.25e-10, 1e-10, 8e-11, 5e-11}) {
+    SCOPED_TRACE(factor);
+    for (const std::int64_t n : {96, 130, 200}) {
+      const auto on = [&](std::int64_t i) { return i / 32 % 2 == 0 ? 1 : factor; };
+      const auto beside = [&](std::int64_t i) { return i / 32 % 2 == 0 ? factor : 1; };
+      check_svd(bidiagonal(n, on, beside));
+      check_svd(bidiagonal(n, beside, on));
+    }
+  }
+}
+
 TEST(Svd, OfTallAndWideMatrices) {
   Generator generator(3);
   for (const auto& [rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{

@@ -29,7 +29,8 @@ bool BidiagonalValues::run(const double* d, const double* e) {
 
 /// The last row of each half, but for the last one of all, is of the value zero: its left vector is
 /// a unit vector, its right one q is what all rows of the half map to nothing. The row left out of
-/// the matrix has the numbers `on` and `beside` on both sides of the middle.
+/// the matrix has the numbers `on` and `beside` on both sides of the middle. A block may be smaller
+/// than the matrix by any factor, and squares of its numbers then none: it is scaled meanwhile.
 void BidiagonalValues::join(std::int64_t begin, std::int64_t middle, std::int64_t end, double on,
                             double beside) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
@@ -41,10 +42,13 @@ void BidiagonalValues::join(std::int64_t begin, std::int64_t middle, std::int64_
                     .rows_end = is_last ? end : end - 1,
                     .zero = zero};
   double* const z = merge_.z();
+  double* const values = merge_.values();
   double largest = std::max(std::abs(on), std::abs(beside));
+  for (std::int64_t i = begin; i < block.rows_end; ++i) largest = std::max(largest, values[i]);
+  const double scale = scale_of(largest);
+  for (std::int64_t i = begin; i < block.rows_end; ++i) values[i] /= scale;
   for (std::int64_t i = begin; i < end; ++i) {
-    z[i] = i < middle ? on * right_(i, middle - 1) : beside * right_(i, middle);
-    if (i != zero && i < block.rows_end) largest = std::max(largest, merge_.values()[i]);
+    z[i] = i < middle ? on / scale * right_(i, middle - 1) : beside / scale * right_(i, middle);
   }
   // Both vectors q are turned so that one of them has all that the row has of both, and the other
   // is what all rows map to nothing now.
@@ -52,14 +56,14 @@ void BidiagonalValues::join(std::int64_t begin, std::int64_t middle, std::int64_
   if (!is_last) {
     const double length = length_of(z[zero], z[end - 1]);
     rights.extra = end - 1;
-    if (length > 0) {
+    if (length > kShortest) {
       rights.zero_share = z[zero] / length;
       rights.extra_share = z[end - 1] / length;
     }
     z[zero] = length;
   }
   const Matrix<double> both[] = {left_, right_};
-  merge_.deflate(block, 1, 4 * kEpsilon * largest, both);
+  merge_.deflate(block, 1, 4 * kEpsilon * (largest / scale), both);
   merge_.solve(1);
   merge_.mix(left_, block, {.times_values = true});
   merge_.mix(right_, block, rights);
@@ -75,6 +79,7 @@ void BidiagonalValues::join(std::int64_t begin, std::int64_t middle, std::int64_
     }
   }
   merge_.finish(block);
+  for (std::int64_t i = begin; i < block.rows_end; ++i) values[i] *= scale;
 }
 
 }  // namespace tenure::kernels::linalg

@@ -12,14 +12,14 @@ namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
-/// (a, b) is turned to (length, 0).
+/// (a, b) is turned to (length, 0), unless it is nothing.
 struct Rotation {
   double cosine = 1;
   double sine = 0;
   double length = 0;
 
   Rotation(double a, double b) : length(length_of(a, b)) {
-    if (length == 0) return;
+    if (length < kShortest) return;
     cosine = a / length;
     sine = b / length;
   }
@@ -165,6 +165,8 @@ void Leaf::step(std::int64_t first, std::int64_t last) {
 }  // namespace
 
 /// Without its last row, but for the last leaf: what is left in the column beyond is turned away.
+/// It may be smaller than the matrix by any factor, and squares of its numbers then none: it is
+/// scaled.
 bool BidiagonalValues::solve_leaf(std::int64_t begin, std::int64_t end, const double* diagonal,
                                   const double* beside) {
   const std::int64_t n = end - begin;
@@ -178,6 +180,15 @@ bool BidiagonalValues::solve_leaf(std::int64_t begin, std::int64_t end, const do
             .n = is_last ? n : n - 1,
             .left = left_.part(begin, begin, n, n),
             .right = right_.part(begin, begin, n, n)};
+  double largest = 0;
+  for (std::int64_t i = 0; i < leaf.n; ++i) {
+    largest = std::max({largest, std::abs(d[i]), std::abs(e[i])});
+  }
+  const double scale = scale_of(largest);
+  for (std::int64_t i = 0; i < leaf.n; ++i) {
+    d[i] /= scale;
+    e[i] /= scale;
+  }
   for (std::int64_t i = 0; i < n; ++i) {
     for (const Matrix<double>& vectors : {leaf.left, leaf.right}) {
       std::fill_n(vectors.row(i), whole_strips(n), 0.0);
@@ -187,8 +198,9 @@ bool BidiagonalValues::solve_leaf(std::int64_t begin, std::int64_t end, const do
   if (!is_last) leaf.split(n - 1, 0, n - 1);
   if (!leaf.diagonalize()) return false;
   for (std::int64_t i = 0; i < leaf.n; ++i) {
-    if (d[i] >= 0) continue;
-    d[i] = -d[i];
+    const bool is_negative = d[i] < 0;
+    d[i] = std::abs(d[i]) * scale;
+    if (!is_negative) continue;
     for (std::int64_t j = 0; j < n; ++j) leaf.right(i, j) = -leaf.right(i, j);
   }
   merge_.sort(begin, begin + leaf.n);

@@ -83,6 +83,10 @@ inline void form_each(const Matrix<double>& rows, const double* factors) {
   }
 }
 
+/// Numbers as small as shorter ones have lost digits, so that they are no sine and cosine when they
+/// are divided by their length. Beside numbers of size 1 they are nothing.
+inline constexpr double kShortest = 1e-290;
+
 /// Of (a, b), without an overflow or an underflow that matters.
 inline double length_of(double a, double b) {
   const double squares = a * a + b * b;
@@ -91,8 +95,16 @@ inline double length_of(double a, double b) {
   return squares > kLeast && squares < kMost ? std::sqrt(squares) : std::hypot(a, b);
 }
 
-/// Reads a matrix into one of its size, scaled by a power of two so that its largest number is in
-/// [1, 2). What it was divided by; NaN if a number is not finite, 1 if all are zero.
+/// The power of two that a largest size is divided by to be in [1, 2); 1 of zero. Of a subnormal
+/// size it is normal, so that one divided by it is finite.
+inline double scale_of(double largest) {
+  if (largest == 0) return 1;
+  constexpr int kLeast = std::numeric_limits<double>::min_exponent - 1;
+  return std::ldexp(1, std::max(std::ilogb(largest), kLeast));
+}
+
+/// Reads a matrix into one of its size, scaled so that its largest number is in [1, 2). What it was
+/// divided by; NaN if a number is not finite, 1 if all are zero.
 template <class T>
 double read_scaled(const Matrix<T>& from, const Matrix<double>& to) {
   double largest = 0;
@@ -105,11 +117,7 @@ double read_scaled(const Matrix<T>& from, const Matrix<double>& to) {
     }
   }
   if (!is_finite) return std::numeric_limits<double>::quiet_NaN();
-  // Of a subnormal number the scale is normal, so that one divided by it is finite.
-  const double scale = largest == 0
-                           ? 1
-                           : std::ldexp(1, std::max(std::ilogb(largest),
-                                                    std::numeric_limits<double>::min_exponent - 1));
+  const double scale = scale_of(largest);
   const double factor = 1 / scale;
   const auto read = [&](const Matrix<T>& source, const Matrix<double>& neighbours) {
     for_each_tile(source.rows, source.columns, [&](std::int64_t i, std::int64_t j) {
