@@ -102,6 +102,22 @@ TEST(AddProduct, AddsToWhatIsThereOrSubtracts) {
   }
 }
 
+/// However large its sides are.
+TEST(Matmul, IsZeroWithoutTerms) {
+  for (const DType dtype : {float32, float64, bfloat16, int8, int32}) {
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{263'000, 5},
+                               {263'000, 17},
+                               {17, 263'000},
+                               {200, 300}}) {
+      const Owned out = make_dense(dtype, {m, n});
+      product(make_dense(dtype, {m, 0}), make_dense(dtype, {0, n}), out);
+      const std::vector<std::byte> bytes = out.bytes();
+      EXPECT_TRUE(std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; }))
+          << dtype << m << ' ' << n;
+    }
+  }
+}
+
 TEST(Matmul, TakesMatricesWhoseRowsAreFarApart) {
   RandomViews random(3);
   for (const DType dtype : {float32, float64}) {

@@ -31,6 +31,7 @@ bool is_small(const Gemm& g) {
   constexpr std::int64_t kTileRows = 8;
   constexpr std::int64_t kTileColumns = 32;
   if (g.m <= kTiny && g.n <= kTiny && g.k <= kTiny) return true;
+  if (g.k == 0) return true;                                 // There is nothing to pack.
   if (std::max({g.m, g.n, g.k}) > kPackAbove) return false;  // The product might overflow.
   const std::int64_t work = g.m * g.n * g.k;
   if (work <= kPackAbove) return true;

@@ -185,7 +185,7 @@ HWY_NOINLINE void gemm_in_strips(const Gemm& shape, const T* a, const T* b, T* c
     }
   };
   constexpr double kShare = 2.5e5;  // multiplications that are worth waking a thread
-  const double per_row = static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  const double per_row = std::max(1.0, static_cast<double>(shape.n) * static_cast<double>(shape.k));
   if (strips % num_threads() == 0) {
     const double work = per_row * static_cast<double>(shape.m) / static_cast<double>(strips);
     const auto grain = static_cast<std::int64_t>(std::max(1.0, kShare / work));
