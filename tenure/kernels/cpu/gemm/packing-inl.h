@@ -35,8 +35,9 @@ using widen::HWY_NAMESPACE::widen_row;
 //
 // An instruction of some CPUs adds two products of bfloat16 to a sum of float32: the second one
 // first, each by a multiply-add that takes numbers below the least normal one as zeros and makes
-// them so. The product of two of them is exact in float32, so that other CPUs give the same bits by
-// multiply-adds of float32 in that order and mode. An odd last term has a zero beside it.
+// them so. Other CPUs give the same bits by multiply-adds of float32 in that order and mode; as a
+// product that float32 can hold is exact, also where those round twice. An odd last term has a zero
+// beside it.
 
 /// What packs lines whose terms are neighbours where they lie, and then turns them.
 template <class Packing>
