@@ -149,9 +149,9 @@ class Multiplication {
     const std::int64_t spans = (panels_ + wide - 1) / wide;
     const std::int64_t blocks = p_.batch.size * spans;
     const std::int64_t groups = std::clamp<std::int64_t>(2 * threads / blocks, 1, tiles_);
-    const double work = static_cast<double>(g_.m) *
-                        static_cast<double>(wide * tile_columns() * g_.k) /
-                        static_cast<double>(groups);
+    const double work = std::max(1.0, static_cast<double>(g_.m) *
+                                          static_cast<double>(wide * tile_columns() * g_.k) /
+                                          static_cast<double>(groups));
     const auto block_at = [&](std::int64_t i) {
       const std::int64_t span = i / groups % spans;
       return Block{.product = i / groups / spans,
@@ -193,7 +193,7 @@ class Multiplication {
   /// Columns of b are read where they lie: so few rows are not worth packing them.
   void run_few() const {
     const std::int64_t spans = (g_.n + kFewColumns - 1) / kFewColumns;
-    const double work = static_cast<double>(g_.m * g_.k * kFewColumns);
+    const double work = std::max(1.0, static_cast<double>(g_.m * g_.k * kFewColumns));
     parallel_for(p_.batch.size * spans, static_cast<std::int64_t>(std::max(1.0, kShare / work)),
                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
                    for_depths(kShallow, [&](std::int64_t k, std::int64_t depth) HWY_ATTR {
