@@ -20,17 +20,14 @@ inline constexpr bool kIsSingle = std::is_same_v<typename V::Scalar, float>;
 template <class V>
 inline constexpr auto kGateEnd = static_cast<typename V::Scalar>(kIsSingle<V> ? 200 : 2000);
 
+/// exp(-w), or 0 where that changes nothing when it is added to 1. `scaled` is multiplied by
+/// exp(-w), with all its digits also where that is subnormal. No struct of both: compilers write
+/// one of two vectors to memory that nobody reads.
 template <class V>
-struct Decay {
-  V factor;  ///< exp(-w), or 0 where that changes nothing when it is added to 1
-  V scaled;  ///< t exp(-w), with all its digits also where exp(-w) is subnormal
-};
-template <class V>
-TENURE_BODY Decay<V> decay(V t, V w) {
+TENURE_BODY V decay(V w, V& scaled) {
   using T = typename V::Scalar;
-  if constexpr (requires { decayed(t, w); }) {
-    const auto [factor, scaled] = decayed(t, w);
-    return {factor, scaled};
+  if constexpr (requires { decayed(w, scaled); }) {
+    return decayed(w, scaled);
   } else {
     constexpr T kFar = kIsSingle<V> ? T(80) : T(640);
     constexpr T kShift = kIsSingle<V> ? T(32) : T(64);  // kShift - w is exact beyond kFar
@@ -38,8 +35,9 @@ TENURE_BODY Decay<V> decay(V t, V w) {
     constexpr T kShifted = kIsSingle<V> ? T(1.26641655490941757e-14) : T(1.6038108905486378529e-28);
     const auto far = w > kFar;
     const V e = exp(select(far, kShift - w, -w));
-    const V scaled = t * e;
-    return {select(far, V(0), e), select(far, scaled * kShifted, scaled)};
+    scaled = scaled * e;
+    scaled = select(far, scaled * kShifted, scaled);
+    return select(far, V(0), e);
   }
 }
 
@@ -48,8 +46,9 @@ template <class V>
 TENURE_BODY V silu(V x) {
   using T = typename V::Scalar;
   const V t = capped(x, kGateEnd<V>);
-  const Decay<V> d = decay(t, t);
-  return select(x < T(0), -d.scaled, x) / (d.factor + T(1));
+  V scaled = t;
+  const V factor = decay(t, scaled);
+  return select(x < T(0), -scaled, x) / (factor + T(1));
 }
 
 /// x tanh(log(1 + exp(x))), which is rational in exp(x); 5 ulp.
@@ -57,7 +56,8 @@ template <class V>
 TENURE_BODY V mish(V x) {
   using T = typename V::Scalar;
   const V t = capped(x, kGateEnd<V>);
-  const auto [e, scaled] = decay(t, t);
+  V scaled = t;
+  const V e = decay(t, scaled);
   const V below = -scaled * (e + T(2)) / fma(e, e + T(2), T(2));
   const V above = x * (fma(e, T(2), T(1)) / fma(e + e, e + T(1), T(1)));
   return select(x < T(0), below, above);
@@ -89,7 +89,9 @@ TENURE_BODY V gelu(V x) {
     const V h = scaled_normal_tail(t);
     // What rounding took from the square is a factor of the exponential.
     const V rest = product_error(t, t, square) * -0.5F;
-    const V tail = decay(t, square * 0.5F).scaled * fma(h, rest, h);
+    V scaled = t;
+    decay(square * 0.5F, scaled);
+    const V tail = scaled * fma(h, rest, h);
     return select(x < 0.0F, -tail, x - tail);
   } else {
     return wide_gelu(x);
@@ -118,9 +120,10 @@ TENURE_BODY V gelu_tanh(V x) {
                      fma(square_rest, kCubicHead, fma(square, kCubicRest, kLinearRest));
   const V w = sum * t;
   const V w_rest = fma(sum_rest, t, product_error(sum, t, w));
-  const Decay<V> d = decay(t, w);
-  const V scaled = d.scaled - d.scaled * w_rest;
-  const V factor = d.factor - d.factor * w_rest;
+  V scaled = t;
+  V factor = decay(w, scaled);
+  scaled = scaled - scaled * w_rest;
+  factor = factor - factor * w_rest;
   return select(x < T(0), -scaled, x) / (factor + T(1));
 }
 
@@ -140,7 +143,8 @@ template <class V>
 TENURE_BODY V silu_slope(V x) {
   using T = typename V::Scalar;
   const V t = capped(x, kGateEnd<V>);
-  const auto [e, scaled] = decay(t, t);
+  V scaled = t;
+  const V e = decay(t, scaled);
   const V whole = e + T(1);
   return slope_at(x, -(scaled - e * whole) / (whole * whole));
 }

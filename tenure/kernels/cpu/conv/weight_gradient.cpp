@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "tenure/kernels/cpu/gemm/tile-inl.h"
@@ -36,15 +37,28 @@ struct Positions {
 
 constexpr int kMaxRows = 6;
 
+/// Columns of which there are as many as vectors hold, without masks, which take registers.
+template <class T, int width>
+class AllColumns {
+ public:
+  using D = hn::ScalableTag<T>;
+  HWY_INLINE explicit AllColumns(std::int64_t) {}
+  HWY_INLINE hn::Vec<D> load(const T* from, int v) const {
+    return hn::LoadU(D(), from + v * TileShape<T>::lanes());
+  }
+  HWY_INLINE void store(hn::Vec<D> x, T* to, int v) const {
+    hn::StoreU(x, D(), to + v * TileShape<T>::lanes());
+  }
+};
+
 /// Sums of x[position + r] dy[position, column] for `rows` neighbouring elements r. `full`: of all
-/// columns that vectors hold, without masks, which are slow where registers are few.
+/// columns that vectors hold.
 template <class T, int rows, int width, bool full>
 HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row,
                                std::int64_t columns, bool add) {
-  using Shape = TileShape<T>;
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
-  const Columns<T, width> some(columns);
+  const std::conditional_t<full, AllColumns<T, width>, Columns<T, width>> some(columns);
   V sums[rows][width];
   TENURE_UNROLL
   for (int v = 0; v < width; ++v) {
@@ -58,7 +72,7 @@ HWY_NOINLINE void sum_products(const Positions<T>& p, T* to, std::int64_t to_row
       V column[width];
       TENURE_UNROLL
       for (int v = 0; v < width; ++v) {
-        column[v] = full ? hn::LoadU(d, dy + v * Shape::lanes()) : some.load(dy, v);
+        column[v] = some.load(dy, v);
       }
       TENURE_UNROLL
       for (int r = 0; r < rows; ++r) {

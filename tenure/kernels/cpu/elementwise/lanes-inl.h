@@ -7,7 +7,9 @@
 #define TENURE_KERNELS_CPU_ELEMENTWISE_LANES_INL_H_
 #endif
 
-#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "tenure/kernels/cpu/elementwise/math-inl.h"
 
@@ -27,15 +29,6 @@ HWY_INLINE void for_each_vector(std::int64_t n, const F& f, const Tail& tail) {
   if (i < n) tail(i, n - i);
 }
 
-/// A vector in memory. One that is filled in part ends in zeros.
-template <class T>
-struct Lanes {
-  HWY_ALIGN T values[HWY_MAX_BYTES / sizeof(T)] = {};
-  HWY_INLINE Lanes(const T* from, std::int64_t n) { std::copy_n(from, n, values); }
-  HWY_INLINE explicit Lanes(Vec<T> v) { hn::Store(v.raw, hn::ScalableTag<T>(), values); }
-  HWY_INLINE Vec<T> vector() const { return hn::Load(hn::ScalableTag<T>(), values); }
-};
-
 template <class T>
 HWY_INLINE Vec<T> load(const T* from) {
   return hn::LoadU(hn::ScalableTag<T>(), from);
@@ -43,6 +36,49 @@ HWY_INLINE Vec<T> load(const T* from) {
 template <class T>
 HWY_INLINE void store(Vec<T> v, T* to) {
   hn::StoreU(v.raw, hn::ScalableTag<T>(), to);
+}
+
+/// The first n elements, of less than a vector; the others are zeros. Not by way of memory: a load
+/// waits long for several smaller stores. Where there are no masks a vector has at most four.
+template <class T>
+HWY_INLINE Vec<T> load_some(const T* from, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+#if HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86
+  // What the mask leaves out is not read: compilers count on it, too.
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(n)), d, from);
+#else
+  hn::Vec<decltype(d)> v = hn::InsertLane(hn::Zero(d), 0, from[0]);
+  if constexpr (HWY_MAX_BYTES / sizeof(T) > 2) {
+    if (n > 1) v = hn::InsertLane(v, 1, from[1]);
+    if (n > 2) v = hn::InsertLane(v, 2, from[2]);
+  }
+  return v;
+#endif
+}
+
+/// Writes the first n elements, of less than a vector, in moves of sizes that compilers know: they
+/// make a copy of any size a call, or an instruction that is as slow.
+template <class T>
+HWY_INLINE void store_some(Vec<T> v, T* to, std::int64_t n) {
+  const hn::ScalableTag<T> d;
+#if HWY_TARGET <= HWY_AVX3
+  hn::BlendedStore(v.raw, hn::FirstN(d, static_cast<std::size_t>(n)), d, to);
+#else
+  HWY_ALIGN T values[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(v.raw, d, values);
+  const T* from = values;
+  const auto move = [&]<std::int64_t size>(std::integral_constant<std::int64_t, size>) HWY_ATTR {
+    if constexpr (size * sizeof(T) < HWY_MAX_BYTES) {
+      if ((n & size) == 0) return;
+      std::memcpy(to, from, size * sizeof(T));
+      from += size;
+      to += size;
+    }
+  };
+  move(std::integral_constant<std::int64_t, 4>());
+  move(std::integral_constant<std::int64_t, 2>());
+  move(std::integral_constant<std::int64_t, 1>());
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -43,25 +43,25 @@ HWY_INLINE Vec<float> reduced_expm1(Vec<float> r) {
   return fma(square, q, r);
 }
 
-/// exp(x) = (1 + rest) 2^k, with k a whole number and rest between -0.3 and 0.42.
-struct ScaledExp {
-  Vec<float> rest;
-  Vec<float> k;
-  Vec<float> power;  ///< 2^k where |k| <= 126
-};
-HWY_INLINE ScaledExp scaled_exp(Vec<float> x) {
-  const auto [k, power] = nearest_power(x, kPerLog2<float>);
+/// exp(x) = (1 + rest) 2^k, with k a whole number and rest between -0.3 and 0.42: k, and from it
+/// the rest.
+HWY_INLINE NearestPower power_in_exp(Vec<float> x) { return {x, kPerLog2<float>}; }
+HWY_INLINE Vec<float> rest_of_exp(Vec<float> x, Vec<float> k) {
   // log(2) in two parts, the first so short that its products with k are exact.
-  const Vec<float> r = fma(k, 2.12194440e-4F, fma(k, -0.693359375F, x));
-  return {reduced_expm1(r), k, power};
+  return reduced_expm1(fma(k, 2.12194440e-4F, fma(k, -0.693359375F, x)));
 }
 
 /// For |x| up to this exp(x) is far from overflow and from subnormal numbers.
 inline constexpr float kPlainExp = 86.0F;
 /// exp(x) for such an x. The same bits as with scale(), which takes longer but on AVX-512.
 HWY_INLINE Vec<float> plain_exp(Vec<float> x) {
-  const ScaledExp e = scaled_exp(x);
-  return fma(e.power, e.rest, e.power);
+  const NearestPower nearest = power_in_exp(x);
+  return fma(nearest.power(), rest_of_exp(x, nearest.k()), nearest.power());
+}
+/// exp(x) for an x where scale() is needed, or is as fast.
+HWY_INLINE Vec<float> far_exp(Vec<float> x) {
+  const Vec<float> k = power_in_exp(x).k();
+  return scale(rest_of_exp(x, k) + 1.0F, k);
 }
 /// Whether all of `inside` holds and plain_exp is worth asking for.
 HWY_INLINE bool takes_plain_exp(Mask<float> inside) {
@@ -74,8 +74,7 @@ HWY_INLINE Vec<T> exp(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
     if (takes_plain_exp(abs(x) <= kPlainExp)) return plain_exp(x);
     // Outside of these limits the result is 0 or infinite.
-    const ScaledExp e = scaled_exp(at_most(89.0F, at_least(-104.0F, x)));
-    return scale(e.rest + 1.0F, e.k);
+    return far_exp(at_most(89.0F, at_least(-104.0F, x)));
   } else {
     const hn::ScalableTag<T> d;
     // Highway's exp takes NaN for very small, and overflows its integers far above the limit.
@@ -89,27 +88,25 @@ template <class T>
 HWY_INLINE Vec<T> exp_below_one(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
     if (takes_plain_exp(x >= -kPlainExp)) return plain_exp(x);
-    const ScaledExp e = scaled_exp(at_least(-104.0F, x));
-    return scale(e.rest + 1.0F, e.k);
+    return far_exp(at_least(-104.0F, x));
   } else {
     return exp(x);
   }
 }
 
-/// exp(-w) and t exp(-w) for w >= 0, the latter with all its digits also where exp(-w) is
-/// subnormal; where w is large, so is t.
-struct Decayed {
-  Vec<float> factor;
-  Vec<float> scaled;
-};
-HWY_INLINE Decayed decayed(Vec<float> t, Vec<float> w) {
+/// exp(-w) for w >= 0, by which `scaled` is multiplied, with all its digits also where that is
+/// subnormal; where w is large, so is `scaled`.
+HWY_INLINE Vec<float> decayed(Vec<float> w, Vec<float>& scaled) {
   if (takes_plain_exp(w <= kPlainExp)) {
     const Vec<float> factor = plain_exp(-w);
-    return {factor, t * factor};
+    scaled = scaled * factor;
+    return factor;
   }
-  const ScaledExp e = scaled_exp(at_least(-150.0F, -w));  // beyond, both are 0
-  const Vec<float> factor = e.rest + 1.0F;
-  return {scale(factor, e.k), scale(t * factor, e.k)};
+  const Vec<float> x = at_least(-150.0F, -w);  // beyond, both are 0
+  const Vec<float> k = power_in_exp(x).k();
+  const Vec<float> factor = rest_of_exp(x, k) + 1.0F;
+  scaled = scale(scaled * factor, k);
+  return scale(factor, k);
 }
 
 /// 4.5 ulp.
@@ -158,9 +155,10 @@ template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
     const Vec<T> y = at_most(10.0F, at_least(-10.0F, x));  // beyond, the result is 1
-    const auto [k, p] = nearest_power(y, 2 * kPerLog2<T>);
+    const NearestPower nearest(y, 2 * kPerLog2<T>);
+    const Vec<T> p = nearest.power();
     // One part of log(2) is enough: its error grows with k as 2^|k| does.
-    const Vec<T> r = fma(k, -0.34657359F, y);
+    const Vec<T> r = fma(nearest.k(), -0.34657359F, y);
     const Vec<T> square = r * r;
     const Vec<T> u = r * fma(square, fma(square, 0.131106283F, -0.333312721F), 1.0F);
     const Vec<T> above = 1.0F + p;
@@ -189,13 +187,14 @@ HWY_NOINLINE Vec<T> far_sigmoid(Vec<T> x) {
 template <class T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
   if constexpr (kIsFloat<T>) {
-    const auto [k, power] = nearest_power(x, -kPerLog2<T>);
+    const NearestPower nearest(x, -kPerLog2<T>);
+    const Vec<T> k = nearest.k();
     const Vec<T> r = fma(k, -2.12194440e-4F, fma(k, 0.693359375F, x));
     const Vec<T> square = r * r;
     const Vec<T> q = fma(square, fma(square, 4.09172786e-3F, -4.16633046e-2F), 0.499999978F);
     const Vec<T> above = fma(q, r, 1.0F);
     const Vec<T> below = minus_product(q, r, 1.0F);
-    const Vec<T> y = above / fma(power, below, above);
+    const Vec<T> y = above / fma(nearest.power(), below, above);
     const Mask<T> inside = abs(x) <= kPlainExp;
     if (HWY_LIKELY(all(inside))) return y;
     return select(inside, y, far_sigmoid(x));

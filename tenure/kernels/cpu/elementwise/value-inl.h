@@ -200,19 +200,23 @@ HWY_INLINE Vec<T> power_of_two(Bits k) {
   const auto one = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), hn::Set(d, T(1)));
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<std::numeric_limits<T>::digits - 1>(k), one));
 }
-struct NearestPower {
-  Vec<float> k;
-  Vec<float> power;
+/// The whole number k next to x * factor, at most 2^21 in size, and 2^k for |k| <= 126: what an
+/// addition leaves in the last bits becomes the exponent.
+class NearestPower {
+ public:
+  HWY_INLINE NearestPower(Vec<float> x, float factor) : shifted_(fma(x, factor, kWhole)) {}
+  HWY_INLINE Vec<float> k() const { return shifted_ - kWhole; }
+  HWY_INLINE Vec<float> power() const {
+    const hn::ScalableTag<float> d;
+    const auto bits = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), shifted_.raw);
+    return hn::BitCast(d, hn::ShiftLeft<23>(bits));
+  }
+
+ private:
+  static constexpr float kWhole = 0x1.8p23F + 127;
+  // Alone: of two vectors in a struct compilers write one to memory that nobody reads.
+  Vec<float> shifted_;
 };
-/// The whole number k next to x * factor, at most 2^21 in size, and 2^k for |k| <= 126: what the
-/// first addition leaves in the last bits becomes the exponent.
-HWY_INLINE NearestPower nearest_power(Vec<float> x, float factor) {
-  constexpr float kWhole = 0x1.8p23F + 127;
-  const hn::ScalableTag<float> d;
-  const Vec<float> shifted = fma(x, factor, kWhole);
-  const auto bits = hn::BitCast(hn::RebindToUnsigned<decltype(d)>(), shifted.raw);
-  return {shifted - kWhole, hn::BitCast(d, hn::ShiftLeft<23>(bits))};
-}
 /// y 2^k for a whole number k of up to twice the range of exponents. Rounded once, also where the
 /// result is subnormal; infinite where it overflows.
 template <class T>

@@ -27,9 +27,10 @@ namespace tenure::kernels::tile {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
+/// A load with a mask reads nothing outside of it; compilers count on that, too.
+constexpr bool kLoadsHaveMasks = HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86;
 /// A store with a mask of AVX2 takes some processors as long as ten without.
-constexpr bool kMasksAreFast = kMasksAreSafe && HWY_TARGET <= HWY_AVX3;
+constexpr bool kStoresHaveMasks = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86;
 
 /// How many rows and vectors of columns the registers hold sums of.
 template <class T>
@@ -66,16 +67,15 @@ class Columns {
   }
   HWY_INLINE V load(const T* from, int v) const {
     from += v * lanes();
-    if (kMasksAreFast) return hn::MaskedLoad(masks_[v], D(), from);
-    if (filled(v) == lanes()) return hn::LoadU(D(), from);
-    return kMasksAreSafe ? hn::MaskedLoad(masks_[v], D(), from) : load_some(from, filled(v));
+    if (kLoadsHaveMasks) return hn::MaskedLoad(masks_[v], D(), from);
+    return filled(v) == lanes() ? hn::LoadU(D(), from) : load_some(from, filled(v));
   }
   HWY_INLINE void store(V x, T* to, int v) const {
     to += v * lanes();
-    if (!kMasksAreFast && filled(v) == lanes()) {
-      hn::StoreU(x, D(), to);
-    } else if (kMasksAreSafe) {
+    if (kStoresHaveMasks) {
       hn::BlendedStore(x, masks_[v], D(), to);
+    } else if (filled(v) == lanes()) {
+      hn::StoreU(x, D(), to);
     } else {
       store_some(x, to, filled(v));
     }

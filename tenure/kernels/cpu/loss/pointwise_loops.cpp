@@ -104,10 +104,10 @@ double sum(const T* x, const T* t, std::int64_t n, T p) {
           chunk = chunk + F::value(load(x + begin + i), load(t + begin + i), parameter);
         },
         [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-          const Vec<T> value = F::value(Lanes<T>(x + begin + i, rest).vector(),
-                                        Lanes<T>(t + begin + i, rest).vector(), parameter);
-          const Lanes<T> lanes(value);
-          for (std::int64_t j = 0; j < rest; ++j) total += static_cast<double>(lanes.values[j]);
+          const Vec<T> value =
+              F::value(load_some(x + begin + i, rest), load_some(t + begin + i, rest), parameter);
+          const Mask<T> counts{hn::FirstN(d, static_cast<std::size_t>(rest))};
+          chunk = chunk + select(counts, value, Vec<T>(0));
         });
     total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, chunk.raw)));
   }
@@ -122,9 +122,8 @@ void map(const T* x, const T* t, std::int64_t n, T p, T* out) {
       [&](std::int64_t i)
           HWY_ATTR { store(F::value(load(x + i), load(t + i), parameter), out + i); },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        const Lanes<T> value(
-            F::value(Lanes<T>(x + i, rest).vector(), Lanes<T>(t + i, rest).vector(), parameter));
-        std::copy_n(value.values, rest, out + i);
+        store_some(F::value(load_some(x + i, rest), load_some(t + i, rest), parameter), out + i,
+                   rest);
       });
 }
 
@@ -140,10 +139,10 @@ void gradient(const T* x, const T* t, const T* dy, std::int64_t dy_step, T facto
         store(dy_step == 0 ? value : value * load(dy + i), out + i);
       },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        Vec<T> value = scale * F::derivative(Lanes<T>(x + i, rest).vector(),
-                                             Lanes<T>(t + i, rest).vector(), parameter);
-        if (dy_step != 0) value = value * Lanes<T>(dy + i, rest).vector();
-        std::copy_n(Lanes<T>(value).values, rest, out + i);
+        Vec<T> value =
+            scale * F::derivative(load_some(x + i, rest), load_some(t + i, rest), parameter);
+        if (dy_step != 0) value = value * load_some(dy + i, rest);
+        store_some(value, out + i, rest);
       });
 }
 

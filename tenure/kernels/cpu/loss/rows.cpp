@@ -16,13 +16,14 @@ template <class T>
 T row_max(const T* x, std::int64_t n, T start) {
   const hn::ScalableTag<T> d;
   Vec<T> largest(start);
-  T result = start;
   for_each_vector<T>(
       n, [&](std::int64_t i) HWY_ATTR { largest = hn::Max(largest.raw, load(x + i).raw); },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        for (std::int64_t j = 0; j < rest; ++j) result = x[i + j] > result ? x[i + j] : result;
+        const Mask<T> counts{hn::FirstN(d, static_cast<std::size_t>(rest))};
+        const Vec<T> values = select(counts, load_some(x + i, rest), Vec<T>(start));
+        largest = hn::Max(largest.raw, values.raw);
       });
-  return std::max(result, hn::GetLane(hn::MaxOfLanes(d, largest.raw)));
+  return hn::GetLane(hn::MaxOfLanes(d, largest.raw));
 }
 
 /// Vectors of sums, few enough terms long that they lose no bits to speak of. `kTargets`: there are
@@ -73,12 +74,11 @@ HWY_INLINE void add_row(const T* x, const T* q, std::int64_t n, T shift, bool wa
           if (out != nullptr) store(exponential, out + begin + i);
         },
         [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-          const Vec<T> values = Lanes<T>(x + begin + i, rest).vector();
+          const Vec<T> values = load_some(x + begin + i, rest);
           const Mask<T> counts{hn::FirstN(d, static_cast<std::size_t>(rest))};
           const Vec<T> exponential = select(counts, exp(values - shifts), Vec<T>(0));
-          chunk.add(values, exponential,
-                    kTargets ? Lanes<T>(q + begin + i, rest).vector() : Vec<T>(0));
-          if (out != nullptr) std::copy_n(Lanes<T>(exponential).values, rest, out + begin + i);
+          chunk.add(values, exponential, kTargets ? load_some(q + begin + i, rest) : Vec<T>(0));
+          if (out != nullptr) store_some(exponential, out + begin + i, rest);
         });
     chunk.add_to(sums, wants_logits);
   }
@@ -98,8 +98,8 @@ void row_finish(T* x, std::int64_t n, T factor, T constant) {
   for_each_vector<T>(
       n, [&](std::int64_t i) HWY_ATTR { store(load(x + i) * factors - constants, x + i); },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        const Vec<T> value = Lanes<T>(x + i, rest).vector() * factors - constants;
-        std::copy_n(Lanes<T>(value).values, rest, x + i);
+        const Vec<T> value = load_some(x + i, rest) * factors - constants;
+        store_some(value, x + i, rest);
       });
 }
 
@@ -118,9 +118,9 @@ void row_gradient(const T* x, const T* q, std::int64_t n, T shift, T factor, T w
         store(value, out + i);
       },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        Vec<T> value = exp(Lanes<T>(x + i, rest).vector() - shifts) * factors - constants;
-        if (q != nullptr) value = value - weights * Lanes<T>(q + i, rest).vector();
-        std::copy_n(Lanes<T>(value).values, rest, out + i);
+        Vec<T> value = exp(load_some(x + i, rest) - shifts) * factors - constants;
+        if (q != nullptr) value = value - weights * load_some(q + i, rest);
+        store_some(value, out + i, rest);
       });
 }
 

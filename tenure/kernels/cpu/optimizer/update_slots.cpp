@@ -50,42 +50,43 @@ namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 namespace {
 
-template <class Op, class T, std::size_t... states>
-HWY_INLINE void change_all(const Op& update, Vec<T>* x, std::index_sequence<states...>) {
-  update.change(x[states]..., x[sizeof...(states)]);
+/// One vector of all tensors, read and written by number. Numbers that compilers know: only then
+/// are the vectors in registers.
+template <class T, std::size_t... states, class Op, class Read, class Write>
+HWY_INLINE void change_vectors(std::index_sequence<states...>, const Op& update, const Read& read,
+                               const Write& write) {
+  constexpr std::size_t kGradient = sizeof...(states);
+  Vec<T> x[] = {read(states)..., read(kGradient)};
+  update.change(x[states]..., x[kGradient]);
+  (write(states, x[states]), ...);
 }
 
 template <class Op, class T>
 void loop(const void* given, const UpdateIn& in, const UpdateOut& out, std::int64_t n) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t kOut = Op::tensors;
-  constexpr std::size_t kIn = kOut + 1;
+  constexpr std::make_index_sequence<Op::tensors> kStates;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const Op update = *static_cast<const Op*>(given);  // what is written cannot be its numbers
-  std::array<Vec<T>, kIn> x = [&]<std::size_t... k>(std::index_sequence<k...>) {
-    return std::array<Vec<T>, kIn>{((void)k, Vec<T>(0))...};
-  }
-  (std::make_index_sequence<kIn>());
-  const auto change = [&] {
-    change_all<Op, T>(update, x.data(), std::make_index_sequence<kOut>());
-  };
+  const auto from = [&](std::size_t k) { return static_cast<const T*>(in[k]); };
+  const auto to = [&](std::size_t k) { return static_cast<T*>(out[k]); };
   std::int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    for (std::size_t k = 0; k < kIn; ++k) x[k] = hn::LoadU(d, static_cast<const T*>(in[k]) + i);
-    change();
-    for (std::size_t k = 0; k < kOut; ++k) hn::StoreU(x[k].raw, d, static_cast<T*>(out[k]) + i);
+    change_vectors<T>(
+        kStates, update, [&](std::size_t k) HWY_ATTR { return Vec<T>(hn::LoadU(d, from(k) + i)); },
+        [&](std::size_t k, Vec<T> x) HWY_ATTR { hn::StoreU(x.raw, d, to(k) + i); });
   }
   if (i == n) return;
   HWY_ALIGN T rest[HWY_MAX_BYTES / sizeof(T)] = {};
-  for (std::size_t k = 0; k < kIn; ++k) {
-    std::copy_n(static_cast<const T*>(in[k]) + i, n - i, rest);
-    x[k] = hn::Load(d, rest);
-  }
-  change();
-  for (std::size_t k = 0; k < kOut; ++k) {
-    hn::Store(x[k].raw, d, rest);
-    std::copy_n(rest, n - i, static_cast<T*>(out[k]) + i);
-  }
+  change_vectors<T>(
+      kStates, update,
+      [&](std::size_t k) HWY_ATTR {
+        std::copy_n(from(k) + i, n - i, rest);
+        return Vec<T>(hn::Load(d, rest));
+      },
+      [&](std::size_t k, Vec<T> x) HWY_ATTR {
+        hn::Store(x.raw, d, rest);
+        std::copy_n(rest, n - i, to(k) + i);
+      });
 }
 
 template <class Op>

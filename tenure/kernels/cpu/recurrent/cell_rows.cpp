@@ -18,11 +18,11 @@ struct Units {
   std::int64_t at;
   std::int64_t rest;  ///< 0: a full vector
   HWY_INLINE Vec<T> read(const T* row) const {
-    return rest == 0 ? load(row + at) : Lanes<T>(row + at, rest).vector();
+    return rest == 0 ? load(row + at) : load_some(row + at, rest);
   }
   HWY_INLINE void write(Vec<T> value, T* row) const {
     if (rest == 0) return store(value, row + at);
-    std::copy_n(Lanes<T>(value).values, rest, row + at);
+    store_some(value, row + at, rest);
   }
 };
 

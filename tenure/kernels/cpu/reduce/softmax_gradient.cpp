@@ -53,8 +53,7 @@ T row_sum(const T* dy, const T* y, std::int64_t n) {
         [&](std::int64_t i)
             HWY_ATTR { terms = terms + F::term(load(dy + begin + i), load(y + begin + i)); },
         [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-          terms = terms + F::term(Lanes<T>(dy + begin + i, rest).vector(),
-                                  Lanes<T>(y + begin + i, rest).vector());
+          terms = terms + F::term(load_some(dy + begin + i, rest), load_some(y + begin + i, rest));
         });
     sum += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, terms.raw)));
   }
@@ -70,9 +69,8 @@ HWY_INLINE void write(const T* dy, const T* y, std::int64_t n, T* dx, const Sums
       [&](std::int64_t i)
           HWY_ATTR { store(F::result(load(dy + i), load(y + i), sum_of(i)), dx + i); },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-        const Vec<T> result =
-            F::result(Lanes<T>(dy + i, rest).vector(), Lanes<T>(y + i, rest).vector(), sum_of(i));
-        std::copy_n(Lanes<T>(result).values, rest, dx + i);
+        const Vec<T> result = F::result(load_some(dy + i, rest), load_some(y + i, rest), sum_of(i));
+        store_some(result, dx + i, rest);
       });
 }
 
@@ -97,9 +95,7 @@ void apply_to_columns(const T* dy, const T* y, std::int64_t length, std::int64_t
           [&](std::int64_t i)
               HWY_ATTR { store(load(few + i) + F::term(load(a + i), load(b + i)), few + i); },
           [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
-            store(load(few + i) +
-                      F::term(Lanes<T>(a + i, rest).vector(), Lanes<T>(b + i, rest).vector()),
-                  few + i);
+            store(load(few + i) + F::term(load_some(a + i, rest), load_some(b + i, rest)), few + i);
           });
     }
     for (std::int64_t i = 0; i < width; ++i) sums[i] += static_cast<double>(few[i]);
