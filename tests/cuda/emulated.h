@@ -1,5 +1,7 @@
 #pragma once
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 
 #include "tenure/tenure.h"
@@ -24,5 +26,14 @@ inline Device emulated_gpu(int index = 0) {
   [[maybe_unused]] static const bool is_prepared = (prepare_every_kernel(cuda()), true);
   return cuda(index);
 }
+
+#ifdef TENURE_EMULATED_CUDA
+/// A function of the emulator's driver.
+template <class F>
+F* emulators(const char* name) {
+  return reinterpret_cast<F*>(
+      dlsym(dlopen(TENURE_EMULATED_CUDA "/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name));
+}
+#endif
 
 }  // namespace tenure::test

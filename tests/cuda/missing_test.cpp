@@ -136,6 +136,33 @@ TEST_F(CudaMissing, NoOrderBetweenAFaultAndItsError) {
       testing::ExitedWithCode(0), "");
 }
 
+/// A fault that shows where a program would be written down is told with its op, as ever.
+TEST_F(CudaMissing, NoSilenceOfAFaultBeforeAProgram) {
+  EXPECT_EXIT(
+      {
+        const Device device = bare_gpu();
+        kernels::cuda::Gpu& gpu = kernels::cuda::gpu(device);
+        const kernels::cuda::TypedKernel* const fill =
+            kernels::cuda::creation_family().kernels.front();
+        const auto f = function([](const Tensor& given) { return given * 2 + 1; });
+        const Tensor x = copy_to(ones({4}), device);
+        static_cast<void>(f(x));  // the next call is written down
+        gpu.wait();
+        int of_host = 0;
+        gpu.launch("bad_op", *fill, int32, {.blocks = 1, .threads = 32},
+                   kernels::cuda::FillArguments{.out = &of_host, .n = 1, .bytes = 1});
+        test::emulators<int(CUstream_st*)>("cuStreamSynchronize")(gpu.stream());
+        try {
+          static_cast<void>(f(x));
+        } catch (const DeviceError& error) {
+          std::fputs(error.what(), stderr);
+          std::exit(0);
+        }
+        std::exit(1);
+      },
+      testing::ExitedWithCode(0), "in bad_op");
+}
+
 /// A GPU that is newer than the compiler is given text that its driver makes code of.
 TEST_F(CudaMissing, AnArchitectureThatTheCompilerKnows) {
   const test::Scratch cache;

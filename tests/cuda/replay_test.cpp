@@ -1,12 +1,17 @@
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
+#include <limits>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/launch/replay.h"
+#include "tenure/ops/core/index_bounds.h"
 #include "tenure/tensor/device_error.h"
+#include "tenure/tensor/integer_notes.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
@@ -19,15 +24,9 @@ namespace {
 
 using test::counting;
 using test::emulated_gpu;
+using test::emulators;
 using test::expect_same_bits;
 using test::expect_throws;
-
-/// A function that the emulator has for tests.
-template <class F>
-F* emulators(const char* name) {
-  return reinterpret_cast<F*>(
-      dlsym(dlopen(TENURE_EMULATED_CUDA "/libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), name));
-}
 
 /// How many graphs the emulated GPU was given.
 std::uint64_t replays() {
@@ -213,12 +212,113 @@ TEST(Replay, GoesOnWithoutMemoryForGraphs) {
   const auto f = function([](const Tensor& x) { return tanh(x) * 2 + 1; });
   const Tensor x = counting({6}).to(device);
   const Tensor expected = tanh(x) * 2 + 1;
-  static_cast<void>(f(x));
+  const auto graphs = emulators<std::int64_t()>("emulated_graphs");
+  const std::int64_t before = graphs();
+  for (int turn = 0; turn < 2; ++turn) expect_same_bits(f(x), expected);
+  EXPECT_EQ(graphs(), before + 1);
   const auto set_short = emulators<void(bool)>("emulate_no_memory_for_graphs");
   set_short(true);
   for (int turn = 0; turn < 3; ++turn) expect_same_bits(f(x), expected);
+  EXPECT_EQ(graphs(), before) << "what graphs took is the driver's again";
   set_short(false);
   expect_same_bits(f(x), expected);
+}
+
+/// What the body of a loop has computed when it was compiled stays where it is: a graph reads it
+/// there.
+TEST(Replay, ReadsWhatBodiesHaveMadeWhereItIs) {
+  const Device device = emulated_gpu();
+  const DeviceScope there(device);
+  constexpr std::int64_t kElements = 12'000;
+  const Tensor start = zeros({kElements});
+  const Tensor steps = ones({3, kElements});
+  const Tensor expected = cumsum(ones({kElements}), 0) * 3;
+  const Budget budget("all", 4 << 20, {.evict = true}, device);
+  const auto walk = function([](const Tensor& first, const Tensor& all_steps) {
+    const auto [last, all] = scan(
+        [](const Tensor& sum, const Tensor& step) {
+          const Tensor next = sum + step * cumsum(ones({kElements}), 0);
+          return std::pair(next, next);
+        },
+        first, all_steps);
+    return last;
+  });
+  EXPECT_GE(replays_of(4, [&] { expect_same_bits(walk(start, steps), expected); }), 2u);
+  // All that can be given up goes; then others lie there, with room between them for results.
+  for (const auto& [count, hole] : {std::pair(2, 0), {1, 0}, {2, 1}, {3, 0}, {3, 1}, {3, 2}}) {
+    try {
+      static_cast<void>(zeros({1'040'000}));
+    } catch (const OutOfMemory&) {  // what stays is in the way
+    }
+    std::vector<Tensor> others;
+    for (int i = 0; i < count; ++i) others.push_back(full({kElements}, 1000.0));
+    others[static_cast<std::size_t>(hole)].dispose();
+    for (int turn = 0; turn < 3; ++turn) expect_same_bits(walk(start, steps), expected);
+  }
+}
+
+/// Threads that share a program and what it assigns to get their own results, and their own errors.
+TEST(Replay, IsOfAnyThread) {
+  const Device device = emulated_gpu();
+  const Variable state(zeros({3}).to(device));
+  const auto f = function([state](const Tensor& table, const Tensor& indices) {
+    state.assign(state.value() + 1);
+    return take(table, indices) * 2;
+  });
+  const Tensor here = counting({5, 3});
+  const Tensor table = here.to(device);
+  std::atomic<int> good = 0;
+  const auto call = [&](unsigned seed) {
+    std::mt19937 random(seed);
+    for (int i = 0; i < 100; ++i) {
+      const auto last = static_cast<std::int64_t>(random() % 12) - 6;
+      const Tensor indices = tensor({std::int64_t{0}, last});
+      const bool is_noted = random() % 3 != 0;
+      const Tensor there = is_noted ? indices.to(device) : (indices - 1).to(device) + 1;
+      if (last < -5 || last >= 5) {
+        expect_throws<IndexError>([&] { f(table, there); }, {std::to_string(last), "outside"});
+        continue;
+      }
+      expect_same_bits(f(table, there).to(cpu), take(here, indices) * 2);
+      ++good;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) threads.emplace_back(call, t);
+  for (std::thread& thread : threads) thread.join();
+  const auto times = static_cast<float>(good);
+  test::expect_elements<float>(state.value(), {3}, {times, times, times});
+}
+
+/// A GPU sees between which numbers integers are as the host does.
+TEST(IntegersOfAGpu, AreBetweenTheSameNumbers) {
+  const Device device = emulated_gpu();
+  ops::Backend& backend = ops::backend(device);
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kRare[] = {kLeast, kLeast + 1, kMost - 1, kMost, -100};
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::int64_t> values(random() % (round % 10 == 0 ? 20'000 : 600));
+    const auto span = static_cast<std::int64_t>(random() % 20 * (random() % 20) + 1);
+    for (std::int64_t& value : values) {
+      value = static_cast<std::int64_t>(random() >> 1) % span - span / 2;
+      if (round % 3 == 0 && random() % 40 == 0) value = kRare[random() % std::size(kRare)];
+    }
+    Tensor here = cast(tensor(values), round % 2 == 0 ? int32 : int64);
+    Tensor there = here.to(device) + 0;  // without a note
+    if (round % 5 == 0 && values.size() > 3) {
+      there = flip(slice(there, 0, 1, std::nullopt, 2));
+      here = clone(slice(here, 0, 1, std::nullopt, 2));
+    }
+    const IntegerRange expected = *seen_integers(here);
+    const Pin pin(there.body("test", Site::current()), "test", Site::current());
+    const IntegerRange range = ops::integers_of(pin, backend);
+    ASSERT_EQ(range.lowest, expected.lowest) << round;
+    ASSERT_EQ(range.highest, expected.highest) << round;
+    ASSERT_EQ(range.next_lowest, expected.next_lowest) << round;
+    ASSERT_EQ(range.next_highest, expected.next_highest) << round;
+  }
 }
 
 }  // namespace

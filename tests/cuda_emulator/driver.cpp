@@ -72,6 +72,7 @@ namespace {
 
 std::mutex mutex;
 std::atomic<std::uint64_t> graph_launches = 0;
+std::atomic<std::int64_t> graphs = 0;
 std::atomic<bool> is_short_for_graphs = false;
 std::array<CUctx_st*, kMostGpus> contexts{};
 std::atomic<bool> is_initialized = false;
@@ -267,6 +268,7 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
   *made = new CUgraphExec_st{*graph};
+  ++graphs;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) {
@@ -275,10 +277,12 @@ CUresult cuGraphDestroy(CUgraph graph) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   delete exec;
+  --graphs;
   return CUDA_SUCCESS;
 }
 // For tests.
 std::uint64_t emulated_graph_launches() { return graph_launches; }
+std::int64_t emulated_graphs() { return graphs; }
 void emulate_no_memory_for_graphs(bool is_short) { is_short_for_graphs = is_short; }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   if (is_short_for_graphs) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -7,6 +7,7 @@
 #include "tenure/graph/ir/builder.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/dispatch.h"
+#include "tenure/tensor/hand_out.h"
 
 namespace tenure::graph {
 namespace {
@@ -158,7 +159,10 @@ class Simplifier {
     }
     std::vector<Value> values;
     for (Tensor& tensor : ops::run_many_now(*node.op, operands, node.attribute_list(), node.site)) {
-      tensor.body_or_null()->set_kind(HolderKind::cache);
+      TensorBody& body = *tensor.body_or_null();
+      body.set_kind(HolderKind::cache);
+      // No budget gives it up: what a device was given to run again reads it where it is.
+      static_cast<void>(hand_out(body, HandedOut::to_read, "run", node.site));
       values.push_back(builder_.fixed_constant(keep(std::move(tensor)), node.site));
     }
     return values;

@@ -120,39 +120,44 @@ void Gpu::fail(int result, const char* what) {
   if (Capture::current() != nullptr) throw CannotReplay();
   const auto given = static_cast<CUresult>(result);
   const std::string name = name_of(device_);
-  if (is_sticky(given)) lost_.store(true, std::memory_order_relaxed);
-  if (!is_lost()) {
+  std::string fault;
+  const char* last = "cuda";
+  {
+    const std::lock_guard lock(noted_mutex_);
+    if (queued_ > 0) last = noted_[(queued_ - 1) % kNoted];
+    if (is_sticky(given) && fault_.empty()) {
+      fault_ = fmt::format("{}: {}", queued_ops(), text_of(given));
+      lost_.store(true, std::memory_order_relaxed);
+    }
+    fault = fault_;
+  }
+  if (fault.empty()) {
     throw DeviceError::because(what, device_,
                                fmt::format("{}: cannot {}: {}", name, what, text_of(given)));
   }
   if (told_.exchange(true)) {
     throw DeviceError::because("cuda", device_,
-                               fmt::format("{} was lost to a fault that was told before; it can "
-                                           "be used again in a new process",
-                                           name));
+                               fmt::format("{} was lost before, to a kernel that failed, {}; it "
+                                           "can be used again in a new process",
+                                           name, fault));
   }
-  std::string ops;
-  std::size_t queued = 0;
-  const char* last = "cuda";
-  {
-    const std::lock_guard lock(noted_mutex_);
-    queued = queued_;
-    for (std::size_t i = queued_ - std::min(queued_, kNoted); i < queued_; ++i) {
-      last = noted_[i % kNoted];
-      ops += fmt::format("{}{}", ops.empty() ? "" : ", ", last);
-    }
-  }
-  const std::string which =
-      queued == 1 ? fmt::format("in {}", ops)
-                  : fmt::format(
-                        "in one of the last {} ops that were queued (the latest: {}); "
-                        "TENURE_CUDA_WAIT=1 tells which",
-                        queued, ops);
   throw DeviceError::because(
       last, device_,
-      fmt::format("{}: a kernel failed, {}: {}. What is on the device is lost, and it can be used "
+      fmt::format("{}: a kernel failed, {}. What is on the device is lost, and it can be used "
                   "again in a new process",
-                  name, which, text_of(given)));
+                  name, fault));
+}
+
+/// Which of the ops that were queued may be meant, for whoever has the lock.
+std::string Gpu::queued_ops() const {
+  std::string ops;
+  for (std::size_t i = queued_ - std::min(queued_, kNoted); i < queued_; ++i) {
+    ops += fmt::format("{}{}", ops.empty() ? "" : ", ", noted_[i % kNoted]);
+  }
+  if (queued_ == 1) return fmt::format("in {}", ops);
+  return fmt::format(
+      "in one of the last {} ops that were queued (the latest: {}); TENURE_CUDA_WAIT=1 tells which",
+      queued_, ops);
 }
 
 void Gpu::note(const char* op) noexcept {

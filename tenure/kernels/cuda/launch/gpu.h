@@ -33,7 +33,8 @@ struct CUevent_st;
 // Errors come late, too. A kernel that faults takes its context with it: every later call of the
 // driver fails, for the whole process. The first call that hears of it throws a DeviceError with
 // the ops that were queued since the last wait, one of which it was; all later ones say that the
-// device is lost. With TENURE_CUDA_WAIT=1 the host waits for each kernel, and it is that op alone.
+// device is lost, and to what: who heard of it first may have been in no position to throw. With
+// TENURE_CUDA_WAIT=1 the host waits for each kernel, and it is that op alone.
 
 namespace tenure::kernels::cuda {
 
@@ -187,6 +188,7 @@ class Gpu {
   [[noreturn]] void fail(int result, const char* what);
   CUevent_st* record(CUstream_st* stream);
   void note(const char* op) noexcept;
+  std::string queued_ops() const;
   /// Memory of the host's that kernels write to.
   std::uint64_t* room_for_answers(std::size_t n);
 
@@ -204,6 +206,7 @@ class Gpu {
   std::mutex noted_mutex_;
   std::array<const char*, kNoted> noted_{};  ///< ops since the last wait, the last of them
   std::size_t queued_ = 0;                   ///< since the last wait
+  std::string fault_;                        ///< what the GPU was lost to
   std::mutex answers_mutex_;
   std::uint64_t* answers_ = nullptr;  ///< pinned
   std::mutex events_mutex_;

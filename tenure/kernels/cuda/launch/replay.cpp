@@ -34,8 +34,13 @@ CUgraph_st* Capture::take() noexcept {
   return functions().cuStreamEndCapture(stream_, &graph) == CUDA_SUCCESS ? graph : nullptr;
 }
 
-GraphReplay::~GraphReplay() {
+GraphReplay::~GraphReplay() { give_up(); }
+
+/// What the driver took for graphs goes back to it.
+void GraphReplay::give_up() noexcept {
+  is_possible_ = false;
   for (const Run& run : runs_) end(run.graph);
+  runs_.clear();
 }
 
 void GraphReplay::end(CUgraphExec_st* graph) noexcept {
@@ -70,7 +75,8 @@ CUgraphExec_st* GraphReplay::make_graph(const std::function<void()>& work) {
     work();
     graph = capture.take();
   } catch (const CannotReplay&) {
-  } catch (const DeviceError&) {  // NOLINT(bugprone-empty-catch): the run without a graph tells
+  } catch (const DeviceError&) {  // the run without a graph tells
+    if (gpu_.is_lost()) throw;
   }
   CUgraphExec made = nullptr;
   if (graph != nullptr) {
@@ -78,7 +84,6 @@ CUgraphExec_st* GraphReplay::make_graph(const std::function<void()>& work) {
     if (result != CUDA_SUCCESS) made = nullptr;
     functions().cuGraphDestroy(graph);
   }
-  is_possible_ = made != nullptr;
   return made;
 }
 
@@ -93,7 +98,7 @@ void GraphReplay::run(std::span<std::byte* const> addresses, const std::function
       run->last = count_;
       if (run->graph == nullptr) run->graph = make_graph(work);
       if (run->graph != nullptr && gpu_.launch_graph(run->graph)) return;
-      is_possible_ = false;
+      give_up();
     } else if (is_possible_) {
       remember(addresses);
     }

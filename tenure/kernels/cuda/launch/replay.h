@@ -16,7 +16,8 @@ struct CUgraphExec_st;
 // addresses come again: the pool gives a loop's tensors the same few. What is written down are
 // kernels with their arguments. A program of which the host has to know something while it runs
 // says so by CannotReplay, has done nothing by then, and is run as it always was from then on; so
-// is one whose work a library cannot write down, which a DeviceError says.
+// is one whose work a library cannot write down, which a DeviceError says, and one for whose graph
+// the driver has no memory: then it gets back what it took for those of other addresses.
 //
 // With TENURE_CUDA_WAIT=1 there are no graphs, so that a fault is the op's that made it.
 
@@ -46,6 +47,7 @@ class GraphReplay final : public ops::Replay {
   /// nullptr: it cannot be had, now or ever.
   CUgraphExec_st* make_graph(const std::function<void()>& work);
   static void end(CUgraphExec_st* graph) noexcept;
+  void give_up() noexcept;
 
   Gpu& gpu_;
   std::mutex mutex_;
