@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include "tenure/base/units.h"
@@ -130,6 +133,104 @@ TEST(ChunkHeap, RefusesTheAbsurd) {
   EXPECT_EQ(heap.stats().mapped, 8 * MiB);
   EXPECT_EQ(heap.stats().free, 7 * MiB);
   heap.free(before);
+}
+
+/// As a device's, whose small blocks are chunks: it is never touched.
+class Addresses final : public Source {
+ public:
+  void* map(std::size_t bytes) noexcept override {
+    if (mapped_ + bytes > kMost) return nullptr;
+    mapped_ += bytes;
+    return std::exchange(next_, next_ + bytes);
+  }
+  void unmap(void* /*begin*/, std::size_t bytes) noexcept override { mapped_ -= bytes; }
+  std::size_t mapped() const { return mapped_; }
+
+ private:
+  static constexpr std::size_t kMost = 24 * MiB;
+  std::byte* next_ = reinterpret_cast<std::byte*>(std::size_t{1} << 40);
+  std::size_t mapped_ = 0;
+};
+
+std::size_t total_of(const std::vector<Chunk*>& chunks) {
+  std::size_t bytes = 0;
+  for (const Chunk* const chunk : chunks) bytes += ChunkHeap::bytes(chunk);
+  return bytes;
+}
+
+/// A small chunk that was freed is there for the next of its size, and counts as free.
+TEST(ChunkHeap, HasSmallChunksAtHand) {
+  Addresses source;
+  ChunkHeap heap(source);
+  std::vector<Chunk*> chunks;
+  for (int i = 0; i < 100; ++i) chunks.push_back(heap.allocate(4096));
+  for (const int i : {50, 20, 80}) {
+    Chunk* const chunk = chunks[static_cast<std::size_t>(i)];
+    const std::uintptr_t begin = begin_of(chunk);
+    heap.free(chunk);
+    Chunk* const again = heap.allocate(4000);
+    EXPECT_EQ(begin_of(again), begin);
+    chunks[static_cast<std::size_t>(i)] = again;
+  }
+  heap.free(chunks.back());
+  chunks.pop_back();
+  const ChunkHeap::Stats stats = heap.stats();
+  EXPECT_EQ(stats.free, 8 * MiB - total_of(chunks));
+  EXPECT_EQ(stats.cached, 4096u) << "the rest was never used";
+  for (Chunk* const chunk : chunks) heap.free(chunk);
+}
+
+/// What lies at hand is no reason to ask for more memory, and goes back with the rest.
+TEST(ChunkHeap, MergesSmallChunksBeforeItAsksForMore) {
+  Addresses source;
+  ChunkHeap heap(source);
+  for (const std::size_t small : {512ul, 4096ul, 32 * KiB, 40 * KiB}) {
+    std::vector<Chunk*> chunks;
+    while (total_of(chunks) + small <= 8 * MiB) chunks.push_back(heap.allocate(small));
+    EXPECT_EQ(source.mapped(), 8 * MiB);
+    for (Chunk* const chunk : chunks) heap.free(chunk);
+    Chunk* const whole = heap.allocate(8 * MiB);
+    EXPECT_EQ(source.mapped(), 8 * MiB) << small;
+    heap.free(whole);
+    for (Chunk*& chunk : chunks) chunk = heap.allocate(small);
+    for (Chunk* const chunk : chunks) heap.free(chunk);
+    heap.trim(0);
+    EXPECT_EQ(source.mapped(), 0u) << small;
+  }
+}
+
+/// A source that has no more refuses when all of it is in use, not sooner.
+TEST(ChunkHeap, HasAllOfItsSourceInAnyOrder) {
+  Addresses source;
+  ChunkHeap heap(source);
+  Random random(11);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Chunk*> chunks;
+    while (Chunk* const chunk =
+               heap.allocate(static_cast<std::size_t>(random.below(random.below(60'000) + 1)))) {
+      chunks.push_back(chunk);
+    }
+    EXPECT_GT(total_of(chunks), 23 * MiB);
+    std::shuffle(chunks.begin(), chunks.end(), std::mt19937(static_cast<unsigned>(round)));
+    for (Chunk* const chunk : chunks) heap.free(chunk);
+    for (int i = 0; i < 3; ++i) {
+      Chunk* const whole = heap.allocate(8 * MiB);
+      ASSERT_NE(whole, nullptr) << "round " << round;
+      chunks[static_cast<std::size_t>(i)] = whole;
+    }
+    for (int i = 0; i < 3; ++i) heap.free(chunks[static_cast<std::size_t>(i)]);
+  }
+}
+
+TEST(ChunkHeap, KeepsSmallChunksToItsCacheLimit) {
+  Addresses source;
+  ChunkHeap heap(source);
+  heap.free(heap.allocate(4096));
+  EXPECT_EQ(heap.stats().cached, 4096u);
+  heap.set_cache_limit(0);
+  EXPECT_EQ(source.mapped(), 0u);
+  heap.free(heap.allocate(4096));
+  EXPECT_EQ(source.mapped(), 0u);
 }
 
 // After pytorch's test_allocator_fuzz and xla's BFC stress test: blocks never overlap, keep their

@@ -4,18 +4,12 @@
 #include <atomic>
 #include <type_traits>
 
+#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/thread_context.h"
 
 namespace tenure::mem {
 namespace {
-
-std::array<DeviceLedger, kDevices>& device_ledgers() noexcept {
-  // Neither made nor destroyed: storages may outlive all that is static.
-  static_assert(std::is_trivially_destructible_v<DeviceLedger>);
-  static constinit std::array<DeviceLedger, kDevices> all;
-  return all;
-}
 
 std::size_t index_of(Category category) { return static_cast<std::size_t>(category); }
 
@@ -85,59 +79,46 @@ struct DeviceLedger::Lives {
   }
 };
 
-DeviceLedger& DeviceLedger::of(Device device) noexcept {
-  return device_ledgers()[place_of(device)];
-}
+static_assert(std::is_trivially_destructible_v<DeviceLedger>);
+constinit std::array<DeviceLedger, kDevices> DeviceLedger::all_;
 
-void DeviceLedger::lock_all() noexcept {
-  for_each_device([](Device device) { of(device).mutex_.lock(); });
+std::mutex& DeviceLedger::mutex() const noexcept {
+  if (has_tallies()) return mutex_;
+  return heap(device_at(static_cast<std::size_t>(this - all_.data()))).mutex();
 }
-
-void DeviceLedger::unlock_all() noexcept {
-  for_each_device([](Device device) { of(device).mutex_.unlock(); });
-}
-
-bool DeviceLedger::has_tallies() const noexcept { return this == device_ledgers().data(); }
 
 void DeviceLedger::change(Category category, std::int64_t bytes) noexcept {
+  const std::size_t at = index_of(category);
   settled_.total += bytes;
-  settled_.category[index_of(category)] += bytes;
+  settled_.category[at] += bytes;
+  const auto raise_both = [&](Levels& peak) {
+    peak.total = std::max(peak.total, settled_.total);
+    peak.category[at] = std::max(peak.category[at], settled_.category[at]);
+  };
+  raise_both(since_reset_);
+  for (PeakWatch* w = watches_; w != nullptr; w = w->next_) raise_both(w->levels_);
 }
 
 void DeviceLedger::allocated(Category category, std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
   ++allocations_[index_of(category)];
   change(category, bytes);
-  raise_peaks(settled_);
 }
 
 void DeviceLedger::freed(Category category, std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
   ++frees_[index_of(category)];
   change(category, -bytes);
 }
 
 void DeviceLedger::moved(Category from, Category to, std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   --allocations_[index_of(from)];
   ++allocations_[index_of(to)];
   change(from, -bytes);
   change(to, bytes);
-  raise_peaks(settled_);
-}
-
-void DeviceLedger::tensor_began() noexcept {
-  const std::lock_guard lock(mutex_);
-  ++tensors_;
-}
-
-void DeviceLedger::tensor_ended() noexcept {
-  const std::lock_guard lock(mutex_);
-  --tensors_;
 }
 
 void DeviceLedger::settle(Tally& tally) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   settle_locked(tally);
 }
 
@@ -184,29 +165,29 @@ void DeviceLedger::raise_peaks(const Levels& reached) noexcept {
 }
 
 void DeviceLedger::evicted(std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   ++evictions_;
   evicted_bytes_ += bytes;
 }
 
 void DeviceLedger::recomputed(std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   ++recomputations_;
   evicted_bytes_ -= bytes;
 }
 
 void DeviceLedger::ended_evicted(std::int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   evicted_bytes_ -= bytes;
 }
 
 MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   update(context);
   MemoryStats stats;
   auto allocations = allocations_;
   auto frees = frees_;
-  stats.tensors = tensors_;
+  stats.tensors = tensors_.load(std::memory_order_relaxed);
   stats.evictions = evictions_;
   stats.recomputations = recomputations_;
   stats.evicted_bytes = evicted_bytes_;
@@ -235,8 +216,9 @@ MemoryStats DeviceLedger::stats(ThreadContext& context) noexcept {
 }
 
 Counts DeviceLedger::counts() const noexcept {
-  const std::lock_guard lock(mutex_);
-  Counts counts{.tensors = tensors_, .disposed = -tensors_, .bytes = now().total};
+  const std::lock_guard lock(mutex());
+  const std::int64_t tensors = tensors_.load(std::memory_order_relaxed);
+  Counts counts{.tensors = tensors, .disposed = -tensors, .bytes = now().total};
   for (std::size_t i = 0; i < kCategories; ++i) counts.storages += allocations_[i] - frees_[i];
   if (!has_tallies()) return counts;
   const Lives lives = Lives::now();
@@ -249,13 +231,13 @@ Counts DeviceLedger::counts() const noexcept {
 }
 
 void DeviceLedger::reset_peak(ThreadContext& context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   update(context);
   since_reset_ = now();
 }
 
 void DeviceLedger::begin(PeakWatch& watch, ThreadContext& context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   update(context);
   watch.levels_ = now();
   watch.next_ = watches_;
@@ -263,14 +245,14 @@ void DeviceLedger::begin(PeakWatch& watch, ThreadContext& context) noexcept {
 }
 
 void DeviceLedger::end(const PeakWatch& watch) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   PeakWatch** link = &watches_;
   while (*link != &watch) link = &(*link)->next_;
   *link = watch.next_;
 }
 
 std::int64_t DeviceLedger::peak(const PeakWatch& watch, ThreadContext& context) noexcept {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex());
   update(context);
   return watch.levels_.total;
 }

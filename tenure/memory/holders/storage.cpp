@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 
 #include "tenure/memory/accounts/device_ledger.h"
 #include "tenure/memory/budget.h"
@@ -69,14 +70,20 @@ Storage* Storage::try_allocate(ThreadContext& context, Device device, std::size_
     void* const block = allocate_small(context, bin);
     return block == nullptr ? nullptr : with_data(block, bin, bytes);
   }
-  Chunk* const chunk = heap(device).allocate(bytes);
-  if (chunk == nullptr) {
-    lacking = device;
-    return nullptr;
-  }
   void* const block = allocate_small(context, 0);
-  if (block == nullptr) {
-    heap(device).free(chunk);
+  if (block == nullptr) return nullptr;
+  Chunk* chunk;
+  {
+    ChunkHeap& chunks = heap(device);
+    const std::lock_guard lock(chunks.mutex());
+    chunk = chunks.allocate_locked(bytes);
+    if (chunk != nullptr && device != cpu) {
+      DeviceLedger::of(device).allocated(context.category, static_cast<std::int64_t>(bytes));
+    }
+  }
+  if (chunk == nullptr) {
+    free_small(context, 0, block);
+    lacking = device;
     return nullptr;
   }
   auto* const storage = new (block) Storage(0);
@@ -117,7 +124,6 @@ Storage* Storage::allocate_slow(ThreadContext& context, Device device, std::size
   } else {
     storage->describe(context, bytes);
     context.tally.is_elsewhere();
-    DeviceLedger::of(device).allocated(context.category, static_cast<std::int64_t>(bytes));
   }
   if (attend) {
     record(context, {.kind = MemoryEvent::Kind::allocate,
@@ -163,23 +169,26 @@ void Storage::destroy() noexcept {
   } else {
     give_back_data(context);
   }
-  const Device device = device_;
-  Chunk* const chunk = this->chunk();
+  Chunk* const chunk = device_ == cpu ? this->chunk() : nullptr;
   BudgetAccount* const account = budget_;
   {
     const VitalSection section(context);
     recycle(context);
   }
   if (account != nullptr) account->release();  // a census may have been looking at it
-  if (chunk != nullptr) heap(device).free(chunk);
+  if (chunk != nullptr) heap().free(chunk);
 }
 
-/// What the books say of it; the memory itself goes after.
+/// What the books say of it. The CPU's memory itself goes after, that of others with it, as it has
+/// the same lock.
 void Storage::give_back_data(ThreadContext& context) noexcept {
   if (budget_ != nullptr || deleter_ != nullptr || needs_attention(context)) [[unlikely]]
     settle_accounts(context);
   if (device_ != cpu) {
+    ChunkHeap& chunks = heap(device_);
+    const std::lock_guard lock(chunks.mutex());
     DeviceLedger::of(device_).freed(category(), static_cast<std::int64_t>(bytes_));
+    chunks.free_locked(chunk());
   } else if (!is_foreign()) {
     context.tally.freed(category(), static_cast<std::int64_t>(bytes_));
   }
@@ -190,6 +199,7 @@ void Storage::hollow_out(ThreadContext& context) noexcept {
   tell(context, *this, MemoryEvent::Kind::evict);
   const auto bytes = static_cast<std::int64_t>(bytes_);
   if (device_ != cpu) {
+    const std::lock_guard lock(heap(device_).mutex());
     DeviceLedger::of(device_).freed(category(), bytes);
   } else {
     context.tally.freed(category(), bytes);

@@ -1,8 +1,10 @@
 #include "tenure/memory/pool/chunk_heap.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "tenure/base/units.h"
 #include "tenure/memory/pool/asan.h"
@@ -30,6 +32,7 @@ struct Chunk {
   bool is_free = false;
   Chunk* previous = nullptr;
   Chunk* next = nullptr;
+  Chunk* next_listed = nullptr;
   ChunkHeap::FreeSet::node_type node;
 };
 
@@ -51,6 +54,8 @@ ChunkHeap::ChunkHeap(Source& source, std::optional<Device> device) noexcept
     : source_(source),
       device_(device),
       granularity_(source.granularity()),
+      granularity_bits_(std::countr_zero(granularity_)),
+      most_listed_(std::min(kMostListed, kLists << granularity_bits_)),
       is_host_(source.is_host()) {}
 
 ChunkHeap::~ChunkHeap() {
@@ -61,11 +66,23 @@ ChunkHeap::~ChunkHeap() {
 void* ChunkHeap::address(const Chunk* chunk) noexcept { return chunk->begin; }
 std::size_t ChunkHeap::bytes(const Chunk* chunk) noexcept { return chunk->bytes; }
 
-Chunk* ChunkHeap::allocate(std::size_t bytes) try {
+Chunk* ChunkHeap::allocate_locked(std::size_t bytes) try {
   if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
   bytes = round_up(std::max<std::size_t>(bytes, 1), granularity_);
-  const std::lock_guard lock(mutex_);
-  const auto found = free_.lower_bound(bytes);
+  Chunk** const list = list_of(bytes);
+  if (list != nullptr && *list != nullptr) {
+    Chunk* const chunk = std::exchange(*list, (*list)->next_listed);
+    listed_ -= bytes;
+    free_bytes_ -= bytes;
+    cached_ -= bytes;
+    if (is_host_) unpoison(chunk->begin, bytes);
+    return chunk;
+  }
+  auto found = free_.lower_bound(bytes);
+  if (found == free_.end() && listed_ > 0) {
+    merge_listed();
+    found = free_.lower_bound(bytes);
+  }
   // The remainder's bookkeeping comes first: nothing has changed if it cannot be had.
   std::unique_ptr<Chunk> remainder;
   if (found == free_.end() || (*found)->bytes > bytes) remainder = make_chunk();
@@ -141,10 +158,7 @@ Chunk* ChunkHeap::merge_with_next(Chunk* chunk) noexcept {
   return chunk;
 }
 
-void ChunkHeap::free(Chunk* chunk) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (is_host_) poison(chunk->begin, chunk->bytes);
-  chunk->resident = chunk->bytes;
+void ChunkHeap::merge_and_insert(Chunk* chunk) noexcept {
   if (Chunk* next = chunk->next; next != nullptr && next->is_free) {
     remove_free(next);
     chunk = merge_with_next(chunk);
@@ -154,6 +168,33 @@ void ChunkHeap::free(Chunk* chunk) noexcept {
     chunk = merge_with_next(previous);
   }
   insert_free(chunk);
+}
+
+void ChunkHeap::merge_listed() noexcept {
+  if (listed_ == 0) return;
+  for (Chunk*& list : lists_) {
+    while (list != nullptr) {
+      Chunk* const chunk = std::exchange(list, list->next_listed);
+      free_bytes_ -= chunk->bytes;
+      cached_ -= chunk->bytes;
+      merge_and_insert(chunk);
+    }
+  }
+  listed_ = 0;
+}
+
+void ChunkHeap::free_locked(Chunk* chunk) noexcept {
+  const std::size_t bytes = chunk->bytes;
+  if (is_host_) poison(chunk->begin, bytes);
+  chunk->resident = bytes;
+  if (Chunk** const list = list_of(bytes); list != nullptr && listed_ + bytes <= kMostInLists) {
+    chunk->next_listed = std::exchange(*list, chunk);
+    listed_ += bytes;
+    free_bytes_ += bytes;
+    cached_ += bytes;
+  } else {
+    merge_and_insert(chunk);
+  }
   if (cached_ > cache_limit_) trim_locked(cache_limit_);
 }
 
@@ -171,6 +212,7 @@ void ChunkHeap::unmap(Chunk* chunk) noexcept {
 }
 
 void ChunkHeap::trim_locked(std::size_t keep) noexcept {
+  merge_listed();
   // Largest first: whole segments leave, parts of segments only lose their pages.
   auto it = free_.end();
   while (cached_ > keep && it != free_.begin()) {
@@ -217,8 +259,9 @@ std::size_t ChunkHeap::cache_limit() const noexcept {
   return cache_limit_;
 }
 
-ChunkHeap::Stats ChunkHeap::stats() const noexcept {
+ChunkHeap::Stats ChunkHeap::stats() noexcept {
   const std::lock_guard lock(mutex_);
+  merge_listed();
   return {.mapped = mapped_,
           .cached = cached_,
           .free = free_bytes_,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "tenure/base/units.h"
 #include "tenure/memory/pool/segment_watch.h"
 #include "tenure/memory/pool/source.h"
 
@@ -14,8 +16,17 @@ namespace tenure::mem {
 
 struct Chunk;
 
+// Note: small chunks
+//
+// Where a device's memory cannot hold links, all its blocks are chunks, also the small ones that
+// come and go with every op. To merge such a one with its neighbours and to cut it off again takes
+// some ten times as long as to keep it: so free chunks of up to 32 KiB lie in lists, one for each
+// size, of together at most 4 MiB, with their bookkeeping. They count as free and resident, and are
+// merged with the others before the heap takes anything from its source, gives anything back or
+// says what its largest free chunk is. On the CPU such blocks come from bins (pool.h).
+
 /// Memory for large blocks: segments mapped from a source, cut into chunks, best fit, with
-/// neighbours merged as soon as both are free.
+/// neighbours merged when both are free.
 ///
 /// Bookkeeping lives outside the blocks, which it never touches: they may be of any device. Giving
 /// a chunk back never allocates and never fails.
@@ -28,8 +39,17 @@ class ChunkHeap {
   ~ChunkHeap();
 
   /// A chunk of at least `bytes`, aligned to the granularity; nullptr when the source refuses.
-  Chunk* allocate(std::size_t bytes);
-  void free(Chunk* chunk) noexcept;
+  Chunk* allocate(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    return allocate_locked(bytes);
+  }
+  void free(Chunk* chunk) noexcept {
+    const std::lock_guard lock(mutex_);
+    free_locked(chunk);
+  }
+  /// The same for whoever has the lock, mutex().
+  Chunk* allocate_locked(std::size_t bytes);
+  void free_locked(Chunk* chunk) noexcept;
   static void* address(const Chunk* chunk) noexcept;
   static std::size_t bytes(const Chunk* chunk) noexcept;
 
@@ -46,12 +66,13 @@ class ChunkHeap {
     std::size_t free = 0;          ///< free, resident or not
     std::size_t largest_free = 0;  ///< the largest single free chunk
   };
-  Stats stats() const noexcept;
+  Stats stats() noexcept;
 
   /// Tells of every segment that it has, while none comes or goes.
   void tell_segments(SegmentWatch& watch) const;
 
-  /// Held while nothing may change, as at a fork.
+  /// Held while nothing may change, as at a fork. The ledger of another device than the CPU has the
+  /// same lock (accounts/device_ledger.h).
   std::mutex& mutex() noexcept { return mutex_; }
 
  private:
@@ -70,15 +91,29 @@ class ChunkHeap {
   void insert_free(Chunk* chunk) noexcept;
   void remove_free(Chunk* chunk) noexcept;
   Chunk* merge_with_next(Chunk* chunk) noexcept;
+  void merge_and_insert(Chunk* chunk) noexcept;
+  /// The list of chunks of such a size; nullptr: there is none.
+  Chunk** list_of(std::size_t bytes) noexcept {
+    return bytes <= most_listed_ ? &lists_[bytes >> granularity_bits_] : nullptr;
+  }
+  void merge_listed() noexcept;
   void unmap(Chunk* chunk) noexcept;
   void trim_locked(std::size_t keep) noexcept;
+
+  static constexpr std::size_t kMostListed = 32 * KiB;
+  static constexpr std::size_t kLists = 512;
+  static constexpr std::size_t kMostInLists = 4 * MiB;
 
   Source& source_;
   const std::optional<Device> device_;
   const std::size_t granularity_;
+  const int granularity_bits_;
+  const std::size_t most_listed_;
   const bool is_host_;
   mutable std::mutex mutex_;
   FreeSet free_;
+  std::array<Chunk*, kLists + 1> lists_{};       ///< by size in granules
+  std::size_t listed_ = 0;                       ///< bytes in lists
   std::map<const void*, std::size_t> segments_;  // begin -> bytes
   std::size_t mapped_ = 0;
   std::size_t free_bytes_ = 0;

@@ -20,8 +20,6 @@ namespace tenure::mem {
 namespace {
 
 constinit std::mutex table_mutex;  // of whoever writes
-/// Of the devices that are present, but for the CPU's.
-constinit std::array<std::atomic<ChunkHeap*>, kDevices> heaps{};
 
 std::size_t default_cache_limit() {
   const auto pages = static_cast<std::size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L));
@@ -32,6 +30,7 @@ std::size_t default_cache_limit() {
 }  // namespace
 
 constinit std::atomic<bool> other_devices = false;
+constinit std::array<std::atomic<ChunkHeap*>, kDevices> other_heaps{};
 
 ChunkHeap& heap() {
   static constinit Lasting<ChunkHeap> instance;
@@ -42,18 +41,7 @@ ChunkHeap& heap() {
   });
 }
 
-ChunkHeap& heap(Device device) {
-  return device == cpu ? heap() : *heaps[place_of(device)].load(std::memory_order_acquire);
-}
-
-bool is_present(Device device) noexcept {
-  const std::size_t place = place_of(device);
-  return place == 0 ||
-         (place < kDevices && heaps[place].load(std::memory_order_acquire) != nullptr);
-}
-
-void require_device(Device device, const char* user, Site site) {
-  if (is_present(device)) return;
+void throw_absent(Device device, const char* user, Site site) {
   ValueError error(fmt::format("{}: device {} is not present", user, name_of(device)));
   name_call(error, user, site);
   throw error;
@@ -70,7 +58,7 @@ void add_device(Device device, Source& source) {
   if (is_present(device)) {
     throw ValueError(fmt::format("add_device: device {} is known already", name_of(device)));
   }
-  heaps[place].store(made.release(), std::memory_order_release);
+  other_heaps[place].store(made.release(), std::memory_order_release);
   other_devices.store(true, std::memory_order_relaxed);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 
@@ -32,17 +33,29 @@ constexpr Device device_at(std::size_t place) noexcept {
 /// it, and memory(device) tells of them. The CPU is known from the beginning. Throws ValueError for
 /// one that is known, or that cannot be.
 void add_device(Device device, Source& source);
-bool is_present(Device device) noexcept;
 extern constinit std::atomic<bool> other_devices;
 /// Whether there is another than the CPU.
 inline bool has_other_devices() noexcept { return other_devices.load(std::memory_order_relaxed); }
+/// By place, of the devices that are present, but for the CPU's.
+extern constinit std::array<std::atomic<ChunkHeap*>, kDevices> other_heaps;
+inline bool is_present(Device device) noexcept {
+  const std::size_t place = place_of(device);
+  return place == 0 ||
+         (place < kDevices && other_heaps[place].load(std::memory_order_acquire) != nullptr);
+}
+[[noreturn]] void throw_absent(Device device, const char* user, Site site);
 /// Throws ValueError in the name of `user`, called at `site`, for a device that was not made known.
-void require_device(Device device, const char* user, Site site);
+inline void require_device(Device device, const char* user, Site site) {
+  if (!is_present(device)) [[unlikely]]
+    throw_absent(device, user, site);
+}
 
 /// The CPU's heap.
 ChunkHeap& heap();
 /// The heap of a device that is present.
-ChunkHeap& heap(Device device);
+inline ChunkHeap& heap(Device device) {
+  return device == cpu ? heap() : *other_heaps[place_of(device)].load(std::memory_order_acquire);
+}
 
 /// Calls `visit(device)` for every device that is present, the CPU first.
 template <class F>

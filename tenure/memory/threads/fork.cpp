@@ -18,8 +18,8 @@ namespace {
 constinit std::mutex fork_mutex;  // one at a time
 alignas(Census) std::byte census_of_fork[sizeof(Census)];
 
-std::array<std::mutex*, 4> leaf_locks() noexcept {
-  return {&budget_mutex(), &registry_mutex(), &ring_mutex(), &name_mutex()};
+std::array<std::mutex*, 3> leaf_locks() noexcept {
+  return {&registry_mutex(), &ring_mutex(), &name_mutex()};
 }
 
 bool is_first_use = false;  // of memory in this process; guarded by fork_mutex
@@ -32,9 +32,10 @@ void before_fork() {
   lock_results();
   spare_mutex().lock();
   new (census_of_fork) Census;
+  budget_mutex().lock();  // who has it asks the ledgers
   lock_pool();
   for (std::mutex* const lock : leaf_locks()) lock->lock();
-  DeviceLedger::lock_all();
+  DeviceLedger::lock_for_fork();
   Population::lock_all();
 }
 
@@ -53,9 +54,10 @@ void after_fork(bool is_child) {
     nobody_begins();
   }
   Population::unlock_all();
-  DeviceLedger::unlock_all();
+  DeviceLedger::unlock_for_fork();
   for (std::mutex* const lock : leaf_locks()) lock->unlock();
   unlock_pool();
+  budget_mutex().unlock();
   reinterpret_cast<Census*>(census_of_fork)->~Census();
   spare_mutex().unlock();
   unlock_results();
