@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,9 +26,8 @@ template <int width>
 constexpr std::int64_t kRows = width == 1 || HWY_TARGET <= HWY_AVX3 ? 8 : 6;
 constexpr std::int64_t kDepth = 256;
 constexpr std::int64_t kNear = 64 * 1024;  // bytes from the first row of a strip to the last
-constexpr bool kMasksAreSafe = HWY_MEM_OPS_MIGHT_FAULT == 0;
-/// A store with a mask of AVX2 takes some processors as long as ten without.
-constexpr bool kMasksAreFast = kMasksAreSafe && HWY_TARGET <= HWY_AVX3;
+using tile::HWY_NAMESPACE::kLoadsHaveMasks;
+using tile::HWY_NAMESPACE::kStoresHaveMasks;
 
 template <class D, int width>
 struct Strip {
@@ -93,7 +93,7 @@ struct Strip {
     for (int r = 0; r < rows; ++r) {
       for (int v = 0; v < width; ++v) {
         T* const to = c + (row + r) * shape.c_row + column + v * lanes();
-        if (masked) {
+        if (masked && kStoresHaveMasks) {
           if (adds) sums[r][v] = hn::MulAdd(sums[r][v], signs, hn::MaskedLoad(masks[v], d, to));
           hn::BlendedStore(sums[r][v], masks[v], d, to);
         } else if (filled(v) == lanes()) {
@@ -129,7 +129,7 @@ struct Strip {
     const std::int64_t extent =
         std::min(kDepth, shape.k) * std::abs(shape.b_row) * std::int64_t{sizeof(T)};
     const bool in_place = shape.b_column == 1 && (shape.m <= kRows<width> || extent <= kNear) &&
-                          (kMasksAreSafe || full());
+                          (kLoadsHaveMasks || full());
     if (!in_place) return run_packed();
     for_each_depth([&](std::int64_t k0, std::int64_t depth) HWY_ATTR {
       add_depth(k0, depth, b + k0 * shape.b_row + column, shape.b_row);
@@ -153,10 +153,10 @@ struct Strip {
 
   HWY_INLINE void add_depth(std::int64_t k0, std::int64_t depth, const T* from,
                             std::int64_t step) const {
-    if constexpr (kMasksAreSafe && !kMasksAreFast) {
+    if constexpr (kLoadsHaveMasks && !kStoresHaveMasks) {
       if (full()) return add_depth_of<false>(k0, depth, from, step);
     }
-    add_depth_of<kMasksAreSafe>(k0, depth, from, step);
+    add_depth_of<kLoadsHaveMasks>(k0, depth, from, step);
   }
   template <bool masked>
   HWY_INLINE void add_depth_of(std::int64_t k0, std::int64_t depth, const T* from,
