@@ -7,6 +7,7 @@ namespace tenure::nn {
 namespace {
 
 std::atomic<bool> asked{false};
+std::atomic<bool (*)()> other{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 extern "C" void note_interrupt(int) {
@@ -30,6 +31,12 @@ Interrupt::~Interrupt() {
   if (is_installed_) std::signal(SIGINT, SIG_DFL);
 }
 
-bool Interrupt::was_asked() { return asked.load(std::memory_order_relaxed); }
+bool Interrupt::was_asked() {
+  if (asked.load(std::memory_order_relaxed)) return true;
+  bool (*const was_asked)() = other;
+  return was_asked != nullptr && was_asked();
+}
+
+void Interrupt::ask(bool (*was_asked)()) { other = was_asked; }
 
 }  // namespace tenure::nn

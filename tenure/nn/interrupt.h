@@ -3,7 +3,8 @@
 namespace tenure::nn {
 
 /// While it lives, the first Ctrl-C (SIGINT) is a wish that can be asked for, and the second ends
-/// the program as it would have. Where the program has a handler of its own, that stays.
+/// the program as it would have. Where the program has a handler of its own, that stays, and says
+/// by ask() what it knows.
 class Interrupt {
  public:
   Interrupt();
@@ -11,7 +12,10 @@ class Interrupt {
   Interrupt(const Interrupt&) = delete;
   Interrupt& operator=(const Interrupt&) = delete;
 
+  /// Throws what the handler has to say otherwise.
   static bool was_asked();
+  /// `was_asked` is called between two steps, on their thread; null for none.
+  static void ask(bool (*was_asked)());
 
  private:
   bool is_installed_ = false;

@@ -4,8 +4,11 @@ import contextlib
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import types
 import unittest
 from unittest import mock
@@ -13,6 +16,7 @@ from unittest import mock
 import tenure as tn
 from support import TestCase
 
+nn = tn.nn
 LINE = r"epoch {}/2  4 batches in 0:0\d, [\d.]+/s  loss [\d.]+  accuracy [\d.]+  val loss [\d.]+  val accuracy [\d.]+  .* live, .* peak"
 
 
@@ -110,6 +114,60 @@ class Progress(TestCase):
             self.assertEqual(len(self.fit(deaf).epochs), 2)
         with self.assertRaisesRegex(ValueError, "'auto', 'bar', 'lines', 'none'"):
             self.fit(out, "loud")
+
+
+class Signals(TestCase):
+    """Handlers of Python's run between two steps, though nothing else of Python's does."""
+
+    def train(self, progress, out=None, callbacks=(), epochs=10**6, **options):
+        model = nn.Dense(3, 2)
+        trainer = nn.Trainer(model, tn.mse_loss, nn.Sgd(model, 0.01))
+        batches = nn.from_tensors([tn.ones((64, 3)), tn.ones((64, 2))]).batch(4)
+        with contextlib.redirect_stdout(io.StringIO() if out is None else out):
+            return nn.fit(trainer, batches, epochs=epochs, progress=progress, callbacks=callbacks, **options)
+
+    def after(self, seconds, handler, kind=signal.SIGINT):
+        before = signal.signal(kind, handler)
+        self.addCleanup(signal.signal, kind, before)
+        timer = threading.Timer(seconds, os.kill, (os.getpid(), kind))
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def test_control_c_ends_it_after_a_step(self):
+        for progress, out in [("none", None), ("lines", None), ("bar", Terminal())]:
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "run.ckpt")
+                self.after(0.2, signal.default_int_handler)
+                history = self.train(progress, out, [nn.SaveCheckpoint(path), nn.Callback()])
+                self.assertEqual((history.reason, history.was_interrupted), ("interrupted", True), progress)
+                self.assertTrue(os.path.exists(path))
+
+    def test_what_other_handlers_raise_comes_out(self):
+        class Enough(BaseException):
+            pass
+
+        def stop(*_):
+            raise Enough()
+
+        for progress, out in [("none", None), ("lines", None), ("bar", Terminal())]:
+            self.after(0.2, stop, signal.SIGUSR1)
+            with self.assertRaises(Enough):
+                self.train(progress, out)
+
+    def test_a_handler_that_raises_nothing_changes_nothing(self):
+        seen = []
+        self.after(0.1, lambda *_: seen.append(1), signal.SIGUSR1)
+        self.train("none", on_epoch=lambda number, training, validation: bool(seen))
+        self.assertEqual(seen, [1])
+
+    def test_what_comes_with_the_last_line_is_raised(self):
+        class Press(io.StringIO):
+            def write(self, text):
+                raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.train("lines", Press(), epochs=1)
+        self.assertEqual(self.train("none", epochs=1).reason, "")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "python/src/nn/classes.h"
+#include "python/src/nn/signals.h"
 #include "python/src/nn/stream.h"
 
 namespace tenure::python {
@@ -49,6 +50,7 @@ PythonCallback::PythonCallback(const py::object& object) : object_(held(object))
 template <class... Arguments>
 void PythonCallback::call(const char* method, const Arguments&... arguments) const {
   const WithLock lock;
+  run_handlers();
   const py::object object = py::reinterpret_borrow<py::object>(object_.get());
   if (object) object.attr(method)(arguments...);
 }
@@ -124,8 +126,14 @@ void extend(py::class_<nn::Fit, std::shared_ptr<nn::Fit>>& made) {
   made.def(
           "run",
           [](Fit& fit) {
-            const WithoutLock unlocked;
-            return fit.run();
+            const auto train = [&] {
+              const WithoutLock unlocked;
+              return fit.run();
+            };
+            forget_kept();
+            nn::History history = train();
+            raise_kept();
+            return history;
           },
           "Trains; see fit().")
       .def("stop", &Fit::stop, py::arg("reason"), "Ends it after the step that runs.")
@@ -156,6 +164,7 @@ void extend(py::class_<nn::Fit, std::shared_ptr<nn::Fit>>& made) {
 }
 
 void add_callback_base(Module& module) {
+  ask_for_signals();
   using nn::Callback;
   py::class_<Callback, std::shared_ptr<Callback>>(
       module, "Callback",

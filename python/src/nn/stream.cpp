@@ -1,5 +1,7 @@
 #include "python/src/nn/stream.h"
 
+#include "python/src/nn/signals.h"
+
 namespace tenure::python {
 
 PythonBuffer::int_type PythonBuffer::overflow(int_type c) {
@@ -17,6 +19,7 @@ int PythonBuffer::sync() {
   const Ref words = Ref::take(PyUnicode_DecodeUTF8(text_.data(), std::ssize(text_), "replace"));
   text_.clear();
   const Ref done = words ? Ref::take(PyObject_CallOneArg(write_.ptr(), words.get())) : Ref();
+  if (!done && PyErr_ExceptionMatches(PyExc_Exception) == 0) keep_raised();
   if (!done) PyErr_Clear();
   return 0;
 }

@@ -9,8 +9,9 @@
 
 namespace tenure::python {
 
-/// Text that goes to a callable of Python's when it is flushed. What that raises is lost, as a
-/// stream has no other way: who tells of progress must not end the work.
+/// Text that goes to a callable of Python's when it is flushed. An Exception that it raises is
+/// lost, as a stream has no other way: who tells of progress must not end the work. Ctrl-C and what
+/// else is none is kept for the training: see signals.h.
 class PythonBuffer : public std::streambuf {
  public:
   explicit PythonBuffer(py::function write) : write_(std::move(write)) {}
