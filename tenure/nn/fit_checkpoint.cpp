@@ -35,6 +35,30 @@ Checkpoint part(const Checkpoint& whole, const std::string& prefix) {
   return own;
 }
 
+/// Where a training stood.
+struct Place {
+  data::Position position;
+  MeanScores means;
+  Generator::State generator;
+};
+
+/// Throws CheckpointError for what no Fit has saved.
+Place read_place(const Checkpoint& checkpoint) try {
+  Place place{.position = {.epoch = checkpoint.integer("epoch", Site()),
+                           .next = checkpoint.integer("batch", Site())},
+              .means = {.rows = checkpoint.number("rows", Site()),
+                        .loss = checkpoint.number("loss", Site())},
+              .generator = checkpoint.generator_state("generator", Site())};
+  const std::int64_t metrics = checkpoint.integer("metrics", Site());
+  for (std::int64_t i = 0; i < metrics; ++i) {
+    const std::string key = metric_key(static_cast<std::size_t>(i));
+    place.means.metrics.push_back(checkpoint.number(key, Site()));
+  }
+  return place;
+} catch (const ValueError& error) {
+  throw CheckpointError(checkpoint.path, {error.what()});
+}
+
 /// Gives callbacks their state, and takes it back unless kept.
 class CallbackStates {
  public:
@@ -91,25 +115,18 @@ void Fit::save(const std::string& path, Site site) const try {
 
 void Fit::load(const std::string& path, Site site) try {
   const Checkpoint checkpoint = load_checkpoint(path, site);
-  const data::Position position{.epoch = checkpoint.integer("epoch", Site()),
-                                .next = checkpoint.integer("batch", Site())};
+  Place place = read_place(checkpoint);
+  const data::Position& position = place.position;
   if (position.epoch < 0 || position.next < 0 || position.next > training_.size()) {
     throw CheckpointError(path, {fmt::format("batch {} of epoch {}, but the dataset has {} batches",
                                              position.next, position.epoch, training_.size())});
   }
-  MeanScores means{.rows = checkpoint.number("rows", Site()),
-                   .loss = checkpoint.number("loss", Site())};
-  const std::int64_t metrics = checkpoint.integer("metrics", Site());
-  for (std::int64_t i = 0; i < metrics; ++i) {
-    means.metrics.push_back(checkpoint.number(metric_key(static_cast<std::size_t>(i)), Site()));
-  }
-  const Generator::State generator = checkpoint.generator_state("generator", Site());
   CallbackStates states(options_.callbacks, checkpoint);
   assign_all(trainer_.variables(), checkpoint, site);
   states.keep();
   position_ = position;
-  means_ = std::move(means);
-  default_generator().set_state(generator);
+  means_ = std::move(place.means);
+  default_generator().set_state(place.generator);
 } catch (Error& error) {
   mem::name_call(error, "load", site);
   throw;

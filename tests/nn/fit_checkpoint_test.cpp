@@ -158,6 +158,34 @@ TEST(Fit, LoadsCheckpointsWhoseStepsAreFloats) {
   std::filesystem::remove(path);
 }
 
+TEST(Fit, RefusesACheckpointThatNoFitHasSaved) {
+  const std::string path = temporary("no_fit.safetensors");
+  const data::Dataset batches = points(64).batch(32);
+  Setting setting;
+  nn::Fit fit(setting.trainer, batches, {.progress = kQuiet});
+  fit.save(path);
+  const Checkpoint saved = load_checkpoint(path);
+  for (const char* const name : {"epoch", "batch", "rows", "loss", "metrics", "generator"}) {
+    Facts without = saved.facts;
+    without.erase(name);
+    Facts other = without;
+    other.emplace(name, std::string("none"));
+    for (const Facts& facts : {without, other}) {
+      save_checkpoint(path, saved.tensors, facts);
+      try {
+        fit.load(path);
+        FAIL() << name;
+      } catch (const nn::CheckpointError& error) {
+        ASSERT_EQ(error.problems().size(), 1u);
+        EXPECT_NE(error.problems()[0].find(name), std::string::npos) << error.what();
+      }
+    }
+  }
+  save_checkpoint(path, saved.tensors, saved.facts);
+  fit.load(path);
+  std::filesystem::remove(path);
+}
+
 TEST(Fit, RefusesACheckpointOfAnotherModelAndChangesNothing) {
   const std::string path = temporary("other.safetensors");
   const data::Dataset batches = points(64).batch(32);
