@@ -141,6 +141,52 @@ class Replacing(TestCase):
             net.blocks.append(net)
         self.assertEqual(len(net.blocks), 1)
 
+    def test_parts_are_found_in_containers_of_any_depth(self):
+        dense = lambda: nn.Dense(1, 1, bias=False)  # noqa: E731
+        for make, names in [
+            (lambda: [dense(), None, tn.relu], ["x0/kernel"]),
+            (lambda: [[dense()], [dense(), dense()]], ["x0_0/kernel", "x1_0/kernel", "x1_1/kernel"]),
+            (lambda: [dense(), {"a": dense()}], ["x0/kernel", "x1_a/kernel"]),
+            (lambda: {"a": [dense(), dense()], "b": "text"}, ["x_a_0/kernel", "x_a_1/kernel"]),
+            (lambda: ((dense(), "name"),), ["x0_0/kernel"]),
+            (lambda: [tn.Variable(tn.ones(1))], ["x0"]),
+            (lambda: {"w": tn.Variable(tn.ones(1)), "d": dense()}, ["x_w", "x_d/kernel"]),
+            (lambda: [1.0, "text", {}, [[]], ()], []),
+        ]:
+            net = nn.Layer()
+            net.x = make()
+            self.assertEqual([p.name for p in net.parameters()], names)
+            self.assertEqual([p.name for p in copy.deepcopy(net).parameters()], names)
+            net.x = None
+            self.assertEqual(net.parameters(), [])
+        net = nn.Layer()
+        net.stages = []
+        for _ in range(2):
+            net.stages.append([])
+            net.stages[-1].append(dense())
+        net.stages[0].append(None)
+        self.assertEqual(list(net.state_dict()), ["stages0_0/kernel", "stages1_0/kernel"])
+        gone = net.stages.pop(0)
+        gone.append(dense())
+        self.assertEqual(list(net.state_dict()), ["stages0_0/kernel"])
+        for place in (lambda: setattr(net, "y", [nn.Parameter(tn.ones(1))]), lambda: net.stages.append(nn.Parameter(tn.ones(1)))):
+            with self.assertRaisesRegex(TypeError, r"\[[01]\] is a Parameter, .* tn.Variable\(\)"):
+                place()
+        self.assertEqual((hasattr(net, "y"), len(net.stages)), (False, 1))
+        net.columns = [[], []]
+        net.columns[1].append(dense())
+        self.assertEqual(list(net.state_dict()), ["stages0_0/kernel", "columns1_0/kernel"])
+        del net.columns
+        net.tied = [(net.stages[0][0], "again")]
+        self.assertEqual(net.parameter_count, 1)
+
+    def test_lists_without_parts_are_quick(self):
+        net = nn.Layer()
+        net.losses = []
+        for i in range(20000):
+            net.losses.append(float(i))
+        self.assertEqual(len(net.losses), 20000)
+
     def test_a_parameter_is_not_overwritten_by_a_tensor(self):
         net = Plain()
         with self.assertRaisesRegex(TypeError, r"scale.assign\(value\)"):

@@ -19,36 +19,63 @@ class Parameter:
         self.buffer = buffer
 
 
-def _is_layers(value):
-    """Whether a model has it as layers under one name: a list, a tuple or a dict of them."""
-    values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return len(values) > 0 and all(isinstance(v, LayerBase) for v in values)
+_KINDS = (LayerBase, Variable, Parameter, list, tuple, dict)  # what can have parts of a model
 
 
-def _entries(name, value):
-    """(name in the model, layer) of what an attribute has of layers."""
+def _entries(name, value, depth=0):
+    """(name in the model, part) of the layers that an attribute has, and of the layers and variables in lists,
+    tuples and dicts that it has, however deep."""
     if isinstance(value, LayerBase):
         yield name, value
-    elif _is_layers(value):
-        parts = value.items() if isinstance(value, dict) else enumerate(value)
-        yield from ((f"{name}{'_' if isinstance(value, dict) else ''}{key}", part) for key, part in parts)
+        return
+    if isinstance(value, dict):
+        items, separator = value.items(), "_"
+    elif isinstance(value, (list, tuple)) and depth < 8:
+        items, separator = enumerate(value), "_" if depth else ""
+    else:
+        return
+    for key, item in items:
+        if isinstance(item, Parameter):
+            raise TypeError(f"{name}[{key!r}] is a Parameter, which an attribute alone can be: take tn.Variable() there")
+        if isinstance(item, Variable):
+            yield f"{name}{separator}{key}", item
+        elif isinstance(item, _KINDS):
+            yield from _entries(f"{name}{separator}{key}", item, depth + 1)
+
+
+def _is_to_fill(value):
+    """Whether it is an empty list, or has one."""
+    return type(value) is list and (not value or any(map(_is_to_fill, value)))
 
 
 class _List(list):
-    """A list that a model has as an attribute: layers that are added later are parts of the model, too."""
+    """A list that a model has as an attribute, or in one: what is added later is a part of the model, too."""
 
     def __init__(self, owner, name, values):
         super().__init__(values)
-        self._owner, self._name = weakref.ref(owner), name
+        self._owner, self._name, self._has_parts = weakref.ref(owner), name, True
+        self._wrap()
+
+    def _wrap(self):
+        for i, value in enumerate(self):
+            if type(value) is list:
+                list.__setitem__(self, i, _List(self._owner(), self._name, value))
 
     def _changing(change):
+        is_append = change is list.append
+
         def method(self, *args, **kwargs):
-            owner, before = self._owner(), list(self)
+            owner = self._owner()
+            if owner is None or (is_append and not self._has_parts and not isinstance(args[0], _KINDS)):
+                return change(self, *args, **kwargs)
+            whole = vars(owner).get(self._name)  # that has this list, unless it has another one by now
+            before, parts = list(self), list(_entries(self._name, whole))
             result = change(self, *args, **kwargs)
-            if owner is None or vars(owner).get(self._name) is not self:
-                return result  # it is another list now
             try:
-                owner._replace(_entries(self._name, before), _entries(self._name, self))
+                self._wrap()
+                left = list(_entries(self._name, whole))
+                owner._replace(parts, left)
+                self._has_parts = len(left) > 0
             except BaseException:
                 list.__setitem__(self, slice(None), before)
                 raise
@@ -76,8 +103,8 @@ class Layer(PythonLayer):
             def forward(self, x):
                 return tn.tanh(self.hidden(x))
 
-    Layers, lists and dicts of layers, Parameters and Variables that are set as attributes are its parts,
-    under these names; to set one again replaces it. forward() may take and give several tensors."""
+    Layers, Parameters and Variables that are set as attributes are its parts, under these names, and so are layers
+    and Variables in lists and dicts; to set one again replaces it. forward() may take and give several tensors."""
 
     def __init__(self):
         super().__init__(type(self).__name__)
@@ -103,14 +130,17 @@ class Layer(PythonLayer):
         try:
             for name, part in after.items():
                 if before.get(name) is not part:
-                    self._add(name, part)
+                    self._put(name, part)
                     added.append(name)
         except BaseException:
             for name in added:
                 self._remove(name)
             for name in gone:
-                self._add(name, before[name])
+                self._put(name, before[name])
             raise
+
+    def _put(self, name, part):
+        self._adopt(name, part) if isinstance(part, Variable) else self._add(name, part)
 
     def __setattr__(self, name, value):
         if isinstance(getattr(type(self), name, None), property):
@@ -119,7 +149,7 @@ class Layer(PythonLayer):
         if isinstance(before, Variable) and not isinstance(value, (Parameter, Variable, LayerBase)) and value is not None:
             raise TypeError(f"{name} is a parameter of {type(self).__name__}: self.{name}.assign(value) changes it, and"
                             f" self.{name} = tn.nn.Parameter(value) puts another in its place")
-        if type(value) is list and (not value or _is_layers(value)):
+        if type(value) is list and (_is_to_fill(value) or any(_entries(name, value))):
             value = _List(self, name, value)
         if isinstance(value, Parameter):
             if before is not None:
