@@ -183,6 +183,10 @@ class Donation(TestCase):
         self.assertEqual(x.sum().item(), 1000)
         with self.assertRaises(TypeError):
             tn.donate(3)
+        gone = tn.ones(3)
+        gone.dispose()
+        with self.assertRaisesRegex(tn.DisposedError, "lifetimes_test.py:(?s:.)*by dispose"):
+            tn.exp(tn.donate(gone))
         del view
 
 

@@ -58,6 +58,7 @@ PyObject* donated(PyObject* donation) noexcept {
 
 void require_sole_holder(const Tensor& tensor, Site site) {
   if (tensor.is_sole_holder(site)) return;
+  if (tensor.is_disposed(site)) throw_disposed(tensor.body("donate()", site), "donate()", site);
   std::string others;
   for (const Holder& holder : holders(tensor, site)) others += "\n  " + to_string(holder);
   throw DonationError("tensor " + std::to_string(tensor.id()) +
