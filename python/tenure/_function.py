@@ -41,7 +41,7 @@ class Function:
             raise TypeError(f"a function must be given, not {type(f).__name__}")
         functools.update_wrapper(self, f)
         self._f = f
-        name = name or getattr(f, "__name__", "function")
+        self._name = name = name or getattr(f, "__name__", "function")
         self._compiled = _CompiledFunction(
             name, budget, recompute, effort, check_numbers, list(batched), warn_after, warn
         )
@@ -64,7 +64,11 @@ class Function:
             return leaf
 
         tree = _tree.map_leaves(strip, (args, kwargs))
-        key = _tree.signature(tree)
+        try:
+            key = _tree.signature(tree)
+        except TypeError as error:
+            raise TypeError(f'function "{self._name}": {error}; what is no tensor must be hashable, since each value has'
+                            " a trace of its own; of an array, tn.asarray() makes a tensor") from None
         layout = self._layouts.pop(key, None)
         self._layouts[key] = layout = next(self._numbers) if layout is None else layout
         if len(self._layouts) > _MOST_LAYOUTS:

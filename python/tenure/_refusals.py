@@ -21,7 +21,7 @@ def parts(kind):
     if kind.endswith(" | None"):
         return "optional", kind[:-7]
     head, _, inner = kind.partition("[")
-    head = head.rpartition(".")[2]
+    head = head.rpartition(".")[2].rpartition(":")[2]  # C++'s name, of a class that came later
     head = {"SupportsInt": "int", "SupportsIndex": "int", "SupportsFloat": "float"}.get(head, head)
     lower = head.lower()
     return (lower if lower in SEVERAL | FUNCTIONS | {"optional", "dict"} else head), inner[:-1]
@@ -134,4 +134,8 @@ def sentence(text, arguments, keywords):
     name = name if name.startswith("__") else name.lstrip("_")
     answers = [Signature(inner).misfit(arguments, keywords) for _, inner in found]
     near = [words for fits, words in answers if fits] or [words for _, words in answers]
-    return f"{name}(): {', or '.join(dict.fromkeys(near)) or 'wrong arguments'}"
+    told = ", or ".join(dict.fromkeys(near)) or "wrong arguments"
+    if not name and len(arguments) == 2:  # an attribute is set
+        why = told.replace("arg1", "the value", 1)
+        return why if why != told else f"the value cannot be {arguments[1]!r}"[:200]
+    return f"{name}(): {told}"

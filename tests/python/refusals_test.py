@@ -156,6 +156,15 @@ class Refusals(TestCase):
             (lambda: layer(), "__call__(): 'x' is missing"),
             (lambda: tn.ones(3).to(None), "to(): device must be a str, not None"),
             (lambda: layer.to(3), "to(): device must be a str, not int"),
+            (lambda: setattr(nn.Adam(layer), "learning_rate", "x"), "the value must be a number, not str"),
+            (lambda: setattr(tn.Generator(1), "state", 5), "the value must be a list, not int"),
+            (lambda: setattr(tn.Generator(1), "state", (-1, 0)), "the value cannot be (-1, 0)"),
+            (lambda: nn.fit(trainer(), None), "Fit(): training must be a Dataset, not None"),
+            (lambda: dataset().resume("x"), "resume(): position must be a Position, not str"),
+            (lambda: tn.budget("a", 1.5), 'the limit must be an int or a text such as "64 MiB", not float'),
+            (lambda: tn.function(abs, budget=None)(tn.ones(1), np.ones(2)), 'function "abs": unhashable type: '
+             "'numpy.ndarray'; what is no tensor must be hashable, since each value has a trace of its own; of an array,"
+             " tn.asarray() makes a tensor"),
         ]:
             with self.assertRaises(TypeError) as caught:
                 f()

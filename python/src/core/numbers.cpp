@@ -132,6 +132,7 @@ std::size_t bytes_of(PyObject* object, const char* what) {
     if (value < 0) raise(PyExc_ValueError, std::string(what) + " must not be negative");
     return static_cast<std::size_t>(value);
   }
+  if (PyUnicode_Check(object) == 0) refuse(object, what, "an int or a text such as \"64 MiB\"");
   const std::string given = text_of(object, what);
   double value = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
