@@ -355,6 +355,19 @@ class Copies(TestCase):
             pickle.dumps(x)
 
 
+class Names(TestCase):
+    def test_what_is_made_of_lists_and_arrays_is_called_so(self):
+        strided = np.arange(6.0)[::2]
+        for make in (lambda: tn.tensor([1, 2]), lambda: tn.tensor(3.0), lambda: tn.tensor([]), lambda: tn.tensor(strided),
+                     lambda: pickle.loads(pickle.dumps(tn.ones(2)))):
+            self.assertEqual(make().op, "tensor")
+        self.assertEqual(self.allocations(lambda: tn.tensor(strided))[0], 1)
+        with self.assertRaisesRegex(tn.ShapeError, "input 0 is int64.2., made by tensor at arrays_test.py"):
+            tn.tensor([1, 2]) + tn.ones(3)
+        with tn.budget("small", 100), self.assertRaisesRegex(tn.OutOfMemory, "in tensor at arrays_test.py"):
+            tn.tensor([1] * 100)
+
+
 class Indexing(TestCase):
     def test_agrees_with_numpy(self):
         array = np.arange(24.0).reshape(2, 3, 4)
@@ -382,6 +395,37 @@ class Indexing(TestCase):
         x = tn.zeros(1000)
         n, _ = self.allocations(lambda: x.__setitem__(slice(0, 3), 1.0))
         self.assertLessEqual(n, 2)  # in place: what is allocated is the value
+
+    def test_what_is_put_has_the_type_of_the_tensor(self):
+        """Numbers take it, as beside any tensor, and are refused where it does not hold them."""
+        for dtype, number in [("uint8", 300), ("uint8", -1), ("int32", 1.5), ("int64", float("nan")), ("int8", 2**31),
+                              ("uint8", np.int64(300)), ("bool", 2)]:
+            for put in (lambda x, v: x.__setitem__(0, v), lambda x, v: tn.index_update(x, 0, v),
+                        lambda x, v: tn.index_add(x, 0, v)):
+                x = tn.ones(2, dtype=dtype)
+                with self.assertRaises((tn.ValueError, tn.DTypeError), msg=f"{number} in {dtype}"):
+                    put(x, number)
+                self.assert_list(x, [1, 1])
+        with self.assertRaisesRegex(ValueError, "the value: 300 is no element of uint8"):
+            tn.ones(2, dtype="uint8")[:] = [300, 1]
+        for dtype, number in [("int32", 5), ("uint8", 255), ("float16", 1.5), ("bfloat16", 2), ("bool", True),
+                              ("float64", 7), ("float16", np.float64(0.5))]:
+            x = tn.ones(3, dtype=dtype)
+            self.assert_list(tn.index_update(x, 0, number), [number, 1, 1])
+            self.assert_list(tn.index_update(x, slice(1, 3), [number, number]), [1, number, number])
+            self.assertEqual(tn.index_update(x, 0, number).dtype, x.dtype)
+            x[1] = number
+            self.assert_list(x, [1, number, 1])
+        self.assert_list(tn.index_add(tn.ones(2, dtype="int32"), [0, 0], [2, 3]), [6, 1])
+        x = tn.ones(2, dtype="int8")
+        x[:] = np.array([300.0, -2.5])  # arrays and tensors are converted
+        self.assert_list(x, [127, -2])
+
+    def test_numbers_of_lists_are_told_as_they_are(self):
+        for number, text in [(2**63, "9223372036854775808 is no element of int64"), (2**64 - 1, "18446744073709551615 is"),
+                             (-5, "-5 is no element of uint8")]:
+            with self.assertRaisesRegex(ValueError, text):
+                tn.tensor([number], dtype="uint8" if number < 0 else None)
 
     def test_iteration_and_len(self):
         x = tn.tensor([[1, 2], [3, 4], [5, 6]])

@@ -7,6 +7,8 @@ import sys
 import threading
 import unittest
 
+import numpy as np
+
 import tenure as tn
 from support import TestCase
 
@@ -97,6 +99,26 @@ class OnAGpu(TestCase):
         self.assertEqual(tn.memory(GPU).bytes, before)
         self.assertEqual(tn.ones([2]).to(GPU).tolist(), [1.0, 1.0])
         self.assertGreater(tn.memory("pinned:0").bytes, 0)
+
+    def test_lists_and_arrays_become_tensors_there(self):
+        array = np.arange(6.0, dtype="float32").reshape(2, 3)
+        with tn.device(GPU):
+            for make in (lambda: tn.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), lambda: tn.tensor(array),
+                         lambda: tn.tensor(array.copy()), lambda: tn.tensor(array.T).T, lambda: tn.tensor(list(array)),
+                         lambda: tn.Variable(array.tolist()).value, lambda: tn.tensor(array, dtype="float64"),
+                         lambda: pickle.loads(pickle.dumps(tn.tensor(array)))):
+                made = make()
+                self.assertEqual((made.device, made.tolist()), (GPU, array.tolist()))
+            self.assertEqual(tn.tensor([]).shape, (0,))
+            self.assertEqual(tn.asarray(array).device, "cpu")  # it lies in the array's memory
+            self.assertEqual(tn.tensor(tn.ones(2).to("cpu")).device, "cpu")
+        x = tn.tensor(array).to(GPU)  # lists beside it are where it is
+        self.assertEqual((x[[1, 0]].device, x[[1, 0], [0, 0]].tolist()), (GPU, [3.0, 0.0]))
+        x[0] = 7
+        x[1] = [1, 2, 3]
+        x[[True, False], 0] = 5
+        self.assertEqual((x.device, x.tolist()), (GPU, [[5.0, 7.0, 7.0], [1.0, 2.0, 3.0]]))
+        self.assertEqual(tn.index_add(x, 0, [1, 1, 1]).tolist()[0], [6.0, 8.0, 8.0])
 
     def test_models_train_there(self):
         tn.seed(1)

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "python/src/arrays/from_object.h"
+#include "python/src/arrays/written.h"
 #include "python/src/core/errors.h"
 #include "python/src/core/numbers.h"
 #include "python/src/core/sites.h"
@@ -169,12 +170,10 @@ Tensor tensor_in_buffer(PyObject* object, Site site) {
   const Shape shape(sizes, site);
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(buffer.buf) % size_of(*dtype) == 0;
   if (PyBuffer_IsContiguous(&buffer, 'C') == 0 || !is_aligned || buffer.len == 0) {
-    Tensor copy = empty(shape, *dtype, site);
-    visit_dtype(*dtype, [&]<class T>(TypeTag<T>) {
-      auto* to = reinterpret_cast<char*>(copy.mutable_span<T>(site).data());
+    return written(cpu, shape, *dtype, "tensor", site, [&](void* room) {
+      auto* to = static_cast<char*>(room);
       if (buffer.len != 0) copy_strided(buffer, 0, static_cast<const char*>(buffer.buf), to);
     });
-    return copy;
   }
   // Another view of the same elements, which goes with the tensor's last holder, wherever that is.
   const Ref holder = checked(PyMemoryView_FromObject(object));
@@ -226,11 +225,9 @@ Tensor tensor_of_bytes(PyObject* bytes, DType dtype, const Shape& shape, Site si
       if (data[i] != 0 && data[i] != 1) throw ValueError("tensor: elements of bool are 0 or 1");
     }
   }
-  Tensor made = empty(shape, dtype, site);
-  visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
-    std::memcpy(made.mutable_span<T>(site).data(), data, static_cast<std::size_t>(size));
+  return written(default_device(), shape, dtype, "tensor", site, [&](void* to) {
+    if (size != 0) std::memcpy(to, data, static_cast<std::size_t>(size));
   });
-  return made;
 }
 
 }  // namespace tenure::python

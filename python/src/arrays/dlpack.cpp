@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "python/src/arrays/from_object.h"
+#include "python/src/arrays/written.h"
 #include "python/src/core/errors.h"
 #include "python/src/core/sites.h"
 #include "tenure/kernels/cuda/cuda.h"
@@ -183,11 +184,10 @@ Tensor take(M* managed, Site site) {
     return copy;
   }
   if (bytes == 0 || !is_contiguous(array) || !is_aligned) {
-    Tensor copy = empty(shape, dtype, site);
-    visit_dtype(dtype, [&]<class T>(TypeTag<T>) {
-      auto* to = reinterpret_cast<char*>(copy.mutable_span<T>(site).data());
+    Tensor copy = written(cpu, shape, dtype, "from_dlpack", site, [&](void* room) {
+      auto* to = static_cast<char*>(room);
       if (bytes != 0 && array.strides != nullptr) {
-        copy_strided(array, sizeof(T), 0, data, to);
+        copy_strided(array, size_of(dtype), 0, data, to);
       } else if (bytes != 0) {
         std::memcpy(to, data, bytes);
       }

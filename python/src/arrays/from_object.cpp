@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "python/src/arrays/buffer.h"
+#include "python/src/arrays/written.h"
 #include "python/src/core/errors.h"
 #include "python/src/core/numbers.h"
 #include "python/src/core/sites.h"
@@ -14,11 +15,13 @@
 #include "tenure/tensor/half.h"
 
 namespace tenure::python {
-namespace {
 
 bool is_sequence(PyObject* object) noexcept {
   return PyList_Check(object) != 0 || PyTuple_Check(object) != 0 || PyRange_Check(object) != 0;
 }
+
+namespace {
+
 bool has(PyObject* object, const char* attribute) noexcept {
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   const bool found = PyObject_HasAttrString(type, attribute) != 0;
@@ -48,9 +51,9 @@ class Lists {
   Tensor tensor(std::optional<DType> dtype, Site site) const {
     const Shape shape{std::vector<std::int64_t>(sizes_)};
     if (!dtype) dtype = numbers_.empty() ? DType::float32 : common_dtype();
-    Tensor made = empty(shape, *dtype, site);
-    visit_dtype(*dtype, [&]<class T>(TypeTag<T>) { fill(made.mutable_span<T>(site)); });
-    return made;
+    return written(default_device(), shape, *dtype, "tensor", site, [&](void* to) {
+      visit_dtype(*dtype, [&]<class T>(TypeTag<T>) { fill(static_cast<T*>(to)); });
+    });
   }
 
  private:
@@ -61,8 +64,8 @@ class Lists {
   }
 
   template <class T>
-  void fill(std::span<T> elements) const {
-    for (std::size_t i = 0; i < elements.size(); ++i) {
+  void fill(T* elements) const {
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
       const Scalar& number = numbers_[i];
       if constexpr (std::is_same_v<T, bool>) {
         elements[i] =
@@ -80,11 +83,15 @@ class Lists {
   T whole(const Scalar& number) const {
     const bool is_whole = number.kind != Scalar::Kind::floating && !number.is_beyond_int64;
     if (is_whole && std::in_range<T>(number.integer)) return static_cast<T>(number.integer);
-    raise(error_class("ValueError"),
-          std::string(what_) + ": " +
-              (number.kind == Scalar::Kind::floating ? std::to_string(number.floating)
-                                                     : std::to_string(number.integer)) +
-              " is no element of " + std::string(name_of(tenure::dtype_of<T>())));
+    raise(error_class("ValueError"), std::string(what_) + ": " + text_of(number) +
+                                         " is no element of " +
+                                         std::string(name_of(tenure::dtype_of<T>())));
+  }
+
+  static std::string text_of(const Scalar& number) {
+    if (number.kind == Scalar::Kind::floating) return std::to_string(number.floating);
+    if (number.is_beyond_int64) return std::to_string(static_cast<std::uint64_t>(number.integer));
+    return std::to_string(number.integer);
   }
 
   void enter(int depth, Py_ssize_t n) {
@@ -168,9 +175,17 @@ Tensor made_of(PyObject* object, std::optional<DType> dtype, bool is_copy, const
                                " must be a Tensor, a number, an array or a list of numbers, not " +
                                type_name(object));
   }
-  if (dtype && made.dtype() != *dtype) return cast(Operand(made, site), *dtype);
-  if (is_copy && !is_own) return clone(Operand(made, site));
-  return made;
+  if (dtype && made.dtype() != *dtype) {
+    made = cast(Operand(made, site), *dtype);
+    is_own = true;
+  }
+  if (!is_copy) return made;
+  const bool is_array = !is_tensor(object) && !is_variable(object);
+  if (is_array && made.device() == cpu && default_device() != cpu)
+    return copy_to(Operand(made, site), default_device());
+  // What is strided, or lies badly, was copied as it was read.
+  if (is_own || (is_array && made.is_sole_holder(site))) return made;
+  return clone(Operand(made, site));
 }
 
 /// An array that nobody else has, and whose memory nobody else has: the tensor may take it over.
@@ -193,7 +208,7 @@ PyObject* make(PyObject* const* arguments, Py_ssize_t n, PyObject* keywords, boo
       raise(PyExc_TypeError, "it takes an object and dtype=");
     }
     if (n + named == 2 && arguments[1] != Py_None) dtype = dtype_of(arguments[1], "dtype");
-    const bool may_share = is_copy && is_dying_array(arguments);
+    const bool may_share = is_copy && default_device() == cpu && is_dying_array(arguments);
     return wrap(made_of(arguments[0], dtype, is_copy && !may_share, "tensor()", caller()));
   });
 }
@@ -236,8 +251,8 @@ bool is_array(PyObject* object) noexcept {
   return PyObject_CheckBuffer(object) != 0 || has(object, "__dlpack__") || has(object, "__array__");
 }
 
-Tensor tensor_from_object(PyObject* object, const char* what) {
-  return made_of(object, std::nullopt, false, what, caller());
+Tensor tensor_from_object(PyObject* object, const char* what, std::optional<DType> dtype) {
+  return made_of(object, dtype, false, what, caller());
 }
 
 void add_array_functions(PyObject* module) { check(PyModule_AddFunctions(module, functions)); }

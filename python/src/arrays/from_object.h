@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "python/src/core/object.h"
@@ -10,8 +11,13 @@ namespace tenure::python {
 /// Whether the object is an array of somebody's: it has a buffer, DLPack or __array__.
 bool is_array(PyObject* object) noexcept;
 
-/// A tensor of its own of an array, a number or nested lists. `what` names it in errors.
-Tensor tensor_from_object(PyObject* object, const char* what);
+/// Whether the object is a list of Python's, or the like.
+bool is_sequence(PyObject* object) noexcept;
+
+/// A tensor of its own of an array, a number or nested lists. `what` names it in errors. Numbers
+/// that `dtype` does not hold are refused, arrays are converted.
+Tensor tensor_from_object(PyObject* object, const char* what,
+                          std::optional<DType> dtype = std::nullopt);
 
 /// tn.tensor(), tn.asarray(), tn.from_dlpack().
 void add_array_functions(PyObject* module);

@@ -283,17 +283,7 @@ Operand Arguments::operand(int i) {
     return {std::as_const(tensor), site_};
   }
   if (is_donation(object)) return donation(object);
-  if (const std::optional<Scalar> scalar = scalar_of(object)) {
-    switch (scalar->kind) {
-      case Scalar::Kind::boolean:
-        return {scalar->integer != 0, site_};
-      case Scalar::Kind::integer:
-        if (scalar->is_beyond_int64) return {static_cast<std::uint64_t>(scalar->integer), site_};
-        return {scalar->integer, site_};
-      case Scalar::Kind::floating:
-        return {scalar->floating, site_};
-    }
-  }
+  if (const std::optional<Scalar> scalar = scalar_of(object)) return operand_of(*scalar, site_);
   return own(From<Tensor>::of(object, name(i)));
 }
 

@@ -4,8 +4,10 @@
 #include "python/src/core/errors.h"
 #include "python/src/core/numbers.h"
 #include "python/src/core/sites.h"
+#include "python/src/modes/variable.h"
 #include "python/src/ops/convert.h"
 #include "python/src/tensor/object.h"
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::python {
@@ -35,7 +37,14 @@ std::int64_t position_of(PyObject* key) {
   return position;
 }
 
-Index index_of(PyObject* key) {
+/// A list as a tensor where x is: numbers are of no device.
+Tensor listed(PyObject* list, const Tensor& x, const char* what,
+              std::optional<DType> dtype = std::nullopt) {
+  const DeviceScope device(x.defined() ? x.device() : default_device());
+  return tensor_from_object(list, what, dtype);
+}
+
+Index index_of(PyObject* key, const Tensor& x) {
   if (is_tensor(key)) return tensor_of(key);
   if (PyLong_CheckExact(key) != 0) return position_of(key);
   if (PySlice_Check(key) != 0) return slice_of(key);
@@ -47,7 +56,7 @@ Index index_of(PyObject* key) {
   }
   if (is_integer(key) && !is_array(key)) return position_of(key);
   if (PyList_Check(key) != 0 || is_array(key)) {
-    Tensor tensor = tensor_from_object(key, "an index");
+    Tensor tensor = listed(key, x, "an index");
     if (tensor.size() == 0 && is_floating(tensor.dtype()))
       tensor = cast(tensor, DType::int64);  // []
     return tensor;
@@ -60,20 +69,45 @@ Index index_of(PyObject* key) {
 PyObject* get_item(PyObject* self, PyObject* key) {
   return guarded([&] {
     const Operand x(tensor_of(self), caller());
-    return wrap(index(x, indices_of(key)));
+    return wrap(index(x, indices_of(key, x.tensor())));
   });
 }
+
+/// What is put into places of x. Numbers, alone or in lists, are of its type: those that it does
+/// not hold are refused.
+class Values {
+ public:
+  Values(PyObject* object, const Tensor& x, const char* what, Site site) : site_(site) {
+    if (!is_tensor(object) && !is_variable(object)) number_ = scalar_of(object);
+    if (number_) return;
+    tensor_ = is_sequence(object) ? listed(object, x, what, x.dtype(site))
+                                  : From<Tensor>::of(object, what);
+  }
+
+  void convert(DType dtype) {
+    if (!number_ && tensor_.dtype() != dtype) tensor_ = cast(Operand(tensor_, site_), dtype);
+  }
+
+  Operand operand() const {
+    return number_ ? operand_of(*number_, site_) : Operand(tensor_, site_);
+  }
+
+ private:
+  Site site_;
+  std::optional<Scalar> number_;
+  Tensor tensor_;
+};
 
 /// The object has the new elements from then on; views of the old ones keep those.
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
   return guarded_status([&] {
     if (value == nullptr) raise(PyExc_TypeError, "elements of a tensor cannot be deleted");
     const Site site = caller();
-    const std::vector<Index> indices = indices_of(key);
     Tensor& tensor = tensor_of(self);
-    Tensor values = From<Tensor>::of(value, "the value");
-    if (values.dtype() != tensor.dtype()) values = cast(Operand(values, site), tensor.dtype());
-    tensor = index_update(Operand(std::move(tensor), site), indices, Operand(values, site));
+    const std::vector<Index> indices = indices_of(key, tensor);
+    Values values(value, tensor, "the value", site);
+    values.convert(tensor.dtype());
+    tensor = index_update(Operand(std::move(tensor), site), indices, values.operand());
   });
 }
 
@@ -108,8 +142,8 @@ PyObject* changed(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t n
     if (n != 3) raise(PyExc_TypeError, "it takes x, an index and values");
     const Site site = caller();
     const Tensor x = From<Tensor>::of(arguments[0], "x");
-    const Tensor values = From<Tensor>::of(arguments[2], "values");
-    return wrap(change(Operand(x, site), indices_of(arguments[1]), Operand(values, site)));
+    const Values values(arguments[2], x, "values", site);
+    return wrap(change(Operand(x, site), indices_of(arguments[1], x), values.operand()));
   });
 }
 
@@ -137,14 +171,14 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-std::vector<Index> indices_of(PyObject* key) {
+std::vector<Index> indices_of(PyObject* key, const Tensor& x) {
   std::vector<Index> indices;
   if (PyTuple_Check(key) == 0) {
-    indices.push_back(index_of(key));
+    indices.push_back(index_of(key, x));
     return indices;
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-    indices.push_back(index_of(PyTuple_GET_ITEM(key, i)));
+    indices.push_back(index_of(PyTuple_GET_ITEM(key, i), x));
   }
   return indices;
 }

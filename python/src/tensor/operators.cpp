@@ -4,6 +4,7 @@
 #include "python/src/core/numbers.h"
 #include "python/src/core/sites.h"
 #include "python/src/modes/variable.h"
+#include "python/src/ops/convert.h"
 #include "python/src/tensor/object.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/linalg_ops.h"
@@ -47,10 +48,7 @@ class Side {
       return {std::as_const(made_), site};
     }
     if (!number_) return {std::as_const(made_), site};
-    if (number_->kind == Scalar::Kind::floating) return {number_->floating, site};
-    if (number_->kind == Scalar::Kind::boolean) return {number_->integer != 0, site};
-    if (number_->is_beyond_int64) return {static_cast<std::uint64_t>(number_->integer), site};
-    return {number_->integer, site};
+    return operand_of(*number_, site);
   }
 
  private:
