@@ -109,6 +109,12 @@ class Sharing(TestCase):
         tensor = tn.ones(4)
         array = tensor.numpy()
         self.assertIn("numpy", [h.op for h in tn.holders(tensor)])
+        for make in (np.asarray, memoryview, lambda x: x.numpy(), lambda x: x.numpy(writable=True)):
+            x = tn.ones(3)
+            made = [make(x), make(x)]
+            self.assertEqual([h.op for h in tn.holders(x)], ["ones", "numpy", "numpy"])
+            del made
+            self.assertEqual(len(tn.holders(x)), 1)
         self.assertFalse(array.flags.writeable)
         with self.assertRaises(ValueError):
             array[0] = 2

@@ -185,18 +185,21 @@ Tensor tensor_in_buffer(PyObject* object, Site site) {
   return tensor;
 }
 
-Ref numpy_array(const Tensor& tensor, bool is_writable, Site site) {
+Ref numpy_array(const Tensor& tensor, bool is_writable) {
   const Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref source;
+  Tensor* held = nullptr;
   if (is_writable) {
     auto* const object = PyObject_New(WritableObject, &writable_type);
     if (object == nullptr) throw PythonError();
-    new (&object->tensor) Tensor(share(tensor, "numpy", site, HolderKind::user));
+    held = new (&object->tensor) Tensor(tensor);
     source = Ref::take(reinterpret_cast<PyObject*>(object));
   } else {
-    source = wrap(share(tensor, "numpy", site, HolderKind::user));
+    source = wrap(Tensor(tensor));
+    held = &tensor_of(source.get());
   }
   const Ref view = checked(PyMemoryView_FromObject(source.get()));
+  *held = Tensor();  // the view holds the data, under a name of its own
   return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", view.get()));
 }
 

@@ -12,7 +12,7 @@ namespace tenure::python {
 extern PyBufferProcs tensor_buffer;
 
 /// x.numpy(): an array of NumPy's over the elements, read-only unless told.
-Ref numpy_array(const Tensor& tensor, bool is_writable, Site site);
+Ref numpy_array(const Tensor& tensor, bool is_writable);
 
 /// Adds the type of what holds a tensor's data for an array.
 void add_export_type(PyObject* module);

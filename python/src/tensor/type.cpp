@@ -154,7 +154,7 @@ PyObject* numpy(PyObject* self, PyObject* arguments, PyObject* keywords) {
                                     &is_writable) == 0) {
       throw PythonError();
     }
-    return numpy_array(tensor_of(self), is_writable != 0, caller());
+    return numpy_array(tensor_of(self), is_writable != 0);
   });
 }
 PyObject* array(PyObject* self, PyObject* arguments, PyObject* keywords) {
@@ -165,7 +165,7 @@ PyObject* array(PyObject* self, PyObject* arguments, PyObject* keywords) {
                                     &copies) == 0) {
       throw PythonError();
     }
-    Ref made = numpy_array(tensor_of(self), false, caller());
+    Ref made = numpy_array(tensor_of(self), false);
     if (type != Py_None) return checked(PyObject_CallMethod(made.get(), "astype", "O", type));
     if (copies == Py_True) return checked(PyObject_CallMethod(made.get(), "copy", nullptr));
     return made;
