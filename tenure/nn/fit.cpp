@@ -70,6 +70,24 @@ data::Pass pass_from(const data::Dataset& batches, const data::Position& positio
   return batches.map(moved, site).resume(position, site);
 }
 
+/// Of all batches, up to the one after which `is_over()`.
+template <class F>
+Scores scores_of(const Trainer& trainer, const data::Dataset& batches, Site site,
+                 const F& is_over) try {
+  MeanScores means;
+  data::Pass pass = pass_from(batches, {}, trainer, site);
+  while (const std::optional<data::Batch> batch = pass.next()) {
+    require_batch(*batch, trainer);
+    const auto [x, targets] = parts_of(*batch, trainer);
+    means.add(trainer.score(x, targets, site), rows_of(batch->front()));
+    if (is_over()) break;
+  }
+  return means.get();
+} catch (Error& error) {
+  mem::name_call(error, "evaluate", site);
+  throw;
+}
+
 }  // namespace
 
 DivergedError::DivergedError(std::int64_t step, double loss)
@@ -182,7 +200,11 @@ Epoch Fit::run_epoch(ProgressLine& line, LeakGuard& guard) {
   }
   Epoch epoch{.number = static_cast<int>(position_.epoch) + 1, .training = means_.get()};
   if (!is_stopped() && options_.validation) {
-    epoch.validation = evaluate(trainer_, *options_.validation, site_);
+    const Scores scores = scores_of(trainer_, *options_.validation, site_, [this] {
+      if (Interrupt::was_asked()) stop("interrupted");
+      return is_stopped();
+    });
+    if (!is_stopped()) epoch.validation = scores;
   }
   epoch.peak = before + region.peak_bytes();
   epoch.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
@@ -194,18 +216,11 @@ History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& o
   return Fit(trainer, training, options, site).run();
 }
 
-Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site) try {
-  MeanScores means;
-  data::Pass pass = pass_from(batches, {}, trainer, site);
-  while (const std::optional<data::Batch> batch = pass.next()) {
-    require_batch(*batch, trainer);
-    const auto [x, targets] = parts_of(*batch, trainer);
-    means.add(trainer.score(x, targets, site), rows_of(batch->front()));
-  }
-  return means.get();
-} catch (Error& error) {
-  mem::name_call(error, "evaluate", site);
-  throw;
+Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site) {
+  return scores_of(trainer, batches, site, [] {
+    Interrupt::pass_on();
+    return false;
+  });
 }
 
 Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site) try {
@@ -225,6 +240,7 @@ Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site) 
                       made.size()));
     }
     parts.push_back(std::move(made.front()));
+    Interrupt::pass_on();
   }
   if (parts.empty()) throw ValueError("predict: the dataset has no batches");
   return concat(OperandList(std::move(parts), site), 0);

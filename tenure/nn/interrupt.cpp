@@ -7,7 +7,7 @@ namespace tenure::nn {
 namespace {
 
 std::atomic<bool> asked{false};
-std::atomic<bool (*)()> other{nullptr};
+std::atomic<bool (*)(bool)> other{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 
 extern "C" void note_interrupt(int) {
@@ -33,10 +33,15 @@ Interrupt::~Interrupt() {
 
 bool Interrupt::was_asked() {
   if (asked.load(std::memory_order_relaxed)) return true;
-  bool (*const was_asked)() = other;
-  return was_asked != nullptr && was_asked();
+  bool (*const was_asked)(bool) = other;
+  return was_asked != nullptr && was_asked(false);
 }
 
-void Interrupt::ask(bool (*was_asked)()) { other = was_asked; }
+void Interrupt::pass_on() {
+  bool (*const was_asked)(bool) = other;
+  if (was_asked != nullptr) was_asked(true);
+}
+
+void Interrupt::ask(bool (*was_asked)(bool is_thrown)) { other = was_asked; }
 
 }  // namespace tenure::nn

@@ -14,8 +14,11 @@ class Interrupt {
 
   /// Throws what the handler has to say otherwise.
   static bool was_asked();
-  /// `was_asked` is called between two steps, on their thread; null for none.
-  static void ask(bool (*was_asked)());
+  /// For calls that have no other way to end: throws what the handler has to say.
+  static void pass_on();
+  /// `was_asked` is called between two batches, on their thread; null for none. It throws all that
+  /// there is to say if `is_thrown`.
+  static void ask(bool (*was_asked)(bool is_thrown));
 
  private:
   bool is_installed_ = false;

@@ -110,6 +110,22 @@ TEST(Trainer, ThreadsMayAskForScoresAtOnce) {
   EXPECT_EQ(found[0].size(), 4u);
 }
 
+TEST(Fit, EndsWithinTheValidationOnControlC) {
+  Setting setting;
+  int seen = 0;
+  const data::Dataset batches = data::from_function(100, [&](std::int64_t i) {
+    ++seen;
+    if (i == 2) std::raise(SIGINT);
+    return data::Batch{ones({4, 2}), zeros({4}, DType::int64)};
+  });
+  const nn::History history =
+      nn::fit(setting.trainer, points(32).batch(16), {.validation = batches, .progress = kQuiet});
+  EXPECT_EQ(history.reason, "interrupted");
+  EXPECT_TRUE(history.epochs.empty());
+  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(setting.adam.steps(), 2);
+}
+
 TEST(Fit, EndsAfterTheStepOnControlC) {
   Setting setting;
   struct Press final : nn::Callback {

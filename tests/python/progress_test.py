@@ -142,6 +142,19 @@ class Signals(TestCase):
                 self.assertEqual((history.reason, history.was_interrupted), ("interrupted", True), progress)
                 self.assertTrue(os.path.exists(path))
 
+    def test_control_c_ends_validation_and_what_fit_is_not(self):
+        model = nn.Dense(3, 2)
+        trainer = nn.Trainer(model, tn.mse_loss, nn.Sgd(model, 0.01))
+        many = nn.from_tensors([tn.ones((64, 3)), tn.ones((64, 2))]).repeat(10**6).batch(4)
+        self.after(0.2, signal.default_int_handler)
+        few = many.take(2)
+        history = nn.fit(trainer, few, validation=many, progress="none")
+        self.assertEqual((history.reason, len(history.epochs)), ("interrupted", 0))
+        for call in (nn.evaluate, nn.predict):
+            self.after(0.2, signal.default_int_handler)
+            with self.assertRaises(KeyboardInterrupt):
+                call(trainer, many)
+
     def test_what_other_handlers_raise_comes_out(self):
         class Enough(BaseException):
             pass

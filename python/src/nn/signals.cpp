@@ -22,8 +22,8 @@ bool is_time() {
   return true;
 }
 
-/// Ctrl-C is a wish, as it is in C++; what other handlers raise is thrown.
-bool was_interrupted() {
+/// Ctrl-C is a wish, as it is in C++, unless all is thrown; what other handlers raise is thrown.
+bool was_interrupted(bool is_thrown) {
   if (!kept && !is_time()) return false;
   const WithLock lock;
   if (!kept && PyErr_CheckSignals() < 0) kept.emplace();
@@ -31,7 +31,7 @@ bool was_interrupted() {
   const PythonError error = *kept;
   kept.reset();
   error.restore();
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0) throw PythonError();
+  if (is_thrown || PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) == 0) throw PythonError();
   PyErr_Clear();
   return true;
 }

@@ -5,8 +5,9 @@ namespace tenure::python {
 // Note: signals while a model is trained
 //
 // A handler of Python's runs where its thread next runs Python; fit() may not do so for hours. So
-// it asks between two steps. What a handler raises where nobody can pass it on (in write() of a
-// stream, whose errors are lost) is kept until then.
+// it asks between two steps, and evaluate() and predict() between two batches. What a handler
+// raises where nobody can pass it on (in write() of a stream, whose errors are lost) is kept until
+// then.
 
 /// Has nn::Fit ask for signals of this thread.
 void ask_for_signals();
