@@ -257,6 +257,11 @@ class Budgets(TestCase):
             x.dispose()
             y = tn.ones(16 * 1024)
         self.assertEqual(y.sum().item(), 16 * 1024)
+        self.assertEqual(budget.peak, 64 * 1024)  # what it was, also after the block
+        with self.assertRaisesRegex(ValueError, "outside of its `with`"):
+            budget.used
+        with self.assertRaisesRegex(ValueError, "outside of its `with`"):
+            tn.budget("new", 1).peak
 
     def test_sizes_in_words(self):
         for words, limit in [("1 KiB", 1024), ("1.5 MiB", 1572864), ("10", 10), ("2kB", 2000), (77, 77)]:

@@ -67,14 +67,21 @@ class BudgetBlock : public Block<Budget> {
     enter("the budget", name_, limit_, Budget::Options{.evict = evict_}, device_, caller());
     return *this;
   }
+  void leave() {
+    if (is_on()) peak_ = held("the budget").peak();
+    Block<Budget>::leave();
+  }
   const std::string& name() const { return name_; }
   std::size_t limit() const { return limit_; }
+  /// Also after the block, of which it then was.
+  std::size_t peak() const { return !is_on() && peak_ ? *peak_ : held("the budget").peak(); }
 
  private:
   std::string name_;
   std::size_t limit_;
   bool evict_;
   Device device_;
+  std::optional<std::size_t> peak_;
 };
 
 class ProfileBlock : public Block<Profile> {
@@ -189,8 +196,7 @@ void add_lifetimes(Module& module) {
       .def_property_readonly("limit", &BudgetBlock::limit)
       .def_property_readonly("used",
                              [](const BudgetBlock& b) { return b.held("the budget").used(); })
-      .def_property_readonly("peak",
-                             [](const BudgetBlock& b) { return b.held("the budget").peak(); })
+      .def_property_readonly("peak", &BudgetBlock::peak)
       .def_property_readonly("available",
                              [](const BudgetBlock& b) { return b.held("the budget").available(); });
   add_exit(budget);
