@@ -11,6 +11,7 @@
 #include "tenure/memory/observer.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/devices.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/memory/threads/fork.h"
 
 namespace tenure::mem {
@@ -214,13 +215,21 @@ bool BudgetAccount::counts_in(const BudgetAccount* charged, Device device,
 
 namespace tenure {
 
-Budget::Budget(std::string name, std::size_t limit, Device device, Site site)
+std::size_t ByteLimit::bytes(const char* op, Site site) const {
+  return mem::in_call(op, site, [&] {
+    if (!is_valid_) throw ValueError(std::string(op) + ": a limit is at least 0 bytes");
+    return bytes_;
+  });
+}
+
+Budget::Budget(std::string name, ByteLimit limit, Device device, Site site)
     : Budget(std::move(name), limit, Options(), device, site) {}
 
-Budget::Budget(std::string name, std::size_t limit, Options options, Device device, Site site) {
+Budget::Budget(std::string name, ByteLimit limit, Options options, Device device, Site site) {
+  const std::size_t bytes = limit.bytes("Budget", site);
   mem::require_device(device, "Budget", site);
   mem::ThreadContext& context = mem::this_thread();
-  account_ = new mem::BudgetAccount(std::move(name), limit, device, mem::innermost(context, device),
+  account_ = new mem::BudgetAccount(std::move(name), bytes, device, mem::innermost(context, device),
                                     options.evict);
   frame_ = mem::enter(context, account_);
   if (mem::Observer* const o = mem::observer(context)) {
@@ -268,15 +277,16 @@ void Budget::Enter::leave() noexcept {
   for (; !frames_.empty(); frames_.pop_back()) mem::leave(frames_.back());
 }
 
-void set_process_budget(std::size_t limit, Device device, Site site) {
+void set_process_budget(ByteLimit limit, Device device, Site site) {
+  const std::size_t bytes = limit.bytes("set_process_budget", site);
   mem::require_device(device, "set_process_budget", site);
   {
     const std::lock_guard lock(mem::budget_mutex());
     if (mem::BudgetAccount* const account = mem::process_account(device)) {
-      account->set_limit(limit);
+      account->set_limit(bytes);
     } else {
-      if (limit == kNoLimit) return;
-      auto* const made = new mem::BudgetAccount("process", limit, device, nullptr);
+      if (bytes == kNoLimit) return;
+      auto* const made = new mem::BudgetAccount("process", bytes, device, nullptr);
       made->start_with(mem::live_bytes(device));
       mem::process_accounts[mem::place_of(device)].store(made, std::memory_order_release);
       mem::process_attention.fetch_or(mem::kAttendProcessBudget, std::memory_order_relaxed);

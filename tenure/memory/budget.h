@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tenure/memory/default_device.h"
@@ -124,6 +125,27 @@ class ChargeTo {
 
 namespace tenure {
 
+inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
+
+/// A number of bytes for a limit. Numbers that are below 0, as differences may be, are refused by
+/// whoever takes it; as a std::size_t they would be no limit.
+class ByteLimit {
+ public:
+  template <class Number>
+  requires std::is_arithmetic_v<Number> ByteLimit(Number bytes) : is_valid_(bytes >= Number(0)) {
+    constexpr auto kMost = static_cast<long double>(kNoLimit);
+    if (is_valid_) {
+      bytes_ = static_cast<long double>(bytes) < kMost ? static_cast<std::size_t>(bytes) : kNoLimit;
+    }
+  }
+  /// Throws ValueError for a number below 0 or none.
+  std::size_t bytes(const char* op, Site site) const;
+
+ private:
+  bool is_valid_;
+  std::size_t bytes_ = 0;
+};
+
 /// A limit on the bytes that this thread allocates on a device while the object lives. Budgets of
 /// one device nest: an allocation counts in all of them and must fit in each. What was allocated
 /// under a budget counts until it is freed, also after the budget's end (then in the outer ones).
@@ -142,10 +164,10 @@ class Budget {
   struct Options {
     bool evict = false;  ///< results may be given up and computed again
   };
-  /// Throws ValueError for an absent device.
-  Budget(std::string name, std::size_t limit, Device device = default_device(),
+  /// Throws ValueError for a limit below 0 and for an absent device.
+  Budget(std::string name, ByteLimit limit, Device device = default_device(),
          Site site = Site::current());
-  Budget(std::string name, std::size_t limit, Options options, Device device = default_device(),
+  Budget(std::string name, ByteLimit limit, Options options, Device device = default_device(),
          Site site = Site::current());
   ~Budget();
   Budget(const Budget&) = delete;
@@ -196,10 +218,9 @@ class Budget {
 
 /// A limit on all that Tenure holds on a device in this process, whatever thread allocates; every
 /// other budget of the device lies within it. What is live now counts, but for what other threads
-/// are just allocating. No limit until this is called; kNoLimit lifts it. Throws ValueError for an
-/// absent device.
-inline constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
-void set_process_budget(std::size_t limit, Device device = default_device(),
+/// are just allocating. No limit until this is called; kNoLimit lifts it. Throws ValueError for a
+/// limit below 0 and for an absent device.
+void set_process_budget(ByteLimit limit, Device device = default_device(),
                         Site site = Site::current());
 
 }  // namespace tenure

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -78,6 +79,17 @@ TEST(Budget, ListsTheLargestFiveGroupedByLine) {
     EXPECT_EQ(largest[0].tensors, 3);
     EXPECT_EQ(largest[4].bytes, 60'000);
   }
+}
+
+TEST(Budget, ALimitBelowZeroIsNoLimitByMistake) {
+  const std::int64_t left = std::int64_t{100} - 101;
+  EXPECT_THROW(Budget("b", left), ValueError);
+  EXPECT_THROW(Budget("b", -1, Budget::Options{.evict = true}), ValueError);
+  EXPECT_THROW(Budget("b", std::nan("")), ValueError);
+  EXPECT_THROW(set_process_budget(left), ValueError);
+  EXPECT_EQ(Budget("b", 0.5 * MiB).limit(), 512 * KiB);
+  EXPECT_EQ(Budget("b", 1e30).limit(), kNoLimit);
+  EXPECT_EQ(Budget("b", 0).limit(), 0u);
 }
 
 TEST(Budget, HugeRequestsDoNotWrapAround) {
