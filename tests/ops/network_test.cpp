@@ -136,6 +136,27 @@ TEST(Pooling, NanWins) {
                          {1, 2, 1}, {nan, 4});
 }
 
+/// Memory that somebody had before is no part of a gradient: of windows that lie side by side, of
+/// those of many places, of such that are given by their number.
+TEST(Pooling, HasGradientsOfWindowsThatCoverAnImage) {
+  const Tensor x = reshape(arange(36.0 * 36.0), {1, 36, 36, 1});
+  const auto expect_gradient = [&](std::int64_t windows, const auto& pool) {
+    for (int i = 0; i < 3; ++i) {
+      static_cast<void>(full(x.shape(), 7, x.dtype()));  // which leaves its memory behind
+      Tensor images = x;
+      GradientTape tape;
+      tape.watch(images);
+      const Tensor gradient = tape.gradient(sum(pool(images)), images);
+      EXPECT_EQ(sum(gradient).item<double>(), static_cast<double>(windows));
+      EXPECT_EQ(max(gradient).item<double>(), 1);
+    }
+  };
+  expect_gradient(36, [](const Tensor& t) { return max_pool2d(t, 6); });
+  expect_gradient(4, [](const Tensor& t) { return max_pool2d(t, 18); });
+  expect_gradient(9, [](const Tensor& t) { return adaptive_max_pool2d(t, 3); });
+  expect_gradient(1, [](const Tensor& t) { return adaptive_max_pool2d(t, 1); });
+}
+
 TEST(Pooling, RejectsWhatDoesNotFit) {
   const Tensor x = ones({1, 4, 4, 2});
   expect_throws<ShapeError>([&] { max_pool2d(x, 5); }, {"max_pool2d", "a window spans 5"});

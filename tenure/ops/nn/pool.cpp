@@ -89,7 +89,8 @@ struct MaxPool : PoolOp {
             {{1, 18, 19, 1}, {{17, 17}, {1, 1}, {0, 0}, {0, 0}, {1, 1}}},
             {{2, 7, 5, 3}, {{0, 0}, {3, 2}, {0, 0}, {0, 0}, {1, 1}}},
             {{0, 4, 4, 3}, {{2, 2}, {2, 2}, {0, 0}, {0, 0}, {1, 1}}},
-            {{1, 7, 6, 16}, {{3, 2}, {2, 2}, {1, 1}, {1, 0}, {1, 1}}}};
+            {{1, 7, 6, 16}, {{3, 2}, {2, 2}, {1, 1}, {1, 0}, {1, 1}}},
+            {{1, 6, 4, 3}, {{0, 0}, {3, 2}, {0, 0}, {0, 0}, {1, 1}}}};
   }
   static Attributes attributes(const PoolArguments& a) {
     return Attributes(a.kernel, a.stride, a.low, a.high, a.dilation);
@@ -131,9 +132,13 @@ struct PlacesOp : PoolOp {
     };
     const auto all =
         MaxPool::cases();  // of those, the ones without padding, whose places are all inside
-    return {sample(all[0], 3), sample(all[4], 288), sample(all[6], 3),
+    return {sample(all[0], 3),
+            sample(all[4], 288),
+            sample(all[6], 3),
             sample({{2, 11, 3}, {{3}, {2}, {0}, {0}, {2}}}, 2),
-            sample({{1, 7, 5, 16}, {{3, 2}, {2, 1}, {0, 0}, {0, 0}, {1, 1}}}, 5)};
+            sample({{1, 7, 5, 16}, {{3, 2}, {2, 1}, {0, 0}, {0, 0}, {1, 1}}}, 5),
+            sample({{1, 6, 4, 3}, {{0, 0}, {3, 2}, {0, 0}, {0, 0}, {1, 1}}}, 1),
+            sample({{1, 17, 34, 2}, {{17, 17}, {17, 17}, {0, 0}, {0, 0}, {1, 1}}}, 288)};
   }
 };
 

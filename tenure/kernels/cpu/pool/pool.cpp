@@ -221,12 +221,11 @@ void at_places(const Pooling& p, PoolCount, const void* from, void* to, void* nu
   const auto& [a, b, c] = p.axes;
   const std::int64_t image_size = a.in * b.in * c.in * p.channels;
   if (gradient) {
-    if (!p.covers()) {
+    const bool is_disjoint = p.is_disjoint() && !wide;
+    if (!is_disjoint || !p.covers()) {
       std::fill_n(static_cast<T*>(to) + begin * image_size, (end - begin) * image_size, T{0});
     }
-    if (p.is_disjoint() && !wide) {
-      return disjoint_gradient<T>(p, from, to, numbers, begin, end);
-    }
+    if (is_disjoint) return disjoint_gradient<T>(p, from, to, numbers, begin, end);
   }
   const std::int64_t most = p.places();
   for_each_window<T>(
