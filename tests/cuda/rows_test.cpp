@@ -223,6 +223,29 @@ TEST(GpuPowers, AreLessThanAUnitOff) {
   EXPECT_LT(units_off(kernels::cuda::float_exp2, [](double x) { return std::exp2(x); }), 0.9);
 }
 
+/// Differences are small where numbers are as large as can be: in a row of which all is masked,
+/// say.
+TEST(GpuRows, OfTheLargestNumbersHaveTheirEntropy) {
+  constexpr float kLargest = std::numeric_limits<float>::max();
+  for (const std::int64_t columns : {40, 9001}) {
+    for (const float each : {-kLargest, kLargest / 2}) {
+      const Tensor x = full({2, columns}, each);
+      const auto slope = [](const Tensor& t) {
+        Tensor logits = t;
+        GradientTape tape;
+        tape.watch(logits);
+        return tape.gradient(cross_entropy(logits, tensor({1, 0}).to(t.device())), logits);
+      };
+      const auto loss_per_size = [&](const Tensor& t) {
+        return cross_entropy(t, tensor({1, 0}).to(t.device())) / kLargest;
+      };
+      const std::string what = std::to_string(columns);
+      expect_close(slope(copy_to(x, emulated_gpu())), slope(x), 1e-6, "gradient of " + what);
+      expect_close(loss_per_size(copy_to(x, emulated_gpu())), loss_per_size(x), 1e-6, what);
+    }
+  }
+}
+
 /// A sum over no rows, of as many classes as have kernels of their own.
 TEST(GpuRows, LossesOfEmptyBatches) {
   const Device gpu = emulated_gpu();

@@ -33,11 +33,16 @@ struct PowersFrom {
 template <>
 struct PowersFrom<float> {
   static constexpr float kLog2 = 1.4426950408889634f;
-  float shift;
+  static constexpr float kLarge = 0x1p126f;  ///< what is less has an exponent that is finite
+  float base;                                ///< 0, or the shift where it is larger
+  float shift;                               ///< the rest of it
   float exponent;
 
-  explicit PowersFrom(float from) : shift(from), exponent(from * kLog2) {}
-  float of(float x) const { return quick_exp2(std::fma(x, kLog2, -exponent)); }
+  explicit PowersFrom(float from)
+      : base(from < -kLarge || from > kLarge ? from : 0.0f),
+        shift(base == 0 ? from : 0.0f),
+        exponent(shift * kLog2) {}
+  float of(float x) const { return quick_exp2(std::fma(x - base, kLog2, -exponent)); }
   float factor() const { return 1 - std::fma(shift, kLog2, -exponent) * 0.69314718f; }
 };
 
