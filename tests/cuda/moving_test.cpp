@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tests/cuda/emulated.h"
+#include "tests/cuda/layouts.h"
 #include "tests/support/same_bits.h"
 
 // Copies, conversions and elementwise ops go by vectors, by tiles or by elements, as layouts allow.
@@ -11,26 +12,11 @@
 namespace tenure {
 namespace {
 
+using test::Draws;
 using test::emulated_gpu;
 using test::expect_same_bits;
-
-/// Draws that are the same on every machine.
-class Draws {
- public:
-  explicit Draws(std::uint32_t seed) : state_(seed) {}
-  std::int64_t below(std::int64_t n) {
-    state_ = state_ * 1664525u + 1013904223u;
-    return static_cast<std::int64_t>(state_ >> 8) % n;
-  }
-  bool coin() { return below(2) == 0; }
-  template <class T, std::size_t n>
-  T one_of(const T (&of)[n]) {
-    return of[below(static_cast<std::int64_t>(n))];
-  }
-
- private:
-  std::uint32_t state_;
-};
+using test::Look;
+using test::some_look;
 
 constexpr std::int64_t kSizes[] = {1, 2, 3, 4, 8, 9, 16, 24, 32, 33, 64, 70};
 constexpr DType kTypes[] = {DType::boolean, DType::uint8,   DType::int16,
@@ -53,41 +39,6 @@ Shape some_shape(Draws& draws) {
 Tensor numbers(const Shape& shape, DType type) {
   const Tensor all = reshape(arange(count(shape)), shape);
   return type == DType::boolean ? all % 3 == 0 : cast(all % 251, type);
-}
-
-/// How a tensor is looked at, on any device.
-struct Look {
-  Shape whole;  ///< of the tensor
-  Axes order;
-  int sliced = 0;
-  std::int64_t begin = 0;
-  std::int64_t step = 1;
-  bool flips = false;
-
-  Tensor operator()(const Tensor& t) const {
-    Tensor seen = slice(permute(t, order), sliced, begin, std::nullopt, step);
-    return flips ? flip(seen, {sliced}) : seen;
-  }
-};
-/// Of a tensor that is larger than `shape`, whose axes are in another order.
-Look some_look(Draws& draws, const Shape& shape) {
-  Look look;
-  const int rank = shape.size();
-  look.sliced = static_cast<int>(draws.below(rank));
-  look.begin = draws.coin() ? 0 : draws.below(9);
-  look.step = draws.below(4) == 0 ? 2 : 1;
-  look.flips = draws.below(4) == 0;
-  Shape seen = shape;  // before the slice
-  seen[look.sliced] = look.begin + (shape[look.sliced] - 1) * look.step + 1;
-  for (int d = 0; d < rank; ++d) look.order.push_back(d);
-  if (draws.coin()) {
-    for (int d = rank - 1; d > 0; --d) {
-      std::swap(look.order[d], look.order[static_cast<int>(draws.below(d + 1))]);
-    }
-  }
-  look.whole = seen;
-  for (int d = 0; d < rank; ++d) look.whole[static_cast<int>(look.order[d])] = seen[d];
-  return look;
 }
 
 TEST(Moving, CopiesAndConvertsAnyLayout) {

@@ -1,11 +1,17 @@
 #include "tests/cuda_emulator/block.h"
 
+#include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -24,6 +30,10 @@ Index emulated_grid_size;
 void* emulated_shared_memory;
 void emulated_block_barrier();
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
+void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room);
+void emulated_end_copies();
+void emulated_wait_for_copies(unsigned others);
+[[noreturn]] void emulated_fault(const char* what);
 void emulated_switch(void** save, void* to);
 }
 
@@ -68,13 +78,27 @@ std::vector<unsigned> any_order(std::size_t n) {
   return order;
 }
 
+/// What is nobody's holds no numbers.
+constexpr int kNothing = 0xff;
+
+/// A copy that a thread began, or the end of a group of them.
+struct LateCopy {
+  void* to;  ///< nullptr: the end
+  const void* from;
+  unsigned bytes;
+  unsigned room;
+};
+
 /// One stack, and the thread that is on it now.
 struct Fiber {
   void* stack = nullptr;
   void* place = nullptr;  ///< where it goes on
   unsigned thread = 0;
   enum class State { ended, ready, at_barrier, in_warp } state = State::ended;
-  unsigned mask = 0;  ///< of the lanes that it waits for
+  unsigned mask = 0;            ///< of the lanes that it waits for
+  const void* where = nullptr;  ///< it waits
+  std::deque<LateCopy> copies{};
+  unsigned groups = 0;  ///< of them that have an end
 };
 
 struct Warp {
@@ -109,18 +133,19 @@ class Block {
         while (go_on_with(warp)) has_moved = true;
       }
       if (pass_barrier(used) || has_moved) continue;
-      std::fputs("emulated GPU: threads wait for each other for ever\n", stderr);
-      std::abort();
+      emulated_fault("threads wait for each other for ever");
     }
   }
 
-  void wait(Fiber::State state, unsigned mask) {
+  void wait(Fiber::State state, unsigned mask, const void* where) {
     current_->state = state;
     current_->mask = mask;
+    current_->where = where;
     const Index index = emulated_thread_index;
     emulated_switch(&current_->place, scheduler_);
     emulated_thread_index = index;
   }
+  Fiber& current() { return *current_; }
   Warp& warp() { return warps_[current_->thread / kLanes]; }
   unsigned lane() const { return current_->thread % kLanes; }
 
@@ -137,6 +162,8 @@ class Block {
   void begin(Fiber& fiber, unsigned thread) {
     fiber.thread = thread;
     fiber.state = Fiber::State::ready;
+    fiber.copies.clear();
+    fiber.groups = 0;
     // As emulated_switch leaves it: registers, then where to return to.
     auto* top = reinterpret_cast<std::uint64_t*>(static_cast<char*>(fiber.stack) + kStackBytes);
     *--top = 0;  // a function finds its stack 8 bytes off
@@ -160,9 +187,13 @@ class Block {
       warp.exchanged = warp.brought;
       warp.arrived &= ~mask;
       for (Fiber* const other : warp.fibers) {
-        if (other->state == Fiber::State::in_warp && (mask >> other->thread % kLanes & 1) != 0) {
-          other->state = Fiber::State::ready;
+        if (other->state != Fiber::State::in_warp || (mask >> other->thread % kLanes & 1) == 0) {
+          continue;
         }
+        if ((other->mask & all) != mask || other->where != fiber->where) {
+          emulated_fault("lanes wait for each other in different places, or with other masks");
+        }
+        other->state = Fiber::State::ready;
       }
     }
     bool has_moved = false;
@@ -179,8 +210,14 @@ class Block {
     const auto waits = [](const auto& fiber) { return fiber->state == Fiber::State::at_barrier; };
     const auto waiting = static_cast<unsigned>(std::count_if(all.begin(), all.end(), waits));
     if (waiting == 0 || waiting != live_) return false;
+    const void* where = nullptr;
     for (const auto& fiber : all) {
-      if (waits(fiber)) fiber->state = Fiber::State::ready;
+      if (!waits(fiber)) continue;
+      if (where != nullptr && fiber->where != where) {
+        emulated_fault("threads of a block wait at different barriers");
+      }
+      where = fiber->where;
+      fiber->state = Fiber::State::ready;
     }
     return true;
   }
@@ -212,9 +249,58 @@ void Block::enter() {
   emulated_switch(&nowhere, b.scheduler_);
 }
 
+/// Static shared memory of the kernels of a module: its variables without a value, as those in the
+/// GPU's memory have one (device_code.h). It is mapped from a file of bytes that are no numbers, so
+/// that what a block wrote is gone at little cost.
+class StaticShared {
+ public:
+  explicit StaticShared(const void* module) {
+    const auto base = reinterpret_cast<std::uintptr_t>(module);
+    const auto* const header = static_cast<const Elf64_Ehdr*>(module);
+    const auto* const segments = reinterpret_cast<const Elf64_Phdr*>(base + header->e_phoff);
+    for (int i = 0; i < header->e_phnum; ++i) {
+      const Elf64_Phdr& segment = segments[i];
+      if (segment.p_type != PT_LOAD || segment.p_memsz <= segment.p_filesz) continue;
+      begin_ = base + segment.p_vaddr + segment.p_filesz;
+      end_ = base + segment.p_vaddr + segment.p_memsz;
+    }
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    first_page_ = std::min((begin_ + page - 1) / page * page, end_);
+    if (first_page_ == end_) return;
+    pages_ = (end_ - first_page_ + page - 1) / page * page;
+    const int file = memfd_create("static shared memory", MFD_CLOEXEC);
+    const std::vector<char> nothing(pages_, static_cast<char>(kNothing));
+    if (write(file, nothing.data(), pages_) != static_cast<ssize_t>(pages_) ||
+        mmap(reinterpret_cast<void*>(first_page_), pages_, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+      std::abort();
+    }
+    close(file);
+  }
+
+  void clear() const {
+    std::memset(reinterpret_cast<void*>(begin_), kNothing, first_page_ - begin_);
+    if (pages_ > 0) madvise(reinterpret_cast<void*>(first_page_), pages_, MADV_DONTNEED);
+  }
+
+ private:
+  std::uintptr_t begin_ = 0;
+  std::uintptr_t end_ = 0;
+  std::uintptr_t first_page_ = 0;
+  std::size_t pages_ = 0;
+};
+
+const StaticShared& static_shared_of(EmulatedKernel kernel) {
+  static auto& modules = *new std::map<const void*, StaticShared>;
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(kernel), &info) == 0) std::abort();
+  return modules.try_emplace(info.dli_fbase, info.dli_fbase).first->second;
+}
+
 }  // namespace
 
 void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch) {
+  const StaticShared& static_shared = static_shared_of(kernel);
   std::vector<char> shared(launch.shared_bytes + 16);
   auto at = reinterpret_cast<std::uintptr_t>(shared.data());
   emulated_shared_memory = reinterpret_cast<void*>((at + 15) / 16 * 16);
@@ -226,7 +312,8 @@ void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launc
     const unsigned line = number / launch.blocks[0];
     emulated_block_index = {number % launch.blocks[0], line % launch.blocks[1],
                             line / launch.blocks[1]};
-    std::fill(shared.begin(), shared.end(), '\xff');  // it is nobody's, and holds no numbers
+    std::memset(shared.data(), kNothing, shared.size());
+    static_shared.clear();
     block().run(kernel, arguments, threads);
   }
 }
@@ -234,14 +321,46 @@ void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launc
 }  // namespace tenure::test
 
 void emulated_block_barrier() {
-  tenure::test::block().wait(tenure::test::Fiber::State::at_barrier, 0);
+  tenure::test::block().wait(tenure::test::Fiber::State::at_barrier, 0,
+                             __builtin_return_address(0));
 }
 
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value) {
   tenure::test::Block& block = tenure::test::block();
   tenure::test::Warp& warp = block.warp();
+  if ((mask >> block.lane() & 1) == 0) emulated_fault("a lane is not in its own mask");
   warp.brought[block.lane()] = value;
   warp.arrived |= 1u << block.lane();
-  block.wait(tenure::test::Fiber::State::in_warp, mask);
+  block.wait(tenure::test::Fiber::State::in_warp, mask, __builtin_return_address(0));
   return warp.exchanged.data();
+}
+
+void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room) {
+  tenure::test::block().current().copies.push_back({to, from, bytes, room});
+  std::memset(to, tenure::test::kNothing, room);
+}
+
+void emulated_end_copies() {
+  tenure::test::Fiber& fiber = tenure::test::block().current();
+  fiber.copies.push_back({});
+  ++fiber.groups;
+}
+
+void emulated_wait_for_copies(unsigned others) {
+  tenure::test::Fiber& fiber = tenure::test::block().current();
+  while (fiber.groups > others) {
+    const tenure::test::LateCopy copy = fiber.copies.front();
+    fiber.copies.pop_front();
+    if (copy.to == nullptr) {
+      --fiber.groups;
+      continue;
+    }
+    std::memset(copy.to, 0, copy.room);
+    if (copy.bytes != 0) std::memcpy(copy.to, copy.from, copy.bytes);
+  }
+}
+
+void emulated_fault(const char* what) {
+  std::fprintf(stderr, "emulated GPU: %s\n", what);
+  std::abort();
 }

@@ -19,7 +19,7 @@
 // thread (block.h), which switch where they wait for each other.
 
 #define __host__
-#define __device__
+#define __device__ __attribute__((section(".data.device")))  // of variables alone; see block.cpp
 #define __global__
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
@@ -44,11 +44,18 @@ extern uint3 emulated_block_index;
 extern uint3 emulated_block_size;
 extern uint3 emulated_grid_size;
 extern void* emulated_shared_memory;
-/// Waits for all threads of the block.
+/// Waits for all threads of the block, which come to the same place of the code.
 void emulated_block_barrier();
-/// Waits for the lanes of `mask` in this thread's warp, all of which call it; then `values` has
-/// what each brought, in 8 bytes.
+/// Waits for the lanes of `mask` in this thread's warp, all of which call it from the same place
+/// with the same mask; then `values` has what each brought, in 8 bytes.
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
+/// Copies that a thread begins are done as late as can be, when it waits for their group: `bytes`
+/// of `room`, and zeros behind them. Until then there are no numbers.
+void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room);
+void emulated_end_copies();
+void emulated_wait_for_copies(unsigned others);
+/// Ends the process.
+[[noreturn]] void emulated_fault(const char* what);
 }
 #define threadIdx emulated_thread_index
 #define blockIdx emulated_block_index
@@ -56,8 +63,11 @@ const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
 #define gridDim emulated_grid_size
 inline constexpr int warpSize = 32;
 
-inline void __syncthreads() { emulated_block_barrier(); }
-inline void __syncwarp(unsigned mask = 0xffffffffu) { emulated_warp_exchange(mask, 0); }
+// What waits is inlined: each use is a place of its own.
+#define TENURE_EMULATED __attribute__((always_inline)) inline
+
+TENURE_EMULATED void __syncthreads() { emulated_block_barrier(); }
+TENURE_EMULATED void __syncwarp(unsigned mask = 0xffffffffu) { emulated_warp_exchange(mask, 0); }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
@@ -68,8 +78,10 @@ inline unsigned emulated_lane() {
          32;
 }
 template <class T>
-inline T emulated_shuffle(unsigned mask, T value, unsigned lane) {
+TENURE_EMULATED T emulated_shuffle(unsigned mask, T value, unsigned lane) {
   static_assert(sizeof(T) <= 8);
+  if ((mask >> lane % 32 & 1) == 0)
+    emulated_fault("a lane takes what is of a lane outside the mask");
   std::uint64_t bytes = 0;
   std::memcpy(&bytes, &value, sizeof(T));
   const std::uint64_t* const all = emulated_warp_exchange(mask, bytes);
@@ -77,27 +89,27 @@ inline T emulated_shuffle(unsigned mask, T value, unsigned lane) {
   return value;
 }
 template <class T>
-inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
+TENURE_EMULATED T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
   const unsigned first = emulated_lane() / width * width;
   return emulated_shuffle(mask, value, first + static_cast<unsigned>(lane) % width);
 }
 template <class T>
-inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
+TENURE_EMULATED T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {
   const unsigned own = emulated_lane();
   const unsigned other = own ^ static_cast<unsigned>(lanes);
   return emulated_shuffle(mask, value, other / width > own / width ? own : other);
 }
 template <class T>
-inline T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width = 32) {
+TENURE_EMULATED T __shfl_down_sync(unsigned mask, T value, unsigned lanes, int width = 32) {
   const unsigned own = emulated_lane();
   return emulated_shuffle(mask, value, own % width + lanes < unsigned(width) ? own + lanes : own);
 }
 template <class T>
-inline T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width = 32) {
+TENURE_EMULATED T __shfl_up_sync(unsigned mask, T value, unsigned lanes, int width = 32) {
   const unsigned own = emulated_lane();
   return emulated_shuffle(mask, value, own % width >= lanes ? own - lanes : own);
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate) {
+TENURE_EMULATED unsigned __ballot_sync(unsigned mask, int predicate) {
   const std::uint64_t* const all = emulated_warp_exchange(mask, predicate != 0);
   unsigned set = 0;
   for (unsigned i = 0; i < 32; ++i) {
@@ -105,8 +117,10 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
   }
   return set;
 }
-inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-inline int __all_sync(unsigned mask, int predicate) {
+TENURE_EMULATED int __any_sync(unsigned mask, int predicate) {
+  return __ballot_sync(mask, predicate) != 0;
+}
+TENURE_EMULATED int __all_sync(unsigned mask, int predicate) {
   return __ballot_sync(mask, predicate) == mask;
 }
 

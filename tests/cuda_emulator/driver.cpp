@@ -93,6 +93,7 @@ CUmemGenericAllocationHandle last_memory = 0;
 CUresult fault_of(EmulatedGpu& gpu) {
   const int signal = gpu.fault();
   if (signal == SIGSEGV || signal == SIGBUS) return CUDA_ERROR_ILLEGAL_ADDRESS;
+  if (signal == SIGILL) return CUDA_ERROR_MISALIGNED_ADDRESS;  // CMakeLists.txt has it so
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
@@ -151,6 +152,9 @@ CUresult cuGetErrorName(CUresult error, const char** text) {
       break;
     case CUDA_ERROR_ILLEGAL_ADDRESS:
       *text = "CUDA_ERROR_ILLEGAL_ADDRESS";
+      break;
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+      *text = "CUDA_ERROR_MISALIGNED_ADDRESS";
       break;
     case CUDA_ERROR_LAUNCH_FAILED:
       *text = "CUDA_ERROR_LAUNCH_FAILED";
@@ -342,7 +346,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   command.kind = Command::launch;
   command.to = function->address;
   command.attached = *static_cast<const std::size_t*>(extra[3]);
-  if (command.attached > 32764) return CUDA_ERROR_INVALID_VALUE;
+  if (command.attached > 4096) return CUDA_ERROR_INVALID_VALUE;  // of CUDA 12.0, and of all GPUs
   command.blocks[0] = x;
   command.blocks[1] = y;
   command.blocks[2] = z;

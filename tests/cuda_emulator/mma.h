@@ -27,7 +27,15 @@ struct WarpsOperands {
 inline unsigned pair_of_words(std::uint16_t first, std::uint16_t second) {
   return first | static_cast<unsigned>(second) << 16;
 }
+/// What instructions ask of an address.
+inline void expect_multiple(const void* address, unsigned bytes) {
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0) {
+    emulated_fault("an address is no multiple of what an instruction reads or writes");
+  }
+}
+
 inline void load_matrices(unsigned (&to)[4], const void* row) {
+  expect_multiple(row, 16);
   const WarpsOperands<std::uint16_t> rows(static_cast<const std::uint16_t*>(row));
   const unsigned lane = emulated_lane();
   for (unsigned i = 0; i < 4; ++i) {
@@ -36,6 +44,7 @@ inline void load_matrices(unsigned (&to)[4], const void* row) {
   }
 }
 inline void load_transposed(unsigned (&to)[4], const void* row) {
+  expect_multiple(row, 16);
   const WarpsOperands<std::uint16_t> rows(static_cast<const std::uint16_t*>(row));
   const unsigned lane = emulated_lane();
   for (unsigned i = 0; i < 4; ++i) {
@@ -81,17 +90,21 @@ inline unsigned packed(float first, float second) {
   return pair_of_words(T(first).bits, T(second).bits);
 }
 inline float fast_exp2(float x) { return std::exp2(x); }
-inline void begin_copy(void* to, const void* from) { std::memcpy(to, from, 16); }
 inline void begin_copy_of_part(void* to, const void* from, unsigned bytes) {
-  std::memset(to, 0, 16);
-  if (bytes != 0) std::memcpy(to, from, bytes);
+  expect_multiple(to, 16);
+  expect_multiple(from, 16);
+  emulated_begin_copy(to, from, bytes, 16);
 }
+inline void begin_copy(void* to, const void* from) { begin_copy_of_part(to, from, 16); }
 inline void begin_copy_of_word(void* to, const void* from, bool is_there) {
-  std::memset(to, 0, 4);
-  if (is_there) std::memcpy(to, from, 4);
+  expect_multiple(to, 4);
+  expect_multiple(from, 4);
+  emulated_begin_copy(to, from, is_there ? 4 : 0, 4);
 }
-inline void end_copies() {}
+inline void end_copies() { emulated_end_copies(); }
 template <int others>
-inline void wait_for_copies() {}
+inline void wait_for_copies() {
+  emulated_wait_for_copies(others);
+}
 
 }  // namespace tenure::kernels::cuda
