@@ -199,6 +199,15 @@ TEST(GpuLayouts, OfPooling) {
                           1,
                           [=](const auto& t) { return max_pool2d(t[0], kernel, options); }},
                          type);
+    const PoolOptions counting{.stride = options.stride,
+                               .padding = options.padding,
+                               .count_padding = draws.coin(),
+                               .ceil_mode = options.ceil_mode};
+    expect_as_on_the_cpu({fmt::format("avg_pool {} of {}", kernel, to_string(shape)),
+                          {x},
+                          1,
+                          [=](const auto& t) { return avg_pool2d(t[0], kernel, counting); }},
+                         type);
     const std::int64_t sizes = drawn.size(6);
     expect_as_on_the_cpu({fmt::format("adaptive_max_pool {} of {}", sizes, to_string(shape)),
                           {x},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tenure/memory/default_device.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/creation.h"
@@ -89,6 +90,7 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
         options.count_padding, options.channels);
     if (pool == Pool::max || !options.count_padding) return y;
     // What ceil_mode adds at the end is no padding, and is not counted.
+    const DeviceScope device(y.device());
     const int first = options.channels == Channels::first ? 2 : 1;
     for (int i = 0; i < axes; ++i) {
       if (high[i] == padding[i]) continue;
