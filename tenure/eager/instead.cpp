@@ -10,18 +10,17 @@
 namespace tenure::eager {
 namespace {
 
-std::optional<DType> float_type(const Operand& operand) {
-  if (operand.is_scalar()) return std::nullopt;
-  const TensorBody* const body = operand.tensor().body_or_null();
-  if (body == nullptr || !is_floating(body->dtype)) return std::nullopt;
-  return body->dtype;
+const TensorBody* body_of(const Operand& operand) {
+  return operand.is_scalar() ? nullptr : operand.tensor().body_or_null();
 }
 
 /// What all floats of a call become, if they do not stay what they are.
 std::optional<DType> type_for(const ops::OpRecord& op, std::span<const Operand> given) {
   const auto any_of = [&](DType dtype) {
-    return std::any_of(given.begin(), given.end(),
-                       [&](const Operand& operand) { return float_type(operand) == dtype; });
+    return std::any_of(given.begin(), given.end(), [&](const Operand& operand) {
+      const TensorBody* const body = body_of(operand);
+      return body != nullptr && body->dtype == dtype;
+    });
   };
   if (any_of(DType::float64)) return std::nullopt;
   switch (op.precision) {
@@ -36,8 +35,8 @@ std::optional<DType> type_for(const ops::OpRecord& op, std::span<const Operand> 
   // Elementwise ops promote by themselves; others want one type.
   const int narrow_types = any_of(DType::bfloat16) + any_of(DType::float16);
   if (op.precision == ops::Precision::beside && narrow_types == 1) {
-    const std::optional<DType> first = float_type(given.front());
-    if (first && is_narrow_float(*first)) return std::nullopt;
+    const TensorBody* const first = body_of(given.front());
+    if (first != nullptr && is_narrow_float(first->dtype)) return std::nullopt;
   }
   const int types = narrow_types + any_of(DType::float32);
   const bool is_mixed = op.elementwise == nullptr && op.view == nullptr && types > 1;
@@ -69,8 +68,8 @@ Instead Instead::by_precision(const ops::OpRecord& op, std::span<const Operand> 
   return of(
       given,
       [&](const Operand& operand) {
-        const std::optional<DType> is = float_type(operand);
-        return is && *is != *type;
+        const TensorBody* const body = body_of(operand);
+        return body != nullptr && is_floating(body->dtype) && body->dtype != *type;
       },
       [&](const Operand& operand) {
         return cast(Operand(operand.tensor(), operand.site()), *type);
@@ -84,8 +83,7 @@ Instead Instead::by_device(const ops::OpRecord& op, std::span<const Operand> giv
   return of(
       given,
       [&](const Operand& operand) {
-        const TensorBody* const body =
-            operand.is_scalar() ? nullptr : operand.tensor().body_or_null();
+        const TensorBody* const body = body_of(operand);
         return body != nullptr && body->device() != *place;
       },
       [&](const Operand& operand) {
