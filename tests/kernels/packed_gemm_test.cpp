@@ -80,6 +80,29 @@ TEST(PackedGemm, TakesPartAfterPart) {
   }
 }
 
+/// Columns so many that a panel is not read where it lies: the next one is packed beside it, in few
+/// or in many tiles, of few or of many terms, and the last one may be narrow.
+TEST(PackedGemm, TakesPanelAfterPanel) {
+  RandomViews random(12);
+  for (int round = 0; round < 200; ++round) {
+    const DType dtype =
+        std::array{float32, float64, bfloat16, float16}[static_cast<std::size_t>(round % 4)];
+    const std::int64_t m = random.integer(2, random.chance(0.5) ? 60 : 300);
+    const std::int64_t k = random.integer(5, random.chance(0.5) ? 20 : 600);
+    const std::int64_t n = random.integer(129, 1 + 200'000 / (k + 60));
+    // Sums of 16 bits are exact as long as they are small.
+    const bool is_narrow = size_of(dtype) < 4;
+    const std::int64_t most = is_narrow ? 1 : 8;
+    const bool may_broadcast = !is_narrow && random.chance(0.3);
+    const Owned a = random.view(dtype, {m, k}, is_narrow ? 0 : -most, most, may_broadcast);
+    const Owned b = random.view(dtype, {k, n}, -most, most, may_broadcast);
+    const int before = num_threads();
+    set_num_threads(round % 3 + 1);
+    expect_exact(a, b, make_dense(dtype, {m, n}));
+    set_num_threads(before);
+  }
+}
+
 TEST(PackedGemm, TakesBatches) {
   RandomViews random(9);
   const Owned a = random.view(float32, {3, 5, 70, 66});

@@ -31,6 +31,7 @@ using panels::HWY_NAMESPACE::kTilesByRows;
 using panels::HWY_NAMESPACE::kTileWidth;
 using panels::HWY_NAMESPACE::Panels;
 using panels::HWY_NAMESPACE::RowPanel;
+using panels::HWY_NAMESPACE::Upcoming;
 
 template <class Packing>
 class PackedGemm {
@@ -93,6 +94,15 @@ class PackedGemm {
   struct Turn {
     std::int64_t panel;
     std::int64_t k;
+  };
+
+  /// Where a thread packs panels that pass by: the one that is used, and the next one.
+  struct Rooms {
+    static constexpr std::int64_t kSize = std::max<std::int64_t>(
+        kTileRows * kRowStep<E>, kGemmDepth* kTileWidth* HWY_MAX_BYTES / sizeof(E));
+    HWY_ALIGN E panels[2][kSize];
+    int used = 0;
+    bool next_is_there = false;
   };
 
   /// A panel of one of the matrices.
@@ -251,11 +261,12 @@ class PackedGemm {
     const std::int64_t lines = part.staying.first(block.end) - part.staying.first(block.begin);
     const bool all_near = lines * part.depth <= kBlock * kGemmDepth;
     const bool by_terms = block.lines.line != 1 || is_packed(!stay_.rows);
+    Rooms rooms;
     if (all_near && by_terms) {  // Lines are read from end to end.
       for (Turn now{first, 0}; now.panel < last;) {
         const bool goes_on = now.k + kGemmDepth < part.depth;
         const Turn next = goes_on ? Turn{now.panel, now.k + kGemmDepth} : Turn{now.panel + 1, 0};
-        pass(part, block, now, next.panel < last ? &next : nullptr);
+        pass(part, block, now, next.panel < last ? &next : nullptr, rooms);
         now = next;
       }
       return;
@@ -263,32 +274,62 @@ class PackedGemm {
     for (Turn now{first, 0}; now.k < part.depth;) {
       const Turn next =
           now.panel + 1 < last ? Turn{now.panel + 1, now.k} : Turn{first, now.k + kGemmDepth};
-      pass(part, block, now, next.k < part.depth ? &next : nullptr);
+      pass(part, block, now, next.k < part.depth ? &next : nullptr, rooms);
       now = next;
     }
   }
 
+  static std::int64_t depth_of(const Part& part, const Turn& turn) {
+    return std::min(kGemmDepth, part.depth - turn.k);
+  }
+  Source lines_of(const Part& part, const Block& block, const Turn& turn) const {
+    return block.lines.at(part.passing.first(turn.panel), part.k + turn.k);
+  }
+
+  /// Whether a passing panel is read where it lies.
+  bool stays_there(const Part& part, const Block& block, const Turn& turn) const {
+    const Source& lines = block.lines;
+    if (narrow() || lines.line != 1) return false;
+    if (part.passing.count(turn.panel) != part.passing.width(turn.panel)) return false;
+    const std::int64_t bytes =
+        std::abs(lines.term) * depth_of(part, turn) * std::int64_t{sizeof(T)};
+    return bytes <= kNear || block.end - block.begin <= kFew;
+  }
+
+  /// The panel that passes by next, if it can be packed beside the one before; otherwise none.
+  Upcoming<Terms> upcoming(const Part& part, const Block& block, const Turn& next, E* to) const {
+    using Given = typename Terms::Given;
+    const std::int64_t depth = depth_of(part, next);
+    if (!stay_.rows || is_packed(false) || block.lines.line != 1) return {};
+    if (size_of(dtype_) != sizeof(Given) || depth % Terms::kGiven != 0) return {};
+    if (part.passing.count(next.panel) != kTileWidth * lanes()) return {};
+    if (stays_there(part, block, next)) return {};
+    const std::int64_t elements = Packing::elements(depth);
+    const std::int64_t times = (block.end - block.begin) * (elements / kLineTerms<E>);
+    const auto from = lines_of(part, block, next).template lines<Given>();
+    return {from.data, from.term, elements, times, to};
+  }
+
   /// A panel of those that pass, from a term on; `next`, if not null, comes after it.
-  HWY_NOINLINE void pass(const Part& part, const Block& block, const Turn& now,
-                         const Turn* next) const {
+  HWY_NOINLINE void pass(const Part& part, const Block& block, const Turn& now, const Turn* next,
+                         Rooms& rooms) const {
     const std::int64_t p = now.panel;
     const std::int64_t k = now.k;
-    HWY_ALIGN E packed[std::max<std::int64_t>(kTileRows * kRowStep<E>,
-                                              kGemmDepth * kTileWidth * HWY_MAX_BYTES / sizeof(E))];
-    const Source lines = block.lines.at(part.passing.first(p), part.k + k);
-    const std::int64_t depth = std::min(kGemmDepth, part.depth - k);
+    if (rooms.next_is_there) rooms.used = 1 - rooms.used;
+    E* const packed = rooms.panels[rooms.used];
+    const Source lines = lines_of(part, block, now);
+    const std::int64_t depth = depth_of(part, now);
     const std::int64_t tiles = block.end - block.begin;
     const std::int64_t count = part.passing.count(p);
     const std::int64_t width = part.passing.width(p);
-    const bool near = std::abs(lines.term) * depth * std::int64_t{sizeof(T)} <= kNear;
     Side passing{.cut = part.passing, .panel = p, .line = 0, .data = packed, .step = width};
-    const std::byte* const after =
-        next == nullptr ? nullptr
-                        : block.lines.at(part.passing.first(next->panel), part.k + next->k).data;
+    const std::byte* const after = next == nullptr ? nullptr : lines_of(part, block, *next).data;
     const std::byte* ahead = nullptr;
     if (is_packed(!stay_.rows)) {
       passing.data = columns_.panel(part.passing.first(p), width, Packing::elements(part.k + k));
-    } else if (!narrow() && lines.line == 1 && count == width && (near || tiles <= kFew)) {
+    } else if (rooms.next_is_there) {
+      // It was packed beside the one before.
+    } else if (stays_there(part, block, now)) {
       passing.data = lines.template lines<E>().data;
       passing.step = lines.term;
     } else if (!stay_.rows && lines.term == 1 && count >= kTileRows - 1) {
@@ -299,8 +340,11 @@ class PackedGemm {
       passing.ahead = after;
     } else {
       Packing::pack(lines, count, depth, packed, width);
-      if (lines.line == 1) ahead = after;
     }
+    Upcoming<Terms> other;
+    if (next != nullptr) other = upcoming(part, block, *next, rooms.panels[1 - rooms.used]);
+    rooms.next_is_there = !other.is_there();
+    if (!rooms.next_is_there && passing.data == packed && lines.line == 1) ahead = after;
     Side staying{.cut = part.staying, .panel = 0, .line = part.line, .data = nullptr, .step = 0};
     const int sign = sign_of(g_.into, part.k + k == 0);
     for (std::int64_t s = block.begin; s < block.end; ++s) {
@@ -318,27 +362,30 @@ class PackedGemm {
                                           Packing::elements(part.k + k))
                          : staying_panel(part, block.product, s, k);
       if (stay_.rows) {
-        multiply(depth, staying, passing, block.c, sign);
+        multiply(depth, staying, passing, block.c, sign, other.is_there() ? nullptr : &other);
       } else {
-        multiply(depth, passing, staying, block.c, sign);
+        multiply(depth, passing, staying, block.c, sign, nullptr);
         passing.ahead = nullptr;  // It is fetched once.
       }
     }
+    while (!other.is_there()) other.go_on();
   }
 
-  void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, int sign) const {
+  void multiply(std::int64_t depth, const Side& rows, const Side& columns, T* c, int sign,
+                Upcoming<Terms>* upcoming) const {
     const std::int64_t high = rows.cut.count(rows.panel);
     T* const to = c + (rows.line + rows.cut.first(rows.panel)) * g_.c_row + columns.line +
                   columns.cut.first(columns.panel);
     const auto element = static_cast<std::int64_t>(size_of(dtype_));
-    const Panels<E> panels{.depth = Packing::elements(depth),
-                           .a = rows.data,
-                           .a_step = rows.step,
-                           .b = columns.data,
-                           .b_step = columns.step,
-                           .ahead = rows.ahead,
-                           .ahead_row = g_.a_row * element,
-                           .ahead_line = kLineTerms<E> * Packing::kTerms * element};
+    const Panels<Terms> panels{.depth = Packing::elements(depth),
+                               .a = rows.data,
+                               .a_step = rows.step,
+                               .b = columns.data,
+                               .b_step = columns.step,
+                               .ahead = rows.ahead,
+                               .ahead_row = g_.a_row * element,
+                               .ahead_line = kLineTerms<E> * Packing::kTerms * element,
+                               .upcoming = upcoming};
     const bool wide = columns.cut.width(columns.panel) > lanes();
     const auto multiply_with = [&](const auto& tiles, std::int64_t least) {
       tiles[static_cast<std::size_t>(high - least)](panels, to, g_.c_row,

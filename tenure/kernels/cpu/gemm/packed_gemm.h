@@ -14,7 +14,8 @@ namespace tenure::kernels {
 // up to kBytes at a time: by the thread that uses them, where each has enough of them, or by all
 // threads together. The lines of the other one pass by: a thread takes a panel of them, as many as
 // a tile in registers is high or wide, packs it on its stack (rows as they are if their terms are
-// neighbours), and multiplies it with every panel that stays. Panels are kDepth terms deep. So
+// neighbours; columns that are neighbours while the tiles before are computed, panels-inl.h), and
+// multiplies it with every panel that stays. Panels are kDepth terms deep. So
 // every element of the result is the sum, in order, of sums of kDepth products, whatever the
 // threads, the tile and the way in which the matrices lie in memory; and the workspace follows from
 // the sizes alone. Columns of b may have been packed before, all of them: then they are read from

@@ -160,8 +160,7 @@ struct Paired {
                                 Element* to, std::int64_t width) {
     if (from.line != 1) return pack_rows<Paired>(from, count, depth, to, width);
     HWY_ALIGN static constexpr std::uint16_t kNone[kTileWidth * HWY_MAX_BYTES / 4 + kTileRows] = {};
-    const hn::ScalableTag<Element> d;
-    const hn::Rebind<std::uint16_t, decltype(d)> halves;
+    const Terms::Words d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
     for (std::int64_t k = 0; k < depth; k += 2, to += width) {
       const auto* const first = reinterpret_cast<const std::uint16_t*>(from.at(0, k).data);
@@ -169,9 +168,7 @@ struct Paired {
           k + 1 < depth ? reinterpret_cast<const std::uint16_t*>(from.at(0, k + 1).data) : kNone;
       std::int64_t i = 0;
       for (; i + lanes <= count; i += lanes) {
-        const auto low = hn::PromoteTo(d, hn::LoadU(halves, first + i));
-        const auto high = hn::PromoteTo(d, hn::LoadU(halves, second + i));
-        hn::StoreU(hn::Or(low, hn::ShiftLeft<16>(high)), d, to + i);
+        hn::StoreU(Terms::load(first + i, second + i), d, to + i);
       }
       for (; i < count; ++i) to[i] = first[i] | static_cast<Element>(second[i]) << 16;
       std::fill(to + count, to + width, 0U);

@@ -44,8 +44,15 @@ template <class T>
 struct SingleTerms {
   using Sum = T;
   using Element = T;
+  using Given = T;
+  static constexpr std::int64_t kGiven = 1;  ///< terms of an element
   using Words = hn::ScalableTag<T>;
   using Sums = hn::Vec<hn::ScalableTag<T>>;
+
+  /// An element each of lines that are neighbours, of its terms.
+  static HWY_INLINE hn::Vec<Words> load(const Given* term, const Given* /*none*/) {
+    return hn::LoadU(Words(), term);
+  }
 
   static HWY_INLINE Sums multiply_add(hn::Vec<Words> a, hn::Vec<Words> b, Sums sum) {
     return hn::MulAdd(a, b, sum);
@@ -59,8 +66,17 @@ struct SingleTerms {
 struct PairedTerms {
   using Sum = float;
   using Element = std::uint32_t;
+  using Given = std::uint16_t;
+  static constexpr std::int64_t kGiven = 2;
   using Words = hn::ScalableTag<std::uint32_t>;
   using Sums = hn::Vec<hn::ScalableTag<float>>;
+
+  static HWY_INLINE hn::Vec<Words> load(const Given* first, const Given* second) {
+    const hn::Rebind<std::uint16_t, Words> halves;
+    const auto low = hn::PromoteTo(Words(), hn::LoadU(halves, first));
+    const auto high = hn::PromoteTo(Words(), hn::LoadU(halves, second));
+    return hn::Or(low, hn::ShiftLeft<16>(high));
+  }
 
   static HWY_INLINE Sums multiply_add(hn::Vec<Words> a, hn::Vec<Words> b, Sums sum) {
     // The set of instructions that this is compiled for does not have it; `has_pairs` is asked.
@@ -70,9 +86,79 @@ struct PairedTerms {
 };
 #endif
 
+// Note: the next panel
+//
+// Columns that pass by come from memory, and where rows of b are a power of two apart, what is
+// fetched of a panel does not stay in the caches until all of it is there: it falls into few of
+// their sets. So the next panel is packed while tiles of this one are computed, a few terms after
+// every few of theirs, each fetched not long before.
+
+/// The next panel of columns that are neighbours, on its way to where tiles read it.
+template <class Terms>
+class Upcoming {
+  using Given = typename Terms::Given;
+  using Element = typename Terms::Element;
+
+ public:
+  /// None.
+  Upcoming() = default;
+  /// `elements` of each column, whose terms are `step` apart. It should be there after `times`
+  /// times that it went on.
+  Upcoming(const Given* from, std::int64_t step, std::int64_t elements, std::int64_t times,
+           Element* to)
+      : fetched_(from),
+        packed_(from),
+        step_(step),
+        to_(to),
+        to_fetch_(elements),
+        to_pack_(elements),
+        some_(std::max(kSome, (elements - 1) / std::max<std::int64_t>(1, times - kWait) + 1)) {}
+
+  bool is_there() const { return to_pack_ == 0; }
+
+  /// Fetches some elements, and packs some that were fetched before.
+  HWY_INLINE void go_on() {
+    constexpr std::int64_t kLine = 64 / sizeof(Given);
+    const typename Terms::Words words;
+    const auto lanes = static_cast<std::int64_t>(hn::Lanes(words));
+    for (std::int64_t i = std::min(some_, to_fetch_); i > 0; --i, --to_fetch_) {
+      for (std::int64_t t = 0; t < Terms::kGiven; ++t, fetched_ += step_) {
+        for (std::int64_t j = 0; j < kTileWidth * lanes; j += kLine)
+          __builtin_prefetch(fetched_ + j, 0, 3);
+      }
+    }
+    if (wait_ > 0) {
+      --wait_;
+      return;
+    }
+    for (std::int64_t i = std::min(some_, to_pack_); i > 0; --i, --to_pack_) {
+      TENURE_UNROLL
+      for (int v = 0; v < kTileWidth; ++v, to_ += lanes) {
+        const Given* const term = packed_ + v * lanes;
+        hn::StoreU(Terms::load(term, term + step_), words, to_);
+      }
+      packed_ += Terms::kGiven * step_;
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kWait = 4;  // times between fetching and packing
+  static constexpr std::int64_t kSome = 3;  // elements, or more
+
+  const Given* fetched_ = nullptr;
+  const Given* packed_ = nullptr;
+  std::int64_t step_ = 0;
+  Element* to_ = nullptr;
+  std::int64_t to_fetch_ = 0;
+  std::int64_t to_pack_ = 0;
+  std::int64_t some_ = 0;
+  std::int64_t wait_ = kWait;
+};
+
 /// Panels as a tile reads them: element k of column i of b at [k * step + i].
-template <class E>
+template <class Terms>
 struct Panels {
+  using E = typename Terms::Element;
   std::int64_t depth;  ///< in elements
   const E* a;
   std::int64_t a_step;
@@ -83,13 +169,15 @@ struct Panels {
   const std::byte* ahead = nullptr;
   std::int64_t ahead_row = 0;
   std::int64_t ahead_line = 0;
+  /// What is packed meanwhile; null: nothing.
+  Upcoming<Terms>* upcoming = nullptr;
 };
 
 /// c = a b for `rows` rows and `columns` columns in `width` vectors; c += sign a b if the sign is
 /// not 0.
 template <class Terms, int rows, int width, RowPanel lies = RowPanel::by_terms>
-HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typename Terms::Sum* c,
-                                std::int64_t c_row, std::int64_t columns, int sign) {
+HWY_NOINLINE void multiply_tile(const Panels<Terms>& p, typename Terms::Sum* c, std::int64_t c_row,
+                                std::int64_t columns, int sign) {
   using T = typename Terms::Sum;
   using E = typename Terms::Element;
   const hn::ScalableTag<T> d;
@@ -110,9 +198,12 @@ HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typena
   const std::int64_t a_step = kByTerms ? p.a_step : 1;
   const std::int64_t b_step = p.b_step;
   const std::byte* ahead = p.ahead;
+  Upcoming<Terms>* const upcoming = p.upcoming;
+  const bool is_alone = ahead == nullptr && upcoming == nullptr;
   for (std::int64_t left = p.depth; left > 0;) {
     // All of them at once; or a line of each row at a time, while the next ones come nearer.
-    const std::int64_t some = ahead == nullptr ? left : std::min(left, kLineTerms<E>);
+    const std::int64_t some = is_alone ? left : std::min(left, kLineTerms<E>);
+    if (upcoming != nullptr) upcoming->go_on();
     if (ahead != nullptr) {
       for (int r = 0; r < rows; ++r) __builtin_prefetch(ahead + r * p.ahead_row, 0, 2);
       ahead += p.ahead_line;
@@ -163,8 +254,8 @@ HWY_NOINLINE void multiply_tile(const Panels<typename Terms::Element>& p, typena
 }
 
 template <class Terms>
-using MultiplyTile = void (*)(const Panels<typename Terms::Element>&, typename Terms::Sum*,
-                              std::int64_t, std::int64_t, int);
+using MultiplyTile = void (*)(const Panels<Terms>&, typename Terms::Sum*, std::int64_t,
+                              std::int64_t, int);
 template <class Terms, int width, int... rows>
 constexpr std::array<MultiplyTile<Terms>, sizeof...(rows)> tile_table(
     std::integer_sequence<int, rows...>) {
