@@ -73,6 +73,12 @@ std::string out_of_memory_text(const OutOfMemory::Facts& f) {
 
 }  // namespace
 
+void Error::show_nul() {
+  for (std::size_t at = text_.find('\0'); at != text_.npos; at = text_.find('\0', at)) {
+    text_.replace(at, 1, "\\0");
+  }
+}
+
 ShapeError::ShapeError(std::string_view op, const std::string& problem, Shapes shapes)
     : Error(fmt::format("{}: {}", op, problem)), op_(op), shapes_(std::move(shapes)) {}
 

@@ -16,11 +16,14 @@ namespace tenure {
 /// fields of the derived types say the same to a program.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& text) : std::runtime_error(text), text_(text) {}
+  explicit Error(const std::string& text) : std::runtime_error(text), text_(text) { show_nul(); }
 
   const char* what() const noexcept override { return text_.c_str(); }
   /// Adds a line; whoever passes an error on may say what is known there.
-  void add_line(const std::string& line) { text_ += "\n  " + line; }
+  void add_line(const std::string& line) {
+    text_ += "\n  " + line;
+    show_nul();
+  }
   /// The same, with the line of the user's that it happened at.
   void add_place(const std::string& line) {
     add_line(line);
@@ -35,6 +38,9 @@ class Error : public std::runtime_error {
   Error(const std::string& text, Placed /*mark*/) : Error(text) { has_place_ = true; }
 
  private:
+  /// A name may hold the byte that ends what().
+  void show_nul();
+
   std::string text_;
   bool has_place_ = false;
 };

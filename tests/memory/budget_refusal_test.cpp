@@ -59,6 +59,20 @@ TEST(Budget, ARefusalChangesNothingAndTellsEverything) {
   EXPECT_EQ(witness.to_vector<float>()[99], 99);
 }
 
+/// The text of an error ends for many at a byte of zero.
+TEST(Budget, ANameOfAnyBytesHidesNothing) {
+  const Budget budget(std::string("a\0b", 3), 10);
+  try {
+    room(1000);
+    ADD_FAILURE() << "it was not refused";
+  } catch (const OutOfMemory& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("budget \"a\\0b\" refused"), std::string::npos) << text;
+    EXPECT_NE(text.find("raise the budget to"), std::string::npos) << text;
+    EXPECT_EQ(error.budget(), budget.name());
+  }
+}
+
 TEST(Budget, ListsTheLargestFiveGroupedByLine) {
   const Budget budget("b", 1 * MiB);
   std::vector<Tensor> all;
