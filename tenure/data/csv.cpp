@@ -198,6 +198,9 @@ const Column& Table::column(const std::string& name, Site site) const {
 }
 
 Table read_csv(const std::string& path, const CsvOptions& options, Site site) try {
+  if (std::string_view("\"\r\n").find(options.separator) != std::string_view::npos) {
+    throw ValueError("read_csv: separator is a quote or the end of a line, which have a meaning");
+  }
   const DeviceScope host(cpu);
   const InputFile file(path);
   io::FilePart source(file, 0, file.size());

@@ -93,6 +93,7 @@ Batch Dataset::at(std::int64_t place, std::int64_t epoch, Site site) const {
       throw IndexError("at()", fmt::format("there is no element {} among {}", place, size()), place,
                        size());
     }
+    if (epoch < 0) throw ValueError(fmt::format("at(): there is no epoch {}", epoch));
     return source_->at(epoch, place);
   });
 }

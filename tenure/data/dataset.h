@@ -106,7 +106,7 @@ class Dataset {
   explicit Dataset(std::shared_ptr<const Source> source, Site site = Site::current());
 
   std::int64_t size() const { return source_->size(); }
-  /// Throws IndexError outside of [0, size()).
+  /// Throws IndexError outside of [0, size()), and ValueError for an epoch below 0.
   Batch at(std::int64_t place, std::int64_t epoch = 0, Site site = Site::current()) const;
 
   /// In an order that depends on the seed and on the epoch; with `every_epoch` false, on the seed

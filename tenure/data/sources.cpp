@@ -121,8 +121,11 @@ class Repeated final : public Source {
   }
 
  private:
+  /// Of more epochs than can be counted, the first comes after the last.
   std::int64_t epoch_of(std::int64_t epoch, std::int64_t place) const {
-    return epoch * times_ + place / source_->size();
+    const auto all = static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(times_) +
+                     static_cast<std::uint64_t>(place / source_->size());
+    return static_cast<std::int64_t>(all & std::numeric_limits<std::int64_t>::max());
   }
 
   SourcePointer source_;

@@ -128,6 +128,14 @@ TEST(Csv, ErrorsNameLineAndColumn) {
   refused("a,a\n", {"line 1, column 2: two columns have the name \"a\""});
 }
 
+TEST(Csv, ASeparatorThatMeansSomethingElseIsRefused) {
+  const Scratch scratch;
+  const std::string path = scratch.file("a.csv", "a,b\n1,2\n");
+  for (const char separator : {'"', '\n', '\r'}) {
+    expect_throws<ValueError>([&] { read_csv(path, {.separator = separator}); }, {"separator"});
+  }
+}
+
 TEST(Csv, BecomesADataset) {
   const Table table = read("x,y\n1.5,0\n2.5,1\n");
   const Dataset dataset = from_tensors({table["x"], table["y"]});

@@ -35,6 +35,13 @@ Dataset numbers(std::int64_t n) {
   return from_tensors({x, x * 10});
 }
 
+/// Two elements, each the epoch that they are of.
+class Epochs final : public Source {
+ public:
+  std::int64_t size() const override { return 2; }
+  Batch at(std::int64_t epoch, std::int64_t) const override { return {tensor(epoch)}; }
+};
+
 /// The first tensors' elements, all batches one after the other.
 std::vector<std::int64_t> firsts(Pass pass) {
   std::vector<std::int64_t> all;
@@ -44,6 +51,17 @@ std::vector<std::int64_t> firsts(Pass pass) {
   return all;
 }
 std::vector<std::int64_t> firsts(const Dataset& dataset) { return firsts(dataset.epoch(0)); }
+
+TEST(Dataset, EpochsOfWhatIsRepeatedAreNeverBelowZero) {
+  const Dataset epochs(std::make_shared<Epochs>());
+  EXPECT_EQ(firsts(epochs.repeat(2).epoch(3)), (std::vector<std::int64_t>{6, 6, 7, 7}));
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t times : {1, 2, 3, 1 << 30}) {
+    for (const std::int64_t epoch : {kLast, kLast / 2 + 1, kLast / 3}) {
+      EXPECT_GE(epochs.repeat(times).at(2 * times - 1, epoch)[0].item<std::int64_t>(), 0);
+    }
+  }
+}
 
 TEST(Dataset, ElementsAreRowsAndViews) {
   const Tensor x = counting<float>({3, 2});
@@ -117,6 +135,7 @@ TEST(Dataset, TakeSkipRepeat) {
   EXPECT_THROW(numbers(5).take(-1), ValueError);
   EXPECT_THROW(numbers(5).skip(-1), ValueError);
   EXPECT_THROW(numbers(5).repeat(-1), ValueError);
+  EXPECT_THROW(numbers(5).at(0, -1), ValueError);
   EXPECT_THROW(numbers(5).repeat(std::numeric_limits<std::int64_t>::max() / 2), ValueError);
 }
 
