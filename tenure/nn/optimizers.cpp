@@ -59,15 +59,32 @@ Sgd::Sgd(std::vector<NamedVariable> parameters, double rate, const SgdOptions& o
 
 void Sgd::require_options(const SgdOptions& options) const {
   require_option("momentum", options.momentum);
+  require_option("dampening", options.dampening);
   require_option("weight_decay", options.weight_decay);
   require_state("momentum", options.momentum != 0, has_velocities_);
 }
 
 void Sgd::update(std::size_t i, Tensor gradient, const Step& step) {
-  velocities_[0].empty()
-      ? change_by<sgd_update>(parameter(i), velocities_, i, std::move(gradient), step, options(i))
-      : change_by<sgd_momentum_update>(parameter(i), velocities_, i, std::move(gradient), step,
-                                       options(i));
+  const SgdOptions& o = options(i);
+  if (!has_velocities_) {
+    return change_by<sgd_update>(parameter(i), velocities_, i, std::move(gradient), step, o);
+  }
+  if (o.dampening == 0) {
+    return change_by<sgd_momentum_update>(parameter(i), velocities_, i, std::move(gradient), step,
+                                          o);
+  }
+  const Formulas f{step.site};
+  const Variable& velocity = velocities_[0][i];
+  const Tensor w = parameter(i).value(f.at);
+  const Tensor g = f.decayed(o.weight_decay, w, gradient_for(velocity, std::move(gradient), f.at));
+  // The first gradient is the velocity, and is not dampened.
+  const Tensor is_later = f.wide(greater({step.number, f.at}, {1, f.at}));
+  const Tensor share = f.plus(f.times(is_later, -o.dampening), 1);
+  const Tensor v = f.sum(f.times(velocity.value(f.at), o.momentum),
+                         {f.product(g, f.in_type_of(g, share)), f.at});
+  const Tensor by = o.nesterov ? f.sum(g, {f.times(v, o.momentum), f.at}) : v;
+  parameter(i).assign({f.difference(w, f.product(by, f.in_type_of(w, step.rate))), f.at});
+  velocity.assign({v, f.at});
 }
 
 Adam::Adam(const char* kind, std::vector<NamedVariable> parameters, double rate,

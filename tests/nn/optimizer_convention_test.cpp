@@ -54,6 +54,13 @@ TEST(OptimizerConventions, Amsgrad) {
                           {-0.0244475842, 0.758854585, 0.524573032, -0.564934761});
 }
 
+TEST(OptimizerConventions, SgdDoesNotDampenTheFirstGradient) {
+  expect_steps<nn::Sgd>(SgdOptions{.momentum = 0.9, .dampening = 0.25},
+                        {-0.0454256397, 0.835424402, 0.492375738, -0.572004536});
+  expect_steps<nn::Sgd>(SgdOptions{.momentum = 0.5, .dampening = 0.5, .weight_decay = 0.25},
+                        {0.0438545738, 0.823618148, 0.396779206, -0.611342202});
+}
+
 TEST(OptimizerConventions, RmspropWithMomentumAndCentered) {
   expect_steps<nn::Rmsprop>(RmspropOptions{.alpha = 0.9, .centered = true},
                             {-0.361862801, 0.855849556, 1.01457275, -0.496374141});
