@@ -24,6 +24,7 @@
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/devices.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/ops/core/tape.h"
 
@@ -42,14 +43,15 @@ class FunctionCore::Impl {
  public:
   Impl(FunctionOptions options, Site site)
       : options_(std::move(options)), site_(site), cache_(options_.cache_limit) {
-    if (!(options_.recompute >= 0)) {
-      throw ValueError(fmt::format("function \"{}\": {} is no share of time to compute again",
-                                   options_.name, options_.recompute));
-    }
-    if (options_.effort < 1) {
-      throw ValueError(fmt::format("function \"{}\": an effort of {}; it is at least 1",
-                                   options_.name, options_.effort));
-    }
+    const std::string what = fmt::format("function \"{}\"", options_.name);
+    mem::require_in(mem::kAtLeastZero, what, {{"recompute", options_.recompute}}, site);
+    mem::require_least(what,
+                       {{"effort", options_.effort},
+                        {"warn_after", options_.warn_after, 0},
+                        {"cache_limit", options_.cache_limit, 0},
+                        {"packed_limit", options_.packed_limit, 0}},
+                       site);
+    for (const int i : options_.batched) mem::require_least(what, {{"batched", i, 0}}, site);
   }
 
   /// A trace compiled for tensors of certain types and shapes, some of them donated.

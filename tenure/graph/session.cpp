@@ -18,6 +18,7 @@
 #include "tenure/memory/accounts/population.h"
 #include "tenure/memory/callers.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
 
 namespace tenure {
@@ -37,7 +38,11 @@ class Session::Impl {
       : counted_(sessions(), site),
         state_(std::move(state)),
         cache_(options.cache_limit),
-        packed_limit_(options.packed_limit) {}
+        packed_limit_(options.packed_limit) {
+    mem::require_least(
+        "Session",
+        {{"cache_limit", options.cache_limit, 0}, {"packed_limit", options.packed_limit, 0}}, site);
+  }
 
   /// A call's fetches and feeds, checked.
   struct Call {

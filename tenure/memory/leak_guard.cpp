@@ -12,7 +12,7 @@
 #include "tenure/memory/callers.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/observer.h"
-#include "tenure/memory/threads/call.h"
+#include "tenure/memory/threads/arguments.h"
 
 namespace tenure {
 namespace {
@@ -141,10 +141,11 @@ LeakGuard::LeakGuard(std::string name, Site site) : LeakGuard(std::move(name), O
 
 LeakGuard::LeakGuard(std::string name, Options options, Site site)
     : name_(std::move(name)), options_(std::move(options)) {
-  mem::in_call("LeakGuard", site, [&] {
-    if (options_.warm_up >= 0 && options_.patience >= 1 && options_.slack_bytes >= 0) return;
-    throw ValueError("LeakGuard: warm_up and slack_bytes must be at least 0, patience at least 1");
-  });
+  mem::require_least("LeakGuard",
+                     {{"warm_up", options_.warm_up, 0},
+                      {"patience", options_.patience},
+                      {"slack_bytes", options_.slack_bytes, 0}},
+                     site);
   if (options_.warm_up > 0) return;
   read_levels();
   restart();

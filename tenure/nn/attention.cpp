@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/ops/attention_ops.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/layer_ops.h"
@@ -14,10 +14,7 @@
 namespace tenure::nn {
 
 Dropout::Dropout(double p, Site site) : Layer("Dropout", site), p_(p) {
-  mem::in_call(kind(), site, [&] {
-    if (p >= 0 && p < 1) return;
-    throw ValueError(fmt::format("Dropout: a probability of {}; it is in [0, 1)", p));
-  });
+  mem::require_in(mem::kBelowOne, "Dropout", {{"p", p}}, site);
 }
 
 std::string Dropout::describe() const { return fmt::format("{}", p_); }
@@ -39,7 +36,7 @@ MultiHeadAttention::MultiHeadAttention(std::int64_t width, std::int64_t heads,
       out_(width, width, {.kernel_initializer = options.initializer, .dtype = options.dtype},
            site) {
   mem::in_call(kind(), site, [&] {
-    require_positive("MultiHeadAttention", {heads});
+    mem::require_least("MultiHeadAttention", {{"heads", heads}});
     if (width % heads != 0) {
       throw ValueError(fmt::format("MultiHeadAttention: a width of {} cannot be shared by {} heads",
                                    width, heads));

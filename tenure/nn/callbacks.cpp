@@ -9,9 +9,9 @@
 #include <fstream>
 
 #include "tenure/base/error.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/checkpoint.h"
-#include "tenure/nn/sizes.h"
 
 namespace tenure::nn {
 
@@ -67,7 +67,8 @@ int epochs_of(const Checkpoint& state, const char* fact) {
 }  // namespace
 
 EarlyStopping::EarlyStopping(Options options, Site site) : options_(std::move(options)) {
-  require_positive("EarlyStopping: patience", {options_.patience}, site);
+  mem::require_least("EarlyStopping", {{"patience", options_.patience}}, site);
+  mem::require_in(mem::kFinite, "EarlyStopping", {{"least_change", options_.least_change}}, site);
 }
 
 void EarlyStopping::on_begin(Fit& fit) { stop_without_patience(fit); }
@@ -98,16 +99,11 @@ void EarlyStopping::set_state(const Checkpoint& state) {
 }
 
 ReduceOnPlateau::ReduceOnPlateau(Options options, Site site) : options_(std::move(options)) {
-  require_positive("ReduceOnPlateau: patience", {options_.patience}, site);
-  mem::in_call("ReduceOnPlateau", site, [&] {
-    if (!(options_.factor > 0 && options_.factor < 1)) {
-      throw ValueError(
-          fmt::format("ReduceOnPlateau: factor is {}; it is above 0 and below 1", options_.factor));
-    }
-    if (!(options_.least_rate >= 0) || options_.pause < 0) {
-      throw ValueError("ReduceOnPlateau: least_rate and pause are not negative");
-    }
-  });
+  constexpr auto kName = "ReduceOnPlateau";
+  mem::require_least(kName, {{"patience", options_.patience}, {"pause", options_.pause, 0}}, site);
+  mem::require_in(mem::kFinite, kName, {{"least_change", options_.least_change}}, site);
+  mem::require_in(mem::kWithinOne, kName, {{"factor", options_.factor}}, site);
+  mem::require_in(mem::kNotNegative, kName, {{"least_rate", options_.least_rate}}, site);
 }
 
 void ReduceOnPlateau::on_begin(Fit& fit) {
@@ -204,7 +200,7 @@ void CsvLog::on_epoch(Fit& fit, const Epoch& epoch) {
   std::ofstream file(path_, std::ios::app);
   const auto write = [&](const std::string& line) {
     file << line << '\n';
-    if (!file.flush()) throw FileError("cannot write to", path_, errno);
+    if (!file.flush()) throw FileError("write", path_, errno);
   };
   std::string head = "epoch,seconds,peak_bytes,loss";
   std::string line = fmt::format("{},{:.3f},{},{:.9g}", epoch.number, epoch.seconds, epoch.peak,

@@ -1,29 +1,16 @@
 #include "tenure/nn/clip.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "tenure/base/error.h"
 #include "tenure/memory/default_device.h"
-#include "tenure/memory/threads/call.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
-namespace {
-
-void require_limit(const char* function, double limit, Site site) {
-  mem::in_call(function, site, [&] {
-    if (limit > 0) return;
-    throw ValueError(fmt::format("{}: a limit of {}; it is positive", function, limit));
-  });
-}
-
-}  // namespace
 
 Tensor global_norm(const std::vector<Tensor>& gradients, Site site) {
   const auto first = std::find_if(gradients.begin(), gradients.end(),
@@ -39,8 +26,8 @@ Tensor global_norm(const std::vector<Tensor>& gradients, Site site) {
 }
 
 std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double longest, Site site) {
-  require_limit("clip_by_global_norm", longest, site);
-  if (std::isinf(longest)) return gradients;  // none is longer
+  mem::require_in(mem::kAboveZero, "clip_by_global_norm", {{"longest", longest}}, site);
+  if (std::isinf(static_cast<float>(longest))) return gradients;  // none is longer
   Tensor length = maximum({global_norm(gradients, site), site}, {longest, site});
   const Tensor factor =
       minimum({div({longest, site}, {std::move(length), site}), site}, {1.0, site});
@@ -53,7 +40,7 @@ std::vector<Tensor> clip_by_global_norm(std::vector<Tensor> gradients, double lo
 }
 
 std::vector<Tensor> clip_by_value(std::vector<Tensor> gradients, double limit, Site site) {
-  require_limit("clip_by_value", limit, site);
+  mem::require_in(mem::kAboveZero, "clip_by_value", {{"limit", limit}}, site);
   for (Tensor& gradient : gradients) {
     if (gradient.defined()) gradient = clamp({std::move(gradient), site}, -limit, limit);
   }

@@ -5,8 +5,10 @@
 #include <array>
 
 #include "tenure/base/error.h"
-#include "tenure/nn/sizes.h"
+#include "tenure/memory/threads/arguments.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/nn/conv_shape.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -15,9 +17,11 @@ namespace {
 constexpr std::array kKinds{"Conv1d", "Conv2d", "Conv3d"};
 constexpr std::array kTransposedKinds{"ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"};
 
-const char* kind_of(int axes) { return kKinds.at(static_cast<std::size_t>(axes - 1)); }
-const char* transposed_kind_of(int axes) {
-  return kTransposedKinds.at(static_cast<std::size_t>(axes - 1));
+const char* kind_of(const std::array<const char*, 3>& kinds, int axes, Site site) {
+  return mem::in_call("Conv", site, [&] {
+    if (axes >= 1 && axes <= 3) return kinds[static_cast<std::size_t>(axes - 1)];
+    throw ValueError(fmt::format("Conv: axes is {}; it is 1, 2 or 3", axes));
+  });
 }
 
 /// Channels of a convolution's kernel: of all that go in, each group sees its share alone.
@@ -26,19 +30,22 @@ struct KernelChannels {
   std::int64_t out;
 };
 
-/// `channels` are the layer's own, whichever way its kernel goes.
-template <class Options>
-Tensor make_kernel(const char* kind, int axes, const Fans& channels, KernelChannels of_kernel,
-                   const SpatialSizes& kernel, const Options& options, Site site) {
-  require_positive(kind, {channels.in, channels.out, options.groups});
+/// `channels` are the layer's own, whichever way its kernel goes; `windows` are the options of its
+/// op.
+template <class Options, class Windows>
+Tensor make_kernel(const std::string& kind, int axes, const Fans& channels,
+                   KernelChannels of_kernel, const SpatialSizes& kernel, const Options& options,
+                   const Windows& windows, Site site) {
+  mem::require_least(
+      kind.c_str(),
+      {{"inputs", channels.in}, {"outputs", channels.out}, {"groups", options.groups}});
   if (channels.in % options.groups != 0 || channels.out % options.groups != 0) {
     throw ValueError(fmt::format("{}: {} and {} channels cannot be shared by {} groups", kind,
                                  channels.in, channels.out, options.groups));
   }
-  Shape shape = kernel.of(axes, kind, "kernel");
-  std::int64_t places = 1;
-  for (const std::int64_t size : shape) places *= size;
-  const Fans fans{places * channels.in / options.groups, places * channels.out / options.groups};
+  static_cast<void>(ops::conv_arguments(kind.c_str(), axes, windows));
+  Shape shape = kernel.of(axes, kind.c_str(), "kernel", 1);
+  const Shape window = shape;
   if (options.channels == Channels::last) {
     shape.push_back(of_kernel.in / options.groups);
     shape.push_back(of_kernel.out);
@@ -46,6 +53,10 @@ Tensor make_kernel(const char* kind, int axes, const Fans& channels, KernelChann
     shape.insert(0, of_kernel.in / options.groups);
     shape.insert(0, of_kernel.out);
   }
+  check_shape(shape, size_of(options.dtype), kind);  // no product below overflows
+  const std::int64_t places = count(window);
+  const Fans fans{places * (channels.in / options.groups),
+                  places * (channels.out / options.groups)};
   return options.kernel_initializer(shape, fans, options.dtype, site);
 }
 
@@ -67,7 +78,7 @@ KernelChannels channels_of(const Shape& kernel, int axes, Channels channels, std
 
 Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSizes& kernel,
            const ConvLayerOptions& options, Site site)
-    : Layer(kind_of(axes), site),
+    : Layer(kind_of(kKinds, axes, site), site),
       axes_(axes),
       options_{.stride = options.stride,
                .padding = options.padding,
@@ -78,8 +89,8 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
       kernel_(add_parameter(
           "kernel",
           [&] {
-            return make_kernel(kind_of(axes), axes, {inputs, outputs}, {inputs, outputs}, kernel,
-                               options, site);
+            return make_kernel(kind(), axes, {inputs, outputs}, {inputs, outputs}, kernel, options,
+                               options_, site);
           },
           site)) {
   if (!options.bias) return;
@@ -112,7 +123,7 @@ Tensor Conv::forward(Tensor x) const {
 ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs,
                              const SpatialSizes& kernel, const ConvTransposeLayerOptions& options,
                              Site site)
-    : Layer(transposed_kind_of(axes), site),
+    : Layer(kind_of(kTransposedKinds, axes, site), site),
       axes_(axes),
       options_{.stride = options.stride,
                .padding = options.padding,
@@ -123,8 +134,8 @@ ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs
       kernel_(add_parameter(
           "kernel",
           [&] {  // that of the convolution which it is the transpose of: from outputs to inputs
-            return make_kernel(transposed_kind_of(axes), axes, {inputs, outputs},
-                               {.in = outputs, .out = inputs}, kernel, options, site);
+            return make_kernel(kind(), axes, {inputs, outputs}, {.in = outputs, .out = inputs},
+                               kernel, options, options_, site);
           },
           site)) {
   if (!options.bias) return;

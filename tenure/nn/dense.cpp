@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
-#include "tenure/nn/sizes.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
@@ -17,7 +17,7 @@ Dense::Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& option
       kernel_(add_parameter(
           "kernel",
           [&] {
-            require_positive("Dense", {inputs, units});
+            mem::require_least("Dense", {{"inputs", inputs}, {"units", units}});
             return options.kernel_initializer({inputs, units}, {inputs, units}, options.dtype,
                                               site);
           },
@@ -52,7 +52,7 @@ Embedding::Embedding(std::int64_t entries, std::int64_t width, const EmbeddingOp
       table_(add_parameter(
           "table",
           [&] {
-            require_positive("Embedding", {entries, width});
+            mem::require_least("Embedding", {{"entries", entries}, {"width", width}});
             Tensor table =
                 options.initializer({entries, width}, {width, entries}, options.dtype, site);
             if (!padding_index_) return table;
@@ -83,7 +83,8 @@ PRelu::PRelu(std::int64_t channels, double initial, DType dtype, Site site)
       slope_(add_parameter(
           "slope",
           [&] {
-            require_positive("PRelu", {channels});
+            mem::require_least("PRelu", {{"channels", channels}});
+            mem::require_in(mem::kFinite, "PRelu", {{"initial", initial}});
             return full({channels}, initial, dtype, site);
           },
           site)) {}

@@ -11,10 +11,10 @@
 #include "tenure/memory/leak_guard.h"
 #include "tenure/memory/ledger.h"
 #include "tenure/memory/region.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/nn/interrupt.h"
 #include "tenure/nn/progress_line.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -116,7 +116,7 @@ Scores MeanScores::get() const {
 Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options, Site site)
     : trainer_(trainer), training_(std::move(training)), options_(std::move(options)), site_(site) {
   mem::in_call("fit", site, [&] {
-    require_positive("fit: epochs", {options_.epochs});
+    mem::require_least("fit", {{"epochs", options_.epochs}});
     if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
     for (const auto& callback : options_.callbacks) {
       if (callback == nullptr) throw ValueError("fit: a callback is null");

@@ -1,7 +1,12 @@
 #include "tenure/nn/init.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "tenure/base/error.h"
+#include "tenure/memory/threads/arguments.h"
+#include "tenure/memory/threads/call.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/random_ops.h"
 
@@ -27,19 +32,26 @@ double lecun(Fans fans) { return 1 / static_cast<double>(fans.in); }
 
 }  // namespace
 
-Initializer constant(double value) {
+Initializer constant(double value, Site site) {
+  mem::require_in(mem::kFinite, "init::constant", {{"value", value}}, site);
   return [value](const Shape& shape, Fans, DType dtype, Site site) {
     return full(shape, value, dtype, site);
   };
 }
 Initializer zeros() { return constant(0); }
 Initializer ones() { return constant(1); }
-Initializer normal(double deviation) {
+Initializer normal(double deviation, Site site) {
+  mem::require_in(mem::kNotNegative, "init::normal", {{"deviation", deviation}}, site);
   return [deviation](const Shape& shape, Fans, DType dtype, Site site) {
     return tenure::normal(shape, 0, deviation, dtype, nullptr, site);
   };
 }
-Initializer uniform(double low, double high) {
+Initializer uniform(double low, double high, Site site) {
+  mem::require_in(mem::kFinite, "init::uniform", {{"low", low}, {"high", high}}, site);
+  mem::in_call("init::uniform", site, [&] {
+    if (low <= high) return;
+    throw ValueError(fmt::format("init::uniform: low is {}; it is at most high, {}", low, high));
+  });
   return [low, high](const Shape& shape, Fans, DType dtype, Site site) {
     return tenure::uniform(shape, low, high, dtype, nullptr, site);
   };

@@ -19,11 +19,13 @@ using Initializer = std::function<Tensor(const Shape&, Fans, DType, Site)>;
 /// Random ones draw from the default generator: seed() makes them repeatable.
 namespace init {
 
-Initializer constant(double value);
+// They throw ValueError for numbers that are not finite and for deviations below zero.
+Initializer constant(double value, Site site = Site::current());
 Initializer zeros();
 Initializer ones();
-Initializer normal(double deviation = 0.02);
-Initializer uniform(double low, double high);
+Initializer normal(double deviation = 0.02, Site site = Site::current());
+/// Throws ValueError unless low <= high.
+Initializer uniform(double low, double high, Site site = Site::current());
 /// Keeps the variance of signals and of gradients as near as it can (Glorot and Bengio, 2010).
 Initializer glorot_uniform();
 Initializer glorot_normal();

@@ -10,8 +10,8 @@
 #include "tenure/autograd/tape.h"
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
@@ -37,18 +37,21 @@ void require_domain(const std::vector<NamedVariable>& parameters, const LbfgsOpt
       throw ValueError(fmt::format("Lbfgs: parameter {} is given twice", parameter.name));
     }
   }
-  require_positive("Lbfgs: iterations", {options.iterations});
-  require_positive("Lbfgs: history", {options.history});
-  require_positive("Lbfgs: evaluations of a line search", {options.line_search.evaluations});
-  const auto require = [](bool holds, const char* what, double value) {
-    if (!holds) throw ValueError(fmt::format("Lbfgs: {} of {}", what, value));
-  };
-  require(options.rate > 0 && std::isfinite(options.rate), "a rate", options.rate);
-  require(options.gradient_tolerance >= 0, "a tolerance", options.gradient_tolerance);
-  require(options.change_tolerance >= 0, "a tolerance", options.change_tolerance);
   const LineSearchOptions& search = options.line_search;
-  require(search.decrease > 0 && search.decrease < search.curvature, "a decrease", search.decrease);
-  require(search.curvature < 1, "a curvature", search.curvature);
+  mem::require_least("Lbfgs", {{"iterations", options.iterations},
+                               {"history", options.history},
+                               {"evaluations", search.evaluations}});
+  mem::require_in(mem::kAboveZero, "Lbfgs", {{"rate", options.rate}});
+  mem::require_in(mem::kNotNegative, "Lbfgs",
+                  {{"rate", options.rate},
+                   {"gradient_tolerance", options.gradient_tolerance},
+                   {"change_tolerance", options.change_tolerance}});
+  mem::require_in(mem::kWithinOne, "Lbfgs",
+                  {{"decrease", search.decrease}, {"curvature", search.curvature}});
+  if (search.decrease >= search.curvature) {
+    throw ValueError(fmt::format("Lbfgs: decrease is {}; it is below curvature, {}",
+                                 search.decrease, search.curvature));
+  }
 }
 
 Device device_of(const std::vector<NamedVariable>& parameters) {

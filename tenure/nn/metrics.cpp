@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -38,7 +38,7 @@ Metric accuracy(Site at) {
 }
 
 Metric top_k_accuracy(std::int64_t k, Site at) {
-  mem::in_call("top_k_accuracy", at, [&] { require_positive("top_k_accuracy", {k}); });
+  mem::require_least("top_k_accuracy", {{"k", k}}, at);
   return {fmt::format("top_{}_accuracy", k),
           [k, at](const Tensor& prediction, const Tensor& target) {
             const Tensor best = topk({prediction, at}, k, -1).indices;

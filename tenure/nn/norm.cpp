@@ -6,8 +6,8 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/default_device.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/reduce_ops.h"
@@ -16,22 +16,35 @@
 namespace tenure::nn {
 namespace {
 
-/// One number for each of `size` channels.
-std::function<Tensor()> filled(const char* layer, std::int64_t size, double value, DType dtype,
-                               Site site) {
+/// One number for each of as many channels.
+std::function<Tensor()> filled(const char* layer, const mem::NamedSize& size, double value,
+                               DType dtype, Site site) {
   return [=] {
-    require_positive(layer, {size});
-    return full({size}, value, dtype, site);
+    mem::require_least(layer, {size});
+    return full({size.value}, value, dtype, site);
   };
+}
+
+double checked_epsilon(const char* layer, double epsilon, Site site) {
+  mem::require_in(mem::kNotNegative, layer, {{"epsilon", epsilon}}, site);
+  return epsilon;
+}
+
+/// Options of a layer that have an epsilon.
+template <class Options>
+const Options& checked(const char* layer, const Options& options, Site site) {
+  checked_epsilon(layer, options.epsilon, site);
+  return options;
 }
 
 }  // namespace
 
 LayerNorm::LayerNorm(std::int64_t width, double epsilon, DType dtype, Site site)
     : Layer("LayerNorm", site),
-      epsilon_(epsilon),
-      scale_(add_parameter("scale", filled("LayerNorm", width, 1, dtype, site), site)),
-      offset_(add_parameter("offset", filled("LayerNorm", width, 0, dtype, site), site)) {}
+      epsilon_(checked_epsilon("LayerNorm", epsilon, site)),
+      scale_(add_parameter("scale", filled("LayerNorm", {"width", width}, 1, dtype, site), site)),
+      offset_(
+          add_parameter("offset", filled("LayerNorm", {"width", width}, 0, dtype, site), site)) {}
 
 std::string LayerNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -43,8 +56,8 @@ Tensor LayerNorm::forward(Tensor x) const {
 
 RmsNorm::RmsNorm(std::int64_t width, double epsilon, DType dtype, Site site)
     : Layer("RmsNorm", site),
-      epsilon_(epsilon),
-      scale_(add_parameter("scale", filled("RmsNorm", width, 1, dtype, site), site)) {}
+      epsilon_(checked_epsilon("RmsNorm", epsilon, site)),
+      scale_(add_parameter("scale", filled("RmsNorm", {"width", width}, 1, dtype, site), site)) {}
 
 std::string RmsNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -81,12 +94,17 @@ Tensor count_in_run(const Tensor& x, Site site) {
 
 BatchNorm::BatchNorm(std::int64_t channels, const BatchNormLayerOptions& options, Site site)
     : Layer("BatchNorm", site),
-      options_(options),
-      scale_(add_parameter("scale", filled("BatchNorm", channels, 1, options.dtype, site), site)),
-      offset_(add_parameter("offset", filled("BatchNorm", channels, 0, options.dtype, site), site)),
-      mean_(add_buffer("mean", filled("BatchNorm", channels, 0, options.dtype, site), site)),
-      variance_(
-          add_buffer("variance", filled("BatchNorm", channels, 1, options.dtype, site), site)) {}
+      options_(checked("BatchNorm", options, site)),
+      scale_(add_parameter(
+          "scale", filled("BatchNorm", {"channels", channels}, 1, options.dtype, site), site)),
+      offset_(add_parameter(
+          "offset", filled("BatchNorm", {"channels", channels}, 0, options.dtype, site), site)),
+      mean_(add_buffer("mean", filled("BatchNorm", {"channels", channels}, 0, options.dtype, site),
+                       site)),
+      variance_(add_buffer(
+          "variance", filled("BatchNorm", {"channels", channels}, 1, options.dtype, site), site)) {
+  mem::require_in(mem::kUpToOne, "BatchNorm", {{"momentum", options.momentum}}, site);
+}
 
 std::string BatchNorm::describe() const { return std::to_string(scale_.shape()[0]); }
 
@@ -115,11 +133,13 @@ GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const BatchNorm
                      DType dtype, Site site)
     : Layer("GroupNorm", site),
       groups_(groups),
-      options_(options),
-      scale_(add_parameter("scale", filled("GroupNorm", channels, 1, dtype, site), site)),
-      offset_(add_parameter("offset", filled("GroupNorm", channels, 0, dtype, site), site)) {
+      options_(checked("GroupNorm", options, site)),
+      scale_(add_parameter("scale", filled("GroupNorm", {"channels", channels}, 1, dtype, site),
+                           site)),
+      offset_(add_parameter("offset", filled("GroupNorm", {"channels", channels}, 0, dtype, site),
+                            site)) {
   mem::in_call(kind(), site, [&] {
-    require_positive("GroupNorm", {groups});
+    mem::require_least("GroupNorm", {{"groups", groups}});
     if (channels % groups != 0) {
       throw ValueError(
           fmt::format("GroupNorm: {} channels cannot be shared by {} groups", channels, groups));
@@ -140,9 +160,11 @@ Tensor GroupNorm::forward(Tensor x) const {
 InstanceNorm::InstanceNorm(std::int64_t channels, const BatchNormOptions& options, DType dtype,
                            Site site)
     : Layer("InstanceNorm", site),
-      options_(options),
-      scale_(add_parameter("scale", filled("InstanceNorm", channels, 1, dtype, site), site)),
-      offset_(add_parameter("offset", filled("InstanceNorm", channels, 0, dtype, site), site)) {}
+      options_(checked("InstanceNorm", options, site)),
+      scale_(add_parameter("scale", filled("InstanceNorm", {"channels", channels}, 1, dtype, site),
+                           site)),
+      offset_(add_parameter(
+          "offset", filled("InstanceNorm", {"channels", channels}, 0, dtype, site), site)) {}
 
 std::string InstanceNorm::describe() const { return fmt::format("{}", scale_.shape()[0]); }
 

@@ -278,23 +278,24 @@ std::int64_t Optimizer::dispose(Site site) {
   return freed;
 }
 
+void Optimizer::refuse(const std::string& problem) const {
+  ValueError error(fmt::format("{}: {}", kind_, problem));
+  mem::name_call(error, kind_, site_);
+  throw ValueError(error);
+}
+
 void Optimizer::require_option(const char* option, double value, double limit) const {
   if (value >= 0 && value < limit) return;
-  mem::in_call(kind_.c_str(), site_, [&] {
-    throw ValueError(
-        fmt::format("{}: {} is {}; it is {}", kind_, option, value,
-                    limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
-  });
+  refuse(fmt::format("{} is {}; it is {}", option, value,
+                     limit == 1 ? "at least 0 and below 1" : "finite and not negative"));
 }
 
 void Optimizer::require_state(const char* option, bool wants, bool has) const {
   if (wants == has) return;
-  mem::in_call(kind_.c_str(), site_, [&] {
-    throw ValueError(
-        fmt::format("{}: {} decides what is kept of all parameters; set it when the "
-                    "optimizer is made, for all or for none",
-                    kind_, option));
-  });
+  refuse(
+      fmt::format("{} decides what is kept of all parameters; set it when the optimizer is made, "
+                  "for all or for none",
+                  option));
 }
 
 void Optimizer::add_slot(const std::string& path, std::vector<Variable>& made, Tensor value) {

@@ -65,6 +65,8 @@ class Optimizer {
   Optimizer(std::string kind, std::vector<NamedVariable> parameters, double rate,
             Site site = Site::current());
 
+  /// Throws ValueError in its name, with the line where it was made.
+  [[noreturn]] void refuse(const std::string& problem) const;
   /// Throws ValueError unless an option is in [0, limit).
   void require_option(const char* option, double value,
                       double limit = std::numeric_limits<double>::infinity()) const;

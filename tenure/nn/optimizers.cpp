@@ -62,6 +62,7 @@ void Sgd::require_options(const SgdOptions& options) const {
   require_option("dampening", options.dampening);
   require_option("weight_decay", options.weight_decay);
   require_state("momentum", options.momentum != 0, has_velocities_);
+  if (options.nesterov && options.momentum == 0) refuse("nesterov is along a momentum, which is 0");
 }
 
 void Sgd::update(std::size_t i, Tensor gradient, const Step& step) {

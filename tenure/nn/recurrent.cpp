@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tenure/base/error.h"
-#include "tenure/nn/sizes.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -14,7 +14,8 @@ Recurrent::Recurrent(const char* kind, int gates, int biases, std::int64_t input
       units_(units),
       bidirectional_(options.bidirectional),
       dropout_(options.dropout, site) {
-  require_positive(kind, {inputs, units, options.layers}, site);
+  mem::require_least(kind, {{"inputs", inputs}, {"units", units}, {"layers", options.layers}},
+                     site);
   const std::int64_t directions = bidirectional_ ? 2 : 1;
   for (std::int64_t i = 0; i < options.layers * directions; ++i) {
     const std::int64_t layer = i / directions;

@@ -18,19 +18,20 @@ struct OneCycleOptions {
 /// The learning rate of a step; the first step is 0.
 using Schedule = std::function<double(std::int64_t step)>;
 
-// Those with a count of steps throw ValueError unless it is positive.
+// They throw ValueError unless counts of steps are positive, and rates and factors finite and not
+// negative.
 namespace schedule {
 
-Schedule constant(double rate);
+Schedule constant(double rate, Site site = Site::current());
 /// Times `factor` after every `every` steps.
 Schedule steps(double rate, std::int64_t every, double factor, Site site = Site::current());
-Schedule exponential(double rate, double factor_per_step);
+Schedule exponential(double rate, double factor_per_step, Site site = Site::current());
 /// From `rate` to `last` along half a cosine in `length` steps, then `last`.
 Schedule cosine(double rate, std::int64_t length, double last = 0, Site site = Site::current());
 /// From `rate` to `last` in a straight line in `length` steps, then `last`.
 Schedule linear(double rate, std::int64_t length, double last = 0, Site site = Site::current());
 /// Up to `most` and down again along halves of a cosine, in `length` steps; then the last rate.
-/// Throws ValueError unless there are at least 2 steps and options are positive.
+/// It takes at least 2 steps.
 Schedule one_cycle(double most, std::int64_t length, const OneCycleOptions& options = {},
                    Site site = Site::current());
 /// Grows from nothing to what `then` begins with in `length` steps.

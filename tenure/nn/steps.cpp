@@ -60,7 +60,9 @@ class WholeStep final : public Steps {
 std::function<void(const std::string&)> warn_once() {
   return [is_told = false](const std::string& text) mutable {
     if (std::exchange(is_told, true)) return;
-    std::fputs((text + " or pad the batches to a few sizes\n").c_str(), stderr);
+    std::fputs(
+        (text + "; pad batches to a few sizes, of which each is a plan of its own\n").c_str(),
+        stderr);
   };
 }
 

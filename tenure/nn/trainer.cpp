@@ -9,8 +9,8 @@
 #include "tenure/graph/function.h"
 #include "tenure/memory/budget.h"
 #include "tenure/memory/out_of_memory.h"
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
-#include "tenure/nn/sizes.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/nn/steps.h"
 #include "tenure/ops/autocast.h"
@@ -90,10 +90,14 @@ Trainer::Trainer(const Layer& model, Loss loss, Optimizer& optimizer, TrainerOpt
 Trainer::~Trainer() = default;
 
 void Trainer::require_options() const {
-  require_positive("Trainer: accumulate", {options_.accumulate});
-  require_positive("Trainer: inputs", {options_.inputs});
+  mem::require_least("Trainer", {{"accumulate", options_.accumulate},
+                                 {"inputs", options_.inputs},
+                                 {"effort", options_.effort}});
+  mem::require_in(mem::kAtLeastZero, "Trainer", {{"recompute", options_.recompute}});
+  if (options_.clip_norm)
+    mem::require_in(mem::kAboveZero, "Trainer", {{"clip_norm", *options_.clip_norm}});
   if (const auto& scale = options_.loss_scale) {
-    require_positive("Trainer: growth_interval", {scale->growth_interval});
+    mem::require_least("Trainer", {{"growth_interval", scale->growth_interval}});
     if (!(scale->initial >= LossScale::kLeast && scale->initial <= LossScale::kMost)) {
       throw ValueError(
           fmt::format("Trainer: a loss scale of {}; it is positive, and no more than 2^100 or less "

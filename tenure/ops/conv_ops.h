@@ -24,8 +24,12 @@ class SpatialSizes {
   SpatialSizes(T all) : all_(static_cast<std::int64_t>(all)) {}              // NOLINT
   SpatialSizes(std::initializer_list<std::int64_t> sizes) : each_(sizes) {}  // NOLINT
   SpatialSizes(const Dims& sizes) : each_(sizes) {}                          // NOLINT
-  /// One for each of `axes`. Throws ValueError in the name of `op`.
-  Dims of(int axes, const char* op, const char* what) const;
+  /// One for each of `axes`. Throws ValueError in the name of `op` for another number of them, and
+  /// as require() does.
+  Dims of(int axes, const char* op, const char* what, std::int64_t least) const;
+  /// Throws ValueError in the name of `op` for one that is not in [least, 2^30]: products of two do
+  /// not overflow.
+  void require(const char* op, const char* what, std::int64_t least) const;
 
  private:
   std::int64_t all_ = 0;

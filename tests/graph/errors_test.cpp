@@ -423,6 +423,26 @@ std::string leak_in(const std::function<void(int)>& iteration) {
   return "none";
 }
 
+TEST(Function, OptionsOutOfTheirDomainAreRefusedWhenItIsMade) {
+  const auto refused = [](const FunctionOptions& options, const std::string& problem) {
+    const std::string text =
+        text_of([&] { static_cast<void>(function([](const Tensor& x) { return x; }, options)); });
+    EXPECT_TRUE(contains(text, problem) && contains(text, "errors_test.cpp")) << text;
+  };
+  refused({.batched = {0, -1}}, "batched is -1; it is at least 0");
+  refused({.cache_limit = -1}, "cache_limit is -1; it is at least 0");
+  refused({.warn_after = -1}, "warn_after is -1; it is at least 0");
+  refused({.packed_limit = -1}, "packed_limit is -1; it is at least 0");
+  refused({.recompute = -1}, "recompute is -1; it is at least 0");
+  refused({.effort = 0}, "effort is 0; it is at least 1");
+  const Graph graph;
+  const auto session = [&](Session::Options options) {
+    return text_of([&] { const Session made(graph, options); });
+  };
+  EXPECT_TRUE(contains(session({.cache_limit = -1}), "Session: cache_limit is -1"));
+  EXPECT_TRUE(contains(session({.packed_limit = -1}), "Session: packed_limit is -1"));
+}
+
 TEST(LeakGuardOnGraphs, NamesNodesFunctionsAndVariables) {
   Graph graph("g");
   const Tensor x = graph.placeholder("x", float32, {2});

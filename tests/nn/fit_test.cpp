@@ -12,6 +12,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/nn/fit_setting.h"
+#include "tests/support/expect.h"
 
 namespace tenure {
 namespace {
@@ -172,6 +173,14 @@ TEST(Fit, StopsEarlyAndWritesACsv) {
   while (std::getline(file, line)) ++lines;
   EXPECT_EQ(lines, 3);
   std::filesystem::remove(path);
+}
+
+TEST(Fit, ALogThatCannotBeWrittenIsOneSentence) {
+  Setting setting;
+  const nn::FitOptions options{.callbacks = {std::make_shared<nn::CsvLog>("/no/such/log.csv")},
+                               .progress = kQuiet};
+  test::expect_throws<FileError>([&] { nn::fit(setting.trainer, points(64).batch(16), options); },
+                                 {"cannot write \"/no/such/log.csv\": No such file"});
 }
 
 TEST(Fit, NamesTheOpThatMadeTheFirstNaN) {

@@ -399,7 +399,11 @@ TEST(Upsample, RepeatsTheNearest) {
     const Tensor more = nn::Upsample({2, 3}, aligned)(image);
     EXPECT_TRUE(array_equal(more, interpolate(image, {6, 12}, aligned)).item<bool>());
   }
-  expect_throws<ValueError>([] { nn::Upsample(0)(ones({1, 2, 2, 1})); }, {"a factor of 0"});
+  expect_throws<ValueError>(
+      [] {
+        nn::Upsample(0)(ones({1, 2, 2, 1}));
+      },
+      {"a factor is at least 1, not 0"});
   expect_throws<ShapeError>([] { nn::Upsample(2)(ones({2, 2})); }, {"Upsample"});
 }
 

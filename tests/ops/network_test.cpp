@@ -113,6 +113,13 @@ TEST(Convolution, RejectsWhatDoesNotFit) {
   expect_throws<ValueError>([&] { conv2d(x, w, {.stride = {1, 1, 1}}); }, {"one for each of 2"});
   expect_throws<ValueError>([&] { conv2d(x, w, {.padding = -1}); }, {"padding is at least 0"});
   expect_throws<DTypeError>([&] { conv2d(x, cast(w, DType::float64)); }, {"one type"});
+  // Products of sizes do not overflow.
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  expect_throws<ValueError>([&] { conv2d(x, w, {.stride = kHuge}); }, {"stride is at most 2^30"});
+  expect_throws<ValueError>([&] { conv_transpose2d(x, w, {.stride = kHuge}); }, {"stride"});
+  expect_throws<ValueError>([&] { conv_transpose2d(x, w, {.padding = kHuge}); }, {"padding"});
+  expect_throws<ValueError>([&] { max_pool2d(x, 2, {.dilation = kHuge, .ceil_mode = true}); },
+                            {"dilation"});
   expect_throws<ValueError>([&] { conv_transpose2d(x, w, {.output_padding = 1}); },
                             {"output padding of 1 is not below the stride 1"});
 }
@@ -161,7 +168,7 @@ TEST(Pooling, RejectsWhatDoesNotFit) {
   const Tensor x = ones({1, 4, 4, 2});
   expect_throws<ShapeError>([&] { max_pool2d(x, 5); }, {"max_pool2d", "a window spans 5"});
   expect_throws<ValueError>([&] { max_pool2d(x, 2, {.padding = 2}); }, {"more than half"});
-  expect_throws<ValueError>([&] { max_pool2d(x, 0); }, {"a kernel of [0, 0]"});
+  expect_throws<ValueError>([&] { max_pool2d(x, 0); }, {"kernel is at least 1"});
   expect_throws<ShapeError>([&] { avg_pool3d(x, 2); }, {"images have 5 dimensions"});
 }
 

@@ -68,24 +68,17 @@ Tensor run_conv(const Named& op, const Operand& x, const Operand& weights, const
       return y;
     }
     const bool first = options.channels == Channels::first;
-    ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
-                    .low = {},
-                    .high = {},
-                    .dilation = options.dilation.of(op.axes, op.name, "dilation"),
-                    .groups = options.groups};
+    ConvArguments a = conv_arguments(op.name, op.axes, options);
     if (options.padding.is_same()) {
       for (int i = 0; i < op.axes; ++i) {
         const std::int64_t in = shape[first ? 2 + i : 1 + i];
         const std::int64_t size = kernel[first ? 2 + i : i];
-        const std::int64_t stride = std::max<std::int64_t>(a.stride[i], 1);
-        const std::int64_t out = (in + stride - 1) / stride;
-        const std::int64_t total =
-            std::max<std::int64_t>(0, (out - 1) * stride + (size - 1) * a.dilation[i] + 1 - in);
+        const std::int64_t out = (in + a.stride[i] - 1) / a.stride[i];
+        const std::int64_t total = std::max<std::int64_t>(
+            0, (out - 1) * a.stride[i] + (size - 1) * a.dilation[i] + 1 - in);
         a.low.push_back(total / 2);
         a.high.push_back(total - total / 2);
       }
-    } else {
-      a.low = a.high = options.padding.sizes().of(op.axes, op.name, "padding");
     }
     const Attributes attributes(a.stride, a.low, a.high, a.dilation, a.groups);
     const OpRecord& record = conv_record(options.relu);
@@ -119,23 +112,14 @@ Tensor run_transpose(const Named& op, const Operand& x, const Operand& weights,
       return y;
     }
     const bool first = options.channels == Channels::first;
-    const Dims padding = options.padding.of(op.axes, op.name, "padding");
-    const Dims extra = options.output_padding.of(op.axes, op.name, "output padding");
-    const ConvArguments a{.stride = options.stride.of(op.axes, op.name, "stride"),
-                          .low = padding,
-                          .high = padding,
-                          .dilation = options.dilation.of(op.axes, op.name, "dilation"),
-                          .groups = options.groups};
+    const ConvArguments a = conv_arguments(op.name, op.axes, options);
+    const Dims extra = options.output_padding.of(op.axes, op.name, "output padding", 0);
     Dims spatial;
     for (int i = 0; i < op.axes; ++i) {
-      if (extra[i] < 0 || extra[i] >= std::max(a.stride[i], a.dilation[i])) {
-        throw ValueError(fmt::format("{}: an output padding of {} is not below the stride {}",
-                                     op.name, extra[i], a.stride[i]));
-      }
       const std::int64_t in = shape[first ? 2 + i : 1 + i];
       const std::int64_t size = kernel[first ? 2 + i : i];
       const std::int64_t out =
-          (in - 1) * a.stride[i] - 2 * padding[i] + a.dilation[i] * (size - 1) + extra[i] + 1;
+          (in - 1) * a.stride[i] - 2 * a.low[i] + a.dilation[i] * (size - 1) + extra[i] + 1;
       if (out < 0 || in < 1) {
         throw ShapeError(
             op.name,
@@ -161,7 +145,21 @@ namespace tenure {
 using ops::run_conv;
 using ops::run_transpose;
 
-Dims SpatialSizes::of(int axes, const char* op, const char* what) const {
+void SpatialSizes::require(const char* op, const char* what, std::int64_t least) const {
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  const Dims sizes = each_.empty() ? Dims{all_} : each_;
+  for (const std::int64_t size : sizes) {
+    if (size < least) {
+      throw ValueError(fmt::format("{}: a {} is at least {}, not {}", op, what, least, size));
+    }
+    if (size > kMost) {
+      throw ValueError(fmt::format("{}: a {} is at most 2^30, not {}", op, what, size));
+    }
+  }
+}
+
+Dims SpatialSizes::of(int axes, const char* op, const char* what, std::int64_t least) const {
+  require(op, what, least);
   if (each_.empty()) return Dims::filled(axes, all_);
   if (each_.size() == axes) return each_;
   throw ValueError(fmt::format("{}: a {} is one number or one for each of {} axes, not {}", op,

@@ -18,6 +18,34 @@ std::size_t place(int axis, int axes) { return static_cast<std::size_t>(3 - axes
 
 }  // namespace
 
+ConvArguments conv_arguments(const char* op, int axes, const ConvOptions& options) {
+  ConvArguments a{.stride = options.stride.of(axes, op, "stride", 1),
+                  .low = {},
+                  .high = {},
+                  .dilation = options.dilation.of(axes, op, "dilation", 1),
+                  .groups = options.groups};
+  if (!options.padding.is_same()) {
+    a.low = a.high = options.padding.sizes().of(axes, op, "padding", 0);
+  }
+  return a;
+}
+
+ConvArguments conv_arguments(const char* op, int axes, const ConvTransposeOptions& options) {
+  const Dims padding = options.padding.of(axes, op, "padding", 0);
+  ConvArguments a{.stride = options.stride.of(axes, op, "stride", 1),
+                  .low = padding,
+                  .high = padding,
+                  .dilation = options.dilation.of(axes, op, "dilation", 1),
+                  .groups = options.groups};
+  const Dims extra = options.output_padding.of(axes, op, "output padding", 0);
+  for (int i = 0; i < axes; ++i) {
+    if (extra[i] < std::max(a.stride[i], a.dilation[i])) continue;
+    throw ValueError(fmt::format("{}: an output padding of {} is not below the stride {}", op,
+                                 extra[i], a.stride[i]));
+  }
+  return a;
+}
+
 Convolution convolution_of(const char* op, const Shape& x, const Shape& weights,
                            const ConvArguments& a) {
   const ShapeError::Shapes shapes{x.to_vector(), weights.to_vector()};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tenure/ops/conv_ops.h"
 #include "tenure/ops/core/attributes.h"
 #include "tenure/ops/nn/convolution.h"
 #include "tenure/tensor/shape.h"
@@ -31,6 +32,11 @@ struct ConvArguments {
     return Attributes(stride, low, high, dilation, groups, last);
   }
 };
+
+/// What options say along `axes` spatial axes, whatever the images; padding by Padding::same() is
+/// left empty. Throws ValueError in the name of `op`.
+ConvArguments conv_arguments(const char* op, int axes, const ConvOptions& options);
+ConvArguments conv_arguments(const char* op, int axes, const ConvTransposeOptions& options);
 
 /// A convolution of x with weights. Throws ShapeError or ValueError in the name of `op`.
 Convolution convolution_of(const char* op, const Shape& x, const Shape& weights,

@@ -49,7 +49,7 @@ Tensor run_pool(const char* op, int axes, Pool pool, const Operand& x, const Poo
 std::int64_t padding_of_ceil(std::int64_t in, std::int64_t padding, std::int64_t stride,
                              std::int64_t span) {
   const std::int64_t rest = in + 2 * padding - span;
-  if (rest < 0 || stride < 1) return padding;  // refused later, with its reason
+  if (rest < 0) return padding;  // refused later, with its reason
   const std::int64_t windows = (rest + stride - 1) / stride + 1;
   const std::int64_t begin = (windows - 1) * stride;
   return begin >= in + padding ? padding : padding + (begin - rest);
@@ -58,14 +58,7 @@ std::int64_t padding_of_ceil(std::int64_t in, std::int64_t padding, std::int64_t
 Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const SpatialSizes& kernel,
                  const PoolOptions& options) {
   return in_name_of(op, x.site(), [&] {
-    const Dims sizes = kernel.of(axes, op, "kernel");
-    for (const std::int64_t size : sizes) {
-      if (size < 1) throw ValueError(fmt::format("{}: a kernel of {}", op, to_string(sizes)));
-    }
-    const Dims padding = options.padding.of(axes, op, "padding");
-    const Dims stride = options.stride ? options.stride->of(axes, op, "stride") : sizes;
-    const Dims dilation = options.dilation.of(axes, op, "dilation");
-    Dims high = padding;
+    PoolArguments a = pool_arguments(op, axes, pool == Pool::average, kernel, options);
     Shape x_shape;  // where ceil_mode asks for it
     if (options.ceil_mode) {
       if (!x.is_scalar() && has_unknown_size(std::span(&x, 1))) {
@@ -80,27 +73,24 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
       if (!x.is_scalar()) x_shape = x.tensor().body(op, x.site()).shape;
       const int first = options.channels == Channels::first ? 2 : 1;
       for (int i = 0; i < axes && x_shape.size() == axes + 2; ++i) {
-        const std::int64_t span = (sizes[i] - 1) * (pool == Pool::max ? dilation[i] : 1) + 1;
-        high[i] = padding_of_ceil(x_shape[first + i], padding[i], stride[i], span);
+        const std::int64_t span = (a.kernel[i] - 1) * a.dilation[i] + 1;
+        a.high[i] = padding_of_ceil(x_shape[first + i], a.low[i], a.stride[i], span);
       }
     }
-    Tensor y = run_pool(
-        op, axes, pool, x,
-        {.kernel = sizes, .stride = stride, .low = padding, .high = high, .dilation = dilation},
-        options.count_padding, options.channels);
+    Tensor y = run_pool(op, axes, pool, x, a, options.count_padding, options.channels);
     if (pool == Pool::max || !options.count_padding) return y;
     // What ceil_mode adds at the end is no padding, and is not counted.
     const DeviceScope device(y.device());
     const int first = options.channels == Channels::first ? 2 : 1;
     for (int i = 0; i < axes; ++i) {
-      if (high[i] == padding[i]) continue;
-      const std::int64_t end = x_shape[first + i] + 2 * padding[i];
+      if (a.high[i] == a.low[i]) continue;
+      const std::int64_t end = x_shape[first + i] + 2 * a.low[i];
       Shape broadcast = Shape::filled(axes + 2, 1);
       broadcast[first + i] = y.shape()[first + i];
       std::vector<double> factors;
       for (std::int64_t o = 0; o < broadcast[first + i]; ++o) {
-        const std::int64_t counted = std::min(sizes[i], end - o * stride[i]);
-        factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(counted));
+        const std::int64_t counted = std::min(a.kernel[i], end - o * a.stride[i]);
+        factors.push_back(static_cast<double>(a.kernel[i]) / static_cast<double>(counted));
       }
       const Tensor factor = cast({tensor(factors, broadcast, x.site()), x.site()}, y.dtype());
       y = mul({std::move(y), x.site()}, {factor, x.site()});
@@ -112,14 +102,7 @@ Tensor run_fixed(const char* op, int axes, Pool pool, const Operand& x, const Sp
 Tensor run_adaptive(const char* op, int axes, Pool pool, const Operand& x,
                     const SpatialSizes& sizes, Channels channels) {
   return in_name_of(op, x.site(), [&] {
-    const Dims zeros = Dims::filled(axes, 0);
-    return run_pool(op, axes, pool, x,
-                    {.kernel = zeros,
-                     .stride = sizes.of(axes, op, "size"),
-                     .low = zeros,
-                     .high = zeros,
-                     .dilation = Dims::filled(axes, 1)},
-                    false, channels);
+    return run_pool(op, axes, pool, x, pool_arguments(op, axes, sizes), false, channels);
   });
 }
 

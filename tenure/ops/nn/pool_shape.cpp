@@ -15,6 +15,15 @@ void require_least(const char* op, const char* what, std::int64_t value, std::in
   throw ValueError(fmt::format("{}: a {} of {} is not in [{}, 2^30]", op, what, value, least));
 }
 
+/// How far a window reaches along an axis. What ceil_mode adds at the end may be more than half of
+/// it: windows there still have elements, see axis_of().
+std::int64_t window_of(const char* op, int i, const PoolArguments& a) {
+  const std::int64_t span = (a.kernel[i] - 1) * a.dilation[i] + 1;
+  if (2 * a.low[i] <= span) return span;
+  throw ValueError(
+      fmt::format("{}: a padding of {} is more than half of a window of {}", op, a.low[i], span));
+}
+
 Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArguments& a) {
   require_least(op, a.kernel[i] == 0 ? "size" : "stride", a.stride[i], 1);
   if (a.kernel[i] == 0) {
@@ -28,12 +37,7 @@ Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArgument
   require_least(op, "padding", a.low[i], 0);
   require_least(op, "padding", a.high[i], 0);
   require_least(op, "dilation", a.dilation[i], 1);
-  const std::int64_t span = (a.kernel[i] - 1) * a.dilation[i] + 1;
-  // What ceil_mode adds at the end is more than that: windows there still have elements, see below.
-  if (2 * a.low[i] > span) {
-    throw ValueError(
-        fmt::format("{}: a padding of {} is more than half of a window of {}", op, a.low[i], span));
-  }
+  const std::int64_t span = window_of(op, i, a);
   const std::int64_t padded = in + a.low[i] + a.high[i];
   if (padded < span) {
     throw ShapeError(op, fmt::format("along spatial axis {} a window spans {} positions, and the "
@@ -54,6 +58,30 @@ Pooling::Axis axis_of(const char* op, std::int64_t in, int i, const PoolArgument
 }
 
 }  // namespace
+
+PoolArguments pool_arguments(const char* op, int axes, bool is_average, const SpatialSizes& kernel,
+                             const PoolOptions& options) {
+  const Dims sizes = kernel.of(axes, op, "kernel", 1);
+  const Dims padding = options.padding.of(axes, op, "padding", 0);
+  const Dims dilation = options.dilation.of(axes, op, "dilation", 1);
+  const PoolArguments a{
+      .kernel = sizes,
+      .stride = options.stride ? options.stride->of(axes, op, "stride", 1) : sizes,
+      .low = padding,
+      .high = padding,
+      .dilation = is_average ? Dims::filled(axes, 1) : dilation};
+  for (int i = 0; i < axes; ++i) static_cast<void>(window_of(op, i, a));
+  return a;
+}
+
+PoolArguments pool_arguments(const char* op, int axes, const SpatialSizes& sizes) {
+  const Dims zeros = Dims::filled(axes, 0);
+  return {.kernel = zeros,
+          .stride = sizes.of(axes, op, "size", 1),
+          .low = zeros,
+          .high = zeros,
+          .dilation = Dims::filled(axes, 1)};
+}
 
 Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& a) {
   const int axes = x.size() - 2;

@@ -2,6 +2,7 @@
 
 #include "tenure/ops/core/attributes.h"
 #include "tenure/ops/nn/pooling.h"
+#include "tenure/ops/pool_ops.h"
 #include "tenure/tensor/dtype.h"
 #include "tenure/tensor/shape.h"
 
@@ -45,6 +46,13 @@ struct PoolArguments {
             .dilation = Dims::filled(a.dims(kKernel).size(), 1)};
   }
 };
+
+/// What options say along `axes` spatial axes, whatever the images; windows of average pooling have
+/// no dilation. Throws ValueError in the name of `op`.
+PoolArguments pool_arguments(const char* op, int axes, bool is_average, const SpatialSizes& kernel,
+                             const PoolOptions& options);
+/// Of adaptive pooling.
+PoolArguments pool_arguments(const char* op, int axes, const SpatialSizes& sizes);
 
 /// Throws ShapeError or ValueError in the name of `op`.
 Pooling pooling_of(const char* op, const Shape& x, const PoolArguments& arguments);
