@@ -298,6 +298,7 @@ class FunctionCore::Impl {
     bool may_batch = false;
     {
       const std::lock_guard lock(mutex_);
+      if (variant == nullptr && traces > 1 && newest_.empty()) reason = "no call before succeeded";
       const auto last = newest_.find(variant == nullptr ? nullptr : variant->reason);
       if (last != newest_.end()) {
         const std::string change = difference(call, variant, last->second);

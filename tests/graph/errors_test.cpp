@@ -443,6 +443,24 @@ TEST(Function, OptionsOutOfTheirDomainAreRefusedWhenItIsMade) {
   EXPECT_TRUE(contains(session({.packed_limit = -1}), "Session: packed_limit is -1"));
 }
 
+TEST(Function, ATraceAfterFailedOnesIsNotTheFirst) {
+  std::string warning;
+  bool fails = true;
+  const auto f = function(
+      [&](const Tensor& x) {
+        if (fails) throw ValueError("not yet");
+        return x + 1;
+      },
+      {.warn_after = 1, .warn = [&](const std::string& text) { warning = text; }});
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(f(ones({2})), ValueError);
+  EXPECT_TRUE(contains(warning, "traced 2 times, now because: no call before succeeded"))
+      << warning;
+  fails = false;
+  EXPECT_EQ(f(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
+  f(ones({3}));
+  EXPECT_TRUE(contains(f.explain(), "had [2]")) << f.explain();
+}
+
 TEST(LeakGuardOnGraphs, NamesNodesFunctionsAndVariables) {
   Graph graph("g");
   const Tensor x = graph.placeholder("x", float32, {2});
