@@ -7,6 +7,7 @@
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/initial.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/nn/conv_shape.h"
 #include "tenure/ops/shape_ops.h"
@@ -57,7 +58,8 @@ Tensor make_kernel(const std::string& kind, int axes, const Fans& channels,
   const std::int64_t places = count(window);
   const Fans fans{places * (channels.in / options.groups),
                   places * (channels.out / options.groups)};
-  return options.kernel_initializer(shape, fans, options.dtype, site);
+  return initial_of("kernel_initializer", options.kernel_initializer, shape, fans, options.dtype,
+                    site);
 }
 
 /// The sizes of a kernel along its spatial axes: 3x3.
@@ -97,7 +99,8 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
   bias_ = add_parameter(
       "bias",
       [&] {
-        return options.bias_initializer({outputs}, {inputs, outputs}, options.dtype, site);
+        return initial_of("bias_initializer", options.bias_initializer, {outputs},
+                          {inputs, outputs}, options.dtype, site);
       },
       site);
 }
@@ -140,7 +143,8 @@ ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs
           site)) {
   if (!options.bias) return;
   const auto initial = [&] {
-    return options.bias_initializer({outputs}, {inputs, outputs}, options.dtype, site);
+    return initial_of("bias_initializer", options.bias_initializer, {outputs}, {inputs, outputs},
+                      options.dtype, site);
   };
   bias_ = add_parameter("bias", initial, site);
 }

@@ -4,6 +4,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/arguments.h"
+#include "tenure/nn/initial.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/index_ops.h"
@@ -18,15 +19,16 @@ Dense::Dense(std::int64_t inputs, std::int64_t units, const DenseOptions& option
           "kernel",
           [&] {
             mem::require_least("Dense", {{"inputs", inputs}, {"units", units}});
-            return options.kernel_initializer({inputs, units}, {inputs, units}, options.dtype,
-                                              site);
+            return initial_of("kernel_initializer", options.kernel_initializer, {inputs, units},
+                              {inputs, units}, options.dtype, site);
           },
           site)) {
   if (!options.bias) return;
   bias_ = add_parameter(
       "bias",
       [&] {
-        return options.bias_initializer({units}, {inputs, units}, options.dtype, site);
+        return initial_of("bias_initializer", options.bias_initializer, {units}, {inputs, units},
+                          options.dtype, site);
       },
       site);
 }
@@ -53,8 +55,8 @@ Embedding::Embedding(std::int64_t entries, std::int64_t width, const EmbeddingOp
           "table",
           [&] {
             mem::require_least("Embedding", {{"entries", entries}, {"width", width}});
-            Tensor table =
-                options.initializer({entries, width}, {width, entries}, options.dtype, site);
+            Tensor table = initial_of("initializer", options.initializer, {entries, width},
+                                      {width, entries}, options.dtype, site);
             if (!padding_index_) return table;
             if (*padding_index_ < 0 || *padding_index_ >= entries) {
               throw ValueError(fmt::format("Embedding: there is no row {} for padding among {}",

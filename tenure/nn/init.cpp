@@ -7,10 +7,19 @@
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/initial.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/random_ops.h"
 
-namespace tenure::nn::init {
+namespace tenure::nn {
+
+Tensor initial_of(const char* name, const Initializer& initializer, const Shape& shape,
+                  const Fans& fans, DType dtype, Site site) {
+  if (initializer == nullptr) throw ValueError(fmt::format("{} is an empty function", name));
+  return initializer(shape, fans, dtype, site);
+}
+
+namespace init {
 namespace {
 
 /// Random numbers of a variance that depends on the fans.
@@ -62,4 +71,6 @@ Initializer he_uniform() { return scaled_uniform(he); }
 Initializer he_normal() { return scaled_normal(he); }
 Initializer lecun_normal() { return scaled_normal(lecun); }
 
-}  // namespace tenure::nn::init
+}  // namespace init
+
+}  // namespace tenure::nn

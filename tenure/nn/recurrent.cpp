@@ -4,6 +4,7 @@
 
 #include "tenure/base/error.h"
 #include "tenure/memory/threads/arguments.h"
+#include "tenure/nn/initial.h"
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
@@ -23,8 +24,8 @@ Recurrent::Recurrent(const char* kind, int gates, int biases, std::int64_t input
     const std::string end = fmt::format("_{}{}", layer, i % directions == 1 ? "_reverse" : "");
     const auto kernel = [&](const char* name, std::int64_t rows) {
       const auto initial = [&] {
-        return options.kernel_initializer({rows, gates * units}, {rows, units}, options.dtype,
-                                          site);
+        return initial_of("kernel_initializer", options.kernel_initializer, {rows, gates * units},
+                          {rows, units}, options.dtype, site);
       };
       return add_parameter(name + end, initial, site);
     };

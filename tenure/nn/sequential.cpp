@@ -7,6 +7,28 @@
 #include "tenure/ops/shape_ops.h"
 
 namespace tenure::nn {
+namespace {
+
+template <class F>
+F checked(const std::string& kind, F function, Site site) {
+  return mem::in_call(kind, site, [&] {
+    if (function == nullptr) throw ValueError(kind + ": the function is empty");
+    return std::move(function);
+  });
+}
+
+}  // namespace
+
+Lambda::Lambda(std::string kind, std::function<Tensor(Tensor)> function, Site site)
+    : Lambda(
+          kind,
+          [f = checked(kind, std::move(function), site)](Tensor x, Site) {
+            return f(std::move(x));
+          },
+          site) {}
+
+Lambda::Lambda(std::string kind, std::function<Tensor(Tensor, Site)> function, Site site)
+    : Layer(kind, site), function_(checked(kind, std::move(function), site)) {}
 
 Lambda Relu(Site site) {
   return {"Relu", [](Tensor x, Site at) { return relu({std::move(x), at}); }, site};

@@ -16,14 +16,11 @@ namespace tenure::nn {
 /// A function as a layer without parameters.
 class Lambda : public Layer {
  public:
-  Lambda(std::string kind, std::function<Tensor(Tensor)> function, Site site = Site::current())
-      : Lambda(
-            std::move(kind), [f = std::move(function)](Tensor x, Site) { return f(std::move(x)); },
-            site) {}
+  /// Throws ValueError for an empty function.
+  Lambda(std::string kind, std::function<Tensor(Tensor)> function, Site site = Site::current());
   /// The function is told where the layer is called.
   Lambda(std::string kind, std::function<Tensor(Tensor, Site)> function,
-         Site site = Site::current())
-      : Layer(std::move(kind), site), function_(std::move(function)) {}
+         Site site = Site::current());
 
  protected:
   Tensor forward(Tensor x) const override { return function_(std::move(x), call_site()); }

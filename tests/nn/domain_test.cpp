@@ -153,6 +153,19 @@ TEST(Domains, OfTraining) {
                 [](std::int64_t n) { nn::ReduceOnPlateau({.pause = static_cast<int>(n)}); });
 }
 
+TEST(Domains, OfFunctions) {
+  const auto refused = [](const std::string& what, const auto& make) {
+    expect_throws<ValueError>(make, {what, "empty", "domain_test.cpp"});
+  };
+  refused("kernel_initializer", [] { nn::Dense(2, 2, {.kernel_initializer = {}}); });
+  refused("bias_initializer", [] { nn::Conv2d(2, 2, 3, {.bias_initializer = {}}); });
+  refused("initializer", [] { nn::Embedding(2, 2, {.initializer = {}}); });
+  refused("kernel_initializer", [] { nn::Lstm(2, 2, {.kernel_initializer = {}}); });
+  refused("initializer", [] { nn::TransformerBlock(4, 2, {.initializer = {}}); });
+  refused("Half", [] { nn::Lambda("Half", std::function<Tensor(Tensor)>()); });
+  refused("Half", [] { nn::Lambda("Half", std::function<Tensor(Tensor, Site)>()); });
+}
+
 /// A limit that no float32 reaches shortens nothing.
 TEST(Domains, ALimitBeyondAllFloatsShortensNothing) {
   const auto kept = nn::clip_by_global_norm({full({2}, 3)}, 1e300);
