@@ -59,6 +59,20 @@ TEST(Limits, UnsignedNumbersDoNotWrap) {
   EXPECT_EQ(full({1}, static_cast<std::uint64_t>(kLargest)).item<std::int64_t>(), kLargest);
 }
 
+TEST(Limits, ShiftsByTheWidthAndMoreLeaveTheSign) {
+  for (const DType dtype : {uint8, int8, int16, int32, int64}) {
+    SCOPED_TRACE(name_of(dtype));
+    const std::int64_t width = 8 * static_cast<std::int64_t>(size_of(dtype));
+    const Tensor most = bitwise_not(zeros({40}, dtype));  // all bits
+    for (const std::int64_t count : {width, width + 1, std::int64_t{100}}) {
+      const Tensor by = full({40}, count, dtype);
+      const Tensor sign = full({40}, dtype == uint8 ? 0 : -1, dtype);
+      EXPECT_TRUE(array_equal(right_shift(most, by), sign).item<bool>()) << count;
+      EXPECT_TRUE(array_equal(left_shift(most, by), zeros({40}, dtype)).item<bool>()) << count;
+    }
+  }
+}
+
 TEST(Limits, EmptyShapesThatOverflow) {
   const Tensor nothing = zeros({0, 3});
   EXPECT_THROW(reshape(nothing, {0, kLargest, kLargest}), ShapeError);

@@ -128,7 +128,8 @@ struct LeftShift : Bits<2, kIntegerTypes> {
 struct RightShift : Bits<2, kIntegerTypes> {
   static constexpr auto name = "right_shift";
   static constexpr auto arguments = "a, b";
-  static constexpr auto doc = "a >> b, keeping the sign; all sign from the width of a on";
+  static constexpr auto doc =
+      "a >> b, keeping the sign; all sign from the width of a on, which is 0 of uint8";
   static constexpr double low = 0;
   static constexpr double high = 6;
   template <class V>

@@ -124,11 +124,12 @@ inline T shift_left(T a, T b) {
   const bool inside = b >= 0 && b < kWidth;
   return inside ? static_cast<T>(static_cast<std::uint64_t>(a) << (b & (kWidth - 1))) : T(0);
 }
-/// Keeps the sign; all sign from the width of a on, and for negative b.
+/// Keeps the sign; all sign from the width of a on, and for negative b: 0 of what has none.
 template <class T>
 inline T shift_right(T a, T b) {
   constexpr int kWidth = 8 * sizeof(T);
   const bool inside = b >= 0 && b < kWidth;
+  if (!std::is_signed_v<T> && !inside) return 0;
   return static_cast<T>(a >> (inside ? static_cast<int>(b) : kWidth - 1));
 }
 
