@@ -128,6 +128,7 @@ std::vector<Sample> attention_samples(bool with_gradient) {
         Case{{2, 4, 3}, {2, 6, 3}, {2, 6, 3}, true, {}, Shape{6}, DType::boolean},
         Case{{2, 60, 4}, {2, 60, 4}, {2, 60, 4}, true}, Case{{70, 72}, {90, 72}, {90, 24}, true},
         Case{{0, 4, 3}, {0, 4, 3}, {0, 4, 3}}, Case{{2, 3, 4}, {2, 0, 4}, {2, 0, 5}},
+        Case{{2, 3, 4}, {2, 0, 4}, {2, 0, 5}, false, {}, Shape{3, 0}},
         Case{{2, 0, 4}, {2, 3, 4}, {2, 3, 5}}}) {
     Sample sample{.inputs = {{.shape = c.q, .low = -1, .high = 1},
                              {.shape = c.k, .values = varied(c.k)},

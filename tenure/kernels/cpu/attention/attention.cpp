@@ -102,7 +102,8 @@ class Scores {
     for (std::int64_t r = 0; r < rows; ++r) {
       T* const s = memory.scores + r * padded_keys_;
       const std::int64_t n = seen(first + r);
-      const T* const bias = mask_ ? read_mask(head, first + r, n, memory) : nullptr;
+      // A view without keys has no element that a reader could go to.
+      const T* const bias = mask_ && n > 0 ? read_mask(head, first + r, n, memory) : nullptr;
       const T largest = loops_.score(s, n, scale(), bias);
       sums[r] = loops_.exponentiate(s, n, (width + loops_.lanes - 1) / loops_.lanes * loops_.lanes,
                                     largest);
