@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenure/autograd/tape.h"
 #include "tenure/kernels/parallel.h"
 #include "tenure/memory/region.h"
 #include "tenure/ops/conv_ops.h"
@@ -164,6 +165,14 @@ TEST(Pooling, HasGradientsOfWindowsThatCoverAnImage) {
   expect_gradient(1, [](const Tensor& t) { return adaptive_max_pool2d(t, 1); });
 }
 
+TEST(Pooling, MeansOfLargeWindowsAreThoseOfTheirElements) {
+  const Tensor x = full({1, 300, 300, 3}, 0.1F);
+  for (const Tensor& y : {avg_pool2d(x, 300), adaptive_avg_pool2d(x, 1),
+                          avg_pool2d(x, 100, {.count_padding = true})}) {
+    for (const float mean : y.to_vector<float>()) EXPECT_NEAR(mean, 0.1F, 64 * 0x1p-27);
+  }
+}
+
 TEST(Pooling, RejectsWhatDoesNotFit) {
   const Tensor x = ones({1, 4, 4, 2});
   expect_throws<ShapeError>([&] { max_pool2d(x, 5); }, {"max_pool2d", "a window spans 5"});
@@ -192,6 +201,37 @@ TEST(Normalization, GroupsAndBatchesAgreeWithTheirDefinition) {
   expect_close(group_norm(first, 2, weight, bias, options),
                permute(group_norm(x, 2, weight, bias), {0, 3, 1, 2}), 1e-5);
   expect_close(batch_norm(first, weight, bias, options).y, permute(batch.y, {0, 3, 1, 2}), 1e-5);
+}
+
+/// Sums over many rows are not those of one chain of additions, which would be off by thousands of
+/// units: terms that are alike are all rounded in one direction.
+TEST(Normalization, SumsOverManyRowsAreExact) {
+  constexpr std::int64_t kRows = 200000;
+  constexpr double kBound = 64 * 0x1p-24;
+  const Tensor values = tensor({0.1F, 0.7F});
+  const Tensor x = reshape(broadcast_to(reshape(values, {1, 2, 1}), {kRows / 2, 2, 3}), {kRows, 3});
+  const Tensor dy = full({kRows, 3}, 0.1F);
+  const double gradient = 0.1F * static_cast<double>(kRows);
+  Tensor weight = ones({3});
+  Tensor bias = zeros({3});
+  const auto gradients = [&](const auto& normalize) {
+    GradientTape tape;
+    tape.watch(weight);
+    tape.watch(bias);
+    return tape.gradient(sum(mul(normalize(), dy)), std::vector<Tensor>{weight, bias});
+  };
+  const BatchNorm batch = batch_norm(x, weight, bias);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(batch.mean.to_vector<float>()[static_cast<std::size_t>(i)], 0.4, 0.4 * kBound);
+    EXPECT_NEAR(batch.variance.to_vector<float>()[static_cast<std::size_t>(i)], 0.09,
+                0.09 * kBound);
+  }
+  for (const auto& result : {gradients([&] { return batch_norm(x, weight, bias).y; }),
+                             gradients([&] { return layer_norm(x, weight, bias); })}) {
+    for (const float db : result[1].to_vector<float>()) {
+      EXPECT_NEAR(db, gradient, gradient * kBound);
+    }
+  }
 }
 
 TEST(Normalization, RejectsWhatDoesNotFit) {

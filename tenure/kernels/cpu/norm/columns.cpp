@@ -11,6 +11,7 @@
 
 #include "tenure/kernels/cpu/norm/parts.h"
 #include "tenure/kernels/cpu/norm/sum-inl.h"
+#include "tenure/kernels/cpu/reduce/chains-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,8 +25,9 @@ class ColumnNorm {
   ColumnNorm(const Normalization& n, const void* x, std::byte* room)
       : n_(n),
         x_(static_cast<const T*>(x)),
-        sums_(reinterpret_cast<T*>(room)),
-        scale_(sums_ + 2 * parts_of(n.rows) * n.columns),
+        totals_(reinterpret_cast<double*>(room)),
+        chains_(reinterpret_cast<T*>(totals_ + parts_of(n.rows) * n.columns)),
+        scale_(chains_ + parts_of(n.rows) * n.columns),
         first_(scale_ + n.columns),
         second_(first_ + n.columns) {}
 
@@ -75,16 +77,26 @@ class ColumnNorm {
   void sum_rows(T* to, const F& add_row) const {
     const std::int64_t part = rows_per_part(n_.rows);
     const std::int64_t parts = parts_of(n_.rows);
-    std::fill_n(sums_, parts * n_.columns, T{0});
+    std::fill_n(totals_, parts * n_.columns, 0.0);
+    std::fill_n(chains_, parts * n_.columns, T{0});
+    using reduce::HWY_NAMESPACE::add_chains;
+    using reduce::HWY_NAMESPACE::kChain;
     parallel_for(parts, grain_of(part * n_.columns), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t p = begin; p < end; ++p) {
-        for (std::int64_t r = p * part; r < std::min(n_.rows, (p + 1) * part); ++r) {
-          add_row(r, sums_ + p * n_.columns);
+        T* const chains = chains_ + p * n_.columns;
+        const std::int64_t last = std::min(n_.rows, (p + 1) * part);
+        for (std::int64_t r = p * part; r < last; r += kChain) {
+          for (std::int64_t i = r; i < std::min(last, r + kChain); ++i) add_row(i, chains);
+          add_chains(chains, totals_ + p * n_.columns, n_.columns);
         }
       }
     });
-    std::fill_n(to, n_.columns, T{0});
-    for (std::int64_t p = 0; p < parts; ++p) add(sums_ + p * n_.columns, to);
+    for (std::int64_t p = 1; p < parts; ++p) {
+      for (std::int64_t i = 0; i < n_.columns; ++i) totals_[i] += totals_[p * n_.columns + i];
+    }
+    for (std::int64_t i = 0; i < n_.columns; ++i) {
+      to[i] = parts == 0 ? T{0} : static_cast<T>(totals_[i]);
+    }
   }
 
   void add(const T* x, T* to) const {
@@ -134,7 +146,8 @@ class ColumnNorm {
 
   const Normalization& n_;
   const T* x_;
-  T* sums_;
+  double* totals_;  // of each part
+  T* chains_;
   T* scale_;
   T* first_;
   T* second_;
@@ -197,7 +210,9 @@ void normalize_columns_gradient(const Normalization& n, DType dtype, const void*
 }
 
 std::size_t normalize_columns_workspace(const Normalization& n, DType dtype) {
-  return static_cast<std::size_t>((2 * norm::parts_of(n.rows) + 3) * n.columns) * size_of(dtype);
+  const auto sums = static_cast<std::size_t>(norm::parts_of(n.rows) * n.columns);
+  return sums * (sizeof(double) + size_of(dtype)) +
+         static_cast<std::size_t>(3 * n.columns) * size_of(dtype);
 }
 
 }  // namespace tenure::kernels

@@ -13,6 +13,7 @@
 
 #include "tenure/kernels/cpu/norm/parts.h"
 #include "tenure/kernels/cpu/norm/sum-inl.h"
+#include "tenure/kernels/cpu/reduce/chains-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -147,27 +148,36 @@ void rows_gradient(const Normalization& n, const void* pdy, const void* px, cons
 
 template <class T>
 void all_rows_gradient(const Normalization& n, const void* dy, const void* x, const void* w,
-                       void* dx, T* dw, T* db, T* room) {
+                       void* dx, T* dw, T* db, std::byte* room) {
+  using reduce::HWY_NAMESPACE::add_chains;
+  using reduce::HWY_NAMESPACE::kChain;
   const std::int64_t part = rows_per_part(n.rows);
   const std::int64_t parts = parts_of(n.rows);
   const bool sums = dw != nullptr || db != nullptr;
+  auto* const totals = reinterpret_cast<double*>(room);  // of each part: those of dw, those of db
+  auto* const chains = reinterpret_cast<T*>(totals + 2 * parts * n.columns);
   parallel_for(parts, grain_of(part * n.columns), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
-      T* const own = room + 2 * p * n.columns;
+      T* const own = chains + 2 * p * n.columns;
+      double* const total = totals + 2 * p * n.columns;
       // By the thread that adds to it: what another has written would have to come from its cache.
       if (sums) std::fill_n(own, 2 * n.columns, T{0});
-      rows_gradient<T>(n, dy, x, w, dx, dw == nullptr ? nullptr : own,
-                       db == nullptr ? nullptr : own + n.columns, p * part,
-                       std::min(n.rows, (p + 1) * part));
+      if (sums) std::fill_n(total, 2 * n.columns, 0.0);
+      const std::int64_t last = std::min(n.rows, (p + 1) * part);
+      for (std::int64_t r = p * part; r < last; r += kChain) {
+        rows_gradient<T>(n, dy, x, w, dx, dw == nullptr ? nullptr : own,
+                         db == nullptr ? nullptr : own + n.columns, r, std::min(last, r + kChain));
+        if (sums) add_chains(own, total, 2 * n.columns);
+      }
     }
   });
   for (T* const to : {dw, db}) {
     if (to == nullptr) continue;
-    std::fill_n(to, n.columns, T{0});
-    for (std::int64_t p = 0; p < parts; ++p) {
-      const T* const from = room + (2 * p + (to == db ? 1 : 0)) * n.columns;
-      for (std::int64_t i = 0; i < n.columns; ++i) to[i] += from[i];
+    double* const sum = totals + (to == db ? n.columns : 0);
+    for (std::int64_t p = 1; p < parts; ++p) {
+      for (std::int64_t i = 0; i < n.columns; ++i) sum[i] += sum[2 * p * n.columns + i];
     }
+    for (std::int64_t i = 0; i < n.columns; ++i) to[i] = parts == 0 ? T{0} : static_cast<T>(sum[i]);
   }
 }
 
@@ -181,10 +191,9 @@ void run_rows_gradient(const Normalization& n, DType dtype, const void* dy, cons
                        const void* w, void* dx, void* dw, void* db, std::byte* room) {
   if (dtype == DType::float32) {
     return all_rows_gradient(n, dy, x, w, dx, static_cast<float*>(dw), static_cast<float*>(db),
-                             reinterpret_cast<float*>(room));
+                             room);
   }
-  all_rows_gradient(n, dy, x, w, dx, static_cast<double*>(dw), static_cast<double*>(db),
-                    reinterpret_cast<double*>(room));
+  all_rows_gradient(n, dy, x, w, dx, static_cast<double*>(dw), static_cast<double*>(db), room);
 }
 
 }  // namespace
@@ -219,7 +228,8 @@ void normalize_rows_gradient(const Normalization& n, DType dtype, const void* dy
 }
 
 std::size_t normalize_rows_gradient_workspace(const Normalization& n, DType dtype) {
-  return static_cast<std::size_t>(2 * norm::parts_of(n.rows) * n.columns) * size_of(dtype);
+  return static_cast<std::size_t>(2 * norm::parts_of(n.rows) * n.columns) *
+         (sizeof(double) + size_of(dtype));
 }
 
 }  // namespace tenure::kernels

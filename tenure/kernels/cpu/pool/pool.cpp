@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenure/kernels/cpu/reduce/chains-inl.h"
+
 #ifndef TENURE_KERNELS_CPU_POOL_ONCE
 #define TENURE_KERNELS_CPU_POOL_ONCE
 namespace tenure::kernels::pool {
@@ -266,6 +268,27 @@ HWY_INLINE void add_scaled(T* to, const T* from, T scale, bool add, std::int64_t
   for (; i < n; ++i) to[i] = (add ? to[i] : T{0}) + from[i] * scale;
 }
 
+/// The mean of a window of more places than are added up in one chain.
+template <class T>
+void average_of_many(const Pooling& p, std::int64_t z, std::int64_t y, std::int64_t x,
+                     const T* image, double count, T* to) {
+  using reduce::HWY_NAMESPACE::add_chains;
+  HWY_ALIGN T chains[kChannels];
+  HWY_ALIGN double totals[kChannels];
+  for (std::int64_t c = 0; c < p.channels; c += kChannels) {
+    const std::int64_t n = std::min(kChannels, p.channels - c);
+    std::fill_n(chains, n, T{0});
+    std::fill_n(totals, n, 0.0);
+    std::int64_t length = 0;
+    for_each_place(p, z, y, x, [&](std::int64_t, std::int64_t source) HWY_ATTR {
+      add_scaled(chains, image + source * p.channels + c, T{1}, true, n);
+      if (++length % reduce::HWY_NAMESPACE::kChain == 0) add_chains(chains, totals, n);
+    });
+    add_chains(chains, totals, n);
+    for (std::int64_t i = 0; i < n; ++i) to[c + i] = static_cast<T>(totals[i] / count);
+  }
+}
+
 template <class T, bool gradient>
 void average_part(const Pooling& p, PoolCount count, const void* from, void* to, void*, bool,
                   std::int64_t begin, std::int64_t end) {
@@ -281,7 +304,12 @@ void average_part(const Pooling& p, PoolCount count, const void* from, void* to,
             const auto counted = [count](const Pooling::Axis& axis, std::int64_t o) {
               return count == PoolCount::all ? axis.places(o) : axis.end(o) - axis.begin(o);
             };
-            const T scale = T{1} / static_cast<T>(counted(a, z) * counted(b, y) * counted(c, x));
+            const std::int64_t places = counted(a, z) * counted(b, y) * counted(c, x);
+            if (!gradient && places > reduce::HWY_NAMESPACE::kChain) {
+              return average_of_many(p, z, y, x, static_cast<const T*>(from) + image,
+                                     static_cast<double>(places), static_cast<T*>(to) + window);
+            }
+            const T scale = T{1} / static_cast<T>(places);
             bool add = false;
             for_each_place(p, z, y, x, [&](std::int64_t, std::int64_t source) HWY_ATTR {
               const std::int64_t at = image + source * p.channels;
