@@ -230,6 +230,26 @@ TEST(IndexAdd, CountsEveryOccurrence) {
   expect_elements<I>(index_add(counting({2, 2}), {1}, 5), {2, 2}, {0, 1, 7, 8});
 }
 
+/// A sum in 16 bits would stop growing at 256 times its terms, or at 2048 times.
+TEST(IndexGradients, AddUpWhatWasTakenOften) {
+  const Tensor often = zeros({3000}, int64);
+  for (const DType dtype : {float32, float16, bfloat16}) {
+    SCOPED_TRACE(name_of(dtype));
+    const auto expect_gradient = [&](const Tensor& x, const auto& choose) {
+      GradientTape tape;
+      tape.watch(x);
+      const Tensor gradient = tape.gradient(sum(choose(x)), x);
+      EXPECT_EQ(gradient.dtype(), dtype);
+      EXPECT_NEAR(max(gradient).item<double>(), 3000, 8);
+    };
+    expect_gradient(ones({2, 3}, dtype), [&](const Tensor& x) { return take(x, often); });
+    expect_gradient(ones({2, 3}, dtype), [&](const Tensor& x) { return embedding(often, x); });
+    expect_gradient(ones({2}, dtype), [&](const Tensor& x) { return gather(x, 0, often); });
+    expect_gradient(ones({2, 3}, dtype), [&](const Tensor& x) { return index(x, {often, often}); });
+    EXPECT_NEAR(bincount(often, ones({3000}, dtype), 1).item<double>(), 3000, 8);
+  }
+}
+
 TEST(Take, TakesSlices) {
   const Tensor x = counting({2, 3});
   expect_elements<I>(take(x, tensor({1, 1, -2})), {3, 3}, {3, 4, 5, 3, 4, 5, 0, 1, 2});

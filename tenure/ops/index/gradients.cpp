@@ -1,5 +1,6 @@
 #include "tenure/ops/index/gradients.h"
 
+#include "tenure/ops/core/compute_type.h"
 #include "tenure/ops/core/dispatch.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
@@ -38,6 +39,16 @@ Tensor extended(const Backward& b, Tensor x, const Shape& shape) {
   return tenure::pad(b.at(std::move(x)), widths);
 }
 
+/// What the gradients of elements that were taken several times are added to: a sum in 16 bits
+/// stops growing where its terms are less than half a unit of it.
+Tensor zeros_for_sums(const Backward& b) {
+  return zeros(b.specs[0].shape, widened_type(b.specs[0].dtype), b.site);
+}
+Tensor rounded(const Backward& b, Tensor sums) {
+  const DType dtype = b.specs[0].dtype;
+  return sums.dtype() == dtype ? sums : cast(b.at(std::move(sums)), dtype);
+}
+
 }  // namespace
 
 void take(Backward& b) {
@@ -46,13 +57,13 @@ void take(Backward& b) {
       normalize_axis(b.attributes.integer(AlongAxisAttributes::axis), shape.size(), "take");
   std::vector<Index> places(static_cast<std::size_t>(axis), All);
   places.emplace_back(b.inputs[1]);
-  b.results[0] = tenure::index_add(b.at(zeros_of_input(b, 0)), places, b.take_gradient());
+  b.results[0] = rounded(b, tenure::index_add(b.at(zeros_for_sums(b)), places, b.take_gradient()));
 }
 
 void gather(Backward& b) {
   const int axis = static_cast<int>(b.attributes.integer(AlongAxisAttributes::axis));
-  b.results[0] = tenure::scatter(b.at(zeros_of_input(b, 0)), axis, b.input(1), b.take_gradient(),
-                                 ScatterMode::add);
+  b.results[0] = rounded(b, tenure::scatter(b.at(zeros_for_sums(b)), axis, b.input(1),
+                                            b.take_gradient(), ScatterMode::add));
 }
 
 namespace {
@@ -159,13 +170,15 @@ void index_view(Backward& b) {
 
 void index_gather(Backward& b) {
   const Shape& shape = b.specs[0].shape;
-  Tensor zero = zeros_of_input(b, 0);
-  std::vector<Operand> operands{b.at(std::move(zero)), b.take_gradient()};
+  Tensor zero = zeros_for_sums(b);
+  Tensor gradient = std::move(b.gradients[0]);
+  if (gradient.dtype() != zero.dtype()) gradient = cast(b.at(std::move(gradient)), zero.dtype());
+  std::vector<Operand> operands{b.at(std::move(zero)), b.at(std::move(gradient))};
   for (std::size_t i = 1; i < b.specs.size(); ++i) operands.push_back(b.input(i));
-  b.results[0] =
-      call(index_add_op(), operands,
-           Attributes(Dims::filled(shape.size(), 0), shape, Dims::filled(shape.size(), 1),
-                      b.attributes.dims(IndexGatherAttributes::axes)));
+  b.results[0] = rounded(
+      b, call(index_add_op(), operands,
+              Attributes(Dims::filled(shape.size(), 0), shape, Dims::filled(shape.size(), 1),
+                         b.attributes.dims(IndexGatherAttributes::axes))));
 }
 
 namespace {

@@ -107,9 +107,11 @@ struct BinCount : CompositeOp {
           fmt::format("weights of shape {} for {}", to_string(weights.shape), to_string(x.shape)),
           {x.shape.to_vector(), weights.shape.to_vector()});
     }
-    const Tensor none = zeros({length}, weights.dtype, at.site());
+    // A sum in 16 bits stops growing where its terms are less than half a unit of it.
+    const Tensor none = zeros({length}, widened_type(weights.dtype), at.site());
     const Tensor flat = reshape(at[1], {n});
-    return {index_add(at(none), {place}, at(flat))};
+    Tensor sums = index_add(at(none), {place}, at(flat));
+    return {sums.dtype() == weights.dtype ? sums : cast(at(sums), weights.dtype)};
   }
   static std::vector<Reference> reference(const std::vector<Reference>& in, const Attributes& a) {
     Reference counts{.shape = {a.integer(BincountAttributes::length)}};
