@@ -69,6 +69,22 @@ TEST(Derivatives, OfGatesEndInZeroAndOne) {
   }
 }
 
+/// Squares of such numbers are too large for their types.
+TEST(Derivatives, OfAreaFunctionsHoldFarOut) {
+  const auto expect_inverse = [](const Tensor& x, double tolerance) {
+    const double expected = 1 / x.item<double>();
+    for (Tensor (*const f)(const Operand&) : {asinh, acosh}) {
+      GradientTape tape;
+      tape.watch(x);
+      EXPECT_NEAR(tape.gradient(f(x), x).item<double>(), expected, expected * tolerance);
+    }
+  };
+  expect_inverse(tensor(1024.0, float16), 0x1p-9);
+  expect_inverse(tensor(1e30, bfloat16), 0x1p-6);
+  expect_inverse(tensor(1e30, float32), 0x1p-22);
+  expect_inverse(tensor(1e200, float64), 0x1p-50);
+}
+
 TEST(Derivatives, OfGatesHaveNoCurvatureFarOut) {
   for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {
     for (const Gate& gate : gates()) {

@@ -179,7 +179,9 @@ struct Asinh : Float<1> {
   }
   static long double reference(long double x) { return std::asinh(x); }
   static void backward(Backward& b) {
-    gradients::multiply(b, tenure::rsqrt(b.at(gradients::one_and_square(b, 1))));
+    // By hypot: the square may be too large for the type.
+    Tensor length = tenure::hypot(b.take_input(0), Operand(1.0, b.site));
+    gradients::multiply(b, tenure::reciprocal(b.at(std::move(length))));
   }
   static constexpr GradientRule gradient = reads_input(backward);
 };
@@ -196,8 +198,10 @@ struct Acosh : Float<1> {
   }
   static long double reference(long double x) { return std::acosh(x); }
   static void backward(Backward& b) {
-    Tensor square = tenure::square(b.take_input(0));
-    gradients::multiply(b, tenure::rsqrt(b.at(tenure::sub(b.at(std::move(square)), 1.0))));
+    // 1 / (sqrt(x - 1) sqrt(x + 1)): x^2 may be too large for the type.
+    Tensor below = tenure::rsqrt(b.at(tenure::sub(b.input(0), 1.0)));
+    Tensor above = tenure::rsqrt(b.at(tenure::add(b.take_input(0), 1.0)));
+    gradients::multiply(b, tenure::mul(b.at(std::move(below)), b.at(std::move(above))));
   }
   static constexpr GradientRule gradient = reads_input(backward);
 };
