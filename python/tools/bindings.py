@@ -163,10 +163,11 @@ def common_source(read):
     gives = [give_source(s) for s in read.structs.values() if is_of_tensors(s, read)]
     return "\n".join([
         "#pragma once", "// Made by python/tools/bindings.py of the headers in tenure/ops/.",
-        '#include "python/src/ops/function.h"', '#include "tenure/tenure.h"', "",
+        '#include "python/src/memory/donation.h"', '#include "python/src/ops/function.h"',
+        '#include "tenure/tenure.h"', "",
         "namespace tenure::python {", *names, *gives,
         "inline bool fits_operand(PyObject* object) noexcept {",
-        "  return From<Tensor>::fits(object) || is_number(object);", "}",
+        "  return From<Tensor>::fits(object) || is_number(object) || is_donation(object);", "}",
         "}  // namespace tenure::python", ""])
 
 

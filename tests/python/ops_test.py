@@ -64,6 +64,12 @@ class Arguments(TestCase):
         self.assert_list(tn.leaky_relu(tn.tensor([-1.0, 1.0]), slope=0.5), [-0.5, 1.0])
         self.assertEqual(tn.softmax(x=x, axis=0).shape, (2, 2))
 
+    def test_overloads_take_what_is_donated(self):
+        given = lambda: tn.donate(tn.arange(4))
+        self.assert_list(tn.roll(given(), 1, 0), [3, 0, 1, 2])
+        self.assert_list(tn.roll(given(), (1,), (0,)), [3, 0, 1, 2])
+        self.assertEqual([p.tolist() for p in tn.split(given(), [1, 3])], [[0], [1, 2, 3]])
+
     def test_overloads(self):
         self.assert_list(tn.arange(3), [0, 1, 2])
         self.assert_list(tn.arange(1, 7, 2), [1, 3, 5])
