@@ -52,6 +52,14 @@ TEST(Attention, CausalQueriesEndWithTheKeys) {
   expect_close(last, attention(slice(q, 0, 5, 6), k, v));
 }
 
+/// Terms that are alike are all rounded in one direction: a chain of so many would be off by
+/// thousands of units.
+TEST(Attention, HoldsOverManyKeys) {
+  const Tensor k = full({32768, 16}, 0.1F);
+  const Tensor out = attention(full({4, 16}, 0.1F), k, k);
+  for (const float mean : out.to_vector<float>()) EXPECT_NEAR(mean, 0.1F, 64 * 0x1p-27);
+}
+
 TEST(Attention, StoresNoMatrixOfScores) {
   constexpr std::int64_t kLength = 2048;
   const Tensor q = normal({kLength, 16});

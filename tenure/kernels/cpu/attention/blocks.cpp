@@ -23,11 +23,10 @@ HWY_INLINE void tile(const BlockProduct& shape, std::int64_t depth, bool adds, c
                      const T* b, T* c) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  // From zero also where they are added to c: chains of more terms would lose digits.
   hn::Vec<decltype(d)> sums[rows][vectors];
   for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < vectors; ++v) {
-      sums[r][v] = adds ? hn::LoadU(d, c + r * shape.c_row + v * lanes) : hn::Zero(d);
-    }
+    for (int v = 0; v < vectors; ++v) sums[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < depth; ++k, a += shape.a_column, b += shape.b_row) {
     hn::Vec<decltype(d)> row[vectors];
@@ -38,7 +37,10 @@ HWY_INLINE void tile(const BlockProduct& shape, std::int64_t depth, bool adds, c
     }
   }
   for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, c + r * shape.c_row + v * lanes);
+    for (int v = 0; v < vectors; ++v) {
+      T* const to = c + r * shape.c_row + v * lanes;
+      hn::StoreU(adds ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
+    }
   }
 }
 
@@ -106,23 +108,30 @@ T exponentiate(T* s, std::int64_t n, std::int64_t width, T largest) {
   const hn::ScalableTag<T> d;
   // Where nothing is seen, all differences are NaN: a shift of 0 makes the exponentials 0.
   const Vec<T> shift(largest == -kInfinity<T> ? T(0) : largest);
+  const std::int64_t part = kDepth * static_cast<std::int64_t>(hn::Lanes(d));
   Vec<T> total(0);
+  Vec<T> chain(0);
   std::int64_t end = 0;
   for_each_vector<T>(
       n,
       [&](std::int64_t i) HWY_ATTR {
         const Vec<T> value = exp(load(s + i) - shift);
-        total = total + value;
+        chain = chain + value;
         store(value, s + i);
         end = i + static_cast<std::int64_t>(hn::Lanes(d));
+        if (end % part == 0) {
+          total = total + chain;
+          chain = Vec<T>(0);
+        }
       },
       [&](std::int64_t i, std::int64_t rest) HWY_ATTR {
         const auto counts = hn::FirstN(d, static_cast<std::size_t>(rest));
         const Vec<T> value = hn::IfThenElseZero(counts, exp(load(s + i) - shift).raw);
-        total = total + value;
+        chain = chain + value;
         store(value, s + i);
         end = i + static_cast<std::int64_t>(hn::Lanes(d));
       });
+  total = total + chain;
   std::fill(s + std::min(end, width), s + width, T(0));
   return hn::GetLane(hn::SumOfLanes(d, total.raw));
 }
