@@ -59,6 +59,24 @@ TEST(Convolution, ChannelsFirstIsAView) {
   EXPECT_EQ(permute(y, {0, 2, 3, 1}).is_contiguous(), true);
 }
 
+/// Terms that are alike are all rounded in one direction: one chain of all positions would be off
+/// by hundreds of units.
+TEST(Convolution, GradientsByFewWeightsHoldOverManyPositions) {
+  for (const Shape& shape : {Shape{1, 300, 300, 1}, Shape{1, 2, 50000, 1}}) {
+    const Tensor x = full(shape, 0.1F);
+    const Tensor weights = full({1, 1, 1, 1}, 0.1F);
+    const Tensor bias = zeros({1});
+    GradientTape tape;
+    tape.watch(weights);
+    tape.watch(bias);
+    const Tensor loss = sum(mul(conv2d(x, weights, bias), 0.1F));
+    const auto gradient = tape.gradient(loss, std::vector<Tensor>{weights, bias});
+    const double count = static_cast<double>(x.size());
+    EXPECT_NEAR(gradient[0].item<float>() / (0.1F * 0.1F * count), 1, 64 * 0x1p-23);
+    EXPECT_NEAR(gradient[1].item<float>() / (0.1F * count), 1, 64 * 0x1p-23);
+  }
+}
+
 TEST(Convolution, ManyThreadsMakeTheSameNumbers) {
   const Tensor x = normal({3, 13, 11, 6});
   const Tensor w = normal({3, 3, 6, 40});

@@ -36,6 +36,26 @@ struct Positions {
 };
 
 constexpr int kMaxRows = 6;
+constexpr std::int64_t kChain = 512;  ///< positions that are added up one after the other
+
+/// Calls `f(part, add)` for parts of the positions, none longer than a chain; all but the first are
+/// added to what is there.
+template <class T, class F>
+HWY_INLINE void for_each_chain(const Positions<T>& all, bool add, const F& f) {
+  if (all.rows * all.columns <= kChain) return f(all, add);
+  const std::int64_t rows = std::max<std::int64_t>(1, kChain / all.columns);
+  const std::int64_t columns = std::min(all.columns, kChain);
+  for (std::int64_t row = 0; row < all.rows; row += rows) {
+    for (std::int64_t column = 0; column < all.columns; column += columns) {
+      Positions<T> part = all;
+      part.x += row * all.x_row + column * all.x_column;
+      part.dy += row * all.dy_row + column * all.dy_column;
+      part.rows = std::min(rows, all.rows - row);
+      part.columns = std::min(columns, all.columns - column);
+      f(part, add || row > 0 || column > 0);
+    }
+  }
+}
 
 /// Columns of which there are as many as vectors hold, without masks, which take registers.
 template <class T, int width>
@@ -244,7 +264,9 @@ class WeightGradient {
         .dy_column = grid_.out_channels};
     if (item.rows == 0) {
       if (dbias_ != nullptr) {
-        sum_columns<T, width>(positions, dbias_ + channel, item.columns, add);
+        for_each_chain(positions, add, [&](const Positions<T>& part, bool adds) {
+          sum_columns<T, width>(part, dbias_ + channel, item.columns, adds);
+        });
       }
       return;
     }
@@ -254,7 +276,9 @@ class WeightGradient {
     if constexpr (width == Shape::kWidth && !Shape::kManyRegisters) {
       if (item.columns == Shape::columns()) sum = kSumProducts<T, width, true>[rows];
     }
-    sum(positions, to, grid_.out_channels, item.columns, add);
+    for_each_chain(positions, add, [&](const Positions<T>& part, bool adds) {
+      sum(part, to, grid_.out_channels, item.columns, adds);
+    });
   }
 
   const Grid& grid_;
