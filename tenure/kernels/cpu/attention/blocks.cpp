@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "tenure/kernels/cpu/elementwise/lanes-inl.h"
+#include "tenure/kernels/cpu/gemm/tile-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels {
@@ -25,22 +26,35 @@ HWY_INLINE void tile(const BlockProduct& shape, std::int64_t depth, bool adds, c
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   // From zero also where they are added to c: chains of more terms would lose digits.
   hn::Vec<decltype(d)> sums[rows][vectors];
+  TENURE_UNROLL
   for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
     for (int v = 0; v < vectors; ++v) sums[r][v] = hn::Zero(d);
   }
   for (std::int64_t k = 0; k < depth; ++k, a += shape.a_column, b += shape.b_row) {
     hn::Vec<decltype(d)> row[vectors];
+    TENURE_UNROLL
     for (int v = 0; v < vectors; ++v) row[v] = hn::LoadU(d, b + v * lanes);
+    TENURE_UNROLL
     for (int r = 0; r < rows; ++r) {
       const auto x = hn::Set(d, a[r * shape.a_row]);
+      TENURE_UNROLL
       for (int v = 0; v < vectors; ++v) sums[r][v] = hn::MulAdd(x, row[v], sums[r][v]);
     }
   }
-  for (int r = 0; r < rows; ++r) {
-    for (int v = 0; v < vectors; ++v) {
-      T* const to = c + r * shape.c_row + v * lanes;
-      hn::StoreU(adds ? hn::Add(hn::LoadU(d, to), sums[r][v]) : sums[r][v], d, to);
+  if (adds) {
+    TENURE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+      TENURE_UNROLL
+      for (int v = 0; v < vectors; ++v) {
+        sums[r][v] = hn::Add(sums[r][v], hn::LoadU(d, c + r * shape.c_row + v * lanes));
+      }
     }
+  }
+  TENURE_UNROLL
+  for (int r = 0; r < rows; ++r) {
+    TENURE_UNROLL
+    for (int v = 0; v < vectors; ++v) hn::StoreU(sums[r][v], d, c + r * shape.c_row + v * lanes);
   }
 }
 

@@ -91,9 +91,7 @@ class ColumnNorm {
         }
       }
     });
-    for (std::int64_t p = 1; p < parts; ++p) {
-      for (std::int64_t i = 0; i < n_.columns; ++i) totals_[i] += totals_[p * n_.columns + i];
-    }
+    reduce::HWY_NAMESPACE::add_parts(totals_, n_.columns, parts, n_.columns);
     for (std::int64_t i = 0; i < n_.columns; ++i) {
       to[i] = parts == 0 ? T{0} : static_cast<T>(totals_[i]);
     }

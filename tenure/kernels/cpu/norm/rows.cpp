@@ -174,9 +174,7 @@ void all_rows_gradient(const Normalization& n, const void* dy, const void* x, co
   for (T* const to : {dw, db}) {
     if (to == nullptr) continue;
     double* const sum = totals + (to == db ? n.columns : 0);
-    for (std::int64_t p = 1; p < parts; ++p) {
-      for (std::int64_t i = 0; i < n.columns; ++i) sum[i] += sum[2 * p * n.columns + i];
-    }
+    reduce::HWY_NAMESPACE::add_parts(sum, n.columns, parts, 2 * n.columns);
     for (std::int64_t i = 0; i < n.columns; ++i) to[i] = parts == 0 ? T{0} : static_cast<T>(sum[i]);
   }
 }

@@ -43,6 +43,20 @@ HWY_INLINE void add_chains(T* chains, double* totals, std::int64_t n) {
   }
 }
 
+/// Adds the totals of the parts, which are `step` from each other, to those of the first one.
+HWY_INLINE void add_parts(double* totals, std::int64_t n, std::int64_t parts, std::int64_t step) {
+  const hn::ScalableTag<double> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t p = 1; p < parts; ++p) {
+    const double* const part = totals + p * step;
+    std::int64_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+      hn::StoreU(hn::Add(hn::LoadU(d, totals + i), hn::LoadU(d, part + i)), d, totals + i);
+    }
+    for (; i < n; ++i) totals[i] += part[i];
+  }
+}
+
 }  // namespace
 }  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
