@@ -271,7 +271,7 @@ HWY_INLINE void add_scaled(T* to, const T* from, T scale, bool add, std::int64_t
 /// The mean of a window of more places than are added up in one chain.
 template <class T>
 HWY_NOINLINE void average_of_many(const Pooling& p, std::int64_t z, std::int64_t y, std::int64_t x,
-                     const T* image, double count, T* to) {
+                                  const T* image, double count, T* to) {
   using reduce::HWY_NAMESPACE::add_chains;
   HWY_ALIGN T chains[kChannels];
   HWY_ALIGN double totals[kChannels];
