@@ -10,6 +10,7 @@ namespace tenure::bench {
 
 /// One measured number, beside a peer's where there is one.
 struct Figure {
+  std::string group{};
   std::string name{};
   std::string unit{};
   double value = 0;

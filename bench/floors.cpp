@@ -55,8 +55,6 @@ void copy_past_caches(const float* from, float* to, std::size_t n) {
   hwy::FlushStream();
 }
 
-const char* simd_name() { return hwy::TargetName(HWY_TARGET); }
-
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::bench
 HWY_AFTER_NAMESPACE();
@@ -66,7 +64,6 @@ namespace tenure::bench {
 
 HWY_EXPORT(multiply_add);
 HWY_EXPORT(copy_past_caches);
-HWY_EXPORT(simd_name);
 
 namespace {
 
@@ -138,8 +135,6 @@ Entrant copy_bandwidth() {
   }());
   return {.name = "copy", .work = fastest, .amount = 2.0 * kCopied * sizeof(float)};
 }
-
-std::string simd_name() { return HWY_DYNAMIC_DISPATCH(simd_name)(); }
 
 }  // namespace tenure::bench
 #endif

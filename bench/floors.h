@@ -17,7 +17,4 @@ Entrant fma_peak(int threads);
 /// first asked for.
 Entrant copy_bandwidth();
 
-/// The widest instructions that Highway found.
-std::string simd_name();
-
 }  // namespace tenure::bench

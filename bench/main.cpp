@@ -40,6 +40,7 @@ int run_all(int argc, char** argv) {
   std::vector<std::string> groups;
   std::string filter;
   std::string json;
+  std::string machine;
   bool list = false;
   CLI::App app("Measures Tenure beside libtorch, oneDNN and the machine's limits.", "tenure_bench");
   app.add_option("groups", groups,
@@ -51,6 +52,7 @@ int run_all(int argc, char** argv) {
                          "graph", "gradient", "nn", "nn_more", "planner", "profile", "train"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
+  app.add_option("--machine", machine, "what the file calls this machine; else its processor");
   app.add_option("--rounds", options.rounds, "turns that each side takes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -86,6 +88,7 @@ int run_all(int argc, char** argv) {
       for (Figure& figure : c.run(options)) {
         print(figure);
         figure.threads = n;
+        figure.group = c.group;
         figures.push_back(std::move(figure));
       }
     }
@@ -94,7 +97,7 @@ int run_all(int argc, char** argv) {
   const auto missed = std::count_if(figures.begin(), figures.end(),
                                     [](const Figure& f) { return f.met.has_value() && !*f.met; });
   fmt::print("{} figures, {} behind their target\n", figures.size(), missed);
-  if (!json.empty()) write_json(figures, json);
+  if (!json.empty()) write_json(figures, machine, json);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "bench/floors.h"
 #include "bench/peer_onednn.h"
 #include "bench/peer_torch.h"
+#include "tenure/kernels/instruction_set.h"
 
 namespace tenure::bench {
 namespace {
@@ -36,7 +37,8 @@ std::string processor() {
 
 void print_header(const Options& options) {
   const std::string torch = torch_description();
-  fmt::print("Tenure: {} threads, {}, {}\n", options.threads, simd_name(), processor());
+  fmt::print("Tenure: {} threads, {}, {}\n", options.threads, name_of(instruction_set()),
+             processor());
   fmt::print("peers:  {}; {}\n", torch.empty() ? "no libtorch" : torch, onednn_description());
   const auto rate = [&](const Entrant& entrant) {
     return entrant.amount / median_seconds({entrant.work}, options.rounds)[0] / 1e9;
@@ -62,10 +64,12 @@ void print(const Figure& figure) {
   std::fflush(stdout);
 }
 
-void write_json(const std::vector<Figure>& figures, const std::string& path) {
+void write_json(const std::vector<Figure>& figures, const std::string& machine,
+                const std::string& path) {
   auto list = nlohmann::ordered_json::array();
   for (const Figure& figure : figures) {
-    nlohmann::ordered_json entry{{"name", figure.name},
+    nlohmann::ordered_json entry{{"group", figure.group},
+                                 {"name", figure.name},
                                  {"threads", figure.threads},
                                  {"unit", figure.unit},
                                  {"value", figure.value}};
@@ -76,9 +80,10 @@ void write_json(const std::vector<Figure>& figures, const std::string& path) {
     list.push_back(entry);
   }
   const nlohmann::ordered_json report{{"machine",
-                                       {{"processor", processor()},
+                                       {{"name", machine.empty() ? processor() : machine},
+                                        {"processor", processor()},
                                         {"cpus", std::thread::hardware_concurrency()},
-                                        {"simd", simd_name()}}},
+                                        {"simd", name_of(instruction_set())}}},
                                       {"figures", list}};
   std::ofstream file(path);
   file << report.dump(2) << '\n';

@@ -42,7 +42,7 @@ class ProfileTest(RecordingCase):
     def test_threads_that_are_first_all_at_once_are_recorded_from_their_start(self):
         for _ in range(5):
             result = run("profile", "--json", "-o", self.path("threads"), "--", PROGRAM, "threads")
-            self.assertEqual(json.loads(result.stdout)["allocated_bytes"], 8 * 1000 * 400)
+            self.assertEqual(json.loads(result.stdout)["allocated_bytes"], 8 * 4000 * 400)
 
     def test_a_program_without_tensors_makes_no_recording(self):
         result = run("profile", "-o", self.path("nothing"), "--", PROGRAM, "nothing")

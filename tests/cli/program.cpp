@@ -85,14 +85,15 @@ static void save_on_tapes() {
   raise(SIGSEGV);
 }
 
-// Eight threads that are the first to use memory, all at once: 1000 tensors of 400 bytes each.
+// Eight threads that are the first to use memory, all at once: 4000 tensors of 400 bytes each, some
+// 4 MiB of events.
 static void start_threads() {
   std::latch start(8);
   std::vector<std::jthread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&start] {
       start.arrive_and_wait();
-      for (int k = 0; k < 1000; ++k) const Tensor x = zeros({100});
+      for (int k = 0; k < 4000; ++k) const Tensor x = zeros({100});
     });
   }
 }
