@@ -1,5 +1,5 @@
 """Makes the tables of src/ops/function.h, and the type stubs, of what tools/headers.py reads; and, by
-tools/nn.py, the classes of tenure/nn/.
+tools/nn_sources.py and nn_stubs.py, the classes of tenure/nn/.
 
 usage: bindings.py ROOT OUTPUT_FOLDER
 
@@ -13,7 +13,8 @@ from pathlib import Path
 
 import classes
 import headers
-import nn
+import nn_sources
+import nn_stubs
 import stubs
 
 # Written by hand: see src/arrays/from_object.cpp, src/tensor/indexing.cpp, src/modes/function.cpp.
@@ -212,8 +213,9 @@ def main(root, folder):
         "}; }\n\n}  // namespace tenure::python\n")
     (folder / "_functions.pyi").write_text(stubs.source(
         functions, read, lambda o: expand(o, read), lambda f: signature(f, read)))
-    maker = nn.Maker(classes.read(root), read)
-    for name, words in (maker.sources() | maker.stubs()).items():
+    found = classes.read(root)
+    made = nn_sources.Sources(found, read).sources() | nn_stubs.Stubs(found, read).stubs()
+    for name, words in made.items():
         (folder / name).write_text(words)
 
 

@@ -1,5 +1,5 @@
 """Reads the classes, structs and functions that tenure/nn/ and tenure/data/ have for users, from the
-headers that tenure/tenure.h includes. tools/nn.py makes Python's classes of them, and the tests
+headers that tenure/tenure.h includes. tools/nn_sources.py makes Python's classes of them, and the tests
 compare names with it.
 """
 

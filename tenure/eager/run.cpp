@@ -1,253 +1,27 @@
 #include "tenure/eager/run.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 
+#include "tenure/eager/composite.h"
+#include "tenure/eager/direct.h"
 #include "tenure/eager/elementwise.h"
-#include "tenure/eager/evictor.h"
-#include "tenure/eager/inputs.h"
 #include "tenure/eager/instead.h"
+#include "tenure/eager/recipe.h"
+#include "tenure/eager/structured.h"
 #include "tenure/memory/out_of_memory.h"
 #include "tenure/memory/pool/devices.h"
-#include "tenure/memory/scope.h"
 #include "tenure/ops/autocast.h"
-#include "tenure/ops/core/backend.h"
-#include "tenure/ops/core/index_bounds.h"
 #include "tenure/ops/core/named.h"
-#include "tenure/ops/core/prepare.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
-#include "tenure/ops/core/types.h"
 
 namespace tenure::eager {
 namespace {
 
 using ops::Attributes;
-using ops::Kernel;
 using ops::OpRecord;
-
-constexpr std::size_t kMaxOutputs = 8;
-using Outputs = std::array<Tensor, kMaxOutputs>;
-
-Tensor make_view(const OpRecord& op, const Inputs& inputs, const ops::ViewSpec& spec, Site site) {
-  TensorBody& source = inputs.body(0);
-  mem::Storage* const storage = inputs.storage(0);
-  storage->retain();
-  return make_tensor(mem::this_thread(), storage, source.dtype, spec.shape, spec.strides,
-                     source.offset + spec.offset, ops::called_name(op), site, HolderKind::view);
-}
-
-/// Temporary memory of a call, counted as such.
-class Workspace {
- public:
-  Workspace(Device device, std::size_t bytes) {
-    if (bytes == 0) return;
-    mem::ThreadContext& context = mem::this_thread();
-    const mem::CategoryGuard category(context, Category::workspace);
-    storage_ = mem::Storage::allocate(context, device, bytes);
-  }
-  ~Workspace() {
-    if (storage_ != nullptr) storage_->release();
-  }
-  Workspace(const Workspace&) = delete;
-  Workspace& operator=(const Workspace&) = delete;
-  std::span<std::byte> span() const {
-    if (storage_ == nullptr) return {};
-    return {static_cast<std::byte*>(storage_->data()), storage_->bytes()};
-  }
-
- private:
-  mem::Storage* storage_ = nullptr;
-};
-
-/// Whether input i is a second input as well: in place the kernel would overwrite what it reads.
-bool is_repeated(const Inputs& inputs, std::size_t i) {
-  for (std::size_t j = 0; j < inputs.size(); ++j) {
-    if (j != i && &inputs.body(j) == &inputs.body(i)) return true;
-  }
-  return false;
-}
-
-/// Whether it is known without a kernel that all indices of a call are in bounds.
-bool indices_hold(const OpRecord& op, const Kernel& kernel, const Inputs& inputs) {
-  if (op.index_bounds == nullptr || inputs.device() == cpu) return false;
-  ops::Backend& device = ops::backend(inputs.device());
-  if (!device.waits_for_indices()) return false;
-  const std::vector<ops::IndexBound> bounds = op.index_bounds(kernel);
-  return !bounds.empty() &&
-         std::all_of(bounds.begin(), bounds.end(), [&](const ops::IndexBound& bound) {
-           return ops::hold(bound, inputs.pin(static_cast<std::size_t>(bound.input)), device);
-         });
-}
-
-/// Returns how many outputs there are.
-std::size_t run_kernel(const OpRecord& op, std::span<const Operand> operands, const Inputs& inputs,
-                       const Attributes& attributes, Site site, Outputs& outputs) {
-  const char* const name = ops::called_name(op);
-  Kernel kernel{
-      .op = name, .in = inputs.views(), .out = {}, .attributes = attributes, .workspace = {}};
-  if (op.view != nullptr) {
-    if (const std::optional<ops::ViewSpec> spec = op.view(kernel)) {
-      outputs[0] = make_view(op, inputs, *spec, site);
-      return 1;
-    }
-  }
-
-  const Device device = inputs.device();
-  const Device target = op.target == nullptr ? device : op.target(attributes);
-  const ops::KernelSlot& slot = ops::kernel_of(op, device);
-  std::optional<Workspace> workspace;
-  const auto take_workspace = [&] {
-    if (slot.workspace == nullptr) return;
-    kernel.workspace = workspace.emplace(device, slot.workspace(kernel)).span();
-  };
-  ops::Specs specs = op.infer(kernel);
-  if (op.data_dependent) {
-    take_workspace();
-    specs = slot.measure(kernel);
-  }
-  if (specs.size() == 0 || specs.size() > kMaxOutputs) [[unlikely]] {
-    throw ValueError(fmt::format("{}: its infer gives {} outputs; a call has 1 to {}", name,
-                                 specs.size(), kMaxOutputs));
-  }
-  mem::ThreadContext& context = mem::this_thread();
-  std::array<PendingTensor, kMaxOutputs> pending;
-  ops::ViewRoom<kMaxOutputs> out;
-  for (std::size_t o = 0; o < specs.size(); ++o) {
-    const ops::Spec& spec = specs[o];
-    check_shape(spec.shape, size_of(spec.dtype), name);
-    const std::uint32_t reusable = op.memory.reuses_for(o, specs.size());
-    for (std::size_t i = 0; reusable >> i != 0 && i < inputs.size() && !pending[o].is_ready();
-         ++i) {
-      if ((reusable >> i & 1) != 0 && !is_repeated(inputs, i) &&
-          inputs.can_reuse(i, operands[i], spec.dtype, spec.shape)) {
-        pending[o].borrow(context, spec.dtype, spec.shape, inputs.body(i));
-      }
-    }
-    if (!pending[o].is_ready()) pending[o].allocate(context, target, spec.dtype, spec.shape);
-    out.write(o, {.dtype = spec.dtype,
-                  .shape = spec.shape,
-                  .strides = contiguous_strides(spec.shape),
-                  .data = pending[o].data()});
-  }
-  kernel.out = {out.data(), specs.size()};
-  if (!op.data_dependent) take_workspace();
-  kernel.indices_hold = indices_hold(op, kernel, inputs);
-  slot.run(kernel);
-  for (std::size_t o = 0; o < specs.size(); ++o) outputs[o] = pending[o].finish(name, site);
-  if (mem::needs_attention(context)) [[unlikely]] {
-    note_slowly({.op = op,
-                 .operands = operands,
-                 .attributes = attributes,
-                 .way = Way::structured,
-                 .device = device,
-                 .site = site,
-                 .outputs = {outputs.data(), specs.size()}});
-  }
-  return specs.size();
-}
-
-std::optional<Tensor> direct_result(const OpRecord& op, const Operand& left, const Operand& right) {
-  if (left.is_scalar() || right.is_scalar()) return std::nullopt;
-  TensorBody* const a = left.tensor().body_or_null();
-  TensorBody* const b = right.tensor().body_or_null();
-  if (a == nullptr || b == nullptr || a->symbol() != nullptr || b->symbol() != nullptr ||
-      a->device() != b->device()) {
-    return std::nullopt;
-  }
-  const ops::KernelSlot* const slot = ops::find_kernel(op, a->device());
-  if (slot == nullptr || slot->direct == nullptr) return std::nullopt;
-  const ops::DirectKernel& direct = *slot->direct;
-  Shape shape;
-  const ops::LayoutRef a_layout{a->dtype, a->shape, a->strides};
-  const ops::LayoutRef b_layout{b->dtype, b->shape, b->strides};
-  if (!direct.infer(a_layout, b_layout, shape)) return std::nullopt;
-  mem::ThreadContext& context = mem::this_thread();
-  const bool attends = mem::needs_attention(context);
-  Pins<2> pins(context, attends);
-  const mem::Storage& a_storage = pins.take(*a, op, left.site());
-  const mem::Storage& b_storage = pins.take(*b, op, right.site());
-  PendingTensor pending(context, a->device(), a->dtype, shape);
-  direct.run(a_layout, data_of(*a, a_storage), b_layout, data_of(*b, b_storage), pending.data());
-  if (!attends) [[likely]]
-    return pending.finish(op.name, left.site());
-  Tensor result = pending.finish(op.name, left.site());
-  note_slowly({.op = op,
-               .operands = std::array{left, right},
-               .attributes = ops::kNoAttributes,
-               .way = Way::direct,
-               .device = a->device(),
-               .site = left.site(),
-               .outputs = {&result, 1}});
-  return result;
-}
-
-/// By the direct kernel of their device, if there is one and it takes these operands.
-std::optional<Tensor> run_direct(const OpRecord& op, const Operand& left, const Operand& right) {
-  std::optional<Tensor> result = direct_result(op, left, right);
-  if (result) {
-    left.consume();
-    right.consume();
-  }
-  return result;
-}
-
-/// What the kernel gets of a call with programs among its attributes.
-Attributes prepared(const ops::Preparable& programs, const OpRecord& op, const Inputs& inputs,
-                    const Attributes& attributes) {
-  const Kernel kernel{.op = ops::called_name(op),
-                      .in = inputs.views(),
-                      .out = {},
-                      .attributes = attributes,
-                      .workspace = {}};
-  static_cast<void>(op.infer(kernel));
-  return programs.prepared(kernel);
-}
-
-std::size_t run_pinned(const OpRecord& op, std::span<const Operand> operands,
-                       const Attributes& attributes, Site site, Outputs& outputs) {
-  const Inputs inputs(op, operands);
-  if (inputs.size() != 0) ops::require_type(op, inputs.body(0).dtype);
-  std::optional<Attributes> own;
-  const ops::Preparable* const programs = ops::preparable_in(attributes);
-  const Attributes& used =
-      programs == nullptr ? attributes : own.emplace(prepared(*programs, op, inputs, attributes));
-  return run_kernel(op, operands, inputs, used, site, outputs);
-}
-
-std::size_t run_structured(const OpRecord& op, std::span<const Operand> operands,
-                           const Attributes& attributes, Site site, Outputs& outputs) {
-  const std::size_t n = run_pinned(op, operands, attributes, site, outputs);
-  for (const Operand& operand : operands) operand.consume();  // after the last pin
-  return n;
-}
-
-/// Wrong inputs are errors of the composite, not of the ops that it is written in.
-std::vector<Tensor> run_composite(const OpRecord& op, std::span<const Operand> operands,
-                                  const Attributes& attributes, Site site) {
-  const ops::ActingFor acting(op.name);
-  const auto recorder = ops::recorder_of(op, operands);
-  const bool is_recorded = recorder != nullptr;
-  if (is_recorded && ops::has_unknown_size(operands)) {
-    return recorder->record(op, operands, attributes, site);
-  }
-  std::optional<DeviceScope> device;  // for what the composite makes from nothing
-  if (!is_recorded) {
-    const Inputs inputs(op, operands);
-    ops::require_type(op, inputs.body(0).dtype);
-    device.emplace(inputs.device());
-  }
-  std::vector<Tensor> results = op.expand(operands, attributes);
-  for (const Operand& operand : operands) operand.consume();
-  if (!is_recorded && op.memory.kind == ops::MemoryEffect::Kind::allocates) {
-    // What the last step saw as a view of the step before is the user's own data.
-    for (const Tensor& result : results) result.body(op.name).set_kind(HolderKind::user);
-  }
-  return results;
-}
 
 /// Whether calls of the op are noted as such. A composite's parts are, unless it has a rule, or has
 /// no parts until its sizes are known.
@@ -289,9 +63,7 @@ Tensor run_untaped(const OpRecord& op, std::span<const Operand> operands,
   if (const auto recorder = ops::recorder_of(op, operands)) {
     return std::move(record(*recorder, op, operands, attributes, site).front());
   }
-  Outputs outputs;
-  run_structured(op, operands, attributes, site, outputs);
-  return std::move(outputs[0]);
+  return run_structured(op, operands, attributes, site);
 }
 
 std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand> operands,
@@ -303,10 +75,17 @@ std::vector<Tensor> run_many_untaped(const OpRecord& op, std::span<const Operand
   if (const auto recorder = ops::recorder_of(op, operands)) {
     return record(*recorder, op, operands, attributes, site);
   }
-  Outputs outputs;
-  const std::size_t n = run_structured(op, operands, attributes, site, outputs);
-  return {std::make_move_iterator(outputs.begin()),
-          std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
+  return run_structured_many(op, operands, attributes, site);
+}
+
+std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> operands) {
+  if (recipe.way == Way::elementwise) {
+    return {eager::run_untaped(*recipe.op, operands, recipe.attributes, recipe.site)};
+  }
+  if (recipe.way == Way::direct) {
+    return {direct_result(*recipe.op, operands[0], operands[1]).value()};
+  }
+  return run_structured_many(*recipe.op, operands, recipe.attributes, recipe.site);
 }
 
 namespace {
@@ -320,24 +99,6 @@ namespace {
     throw;
   }
 }
-
-}  // namespace
-
-std::vector<Tensor> run_again(const Recipe& recipe, std::span<const Operand> operands) {
-  if (recipe.way == Way::elementwise) {
-    return {eager::run_untaped(*recipe.op, operands, recipe.attributes, recipe.site)};
-  }
-  if (recipe.way == Way::direct) {
-    return {direct_result(*recipe.op, operands[0], operands[1]).value()};
-  }
-  Outputs outputs;
-  const std::size_t n =
-      run_structured(*recipe.op, operands, recipe.attributes, recipe.site, outputs);
-  return {std::make_move_iterator(outputs.begin()),
-          std::make_move_iterator(outputs.begin() + static_cast<std::ptrdiff_t>(n))};
-}
-
-namespace {
 
 /// Whether operands may be others than those that were given.
 bool may_change() { return ops::is_autocast() || mem::has_other_devices(); }

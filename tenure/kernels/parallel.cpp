@@ -11,7 +11,7 @@
 #include "tenure/base/environment.h"
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/kernels/thread_limit.h"
-#include "tenure/kernels/workers.h"
+#include "tenure/kernels/threads/workers.h"
 
 namespace tenure {
 namespace {

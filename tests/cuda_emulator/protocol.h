@@ -7,7 +7,7 @@
 // Note: the emulated GPU
 //
 // A process without a chip that does what a GPU does for another one, the host. The host's side is
-// a library of the driver's name that has the driver's functions (driver.cpp), so that Tenure loads
+// a library of the driver's name that has the driver's functions (driver.h), so that Tenure loads
 // it as it loads the driver; another has NVRTC's (nvrtc.cpp), and compiles the same CUDA sources
 // with the C++ compiler into shared objects that this process loads (device.cpp).
 //

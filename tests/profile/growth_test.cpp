@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <random>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include "tenure/profile/report.h"
 #include "tenure/tenure.h"
+#include "tests/profile/growth_of.h"
 #include "tests/profile/read_recording.h"
 #include "tests/support/sanitized.h"
 
@@ -23,16 +20,10 @@ namespace {
 
 using profile::Growth;
 using profile::Loop;
+using test::judged;
+using test::line_of;
 using test::Recording;
-
-Site here(Site site = Site::current()) { return site; }
-
-/// The judgement of the only loop.
-Loop judged(const Recording& r) {
-  const std::vector<Loop> loops = growth(r.history);
-  EXPECT_EQ(loops.size(), 1u);
-  return loops.empty() ? Loop() : loops.front();
-}
+using test::this_line;
 
 std::string lines_of(const Recording& r, const Loop& loop) {
   std::string text = judgement(loop, r.recorded);
@@ -42,10 +33,6 @@ std::string lines_of(const Recording& r, const Loop& loop) {
             std::to_string(one.number) + " since " + std::to_string(one.since_step);
   }
   return text;
-}
-
-std::uint32_t line_of(const Recording& r, const Growth& one) {
-  return r.recorded.origin(one.origin).line;
 }
 
 /// Random numbers for programs.
@@ -125,24 +112,24 @@ class Leak {
   void add() {
     switch (kind_) {
       case kTensor:
-        kept_.push_back(ones({floats_}, float32, line_ = here()));
+        kept_.push_back(ones({floats_}, float32, line_ = this_line()));
         return;
       case kLarger:
         larger_ += floats_;
-        grown_ = ones({larger_}, float32, line_ = here());
+        grown_ = ones({larger_}, float32, line_ = this_line());
         return;
       case kView: {  // the whole is held by a part of it
-        const Tensor whole = ones({floats_, 2}, float32, line_ = here());
+        const Tensor whole = ones({floats_, 2}, float32, line_ = this_line());
         kept_.push_back(slice(whole, 0, 0, 1));
         return;
       }
       case kDisposed:
-        kept_.push_back(ones({floats_}, float32, line_ = here()));
+        kept_.push_back(ones({floats_}, float32, line_ = this_line()));
         kept_.back().dispose();
         return;
       default: {  // in a scope of another name each time
         const NameScope name("step" + std::to_string(++times_));
-        kept_.push_back(ones({floats_}, float32, line_ = here()));
+        kept_.push_back(ones({floats_}, float32, line_ = this_line()));
       }
     }
   }
@@ -240,8 +227,8 @@ TEST(Growth, SaysItInOneSentence) {
   const Recording r([&] {
     for (int i = 1; i <= 400; ++i) {
       if (i > 200) {
-        const Tensor whole = ones({4096}, float32, line = here());
-        kept.push_back(slice(Operand(whole, holder = here()), 0, 0, 1));
+        const Tensor whole = ones({4096}, float32, line = this_line());
+        kept.push_back(slice(Operand(whole, holder = this_line()), 0, 0, 1));
       }
       const Tensor temporary = zeros({100});
       mark_step("train");
@@ -272,7 +259,7 @@ TEST(Growth, WhatAProgramLeavesIsTold) {
   const Recording r([&] {
     for (int i = 0; i < 1000; ++i) {
       const Tensor temporary = zeros({100});
-      if (i < 300) kept.push_back(ones({1024}, float32, line = here()));
+      if (i < 300) kept.push_back(ones({1024}, float32, line = this_line()));
     }
   });
   EXPECT_EQ(
@@ -280,199 +267,6 @@ TEST(Growth, WhatAProgramLeavesIsTold) {
       "the program is steady: no line holds more and more; 1.17 MiB in 300 storages by ones at "
       "growth_test.cpp:" +
           std::to_string(line.line()) + " are live at the end");
-}
-
-/// A thread that keeps tensors, and then a main thread that goes on without it; if asked, after
-/// threads that had the same number, and with another one that gets it.
-struct Ended {
-  enum class Table { kept, read, freed };
-  explicit Ended(Table table, bool is_marked = false, bool is_one_of_many = false)
-      : recording([&] {
-          const Tensor first = zeros({1});
-          const auto others = [&] {
-            for (int i = 0; is_one_of_many && i < 3; ++i) {
-              std::thread([] {
-                for (int i = 0; i < 700; ++i) const Tensor temporary = zeros({100});
-              }).join();
-            }
-          };
-          others();
-          std::thread([&] {
-            for (int i = 0; i < 1000; ++i) {
-              const Tensor temporary = zeros({100});
-              kept.push_back(ones({256}, float32, line = here()));
-            }
-          }).join();
-          others();
-          for (int i = 0; i < 1500; ++i) {
-            const Tensor temporary = zeros({100});
-            if (table == Table::read && i % 10 == 0) {
-              const Tensor read = kept[static_cast<std::size_t>(i) % 7] + 1;
-            }
-            if (is_marked) mark_step("train");
-          }
-          if (table == Table::freed) kept.clear();
-        }) {}
-  std::vector<Tensor> kept;
-  Site line;
-  Recording recording;
-};
-
-TEST(Growth, AThreadThatGrewUntilItEndedIsTold) {
-  for (const auto& [is_marked, is_one_of_many] :
-       {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
-    const Ended leak(Ended::Table::kept, is_marked, is_one_of_many);
-    const std::vector<Loop> loops = growth(leak.recording.history);
-    ASSERT_FALSE(loops.empty());
-    ASSERT_FALSE(loops.back().growing.empty());
-    const Loop& loop = loops.back();
-    EXPECT_EQ(line_of(leak.recording, loop.growing[0]), leak.line.line());
-    EXPECT_EQ(loop.name.find("number 4 of that name") != loop.name.npos, is_one_of_many)
-        << loop.name;
-    const std::string text = judgement(loop, leak.recording.recorded);
-    for (const char* const part : {"thread ", "grew by ", "its last allocation; nobody has used"}) {
-      EXPECT_NE(text.find(part), std::string::npos) << text;
-    }
-    const bool has_moments =
-        report_data(leak.recording.history).find("\"moments\":[]") == std::string::npos;
-    EXPECT_EQ(has_moments, !is_marked) << "the page shows the marks where there are some";
-    for (const Loop& other : loops) {
-      EXPECT_TRUE(other.is_marked || !other.growing.empty()) << "the program is not steady";
-    }
-  }
-}
-
-TEST(Growth, AThreadThatGoesOnAfterTheLastMarkIsTold) {
-  std::vector<Tensor> kept;
-  Site line;
-  for (const bool marks_go_on : {false, true}) {
-    kept.clear();
-    const Recording r([&] {
-      std::thread worker;
-      const auto leak = [&] {
-        for (int i = 0; i < 1000; ++i) {
-          const Tensor temporary = zeros({100});
-          kept.push_back(ones({256}, float32, line = here()));
-          if (marks_go_on) std::this_thread::yield();
-        }
-      };
-      if (marks_go_on) worker = std::thread(leak);
-      for (int i = 0; i < 100 || (marks_go_on && i < 2000); ++i) {
-        const Tensor temporary = zeros({100});
-        mark_step("train");
-      }
-      if (!marks_go_on) worker = std::thread(leak);
-      worker.join();
-    });
-    int told = 0;
-    for (const Loop& loop : growth(r.history)) {
-      for (const Growth& one : loop.growing) told += line_of(r, one) == line.line() ? 1 : 0;
-    }
-    EXPECT_EQ(told, 1) << (marks_go_on ? "beside marks" : "after them");
-  }
-}
-
-TEST(Growth, ATableThatAThreadFilledIsNone) {
-  for (const Ended::Table table : {Ended::Table::read, Ended::Table::freed}) {
-    const Ended clean(table);
-    for (const Loop& loop : growth(clean.recording.history)) {
-      EXPECT_TRUE(loop.growing.empty()) << judgement(loop, clean.recording.recorded);
-    }
-  }
-}
-
-TEST(Growth, ATapeThatGoesOnIsFound) {
-  const Tensor w = ones({8});
-  const Recording r([&] {
-    std::optional<GradientTape> tape;
-    for (int i = 1; i <= 200; ++i) {
-      if (i == 51) tape.emplace().watch(w);
-      const Tensor loss = sum(w * w);
-      mark_step("train");
-    }
-  });
-  const Loop loop = judged(r);
-  const auto values = std::find_if(loop.growing.begin(), loop.growing.end(),
-                                   [](const Growth& one) { return one.what == "tape value"; });
-  ASSERT_NE(values, loop.growing.end()) << judgement(loop, r.recorded);
-  EXPECT_GE(values->things_per_step, 1);
-  EXPECT_NEAR(static_cast<double>(values->since_step), 51, 1);
-}
-
-/// Which tape it is, and what its notes take: more than the numbers that it saves, of small
-/// tensors.
-TEST(Growth, ATapeThatHoldsWhatGrowsIsNamed) {
-  for (const bool is_marked : {true, false}) {
-    Site made;
-    std::optional<GradientTape> tape;
-    const int steps = is_marked ? 200 : 4000;
-    const Recording r([&] {
-      const GradientTape other;  // has no more and more
-      const Tensor w = full({4}, 0.5);
-      Tensor state = ones({4});
-      tape.emplace(made = here()).watch(w);
-      for (int i = 0; i < steps; ++i) {
-        state = tanh(state * w);
-        if (is_marked) mark_step("train");
-      }
-    });
-    tape.reset();
-    // Two tensors are saved in a step.
-    const auto held = static_cast<std::int64_t>(2 * (sizeof(TensorBody) + sizeof(Tensor)));
-    const Loop loop = judged(r);
-    ASSERT_GE(loop.growing.size(), 2u) << judgement(loop, r.recorded);
-    const Growth& numbers = loop.growing[0];
-    ASSERT_FALSE(numbers.holders.empty());
-    EXPECT_EQ(numbers.holders[0].kind, HolderKind::tape);
-    ASSERT_NE(numbers.holders[0].tape, 0u);
-    EXPECT_EQ(r.recorded.origin(numbers.holders[0].tape).line, made.line());
-    const auto values = std::find_if(loop.growing.begin(), loop.growing.end(),
-                                     [](const Growth& one) { return one.what == "tape value"; });
-    ASSERT_NE(values, loop.growing.end());
-    EXPECT_GE(values->thing_bytes, steps * held * 8 / 10);
-    const std::string text = judgement(loop, r.recorded);
-    const std::string place = "growth_test.cpp:" + std::to_string(made.line());
-    EXPECT_NE(text.find(", held by the tape of " + place + ", for "), text.npos) << text;
-    EXPECT_NE(text.find(" more tape values of " + place + " take "), text.npos) << text;
-  }
-}
-
-TEST(Growth, AGraphThatGrowsFromRunToRunIsFoundWithoutMarks) {
-  Graph graph("model");
-  Session session(graph);
-  Site line;
-  const Recording r([&] {
-    const Tensor x = graph.placeholder("x", float32, {4});
-    const Tensor value = ones({4});
-    for (int i = 0; i < 300; ++i) {
-      const Tensor y = mul(Operand(x, line = here()), i);
-      session.run(y, {{x, value}});
-    }
-  });
-  const Loop loop = judged(r);
-  ASSERT_FALSE(loop.growing.empty()) << judgement(loop, r.recorded);
-  EXPECT_FALSE(loop.is_marked);
-  EXPECT_EQ(loop.growing[0].what, "graph node");
-  EXPECT_EQ(line_of(r, loop.growing[0]), line.line()) << judgement(loop, r.recorded);
-}
-
-TEST(Growth, GraphNodesAndTracesAreFound) {
-  Graph graph("model");
-  std::vector<Tensor> symbols;
-  const Recording r([&] {
-    const Tensor x = graph.placeholder("x", float32, {4});
-    for (int i = 0; i < 200; ++i) {
-      if (i >= 100) symbols.push_back(x * static_cast<double>(i));
-      mark_step("build");
-    }
-  });
-  const Loop loop = judged(r);
-  ASSERT_FALSE(loop.growing.empty());
-  const auto node = std::find_if(loop.growing.begin(), loop.growing.end(),
-                                 [](const Growth& one) { return one.what == "graph node"; });
-  ASSERT_NE(node, loop.growing.end()) << judgement(loop, r.recorded);
-  EXPECT_GE(node->things_per_step, 1);
-  EXPECT_NEAR(static_cast<double>(node->since_step), 101, 1);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-"""Arrays of others: NumPy, buffers, DLPack, pickles; and indexing by NumPy's rules."""
+"""Arrays of others: NumPy, buffers, DLPack, pickles."""
 
 import copy
 import ctypes
-import itertools
 import pickle
 import unittest
 import weakref
@@ -10,10 +9,9 @@ import weakref
 import numpy as np
 
 import tenure as tn
-from support import TestCase, here
+from support import TestCase
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
-
 
 class FromObjects(TestCase):
     def test_numbers_and_lists(self):
@@ -170,121 +168,6 @@ class Sharing(TestCase):
             (ctypes.c_float * 2).from_buffer(tn.ones(2))
 
 
-SIDE = 128
-ONE = SIDE * SIDE * 4  # bytes of a result that is large enough to be given up
-
-
-def from_capsule(x):
-    """What others may write to, as NumPy cannot: a capsule of DLPack's without versions."""
-    array = np.from_dlpack(x)
-    elements = (ctypes.c_float * array.size).from_address(array.ctypes.data)
-    elements.holder = array
-    return np.frombuffer(elements, dtype=np.float32).reshape(array.shape)
-
-
-class InABudgetThatEvicts(TestCase):
-    EXPORTS = {"numpy": lambda x: x.numpy(), "asarray": np.asarray, "memoryview": lambda x: np.asarray(memoryview(x)),
-               "dlpack": np.from_dlpack, "writable": lambda x: x.numpy(writable=True)}
-    VIEWS = {"all": lambda x: x, "turned": lambda x: x.T, "rows": lambda x: x[3:5]}
-
-    def fill(self):
-        """More results than there is room for: what can be given up, is."""
-        before = tn.memory().evictions
-        made = [tn.tanh(tn.ones((SIDE, SIDE)) * i) for i in range(1, 10)]
-        self.assertGreater(tn.memory().evictions, before)
-        return made
-
-    def check_filled(self, made):
-        for i, one in reversed(list(enumerate(made, 1))):
-            np.testing.assert_allclose(one.tolist(), np.full((SIDE, SIDE), np.tanh(i)), rtol=1e-6)
-
-    def test_elements_stay_while_an_array_has_them(self):
-        for way, export in self.EXPORTS.items():
-            for what, view in self.VIEWS.items():
-                with self.subTest(way=way, what=what), tn.budget("b", 5 * ONE, evict=True):
-                    x = tn.exp(tn.ones((SIDE, SIDE)))
-                    array = export(view(x))
-                    made = self.fill()
-                    np.testing.assert_allclose(array, np.exp(np.ones(array.shape)), rtol=1e-6)
-                    self.assertEqual(array.ctypes.data, view(x).numpy().ctypes.data)
-                    self.check_filled(made)
-                    np.testing.assert_allclose(array, np.exp(np.ones(array.shape)), rtol=1e-6)
-
-    def test_lists_of_elements_hold_nothing(self):
-        with tn.budget("b", 5 * ONE, evict=True):
-            self.check_filled(self.fill())
-            made = self.fill()
-            self.check_filled(made)
-
-    def test_elements_outlive_the_tensor(self):
-        for way, export in self.EXPORTS.items():
-            with self.subTest(way=way), tn.budget("b", 5 * ONE, evict=True):
-                x = tn.exp(tn.ones((SIDE, SIDE)))
-                array = export(x)
-                x.dispose()
-                self.check_filled(self.fill())
-                np.testing.assert_allclose(array, np.exp(np.ones(array.shape)), rtol=1e-6)
-
-    def test_what_was_given_up_is_there_again(self):
-        for way, export in self.EXPORTS.items():
-            with self.subTest(way=way), tn.budget("b", 5 * ONE, evict=True):
-                x = tn.exp(tn.ones((SIDE, SIDE)))
-                self.fill()
-                array = export(x)
-                np.testing.assert_allclose(array, np.exp(np.ones(array.shape)), rtol=1e-6)
-                self.check_filled(self.fill())
-                np.testing.assert_allclose(array, np.exp(np.ones(array.shape)), rtol=1e-6)
-
-    def test_writes_reach_the_tensor_and_nothing_else(self):
-        e = np.exp(np.float32(1))
-        for way, export in {"numpy": lambda x: x.numpy(writable=True), "view": lambda x: x[0:5].numpy(writable=True),
-                            "dlpack": from_capsule}.items():
-            with self.subTest(way=way), tn.budget("b", 8 * ONE, evict=True):
-                x = tn.exp(tn.ones((SIDE, SIDE)))
-                before = x + 1
-                self.fill()
-                array = export(x)
-                between = x * 2  # of the elements as they are now
-                made = self.fill()
-                array[0, :] = 100
-                self.check_filled(made)
-                after = x + 1
-                del made
-                self.check_filled(self.fill())
-                self.assertEqual([t[0, 0].item() for t in (x, after)], [100, 101])
-                np.testing.assert_allclose([before[0, 0].item(), between[0, 0].item(), x[1, 0].item(),
-                                            after[1, 0].item()], [e + 1, 2 * e, e, e + 1], rtol=1e-6)
-                np.testing.assert_array_equal(x[0:5].numpy(), array[0:5])
-
-    def test_without_room_nothing_is_handed_over(self):
-        for way, export in {**self.EXPORTS, "capsule": lambda x: x.__dlpack__()}.items():
-            with self.subTest(way=way), tn.budget("b", 4 * ONE, evict=True) as budget:
-                x = tn.exp(tn.ones((SIDE, SIDE)))
-                arrays = [tn.tanh(tn.ones((SIDE, SIDE)) * i).numpy() for i in range(3)]
-                arrays.append(tn.zeros((SIDE, SIDE)).numpy())
-                self.assertEqual(budget.used, 4 * ONE)
-                with self.assertRaises(tn.OutOfMemory) as caught:
-                    export(x)
-                self.assertRegex(str(caught.exception), r"\n  in (numpy|dlpack)(\(\))? at arrays_test\.py:\d+$")
-                self.assertEqual(len(tn.holders(x)), 1)
-                arrays.clear()
-                self.assertAlmostEqual(export(x) is not None and x[0, 0].item(), 2.7182817, 5)
-
-    def test_without_room_for_what_is_computed_before_a_write(self):
-        with tn.budget("b", 3 * ONE, evict=True):
-            x = tn.exp(tn.ones((SIDE, SIDE)))
-            y = x + 1
-            held = [tn.tanh(tn.ones((SIDE, SIDE))).numpy(), tn.tanh(tn.zeros((SIDE, SIDE))).numpy()]
-            with self.assertRaises(tn.OutOfMemory) as caught:
-                line = here(1)
-                x.numpy(writable=True)
-            self.assertTrue(str(caught.exception).endswith(f"in numpy() at {line}"), str(caught.exception))
-            del held
-            x.numpy(writable=True)[0, 0] = 7
-            self.assertAlmostEqual(y[0, 0].item(), 3.7182817, 5)
-            self.assertEqual(x[0, 0].item(), 7)
-
-
 class Dlpack(TestCase):
     def test_both_ways_with_numpy(self):
         for dtype in ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]:
@@ -372,90 +255,6 @@ class Names(TestCase):
             tn.tensor([1, 2]) + tn.ones(3)
         with tn.budget("small", 100), self.assertRaisesRegex(tn.OutOfMemory, "in tensor at arrays_test.py"):
             tn.tensor([1] * 100)
-
-
-class Indexing(TestCase):
-    def test_agrees_with_numpy(self):
-        array = np.arange(24.0).reshape(2, 3, 4)
-        tensor = tn.tensor(array)
-        mask = array > 11
-        keys = [0, -1, (1, 2), (0, 1, 3), slice(None), slice(1, None), slice(None, None, -1), slice(-5, 100),
-                None, ..., (..., 0), (None, 1), (slice(None), 1), (0, ..., None), (slice(0, 2), slice(None, None, 2)),
-                mask, mask[:, :, 0], [1, 0], (slice(None), [0, 2, 1]), ([0, 1], [1, 2]), (0, slice(None), [1, 3]),
-                ([0, 1], slice(None), [1, 2]), np.array([[0, 1], [1, 0]]), (..., [0]), [], np.int64(1),
-                slice(10**30), slice(-10**30, None)]
-        for key in keys:
-            theirs = array[np.array([], int)] if isinstance(key, list) and not key else array[key]
-            np.testing.assert_array_equal(tensor[key].numpy(), theirs, err_msg=str(key))
-        for a, b in itertools.product([0, slice(1, 3), None, [1, 0]], repeat=2):
-            np.testing.assert_array_equal(tensor[a, b].numpy(), array[a, b], err_msg=str((a, b)))
-
-    def test_assignment_agrees_with_numpy(self):
-        for key, value in [(0, 5.0), ((slice(None), 1), 2), (slice(None, None, 2), np.full((1, 3), 9)),
-                           (np.arange(6).reshape(2, 3) > 3, -1.0), ([1], tn.ones(3)), ((..., -1), [7.0, 8.0])]:
-            array = np.arange(6.0).reshape(2, 3)
-            tensor = tn.tensor(array)
-            tensor[key] = value
-            array[key] = value.numpy() if isinstance(value, tn.Tensor) else value
-            np.testing.assert_array_equal(tensor.numpy(), array, err_msg=str(key))
-        x = tn.zeros(1000)
-        n, _ = self.allocations(lambda: x.__setitem__(slice(0, 3), 1.0))
-        self.assertLessEqual(n, 2)  # in place: what is allocated is the value
-
-    def test_what_is_put_has_the_type_of_the_tensor(self):
-        """Numbers take it, as beside any tensor, and are refused where it does not hold them."""
-        for dtype, number in [("uint8", 300), ("uint8", -1), ("int32", 1.5), ("int64", float("nan")), ("int8", 2**31),
-                              ("uint8", np.int64(300)), ("bool", 2)]:
-            for put in (lambda x, v: x.__setitem__(0, v), lambda x, v: tn.index_update(x, 0, v),
-                        lambda x, v: tn.index_add(x, 0, v)):
-                x = tn.ones(2, dtype=dtype)
-                with self.assertRaises((tn.ValueError, tn.DTypeError), msg=f"{number} in {dtype}"):
-                    put(x, number)
-                self.assert_list(x, [1, 1])
-        with self.assertRaisesRegex(ValueError, "the value: 300 is no element of uint8"):
-            tn.ones(2, dtype="uint8")[:] = [300, 1]
-        for dtype, number in [("int32", 5), ("uint8", 255), ("float16", 1.5), ("bfloat16", 2), ("bool", True),
-                              ("float64", 7), ("float16", np.float64(0.5))]:
-            x = tn.ones(3, dtype=dtype)
-            self.assert_list(tn.index_update(x, 0, number), [number, 1, 1])
-            self.assert_list(tn.index_update(x, slice(1, 3), [number, number]), [1, number, number])
-            self.assertEqual(tn.index_update(x, 0, number).dtype, x.dtype)
-            x[1] = number
-            self.assert_list(x, [1, number, 1])
-        self.assert_list(tn.index_add(tn.ones(2, dtype="int32"), [0, 0], [2, 3]), [6, 1])
-        x = tn.ones(2, dtype="int8")
-        x[:] = np.array([300.0, -2.5])  # arrays and tensors are converted
-        self.assert_list(x, [127, -2])
-
-    def test_numbers_of_lists_are_told_as_they_are(self):
-        for number, text in [(2**63, "9223372036854775808 is no element of int64"), (2**64 - 1, "18446744073709551615 is"),
-                             (-5, "-5 is no element of uint8")]:
-            with self.assertRaisesRegex(ValueError, text):
-                tn.tensor([number], dtype="uint8" if number < 0 else None)
-
-    def test_iteration_and_len(self):
-        x = tn.tensor([[1, 2], [3, 4], [5, 6]])
-        self.assertEqual(len(x), 3)
-        self.assertEqual([row.tolist() for row in x], [[1, 2], [3, 4], [5, 6]])
-        a, b, c = x
-        self.assertEqual(c.tolist(), [5, 6])
-        for f in (len, iter):
-            with self.assertRaises(TypeError):
-                f(tn.tensor(1))
-
-    def test_what_is_no_index(self):
-        x = tn.ones((2, 2))
-        for key in ("a", 1.5, True, (0, 0, 0), [0.5], object(), tn.ones(2)):
-            with self.assertRaises((IndexError, TypeError), msg=str(key)):
-                x[key]
-        for key in (slice(0, 2, 0), (..., ...)):
-            with self.assertRaises(ValueError):
-                x[key]
-        with self.assertRaises(TypeError):
-            del x[0]
-        with self.assertRaises(ValueError):
-            x[0] = tn.ones(5)
-        self.assert_list(x, [[1.0, 1.0], [1.0, 1.0]])
 
 
 if __name__ == "__main__":

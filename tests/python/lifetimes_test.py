@@ -1,23 +1,15 @@
-"""Who holds what, and for how long: references, temporaries, scopes, budgets, leaks, threads."""
+"""Who holds what, and for how long: references, donations, scopes, budgets, leaks."""
 
-import functools
 import gc
 import os
-import subprocess
 import sys
-import tempfile
-import threading
-import time
 import unittest
 import weakref
-
-import numpy as np
 
 import tenure as tn
 from support import TestCase, here
 
 ROOT = os.environ.get("TENURE_SOURCE_DIR", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-
 
 class References(TestCase):
     def test_the_last_reference_frees_at_once(self):
@@ -51,119 +43,6 @@ class References(TestCase):
 
 
 @unittest.skipUnless(tn._operators.IS_KNOWN, "frames of this version of Python are not known")
-class Temporaries(TestCase):
-    def setUp(self):
-        self.a, self.b, self.c = tn.ones((64, 64)), tn.ones((64, 64)), tn.ones(64)
-
-    def tearDown(self):
-        del self.a, self.b, self.c
-
-    def test_a_chain_allocates_once(self):
-        a, b, c = self.a, self.b, self.c
-        warm = tn.tanh(a @ b + c)
-        before = tn.memory().allocations
-        result = tn.tanh(a @ b + c)
-        made = tn.memory().allocations - before
-        # The product, and what the kernel packs; not the sum, nor the tanh.
-        before = tn.memory().allocations
-        product = a @ b
-        self.assertEqual(made, tn.memory().allocations - before)
-        del warm, result, product
-
-    def test_each_kind_of_temporary(self):
-        x = self.a
-        for i, f in enumerate([lambda: tn.exp(x + 1), lambda: -(x + 1), lambda: (x + 1) * 2, lambda: 2 - (x + 1),
-                  lambda: (x + 1).tanh(), lambda: tn.relu(x=x + 1), lambda: ((x + 1) * 2 - 3) / 4,
-                  lambda: tn.exp(tn.exp(tn.exp(x))),
-                  lambda: [tn.exp(y * 2) for y in [x]][0], lambda: (x + 1) if x.size else x]):
-            f()
-            n, result = self.allocations(f)
-            self.assertEqual(n, 1, i)
-
-    def test_in_generators_loops_and_handlers(self):
-        def generator(x):
-            while True:
-                yield tn.exp(x + 1)
-
-        steps = generator(self.a)
-        next(steps)
-        self.assertEqual(self.allocations(lambda: next(steps))[0], 1)
-
-        def handler(x):
-            try:
-                raise KeyError
-            except KeyError:
-                with tn.scope():
-                    for _ in range(1):
-                        return ((x + 1) * 2).keep()
-
-        handler(self.a)
-        self.assertEqual(self.allocations(lambda: handler(self.a))[0], 1)
-        del steps
-
-    def test_what_has_a_name_is_never_overwritten(self):
-        """Every way in which somebody else may hold an operand."""
-        x = tn.ones(100)
-        held = [tn.ones(100)]
-        pair = (tn.ones(100), tn.ones(100))
-        table = {"x": tn.ones(100)}
-        bound = functools.partial(tn.exp, tn.ones(100))
-        objects = np.empty(2, object)
-        objects[:] = [tn.ones(100), tn.ones(100)]
-
-        class Holder:
-            x = tn.ones(100)
-
-        def closure():
-            return y + 1, tn.exp(y), -y
-
-        y = tn.ones(100)
-        import operator
-
-        for f in [lambda: x + 1, lambda: tn.exp(x), lambda: -x, lambda: x * x, lambda: x.exp(), closure,
-                  lambda: held[0] + 1, lambda: tn.exp(held[0]), lambda: tn.exp(*held), lambda: tn.exp(*pair[:1]),
-                  lambda: tn.add(*pair), lambda: table["x"] * 2, lambda: tn.exp(**table), bound, bound,
-                  lambda: list(map(tn.exp, held)), lambda: list(map(operator.neg, pair)),
-                  lambda: operator.add(*pair), lambda: functools.reduce(operator.add, pair), lambda: sum(held),
-                  lambda: objects + 1, lambda: -objects, lambda: Holder.x + 1, lambda: tn.exp(Holder.x),
-                  lambda: [z + 1 for z in held], lambda: sorted(held, key=lambda z: float((z * 2)[0]))]:
-            f()
-        for tensor in [x, y, *held, *pair, table["x"], *bound.args, *objects, Holder.x]:
-            self.assertEqual(tensor.tolist(), [1.0] * 100)
-        del bound, Holder
-
-    def test_what_a_weak_reference_sees_is_not_computed_in(self):
-        watches = []
-
-        def watched():
-            x = tn.ones(10)
-            watches.append(weakref.ref(x))
-            return x
-
-        self.assertEqual(tn.exp(watched()).size, 10)
-
-    def test_bytecode_is_understood(self):
-        """The depth of the stack is what the compiler says, in all of a large library."""
-        import ast
-        import inspect
-        import types
-
-        def codes(code):
-            yield code
-            for constant in code.co_consts:
-                if isinstance(constant, types.CodeType):
-                    yield from codes(constant)
-
-        checked = 0
-        for module in (ast, inspect, subprocess, tempfile, unittest.case, functools):
-            for code in codes(compile(inspect.getsource(module), module.__file__, "exec")):
-                depths = tn._operators.stack_depths(code).values()
-                self.assertGreaterEqual(min(depths), 0)
-                self.assertLessEqual(max(depths), code.co_stacksize)
-                checked += 1
-        self.assertGreater(checked, 500)
-
-
 class Donation(TestCase):
     def test_computes_in_place_and_uses_up(self):
         x = tn.ones(1000)
@@ -319,139 +198,6 @@ class Leaks(TestCase):
         self.assertGreaterEqual(made, 200_000)
         self.assertEqual(set(growth.values()), {0}, growth)
         self.assertLess(resident, 2**20)
-
-
-class Threads(TestCase):
-    def test_share_tensors(self):
-        x = tn.ones((256, 256))
-        errors = []
-
-        def work():
-            try:
-                for _ in range(20):
-                    y = tn.tanh(x @ x + 1)
-                    array = tn.tensor(np.ones(30000, "float32"))
-                    (array + 1).numpy()
-                    del y
-            except Exception as error:
-                errors.append(error)
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        while any(thread.is_alive() for thread in threads):
-            gc.collect()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(errors, [])
-
-    def test_handles_may_change_while_others_compute(self):
-        """x += 1 and donate(x) on one thread, products of x on others."""
-        x, errors, stop = tn.ones((200, 200)), [], threading.Event()
-
-        def read():
-            while not stop.is_set():
-                try:
-                    for y in (x @ x, x + x, tn.exp(x), tn.concat([x, x])):
-                        y.shape
-                except tn.EmptyTensorError:
-                    pass  # it was donated just then
-                except Exception as error:
-                    errors.append(error)
-
-        threads = [threading.Thread(target=read) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for _ in range(200):
-            x += 1
-            x[0] = 1.0
-            try:
-                x = tn.mul(tn.donate(x), 0.5)
-            except tn.DonationError:
-                pass  # another thread had it in hand
-        stop.set()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(errors, [])
-
-    def test_large_ops_let_others_run(self):
-        """While a product is computed, another thread counts."""
-        x = tn.ones((768, 768))
-        count, stop = [0], threading.Event()
-
-        def counter():
-            while not stop.is_set():
-                count[0] += 1
-                time.sleep(0)  # gives the lock up, and gets it when the other thread does
-
-        previous = sys.getswitchinterval()
-        sys.setswitchinterval(100)  # nobody is made to give the lock up
-        thread = threading.Thread(target=counter)
-        try:
-            thread.start()
-            # It may have no core while one product is computed, which takes a millisecond or two.
-            before = count[0]
-            for _ in range(1000):
-                y = x @ x
-                if count[0] > before:
-                    break
-            self.assertGreater(count[0], before)
-        finally:
-            stop.set()
-            sys.setswitchinterval(previous)
-            thread.join()
-        del y
-
-
-class Processes(unittest.TestCase):
-    def run_python(self, code):
-        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True,
-                              env=dict(os.environ), timeout=120)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return done.stdout
-
-    def test_an_interpreter_ends_with_live_tensors(self):
-        self.run_python("""
-import atexit, threading, numpy as np, tenure as tn
-x = tn.ones(100000); a = x.numpy(); b = tn.asarray(np.ones(10)); c = x.__dlpack__()
-class Late:
-    def __del__(self): self.x + 1
-late = Late(); late.x = tn.ones(3); late.me = late
-atexit.register(lambda: print((x + 1).sum().item()))
-@tn.function
-def f(x): return x * 2
-f(x); v = tn.Variable(x); s = tn.scope(); s.__enter__(); t = tn.GradientTape(); t.__enter__()
-y = tn.exp(v)
-""")
-
-    def test_fork(self):
-        out = self.run_python("""
-import os, sys, tenure as tn
-x = tn.ones((300, 300)); x @ x
-child = os.fork()
-if child == 0:
-    y = (x @ x).sum().item()
-    os._exit(0 if y == 300**3 else 3)
-_, status = os.waitpid(child, 0)
-print(os.waitstatus_to_exitcode(status))
-""")
-        self.assertEqual(out.strip(), "0")
-
-    def test_a_recording_names_lines(self):
-        with tempfile.TemporaryDirectory() as folder:
-            recording = os.path.join(folder, "run.tenure")
-            script = os.path.join(folder, "train.py")
-            with open(script, "w") as file:
-                file.write(f"import tenure as tn\nwith tn.profile({recording!r}):\n    x = tn.ones(12345)\n"
-                           "    y = tn.exp(x)\n")
-            subprocess.run([sys.executable, script], check=True, env=dict(os.environ), timeout=120)
-            with open(recording, "rb") as file:
-                self.assertIn(b"train.py", file.read())
-
-    def test_import_takes_few_modules(self):
-        """Which is what its time is made of; `./dev bench python` has that."""
-        out = self.run_python("import sys, tenure\nprint(*sys.modules)")
-        self.assertEqual({"numpy", "inspect", "dataclasses", "dis", "ast", "pickle", "subprocess"} & set(out.split()), set())
 
 
 if __name__ == "__main__":

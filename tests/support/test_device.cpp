@@ -1,13 +1,6 @@
 #include "tests/support/test_device.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <string_view>
@@ -23,14 +16,6 @@
 namespace tenure::test {
 namespace {
 
-constexpr std::size_t kCapacity = std::size_t{32} << 30;  // of addresses; memory as it is touched
-constexpr std::size_t kLongest = 1024;                    // queue
-
-[[noreturn]] void give_up(const char* reason) {
-  std::fprintf(stderr, "test device: %s\n", reason);
-  std::abort();
-}
-
 ops::Backend& host_backend() { return ops::backend(cpu); }
 
 }  // namespace
@@ -42,13 +27,14 @@ class TestDevice::Work {
       : entry_(entry),
         op_(kernel.op),
         attributes_(kernel.attributes),
-        workspace_(kernel.workspace.empty() ? std::span<std::byte>()
-                                            : std::span(device.shadow_of(kernel.workspace.data()),
-                                                        kernel.workspace.size())),
+        workspace_(kernel.workspace.empty()
+                       ? std::span<std::byte>()
+                       : std::span(device.memory_.shadow_of(kernel.workspace.data()),
+                                   kernel.workspace.size())),
         adds_(kernel.adds),
         threads_(num_threads()) {
-    for (const ops::View& view : kernel.in) in_.push_back(device.shadow_of(view));
-    for (const ops::View& view : kernel.out) out_.push_back(device.shadow_of(view));
+    for (const ops::View& view : kernel.in) in_.push_back(device.memory_.shadow_of(view));
+    for (const ops::View& view : kernel.out) out_.push_back(device.memory_.shadow_of(view));
   }
   ops::Kernel kernel() const {
     return {.op = op_,
@@ -85,7 +71,7 @@ class TestDevice::LoopWork {
     for (std::size_t i = 0; i < in.views.size(); ++i) {
       const ops::View& view = in.views[i];
       if ((numbers_ >> i & 1) == 0) {
-        views_.push_back(device.shadow_of(view));
+        views_.push_back(device.memory_.shadow_of(view));
         continue;
       }
       const auto* const first = static_cast<const std::byte*>(view.data);
@@ -112,8 +98,8 @@ class TestDevice::TestLoop final : public ops::PreparedLoop {
   void run(const ops::LoopInputs& in, const ops::View& out) const override {
     TestDevice& device = test_device(device_);
     // The loop itself may end before its work does.
-    device.enqueue([host = host_, work = std::make_shared<LoopWork>(device, in),
-                    out = device.shadow_of(out), threads = num_threads()] {
+    device.queue_.enqueue([host = host_, work = std::make_shared<LoopWork>(device, in),
+                           out = device.memory_.shadow_of(out), threads = num_threads()] {
       const ThreadLimit limit(threads);
       host->run(work->inputs(), out);
     });
@@ -141,21 +127,9 @@ class TestDevice::TestLoop final : public ops::PreparedLoop {
 };
 
 TestDevice::TestDevice(Device device) : device_(device) {
-  file_ = memfd_create("tenure test device", 0);
-  if (file_ < 0 || ftruncate(file_, static_cast<off_t>(kCapacity)) != 0) give_up("no file");
-  const auto map = [&](int protection) {
-    void* const begin = mmap(nullptr, kCapacity, protection, MAP_SHARED | MAP_NORESERVE, file_, 0);
-    if (begin == MAP_FAILED) give_up("no addresses");
-    return static_cast<std::byte*>(begin);
-  };
-  begin_ = map(PROT_NONE);
-  shadow_ = map(PROT_READ | PROT_WRITE);
-  free_.emplace(0, kCapacity);
   static_assert(kTestDevices == 2);
   device.index == 0 ? write_table<0>(std::make_index_sequence<kEntries>())
                     : write_table<1>(std::make_index_sequence<kEntries>());
-  thread_ = std::thread([this] { work_through(); });
-  thread_.detach();  // it ends with the process
 }
 
 // A slot has plain functions, which know nothing of the op and the device that they are for: there
@@ -195,7 +169,7 @@ void TestDevice::write_table(std::index_sequence<i...>) {
 ops::Specs TestDevice::measure(std::size_t place, const ops::Kernel& kernel) {
   const Work work(*this, entries_[place], kernel);
   ops::Specs specs{};
-  run_and_wait([&] { specs = work.measure(); });
+  queue_.run_and_wait([&] { specs = work.measure(); });
   return specs;
 }
 
@@ -205,11 +179,11 @@ void TestDevice::enqueue_with_loops(const Entry& entry, const ops::Kernel& kerne
   const auto host_of = [](const ops::PreparedLoop* loop) {
     return loop == nullptr ? nullptr : static_cast<const TestLoop*>(loop)->host();
   };
-  enqueue([run, work = std::make_shared<Work>(*this, entry, kernel),
-           before = host_of(neighbours.before), after = host_of(neighbours.after),
-           before_in = std::make_shared<LoopWork>(*this, neighbours.before_inputs),
-           after_in = std::make_shared<LoopWork>(*this, neighbours.after_inputs),
-           shape = neighbours.after_shape, threads = num_threads()] {
+  queue_.enqueue([run, work = std::make_shared<Work>(*this, entry, kernel),
+                  before = host_of(neighbours.before), after = host_of(neighbours.after),
+                  before_in = std::make_shared<LoopWork>(*this, neighbours.before_inputs),
+                  after_in = std::make_shared<LoopWork>(*this, neighbours.after_inputs),
+                  shape = neighbours.after_shape, threads = num_threads()] {
     const ThreadLimit limit(threads);
     run(work->kernel(), ops::FusedNeighbours{.before = before.get(),
                                              .before_inputs = before_in->inputs(),
@@ -236,9 +210,8 @@ const TestDevice::Entry& TestDevice::entry_of(const ops::KernelSlot& slot) const
 }
 
 void TestDevice::pack(const ops::KernelSlot& slot, const ops::View& input, std::byte* to) {
-  enqueue([host = entry_of(slot).host, from = shadow_of(input), to = shadow_of(to)] {
-    host->packing->pack(from, to);
-  });
+  queue_.enqueue([host = entry_of(slot).host, from = memory_.shadow_of(input),
+                  to = memory_.shadow_of(to)] { host->packing->pack(from, to); });
 }
 
 void TestDevice::run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel,
@@ -247,7 +220,7 @@ void TestDevice::run_packed(const ops::KernelSlot& slot, const ops::Kernel& kern
   const ThreadLimit limit(threads);  // which work in the queue keeps to
   const Entry& entry = entry_of(slot);
   enqueue_with_loops(entry, kernel, neighbours,
-                     [host = entry.host, packed = shadow_of(packed)](
+                     [host = entry.host, packed = memory_.shadow_of(packed)](
                          const ops::Kernel& work, const ops::FusedNeighbours& loops) {
                        host->packing->run(work, packed, loops);
                      });
@@ -256,7 +229,7 @@ void TestDevice::run_packed(const ops::KernelSlot& slot, const ops::Kernel& kern
 void TestDevice::check(std::size_t place, const char* op, DType compute,
                        const ops::LoopInputs& in) {
   const LoopWork work(*this, in);
-  run_and_wait([&] { entries_[place].host->check(op, compute, work.inputs()); });
+  queue_.run_and_wait([&] { entries_[place].host->check(op, compute, work.inputs()); });
 }
 
 const ops::KernelSlot* TestDevice::find(const ops::OpRecord& op) const {
@@ -312,7 +285,7 @@ void TestDevice::run_fused(const ops::KernelSlot& slot, const ops::Kernel& kerne
 
 std::int64_t TestDevice::find_not_finite(const ops::View& view) {
   std::int64_t found = -1;
-  run_and_wait([&] { found = host_backend().find_not_finite(shadow_of(view)); });
+  queue_.run_and_wait([&] { found = host_backend().find_not_finite(memory_.shadow_of(view)); });
   return found;
 }
 
@@ -320,19 +293,19 @@ void TestDevice::run_kernel(std::size_t place, const ops::Kernel& kernel) {
   const Entry& entry = entries_[place];
   if (entry.is_transfer) return run_transfer(kernel);
   auto work = std::make_shared<Work>(*this, entry, kernel);
-  if (entry.waits) return run_and_wait([&] { work->run(); });
-  enqueue([work = std::move(work)] { work->run(); });
+  if (entry.waits) return queue_.run_and_wait([&] { work->run(); });
+  queue_.enqueue([work = std::move(work)] { work->run(); });
 }
 
 void TestDevice::run_transfer(const ops::Kernel& kernel) {
   const Device target = ops::transfer_target(kernel.attributes);
   if (target == device_) return copy(kernel.out[0], kernel.in[0]);
-  const ops::View from = shadow_of(kernel.in[0]);
-  if (target == cpu) return run_and_wait([&] { kernels::copy(from, kernel.out[0]); });
+  const ops::View from = memory_.shadow_of(kernel.in[0]);
+  if (target == cpu) return queue_.run_and_wait([&] { kernels::copy(from, kernel.out[0]); });
   // By way of the host, as devices do that cannot reach each other's memory.
   const std::size_t bytes = static_cast<std::size_t>(from.count()) * size_of(from.dtype);
   std::vector<std::byte> room(bytes);
-  run_and_wait([&] {
+  queue_.run_and_wait([&] {
     kernels::copy(from, {.dtype = from.dtype,
                          .shape = from.shape,
                          .strides = contiguous_strides(from.shape),
@@ -342,144 +315,38 @@ void TestDevice::run_transfer(const ops::Kernel& kernel) {
 }
 
 void TestDevice::copy(const ops::View& to, const ops::View& from) {
-  enqueue([to = shadow_of(to), from = shadow_of(from)] { kernels::copy(from, to); });
+  queue_.enqueue(
+      [to = memory_.shadow_of(to), from = memory_.shadow_of(from)] { kernels::copy(from, to); });
 }
 
 void TestDevice::read(void* host, const void* from, std::size_t bytes) {
   if (bytes == 0) return wait();
-  const std::byte* const shadow = shadow_of(from);
-  run_and_wait([&] { std::memcpy(host, shadow, bytes); });
+  const std::byte* const shadow = memory_.shadow_of(from);
+  queue_.run_and_wait([&] { std::memcpy(host, shadow, bytes); });
 }
 
 void TestDevice::write(void* to, const void* host, std::size_t bytes) {
   if (bytes == 0) return;
   const auto* const first = static_cast<const std::byte*>(host);
-  enqueue([shadow = shadow_of(to), copy = std::vector<std::byte>(first, first + bytes)] {
-    std::memcpy(shadow, copy.data(), copy.size());
-  });
+  queue_.enqueue(
+      [shadow = memory_.shadow_of(to), copy = std::vector<std::byte>(first, first + bytes)] {
+        std::memcpy(shadow, copy.data(), copy.size());
+      });
 }
 
-void TestDevice::wait() {
-  std::unique_lock lock(mutex_);
-  const std::size_t last = queued_;
-  changed_.wait(lock, [&] { return done_ >= last; });
-}
+void TestDevice::wait() { queue_.wait(); }
 
-void TestDevice::run_and_wait(const std::function<void()>& work) {
-  std::exception_ptr problem;
-  enqueue([&] {
-    try {
-      work();
-    } catch (...) {
-      problem = std::current_exception();
-    }
-  });
-  wait();
-  if (problem != nullptr) std::rethrow_exception(problem);
-}
+void* TestDevice::map(std::size_t bytes) noexcept { return memory_.take(bytes); }
 
-void TestDevice::enqueue(std::function<void()> work, bool may_wait) {
-  {
-    std::unique_lock lock(mutex_);
-    if (may_wait) changed_.wait(lock, [&] { return queue_.size() < kLongest || held_; });
-    queue_.push_back(std::move(work));
-    ++queued_;
-  }
-  changed_.notify_all();
-}
-
-void TestDevice::work_through() {
-  while (true) {
-    std::function<void()> work;
-    bool pauses = false;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return !queue_.empty() && !held_; });
-      work = std::move(queue_.front());
-      queue_.pop_front();
-      pauses = pauses_() % 64 == 0;
-    }
-    if (pauses) std::this_thread::sleep_for(std::chrono::microseconds(100));
-    work();
-    work = nullptr;  // what it holds ends before others hear of it
-    {
-      const std::lock_guard lock(mutex_);
-      ++done_;
-    }
-    changed_.notify_all();
-  }
-}
-
-std::size_t TestDevice::queued() const {
-  const std::lock_guard lock(mutex_);
-  return queued_;
-}
-
-void TestDevice::hold(bool hold) {
-  {
-    const std::lock_guard lock(mutex_);
-    held_ = hold;
-  }
-  changed_.notify_all();
-}
-
-std::byte* TestDevice::shadow_of(const void* address) const {
-  const auto* const byte = static_cast<const std::byte*>(address);
-  if (byte < begin_ || byte > begin_ + kCapacity) give_up("an address of the host's in a call");
-  return shadow_ + (byte - begin_);
-}
-
-ops::View TestDevice::shadow_of(const ops::View& view) const {
-  ops::View shadow = view;
-  shadow.data = view.data == nullptr || view.count() == 0 ? nullptr : shadow_of(view.data);
-  return shadow;
-}
-
-void* TestDevice::map(std::size_t bytes) noexcept {
-  const std::size_t wanted = (bytes + 4095) / 4096 * 4096;
-  const auto found = std::find_if(free_.begin(), free_.end(),
-                                  [&](const auto& range) { return range.second >= wanted; });
-  if (found == free_.end()) return nullptr;
-  const auto [offset, room] = *found;
-  free_.erase(found);
-  if (room > wanted) free_.emplace(offset + wanted, room - wanted);
-  return begin_ + offset;
+void TestDevice::unmap(void* begin, std::size_t bytes) noexcept {
+  purge(begin, bytes);
+  memory_.give_back(begin, bytes);
 }
 
 // In the queue's order, like everything else. Whoever calls it has the lock of the heap, which work
 // that ends may wait for: so this does not wait.
-void TestDevice::give_back(void* begin, std::size_t bytes) noexcept {
-  const auto offset = static_cast<std::byte*>(begin) - begin_;
-  const auto punch = [file = file_, offset, bytes] {
-    const int done = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-                               static_cast<off_t>(bytes));
-    if (done != 0) give_up("memory cannot be given back");
-  };
-  enqueue(punch, false);
-}
-
-void TestDevice::unmap(void* begin, std::size_t bytes) noexcept {
-  give_back(begin, bytes);
-  auto offset = static_cast<std::size_t>(static_cast<std::byte*>(begin) - begin_);
-  std::size_t room = (bytes + 4095) / 4096 * 4096;
-  auto next = free_.lower_bound(offset);
-  if (next != free_.end() && offset + room == next->first) {
-    room += next->second;
-    next = free_.erase(next);
-  }
-  if (next != free_.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == offset) {
-      offset = before->first;
-      room += before->second;
-      free_.erase(before);
-    }
-  }
-  free_.emplace(offset, room);
-}
-
 bool TestDevice::purge(void* begin, std::size_t bytes) noexcept {
-  give_back(begin, bytes);
+  queue_.enqueue([this, begin, bytes] { memory_.empty(begin, bytes); }, false);
   return true;
 }
 

@@ -2,35 +2,22 @@
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
-#include <exception>
-#include <functional>
-#include <map>
 #include <mutex>
-#include <random>
-#include <thread>
 #include <unordered_map>
 
 #include "tenure/memory/pool/source.h"
 #include "tenure/ops/core/backend.h"
+#include "tests/support/late_queue.h"
+#include "tests/support/shadow_memory.h"
 
 // Note: the test device
 //
 // A device without a chip, for whoever wants to know whether code keeps to the rules of devices.
 //
-// - Its memory is one file in memory, mapped twice. The addresses that storages have are in the
-//   first mapping, which nobody may read or write: whoever does so from the host ends the process.
-//   The device's own thread reads and writes the second one, the shadow.
-//
-//       device address   [ . . . . x . . . ]  PROT_NONE
-//                                 |  the same distance from the beginning
-//       shadow           [ . . . . x . . . ]  for the queue's thread alone
-//
-// - It computes later: work goes into a queue, and a thread of its own takes it out in order, now
-//   and then after a pause, so that the host runs ahead of it. A freed block is given out again at
-//   once, and its memory goes back to the system in the queue's order.
+// - Whoever reads or writes its memory from the host ends the process (shadow_memory.h).
+// - It computes later (late_queue.h), so that the host runs ahead of it. A freed block is given out
+//   again at once, and its memory goes back to the system in the queue's order.
 // - A kernel is the CPU's, run on the shadow. An address in a call that is none of the device's
 //   ends the process: somebody forgot a copy.
 // - There are two of them, which share nothing: what is right on the one with the other's kernels,
@@ -72,14 +59,14 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void* map(std::size_t bytes) noexcept override;
   void unmap(void* begin, std::size_t bytes) noexcept override;
   bool purge(void* begin, std::size_t bytes) noexcept override;
-  std::size_t granularity() const noexcept override { return 4096; }
+  std::size_t granularity() const noexcept override { return ShadowMemory::kPage; }
 
   /// How many pieces of work it was given.
-  std::size_t queued() const;
+  std::size_t queued() const { return queue_.queued(); }
   /// How many loops it was asked for.
   std::size_t prepared() const { return prepared_; }
   /// While `hold` is true nothing is taken out of the queue.
-  void hold(bool hold);
+  void hold(bool hold) { queue_.hold(hold); }
 
  private:
   /// What the device has for an op: the CPU's kernel, and what tells when to wait for it.
@@ -113,34 +100,15 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void enqueue_with_loops(const Entry& entry, const ops::Kernel& kernel,
                           const ops::FusedNeighbours& neighbours, const Run& run);
   void run_transfer(const ops::Kernel& kernel);
-  /// May wait until the queue is shorter.
-  void enqueue(std::function<void()> work, bool may_wait = true);
-  /// Waits for it, and throws what it throws.
-  void run_and_wait(const std::function<void()>& work);
-  void work_through();
-  std::byte* shadow_of(const void* address) const;
-  ops::View shadow_of(const ops::View& view) const;
-  void give_back(void* begin, std::size_t bytes) noexcept;
 
   Device device_;
-  std::byte* begin_ = nullptr;
-  std::byte* shadow_ = nullptr;
-  int file_ = -1;
-  std::map<std::size_t, std::size_t> free_;  // by offset: bytes
+  ShadowMemory memory_;
+  LateQueue queue_;
 
   mutable std::atomic<std::size_t> prepared_ = 0;
   mutable std::mutex entries_mutex_;
   mutable std::array<Entry, kEntries> entries_{};
   mutable std::unordered_map<const ops::OpRecord*, std::size_t> numbers_;
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  std::size_t queued_ = 0;
-  std::size_t done_ = 0;
-  bool held_ = false;
-  std::mt19937 pauses_{20261116};
-  std::thread thread_;
 };
 
 /// Made known, with its backend, by the first call for an index below kTestDevices; there for good.

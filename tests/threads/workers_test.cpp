@@ -1,4 +1,4 @@
-#include "tenure/kernels/workers.h"
+#include "tenure/kernels/threads/workers.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -8,7 +8,8 @@
 #include "tenure/nn/recurrent.h"
 #include "tenure/tenure.h"
 
-// What tools/nn.py makes calls these: where a class has more than arguments say, it is extended.
+// What tools/nn_sources.py makes calls these: where a class has more than arguments say, it is
+// extended.
 
 namespace tenure::python {
 

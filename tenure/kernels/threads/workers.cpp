@@ -1,30 +1,26 @@
-#include "tenure/kernels/workers.h"
+#include "tenure/kernels/threads/workers.h"
 
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <memory>
 #include <new>
-#include <utility>
 
 #include "tenure/base/cpus.h"
+#include "tenure/kernels/threads/futex.h"
+#include "tenure/kernels/threads/loop_slot.h"
+#include "tenure/kernels/threads/worker_place.h"
+#include "tenure/kernels/threads/worker_thread.h"
 
 namespace tenure::kernels {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Word = std::atomic<std::uint32_t>;
 
-constexpr std::size_t kCacheLine = 64;
 /// Loops of different threads that workers take parts of at a time; others run on their own thread.
 constexpr int kSlots = 8;
 /// How long a thread looks out before it sleeps: longer than from one step of a program to the
@@ -34,8 +30,6 @@ constexpr auto kLookOut = std::chrono::microseconds(30);
 constexpr auto kStopped = std::chrono::microseconds(200);
 /// How long nobody looks out after that.
 constexpr auto kCrowded = std::chrono::milliseconds(20);
-/// Bodies of loops keep tiles on the stack, and no more.
-constexpr std::size_t kStackBytes = std::size_t{2} << 20;
 
 constinit thread_local bool in_loop = false;
 constinit std::atomic<bool> may_exceed_cpus{false};
@@ -48,165 +42,11 @@ void pause() noexcept {
 #endif
 }
 
-void sleep_while(const Word& word, std::uint32_t value) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
-}
-
-void wake(const Word& word, int threads) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
-}
-
-/// One thread's loop, for workers to find.
-class Slot {
- public:
-  bool take() noexcept {
-    return !is_taken_.load(std::memory_order_relaxed) &&
-           !is_taken_.exchange(true, std::memory_order_acquire);
-  }
-  void give_back() noexcept { is_taken_.store(false, std::memory_order_release); }
-
-  void publish(const Loop& loop) noexcept {
-    loop_.store(&loop, std::memory_order_relaxed);
-    unfinished_.store(static_cast<std::uint32_t>(loop.parts()), std::memory_order_relaxed);
-    offer_.store(Offer{++number_, loop.shares, loop.parts_of_share}.word(),
-                 std::memory_order_release);
-  }
-
-  /// The loop is over: there is nothing to look for here.
-  void withdraw() noexcept { offer_.store(0, std::memory_order_relaxed); }
-
-  /// Takes parts, those of share `first` before others, until none is left to take. Whether it took
-  /// any.
-  bool help(int first) noexcept {
-    const Offer offer(offer_.load(std::memory_order_acquire));
-    std::uint32_t done = 0;
-    for (int i = 0; i < offer.shares; ++i) {
-      const int share = (first + i) % offer.shares;
-      for (int part = claim(offer, share); part >= 0; part = claim(offer, share)) {
-        loop_.load(std::memory_order_relaxed)->run(share * offer.parts + part);
-        ++done;
-      }
-    }
-    if (done > 0) finish(done);
-    return done > 0;
-  }
-
-  Word& unfinished() noexcept { return unfinished_; }
-  /// In `unfinished`, beside the number of parts: the caller sleeps.
-  static constexpr std::uint32_t kCallerSleeps = 1u << 31;
-
- private:
-  /// A loop's number, its shares and the parts of each, in one word. None: no shares.
-  struct Offer {
-    std::uint64_t number;
-    int shares;
-    int parts;
-
-    static constexpr int kShareBits = 8;
-    static constexpr int kPartBits = 8;
-    static_assert(kMaxShares < 1 << kShareBits && kMaxPartsOfShare < 1 << kPartBits);
-
-    Offer(std::uint64_t n, int s, int p) : number(n), shares(s), parts(p) {}
-    explicit Offer(std::uint64_t word)
-        : number(word >> (kShareBits + kPartBits)),
-          shares(static_cast<int>(word >> kPartBits) & ((1 << kShareBits) - 1)),
-          parts(static_cast<int>(word) & ((1 << kPartBits) - 1)) {}
-    std::uint64_t word() const {
-      return (number << kShareBits | static_cast<std::uint64_t>(shares)) << kPartBits |
-             static_cast<std::uint64_t>(parts);
-    }
-  };
-
-  struct alignas(kCacheLine) Share {
-    /// The last loop of which somebody has taken a part here, and how many parts of it are taken.
-    std::atomic<std::uint64_t> taken{0};
-  };
-
-  /// The next part of a share, or -1 if none is left.
-  int claim(const Offer& offer, int share) noexcept {
-    constexpr std::uint64_t kRange = std::uint64_t{1} << Offer::kPartBits;
-    std::atomic<std::uint64_t>& taken = shares_[static_cast<std::size_t>(share)].taken;
-    std::uint64_t last = taken.load(std::memory_order_relaxed);
-    for (;;) {
-      if (last / kRange > offer.number) return -1;
-      const std::uint64_t part = last / kRange == offer.number ? last % kRange : 0;
-      if (part >= static_cast<std::uint64_t>(offer.parts)) return -1;
-      if (taken.compare_exchange_weak(last, offer.number * kRange + part + 1,
-                                      std::memory_order_relaxed)) {
-        return static_cast<int>(part);
-      }
-    }
-  }
-
-  void finish(std::uint32_t parts) noexcept {
-    if (unfinished_.fetch_sub(parts, std::memory_order_acq_rel) == (kCallerSleeps | parts)) {
-      wake(unfinished_, 1);
-    }
-  }
-
-  alignas(kCacheLine) std::atomic<bool> is_taken_{false};
-  std::uint64_t number_ = 0;  ///< of the last loop; whoever has taken the slot counts
-  alignas(kCacheLine) std::atomic<std::uint64_t> offer_{0};
-  std::atomic<const Loop*> loop_{nullptr};
-  alignas(kCacheLine) Word unfinished_{0};
-  std::array<Share, kMaxShares> shares_;
-};
-
-/// On which cores a worker may run: all of the process's, or all but one that is left to its
-/// caller. The worker's own thread uses it, and that of its caller.
-class Place {
- public:
-  /// Of this thread. The cores are those of the process, not of the thread whose loop came first.
-  void begin() noexcept {
-    const bool is_known = sched_getaffinity(getpid(), sizeof cpus_, &cpus_) == 0;
-    if (is_known) sched_setaffinity(0, sizeof cpus_, &cpus_);
-    thread_.store(is_known ? gettid() : 0, std::memory_order_release);
-  }
-
-  /// Leaves this core to others until go_back() or until it leaves another one. False if it cannot.
-  bool leave(int cpu) noexcept {
-    const pid_t thread = thread_.load(std::memory_order_acquire);
-    if (thread == 0) return false;
-    cpu_set_t others = cpus_;
-    CPU_CLR(cpu, &others);
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread, sizeof others, &others) != 0) {
-      return false;
-    }
-    left_.store(cpu, std::memory_order_relaxed);
-    return true;
-  }
-  void go_back() noexcept {
-    sched_setaffinity(thread_.load(std::memory_order_relaxed), sizeof cpus_, &cpus_);
-    left_.store(kNone, std::memory_order_relaxed);
-  }
-  /// Goes on to leave a core to its caller, which is on another one now.
-  void follow(int caller_cpu) noexcept {
-    const int left = left_.load(std::memory_order_relaxed);
-    if (left != kNone && left != caller_cpu) leave(caller_cpu);
-  }
-
-  /// Whether it has left a core, and lost the one that it is on since it was asked last.
-  bool was_pushed_aside() noexcept {
-    if (left_.load(std::memory_order_relaxed) == kNone) return false;
-    rusage usage{};
-    getrusage(RUSAGE_THREAD, &usage);
-    return std::exchange(switches_, usage.ru_nivcsw) != usage.ru_nivcsw;
-  }
-
- private:
-  static constexpr int kNone = -1;
-
-  cpu_set_t cpus_{};
-  std::atomic<pid_t> thread_{0};  ///< 0: it cannot be moved
-  std::atomic<int> left_{kNone};
-  long switches_ = 0;  ///< how often the system took a core away from it
-};
-
 class Workers {
  public:
   void run(const Loop& loop) noexcept {
     const int helpers = helpers_of(loop);
-    Slot* const slot = helpers > 0 ? take_slot() : nullptr;
+    LoopSlot* const slot = helpers > 0 ? take_slot() : nullptr;
     if (slot == nullptr) {
       for (int part = 0; part < loop.parts(); ++part) loop.run(part);
       return;
@@ -239,8 +79,8 @@ class Workers {
     return (is_bounded ? std::min(loop.shares, cpus_) : loop.shares) - 1;
   }
 
-  Slot* take_slot() noexcept {
-    for (Slot& slot : slots_) {
+  LoopSlot* take_slot() noexcept {
+    for (LoopSlot& slot : slots_) {
       if (slot.take()) return &slot;
     }
     return nullptr;
@@ -258,12 +98,6 @@ class Workers {
     is_starting_.store(false, std::memory_order_release);
   }
 
-  /// Whether workers would get from this thread that the system hardly runs them.
-  static bool is_favoured_less() noexcept {
-    return sched_getscheduler(0) == SCHED_IDLE ||
-           getpriority(PRIO_PROCESS, 0) > getpriority(PRIO_PROCESS, static_cast<id_t>(getpid()));
-  }
-
   struct Birth {
     Workers* workers;
     int index;
@@ -274,41 +108,24 @@ class Workers {
   }
 
   bool start_up_to(int wanted) noexcept {
-    pthread_attr_t attributes;
-    if (pthread_attr_init(&attributes) != 0) return false;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, kStackBytes);
-    // What a program does with signals is for its own threads, but for those of a fault, which are
-    // for the thread that has made it, and of profilers.
-    sigset_t blocked;
-    sigset_t before;
-    sigfillset(&blocked);
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
-      sigdelset(&blocked, fault);
-    }
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    int i = started_.load(std::memory_order_relaxed);
-    for (; i < wanted; ++i) {
+    for (int i = started_.load(std::memory_order_relaxed); i < wanted; ++i) {
       auto birth = std::unique_ptr<Birth>(new (std::nothrow) Birth{this, i + 1});
-      pthread_t thread{};
-      if (birth == nullptr || pthread_create(&thread, &attributes, live, birth.get()) != 0) break;
+      if (birth == nullptr || !start_worker_thread(live, birth.get())) return false;
       static_cast<void>(birth.release());
       started_.store(i + 1, std::memory_order_relaxed);
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
-    return i >= wanted;
+    return true;
   }
 
   [[noreturn]] void work(int index) noexcept {
     pthread_setname_np(pthread_self(), "tenure worker");
     in_loop = true;
-    Place& place = places_[static_cast<std::size_t>(index)];
+    WorkerPlace& place = places_[static_cast<std::size_t>(index)];
     place.begin();
     for (;;) {
       const std::uint32_t seen = published_.load(std::memory_order_seq_cst);
       bool has_helped = false;
-      for (Slot& slot : slots_) has_helped |= slot.help(index);
+      for (LoopSlot& slot : slots_) has_helped |= slot.help(index);
       make_room(place, has_helped);
       wait_for_loops(seen);
     }
@@ -316,7 +133,7 @@ class Workers {
 
   /// After a loop: a worker that is on the core of its caller moves to another one. If it cannot,
   /// or finds that somebody else wants the other one, there are more threads than cores.
-  void make_room(Place& place, bool has_helped) noexcept {
+  void make_room(WorkerPlace& place, bool has_helped) noexcept {
     const int cpu = sched_getcpu();
     if (cpu == caller_cpu_.load(std::memory_order_relaxed)) {
       const Clock::time_point now = Clock::now();
@@ -347,13 +164,13 @@ class Workers {
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  void wait_for_parts(Slot& slot) noexcept {
-    Word& unfinished = slot.unfinished();
+  void wait_for_parts(LoopSlot& slot) noexcept {
+    FutexWord& unfinished = slot.unfinished();
     const auto are_over = [&] { return unfinished.load(std::memory_order_acquire) == 0; };
     if (are_over() || look_out(are_over)) return;
-    std::uint32_t left = unfinished.fetch_or(Slot::kCallerSleeps, std::memory_order_acq_rel);
-    while ((left & ~Slot::kCallerSleeps) != 0) {
-      sleep_while(unfinished, left | Slot::kCallerSleeps);
+    std::uint32_t left = unfinished.fetch_or(LoopSlot::kCallerSleeps, std::memory_order_acq_rel);
+    while ((left & ~LoopSlot::kCallerSleeps) != 0) {
+      sleep_while(unfinished, left | LoopSlot::kCallerSleeps);
       left = unfinished.load(std::memory_order_acquire);
     }
   }
@@ -395,7 +212,7 @@ class Workers {
   }
 
   const int cpus_ = available_cpus();
-  alignas(kCacheLine) Word published_{0};  ///< loops so far: what workers look out for
+  alignas(kCacheLine) FutexWord published_{0};  ///< loops so far: what workers look out for
   alignas(kCacheLine) std::atomic<int> sleeping_{0};
   std::atomic<int> started_{0};
   alignas(kCacheLine) std::atomic<int> callers_{0};  ///< threads that have a loop
@@ -405,8 +222,8 @@ class Workers {
   std::atomic<Clock::rep> crowded_until_{0};
   std::atomic<bool> is_starting_{false};
   int loops_to_wait_ = 0;  ///< until the system is asked for threads again; with is_starting_
-  std::array<Slot, kSlots> slots_;
-  std::array<Place, kMaxShares> places_;  ///< of workers, by their index
+  std::array<LoopSlot, kSlots> slots_;
+  std::array<WorkerPlace, kMaxShares> places_;  ///< of workers, by their index
 };
 
 /// Those of this process, once a loop wanted some.
