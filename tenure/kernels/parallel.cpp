@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,8 @@
 #include "tenure/base/environment.h"
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/kernels/thread_limit.h"
+#include "tenure/kernels/threads/call_threads.h"
+#include "tenure/kernels/threads/thread_choice.h"
 #include "tenure/kernels/threads/workers.h"
 
 namespace tenure {
@@ -66,21 +70,48 @@ void set_num_threads(int threads) {
 }  // namespace tenure
 
 namespace tenure::kernels {
+namespace {
 
-void parallel_for(std::int64_t n, std::int64_t grain, RangeFunction f) {
+using Clock = std::chrono::steady_clock;
+
+void run(std::int64_t n, std::int64_t grain, std::int64_t grains, int threads, RangeFunction f) {
+  if (threads == 1) return f(0, n);
+  run_on_workers({.body = f,
+                  .size = n,
+                  .grain = grain,
+                  .shares = threads,
+                  .parts_of_share = static_cast<int>(
+                      std::min<std::int64_t>(grains / threads, kMaxPartsOfShare))});
+}
+
+/// The same for loops of one body whose elements cost the same, and of which there are about as
+/// many.
+std::uint64_t kind_of(RangeFunction f, double size, double cost, int most) {
+  const std::uint64_t about = std::bit_cast<std::uint64_t>(size) >> 51;  // two in each doubling
+  return mixed(
+      mixed(mixed(static_cast<std::uint64_t>(most), about), std::bit_cast<std::uint64_t>(cost)),
+      reinterpret_cast<std::uintptr_t>(f.code()));
+}
+
+}  // namespace
+
+void parallel_for(std::int64_t n, std::int64_t grain, RangeFunction f, double cost) {
   if (n <= 0) return;
   const std::int64_t grains = (n - 1) / grain + 1;
-  const std::int64_t shares = std::min<std::int64_t>({num_threads(), grains, kMaxShares});
-  if (shares > 1 && !is_in_loop()) {
-    run_on_workers({.body = f,
-                    .size = n,
-                    .grain = grain,
-                    .shares = static_cast<int>(shares),
-                    .parts_of_share = static_cast<int>(
-                        std::min<std::int64_t>(grains / shares, kMaxPartsOfShare))});
-  } else {
-    f(0, n);
+  const int most = static_cast<int>(std::min<std::int64_t>({num_threads(), grains, kMaxShares}));
+  if (most == 1 || is_in_loop()) return f(0, n);
+  if (may_workers_exceed_cpus()) return run(n, grain, grains, most, f);
+  if (CallThreads* const call = CallThreads::now()) {
+    return run(n, grain, grains, std::min(most, call->threads()), f);
   }
+
+  ThreadChoice& choice = choice_of(kind_of(f, static_cast<double>(n), cost, most));
+  const ThreadChoice::Turn turn = choice.next(most);
+  const Clock::time_point begin = turn.is_timed ? Clock::now() : Clock::time_point();
+  run(n, grain, grains, ThreadChoice::threads(most, turn.halvings), f);
+  if (!turn.is_timed) return;
+  const std::chrono::duration<float, std::nano> time = Clock::now() - begin;
+  choice.took(turn, most, time.count() / static_cast<float>(n));
 }
 
 }  // namespace tenure::kernels

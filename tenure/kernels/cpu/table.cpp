@@ -53,11 +53,13 @@ class CpuBackend final : public ops::Backend {
   void run_fused(const ops::KernelSlot& slot, const ops::Kernel& kernel,
                  const ops::FusedNeighbours& neighbours, int threads) override {
     const ThreadLimit limit(threads);
+    const CallThreads call(kernel);
     slot.fusing->run(kernel, neighbours);
   }
   void run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel, const std::byte* packed,
                   const ops::FusedNeighbours& neighbours, int threads) override {
     const ThreadLimit limit(threads);
+    const CallThreads call(kernel);
     slot.packing->run(kernel, packed, neighbours);
   }
   std::int64_t find_not_finite(const View& view) override {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tenure/kernels/cpu/elementwise/body.h"
+#include "tenure/kernels/threads/call_threads.h"
 #include "tenure/ops/core/backend.h"
 
 // Note: how the CPU gets a kernel for an op
@@ -33,7 +34,12 @@ struct KernelRow {
 
 template <class Slot>
 KernelRow kernel_row(const char* op) {
-  return {.op = op, .slot = ops::make_slot<Slot>()};
+  KernelRow row{.op = op, .slot = ops::make_slot<Slot>()};
+  row.slot.run = [](const ops::Kernel& kernel) {
+    const CallThreads call(kernel);
+    Slot::run(kernel);
+  };
+  return row;
 }
 
 /// All kernels, in the order of table.cpp.

@@ -279,4 +279,6 @@ void let_workers_exceed_cpus(bool may) noexcept {
   may_exceed_cpus.store(may, std::memory_order_relaxed);
 }
 
+bool may_workers_exceed_cpus() noexcept { return may_exceed_cpus.load(std::memory_order_relaxed); }
+
 }  // namespace tenure::kernels

@@ -59,8 +59,9 @@ void run_on_workers(const Loop& loop) noexcept;
 /// Whether this thread is within a loop: one that it begins there is its own.
 bool is_in_loop() noexcept;
 
-/// Lets a loop have a worker for each share although there are fewer CPUs. For tests of threads, on
-/// machines that have few.
+/// Lets a loop have a worker for each share although there are fewer CPUs, and whether that pays or
+/// not. For tests of threads, on machines that have few.
 void let_workers_exceed_cpus(bool may) noexcept;
+bool may_workers_exceed_cpus() noexcept;
 
 }  // namespace tenure::kernels

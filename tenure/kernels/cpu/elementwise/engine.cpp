@@ -71,9 +71,10 @@ void run_elementwise(const Elementwise& op, std::span<const View> inputs, const 
   const std::int64_t n = out.count();
   if (n == 0) return;
   const bool stream = should_stream(inputs, out);
-  parallel_for(n, share_of_thread(n, op.cost), [&](std::int64_t begin, std::int64_t end) {
-    run_range(op, inputs, out, begin, end, stream);
-  });
+  parallel_for(
+      n, share_of_thread(n, op.cost),
+      [&](std::int64_t begin, std::int64_t end) { run_range(op, inputs, out, begin, end, stream); },
+      op.cost);
 }
 
 }  // namespace tenure::kernels

@@ -138,10 +138,13 @@ void run_fused(const Fused& fused, std::span<const View> inputs, const View& out
   const std::int64_t n = out.count();
   if (n == 0) return;
   const bool stream = should_stream(inputs, out);
-  parallel_for(n, share_of_thread(n, fused.cost), [&](std::int64_t begin, std::int64_t end) {
-    const std::size_t offset = static_cast<std::size_t>(begin) * size_of(out.dtype);
-    FusedRange(fused, inputs, out.shape).run(begin, end, out.as<std::byte>() + offset, stream);
-  });
+  parallel_for(
+      n, share_of_thread(n, fused.cost),
+      [&](std::int64_t begin, std::int64_t end) {
+        const std::size_t offset = static_cast<std::size_t>(begin) * size_of(out.dtype);
+        FusedRange(fused, inputs, out.shape).run(begin, end, out.as<std::byte>() + offset, stream);
+      },
+      fused.cost);
 }
 
 }  // namespace tenure::kernels
