@@ -76,5 +76,16 @@ TEST(Session, ThoseThatPileUpAreALeak) {
   }
 }
 
+TEST(Graph, ManyNodesInADeepChain) {
+  Graph graph("deep");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  Tensor y = x;
+  for (int i = 0; i < 50'000; ++i) y = relu(y) + 1;
+  EXPECT_EQ(graph.nodes(), 100'001);
+  Session session(graph);
+  EXPECT_EQ(session.run(y, {{x, zeros({2})}}).to_vector<float>(),
+            (std::vector<float>{50'000, 50'000}));
+}
+
 }  // namespace
 }  // namespace tenure
