@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,6 +86,16 @@ TEST(Graph, ManyNodesInADeepChain) {
   Session session(graph);
   EXPECT_EQ(session.run(y, {{x, zeros({2})}}).to_vector<float>(),
             (std::vector<float>{50'000, 50'000}));
+}
+
+TEST(Graph, TellsNumbersAsTheyAre) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  const Tensor y = x * ~std::uint64_t{0} + -1 + 0.5;
+  const std::string text = graph.to_string();
+  for (const char* const number : {"18446744073709551615", "-1", "0.5"}) {
+    EXPECT_NE(text.find(number), std::string::npos) << text;
+  }
 }
 
 }  // namespace
