@@ -16,6 +16,7 @@
 #include "tenure/graph/graph.h"
 #include "tenure/graph/number_error.h"
 #include "tenure/graph/session.h"
+#include "tenure/graph/spec.h"
 #include "tenure/graph/variable.h"
 #include "tenure/io/checkpoint.h"
 #include "tenure/io/npy.h"

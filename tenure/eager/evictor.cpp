@@ -46,19 +46,6 @@ constinit std::mutex results_mutex;
 constinit std::atomic<const mem::ThreadContext*> lock_owner{nullptr};
 constinit int lock_depth = 0;  // of the owner
 
-Operand as_operand(const Scalar& number, Site site) {
-  switch (number.kind) {
-    case Scalar::Kind::boolean:
-      return {number.integer != 0, site};
-    case Scalar::Kind::integer:
-      if (number.is_beyond_int64) return {static_cast<std::uint64_t>(number.integer), site};
-      return {number.integer, site};
-    case Scalar::Kind::floating:
-      break;
-  }
-  return {number.floating, site};
-}
-
 mem::Storage* take_storage(Tensor& tensor) {
   TensorBody& body = *tensor.body_or_null();
   const Pin pin(body, body.op(), body.created());
@@ -134,7 +121,7 @@ bool Evictor::try_run(mem::ThreadContext& context, Recipe& recipe) {
   operands.reserve(recipe.inputs.size());
   for (const Recipe::Input& input : recipe.inputs) {
     if (input.value == nullptr) {
-      operands.push_back(as_operand(input.number, recipe.site));
+      operands.emplace_back(input.number, recipe.site);
       continue;
     }
     mem::Storage* const storage = input.value->storage;

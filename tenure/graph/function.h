@@ -15,6 +15,7 @@
 #include "tenure/base/handle.h"
 #include "tenure/graph/donate.h"
 #include "tenure/graph/plan.h"
+#include "tenure/graph/spec.h"
 #include "tenure/tensor/tensor.h"
 #include "tenure/tensor/tree.h"
 
@@ -191,9 +192,6 @@ class CallLayout {
   FunctionCore::Call& call_;
 };
 
-/// A tensor that is nothing but its type and shape, to plan with.
-Tensor spec_tensor(DType dtype, const Shape& shape, Site site);
-
 }  // namespace graph
 
 /// A compiled version of a callable over tensors, made by function(). Copies share their traces. It
@@ -356,11 +354,6 @@ class Function {
 template <class F>
 Function<F> function(F f, FunctionOptions options = {}, Site site = Site::current()) {
   return Function<F>(std::move(f), std::move(options), site);
-}
-
-/// A stand-in for a tensor of this type and shape, for plan(): it has no data.
-inline Tensor spec(const Shape& shape, DType dtype = DType::float32, Site site = Site::current()) {
-  return graph::spec_tensor(dtype, shape, site);
 }
 
 }  // namespace tenure

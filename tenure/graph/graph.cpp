@@ -13,8 +13,9 @@ using graph::Node;
 using graph::Program;
 
 std::string number_text(const Scalar& number) {
-  return number.kind == Scalar::Kind::floating ? fmt::format("{}", number.floating)
-                                               : fmt::format("{}", number.integer);
+  if (number.kind == Scalar::Kind::floating) return fmt::format("{}", number.floating);
+  return number.is_beyond_int64 ? fmt::format("{}", static_cast<std::uint64_t>(number.integer))
+                                : fmt::format("{}", number.integer);
 }
 
 std::string argument_text(const Argument& argument) {

@@ -62,6 +62,12 @@ Tensor make_kernel(const std::string& kind, int axes, const Fans& channels,
                     site);
 }
 
+template <class Options>
+Tensor make_bias(const Fans& channels, const Options& options, Site site) {
+  return initial_of("bias_initializer", options.bias_initializer, {channels.out}, channels,
+                    options.dtype, site);
+}
+
 /// The sizes of a kernel along its spatial axes: 3x3.
 std::string sizes_of(const Shape& kernel, int axes, Channels channels) {
   std::string sizes;
@@ -99,8 +105,7 @@ Conv::Conv(int axes, std::int64_t inputs, std::int64_t outputs, const SpatialSiz
   bias_ = add_parameter(
       "bias",
       [&] {
-        return initial_of("bias_initializer", options.bias_initializer, {outputs},
-                          {inputs, outputs}, options.dtype, site);
+        return make_bias({inputs, outputs}, options, site);
       },
       site);
 }
@@ -142,11 +147,12 @@ ConvTranspose::ConvTranspose(int axes, std::int64_t inputs, std::int64_t outputs
           },
           site)) {
   if (!options.bias) return;
-  const auto initial = [&] {
-    return initial_of("bias_initializer", options.bias_initializer, {outputs}, {inputs, outputs},
-                      options.dtype, site);
-  };
-  bias_ = add_parameter("bias", initial, site);
+  bias_ = add_parameter(
+      "bias",
+      [&] {
+        return make_bias({inputs, outputs}, options, site);
+      },
+      site);
 }
 
 std::string ConvTranspose::describe() const {

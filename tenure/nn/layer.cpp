@@ -12,6 +12,7 @@
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/dispose.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/nn/plan_only.h"
 #include "tenure/ops/core/recorder.h"
@@ -335,13 +336,7 @@ void Layer::to(Device device, Site site) const {
 }
 
 std::int64_t Layer::dispose(Site site) const {
-  std::int64_t freed = 0;
-  for (const NamedVariable& own : mem::in_call("dispose()", site, [&] { return variables(); })) {
-    if (own.variable.is_disposed()) continue;
-    freed += bytes_of(own.variable);
-    own.variable.dispose(site);
-  }
-  return freed;
+  return dispose_all(mem::in_call("dispose()", site, [&] { return variables(); }), site);
 }
 
 Tensor Layer::read(const Variable& parameter, Site site) const {

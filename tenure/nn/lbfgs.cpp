@@ -12,6 +12,7 @@
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/arguments.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/dispose.h"
 #include "tenure/nn/step_checks.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
@@ -293,14 +294,6 @@ std::vector<NamedVariable> Lbfgs::state() const {
   return all;
 }
 
-std::int64_t Lbfgs::dispose(Site site) {
-  std::int64_t freed = 0;
-  for (const NamedVariable& own : state()) {
-    if (own.variable.is_disposed()) continue;
-    freed += bytes_of(own.variable);
-    own.variable.dispose(site);
-  }
-  return freed;
-}
+std::int64_t Lbfgs::dispose(Site site) { return dispose_all(state(), site); }
 
 }  // namespace tenure::nn

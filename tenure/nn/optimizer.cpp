@@ -14,6 +14,7 @@
 #include "tenure/memory/default_device.h"
 #include "tenure/memory/scope.h"
 #include "tenure/memory/threads/call.h"
+#include "tenure/nn/dispose.h"
 #include "tenure/nn/layer_state.h"
 #include "tenure/ops/core/recorder.h"
 #include "tenure/ops/core/tape.h"
@@ -268,15 +269,7 @@ std::vector<NamedVariable> Optimizer::state() const {
 
 void Optimizer::to(Device device, Site site) { move_to(state(), device, site); }
 
-std::int64_t Optimizer::dispose(Site site) {
-  std::int64_t freed = 0;
-  for (const NamedVariable& own : state()) {
-    if (own.variable.is_disposed()) continue;
-    freed += bytes_of(own.variable);
-    own.variable.dispose(site);
-  }
-  return freed;
-}
+std::int64_t Optimizer::dispose(Site site) { return dispose_all(state(), site); }
 
 void Optimizer::refuse(const std::string& problem) const {
   ValueError error(fmt::format("{}: {}", kind_, problem));

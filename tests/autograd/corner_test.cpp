@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <random>
 
 #include "tenure/ops/core/dispatch.h"
@@ -152,6 +153,27 @@ TEST(Corner, NumbersBesideFloat64AreNotRounded) {
     }
   }
   EXPECT_GT(tried, 10);
+}
+
+TEST(Corner, NumbersAreThemselvesInGradientsAndBranches) {
+  const Tensor x = tensor({2.0, 3.0});
+  const auto expect_product = [&x](auto number) {
+    const auto value = static_cast<double>(number);
+    const auto times = [number](const Tensor& t) { return t * number; };
+    EXPECT_EQ(gradient_of(times, x), (std::vector<double>{value, value}));
+    const auto in_branch = function([&times](const Tensor& t) {
+      return cond(
+          sum(t) > 0, [&] { return times(t); }, [&] { return t; });
+    });
+    const Tensor product = in_branch(x);
+    EXPECT_EQ(product.to_vector<double>(), (std::vector<double>{2 * value, 3 * value}));
+    EXPECT_EQ(gradient_of(in_branch, x), (std::vector<double>{value, value}));
+  };
+  expect_product(true);
+  expect_product(-1);
+  expect_product(0.5);
+  expect_product(std::uint64_t{1} << 63);
+  expect_product(~std::uint64_t{0});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "tenure/tenure.h"
 #include "tests/autograd/near.h"
+#include "tests/support/placeholders.h"
 #include "tests/support/random_program.h"
 #include "tests/support/share.h"
 
@@ -179,13 +180,7 @@ TEST(GradientModes, AgreeOnRandomPrograms) {
       expect_alike(inside, expected, nearly, "function", seed);
     }
     Graph graph;
-    std::vector<Tensor> symbols;
-    std::vector<Feed> feeds;
-    for (const Tensor& input : inputs) {
-      symbols.push_back(
-          graph.placeholder(std::to_string(symbols.size()), input.dtype(), input.shape()));
-      feeds.emplace_back(symbols.back(), input);
-    }
+    const auto [symbols, feeds] = test::Placeholders(graph, inputs);
     const std::vector<Tensor> fetches = gradients_of(program, symbols);
     Session session(graph);
     const Plan predicted = session.plan(fetches, feeds);

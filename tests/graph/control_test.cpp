@@ -5,6 +5,7 @@
 #include "tenure/graph/passes/prepare.h"
 #include "tenure/tenure.h"
 #include "tests/support/lowered_program.h"
+#include "tests/support/placeholders.h"
 
 namespace tenure {
 namespace {
@@ -31,13 +32,7 @@ std::vector<Tensor> in_all_modes(const F& f, const std::vector<Tensor>& inputs) 
     EXPECT_EQ(region.peak_bytes(), plan.peak);
   }
   Graph graph;
-  std::vector<Tensor> symbols;
-  std::vector<Feed> feeds;
-  for (const Tensor& input : inputs) {
-    symbols.push_back(
-        graph.placeholder(std::to_string(symbols.size()), input.dtype(), input.shape()));
-    feeds.emplace_back(symbols.back(), input);
-  }
+  const auto [symbols, feeds] = test::Placeholders(graph, inputs);
   const std::vector<Tensor> fetches = f(symbols);
   Session session(graph);
   same(session.run(fetches, feeds));

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tenure/tenure.h"
 
@@ -150,17 +151,6 @@ TEST(Graph, FinalTakesWhatItHasAndNothingElse) {
   EXPECT_EQ(graph.nodes(), nodes);
 }
 
-TEST(Graph, ManyNodesInADeepChain) {
-  Graph graph("deep");
-  const Tensor x = graph.placeholder("x", float32, {2});
-  Tensor y = x;
-  for (int i = 0; i < 50'000; ++i) y = relu(y) + 1;
-  EXPECT_EQ(graph.nodes(), 100'001);
-  Session session(graph);
-  EXPECT_EQ(session.run(y, {{x, zeros({2})}}).to_vector<float>(),
-            (std::vector<float>{50'000, 50'000}));
-}
-
 TEST(Function, TracesCannotEscape) {
   Tensor escaped;
   const auto f = function([&](const Tensor& x) { return escaped = x * 2; });
@@ -244,124 +234,12 @@ TEST(Variable, FailedAllocationsLoseNoUpdate) {
   EXPECT_EQ(v.value().to_vector<float>()[0], before[0] * 2);
 }
 
-TEST(Function, DrawsInTheOrderOfItsText) {
-  // The sum is computed first, whatever order its parts come in.
-  const auto draws = [](const Tensor& x) {
-    const Tensor a = uniform({64}) + x;
-    const Tensor b = uniform({64}) * 2;
-    return std::vector<Tensor>{sum(b), a};
-  };
-  const auto f = function(draws);
-  seed(3);
-  const auto expected = draws(zeros({64}));
-  seed(3);
-  const auto got = f(zeros({64}));
-  for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(got[i].to_vector<float>(), expected[i].to_vector<float>());
-  }
-}
-
 TEST(Function, DisposedCapture) {
   const Tensor w = ones({2});
   const auto f = function([&](const Tensor& x) { return x + w; });
   static_cast<void>(f(ones({2})));
   w.dispose();
   EXPECT_THROW(f(ones({2})), DisposedError);
-}
-
-TEST(Function, WarnsWhenItIsTracedTooOften) {
-  std::vector<std::string> warnings;
-  const auto f = function([](const Tensor& x) { return x + 1; },
-                          {.name = "f", .warn_after = 2, .warn = [&](const std::string& text) {
-                             warnings.push_back(text);
-                           }});
-  for (std::int64_t n = 1; n <= 4; ++n) static_cast<void>(f(ones({n})));
-  ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_TRUE(
-      contains(warnings[1], "traced 4 times, now because: tensor 0 has shape [4], had [3]"));
-}
-
-TEST(Function, WarnsLessOftenTheMoreItIsTraced) {
-  std::vector<std::string> warnings;
-  const auto f = function([](const Tensor& x) { return x + 1; },
-                          {.name = "f", .warn_after = 4, .warn = [&](const std::string& text) {
-                             warnings.push_back(text);
-                           }});
-  for (std::int64_t n = 1; n <= 100; ++n) static_cast<void>(f(ones({n})));
-  // Of the first one too many, then of the 8th, 16th, 32nd and 64th.
-  ASSERT_EQ(warnings.size(), 5u);
-  EXPECT_TRUE(contains(warnings[0], "traced 5 times"));
-  EXPECT_TRUE(contains(warnings[1], "traced 8 times"));
-  EXPECT_TRUE(contains(warnings[4], "traced 64 times"));
-}
-
-TEST(Function, BeginsToCountAnewWhenItIsCleared) {
-  std::vector<std::string> warnings;
-  auto f = function([](const Tensor& x) { return x + 1; },
-                    {.name = "f", .warn_after = 2, .warn = [&](const std::string& text) {
-                       warnings.push_back(text);
-                     }});
-  for (int i = 0; i < 20; ++i) {
-    static_cast<void>(f(ones({2})));
-    static_cast<void>(f(ones({3})));
-    f.clear();
-  }
-  EXPECT_TRUE(warnings.empty()) << warnings[0];
-  for (std::int64_t n = 1; n <= 3; ++n) static_cast<void>(f(ones({n})));
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(contains(warnings[0], "traced 3 times"));
-}
-
-TEST(Function, AdvisesABatchOnlyWhereItHelps) {
-  std::string warning;
-  const auto make = [&](std::vector<int> batched) {
-    return function([](const Tensor& x) { return x + 1; },
-                    {.batched = std::move(batched), .warn_after = 1, .warn = [&](auto& text) {
-                       warning = text;
-                     }});
-  };
-  const auto advises = [&](const Shape& first, const Shape& second, std::vector<int> batched) {
-    const auto f = make(std::move(batched));
-    warning.clear();
-    static_cast<void>(f(ones(first)));
-    static_cast<void>(f(ones(second)));
-    EXPECT_TRUE(contains(warning, "traced 2 times")) << warning;
-    return contains(warning, ".batched");
-  };
-  EXPECT_TRUE(advises({2, 3}, {4, 3}, {}));
-  EXPECT_FALSE(advises({2, 3}, {2, 4}, {}));
-  EXPECT_FALSE(advises({2, 3}, {4, 4}, {0}));
-  EXPECT_FALSE(advises({2, 3}, {2, 3, 1}, {}));
-  // The first call under a tape is the first of its kind: there is nothing that it differs from.
-  const auto f = make({});
-  const Tensor x = ones({4, 3});
-  warning.clear();
-  static_cast<void>(f(x));
-  GradientTape tape;
-  tape.watch(x);
-  static_cast<void>(f(x));
-  EXPECT_TRUE(contains(warning, "called under a gradient tape")) << warning;
-  EXPECT_FALSE(contains(warning, ".batched")) << warning;
-}
-
-TEST(Function, CacheIsBounded) {
-  const auto f =
-      function([](const Tensor& x) { return x + 1; }, {.cache_limit = 1, .warn_after = 0});
-  for (std::int64_t n = 1; n <= 10; ++n) static_cast<void>(f(ones({n})));
-  EXPECT_EQ(f.traces().size(), 1u);
-}
-
-TEST(Function, NestsAndDrawsAnew) {
-  const auto inner = function([](const Tensor& x) { return x + uniform({4}); });
-  const auto outer = function([&](const Tensor& x) { return inner(x) * 2; });
-  const auto a = outer(zeros({4})).to_vector<float>();
-  const auto b = outer(zeros({4})).to_vector<float>();
-  EXPECT_NE(a, b);
-  seed(7);
-  const auto c = outer(zeros({4})).to_vector<float>();
-  seed(7);
-  const Tensor drawn = uniform({4}) * 2;
-  EXPECT_EQ(c, drawn.to_vector<float>());
 }
 
 TEST(Graph, ACallThatFailsAddsNothing) {
@@ -391,38 +269,6 @@ TEST(Graph, ACallThatFailsAddsNothing) {
   EXPECT_EQ(graph.bytes(), bytes);
 }
 
-TEST(Session, ManyRunsHoldNothing) {
-  Graph graph("g");
-  const Tensor x = graph.placeholder("x", float32, {8});
-  const Tensor y = softmax(tanh(x) * 2 + 1);
-  Session session(graph);
-  const auto f = function([](const Tensor& a) { return softmax(tanh(a) * 2 + 1); });
-  const Tensor value = ones({8});
-  static_cast<void>(session.run(y, {{x, value}}));
-  static_cast<void>(f(value));
-  const MemoryStats before = memory();
-  for (int i = 0; i < 20'000; ++i) {
-    static_cast<void>(session.run(y, {{x, value}}));
-    static_cast<void>(f(value));
-  }
-  EXPECT_EQ(memory().bytes, before.bytes);
-  EXPECT_EQ(memory().tensors, before.tensors);
-  EXPECT_EQ(memory().metadata_bytes, before.metadata_bytes);
-}
-
-std::string leak_in(const std::function<void(int)>& iteration) {
-  LeakGuard guard("loop");
-  try {
-    for (int i = 0; i < 100; ++i) {
-      iteration(i);
-      guard.mark();
-    }
-  } catch (const LeakError& error) {
-    return error.what();
-  }
-  return "none";
-}
-
 TEST(Function, OptionsOutOfTheirDomainAreRefusedWhenItIsMade) {
   const auto refused = [](const FunctionOptions& options, const std::string& problem) {
     const std::string text =
@@ -441,50 +287,6 @@ TEST(Function, OptionsOutOfTheirDomainAreRefusedWhenItIsMade) {
   };
   EXPECT_TRUE(contains(session({.cache_limit = -1}), "Session: cache_limit is -1"));
   EXPECT_TRUE(contains(session({.packed_limit = -1}), "Session: packed_limit is -1"));
-}
-
-TEST(Function, ATraceAfterFailedOnesIsNotTheFirst) {
-  std::string warning;
-  bool fails = true;
-  const auto f = function(
-      [&](const Tensor& x) {
-        if (fails) throw ValueError("not yet");
-        return x + 1;
-      },
-      {.warn_after = 1, .warn = [&](const std::string& text) { warning = text; }});
-  for (int i = 0; i < 2; ++i) EXPECT_THROW(f(ones({2})), ValueError);
-  EXPECT_TRUE(contains(warning, "traced 2 times, now because: no call before succeeded"))
-      << warning;
-  fails = false;
-  EXPECT_EQ(f(ones({2})).to_vector<float>(), (std::vector<float>{2, 2}));
-  f(ones({3}));
-  EXPECT_TRUE(contains(f.explain(), "had [2]")) << f.explain();
-}
-
-TEST(LeakGuardOnGraphs, NamesNodesFunctionsAndVariables) {
-  Graph graph("g");
-  const Tensor x = graph.placeholder("x", float32, {2});
-  EXPECT_EQ(leak_in([&](int) { static_cast<void>(x * 2 + 1); }), "none");
-  const std::string nodes = leak_in([&](int i) { static_cast<void>(x * i); });
-  EXPECT_NE(nodes.find("graph nodes made at errors_test.cpp"), std::string::npos) << nodes;
-  const auto make = [] { return function([](const Tensor& t) { return t + 1; }); };
-  std::vector<decltype(make())> functions;
-  const std::string many = leak_in([&](int) {
-    functions.push_back(make());
-    static_cast<void>(functions.back()(ones({1})));
-  });
-  EXPECT_NE(many.find("functions made at errors_test.cpp"), std::string::npos) << many;
-  std::vector<Variable> kept;
-  const std::string variables = leak_in([&](int) { kept.push_back(Variable(ones({1}), "v")); });
-  EXPECT_NE(variables.find("variables made at errors_test.cpp"), std::string::npos) << variables;
-}
-
-/// Traces have a bound, that of the function's cache, with all that they hold.
-TEST(LeakGuardOnGraphs, TracesOfAFunctionAreNoLeak) {
-  const auto f = function([](const Tensor& t) { return t * tensor({2.f}) + exp(ones(t.shape())); },
-                          {.warn_after = 0});
-  EXPECT_EQ(leak_in([&](int i) { static_cast<void>(f(ones({1 + i}))); }), "none");
-  EXPECT_EQ(f.traces().size(), 100u);
 }
 
 }  // namespace

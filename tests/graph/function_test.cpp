@@ -226,5 +226,42 @@ TEST(Graph, DrawsABranchThatGivesNothing) {
   EXPECT_NE(graph.to_dot().find("nothing"), std::string::npos);
 }
 
+TEST(Function, CacheIsBounded) {
+  const auto f =
+      function([](const Tensor& x) { return x + 1; }, {.cache_limit = 1, .warn_after = 0});
+  for (std::int64_t n = 1; n <= 10; ++n) static_cast<void>(f(ones({n})));
+  EXPECT_EQ(f.traces().size(), 1u);
+}
+
+TEST(Function, DrawsInTheOrderOfItsText) {
+  // The sum is computed first, whatever order its parts come in.
+  const auto draws = [](const Tensor& x) {
+    const Tensor a = uniform({64}) + x;
+    const Tensor b = uniform({64}) * 2;
+    return std::vector<Tensor>{sum(b), a};
+  };
+  const auto f = function(draws);
+  seed(3);
+  const auto expected = draws(zeros({64}));
+  seed(3);
+  const auto got = f(zeros({64}));
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(got[i].to_vector<float>(), expected[i].to_vector<float>());
+  }
+}
+
+TEST(Function, NestsAndDrawsAnew) {
+  const auto inner = function([](const Tensor& x) { return x + uniform({4}); });
+  const auto outer = function([&](const Tensor& x) { return inner(x) * 2; });
+  const auto a = outer(zeros({4})).to_vector<float>();
+  const auto b = outer(zeros({4})).to_vector<float>();
+  EXPECT_NE(a, b);
+  seed(7);
+  const auto c = outer(zeros({4})).to_vector<float>();
+  seed(7);
+  const Tensor drawn = uniform({4}) * 2;
+  EXPECT_EQ(c, drawn.to_vector<float>());
+}
+
 }  // namespace
 }  // namespace tenure

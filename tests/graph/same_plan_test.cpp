@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -16,9 +15,9 @@
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/planner/remat.h"
 #include "tenure/tenure.h"
+#include "tests/support/lower_sets.h"
 #include "tests/support/random_network.h"
 #include "tests/support/same_bits.h"
-#include "tests/support/scratch.h"
 #include "tests/support/share.h"
 
 // A budget that was named as sufficient suffices, wherever it was named: what a program can be held
@@ -160,19 +159,11 @@ TEST(SamePlan, WritesItsPromises) {
 TEST(SamePlan, PromisesAreKeptOnEveryNumberOfThreadsAndInstructionSet) {
   const std::string expected = all_promises();
   expect_one_line_each(expected);
-  const test::Scratch scratch;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  for (const auto& [set, name] :
-       {std::pair(InstructionSet::sse4, "sse4"), std::pair(InstructionSet::avx2, "avx2")}) {
-    if (set >= instruction_set()) continue;
-    const std::string file = scratch / name;
-    const std::string command = std::string("TENURE_MAX_ISA=") + name + " TENURE_TEST_PROMISES='" +
-                                file + "' '" + program +
-                                "' --gtest_filter=SamePlan.WritesItsPromises >/dev/null";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-    std::ifstream in(file);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), expected) << name;
-  }
+  test::on_lower_sets(
+      "SamePlan.WritesItsPromises", "TENURE_TEST_PROMISES",
+      [&](InstructionSet, const char* name, std::istream& written) {
+        EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), expected) << name;
+      });
 }
 
 /// A step of training whose variables are made in the order that is given, so that they lie in

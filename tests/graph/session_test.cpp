@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +74,27 @@ TEST(Session, ThoseThatPileUpAreALeak) {
     sessions.clear();
     sessions.emplace_back(new Session(graph));
     steady.mark();
+  }
+}
+
+TEST(Graph, ManyNodesInADeepChain) {
+  Graph graph("deep");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  Tensor y = x;
+  for (int i = 0; i < 50'000; ++i) y = relu(y) + 1;
+  EXPECT_EQ(graph.nodes(), 100'001);
+  Session session(graph);
+  EXPECT_EQ(session.run(y, {{x, zeros({2})}}).to_vector<float>(),
+            (std::vector<float>{50'000, 50'000}));
+}
+
+TEST(Graph, TellsNumbersAsTheyAre) {
+  Graph graph("g");
+  const Tensor x = graph.placeholder("x", float32, {2});
+  const Tensor y = x * ~std::uint64_t{0} + -1 + 0.5;
+  const std::string text = graph.to_string();
+  for (const char* const number : {"18446744073709551615", "-1", "0.5"}) {
+    EXPECT_NE(text.find(number), std::string::npos) << text;
   }
 }
 

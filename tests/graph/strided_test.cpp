@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "tenure/tenure.h"
+#include "tests/support/placeholders.h"
 #include "tests/support/random_program.h"
 #include "tests/support/share.h"
 
@@ -73,13 +74,7 @@ TEST(Strided, RandomProgramsAgree) {
       check(got, "function");
     }
     Graph graph;
-    std::vector<Tensor> symbols;
-    std::vector<Feed> feeds;
-    for (const Tensor& input : inputs) {
-      symbols.push_back(
-          graph.placeholder(std::to_string(symbols.size()), input.dtype(), input.shape()));
-      feeds.emplace_back(symbols.back(), input);
-    }
+    const auto [symbols, feeds] = test::Placeholders(graph, inputs);
     const std::vector<Tensor> fetches = program(symbols);
     Session session(graph);
     const Plan predicted = session.plan(fetches, feeds);

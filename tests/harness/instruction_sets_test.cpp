@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string_view>
@@ -14,7 +13,7 @@
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/shape_ops.h"
-#include "tests/support/scratch.h"
+#include "tests/support/lower_sets.h"
 
 // What instruction sets do not change, over all ops. A process has one set from its beginning on,
 // so this program runs itself with each of the others.
@@ -105,25 +104,18 @@ TEST(InstructionSets, WriteTheirBits) {
 
 TEST(InstructionSets, GiveTheBitsThatArePromised) {
   const std::map<std::string, std::uint64_t> expected = all_bits();
-  const test::Scratch scratch;
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  for (const auto& [set, name] :
-       {std::pair(InstructionSet::sse4, "sse4"), std::pair(InstructionSet::avx2, "avx2")}) {
-    if (set >= instruction_set()) continue;
-    const std::string file = scratch / name;
-    const std::string command = std::string("TENURE_MAX_ISA=") + name + " TENURE_TEST_BITS='" +
-                                file + "' '" + program +
-                                "' --gtest_filter=InstructionSets.WriteTheirBits >/dev/null";
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-    std::ifstream in(file);
-    std::size_t lines = 0;
-    std::uint64_t hash = 0;
-    for (std::string call; in >> hash && in.ignore() && std::getline(in, call); ++lines) {
-      if (set == InstructionSet::sse4 && call.starts_with(kRoundedTogether)) continue;
-      EXPECT_EQ(hash, expected.at(call)) << name << ": " << call;
-    }
-    EXPECT_EQ(lines, expected.size());
-  }
+  test::on_lower_sets("InstructionSets.WriteTheirBits", "TENURE_TEST_BITS",
+                      [&](InstructionSet set, const char* name, std::istream& in) {
+                        std::size_t lines = 0;
+                        std::uint64_t hash = 0;
+                        for (std::string call; in >> hash && in.ignore() && std::getline(in, call);
+                             ++lines) {
+                          if (set == InstructionSet::sse4 && call.starts_with(kRoundedTogether))
+                            continue;
+                          EXPECT_EQ(hash, expected.at(call)) << name << ": " << call;
+                        }
+                        EXPECT_EQ(lines, expected.size());
+                      });
 }
 
 }  // namespace

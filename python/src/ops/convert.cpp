@@ -9,19 +9,6 @@
 
 namespace tenure::python {
 
-Operand operand_of(const Scalar& number, Site site) {
-  switch (number.kind) {
-    case Scalar::Kind::boolean:
-      return {number.integer != 0, site};
-    case Scalar::Kind::integer:
-      if (number.is_beyond_int64) return {static_cast<std::uint64_t>(number.integer), site};
-      return {number.integer, site};
-    case Scalar::Kind::floating:
-      break;
-  }
-  return {number.floating, site};
-}
-
 int From<int>::of(PyObject* object, const char* what) {
   const std::int64_t value = integer_of(object, what);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {

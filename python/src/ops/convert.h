@@ -18,9 +18,6 @@
 
 namespace tenure::python {
 
-/// A number as an operand, where the call stands.
-Operand operand_of(const Scalar& number, Site site);
-
 /// The names of an enum's values, in their order. The generated sources have one for each.
 template <class E>
 struct NamesOf;

@@ -283,7 +283,7 @@ Operand Arguments::operand(int i) {
     return {std::as_const(tensor), site_};
   }
   if (is_donation(object)) return donation(object);
-  if (const std::optional<Scalar> scalar = scalar_of(object)) return operand_of(*scalar, site_);
+  if (const std::optional<Scalar> scalar = scalar_of(object)) return Operand(*scalar, site_);
   return own(From<Tensor>::of(object, name(i)));
 }
 

@@ -88,9 +88,7 @@ class Values {
     if (!number_ && tensor_.dtype() != dtype) tensor_ = cast(Operand(tensor_, site_), dtype);
   }
 
-  Operand operand() const {
-    return number_ ? operand_of(*number_, site_) : Operand(tensor_, site_);
-  }
+  Operand operand() const { return number_ ? Operand(*number_, site_) : Operand(tensor_, site_); }
 
  private:
   Site site_;

@@ -48,7 +48,7 @@ class Side {
       return {std::as_const(made_), site};
     }
     if (!number_) return {std::as_const(made_), site};
-    return operand_of(*number_, site);
+    return Operand(*number_, site);
   }
 
  private:

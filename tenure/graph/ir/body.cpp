@@ -57,7 +57,7 @@ std::vector<Tensor> replay(const Program& program, std::span<const Value> inputs
     if (node.kind != Node::Kind::call) continue;
     std::vector<Operand> operands;
     for (const Argument& argument : node.arguments) {
-      operands.push_back(argument.number ? ops::number_operand(*argument.number, node.site)
+      operands.push_back(argument.number ? Operand(*argument.number, node.site)
                                          : Operand(at(argument.value), node.site));
     }
     values[n] = ops::run_many_now(*node.op, operands, node.attribute_list(), node.site);

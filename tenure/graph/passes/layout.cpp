@@ -40,6 +40,22 @@ Strides strides_in_order(const Shape& shape, const Axes& order) {
   return strides;
 }
 
+Dims in_order(const Dims& dims, const Axes& order) {
+  Dims moved;
+  for (const std::int64_t axis : order) moved.push_back(dims[static_cast<int>(axis)]);
+  return moved;
+}
+
+void reorder(Layout& in, const Axes& order, bool is_number) {
+  if (in.shape.empty()) return;
+  while (in.shape.size() < order.size()) {
+    in.shape.insert(0, 1);
+    in.strides.insert(0, 0);
+  }
+  in.shape = in_order(in.shape, order);
+  in.strides = is_number ? contiguous_strides(in.shape) : in_order(in.strides, order);
+}
+
 std::optional<Axes> LayoutChoice::order(std::int32_t node, std::span<const Layout> in) {
   constexpr int kFar = 8;  // loops and views between the result and who copies it
   const ops::Spec& spec = program_.nodes[static_cast<std::size_t>(node)].outputs[0];

@@ -47,4 +47,11 @@ std::optional<Axes> dense_order(const Shape& shape, const Strides& strides);
 /// Strides in which the axes of `shape` lie in the given order.
 Strides strides_in_order(const Shape& shape, const Axes& order);
 
+/// The sizes, or the strides, of the axes in the given order.
+Dims in_order(const Dims& dims, const Axes& order);
+
+/// An input of a loop as it is read when the axes come in another order. Of a number, the buffer
+/// has as many elements as it is read.
+void reorder(Layout& in, const Axes& order, bool is_number);
+
 }  // namespace tenure::graph

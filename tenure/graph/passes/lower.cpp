@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "tenure/base/units.h"
 #include "tenure/graph/passes/fuse.h"
 #include "tenure/graph/passes/kernel_views.h"
 #include "tenure/graph/passes/layout.h"
@@ -301,7 +300,10 @@ class Lowering {
     const std::optional<Axes> order =
         request().options.check_numbers ? std::nullopt : layout_choice_.order(i, unit.in);
     if (order) {  // The loop goes over the axes in the order in which they lie.
-      for (Layout& in : unit.in) reorder(in, *order);
+      for (Layout& in : unit.in) {
+        const Buffer& buffer = lowered_->buffers[static_cast<std::size_t>(in.buffer)];
+        reorder(in, *order, buffer.kind == Buffer::Kind::number);
+      }
       result.shape = in_order(result.shape, *order);
     }
     unit.overwrites = {overwritable(unit, ~0u, result)};
@@ -310,25 +312,6 @@ class Lowering {
     Layout& made = layouts_[static_cast<std::size_t>(i)][0];
     made.shape = node.outputs[0].shape;
     made.strides = strides_in_order(made.shape, *order);
-  }
-
-  static Dims in_order(const Dims& dims, const Axes& order) {
-    Dims moved;
-    for (const std::int64_t axis : order) moved.push_back(dims[static_cast<int>(axis)]);
-    return moved;
-  }
-
-  /// An input of a loop as it is read when the axes come in another order.
-  void reorder(Layout& in, const Axes& order) const {
-    if (in.shape.empty()) return;
-    while (in.shape.size() < order.size()) {
-      in.shape.insert(0, 1);
-      in.strides.insert(0, 0);
-    }
-    const bool is_number =
-        lowered_->buffers[static_cast<std::size_t>(in.buffer)].kind == Buffer::Kind::number;
-    in.shape = in_order(in.shape, order);
-    in.strides = is_number ? contiguous_strides(in.shape) : in_order(in.strides, order);
   }
 
   /// The output that a variable gets. Who fetches the assignment sees what the variable holds.
@@ -379,22 +362,6 @@ class Lowering {
 };
 
 }  // namespace
-
-bool is_whole(const Layout& layout, const Buffer& buffer) {
-  return layout.offset == 0 && is_contiguous(layout.shape, layout.strides) &&
-         bytes_of(ops::Spec{layout.dtype, layout.shape}) == buffer.bytes;
-}
-
-std::int64_t aligned(const Lowered& lowered, std::int64_t bytes) {
-  const std::int64_t alignment = ops::backend(lowered.request.device).alignment();
-  return static_cast<std::int64_t>(
-      round_up(static_cast<std::size_t>(bytes), static_cast<std::size_t>(alignment)));
-}
-
-std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads) {
-  if (unit.nodes == 0 || unit.slot->workspace == nullptr) return 0;
-  return device.workspace(*unit.slot, KernelViews(unit).kernel(), threads);
-}
 
 std::unique_ptr<Lowered> lower(Request request) { return Lowering(std::move(request)).run(); }
 

@@ -71,7 +71,7 @@ inline ops::LayoutRef ref_of(const Layout& layout) {
   return {layout.dtype, layout.shape, layout.strides};
 }
 
-/// Whether it reads all of its buffer, in order. In lower.cpp.
+/// Whether it reads all of its buffer, in order.
 bool is_whole(const Layout& layout, const Buffer& buffer);
 
 /// Elementwise nodes that are computed as one loop: as data, and as the program's device runs it.
@@ -147,7 +147,7 @@ struct GroupSpan {
 /// Of the group of each unit; a unit that is in none is its own. In split.cpp.
 std::vector<GroupSpan> group_spans(const Lowered& lowered);
 
-/// Bytes up to where the next buffer may begin on the program's device. In lower.cpp.
+/// Bytes up to where the next buffer may begin on the program's device.
 std::int64_t aligned(const Lowered& lowered, std::int64_t bytes);
 
 /// Whether it is a loop and no kernel.
@@ -156,7 +156,7 @@ inline bool is_loop(const Unit& unit) {
 }
 
 /// The workspace that a unit wants on so many threads, or as many as the device has where those are
-/// fewer. In lower.cpp.
+/// fewer.
 std::size_t workspace_on(const Unit& unit, const ops::Backend& device, int threads);
 
 }  // namespace tenure::graph

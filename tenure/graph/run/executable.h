@@ -29,8 +29,8 @@ struct CompiledParts {
 };
 
 /// A program ready to run: a flat list of kernel calls with resolved places. It does not change, so
-/// that any number of threads may run it. It is made in executable.cpp, run in execute.cpp and told
-/// to recordings in described.cpp.
+/// that any number of threads may run it. It is made in executable.cpp, run in execute.cpp, step
+/// by step in steps.cpp, and told to recordings in described.cpp.
 class Executable {
  public:
   /// Orders the units for a low peak and gives every buffer its place.

@@ -1,39 +1,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 #include "tenure/base/error.h"
 #include "tenure/base/small_array.h"
 #include "tenure/graph/ir/variable_state.h"
-#include "tenure/graph/number_error.h"
 #include "tenure/graph/run/executable.h"
 #include "tenure/graph/run/observed_run.h"
 #include "tenure/memory/accounts/name_path.h"
 #include "tenure/memory/scope.h"
 #include "tenure/ops/core/named.h"
-#include "tenure/ops/core/view_room.h"
-#include "tenure/ops/random_ops.h"
 #include "tenure/tensor/device_error.h"
 #include "tenure/tensor/pending.h"
 
 namespace tenure::graph {
 namespace {
-
-std::byte* at(std::span<std::byte* const> bases, const Place& place) {
-  return bases[static_cast<std::size_t>(place.base)] + place.offset;
-}
-
-void write(ops::View* room, const ops::View& view) { std::construct_at(room, view); }
-void write(ops::View* room, const Layout& layout, std::byte* data) {
-  write(room,
-        {.dtype = layout.dtype, .shape = layout.shape, .strides = layout.strides, .data = data});
-}
 
 [[noreturn]] void throw_elsewhere(const Tensor& tensor, Device device) {
   DeviceError error("run", tensor.device(), device);
@@ -72,41 +57,6 @@ class Arena {
  private:
   mem::Storage* storage_ = nullptr;
 };
-
-/// What a run takes off the default generator, and the runs of bodies of loops within it. It is
-/// given back unless the outermost run succeeds.
-class Draws {
- public:
-  Draws() { ++taken_.depth; }
-  ~Draws() {
-    if (--taken_.depth > 0) return;
-    if (!succeeded_ && taken_.counters > 0) {
-      default_generator().give_back(taken_.begin, taken_.counters);
-    }
-    taken_.counters = 0;
-  }
-  Draws(const Draws&) = delete;
-  Draws& operator=(const Draws&) = delete;
-
-  Generator::State take(std::uint64_t counters) {
-    const Generator::State begin = default_generator().reserve(counters);
-    if (taken_.counters == 0) taken_.begin = begin;
-    taken_.counters += counters;
-    return begin;
-  }
-  void succeed() { succeeded_ = true; }
-
- private:
-  /// By this thread. Whoever else draws meanwhile moves the generator on from where these end.
-  struct Taken {
-    int depth = 0;
-    Generator::State begin{};
-    std::uint64_t counters = 0;
-  };
-  static thread_local constinit Taken taken_;
-  bool succeeded_ = false;
-};
-thread_local constinit Draws::Taken Draws::taken_;
 
 /// Room for a view of a tensor that is not there yet: to make it then cannot fail.
 class ViewSlot {
@@ -161,159 +111,7 @@ void prepare(PendingTensor& output, mem::ThreadContext& context, Device device,
   }
 }
 
-/// A kernel with the loops that have joined it. `room` is for one view more than there are inputs.
-void run_fused_kernel(ops::Backend& device, const Unit& unit, std::span<const ops::View> in,
-                      const ops::View& out, std::span<std::byte> workspace, const std::byte* packed,
-                      ops::View* room) {
-  const ops::OpRecord& op = *unit.node->op;
-  const std::size_t before = unit.loop.inputs();
-  const std::size_t after = unit.after.empty() ? 1 : unit.after.inputs();
-  ops::View result = out;
-  result.dtype = unit.node->outputs[0].dtype;
-  result.shape = unit.node->outputs[0].shape;
-  if (unit.parts > 1) result.shape[0] /= unit.parts;
-  result.strides = contiguous_strides(result.shape);
-  std::size_t n = 0;
-  if (before > 0) write(room + n++, unit.made, nullptr);
-  for (const ops::View& view : in.subspan(before, in.size() - before - (after - 1))) {
-    write(room + n++, view);
-  }
-  ops::View* const after_in = room + n;
-  std::size_t m = n;
-  write(room + m++, result);
-  for (const ops::View& view : in.last(after - 1)) write(room + m++, view);
-  const ops::Kernel kernel{.op = op.name,
-                           .in = {room, n},
-                           .out = {&result, 1},
-                           .attributes = unit.node->attribute_list(),
-                           .workspace = workspace};
-  const ops::FusedNeighbours neighbours{.before = unit.loop.prepared.get(),
-                                        .before_inputs = {in.first(before), unit.loop.numbers},
-                                        .after = unit.after.prepared.get(),
-                                        .after_inputs = {{after_in, after}, unit.after.numbers},
-                                        .after_shape = out.shape};
-  if (packed != nullptr) {
-    return device.run_packed(*unit.slot, kernel, packed, neighbours, unit.threads);
-  }
-  device.run_fused(*unit.slot, kernel, neighbours, unit.threads);
-}
-
 }  // namespace
-
-void Executable::run_kernel(const Step& step, const Frame& frame) {
-  const Unit& unit = *step.unit;
-  ops::View* const in = frame.views;
-  for (std::size_t i = 0; i < unit.in.size(); ++i) {
-    write(in + i, unit.in[i], at(frame.bases, step.in[i]));
-  }
-  ops::View* const out = in + unit.in.size();
-  for (std::size_t i = 0; i < unit.out.size(); ++i) {
-    write(out + i, unit.out[i], at(frame.bases, step.out[i]));
-  }
-  if (unit.nodes == 0) return frame.device.copy(*out, *in);
-  const ops::OpRecord& op = *unit.node->op;
-  const std::span<const ops::View> inputs(in, unit.in.size());
-  if (op.elementwise != nullptr) {
-    if (unit.slot->check != nullptr) {
-      unit.slot->check(op.name, unit.loop.code.in_types[0], {inputs, unit.loop.numbers});
-    }
-    return unit.loop.prepared->run({inputs, unit.loop.numbers}, *out);
-  }
-  const std::span<std::byte> workspace =
-      unit.workspace == 0 ? std::span<std::byte>()
-                          : std::span(at(frame.bases, step.workspace), unit.workspace);
-  const std::byte* const packed = frame.packed == nullptr ? nullptr : (*frame.packed)[step.packed];
-  if (!unit.loop.empty() || !unit.after.empty()) {
-    return run_fused_kernel(frame.device, unit, inputs, *out, workspace, packed,
-                            out + unit.out.size());
-  }
-  const auto run = [&](const ops::Attributes& attributes) {
-    const ops::Kernel kernel{.op = op.name,
-                             .in = inputs,
-                             .out = {out, unit.out.size()},
-                             .attributes = attributes,
-                             .workspace = workspace,
-                             .adds = unit.adds && step.part > 0,
-                             .indices_hold = frame.indices_hold && step.is_given_indices};
-    if (packed != nullptr) {
-      return frame.device.run_packed(*unit.slot, kernel, packed, {}, unit.threads);
-    }
-    frame.device.run(*unit.slot, kernel, unit.threads);
-  };
-  const ops::Attributes& attributes = unit.node->attribute_list();
-  if (op.draws == nullptr) return run(attributes);
-  const Generator::State state = frame.draws[step.draw];
-  run(attributes.with_last(static_cast<std::int64_t>(state.seed),
-                           static_cast<std::int64_t>(state.offset)));
-}
-
-void Executable::run_step(const Step& step, const Frame& frame) {
-  const Unit& unit = *step.unit;
-  switch (step.way) {
-    case Step::Way::flat: {
-      std::array<const void*, ops::kMaxLoopInputs> in;
-      for (std::size_t i = 0; i < step.in.size(); ++i) in[i] = at(frame.bases, step.in[i]);
-      return unit.loop.prepared->run_flat(in.data(), unit.loop.numbers,
-                                          at(frame.bases, step.out[0]), step.count);
-    }
-    case Step::Way::direct:
-      return unit.slot->direct->run(ref_of(unit.in[0]), at(frame.bases, step.in[0]),
-                                    ref_of(unit.in[1]), at(frame.bases, step.in[1]),
-                                    at(frame.bases, step.out[0]));
-    case Step::Way::kernel:
-      return run_kernel(step, frame);
-  }
-}
-
-void Executable::run_step_named(const Step& step, const Frame& frame) {
-  try {
-    run_step(step, frame);
-  } catch (Error& error) {
-    error.add_place("in " + graph::describe(*step.unit->node));
-    throw;
-  }
-}
-
-void Executable::check_numbers(const Step& step, const Frame& frame) {
-  const Unit& unit = *step.unit;
-  for (std::size_t o = 0; o < unit.out.size(); ++o) {
-    ops::View view = view_of(unit.out[o]);
-    view.data = at(frame.bases, step.out[o]);
-    const std::int64_t bad = frame.device.find_not_finite(view);
-    if (bad >= 0) throw NumberError(graph::describe(*unit.node), unit.node->site, bad);
-  }
-}
-
-void Executable::run_steps(std::span<std::byte* const> bases, const Told& told) const {
-  // In the order of the program, whatever order the steps run in.
-  Draws draws;
-  const std::vector<std::uint64_t>& counters = lowered_->request.draws;
-  SmallArray<Generator::State, 4> states(counters.size());
-  for (std::size_t i = 0; i < counters.size(); ++i) states[i] = draws.take(counters[i]);
-  // Before the first step: later ones may have computed in what variables hold when one fails.
-  SmallArray<ops::ViewRoom<1>, 16> views(most_views_);
-  const Frame frame{.device = *device_,
-                    .bases = bases,
-                    .draws = {states.data(), states.size()},
-                    .packed = told.packed,
-                    .views = views.size() == 0 ? nullptr : views.data()->data(),
-                    .indices_hold = told.indices_hold};
-  const bool is_observed = told.observed != nullptr && told.observed->is_told();
-  if (replay_ != nullptr && told.indices_hold && !is_observed) {
-    replay_->run(bases, [this, &frame] {
-      for (const Step& step : steps_) run_step_named(step, frame);
-    });
-    return draws.succeed();
-  }
-  for (const Step& step : steps_) {
-    run_step_named(step, frame);
-    if (lowered_->request.options.check_numbers) check_numbers(step, frame);
-    // Once for each step of the plan: of a unit in parts, when the last one is done.
-    const bool is_last = step.part + 1 == step.unit->parts;
-    if (is_observed && is_last) told.observed->kernel_ran(*step.unit);
-  }
-  draws.succeed();
-}
 
 void Executable::run_at(std::span<std::byte* const> inputs, std::span<std::byte* const> outputs,
                         std::byte* arena) const {

@@ -30,19 +30,6 @@ namespace tenure::ops {
 // What a rule is done with, it moves into its last op (`take_...`), which computes in place where
 // nobody else holds the data. A tape that may run the rule again keeps handles of its own.
 
-/// A number as an operand.
-inline Operand number_operand(const Scalar& number, Site site) {
-  switch (number.kind) {
-    case Scalar::Kind::boolean:
-      return {number.integer != 0, site};
-    case Scalar::Kind::integer:
-      return {number.integer, site};
-    case Scalar::Kind::floating:
-      break;
-  }
-  return {number.floating, site};
-}
-
 /// One call seen from behind.
 struct Backward {
   /// With data where the rule needs it; else an empty handle. Of a number, too: see input().
@@ -69,7 +56,7 @@ struct Backward {
   Operand at(Tensor&& tensor) const { return {std::move(tensor), site}; }
   /// Input i, to read: a tensor or a number.
   Operand input(std::size_t i) const {
-    if (!numbers.empty() && numbers[i]) return number_operand(*numbers[i], site);
+    if (!numbers.empty() && numbers[i]) return Operand(*numbers[i], site);
     return {std::as_const(inputs[i]), site};
   }
   Operand output(std::size_t o = 0) const { return {std::as_const(outputs[o]), site}; }

@@ -60,6 +60,9 @@ class Operand {
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T value, Site site = Site::current())  // NOLINT
       : site_(site), scalar_(value) {}
+  /// A number that stood in the source text before.
+  explicit Operand(const Scalar& number, Site site = Site::current())
+      : site_(site), scalar_(number) {}
   /// Of a variable, what it holds now. That is in `room`, which lives until the end of the
   /// expression that the operand is made in, as the operand does.
   template <HoldsValue T>

@@ -202,6 +202,14 @@ void merge(void* high, void* low, const void* from_high, const void* from_low, s
 template <class R, class T>
 constexpr Fold kFold{init<R, T>, fold_rows<R, T>, fold_run<R, T>, merge<R, T>};
 
+/// nullptr: it is no type of floats that has an instance.
+template <class R>
+const Fold* for_floats(DType accumulator) {
+  if (accumulator == DType::float32) return &kFold<R, float>;
+  if (accumulator == DType::float64) return &kFold<R, double>;
+  return nullptr;
+}
+
 }  // namespace
 }  // namespace tenure::kernels::reduce::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

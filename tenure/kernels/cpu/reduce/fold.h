@@ -43,8 +43,7 @@ struct Fold {
                 std::int64_t width);
 };
 
-/// The best instance for this machine. Throws DTypeError where there is none. In
-/// fold_extremum.cpp.
+/// The best instance for this machine. Throws DTypeError where there is none.
 const Fold& find_fold(Rule rule, DType accumulator);
 
 /// The value of a compensated sum. Past the range of T there is no rounding left to restore.

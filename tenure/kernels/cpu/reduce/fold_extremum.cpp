@@ -5,11 +5,9 @@
 #include <hwy/highway.h>
 
 #include <limits>
-#include <string>
 #include <type_traits>
 #include <utility>
 
-#include "tenure/base/lasting.h"
 #include "tenure/kernels/cpu/reduce/fold-inl.h"
 #include "tenure/kernels/cpu/reduce/fold_tables.h"
 
@@ -85,13 +83,6 @@ const Fold* for_all(DType accumulator) {
   });
 }
 
-template <class R>
-const Fold* for_floats(DType accumulator) {
-  if (accumulator == DType::float32) return &kFold<R, float>;
-  if (accumulator == DType::float64) return &kFold<R, double>;
-  return nullptr;
-}
-
 const Fold* find_extremum(Rule rule, DType accumulator) {
   switch (rule) {
     case Rule::max:
@@ -118,37 +109,6 @@ HWY_EXPORT(find_extremum);
 
 const Fold* find_extremum_fold(Rule rule, DType accumulator) {
   return HWY_DYNAMIC_DISPATCH(find_extremum)(rule, accumulator);
-}
-
-namespace {
-
-constexpr int kRules = static_cast<int>(Rule::min_abs) + 1;
-
-/// What both translation units have for this machine, looked up once.
-struct Folds {
-  const Fold* at[kRules][kDTypes];
-
-  Folds() {
-    for (int i = 0; i < kRules; ++i) {
-      for (int j = 0; j < kDTypes; ++j) {
-        const auto rule = static_cast<Rule>(i);
-        const auto dtype = static_cast<DType>(j);
-        at[i][j] = rule >= Rule::max ? find_extremum_fold(rule, dtype) : find_sum_fold(rule, dtype);
-      }
-    }
-  }
-};
-
-}  // namespace
-
-const Fold& find_fold(Rule rule, DType accumulator) {
-  static constinit Lasting<const Folds> folds;
-  const Fold* fold = folds.get([] { return new const Folds; })
-                         .at[static_cast<int>(rule)][static_cast<int>(accumulator)];
-  if (fold == nullptr) [[unlikely]] {
-    throw DTypeError("reduce", "no loop accumulates " + std::string(name_of(accumulator)));
-  }
-  return *fold;
 }
 
 }  // namespace tenure::kernels::reduce

@@ -72,11 +72,8 @@ struct Power {
   }
 };
 
-/// A compensated sum of mapped floats.
 template <class Map>
-struct SumOf : Map {
-  static constexpr bool kCompensated = true;
-
+struct Addition : Map {
   template <class D>
   static HWY_INLINE hn::Vec<D> identity(D d) {
     return hn::Zero(d);
@@ -85,6 +82,13 @@ struct SumOf : Map {
   static HWY_INLINE V join(V a, V b) {
     return hn::Add(a, b);
   }
+};
+
+/// A compensated sum of mapped floats.
+template <class Map>
+struct SumOf : Addition<Map> {
+  static constexpr bool kCompensated = true;
+
   /// Knuth's TwoSum: high + low grows by exactly x, up to the rounding of low itself.
   template <class V>
   static HWY_INLINE void add(V& high, V& low, V x) {
@@ -118,17 +122,9 @@ struct SumOf : Map {
 };
 
 /// Integer sums wrap around, as unsigned arithmetic does.
-struct IntegerSum : Identity {
+struct IntegerSum : Addition<Identity> {
   static constexpr bool kCompensated = false;
 
-  template <class D>
-  static HWY_INLINE hn::Vec<D> identity(D d) {
-    return hn::Zero(d);
-  }
-  template <class V>
-  static HWY_INLINE V join(V a, V b) {
-    return hn::Add(a, b);
-  }
   template <class V>
   static HWY_INLINE void add(V& high, V&, V x) {
     high = hn::Add(high, x);
@@ -194,13 +190,6 @@ struct Product : Identity {
     return hn::BitCast(d, hn::Add(low, hn::ShiftLeft<32>(cross)));
   }
 };
-
-template <class R>
-const Fold* for_floats(DType accumulator) {
-  if (accumulator == DType::float32) return &kFold<R, float>;
-  if (accumulator == DType::float64) return &kFold<R, double>;
-  return nullptr;
-}
 
 const Fold* find_sum(Rule rule, DType accumulator) {
   switch (rule) {
