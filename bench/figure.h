@@ -50,5 +50,6 @@ void add_train_cases(std::vector<Case>& cases);
 void add_nn_cases(std::vector<Case>& cases);
 void add_gradient_cases(std::vector<Case>& cases);
 void add_profile_cases(std::vector<Case>& cases);
+void add_threads_cases(std::vector<Case>& cases);
 
 }  // namespace tenure::bench

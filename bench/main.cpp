@@ -28,6 +28,7 @@ std::vector<Case> all_cases() {
   add_nn_more_cases(cases);
   add_gradient_cases(cases);
   add_profile_cases(cases);
+  add_threads_cases(cases);
   add_planner_offsets_cases(cases);
   add_planner_order_cases(cases);
   add_planner_remat_cases(cases);
@@ -46,10 +47,10 @@ int run_all(int argc, char** argv) {
   app.add_option("groups", groups,
                  "groups to run: tiny, elementwise, matmul, linalg, reduce, fourier, memory, "
                  "graph, gradient, "
-                 "nn, nn_more, planner, profile, train")
-      ->check(
-          CLI::IsMember({"tiny", "elementwise", "matmul", "linalg", "reduce", "fourier", "memory",
-                         "graph", "gradient", "nn", "nn_more", "planner", "profile", "train"}));
+                 "nn, nn_more, planner, profile, threads, train")
+      ->check(CLI::IsMember({"tiny", "elementwise", "matmul", "linalg", "reduce", "fourier",
+                             "memory", "graph", "gradient", "nn", "nn_more", "planner", "profile",
+                             "threads", "train"}));
   app.add_option("--filter", filter, "run the cases whose name matches this regular expression");
   app.add_option("--json", json, "write the figures to a file")->type_name("FILE");
   app.add_option("--machine", machine, "what the file calls this machine; else its processor");
