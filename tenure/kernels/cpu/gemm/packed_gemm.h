@@ -56,7 +56,8 @@ void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void*
                  std::span<std::byte> workspace, const PackedGemmOptions& options = {});
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);
 
-/// All columns of b as tiles read them, as float32 or float64. Only b's sizes and strides count.
+/// All columns of b as tiles read them, as float32 or float64. Only b's sizes and strides count. In
+/// packed_columns.cpp.
 void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to);
 /// With what fills up the widest vectors: the same on every machine.
 std::size_t packed_columns_bytes(DType dtype, const Gemm& shape);

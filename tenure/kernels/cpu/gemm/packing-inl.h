@@ -179,8 +179,19 @@ struct Paired {
     std::memcpy(to, row.data, static_cast<std::size_t>(depth) * 2);
   }
 };
-bool has_pairs() { return __builtin_cpu_supports("avx512bf16") != 0; }
+inline bool has_pairs() { return __builtin_cpu_supports("avx512bf16") != 0; }
 #endif
+
+/// Calls `f` with what packs this type.
+template <class F>
+void with_packing(DType dtype, const F& f) {
+  if (dtype == DType::float64) return f(Single<double>());
+  if (dtype != DType::bfloat16) return f(Single<float>());
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if (has_pairs()) return f(Paired());
+#endif
+  f(Widened());
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::kernels::packing
