@@ -155,10 +155,7 @@ class PackedGemm {
     if (own == 0) return run_shared(part);
     parallel_for(part.products * own, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t s = first_of(part, i % own, own); s < first_of(part, i % own + 1, own);
-             ++s) {
-          pack_staying(part, i / own, s);
-        }
+        pack_staying(part, i / own, first_of(part, i % own, own), first_of(part, i % own + 1, own));
         run_block(part, i, own, 0, part.passing.panels);
       }
     });
@@ -171,8 +168,11 @@ class PackedGemm {
       parallel_for(part.products * staying.panels,
                    std::max<std::int64_t>(1, kPackShare / std::max<std::int64_t>(per_line, 1)),
                    [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       pack_staying(part, i / staying.panels, i % staying.panels);
+                     while (begin < end) {
+                       const std::int64_t first = begin % staying.panels;
+                       const std::int64_t last = std::min(staying.panels, first + (end - begin));
+                       pack_staying(part, begin / staying.panels, first, last);
+                       begin += last - first;
                      }
                    });
     }
@@ -203,13 +203,22 @@ class PackedGemm {
     run_after(*after_, first * g_.n, (first + rows + others * g_.m) * g_.n);
   }
 
-  void pack_staying(const Part& part, std::int64_t product, std::int64_t panel) const {
+  /// Panels [begin, end) of those that stay. Where lines are neighbours, a few terms of all of them
+  /// at a time: what is in a line of the cache then belongs to several panels.
+  void pack_staying(const Part& part, std::int64_t product, std::int64_t begin,
+                    std::int64_t end) const {
     const Cut& cut = part.staying;
     const Source lines = lines_of(stay_.rows, part.product + product);
-    for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      Packing::pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
-                    std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
-                    cut.width(panel));
+    const std::int64_t some = lines.line == 1 ? kFewTerms : kGemmDepth;
+    for (std::int64_t k = 0; k < part.depth; k += some) {
+      const std::int64_t slab = k / kGemmDepth * kGemmDepth;
+      for (std::int64_t panel = begin; panel < end; ++panel) {
+        Packing::pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
+                      std::min(some, part.depth - k),
+                      staying_panel(part, product, panel, slab) +
+                          Packing::elements(k - slab) * cut.width(panel),
+                      cut.width(panel));
+      }
     }
   }
 
@@ -364,6 +373,7 @@ class PackedGemm {
   }
 
   static constexpr std::int64_t kPackShare = 1 << 12;  // elements that are
+  static constexpr std::int64_t kFewTerms = 16;        // an even number
   static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
   static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
   static constexpr std::int64_t kLine = 64;            // bytes

@@ -25,7 +25,7 @@ std::int64_t blocks_of_cache(const PartSizes& part) {
 
 std::int64_t own_blocks(const PartSizes& part) {
   const std::int64_t threads = num_threads();
-  if (threads == 1 || work_of(part) < 2 * kThreadWork) return 0;
+  if (work_of(part) < 2 * kThreadWork) return 0;
   const std::int64_t most = std::max<std::int64_t>(1, part.staying_panels / kFewestOwn);
   for (std::int64_t blocks = blocks_of_cache(part); blocks <= most; ++blocks) {
     const std::int64_t tasks = part.products * blocks;
