@@ -67,9 +67,11 @@ struct Pass {
   const Runs& runs;
   std::int64_t begin;  // runs
   std::int64_t end;
-  Runs::Place first;  // of run `begin`
-  const T* weights;   // packed, of run `begin`
-  const T* bias;      // or null
+  Runs::Place first;    // of run `begin`
+  std::int64_t length;  // of what is summed of each run
+  const T* weights;     // packed, of run `begin`
+  std::int64_t rest;    // of the weights of each run that are left out
+  const T* bias;        // or null
   std::int64_t columns;
   bool add;  // to what the target has
   bool relu;
@@ -78,7 +80,8 @@ struct Pass {
 /// Fewer positions of a row are computed beside those of the next one.
 constexpr int kFewestOfRow = 8;
 
-/// Neighbours in a row of outputs. Three of them share a pointer: then all fit into registers.
+/// Neighbours in a row of outputs, or in a column. Three of them share a pointer: then all fit into
+/// registers.
 template <class T>
 struct Row {
   const T* from;
@@ -141,10 +144,11 @@ HWY_NOINLINE void tile(const Pass<T>& pass, const Where& where, std::int64_t fil
   }
   const T* HWY_RESTRICT w = pass.weights;
   Runs::Place place = pass.first;
-  for (std::int64_t run = pass.begin; run < pass.end; ++run, pass.runs.go_on(place)) {
+  for (std::int64_t run = pass.begin; run < pass.end;
+       ++run, w += pass.rest, pass.runs.go_on(place)) {
     const typename Where::template Taps<rows> taps(where, place.offset);
     TENURE_UNROLL_SOME
-    for (std::int64_t i = 0; i < pass.runs.length; ++i, w += width * lanes) {
+    for (std::int64_t i = 0; i < pass.length; ++i, w += width * lanes) {
       V column[width];
       TENURE_UNROLL
       for (int v = 0; v < width; ++v) column[v] = hn::Load(d, w + v * lanes);

@@ -123,7 +123,9 @@ class GridRunner {
                              .begin = begin,
                              .end = end,
                              .first = {},
+                             .length = runs.length,
                              .weights = panel_at(group, panel) + begin * runs.length * padded,
+                             .rest = 0,
                              .bias = bias,
                              .columns = columns,
                              .add = begin > 0,
@@ -204,8 +206,7 @@ class GridRunner {
     if constexpr (!Shape::kManyRegisters) {
       run_spots<Shape::kRows, width>(pass, lines, row, end);
     } else {
-      const std::int64_t tiles = divide_up(lines.count, Shape::kRows);
-      if (lines.count / tiles >= kFewestOfRow) return run_rows<width>(pass, lines, row, end, tiles);
+      if (makes_rows(lines.count)) return run_columns<width>(pass, lines, row, end);
       constexpr int kMany = 12;
       constexpr int kFew = 8;  // a tenth slower for each
       const std::int64_t positions = (end - row) * lines.count;
@@ -217,23 +218,68 @@ class GridRunner {
     }
   }
 
-  /// Rows [row, end), each in so many tiles of nearly the same size.
+  /// Whether so many neighbours fill tiles of their own.
+  static bool makes_rows(std::int64_t count) {
+    return count / divide_up(count, Shape::kRows) >= kFewestOfRow;
+  }
+
+  /// Rows [row, end). Columns that find some taps in the padding alone, zeros, leave them out, if
+  /// they are long enough for tiles.
   template <int width>
-  void run_rows(const Pass<T>& pass, const Lines& lines, std::int64_t row, std::int64_t end,
-                std::int64_t tiles) const {
-    const std::int64_t high = lines.count / tiles;
-    const std::int64_t higher = lines.count % tiles;
-    for (; row < end; ++row) {
-      Row<T> at{.from = lines.from + row * lines.from_row,
-                .to = lines.to + row * lines.to_row,
-                .from_step = lines.from_step,
-                .to_step = lines.to_step};
-      for (std::int64_t i = 0; i < tiles; ++i) {
-        const std::int64_t size = high + (i < higher ? 1 : 0);
-        kRowTiles<T, width>[static_cast<std::size_t>(size - kFewestOfRow)](pass, at, size);
-        at.from += size * at.from_step;
-        at.to += size * at.to_step;
-      }
+  void run_columns(const Pass<T>& pass, const Lines& lines, std::int64_t row,
+                   std::int64_t end) const {
+    const Axis& x = grid_.axes[2];
+    const auto taps_of = [&x](std::int64_t column) {  // that are inside
+      const std::int64_t at = x.first + column * x.step;
+      const std::int64_t first = std::clamp<std::int64_t>(-at, 0, x.taps);
+      return std::pair(first, std::clamp(x.in - at, first, x.taps));
+    };
+    const auto is_inner = [&](std::int64_t column) {
+      return taps_of(column) == std::pair(std::int64_t{0}, x.taps);
+    };
+    std::int64_t first = 0;
+    std::int64_t last = x.count;
+    if (makes_rows(end - row) && pass.runs.length == x.taps * grid_.in_channels && x.apart == 1) {
+      while (first < last && !is_inner(first)) ++first;
+      while (last > first && !is_inner(last - 1)) --last;
+      if (last == first || !makes_rows(last - first)) first = 0, last = x.count;
+    }
+    for (std::int64_t i = row; i < end; ++i) {
+      run_row<width>(pass,
+                     {.from = lines.from + i * lines.from_row + first * lines.from_step,
+                      .to = lines.to + i * lines.to_row + first * lines.to_step,
+                      .from_step = lines.from_step,
+                      .to_step = lines.to_step},
+                     last - first);
+    }
+    for (std::int64_t column = 0; column < x.count; ++column) {
+      if (first <= column && column < last) continue;
+      const auto [begin_tap, end_tap] = taps_of(column);
+      Pass<T> part = pass;
+      part.length = (end_tap - begin_tap) * grid_.in_channels;
+      part.weights += begin_tap * grid_.in_channels * width * Shape::lanes();
+      part.rest = (pass.runs.length - part.length) * width * Shape::lanes();
+      run_row<width>(part,
+                     {.from = lines.from + row * lines.from_row + column * lines.from_step +
+                              begin_tap * grid_.in_channels,
+                      .to = lines.to + row * lines.to_row + column * lines.to_step,
+                      .from_step = lines.from_row,
+                      .to_step = lines.to_row},
+                     end - row);
+    }
+  }
+
+  /// So many neighbours, in tiles of nearly the same size.
+  template <int width>
+  void run_row(const Pass<T>& pass, Row<T> at, std::int64_t count) const {
+    const std::int64_t tiles = divide_up(count, Shape::kRows);
+    const std::int64_t high = count / tiles;
+    const std::int64_t higher = count % tiles;
+    for (std::int64_t i = 0; i < tiles; ++i) {
+      const std::int64_t size = high + (i < higher ? 1 : 0);
+      kRowTiles<T, width>[static_cast<std::size_t>(size - kFewestOfRow)](pass, at, size);
+      at.from += size * at.from_step;
+      at.to += size * at.to_step;
     }
   }
 
