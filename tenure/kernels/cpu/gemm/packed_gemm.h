@@ -18,8 +18,8 @@ namespace tenure::kernels {
 // multiplies it with every panel that stays. Panels are kDepth terms deep. So
 // every element of the result is the sum, in order, of sums of kDepth products, whatever the
 // threads, the tile and the way in which the matrices lie in memory; and the workspace follows from
-// sizes and strides alone. Columns of b may have been packed before, all of them: then they are read from
-// there, whether they stay or pass by. Terms of bfloat16 come in pairs (packing-inl.h).
+// sizes and strides alone. Columns of b may have been packed before, all of them: then they are
+// read from there, whether they stay or pass by. Terms of bfloat16 come in pairs (packing-inl.h).
 
 inline constexpr std::int64_t kGemmDepth = 256;
 

@@ -170,7 +170,11 @@ struct Paired {
       for (; i + lanes <= count; i += lanes) {
         hn::StoreU(Terms::load(first + i, second + i), d, to + i);
       }
-      for (; i < count; ++i) to[i] = first[i] | static_cast<Element>(second[i]) << 16;
+      if (i < count) {
+        const auto some = static_cast<std::size_t>(count - i);
+        const auto pairs = Terms::load_some(first + i, second + i, some);
+        hn::BlendedStore(pairs, hn::FirstN(d, some), d, to + i);
+      }
       std::fill(to + count, to + width, 0U);
     }
   }
