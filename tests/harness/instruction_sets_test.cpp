@@ -10,6 +10,7 @@
 #include "tenure/check/cases.h"
 #include "tenure/kernels/instruction_set.h"
 #include "tenure/memory/region.h"
+#include "tenure/ops/conv_ops.h"
 #include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/random_ops.h"
 #include "tenure/ops/shape_ops.h"
@@ -74,6 +75,24 @@ void add_factors(std::map<std::string, std::uint64_t>& bits) {
   }
 }
 
+/// Convolutions that sum more terms than are added up at a time, of channels that fill no vector,
+/// in rows of less than a tile, of one tile and of two.
+void add_convolutions(std::map<std::string, std::uint64_t>& bits) {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    for (const std::int64_t width : {5, 13, 19}) {
+      Generator generator(18);
+      const Tensor x = normal({2, 4, width, 350}, 0, 1, dtype, &generator);
+      const Tensor weights = normal({3, 3, 350, 70}, 0, 1, dtype, &generator);
+      const Tensor y = conv2d(x, weights, {.padding = 1});
+      const std::string call =
+          "rows of " + std::to_string(width) + " " + std::string(tenure::name_of(dtype));
+      bits[std::string(kRoundedTogether) + "conv2d, " + call] = hash_of(y);
+      bits[std::string(kRoundedTogether) + "conv_transpose2d, " + call] =
+          hash_of(conv_transpose2d(y, weights, {.padding = 1}));
+    }
+  }
+}
+
 /// By call; all that this program's instruction set makes of the samples and is promised, and what
 /// it takes for that: workspaces are the same, or budgets would not be.
 std::map<std::string, std::uint64_t> all_bits() {
@@ -91,6 +110,7 @@ std::map<std::string, std::uint64_t> all_bits() {
     }
   }
   add_factors(bits);
+  add_convolutions(bits);
   return bits;
 }
 

@@ -9,7 +9,9 @@
 #include "tenure/ops/conv_ops.h"
 #include "tenure/ops/creation.h"
 #include "tenure/ops/elementwise.h"
+#include "tenure/ops/index_ops.h"
 #include "tenure/ops/layer_ops.h"
+#include "tenure/ops/linalg_ops.h"
 #include "tenure/ops/norm_ops.h"
 #include "tenure/ops/optimizer_ops.h"
 #include "tenure/ops/pool_ops.h"
@@ -57,6 +59,63 @@ TEST(Convolution, ChannelsFirstIsAView) {
       conv2d(permute(x, {0, 2, 3, 1}), permute(w, {2, 3, 1, 0}), bias, {.stride = {2, 1}});
   expect_close(permute(y, {0, 2, 3, 1}), z, 0);
   EXPECT_EQ(permute(y, {0, 2, 3, 1}).is_contiguous(), true);
+}
+
+/// A convolution with a padding of one position, as products of matrices.
+Tensor convolved(const Tensor& x, const Tensor& w, const Tensor& bias, std::int64_t groups) {
+  const Tensor padded = pad(x, {{0, 0}, {1, 1}, {1, 1}, {0, 0}});
+  const std::int64_t in = x.shape()[3] / groups;
+  const std::int64_t out = w.shape()[3] / groups;
+  std::vector<Tensor> results;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    Tensor result = slice(bias, 0, group * out, (group + 1) * out);
+    for (std::int64_t i = 0; i < 9; ++i) {
+      const Tensor rows = slice(padded, 1, i / 3, i / 3 + x.shape()[1]);
+      const Tensor places = slice(rows, 2, i % 3, i % 3 + x.shape()[2]);
+      const Tensor tap = slice(reshape(w, {9, in, groups * out}), 0, i, i + 1);
+      const Tensor weights = reshape(slice(tap, 2, group * out, (group + 1) * out), {in, out});
+      result = add(result, matmul(slice(places, 3, group * in, (group + 1) * in), weights));
+    }
+    results.push_back(result);
+  }
+  return concat(results, 3);
+}
+
+/// Whatever tiles hold: rows of less than one, of one, of several; channels that fill up vectors
+/// and such that do not. Small integers have the same sums in any order.
+TEST(Convolution, OfAnyNumberOfChannelsIsProductsOfMatrices) {
+  struct Sizes {
+    std::int64_t in, out, groups;
+  };
+  const auto integers = [](const Shape& shape) {
+    return cast(randint(-4, 5, shape), DType::float32);
+  };
+  const int before = num_threads();
+  for (const auto& [in, out, groups] :
+       {Sizes{15, 16, 1}, {5, 40, 1}, {3, 70, 1}, {29, 150, 1}, {8, 24, 2}}) {
+    for (const std::int64_t width : {4, 15, 29}) {
+      const std::vector<Tensor> given{integers({2, 12, width, in}),
+                                      integers({3, 3, in / groups, out}), integers({out})};
+      const Tensor dy = integers({2, 12, width, out});
+      const auto results_of = [&](const auto& convolve) {
+        GradientTape tape;
+        for (const Tensor& tensor : given) tape.watch(tensor);
+        const Tensor y = convolve();
+        std::vector<Tensor> results = tape.gradient(sum(mul(y, dy)), given);
+        results.push_back(y);
+        return results;
+      };
+      const auto expected =
+          results_of([&] { return convolved(given[0], given[1], given[2], groups); });
+      for (const int threads : {1, 3}) {
+        set_num_threads(threads);
+        const auto results = results_of(
+            [&] { return conv2d(given[0], given[1], given[2], {.padding = 1, .groups = groups}); });
+        for (std::size_t i = 0; i < results.size(); ++i) expect_close(results[i], expected[i], 0);
+      }
+      set_num_threads(before);
+    }
+  }
 }
 
 /// Terms that are alike are all rounded in one direction: one chain of all positions would be off

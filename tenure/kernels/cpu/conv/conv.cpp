@@ -86,21 +86,11 @@ std::array<std::int64_t, 3> kernel_of(const Convolution& c) {
   return {c.axes[0].kernel, c.axes[1].kernel, c.axes[2].kernel};
 }
 
-/// Columns with those that fill up the last panel, of `width` vectors of `lanes` elements. As
-/// TileShape has it.
-std::int64_t padded(std::int64_t columns, std::int64_t lanes, std::int64_t width) {
-  const std::int64_t full = columns / (width * lanes) * (width * lanes);
-  const std::int64_t vectors = (columns - full + lanes - 1) / lanes;
-  return full + (vectors <= 2 ? vectors : width) * lanes;
-}
-
-/// What the instruction set packs that packs the most: plans are the same on every machine.
+/// With columns that fill up the widest vectors: plans are the same on every machine.
 std::size_t packed_bytes(const Grid& grid, DType dtype) {
-  const auto element = static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t n = grid.out_group();
-  const std::int64_t columns = std::max(
-      {padded(n, 16 / element, 2), padded(n, 32 / element, 2), padded(n, 64 / element, 4)});
-  return round_up(static_cast<std::size_t>(grid.groups * columns * grid.depth() * element), 64);
+  const std::size_t element = size_of(dtype);
+  const std::size_t row = round_up(static_cast<std::size_t>(grid.out_group()) * element, 64);
+  return static_cast<std::size_t>(grid.groups * grid.depth()) * row;
 }
 
 std::size_t band_bytes(const Grid& grid, DType dtype, std::int64_t slots) {

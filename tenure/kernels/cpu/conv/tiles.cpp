@@ -7,138 +7,21 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
+#include "tenure/kernels/cpu/conv/grid_tile-inl.h"
 #include "tenure/kernels/cpu/elementwise/after.h"
-#include "tenure/kernels/cpu/gemm/tile-inl.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tenure::kernels::conv {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-using tile::HWY_NAMESPACE::Columns;
-using tile::HWY_NAMESPACE::Sums;
 using tile::HWY_NAMESPACE::TileShape;
 
-/// Bytes of packed weights that all positions of a band pass over before the next ones come.
-constexpr std::int64_t kWeightBytes = 384 << 10;
-
-/// The taps of an output as runs of neighbouring source elements.
-struct Runs {
-  Runs(const Grid& grid, const Source& source) {
-    const Axis& x = grid.axes[2];
-    const bool merged = grid.groups == 1 && x.apart == 1;
-    length = merged ? x.taps * grid.in_channels : grid.in_group();
-    counts = {grid.axes[0].taps, grid.axes[1].taps, merged ? 1 : x.taps};
-    steps = {source.plane, grid.axes[1].apart * source.row, x.apart * grid.in_channels};
-  }
-  std::int64_t count() const { return counts[0] * counts[1] * counts[2]; }
-
-  /// A run, and where it begins. To find it takes divisions, to go on to the next one none.
-  struct Place {
-    std::int64_t y, x;
-    std::int64_t offset;
-  };
-  Place place(std::int64_t run) const {
-    const std::int64_t y = run / counts[2] % counts[1];
-    const std::int64_t x = run % counts[2];
-    const std::int64_t z = run / (counts[1] * counts[2]);
-    return {y, x, z * steps[0] + y * steps[1] + x * steps[2]};
-  }
-  void go_on(Place& place) const {
-    place.offset += steps[2];
-    if (++place.x < counts[2]) return;
-    place.x = 0;
-    place.offset += steps[1] - counts[2] * steps[2];
-    if (++place.y < counts[1]) return;
-    place.y = 0;
-    place.offset += steps[0] - counts[1] * steps[1];
-  }
-
-  std::int64_t length = 0;
-  std::array<std::int64_t, 3> counts{};
-  std::array<std::int64_t, 3> steps{};
-};
-
-/// What all tiles of a band have in common.
-template <class T>
-struct Pass {
-  const Runs& runs;
-  std::int64_t begin;  // runs
-  std::int64_t end;
-  Runs::Place first;  // of run `begin`
-  const T* weights;   // packed, of run `begin`
-  const T* bias;      // or null
-  std::int64_t columns;
-  bool add;  // to what the target has
-  bool relu;
-};
-
-/// kRows positions times `width` vectors of target channels.
-template <class T, int rows, int width>
-HWY_NOINLINE void tile(const Pass<T>& pass, const T* const* HWY_RESTRICT from,
-                       T* const* HWY_RESTRICT to, std::int64_t filled) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  V sums[rows][width];
-  TENURE_UNROLL
-  for (int v = 0; v < width; ++v) {
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) sums[r][v] = hn::Zero(d);
-  }
-  const T* HWY_RESTRICT w = pass.weights;
-  Runs::Place place = pass.first;
-  for (std::int64_t run = pass.begin; run < pass.end; ++run, pass.runs.go_on(place)) {
-    const T* at[rows];
-    TENURE_UNROLL
-    for (int r = 0; r < rows; ++r) at[r] = from[r] + place.offset;
-    TENURE_UNROLL_SOME
-    for (std::int64_t i = 0; i < pass.runs.length; ++i, w += width * lanes) {
-      V column[width];
-      TENURE_UNROLL
-      for (int v = 0; v < width; ++v) column[v] = hn::Load(d, w + v * lanes);
-      TENURE_UNROLL
-      for (int r = 0; r < rows; ++r) {
-        const V x = hn::Set(d, at[r][i]);
-        TENURE_UNROLL
-        for (int v = 0; v < width; ++v) sums[r][v] = hn::MulAdd(x, column[v], sums[r][v]);
-      }
-    }
-  }
-  // The larger of this and then a NaN is the NaN.
-  const V least = hn::Set(d, pass.relu ? T{0} : -std::numeric_limits<T>::infinity());
-  if (filled == rows && pass.columns == width * lanes) {
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) {
-      const V bias = pass.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, pass.bias + v * lanes);
-      TENURE_UNROLL
-      for (int r = 0; r < rows; ++r) {
-        T* const at = to[r] + v * lanes;
-        const V sum = hn::Add(sums[r][v], pass.add ? hn::LoadU(d, at) : bias);
-        hn::StoreU(hn::Max(least, sum), d, at);
-      }
-    }
-    return;
-  }
-  Sums<T, rows, width> done;
-  TENURE_UNROLL
-  for (int r = 0; r < rows; ++r) {
-    TENURE_UNROLL
-    for (int v = 0; v < width; ++v) done.set(sums[r][v], r, v);
-  }
-  const Columns<T, width> columns(pass.columns);
-  TENURE_UNROLL
-  for (int v = 0; v < width; ++v) {
-    const V bias = pass.bias == nullptr ? hn::Zero(d) : columns.load(pass.bias, v);
-    for (int r = 0; r < filled; ++r) {
-      const V sum = hn::Add(done.get(r, v), pass.add ? columns.load(to[r], v) : bias);
-      columns.store(hn::Max(least, sum), to[r], v);
-    }
-  }
-}
+/// Terms of which all positions of a band have their sums before the next ones come: their weights
+/// stay in the second level of the cache. The same for all vectors, as are the bits that follow.
+constexpr std::int64_t kTerms = 3072;
 
 template <class T>
 class GridRunner {
@@ -171,6 +54,7 @@ class GridRunner {
 
  private:
   using Shape = TileShape<T>;
+  static std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
 
   /// Weights in the order in which tiles read them: panel by panel, tap by tap.
   void pack() const {
@@ -206,8 +90,8 @@ class GridRunner {
     }
   }
   T* panel_at(std::int64_t group, std::int64_t panel) const {
-    return packed_ + grid_.depth() * (group * Shape::padded_group(grid_.out_group()) +
-                                      panel * Shape::columns());
+    return packed_ +
+           grid_.depth() * (group * Shape::padded(grid_.out_group()) + panel * Shape::columns());
   }
 
   /// The loop that follows, on the rows of a band: those of a target that the grid fills lie one
@@ -230,8 +114,7 @@ class GridRunner {
         const std::int64_t columns = std::min(grid_.out_group() - first, Shape::columns());
         const std::int64_t padded = Shape::padded(columns);
         const std::int64_t at_once =
-            std::max<std::int64_t>(1, kWeightBytes / static_cast<std::int64_t>(sizeof(T)) /
-                                          std::max<std::int64_t>(1, padded * runs.length));
+            std::max<std::int64_t>(1, kTerms / std::max<std::int64_t>(1, runs.length));
         for (std::int64_t begin = 0; begin < runs.count(); begin += at_once) {
           const std::int64_t end = std::min(begin + at_once, runs.count());
           const T* const bias =
@@ -240,7 +123,9 @@ class GridRunner {
                              .begin = begin,
                              .end = end,
                              .first = {},
+                             .length = runs.length,
                              .weights = panel_at(group, panel) + begin * runs.length * padded,
+                             .rest = 0,
                              .bias = bias,
                              .columns = columns,
                              .add = begin > 0,
@@ -253,16 +138,10 @@ class GridRunner {
 
   void run_pass(const Pass<T>& pass, const Band& band, const Source& source, std::int64_t group,
                 std::int64_t first, std::int64_t padded) const {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-    switch (padded / lanes) {
-      case 1:
-        return run_tiles<Shape::kTall, 1>(pass, band, source, group, first);
-      case 2:
-        return run_tiles<Shape::kMiddle, 2>(pass, band, source, group, first);
-      default:
-        if constexpr (Shape::kWidth == 4) {
-          return run_tiles<Shape::kShort, 4>(pass, band, source, group, first);
-        }
+    if (padded > Shape::lanes()) {
+      run_tiles<Shape::kWidth>(pass, band, source, group, first);
+    } else {
+      run_tiles<1>(pass, band, source, group, first);
     }
   }
 
@@ -281,10 +160,9 @@ class GridRunner {
   }
 
   /// The tiles of a band: rows that have the same taps together.
-  template <int rows, int width>
+  template <int width>
   void run_tiles(const Pass<T>& pass, const Band& band, const Source& source, std::int64_t group,
                  std::int64_t first) const {
-    const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
     for (std::int64_t row = 0; row < band.rows;) {
       const auto inside = runs_of_row(pass.runs, band.row + row);
       const std::int64_t begin_row = row++;
@@ -293,44 +171,140 @@ class GridRunner {
       part.begin = std::clamp(inside.first, pass.begin, pass.end);
       part.end = std::clamp(inside.second, part.begin, pass.end);
       part.first = pass.runs.place(part.begin);
-      part.weights += (part.begin - pass.begin) * pass.runs.length * width * lanes;
-      run_rows<rows, width>(part, band, begin_row, row, source, group, first);
+      part.weights += (part.begin - pass.begin) * pass.runs.length * width * Shape::lanes();
+      const Lines lines = lines_of(band, source, group, first);
+      run_part<width>(part, lines, begin_row, row);
     }
   }
 
-  /// Rows [row, end) of a band.
-  template <int rows, int width>
-  void run_rows(const Pass<T>& pass, const Band& band, std::int64_t row, std::int64_t end,
-                const Source& source, std::int64_t group, std::int64_t first) const {
-    const Axis& y = grid_.axes[1];
+  /// Rows of outputs of a band, for the channels of a panel.
+  struct Lines {
+    const T* from;
+    T* to;
+    std::int64_t count;  ///< positions of a row
+    std::int64_t from_row, from_step;
+    std::int64_t to_row, to_step;
+  };
+  Lines lines_of(const Band& band, const Source& source, std::int64_t group,
+                 std::int64_t first) const {
+    const auto& [z, y, x] = grid_.axes;
+    const std::int64_t plane = band.image * z.target + z.to + band.plane * z.to_step;
+    const std::int64_t row = plane * y.target + y.to + band.row * y.to_step;
+    return {.from = static_cast<const T*>(source.data) + group * grid_.in_group(),
+            .to = target_ + (row * x.target + x.to) * grid_.out_channels +
+                  group * grid_.out_group() + first,
+            .count = x.count,
+            .from_row = y.step * source.row,
+            .from_step = x.step * grid_.in_channels,
+            .to_row = y.to_step * x.target * grid_.out_channels,
+            .to_step = x.to_step * grid_.out_channels};
+  }
+
+  /// Rows [row, end), in tiles of the sizes that leave the least over.
+  template <int width>
+  void run_part(const Pass<T>& pass, const Lines& lines, std::int64_t row, std::int64_t end) const {
+    if constexpr (!Shape::kManyRegisters) {
+      run_spots<Shape::kRows, width>(pass, lines, row, end);
+    } else {
+      if (makes_rows(lines.count)) return run_columns<width>(pass, lines, row, end);
+      constexpr int kMany = 12;
+      constexpr int kFew = 8;  // a tenth slower for each
+      const std::int64_t positions = (end - row) * lines.count;
+      if (divide_up(positions, kFew) * (kFew + 1) < divide_up(positions, kMany) * kMany) {
+        run_spots<kFew, width>(pass, lines, row, end);
+      } else {
+        run_spots<kMany, width>(pass, lines, row, end);
+      }
+    }
+  }
+
+  /// Whether so many neighbours fill tiles of their own.
+  static bool makes_rows(std::int64_t count) {
+    return count / divide_up(count, Shape::kRows) >= kFewestOfRow;
+  }
+
+  /// Rows [row, end). Columns that find some taps in the padding alone, zeros, leave them out, if
+  /// they are long enough for tiles.
+  template <int width>
+  void run_columns(const Pass<T>& pass, const Lines& lines, std::int64_t row,
+                   std::int64_t end) const {
     const Axis& x = grid_.axes[2];
-    const T* const from_group = static_cast<const T*>(source.data) + group * grid_.in_group();
-    const std::int64_t plane = grid_.axes[0].to + band.plane * grid_.axes[0].to_step;
-    T* const to_group =
-        target_ +
-        (band.image * grid_.axes[0].target + plane) * y.target * x.target * grid_.out_channels +
-        group * grid_.out_group() + first;
-    const T* from[rows];
-    T* to[rows];
-    const std::int64_t positions = (end - row) * x.count;
+    const auto taps_of = [&x](std::int64_t column) {  // that are inside
+      const std::int64_t at = x.first + column * x.step;
+      const std::int64_t first = std::clamp<std::int64_t>(-at, 0, x.taps);
+      return std::pair(first, std::clamp(x.in - at, first, x.taps));
+    };
+    const auto is_inner = [&](std::int64_t column) {
+      return taps_of(column) == std::pair(std::int64_t{0}, x.taps);
+    };
+    std::int64_t first = 0;
+    std::int64_t last = x.count;
+    if (makes_rows(end - row) && pass.runs.length == x.taps * grid_.in_channels && x.apart == 1) {
+      while (first < last && !is_inner(first)) ++first;
+      while (last > first && !is_inner(last - 1)) --last;
+      if (last == first || !makes_rows(last - first)) first = 0, last = x.count;
+    }
+    for (std::int64_t i = row; i < end; ++i) {
+      run_row<width>(pass,
+                     {.from = lines.from + i * lines.from_row + first * lines.from_step,
+                      .to = lines.to + i * lines.to_row + first * lines.to_step,
+                      .from_step = lines.from_step,
+                      .to_step = lines.to_step},
+                     last - first);
+    }
+    for (std::int64_t column = 0; column < x.count; ++column) {
+      if (first <= column && column < last) continue;
+      const auto [begin_tap, end_tap] = taps_of(column);
+      Pass<T> part = pass;
+      part.length = (end_tap - begin_tap) * grid_.in_channels;
+      part.weights += begin_tap * grid_.in_channels * width * Shape::lanes();
+      part.rest = (pass.runs.length - part.length) * width * Shape::lanes();
+      run_row<width>(part,
+                     {.from = lines.from + row * lines.from_row + column * lines.from_step +
+                              begin_tap * grid_.in_channels,
+                      .to = lines.to + row * lines.to_row + column * lines.to_step,
+                      .from_step = lines.from_row,
+                      .to_step = lines.to_row},
+                     end - row);
+    }
+  }
+
+  /// So many neighbours, in tiles of nearly the same size.
+  template <int width>
+  void run_row(const Pass<T>& pass, Row<T> at, std::int64_t count) const {
+    const std::int64_t tiles = divide_up(count, Shape::kRows);
+    const std::int64_t high = count / tiles;
+    const std::int64_t higher = count % tiles;
+    for (std::int64_t i = 0; i < tiles; ++i) {
+      const std::int64_t size = high + (i < higher ? 1 : 0);
+      kRowTiles<T, width>[static_cast<std::size_t>(size - kFewestOfRow)](pass, at, size);
+      at.from += size * at.from_step;
+      at.to += size * at.to_step;
+    }
+  }
+
+  /// Rows [row, end), whose ends tiles may have in their middle.
+  template <int rows, int width>
+  void run_spots(const Pass<T>& pass, const Lines& lines, std::int64_t row,
+                 std::int64_t end) const {
+    Spots<T> spots;
+    const std::int64_t positions = (end - row) * lines.count;
     std::int64_t column = 0;
     for (std::int64_t position = 0; position < positions; position += rows) {
       const std::int64_t filled = std::min<std::int64_t>(rows, positions - position);
       for (std::int64_t r = 0; r < rows; ++r) {
         if (r >= filled) {  // computed, but not stored
-          from[r] = from[r - 1];
+          spots.from[r] = spots.from[r - 1];
           continue;
         }
-        from[r] = from_group + row * y.step * source.row + column * x.step * grid_.in_channels;
-        to[r] = to_group +
-                ((y.to + (band.row + row) * y.to_step) * x.target + x.to + column * x.to_step) *
-                    grid_.out_channels;
-        if (++column == x.count) {
+        spots.from[r] = lines.from + row * lines.from_row + column * lines.from_step;
+        spots.to[r] = lines.to + row * lines.to_row + column * lines.to_step;
+        if (++column == lines.count) {
           column = 0;
           ++row;
         }
       }
-      tile<T, rows, width>(pass, from, to, filled);
+      tile<T, rows, width>(pass, spots, filled);
     }
   }
 

@@ -7,13 +7,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "tenure/kernels/cpu/elementwise/after.h"
 #include "tenure/kernels/cpu/gemm/cut-inl.h"
 #include "tenure/kernels/cpu/gemm/packing-inl.h"
 #include "tenure/kernels/cpu/gemm/panels-inl.h"
+#include "tenure/kernels/cpu/gemm/shares.h"
 #include "tenure/kernels/parallel.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -80,6 +79,15 @@ class PackedGemm {
     std::int64_t line;
     Cut staying, passing;
     std::int64_t k, depth;
+
+    PartSizes sizes() const {
+      return {.products = products,
+              .staying_lines = staying.lines,
+              .staying_panels = staying.panels,
+              .passing_lines = passing.lines,
+              .passing_panels = passing.panels,
+              .depth = depth};
+    }
   };
 
   /// Staying panels [begin, end) of a product, and what passes by.
@@ -143,14 +151,11 @@ class PackedGemm {
 
   /// A thread packs what stays for itself, or all threads pack it for all.
   void run_part(const Part& part) const {
-    const std::int64_t own = own_blocks_of(part);
+    const std::int64_t own = is_packed(stay_.rows) ? 0 : own_blocks(part.sizes());
     if (own == 0) return run_shared(part);
     parallel_for(part.products * own, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t s = first_of(part, i % own, own); s < first_of(part, i % own + 1, own);
-             ++s) {
-          pack_staying(part, i / own, s);
-        }
+        pack_staying(part, i / own, first_of(part, i % own, own), first_of(part, i % own + 1, own));
         run_block(part, i, own, 0, part.passing.panels);
       }
     });
@@ -163,16 +168,17 @@ class PackedGemm {
       parallel_for(part.products * staying.panels,
                    std::max<std::int64_t>(1, kPackShare / std::max<std::int64_t>(per_line, 1)),
                    [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-                     for (std::int64_t i = begin; i < end; ++i) {
-                       pack_staying(part, i / staying.panels, i % staying.panels);
+                     while (begin < end) {
+                       const std::int64_t first = begin % staying.panels;
+                       const std::int64_t last = std::min(staying.panels, first + (end - begin));
+                       pack_staying(part, begin / staying.panels, first, last);
+                       begin += last - first;
                      }
                    });
     }
-    const std::int64_t blocks = blocks_of(part);
+    const std::int64_t blocks = shared_blocks(part.sizes());
     const std::int64_t tasks = part.products * blocks * part.passing.panels;
-    parallel_for(tasks,
-                 static_cast<std::int64_t>(
-                     std::max(1.0, kShare * static_cast<double>(tasks) / work_of(part))),
+    parallel_for(tasks, tasks_worth_a_thread(part.sizes(), tasks),
                  [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
                    while (begin < end) {
                      const std::int64_t first = begin % part.passing.panels;
@@ -183,30 +189,9 @@ class PackedGemm {
                  });
   }
 
-  double work_of(const Part& part) const {
-    return static_cast<double>(part.products * part.staying.lines) *
-           static_cast<double>(part.passing.lines) * static_cast<double>(part.depth);
-  }
-
   /// The first staying panel of a block.
   static std::int64_t first_of(const Part& part, std::int64_t block, std::int64_t blocks) {
     return part.staying.panels * block / blocks;
-  }
-
-  /// Into how many blocks the staying panels of each product are cut so that every thread packs the
-  /// ones that it uses, and nothing that one core wrote is read by another, which takes several
-  /// times as long as packing; 0 if what passes by would be packed too often for that.
-  std::int64_t own_blocks_of(const Part& part) const {
-    const std::int64_t threads = num_threads();
-    const std::int64_t panels = part.staying.panels;
-    if (threads == 1 || is_packed(stay_.rows) || work_of(part) < 2 * kShare) return 0;
-    const std::int64_t least = (part.staying.lines + kBlock - 1) / kBlock;
-    const std::int64_t most = std::max<std::int64_t>(1, panels / kFewestOwn);
-    for (std::int64_t blocks = least; blocks <= most; ++blocks) {
-      const std::int64_t tasks = part.products * blocks;
-      if (tasks % threads == 0 || tasks >= kManyOwn * threads) return blocks;
-    }
-    return 0;
   }
 
   /// The loop that follows, on rows that are complete: these of a product, and all of those that
@@ -218,34 +203,23 @@ class PackedGemm {
     run_after(*after_, first * g_.n, (first + rows + others * g_.m) * g_.n);
   }
 
-  void pack_staying(const Part& part, std::int64_t product, std::int64_t panel) const {
+  /// Panels [begin, end) of those that stay. Where lines are neighbours, a few terms of all of them
+  /// at a time: what is in a line of the cache then belongs to several panels.
+  void pack_staying(const Part& part, std::int64_t product, std::int64_t begin,
+                    std::int64_t end) const {
     const Cut& cut = part.staying;
     const Source lines = lines_of(stay_.rows, part.product + product);
-    for (std::int64_t k = 0; k < part.depth; k += kGemmDepth) {
-      Packing::pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
-                    std::min(kGemmDepth, part.depth - k), staying_panel(part, product, panel, k),
-                    cut.width(panel));
+    const std::int64_t some = lines.line == 1 ? kFewTerms : kGemmDepth;
+    for (std::int64_t k = 0; k < part.depth; k += some) {
+      const std::int64_t slab = k / kGemmDepth * kGemmDepth;
+      for (std::int64_t panel = begin; panel < end; ++panel) {
+        Packing::pack(lines.at(part.line + cut.first(panel), part.k + k), cut.count(panel),
+                      std::min(some, part.depth - k),
+                      staying_panel(part, product, panel, slab) +
+                          Packing::elements(k - slab) * cut.width(panel),
+                      cut.width(panel));
+      }
     }
-  }
-
-  /// Into how many blocks the staying panels are cut: such that a block stays in the second level
-  /// of the cache, and threads get equal shares.
-  std::int64_t blocks_of(const Part& part) const {
-    const std::int64_t threads = num_threads();
-    const std::int64_t panels = part.staying.panels;
-    const std::int64_t least = std::min(panels, (part.staying.lines + kBlock - 1) / kBlock);
-    std::int64_t best = least;
-    double best_time = 0;
-    for (std::int64_t blocks = least; blocks <= std::min(panels, least + 2 * threads); ++blocks) {
-      const std::int64_t tasks = part.products * blocks * part.passing.panels;
-      const auto turns = static_cast<double>((tasks + threads - 1) / threads);
-      const auto high = static_cast<double>((panels + blocks - 1) / blocks);
-      const double time = turns * (high + kPackTime);
-      if (blocks > least && time >= best_time) continue;
-      best = blocks;
-      best_time = time;
-    }
-    return best;
   }
 
   /// Passing panels [first, last) beside a block of the staying ones.
@@ -259,7 +233,7 @@ class PackedGemm {
                       .lines = lines_of(!stay_.rows, part.product + product),
                       .c = c_ + batch_.at(part.product + product, batch_.c)};
     const std::int64_t lines = part.staying.first(block.end) - part.staying.first(block.begin);
-    const bool all_near = lines * part.depth <= kBlock * kGemmDepth;
+    const bool all_near = lines * part.depth <= kBlockLines * kGemmDepth;
     const bool by_terms = block.lines.line != 1 || is_packed(!stay_.rows);
     Rooms rooms;
     if (all_near && by_terms) {  // Lines are read from end to end.
@@ -398,15 +372,11 @@ class PackedGemm {
     }
   }
 
-  static constexpr double kShare = 1e5;                // products that are worth waking a thread
   static constexpr std::int64_t kPackShare = 1 << 12;  // elements that are
-  static constexpr std::int64_t kBlock = 256;          // lines
-  static constexpr std::int64_t kFewestOwn = 8;        // panels that a thread packs for itself
-  static constexpr std::int64_t kManyOwn = 4;          // blocks of a thread that are even enough
+  static constexpr std::int64_t kFewTerms = 16;        // an even number
   static constexpr std::int64_t kNear = 64 * 1024;     // bytes from the first term to the last
   static constexpr std::int64_t kFew = 2;              // tiles for which a panel is not packed
   static constexpr std::int64_t kLine = 64;            // bytes
-  static constexpr double kPackTime = 0.5;             // of a passing panel, in tiles
 
   DType dtype_;
   const GemmBatch& batch_;
@@ -420,45 +390,11 @@ class PackedGemm {
   const ops::FusedNeighbours* after_;
 };
 
-/// Calls `f` with what packs this type.
-template <class F>
-void with_packing(DType dtype, const F& f) {
-  if (dtype == DType::float64) return f(packing::HWY_NAMESPACE::Single<double>());
-  if (dtype != DType::bfloat16) return f(packing::HWY_NAMESPACE::Single<float>());
-#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  if (packing::HWY_NAMESPACE::has_pairs()) return f(packing::HWY_NAMESPACE::Paired());
-#endif
-  f(packing::HWY_NAMESPACE::Widened());
-}
-
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
                  std::byte* room, const std::byte* columns, const ops::FusedNeighbours* after) {
-  with_packing(dtype, [&]<class Packing>(Packing) {
+  packing::HWY_NAMESPACE::with_packing(dtype, [&]<class Packing>(Packing) {
     PackedGemm<Packing>(dtype, batch, a, b, c, room, columns, after).run();
   });
-}
-
-template <class Packing>
-void pack_all(const Source& columns, std::int64_t n, std::int64_t terms, std::byte* to) {
-  using E = typename Packing::Element;
-  const Cut cut(false, n, static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<E>())));
-  const PackedColumns<E> packed{reinterpret_cast<E*>(to), Packing::elements(terms)};
-  parallel_for(cut.panels, 1, [&](std::int64_t begin, std::int64_t end) HWY_ATTR {
-    for (std::int64_t p = begin; p < end; ++p) {
-      for (std::int64_t k = 0; k < terms; k += kGemmDepth) {
-        Packing::pack(
-            columns.at(cut.first(p), k), cut.count(p), std::min(kGemmDepth, terms - k),
-            const_cast<E*>(packed.panel(cut.first(p), cut.width(p), Packing::elements(k))),
-            cut.width(p));
-      }
-    }
-  });
-}
-
-void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to) {
-  const Source columns{dtype, static_cast<const std::byte*>(b), shape.b_column, shape.b_row};
-  with_packing(dtype,
-               [&]<class Packing>(Packing) { pack_all<Packing>(columns, shape.n, shape.k, to); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -469,16 +405,11 @@ HWY_AFTER_NAMESPACE();
 namespace tenure::kernels {
 
 HWY_EXPORT(packed_gemm);
-HWY_EXPORT(pack_columns);
 
 void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void* b, void* c,
                  std::span<std::byte> workspace, const PackedGemmOptions& options) {
   HWY_DYNAMIC_DISPATCH(packed_gemm)
   (dtype, batch, a, b, c, workspace.data(), options.columns, options.after);
-}
-
-void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to) {
-  HWY_DYNAMIC_DISPATCH(pack_columns)(dtype, shape, b, to);
 }
 
 }  // namespace tenure::kernels

@@ -18,8 +18,8 @@ namespace tenure::kernels {
 // multiplies it with every panel that stays. Panels are kDepth terms deep. So
 // every element of the result is the sum, in order, of sums of kDepth products, whatever the
 // threads, the tile and the way in which the matrices lie in memory; and the workspace follows from
-// the sizes alone. Columns of b may have been packed before, all of them: then they are read from
-// there, whether they stay or pass by. Terms of bfloat16 come in pairs (packing-inl.h).
+// sizes and strides alone. Columns of b may have been packed before, all of them: then they are
+// read from there, whether they stay or pass by. Terms of bfloat16 come in pairs (packing-inl.h).
 
 inline constexpr std::int64_t kGemmDepth = 256;
 
@@ -56,7 +56,8 @@ void packed_gemm(DType dtype, const GemmBatch& batch, const void* a, const void*
                  std::span<std::byte> workspace, const PackedGemmOptions& options = {});
 std::size_t packed_gemm_workspace(DType dtype, const GemmBatch& batch);
 
-/// All columns of b as tiles read them, as float32 or float64. Only b's sizes and strides count.
+/// All columns of b as tiles read them, as float32 or float64. Only b's sizes and strides count. In
+/// packed_columns.cpp.
 void pack_columns(DType dtype, const Gemm& shape, const void* b, std::byte* to);
 /// With what fills up the widest vectors: the same on every machine.
 std::size_t packed_columns_bytes(DType dtype, const Gemm& shape);

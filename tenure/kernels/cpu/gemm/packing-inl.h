@@ -170,7 +170,11 @@ struct Paired {
       for (; i + lanes <= count; i += lanes) {
         hn::StoreU(Terms::load(first + i, second + i), d, to + i);
       }
-      for (; i < count; ++i) to[i] = first[i] | static_cast<Element>(second[i]) << 16;
+      if (i < count) {
+        const auto some = static_cast<std::size_t>(count - i);
+        const auto pairs = Terms::load_some(first + i, second + i, some);
+        hn::BlendedStore(pairs, hn::FirstN(d, some), d, to + i);
+      }
       std::fill(to + count, to + width, 0U);
     }
   }
@@ -179,8 +183,19 @@ struct Paired {
     std::memcpy(to, row.data, static_cast<std::size_t>(depth) * 2);
   }
 };
-bool has_pairs() { return __builtin_cpu_supports("avx512bf16") != 0; }
+inline bool has_pairs() { return __builtin_cpu_supports("avx512bf16") != 0; }
 #endif
+
+/// Calls `f` with what packs this type.
+template <class F>
+void with_packing(DType dtype, const F& f) {
+  if (dtype == DType::float64) return f(Single<double>());
+  if (dtype != DType::bfloat16) return f(Single<float>());
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+  if (has_pairs()) return f(Paired());
+#endif
+  f(Widened());
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tenure::kernels::packing

@@ -69,19 +69,28 @@ struct PairedTerms {
   using Given = std::uint16_t;
   static constexpr std::int64_t kGiven = 2;
   using Words = hn::ScalableTag<std::uint32_t>;
+  using Halves = hn::Rebind<std::uint16_t, Words>;
   using Sums = hn::Vec<hn::ScalableTag<float>>;
 
   static HWY_INLINE hn::Vec<Words> load(const Given* first, const Given* second) {
-    const hn::Rebind<std::uint16_t, Words> halves;
-    const auto low = hn::PromoteTo(Words(), hn::LoadU(halves, first));
-    const auto high = hn::PromoteTo(Words(), hn::LoadU(halves, second));
-    return hn::Or(low, hn::ShiftLeft<16>(high));
+    return pair(hn::LoadU(Halves(), first), hn::LoadU(Halves(), second));
+  }
+  /// Of the first n lines; reads no others.
+  static HWY_INLINE hn::Vec<Words> load_some(const Given* first, const Given* second,
+                                             std::size_t n) {
+    const auto mask = hn::FirstN(Halves(), n);
+    return pair(hn::MaskedLoad(mask, Halves(), first), hn::MaskedLoad(mask, Halves(), second));
   }
 
   static HWY_INLINE Sums multiply_add(hn::Vec<Words> a, hn::Vec<Words> b, Sums sum) {
     // The set of instructions that this is compiled for does not have it; `has_pairs` is asked.
     asm("vdpbf16ps %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
     return sum;
+  }
+
+ private:
+  static HWY_INLINE hn::Vec<Words> pair(hn::Vec<Halves> first, hn::Vec<Halves> second) {
+    return hn::Or(hn::PromoteTo(Words(), first), hn::ShiftLeft<16>(hn::PromoteTo(Words(), second)));
   }
 };
 #endif

@@ -17,8 +17,12 @@ Residence::Residence(const Gemm& shape, std::int64_t batch, std::size_t element)
   const auto most = static_cast<std::int64_t>(kBytes / element);
   // Columns fill up the widest vectors, two at a time; on every machine, that plans are the same.
   const auto fill = static_cast<std::int64_t>(kTileBytes / element);
-  // Panels of b are wider than those of a, and so fewer pass by; unless b is small.
-  rows = shape.n > 4 * fill || shape.m <= shape.n;
+  // Panels of b are wider than those of a, and so fewer pass by; unless b is small. Rows whose
+  // terms are neighbours pass by as they are, and do so where there are many: even as many as
+  // columns that would have to be turned, which others are not, as they are packed beside tiles.
+  const std::int64_t wide = shape.b_row == 1 ? shape.n : 2 * shape.n;
+  const bool as_they_are = shape.a_column == 1 && shape.m >= wide;
+  rows = !as_they_are && (shape.n > 4 * fill || shape.m <= shape.n);
   const std::int64_t all = rows ? shape.m : shape.n;
   const auto padded = [&](std::int64_t n) { return rows ? n : divide_up(n, fill) * fill; };
   const std::int64_t most_lines = most / kGemmDepth;

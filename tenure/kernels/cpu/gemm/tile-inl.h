@@ -32,27 +32,18 @@ constexpr bool kLoadsHaveMasks = HWY_TARGET <= HWY_AVX2 && HWY_ARCH_X86;
 /// A store with a mask of AVX2 takes some processors as long as ten without.
 constexpr bool kStoresHaveMasks = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86;
 
-/// How many rows and vectors of columns the registers hold sums of.
+/// How columns are cut into panels, and how many rows beside one the registers hold sums of.
 template <class T>
 struct TileShape {
   static constexpr bool kManyRegisters = HWY_TARGET <= HWY_AVX3;
-  static constexpr int kWidth = kManyRegisters ? 4 : 2;  ///< vectors of a full panel
-  static constexpr int kShort = 6;                       ///< rows beside four vectors
-  static constexpr int kMiddle = kManyRegisters ? 8 : 6;
-  static constexpr int kTall = kManyRegisters ? 12 : 6;  ///< rows beside one vector
+  static constexpr int kWidth = 2;                       ///< vectors of a full panel
+  static constexpr int kRows = kManyRegisters ? 14 : 6;  ///< at most
 
   static std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>())); }
   static std::int64_t columns() { return kWidth * lanes(); }
   static std::int64_t panels(std::int64_t n) { return (n + columns() - 1) / columns(); }
-  /// Columns of a panel with those of the vectors that hold it.
-  static std::int64_t padded(std::int64_t n) {
-    const std::int64_t vectors = (n + lanes() - 1) / lanes();
-    return (vectors <= 2 ? vectors : kWidth) * lanes();
-  }
-  static std::int64_t padded_group(std::int64_t n) {
-    const std::int64_t full = n / columns() * columns();
-    return full + (n > full ? padded(n - full) : 0);
-  }
+  /// Columns with those that fill up the vectors that hold them.
+  static std::int64_t padded(std::int64_t n) { return (n + lanes() - 1) / lanes() * lanes(); }
 };
 
 /// Loads and stores of the first `n` elements of `width` vectors.

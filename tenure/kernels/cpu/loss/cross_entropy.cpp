@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "tenure/kernels/cpu/loss/classes.h"
@@ -47,7 +46,8 @@ class Rows {
   double loss(std::int64_t row) const {
     if (is_ignored(row)) return 0;
     Tile tile;
-    const Softmax s = softmax(row);
+    Softmax s;
+    add_row(row, nullptr, s);
     const double smoothing = loss_.label_smoothing;
     const double picked =
         probabilities_
@@ -61,20 +61,21 @@ class Rows {
 
   /// Of rows [first, first + count), at most kTogether.
   static constexpr std::int64_t kTogether = 8;
+  static constexpr std::int64_t kShort = 1024;  ///< classes of so many rows stay in the first cache
   void gradients(std::int64_t first, std::int64_t count, const double* dy,
                  const PieceWriter<T>& writer) const {
     const std::int64_t piece = writer.direct() ? piece_ : std::min(piece_, Pieces<T>::kTile);
     // A row in one piece keeps its exponentials, in the place of its gradient. That may be the
     // place of the probabilities, which are read once more.
     const bool keeps = classes_ <= piece && !probabilities_;
-    if (keeps && writer.direct()) {
-      // Sums of some rows come while others are added up.
+    if (keeps && writer.direct() && logits_.direct()) {
       Tile none;
       Softmax s[kTogether];
-      for (std::int64_t r = 0; r < count; ++r) {
-        if (!is_ignored(first + r)) {
-          s[r] = softmax(first + r, writer.room((first + r) * classes_, none));
-        }
+      const std::int64_t some = classes_ <= kShort ? count : 1;
+      for (std::int64_t r = 0; r < count; r += some) {
+        const std::int64_t at = (first + r) * classes_;
+        loops_.softmax(logits_.read(at, some * classes_, none), some, classes_,
+                       loss_.label_smoothing != 0, s + r, writer.room(at, none));
       }
       for (std::int64_t r = 0; r < count; ++r) finish(first + r, dy[r], s[r], piece, true, writer);
       return;
@@ -83,16 +84,14 @@ class Rows {
       Tile kept;
       const bool counts = !is_ignored(first + r);
       T* const room = keeps && counts ? writer.room((first + r) * classes_, kept) : nullptr;
-      const Softmax s = counts ? softmax(first + r, room) : Softmax{};
+      Softmax s;
+      if (counts) add_row(first + r, room, s);
       finish(first + r, dy[r], s, piece, keeps, writer, &kept);
     }
   }
 
  private:
-  struct Softmax {
-    T shift = -std::numeric_limits<T>::infinity();
-    RowSums sums{};
-  };
+  using Softmax = RowSoftmax<T>;
 
   /// The gradient of a row, whose exponentials are where `room` has put them if it `keeps` them.
   void finish(std::int64_t row, double dy, const Softmax& s, std::int64_t piece, bool keeps,
@@ -130,10 +129,10 @@ class Rows {
     if (!probabilities_) return 1;
     return (1 - loss_.label_smoothing) * s.sums.probabilities + loss_.label_smoothing;
   }
-  /// With the exponentials in `kept`, if that is not nullptr; the row is then one piece.
-  Softmax softmax(std::int64_t row, T* kept = nullptr) const {
+  /// With the exponentials in `kept`, if that is not nullptr; the row is then one piece. Not as a
+  /// result: processors wait for what was written by halves and is copied as a whole.
+  void add_row(std::int64_t row, T* kept, Softmax& result) const {
     Tile x_tile, q_tile;
-    Softmax result;
     const T* x = nullptr;
     const auto for_each_piece = [&](const auto& f) {
       for (std::int64_t j = 0; j < classes_; j += piece_) {
@@ -149,7 +148,6 @@ class Rows {
           probabilities_ ? probabilities_->read(row * classes_ + j, n, q_tile) : nullptr;
       loops_.add(x, q, n, result.shift, loss_.label_smoothing != 0, result.sums, kept);
     });
-    return result;
   }
 
   const CrossEntropy& loss_;

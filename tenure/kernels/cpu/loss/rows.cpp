@@ -13,7 +13,7 @@ namespace tenure::kernels {
 namespace HWY_NAMESPACE {
 
 template <class T>
-T row_max(const T* x, std::int64_t n, T start) {
+HWY_INLINE T row_max(const T* x, std::int64_t n, T start) {
   const hn::ScalableTag<T> d;
   Vec<T> largest(start);
   for_each_vector<T>(
@@ -91,6 +91,19 @@ void row_add(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits,
   add_row<T, true>(x, q, n, shift, wants_logits, sums, out);
 }
 
+/// Sums of some rows come while others are added up, and constants of exponentials once.
+template <class T>
+void rows_softmax(const T* x, std::int64_t rows, std::int64_t n, bool wants_logits,
+                  RowSoftmax<T>* results, T* out) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    results[r].shift = row_max(x + r * n, n, results[r].shift);
+  }
+  for (std::int64_t r = 0; r < rows; ++r) {
+    add_row<T, false>(x + r * n, nullptr, n, results[r].shift, wants_logits, results[r].sums,
+                      out + r * n);
+  }
+}
+
 template <class T>
 void row_finish(T* x, std::int64_t n, T factor, T constant) {
   const Vec<T> factors(factor);
@@ -125,7 +138,8 @@ void row_gradient(const T* x, const T* q, std::int64_t n, T shift, T factor, T w
 }
 
 template <class T>
-constexpr RowLoops<T> kRowLoops{row_max<T>, row_add<T>, row_gradient<T>, row_finish<T>};
+constexpr RowLoops<T> kRowLoops{row_max<T>, row_add<T>, rows_softmax<T>, row_gradient<T>,
+                                row_finish<T>};
 
 const RowLoops<float>* find_float_rows() { return &kRowLoops<float>; }
 const RowLoops<double>* find_double_rows() { return &kRowLoops<double>; }

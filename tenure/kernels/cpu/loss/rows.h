@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 namespace tenure::kernels {
 
@@ -12,6 +13,12 @@ struct RowSums {
   double probabilities = 0;  ///< of q
 };
 
+template <class T>
+struct RowSoftmax {
+  T shift = -std::numeric_limits<T>::infinity();
+  RowSums sums{};
+};
+
 /// The vector loops over a row, or a piece of one; `q` may be nullptr.
 template <class T>
 struct RowLoops {
@@ -21,6 +28,9 @@ struct RowLoops {
   /// be x, unless that is nullptr.
   void (*add)(const T* x, const T* q, std::int64_t n, T shift, bool wants_logits, RowSums& sums,
               T* out);
+  /// What max() and then add() make of each of `rows` rows, one after the other; without q.
+  void (*softmax)(const T* x, std::int64_t rows, std::int64_t n, bool wants_logits,
+                  RowSoftmax<T>* results, T* out);
   /// out = exp(x - shift) factor - weight q - constant.
   void (*gradient)(const T* x, const T* q, std::int64_t n, T shift, T factor, T weight, T constant,
                    T* out);
