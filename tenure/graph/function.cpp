@@ -147,6 +147,19 @@ class FunctionCore::Impl {
     traces_ = 0;
   }
 
+  void forget(const std::vector<std::int64_t>& layout) {
+    std::vector<std::shared_ptr<Entry>> gone;  // ends after the lock
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const auto& item) {
+      if (item.second->signature.layout != layout) return false;
+      cache_.erase(item.first);
+      gone.push_back(item.second);
+      return true;
+    });
+    if (latest_ != nullptr && latest_->signature.layout == layout) latest_.reset();
+    std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
+  }
+
   Result trace_into(GraphState& graph, const std::vector<Tensor>& symbols, const Trace& trace) {
     const TracingOnce once(this, options_.name, site_);
     const ops::TraceScope scope(&graph);
@@ -311,7 +324,7 @@ class FunctionCore::Impl {
       const std::string text = fmt::format(
           "tenure: function \"{}\" ({}) has been traced {} times, now because: {}{}", options_.name,
           tenure::to_string(site_), traces, reason,
-          may_batch ? "; if only the first size changes, name the tensors in .batched" : "");
+          may_batch ? "; if only the first size changes, name the tensors in `batched`" : "");
       if (options_.warn) {
         options_.warn(text);
       } else {
@@ -401,6 +414,8 @@ std::string FunctionCore::explain() const {
 }
 
 void FunctionCore::clear() { impl_->clear(); }
+
+void FunctionCore::forget(const std::vector<std::int64_t>& layout) { impl_->forget(layout); }
 
 FunctionCore::Result FunctionCore::call_inline(const Call& call, const Trace& trace) const {
   for (std::size_t i = 0; i < call.ownership.size(); ++i) {
