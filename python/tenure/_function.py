@@ -19,7 +19,7 @@ def _warn(report):
     level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
         level, frame = level + 1, frame.f_back
-    warnings.warn(report, stacklevel=level)
+    warnings.warn(report.replace("in .batched", "in batched="), stacklevel=level)
 
 
 def _described(symbol):

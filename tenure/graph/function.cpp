@@ -324,7 +324,7 @@ class FunctionCore::Impl {
       const std::string text = fmt::format(
           "tenure: function \"{}\" ({}) has been traced {} times, now because: {}{}", options_.name,
           tenure::to_string(site_), traces, reason,
-          may_batch ? "; if only the first size changes, name the tensors in `batched`" : "");
+          may_batch ? "; if only the first size changes, name the tensors in .batched" : "");
       if (options_.warn) {
         options_.warn(text);
       } else {
