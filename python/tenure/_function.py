@@ -51,9 +51,8 @@ class Function:
         functools.update_wrapper(self, f)
         self._f = f
         self._name = name = name or getattr(f, "__name__", "function")
-        self._compiled = _CompiledFunction(
-            name, budget, recompute, effort, check_numbers, list(batched), warn_after, warn
-        )
+        self._options = (name, budget, recompute, effort, check_numbers, list(batched), warn_after, warn)
+        self._compiled = _CompiledFunction(*self._options)
         self._layouts = {}  # number of each signature, the latest last
         self._ends = {}  # by the number: references to what ends it
         self._latest = None  # of the signatures that were new
@@ -164,10 +163,23 @@ class Function:
         self._compiled.clear()
         self._lines.clear()
 
+    def __reduce__(self):
+        """One of a module's goes by its name, as functions do; any other, as a layer's, has traces of its own."""
+        found = sys.modules.get(self.__module__)
+        path = getattr(self, "__qualname__", "")  # a partial() has none
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        return path if found is self else (_again, (self._f, *self._options))
+
     def __repr__(self):
         return f"<function {self.__name__}, compiled>"
 
     _repr_html_ = _show.html_by("of_function")
+
+
+def _again(f, name, budget, recompute, effort, check_numbers, batched, warn_after, warn):
+    return Function(f, name=name, budget=budget, recompute=recompute, effort=effort, check_numbers=check_numbers,
+                    batched=batched, warn_after=warn_after, warn=warn)
 
 
 _MOST_LAYOUTS = 1024

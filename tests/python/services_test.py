@@ -166,6 +166,43 @@ class Pair:
     """Something that is equal to itself alone."""
 
 
+class Net(tn.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.hidden = tn.nn.Dense(2, 2)
+        self.step = tn.function(self.run, warn_after=0)
+
+    def run(self, x):
+        return self.hidden(x)
+
+    def forward(self, x):
+        return self.step(x)
+
+
+@tn.function
+def doubled(x):
+    return x * 2
+
+
+class Copies(TestCase):
+    def test_models_that_have_functions(self):
+        net, x = Net(), tn.ones((1, 2))
+        expected = net(x).tolist()
+        for made in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+            self.assert_list(made(x), expected)
+            made.hidden.kernel.assign(tn.full((2, 2), 5.0))
+            self.assertNotEqual(made(x).tolist(), expected)
+            self.assertEqual(len(made.step.traces()), 1)
+        self.assert_list(net(x), expected)
+
+    def test_functions_of_modules_go_by_their_names(self):
+        self.assertIs(copy.deepcopy(doubled), doubled)
+        self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)
+        local = copy.copy(tn.function(lambda x: x + 1, batched=[0]))
+        self.assert_list(local(tn.ones(2)), [2.0, 2.0])
+        self.assertEqual(local.traces()[0].signature, "float32[2]")
+
+
 class Reasons(TestCase):
     """explain() names the argument that made a trace, and what it was before."""
 
