@@ -6,6 +6,7 @@
 #include <cstring>
 #include <exception>
 #include <sstream>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/recording.h"
@@ -27,6 +28,11 @@ constexpr const char* kFooter = R"(Examples:
 `tenure COMMAND --help` explains each with examples; --json prints for programs.
 Exit status: 0 done, 1 found what was looked for (growth) or failed, 2 wrong usage,
 3 a recording cannot be read, is damaged, or does not say.)";
+
+/// That it cannot be written is no exception: where it says why a command ended, none may leave.
+void put(std::FILE* file, const std::string& text) {
+  static_cast<void>(std::fputs(text.c_str(), file));
+}
 
 int run(int argc, char** argv) {
   using namespace tenure::cli;
@@ -63,19 +69,19 @@ int run(int argc, char** argv) {
     const int status = is_unknown
                            ? app.exit(CLI::ExtrasError("tenure", app.remaining()), out, problem)
                            : app.exit(error, out, problem);
-    fmt::print("{}", out.str());
-    fmt::print(stderr, "{}", plain_lines(problem.str()));
+    put(stdout, out.str());
+    put(stderr, plain_lines(problem.str()));
     return status == 0 ? kYes : kUsage;
   } catch (const ExitWith& exit) {
     return exit.status;
   } catch (const UsageError& error) {
-    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
+    put(stderr, fmt::format("tenure: {}\n", plain_lines(error.what())));
     return kUsage;
   } catch (const tenure::ProfileError& error) {
-    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
+    put(stderr, fmt::format("tenure: {}\n", plain_lines(error.what())));
     return kUnanswered;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "tenure: {}\n", plain_lines(error.what()));
+    put(stderr, fmt::format("tenure: {}\n", plain_lines(error.what())));
     return kFound;
   }
 }
@@ -84,8 +90,8 @@ int run(int argc, char** argv) {
 bool is_output_written() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
-  fmt::print(stderr, "tenure: standard output cannot be written: {}\n",
-             std::strerror(errno == 0 ? EIO : errno));
+  put(stderr, fmt::format("tenure: standard output cannot be written: {}\n",
+                          std::strerror(errno == 0 ? EIO : errno)));
   return false;
 }
 

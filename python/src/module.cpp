@@ -68,6 +68,8 @@ void fill(Module& module) {
   py::module_::import("atexit").attr("register")(py::cpp_function(&let_threads_end));
   module.def("_set_package_folder",
              [](const std::string& folder) { set_package_folder(folder.c_str()); });
+  module.def("_set_library_folder",
+             [](const std::string& folder) { set_library_folder(folder.c_str()); });
   module.def("_set_refusal_writer",
              [](const py::object& writer) { set_refusal_writer(writer.ptr()); });
   module.def("_set_file_namer", [](const py::object& namer) { set_file_namer(namer.ptr()); });

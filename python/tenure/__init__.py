@@ -14,9 +14,16 @@ import os as _os
 from . import _foreign, _methods, _operators, _refusals, _show
 from ._tenure import *
 from ._tenure import IndexError, ValueError  # as in C++; see the errors in docs/python.md
-from ._tenure import _set_file_namer, _set_operand_finder, _set_package_folder, _set_refusal_writer
+from ._tenure import (
+    _set_file_namer,
+    _set_library_folder,
+    _set_operand_finder,
+    _set_package_folder,
+    _set_refusal_writer,
+)
 
 _set_package_folder(_os.path.dirname(__file__) + _os.sep)
+_set_library_folder(_os.path.dirname(_os.__file__) + _os.sep)
 _set_file_namer(_show.cell_name)
 _set_refusal_writer(_refusals.sentence)
 if _operators.IS_KNOWN:

@@ -84,6 +84,8 @@ def of_holders(found):
 
 
 def of_tensor(x):
+    if x.disposed == "by donate()":
+        return box(pre(repr(x)))
     made = f"made by {text(x.op)} at {code(x.created)}"
     if x.is_symbolic:
         return box(pre(repr(x)), f'<span style="{FAINT}">{made}; it has no data</span>')

@@ -56,7 +56,7 @@ def _assign(name):
     return assign
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and", "or", "xor"):
     setattr(Variable, f"__i{_name}__", _in_place(getattr(_operator, f"__{_name}__")))
 for _name in ("lt", "le", "gt", "ge"):
     setattr(Variable, f"__{_name}__", lambda variable, other, _compare=getattr(_operator, _name): _compare(variable.value, other))

@@ -1,6 +1,8 @@
 """Trees of tensors: what functions take and give. Lists, tuples, dicts, dataclasses and named tuples
 of trees; anything else is a leaf."""
 
+import weakref
+
 from ._tenure import Tensor
 
 
@@ -58,11 +60,60 @@ def map_leaves(f, value):
 
 def signature(value):
     """What tells trees apart whose tensors differ in nothing but their data: their nodes and all
-    leaves that are no tensors. Raises TypeError for leaves that cannot be compared."""
+    leaves that are no tensors. What is equal to itself alone is not held by it. Raises TypeError for
+    leaves that cannot be compared."""
     node = _parts(value)
     if node is not None:
         return (node[0], *(signature(part) for part in node[1]))
-    if isinstance(value, Tensor):
+    kind = type(value)
+    if kind is Tensor:
         return Tensor
     hash(value)  # a TypeError that says what cannot be
-    return (type(value), value)
+    if kind.__eq__ is object.__eq__ and kind.__weakrefoffset__ and not hasattr(kind, "__members__"):  # of an enum
+        return kind, weakref.ref(value)
+    return kind, value
+
+
+def references(signature):
+    """The leaves that a signature does not hold: weak references to them."""
+    for part in signature[1:] if isinstance(signature, tuple) else ():
+        if type(part) is weakref.ref:
+            yield part
+        else:
+            yield from references(part)
+
+
+def _is_node(signature):
+    kind = signature[0] if isinstance(signature, tuple) else None
+    return (kind in (tuple, list) or isinstance(kind, tuple)
+            or any(hasattr(kind, mark) for mark in ("_fields", "n_sequence_fields", "__dataclass_fields__")))
+
+
+def _told(signature):
+    """A signature in words."""
+    if signature is Tensor:
+        return "a tensor"
+    kind, *parts = signature
+    if isinstance(kind, tuple):
+        return f"a {kind[0].__name__} of {len(parts)}"
+    if _is_node(signature):
+        return f"a {kind.__name__} of {len(parts)}"
+    if type(parts[0]) is weakref.ref:
+        return getattr(parts[0](), "__name__", None) or f"one {kind.__name__}"
+    text = repr(parts[0])
+    return text if len(text) <= 40 else text[:39] + "\u2026"
+
+
+def difference(name, before, after):
+    """How the signature of what has this name differs from what it was, in words; "" if it does not."""
+    if before == after:
+        return ""
+    if _is_node(before) and _is_node(after) and before[0] == after[0] and len(before) == len(after):
+        keys = before[0][1:] if isinstance(before[0], tuple) else range(len(before) - 1)
+        return next(filter(None, map(difference, (f"{name}[{key!r}]" for key in keys), before[1:], after[1:])))
+    if before is None:
+        return f"{name} is {_told(after)}, was not given"
+    if after is None:
+        return f"{name} is not given, was {_told(before)}"
+    told, had = _told(after), _told(before)
+    return f"{name} is {told}, was {had}" if told != had else f"{name} is another {told.rpartition(' ')[2]}"

@@ -127,7 +127,7 @@ def read_header(path, folder, read, name_of_header):
                     read.structs[f"{made.name}::{inner.name}"] = inner
                 read.header_of[made.name] = name_of_header
             elif body is not None and found:
-                read.structs[found[2]] = headers.Struct(found[2], fields_of(body))
+                read.structs[found[2]] = headers.Struct(found[2], fields_of(body), doc)
                 read.header_of[found[2]] = name_of_header
             elif body is None:
                 call = re.match(r"([\w:<>, ]+?) (\w+)\(", statement)

@@ -37,6 +37,7 @@ class Function:
 class Struct:
     name: str
     fields: list
+    doc: str = ""
 
 
 @dataclass

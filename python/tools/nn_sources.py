@@ -76,7 +76,7 @@ class Sources(Selection):
             if base == "Optimizer":
                 lines.append(self.set_options_source(c, parameters, rows))
         for name in c.variables:
-            lines.append(f'    made.def_property_readonly("{name}", &{kind}::{name});')
+            lines.append(f'    made.def_property_readonly("{name}", &{kind}::{name}, "Its parameter of this name: a Variable.");')
         lines += ["    extend(made);", "  }"]
         made = f"    py::class_<{kind}{bases}, std::shared_ptr<{kind}>> made(module, \"{c.name}\", {quoted(doc)}{seen});"
         return "\n".join(["  {", made, *(line for line in lines if line)])
@@ -97,7 +97,7 @@ class Sources(Selection):
     def struct_source(self, s, space):
         fields = "".join(f'\n        .def_readonly("{f.name}", &{space}::{s.name}::{f.name})' for f in s.fields)
         names = ", ".join(f'"{f.name}"' for f in s.fields)
-        return (f'  {{\n    py::class_<{space}::{s.name}> made(module, "{s.name}");\n    made{fields}\n'
+        return (f'  {{\n    py::class_<{space}::{s.name}> made(module, "{s.name}", {quoted(told(s.doc))});\n    made{fields}\n'
                 f"        .def(\"__repr__\", [](const py::object& self) {{ return told(self, {{{names}}}); }});\n"
                 f"    extend(made);\n  }}")
 
@@ -150,6 +150,7 @@ class Sources(Selection):
 def told(doc):
     """A sentence of C++'s in Python's words."""
     doc = re.sub(r"\w+Options::(\w+)", r"`\1`", doc.replace("Throws", "Raises"))
+    doc = re.sub(r"\b([A-Z]\w+)::(\w+)", r"\1.\2", doc)
     return re.sub(r" In \w+\.cpp\.", "", doc)
 
 

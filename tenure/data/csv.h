@@ -31,6 +31,7 @@ struct Column {
   std::vector<std::string> words{};
 };
 
+/// What a file of separated values holds.
 struct Table {
   std::int64_t rows = 0;
   std::vector<Column> columns{};

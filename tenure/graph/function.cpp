@@ -119,6 +119,8 @@ std::string FunctionCore::explain() const {
 
 void FunctionCore::clear() { impl_->traces.clear(); }
 
+void FunctionCore::forget(const std::vector<std::int64_t>& layout) { impl_->traces.forget(layout); }
+
 FunctionCore::Result FunctionCore::call_inline(const Call& call, const Trace& trace) const {
   for (std::size_t i = 0; i < call.ownership.size(); ++i) {
     if (call.ownership[i] != Call::Ownership::donated || call.tensors[i].is_symbolic()) continue;

@@ -89,6 +89,8 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
     std::vector<Ownership> ownership{};  ///< per tensor; empty: all are kept
     std::vector<std::int64_t> layout{};
     std::vector<double> numbers{};  ///< those among the arguments, for reports
+    /// How the layout differs from that of the call before, for reports; empty: not known.
+    std::string other{};
     /// Of a call that the library makes for the function: what was traced, and why, for reports.
     std::shared_ptr<const Traced> traced{};
     const char* purpose = nullptr;
@@ -119,6 +121,8 @@ class FunctionCore : public std::enable_shared_from_this<FunctionCore> {
   std::vector<TraceInfo> traces() const;
   std::string explain() const;
   void clear();
+  /// Forgets the traces of such calls: what was an argument of theirs is no more.
+  void forget(const std::vector<std::int64_t>& layout);
 
   // For the layers above.
 

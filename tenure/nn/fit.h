@@ -36,6 +36,7 @@ struct Epoch {
   std::int64_t peak = 0;  ///< most live bytes, of the process
 };
 
+/// What a training came to, epoch by epoch.
 struct History {
   std::vector<Epoch> epochs{};
   std::vector<std::string> metrics{};  ///< the names of those in Scores

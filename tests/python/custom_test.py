@@ -221,8 +221,6 @@ class Ops(TestCase):
             tn.op(infer=3)(lambda x: x)
         with self.assertRaises(ValueError):
             tn.op(infer=lambda x: x, name="tanh")(lambda x: x)
-        with self.assertRaises(ValueError):
-            tn.op(infer=lambda x: (x, x), name="cube", outputs=2)(lambda x: (x, x))
         f.clear()
 
     def test_a_name_may_be_given_again(self):
@@ -231,6 +229,21 @@ class Ops(TestCase):
             self.assert_list(scaled(tn.ones(2)), [float(factor)] * 2)
         line, y = here(), cube(tn.ones(2))
         self.assertEqual(y.created, line)
+
+    def test_what_is_changed_under_a_name_counts(self):
+        """As when a cell of a notebook is edited and run again."""
+        x = tn.tensor([2.0])
+        plain = tn.op(infer=lambda x: x, name="again")(lambda x: x * 2)
+        pair = tn.op(infer=lambda x: (x, x), name="again", outputs=2)(lambda x: (x, x + 1))
+        rules = {reads: tn.op(infer=lambda x: x, name="again", reads=reads,
+                              gradient=lambda inputs, outputs, gradients: gradients[0] * 3)(lambda x: x * 3)
+                 for reads in ("inputs", "outputs", "both", "nothing")}
+        self.assert_list(plain(x), [4.0])
+        self.assertEqual([y.tolist() for y in pair(x)], [[2.0], [3.0]])
+        for rule in rules.values():
+            self.assert_list(tn.grad(lambda x: tn.sum(rule(x)))(x), [3.0])
+        with self.assertRaises(tn.GradientError):
+            tn.grad(lambda x: tn.sum(plain(x)))(x)
 
 
 class Gradients(TestCase):

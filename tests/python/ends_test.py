@@ -2,6 +2,7 @@
 
 import array
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -97,6 +98,19 @@ for t in threads: t.join()
 print(good)
 """, 300)
         self.assertEqual(out.strip(), "40")
+
+    def test_a_command_whose_reader_ends(self):
+        """`python -m tenure ops 2>&1 | head`: it ends by the signal for that, or says that it could not write."""
+        direct = Path(tn.__file__).resolve().parent / "bin" / "tenure"
+        for command in ([sys.executable, "-m", "tenure"], [str(direct)]):
+            for arguments in (["ops"], ["nonsense"], ["top", "absent.tenure"], ["--help"]):
+                reading, writing = os.pipe()
+                os.close(reading)
+                # Python ignores the signal, and so does what it starts, unless told otherwise.
+                done = subprocess.run([*command, *arguments], stdout=writing, stderr=writing, restore_signals=False,
+                                      env=dict(os.environ), timeout=120)
+                os.close(writing)
+                self.assertNotEqual(done.returncode, -signal.SIGABRT, (command, arguments))
 
     def test_a_child_of_fork_ends_as_a_program(self):
         """Not by os._exit(): what the module does at the end must not wait for threads of the parent."""

@@ -1,8 +1,10 @@
 """What C++ has for users in tenure/nn/ and tenure/data/, Python has under the same names."""
 
+import inspect
 import os
 import re
 import sys
+import types
 import unittest
 from pathlib import Path
 
@@ -116,6 +118,38 @@ class Names(unittest.TestCase):
         known |= {f"{c.name}.{m}" for c in self.read.classes.values() for m in c.methods}
         known |= {f"{name}.{f.name}" for name, s in self.read.structs.items() for f in s.fields}
         self.assertEqual(sorted(set(ABSENT) - known), [])
+
+
+class Docstrings(unittest.TestCase):
+    """help() of every public name says what it is, in words of its own."""
+
+    # Fields of structs that are read from headers: their names say it.
+    STRUCTS = {tn.nn.Epoch, tn.nn.History, tn.nn.LoadReport, tn.nn.RecurrentResult, tn.nn.Scores, tn.nn.StepPlan,
+               tn.data.Column, tn.data.ImageFolder, tn.data.Position, tn.data.Split, tn.data.Table}
+
+    def names(self):
+        for module in (tn, tn.nn, tn.data, tn.nn.init, tn.nn.schedule):
+            for name in dir(module):
+                value = getattr(module, name)
+                if not name.startswith("_") and callable(value):
+                    yield f"{module.__name__}.{name}", value
+
+    def test_of_functions_and_classes(self):
+        for name, value in self.names():
+            with self.subTest(name):
+                own = vars(value).get("__doc__") if isinstance(value, type) else value.__doc__
+                self.assertTrue(own)
+                if isinstance(own, str):  # else it is that of its objects
+                    self.assertNotIn("::", own.split("\n\n")[-1])
+
+    def test_of_properties(self):
+        for name, value in self.names():
+            for member in dir(value) if isinstance(value, type) and value not in self.STRUCTS else ():
+                found = inspect.getattr_static(value, member)
+                if not member.startswith("_") and isinstance(found, (property, types.GetSetDescriptorType)):
+                    if not issubclass(value, BaseException):
+                        with self.subTest(f"{name}.{member}"):
+                            self.assertTrue(found.__doc__)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ class Arguments(TestCase):
     def test_of_several_overloads_the_one_that_lacks_least_complains(self):
         n = tn.tensor([0, 1])
         for call, words in [(lambda: tn.bincount(n), "'length' is missing"), (lambda: tn.arange(), "'stop' is missing"),
-                            (lambda: tn.bincount(n, tn.ones(2)), "length must be an int, not tenure.Tensor"),
+                            (lambda: tn.bincount(n, tn.ones(2)), "length must be an int, not Tensor"),
                             (lambda: tn.layer_norm(n, n), "'bias' is missing")]:
             with self.assertRaisesRegex(TypeError, words):
                 call()

@@ -21,6 +21,12 @@ image = tn.conv2d(tn.ones((1, 3, 3, 1)), tn.ones((2, 2, 1, 1)), stride=2, paddin
 rows: tn.Tensor = x.reshape(2, 1).astype("int64") + tn.zeros(2, 1, dtype="int64")
 total: tn.Tensor = tn.einsum("ij,kj->ik", x, x) + tn.Variable(x).sum()
 n: int = tn.memory().bytes
+v = tn.Variable([1.0, 2.0])
+w: tn.Tensor = (1 - v) / 2 + 2**v - (-v) @ v.T + v[0] + v.size + abs(v) // 1 + v % 2 + float(v[0]) + len(v.tolist())
+bits: tn.Tensor = (1 << tn.tensor([1, 2]) >> 1 | 4) & 7 ^ 1
+is_there: bool = 1.0 in x
+v += 1
+x += 1
 shape: tuple[int, ...] = x.shape
 model = tn.nn.Sequential(tn.nn.Dense(2, 3, kernel_initializer="he_normal"), tn.nn.Relu(), tn.nn.Dense(3, 1))
 optimizer = tn.nn.AdamW(model, 1e-3, beta1=0.8)
@@ -116,6 +122,16 @@ class Stubs(unittest.TestCase):
                                 and hasattr(value, attribute)]  # names of other frameworks are none
         self.assertEqual(missing, [])
         self.assertGreater(seen, 400)
+
+    def test_every_operator_is_declared(self):
+        """What a + b and the like are for tensors and variables; __delitem__ is there to refuse."""
+        names = declared("tenure._tenure")
+        plain = {"__module__", "__delitem__", "__array_ufunc__", "__getattr__", "__copy__", "__deepcopy__"}
+        for kind in (tn.Tensor, tn.Variable):
+            has = members(kind.__name__, names)
+            special = {name for name in vars(kind) if name.startswith("__") and name not in vars(object)} - plain
+            in_place = {name for name in special if name.startswith("__i") and f"__{name[3:]}" in special}
+            self.assertEqual(special - in_place - has, set())
 
     def test_the_package_has_no_other_names(self):
         """What `import tenure` gives is the extension's, or a module's of the package, whose source tells."""

@@ -146,6 +146,23 @@ static std::string dtype_name(PyObject* object) {
   return said == nullptr ? "" : said;
 }
 
+/// What to do with an array whose elements have a type that Tenure has not.
+static std::string remedy(std::string_view dtype) {
+  if (dtype.starts_with("uint")) return "convert it before: array.astype('int64')";
+  if (dtype.starts_with("complex"))
+    return "complex numbers are pairs here: np.stack([array.real, array.imag], -1)";
+  if (dtype.starts_with("float") || dtype.starts_with("longdouble"))
+    return "convert it before: array.astype('float64')";
+  const bool has_order = dtype.starts_with(">") || dtype.starts_with("<");
+  if (has_order && dtype.find_first_of("fiu") == 1)
+    return "its bytes have another order: array.astype(array.dtype.newbyteorder('='))";
+  return "elements are numbers or truth values";
+}
+[[noreturn]] static void refuse_type(const std::string& dtype) {
+  throw DTypeError("tensor",
+                   "no element type of Tenure's is an array's '" + dtype + "'; " + remedy(dtype));
+}
+
 Tensor tensor_in_buffer(PyObject* object, Site site) {
   struct View {
     Py_buffer buffer{};
@@ -156,14 +173,14 @@ Tensor tensor_in_buffer(PyObject* object, Site site) {
     const PythonError refusal;
     const std::string dtype = dtype_name(object);
     if (dtype.empty()) throw PythonError(refusal);
-    throw DTypeError("tensor", "no element type of Tenure's is an array's '" + dtype + "'");
+    refuse_type(dtype);
   }
   const Py_buffer& buffer = view->buffer;
   const std::optional<DType> dtype = dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype) {
     std::string name = dtype_name(object);
     if (name.empty() && buffer.format != nullptr) name = buffer.format;
-    throw DTypeError("tensor", "no element type of Tenure's is an array's '" + name + "'");
+    refuse_type(name);
   }
   if (buffer.suboffsets != nullptr) raise(PyExc_BufferError, "arrays of pointers are not read");
   std::vector<std::int64_t> sizes(buffer.shape, buffer.shape + buffer.ndim);
@@ -186,6 +203,7 @@ Tensor tensor_in_buffer(PyObject* object, Site site) {
 }
 
 Ref numpy_array(const Tensor& tensor, bool is_writable) {
+  static_cast<void>(tensor.body("numpy", caller()));  // an empty one has none
   const Ref numpy = checked(PyImport_ImportModule("numpy"));
   Ref source;
   Tensor* held = nullptr;

@@ -150,6 +150,7 @@ Tensor made_of(PyObject* object, std::optional<DType> dtype, bool is_copy, const
   bool is_own = true;
   if (is_tensor(object)) {
     made = tensor_of(object);
+    static_cast<void>(made.body(what, site));  // an empty one has none
     is_own = false;
   } else if (is_variable(object)) {
     made = value_of_variable(object);
@@ -194,6 +195,9 @@ bool is_dying_array(PyObject* const* place) {
   if (is_tensor(object) || PyObject_CheckBuffer(object) == 0 || !is_dying_argument(place))
     return false;
   if (std::string_view(Py_TYPE(object)->tp_name) != "numpy.ndarray") return false;
+  const auto* const weak_references = reinterpret_cast<PyObject* const*>(
+      reinterpret_cast<const char*>(object) + Py_TYPE(object)->tp_weaklistoffset);
+  if (*weak_references != nullptr) return false;  // who has one may ask for it
   const Ref base = checked(PyObject_GetAttrString(object, "base"));
   return base.get() == Py_None;
 }

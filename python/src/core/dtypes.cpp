@@ -111,8 +111,12 @@ DType dtype_of(PyObject* object, const char* what) {
   for (int i = 0; i < kDTypes; ++i) {
     if (name_of(static_cast<DType>(i)) == name) return static_cast<DType>(i);
   }
+  std::string there;
+  for (int i = 0; i < kDTypes; ++i) {
+    there += (i == 0 ? "" : ", ") + std::string(name_of(static_cast<DType>(i)));
+  }
   raise(error_class("DTypeError"),
-        std::string(what) + ": '" + name + "' is no element type of Tenure's");
+        std::string(what) + ": '" + name + "' is no element type of Tenure's; there are " + there);
 }
 
 void add_dtypes(PyObject* module) {

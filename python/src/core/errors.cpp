@@ -122,6 +122,7 @@ void describe(PyObject* /*error*/, const Error& /*e*/) {}
 
 struct ErrorClass {
   const char* name;
+  const char* doc;
   PyObject* base;  // of Python's own; nullptr: the parent's
   const char* parent;
   bool (*matches)(const Error&);
@@ -142,39 +143,75 @@ void fill(PyObject* object, const Error& error) {
   describe(object, dynamic_cast<const E&>(error));
 }
 template <class E>
-ErrorClass row(const char* name, PyObject* base, const char* parent = "TenureError") {
-  return {.name = name, .base = base, .parent = parent, .matches = is<E>, .fill = fill<E>};
+ErrorClass row(const char* name, PyObject* base, const char* doc,
+               const char* parent = "TenureError") {
+  return {
+      .name = name, .doc = doc, .base = base, .parent = parent, .matches = is<E>, .fill = fill<E>};
 }
 
 /// What others derive from stands after them: the first that matches is taken.
 std::vector<ErrorClass>& classes() {
   static auto* const all = new std::vector<ErrorClass>{
-      row<planner::BudgetError>("BudgetError", nullptr, "ValueError"),
-      row<MatrixError>("MatrixError", nullptr, "ValueError"),
-      row<ShapeError>("ShapeError", PyExc_ValueError),
-      row<DTypeError>("DTypeError", PyExc_TypeError),
-      row<IndexError>("IndexError", PyExc_IndexError),
-      row<EmptyTensorError>("EmptyTensorError", PyExc_ValueError),
-      row<DisposedError>("DisposedError", PyExc_RuntimeError),
-      row<SymbolError>("SymbolError", PyExc_RuntimeError),
-      row<ClosedError>("ClosedError", PyExc_RuntimeError),
-      row<NumberError>("NumberError", PyExc_ArithmeticError),
-      row<GraphError>("GraphError", PyExc_RuntimeError),
-      row<GradientError>("GradientError", PyExc_RuntimeError),
-      row<DonationError>("DonationError", PyExc_ValueError),
-      row<OutOfMemory>("OutOfMemory", PyExc_MemoryError),
-      row<LeakError>("LeakError", PyExc_RuntimeError),
-      row<FileError>("FileError", PyExc_OSError),
-      row<FormatError>("FormatError", PyExc_ValueError),
-      row<DeviceError>("DeviceError", PyExc_RuntimeError),
-      row<ForkError>("ForkError", PyExc_RuntimeError),
-      row<EmptyHandleError>("EmptyHandleError", PyExc_ValueError),
-      row<ProfileError>("ProfileError", PyExc_RuntimeError),
-      row<nn::CheckpointError>("CheckpointError", PyExc_ValueError),
-      row<nn::DivergedError>("DivergedError", PyExc_ArithmeticError),
-      row<InternalError>("InternalError", PyExc_RuntimeError),
-      row<ValueError>("ValueError", PyExc_ValueError),
-      row<Error>("TenureError", PyExc_Exception, nullptr),
+      row<planner::BudgetError>("BudgetError", nullptr,
+                                "A program or a training step fits in no way into the budget it "
+                                "was given: .least is what suffices.",
+                                "ValueError"),
+      row<MatrixError>("MatrixError", nullptr,
+                       "A matrix is singular, or not what a decomposition takes: .matrix tells "
+                       "which of the batch, .pivot where.",
+                       "ValueError"),
+      row<ShapeError>("ShapeError", PyExc_ValueError, "Shapes do not fit: .op, .shapes."),
+      row<DTypeError>("DTypeError", PyExc_TypeError, "An op does not take an element type: .op."),
+      row<IndexError>("IndexError", PyExc_IndexError,
+                      "An index or an axis is outside: .op, .index, .size."),
+      row<EmptyTensorError>("EmptyTensorError", PyExc_ValueError,
+                            "A tensor was used after donate() had given its data away."),
+      row<DisposedError>(
+          "DisposedError", PyExc_RuntimeError,
+          "The data of a disposed tensor was asked for: .created, .disposed and .used are lines."),
+      row<SymbolError>("SymbolError", PyExc_RuntimeError,
+                       "A symbol of a graph or a trace was used as if it had data."),
+      row<ClosedError>("ClosedError", PyExc_RuntimeError,
+                       "A graph, a session or a container was used after it was closed."),
+      row<NumberError>("NumberError", PyExc_ArithmeticError,
+                       "A result is not finite, and check_numbers was asked for: .site, .element."),
+      row<GraphError>("GraphError", PyExc_RuntimeError,
+                      "A graph, a function or a variable scope was used as it cannot be."),
+      row<GradientError>("GradientError", PyExc_RuntimeError,
+                         "A gradient cannot be computed: the tape is over, the target has none, or "
+                         "what it saved was written to."),
+      row<DonationError>(
+          "DonationError", PyExc_ValueError,
+          "What donate() gave cannot be computed in: the text lists who else holds it."),
+      row<OutOfMemory>("OutOfMemory", PyExc_MemoryError,
+                       "An allocation is above a budget, or the system has no more: .requested, "
+                       ".budget, .limit, .used, .largest. All tensors stay as they are."),
+      row<LeakError>(
+          "LeakError", PyExc_RuntimeError,
+          "A loop holds more with each iteration: .growing lists (op, line, tensors, bytes)."),
+      row<FileError>("FileError", PyExc_OSError,
+                     "A file cannot be read or written: .path, .errno."),
+      row<FormatError>("FormatError", PyExc_ValueError,
+                       "A file is not what its format says: .path, .offset."),
+      row<DeviceError>(
+          "DeviceError", PyExc_RuntimeError,
+          "Tensors are on several devices, or a device or what it needs is absent: .op, .device."),
+      row<ForkError>("ForkError", PyExc_RuntimeError,
+                     "Something of the parent's was used in a process that fork() made, where it "
+                     "cannot work."),
+      row<EmptyHandleError>("EmptyHandleError", PyExc_ValueError,
+                            "A handle without an object was used."),
+      row<ProfileError>("ProfileError", PyExc_RuntimeError, "A recording cannot begin or go on."),
+      row<nn::CheckpointError>(
+          "CheckpointError", PyExc_ValueError,
+          "A checkpoint does not fit the model: .path, .problems. Nothing was changed."),
+      row<nn::DivergedError>("DivergedError", PyExc_ArithmeticError,
+                             "The loss of a training is not finite: .step, .loss."),
+      row<InternalError>("InternalError", PyExc_RuntimeError,
+                         "A fault of Tenure's own. Please report it."),
+      row<ValueError>("ValueError", PyExc_ValueError,
+                      "An argument has a value that a call does not take."),
+      row<Error>("TenureError", PyExc_Exception, "What all errors of Tenure's are.", nullptr),
   };
   return *all;
 }
@@ -186,8 +223,19 @@ void make(PyObject* module, ErrorClass& error) {
     bases = Ref::to(error_class(error.parent));
   }
   const std::string name = std::string("tenure.") + error.name;
-  error.made = checked(PyErr_NewException(name.c_str(), bases.get(), nullptr));
+  error.made = checked(PyErr_NewExceptionWithDoc(name.c_str(), error.doc, bases.get(), nullptr));
   check(PyObject_SetAttrString(module, error.name, error.made.get()));
+}
+
+/// What an error says, in the words of Python, where a tensor is empty for one reason alone.
+std::string words_of(const Error& error) {
+  std::string words = error.what();
+  const auto* const empty = dynamic_cast<const EmptyTensorError*>(&error);
+  if (empty == nullptr) return words;
+  const std::string used = to_string(empty->used());
+  return words.substr(0, words.find(" at " + used)) +
+         ": the tensor is empty: donate() gave its data to another call\n  used at " + used +
+         "\n  clone() it before, or go on with the result of that call";
 }
 
 void set_from(const Error& error) {
@@ -195,7 +243,7 @@ void set_from(const Error& error) {
   std::size_t i = 0;
   while (!all[i].matches(error)) ++i;  // the last one matches all
   PyObject* const type = all[i].made.get();
-  const Ref object = checked(PyObject_CallOneArg(type, text(error.what()).get()));
+  const Ref object = checked(PyObject_CallOneArg(type, text(words_of(error)).get()));
   all[i].fill(object.get(), error);
   PyErr_SetObject(type, object.get());
 }

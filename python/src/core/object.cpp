@@ -148,7 +148,9 @@ std::string text_of(PyObject* object, const char* what) {
 
 std::string type_name(PyObject* object) {
   if (object == Py_None) return "None";
-  return Py_TYPE(object)->tp_name;
+  // What Python's users call its own classes has no path; tp_name has it of what is built in.
+  const std::string_view name = Py_TYPE(object)->tp_name;
+  return std::string(name.starts_with("tenure.") ? name.substr(name.rfind('.') + 1) : name);
 }
 
 }  // namespace tenure::python

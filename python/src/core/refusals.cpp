@@ -95,7 +95,9 @@ void refuse_in(const py::handle& module) {
     // An object that was made by __new__() alone (a pickle may say so) has nothing behind it: to
     // use it is an error, where pybind11 would give memory that nobody has filled in.
     type->operator_new = [](std::size_t) -> void* {
-      throw ValueError("an object that was never made: its __init__() has not been called");
+      throw ValueError(
+          "an object that was never made: its __init__() has not been called; that of a class that "
+          "derives from one of Tenure's begins with super().__init__()");
     };
   }
 }

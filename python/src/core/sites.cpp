@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -23,6 +24,18 @@ std::string& package_folder() {
   static auto* const folder = new std::string;
   return *folder;
 }
+std::string& library_folder() {
+  static auto* const folder = new std::string;
+  return *folder;
+}
+bool is_in(std::string_view file, const std::string& folder) {
+  return !folder.empty() && file.starts_with(folder);
+}
+/// Of Python itself, beside which installed packages lie.
+bool is_of_library(std::string_view file) {
+  if (file.starts_with("<frozen ")) return true;
+  return is_in(file, library_folder()) && file.find("-packages/") == std::string_view::npos;
+}
 Ref& operand_finder() {
   static auto* const function = new Ref;
   return *function;
@@ -38,6 +51,7 @@ struct KnownCode {
   const char* file = "";
   const char* function = "";
   bool is_package = false;
+  bool is_library = false;
   std::vector<Site> sites;             // by instruction; unknown ones have line 0
   std::vector<std::int32_t> operands;  // see set_operand_finder(); empty until somebody asks
 };
@@ -56,8 +70,8 @@ std::unique_ptr<KnownCode> look_at(PyCodeObject* code) {
   PyErr_Clear();
   known->file = interned(file == nullptr ? "(unknown)" : file_name(file).c_str());
   known->function = interned(function == nullptr ? "" : function);
-  const std::string& folder = package_folder();
-  known->is_package = !folder.empty() && std::string_view(known->file).starts_with(folder);
+  known->is_package = is_in(known->file, package_folder());
+  known->is_library = is_of_library(known->file);
   known->sites.resize(instructions_of(code));
   return known;
 }
@@ -115,14 +129,17 @@ int operands_of(KnownCode& known, PyCodeObject* code, std::size_t instruction) {
 }  // namespace
 
 void set_package_folder(const char* folder) { package_folder() = folder; }
+void set_library_folder(const char* folder) { library_folder() = folder; }
 void set_operand_finder(PyObject* function) { operand_finder() = Ref::to(function); }
 
 Site caller() noexcept {
+  Site of_library{};  // for what nobody else has called: a thread of a pool, say
   for (Frame frame = Frame::running(); frame; frame = frame.outer()) {
     PyCodeObject* const code = frame.code();
     KnownCode* const known = known_code(code);
     if (known == nullptr) return {};
     if (known->is_package) continue;
+    if (known->is_library && of_library.line() != 0) continue;
     const std::size_t instruction = frame.instruction();
     if (instruction >= known->sites.size()) return {};
     Site& site = known->sites[instruction];
@@ -133,9 +150,10 @@ Site caller() noexcept {
         return {};
       }
     }
-    return site;
+    if (!known->is_library) return site;
+    of_library = site;
   }
-  return {};
+  return of_library;
 }
 
 bool is_dying_argument(PyObject* const* place) noexcept {

@@ -1,6 +1,12 @@
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "python/src/core/bind.h"
 #include "python/src/memory/donation.h"
@@ -97,23 +103,70 @@ class ProfileBlock : public Block<Profile> {
   bool stacks_;
 };
 
-/// Of what a thread has: it is left by the thread that entered it.
+/// What a thread has while a block runs, which C++ ends in the reverse order of its beginnings.
+/// Blocks of generators and of coroutines end in any order: one ends with those that began after
+/// it, which then begin anew. The thread owns what it has, so that another one never ends it; what
+/// a block leaves behind that another thread lets go ends with the next one here.
 template <class T>
-class ThreadBlock : public Block<T> {
+class ThreadBlock {
  public:
-  template <class... Arguments>
-  void enter(const char* what, Arguments&&... arguments) {
-    Block<T>::enter(what, std::forward<Arguments>(arguments)...);
+  bool is_on() const { return key_ != nullptr; }
+  template <class Make>
+  void enter(const char* what, Make make) {
+    if (is_on())
+      throw ValueError(std::string(what) + " is entered already; make one for each `with`");
+    end_what_is_over();
+    std::unique_ptr<T> made = make();
+    auto key = std::make_shared<int>();
+    entries().push_back({key, std::move(make), std::move(made)});
+    key_ = std::move(key);
     what_ = what;
     thread_ = std::this_thread::get_id();
   }
   void leave() {
-    if (this->is_on() && thread_ != std::this_thread::get_id())
+    if (!is_on()) return;
+    if (thread_ != std::this_thread::get_id())
       throw ValueError(std::string(what_) + " is left by another thread than it was entered by");
-    Block<T>::leave();
+    key_.reset();
+    end_what_is_over();
+  }
+
+  ThreadBlock() = default;
+  ThreadBlock(const ThreadBlock&) = delete;
+  ThreadBlock& operator=(const ThreadBlock&) = delete;
+  ~ThreadBlock() {
+    if (is_on() && thread_ == std::this_thread::get_id()) leave();
   }
 
  private:
+  struct Entry {
+    std::weak_ptr<int> key;  // expired: its block is over
+    std::function<std::unique_ptr<T>()> make;
+    std::unique_ptr<T> held;
+  };
+  /// Of this thread, the innermost last.
+  static std::vector<Entry>& entries() {
+    struct Entries {
+      std::vector<Entry> list;
+      ~Entries() {
+        while (!list.empty()) list.pop_back();
+      }
+    };
+    thread_local Entries entries;
+    return entries.list;
+  }
+  static void end_what_is_over() {
+    std::vector<Entry>& all = entries();
+    const auto is_over = [](const Entry& entry) { return entry.key.expired(); };
+    const auto first = std::find_if(all.begin(), all.end(), is_over);
+    for (auto i = all.end(); i != first;) (--i)->held.reset();
+    all.erase(std::remove_if(first, all.end(), is_over), all.end());
+    for (Entry& entry : all) {
+      if (entry.held == nullptr) entry.held = entry.make();
+    }
+  }
+
+  std::shared_ptr<int> key_;
   const char* what_ = "";
   std::thread::id thread_;
 };
@@ -121,7 +174,7 @@ class ThreadBlock : public Block<T> {
 class PlanOnlyBlock : public ThreadBlock<nn::PlanOnly> {
  public:
   PlanOnlyBlock& begin() {
-    enter("plan_only");
+    enter("plan_only", [] { return std::make_unique<nn::PlanOnly>(); });
     return *this;
   }
 };
@@ -132,7 +185,7 @@ class AutocastBlock : public ThreadBlock<Autocast> {
     static_cast<void>(Autocast(type_));
   }
   AutocastBlock& begin() {
-    enter("the autocast", type_);
+    enter("the autocast", [type = type_] { return std::make_unique<Autocast>(type); });
     return *this;
   }
 
@@ -140,24 +193,19 @@ class AutocastBlock : public ThreadBlock<Autocast> {
   DType type_;
 };
 
-class DeviceBlock : public Block<DeviceScope> {
+class DeviceBlock : public ThreadBlock<DeviceScope> {
  public:
   explicit DeviceBlock(const py::object& device) : device_(device_of(device.ptr(), "device")) {}
   DeviceBlock& begin() {
-    enter("the device", device_, caller());
-    thread_ = std::this_thread::get_id();
+    enter("the device", [device = device_, site = caller()] {
+      return std::make_unique<DeviceScope>(device, site);
+    });
     return *this;
-  }
-  void leave() {
-    if (is_on() && thread_ != std::this_thread::get_id())
-      throw ValueError("the device is left by another thread than it was entered by");
-    Block::leave();
   }
   std::string name() const { return name_of(device_); }
 
  private:
   Device device_;
-  std::thread::id thread_;
 };
 
 template <class T, class... More>
@@ -192,13 +240,17 @@ void add_lifetimes(Module& module) {
   budget
       .def(py::init<std::string, const py::object&, bool, const py::object&>(), py::arg("name"),
            py::arg("limit"), py::arg("evict") = false, py::arg("device") = py::none())
-      .def_property_readonly("name", &BudgetBlock::name)
-      .def_property_readonly("limit", &BudgetBlock::limit)
-      .def_property_readonly("used",
-                             [](const BudgetBlock& b) { return b.held("the budget").used(); })
-      .def_property_readonly("peak", &BudgetBlock::peak)
-      .def_property_readonly("available",
-                             [](const BudgetBlock& b) { return b.held("the budget").available(); });
+      .def_property_readonly("name", &BudgetBlock::name, "Its name, which errors have.")
+      .def_property_readonly("limit", &BudgetBlock::limit, "The most bytes.")
+      .def_property_readonly(
+          "used", [](const BudgetBlock& b) { return b.held("the budget").used(); },
+          "Bytes that are charged to it now.")
+      .def_property_readonly(
+          "peak", &BudgetBlock::peak,
+          "The most bytes that were charged to it at once; also after the block.")
+      .def_property_readonly(
+          "available", [](const BudgetBlock& b) { return b.held("the budget").available(); },
+          "Bytes that it has left, and those around it.");
   add_exit(budget);
 
   py::class_<ProfileBlock> profile(module, "Profile", "What tenure.profile() gives.");
@@ -231,7 +283,7 @@ void add_lifetimes(Module& module) {
       "where their tensors are. Blocks nest. A GPU that is not there is a DeviceError, which says "
       "what to install.");
   device.def(py::init<const py::object&>(), py::arg("name"))
-      .def_property_readonly("name", &DeviceBlock::name)
+      .def_property_readonly("name", &DeviceBlock::name, "The name of the device.")
       .def("__str__", &DeviceBlock::name);
   add_exit(device);
   module.def(
@@ -277,7 +329,7 @@ void add_lifetimes(Module& module) {
            py::arg("patience") = mem::kPatience, py::arg("slack_bytes") = 0,
            py::arg("report") = py::none())
       .def("mark", &LeakGuard::mark)
-      .def_property_readonly("iterations", &LeakGuard::iterations);
+      .def_property_readonly("iterations", &LeakGuard::iterations, "How often mark() was called.");
 
   module.def(
       "keep", [](const Tensor& tensor) { return keep(tensor, caller()); }, py::arg("tensor"),

@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "python/src/core/bind.h"
 #include "tenure/ops/core/gradient.h"
@@ -139,25 +140,24 @@ const ops::GradientRule* rule_of(const std::string& reads) {
 }
 
 /// An op of a name is defined once in a process, and may be given other functions: a cell of a
-/// notebook is run again.
+/// notebook is run again. What else is changed in the cell makes another op: "cube (2)".
 const CustomOp& defined(const std::string& name, const std::string& signature,
                         const std::string& doc, int outputs,
                         const std::optional<std::string>& reads) {
   struct Known {
+    const ops::GradientRule* gradient;
     CustomOp op;
-    Site site;
   };
-  static auto* const known = new std::map<std::string, Known>;
+  static auto* const known = new std::map<std::string, std::vector<std::unique_ptr<Known>>>;
   const ops::GradientRule* const gradient = reads ? rule_of(*reads) : nullptr;
-  const Site site = caller();
-  if (const auto found = known->find(name); found != known->end()) {
-    const ops::OpRecord& record = found->second.op.record();
-    if (record.outputs == outputs && record.gradient == gradient) return found->second.op;
-    throw ValueError("there is an op " + name + " since " + to_string(found->second.site) +
-                     " with other outputs, or whose gradient reads something else");
+  std::vector<std::unique_ptr<Known>>& of_name = (*known)[name];
+  for (const auto& one : of_name) {
+    if (one->op.record().outputs == outputs && one->gradient == gradient) return one->op;
   }
+  const std::string own_name =
+      of_name.empty() ? name : name + " (" + std::to_string(of_name.size() + 1) + ")";
   ops::OpRecord record;
-  record.name = name.c_str();
+  record.name = own_name.c_str();
   record.family = "python";
   record.signature = signature.c_str();
   record.doc = doc.c_str();
@@ -168,8 +168,9 @@ const CustomOp& defined(const std::string& name, const std::string& signature,
   record.folds = false;    // it is called when the program runs, and as often as that says
   record.gradient = gradient;
   record.samples = [] { return std::vector<ops::Sample>{{}}; };
-  const CustomOp op = define_op(record, {.run = run}, site);
-  return known->emplace(name, Known{op, site}).first->second.op;
+  const CustomOp op = define_op(record, {.run = run}, caller());
+  of_name.push_back(std::make_unique<Known>(Known{gradient, op}));
+  return of_name.back()->op;
 }
 
 }  // namespace

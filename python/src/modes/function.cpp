@@ -28,8 +28,8 @@ class CompiledFunction {
 
   /// trace(symbols) gives (tensors, frame): the tensors of the result, and what to make it of.
   py::tuple call(const py::list& arguments, std::int64_t layout, const std::vector<double>& numbers,
-                 const py::function& trace) const {
-    FunctionCore::Call call = call_of(arguments, layout, numbers);
+                 const std::string& other, const py::function& trace) const {
+    FunctionCore::Call call = call_of(arguments, layout, numbers, other);
     // What is donated leaves the caller's objects before the call, and comes back if it throws.
     for_each_donated(arguments, [](Tensor& tensor, std::size_t) { tensor = Tensor(); });
     try {
@@ -49,8 +49,8 @@ class CompiledFunction {
     }
   }
   Plan plan(const py::list& arguments, std::int64_t layout, const std::vector<double>& numbers,
-            const py::function& trace) const {
-    const FunctionCore::Call call = call_of(arguments, layout, numbers);
+            const std::string& other, const py::function& trace) const {
+    const FunctionCore::Call call = call_of(arguments, layout, numbers, other);
     const WithoutLock unlocked;
     return core_->plan(call, trace_of(trace));
   }
@@ -58,10 +58,11 @@ class CompiledFunction {
 
  private:
   static FunctionCore::Call call_of(const py::list& arguments, std::int64_t layout,
-                                    const std::vector<double>& numbers) {
+                                    const std::vector<double>& numbers, const std::string& other) {
     FunctionCore::Call call;
     call.layout = {layout};
     call.numbers = numbers;
+    call.other = other;
     bool has_donations = false;
     for (const py::handle argument : arguments) {
       const bool is_given = is_donation(argument.ptr());
@@ -119,27 +120,38 @@ FunctionOptions options_of(std::string name, const std::optional<std::int64_t>& 
 
 void add_function(Module& module) {
   py::class_<Plan::Step>(module, "PlanStep", "One kernel call of a plan.")
-      .def_readonly("op", &Plan::Step::op)
-      .def_property_readonly("site", [](const Plan::Step& step) { return to_string(step.site); })
-      .def_readonly("bytes", &Plan::Step::bytes)
-      .def_readonly("workspace", &Plan::Step::workspace)
-      .def_readonly("in_place", &Plan::Step::in_place)
-      .def_readonly("live", &Plan::Step::live);
+      .def_readonly("op", &Plan::Step::op, "The op, or the ops that are computed at once.")
+      .def_property_readonly(
+          "site", [](const Plan::Step& step) { return to_string(step.site); }, "The line of it.")
+      .def_readonly("bytes", &Plan::Step::bytes, "Bytes of its results.")
+      .def_readonly("workspace", &Plan::Step::workspace, "Bytes that it takes while it runs.")
+      .def_readonly("in_place", &Plan::Step::in_place,
+                    "Whether it computes in the memory of an input.")
+      .def_readonly("live", &Plan::Step::live, "Bytes that the run has in use at this step.");
   py::class_<Plan>(module, "Plan", "What running a program will take, known before it runs.")
-      .def_readonly("peak", &Plan::peak)
-      .def_readonly("arena", &Plan::arena)
-      .def_readonly("constants", &Plan::constants)
-      .def_readonly("packed", &Plan::packed)
-      .def_readonly("recomputed", &Plan::recomputed)
-      .def_readonly("flops", &Plan::flops)
-      .def_readonly("steps", &Plan::steps)
+      .def_readonly("peak", &Plan::peak,
+                    "The most bytes that a run adds to what is live, its results among them.")
+      .def_readonly("arena", &Plan::arena, "Bytes of the one block in which it computes.")
+      .def_readonly(
+          "constants", &Plan::constants,
+          "Bytes of constants, which are there before a run and after it; no part of the peak.")
+      .def_readonly(
+          "packed", &Plan::packed,
+          "The most bytes of weights that it keeps packed between runs; no part of the peak.")
+      .def_readonly(
+          "recomputed", &Plan::recomputed,
+          "The time that computing parts twice adds, as a share of the rest; an estimate.")
+      .def_readonly("flops", &Plan::flops, "Floating-point operations of a run.")
+      .def_readonly("steps", &Plan::steps, "Its kernel calls, in order.")
       .def("__repr__", [](const Plan& plan) { return to_string(plan); });
   py::class_<TraceInfo>(module, "TraceInfo", "One trace of a function.")
-      .def_readonly("signature", &TraceInfo::signature)
-      .def_readonly("reason", &TraceInfo::reason)
-      .def_readonly("calls", &TraceInfo::calls)
-      .def_readonly("nodes", &TraceInfo::nodes)
-      .def_readonly("bytes", &TraceInfo::bytes)
+      .def_readonly("signature", &TraceInfo::signature,
+                    "The types and shapes it is of, and numbers among the arguments.")
+      .def_readonly("reason", &TraceInfo::reason, "Why it was made.")
+      .def_readonly("calls", &TraceInfo::calls, "How many calls it has served.")
+      .def_readonly("nodes", &TraceInfo::nodes, "The nodes of its graph.")
+      .def_readonly("bytes", &TraceInfo::bytes,
+                    "Bytes that the trace and its compiled program hold.")
       .def("__repr__", [](const TraceInfo& trace) {
         return "<trace of " + trace.signature + ", " + std::to_string(trace.calls) +
                " calls: " + trace.reason + ">";
@@ -159,6 +171,8 @@ void add_function(Module& module) {
       .def("plan", &CompiledFunction::plan)
       .def("traces", [](const CompiledFunction& f) { return f.core().traces(); })
       .def("explain", [](const CompiledFunction& f) { return f.core().explain(); })
+      .def("forget",
+           [](const CompiledFunction& f, std::int64_t layout) { f.core().forget({layout}); })
       .def("clear", [](const CompiledFunction& f) { f.core().clear(); });
   module.def("_line", [] { return to_string(caller()); });
   module.def(

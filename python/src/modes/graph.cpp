@@ -54,7 +54,7 @@ void add_graphs(Module& module) {
                     "A computation that is written down first and run later, by a Session.")
       .def(py::init([](std::string name) { return Graph(std::move(name), caller()); }),
            py::arg("name") = "graph")
-      .def_property_readonly("name", &Graph::name)
+      .def_property_readonly("name", &Graph::name, "Its name, which errors have.")
       .def(
           "placeholder",
           [](Graph& graph, const std::string& name, const py::sequence& shape, DType dtype) {
@@ -79,9 +79,9 @@ void add_graphs(Module& module) {
           "Fetched, it gives the value, and the variable holds that from the end of the run on.")
       .def("updates", [](const Graph& graph) { return graph.updates(caller()); })
       .def("finalize", [](Graph& graph) { graph.finalize(caller()); })
-      .def_property_readonly("is_final", &Graph::is_final)
-      .def_property_readonly("nodes", &Graph::nodes)
-      .def_property_readonly("bytes", &Graph::bytes)
+      .def_property_readonly("is_final", &Graph::is_final, "Whether finalize() was called.")
+      .def_property_readonly("nodes", &Graph::nodes, "How many nodes it has; equal ones are one.")
+      .def_property_readonly("bytes", &Graph::bytes, "Bytes that it holds: nodes and constants.")
       .def("to_dot", &Graph::to_dot, "For Graphviz.")
       .def("__repr__", [](const Graph& graph) { return graph.to_string(); });
   py::class_<Session>(module, "Session", "Runs a graph. Nothing is allocated before run().")
@@ -100,9 +100,9 @@ void add_graphs(Module& module) {
            })
       .def(
           "close", [](Session& session) { session.close(caller()); }, "Frees all it holds.")
-      .def_property_readonly("is_closed", &Session::is_closed)
-      .def_property_readonly("programs", &Session::programs)
-      .def_property_readonly("bytes", &Session::bytes)
+      .def_property_readonly("is_closed", &Session::is_closed, "Whether close() was called.")
+      .def_property_readonly("programs", &Session::programs, "How many programs it has compiled.")
+      .def_property_readonly("bytes", &Session::bytes, "Bytes that its programs hold.")
       .def("__enter__", [](const py::object& self) { return self; })
       .def("__exit__", [](Session& session, const py::args& /*error*/) {
         session.close(caller());
@@ -139,9 +139,9 @@ class VariableScopeBlock {
 void add_variable_scopes(Module& module) {
   py::class_<Container>(module, "Container", "Owns variables by name, and frees them together.")
       .def(py::init<std::string>(), py::arg("name") = "container")
-      .def_property_readonly("name", &Container::name)
-      .def_property_readonly("variables", &Container::variables)
-      .def_property_readonly("bytes", &Container::bytes)
+      .def_property_readonly("name", &Container::name, "Its name, which errors have.")
+      .def_property_readonly("variables", &Container::variables, "The variables in it.")
+      .def_property_readonly("bytes", &Container::bytes, "Bytes of their data.")
       .def("clear", [](Container& container) { return container.clear(caller()); });
   py::class_<VariableScopeBlock>(module, "VariableScope",
                                  "Names the variables that get_variable() makes in it.")

@@ -138,8 +138,9 @@ void add_tape(Module& module) {
       .def(
           "saved", [](const TapeBlock& block) { return to_string(block.tape().saved()); },
           "What the tape holds for the way back, a line each.")
-      .def_property_readonly("saved_bytes",
-                             [](const TapeBlock& block) { return block.tape().saved().bytes; });
+      .def_property_readonly(
+          "saved_bytes", [](const TapeBlock& block) { return block.tape().saved().bytes; },
+          "Bytes that it holds for the gradients.");
   py::class_<ops::Opaque, std::shared_ptr<ops::Opaque>>(module, "_CustomIdentity")
       .def(py::init<>());
   module.def("_call_custom",

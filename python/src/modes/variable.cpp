@@ -28,13 +28,18 @@ like the tensor that it holds.)");
              return Variable(Operand(initial, caller()), std::move(name), trainable);
            }),
            py::arg("initial"), py::arg("name") = "variable", py::arg("trainable") = true)
-      .def_property_readonly("name", &Variable::name)
-      .def_property_readonly("trainable", &Variable::trainable)
-      .def_property_readonly("dtype", &Variable::dtype)
-      .def_property_readonly("shape", &Variable::shape)
-      .def_property_readonly("ndim", [](const Variable& v) { return v.shape().size(); })
-      .def_property_readonly("created", [](const Variable& v) { return to_string(v.created()); })
-      .def_property_readonly("is_disposed", &Variable::is_disposed)
+      .def_property_readonly("name", &Variable::name,
+                             "Its name, with those of the scopes around it.")
+      .def_property_readonly("trainable", &Variable::trainable,
+                             "Whether tapes watch it without being told.")
+      .def_property_readonly("dtype", &Variable::dtype, "Its element type.")
+      .def_property_readonly("shape", &Variable::shape, "Its sizes.")
+      .def_property_readonly(
+          "ndim", [](const Variable& v) { return v.shape().size(); }, "How many axes it has.")
+      .def_property_readonly(
+          "created", [](const Variable& v) { return to_string(v.created()); },
+          "The line that made it.")
+      .def_property_readonly("is_disposed", &Variable::is_disposed, "Whether its data is given up.")
       .def_property_readonly(
           "value", [](const Variable& v) { return v.value(caller()); },
           "What it holds now; the tensor stays as it is when it is assigned to.")
@@ -57,7 +62,8 @@ like the tensor that it holds.)");
             return self;
           },
           py::arg("device"), "Moves what it holds to a device; gives the variable.")
-      .def_property_readonly("device", [](const Variable& v) { return name_of(v.device()); })
+      .def_property_readonly(
+          "device", [](const Variable& v) { return name_of(v.device()); }, "Where its data lies.")
       .def("dispose", [](const Variable& v) { v.dispose(caller()); })
       .def("numpy", [](const Variable& v) { return py::cast(v.value(caller())).attr("numpy")(); })
       .def("item", [](const Variable& v) { return py::cast(v.value(caller())).attr("item")(); })
@@ -71,8 +77,8 @@ like the tensor that it holds.)");
                to_string(v.shape()) + ">";
       });
   // Operators are those of the tensor that it holds.
-  for (const char* const name :
-       {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"}) {
+  for (const char* const name : {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
+                                 "lshift", "rshift", "and", "or", "xor"}) {
     const std::string plain = name;
     const auto with = [](bool is_reflected, const std::string& method) {
       return [is_reflected, method](const Variable& v, const py::object& other) -> py::object {
@@ -86,7 +92,7 @@ like the tensor that it holds.)");
     variable.def(("__r" + plain + "__").c_str(), with(true, "__r" + plain + "__"),
                  py::is_operator());
   }
-  for (const char* const name : {"neg", "abs", "invert"}) {
+  for (const char* const name : {"neg", "pos", "abs", "invert"}) {
     const std::string method = std::string("__") + name + "__";
     variable.def(method.c_str(), [method](const Variable& v) -> py::object {
       return py::cast(v.value(caller())).attr(method.c_str())();

@@ -153,7 +153,8 @@ void extend(py::class_<nn::Fit, std::shared_ptr<nn::Fit>>& made) {
           py::arg("path"),
           "Goes on as if it had never stopped: run() begins with the step after the last one "
           "before save().")
-      .def_property_readonly("trainer", &Fit::trainer, py::return_value_policy::reference)
+      .def_property_readonly("trainer", &Fit::trainer, py::return_value_policy::reference,
+                             "What trains the model.")
       .def(
           "_write_to", [](Fit& fit, PythonStream& out) { fit.write_to(out.out()); },
           py::keep_alive<1, 2>())

@@ -41,8 +41,8 @@ void set_flags(const Layer& layer, const std::vector<std::pair<bool, bool>>& fla
 
 void add_base(Module& module) {
   py::class_<NamedVariable>(module, "NamedVariable", "A variable by its path in a model.")
-      .def_readonly("name", &NamedVariable::name)
-      .def_readonly("variable", &NamedVariable::variable)
+      .def_readonly("name", &NamedVariable::name, "Its path in the model: 'hidden/kernel'.")
+      .def_readonly("variable", &NamedVariable::variable, "The Variable.")
       .def("__repr__", [](const NamedVariable& named) {
         return "<" + named.name + " " + std::string(name_of(named.variable.dtype())) +
                to_string(named.variable.shape()) + ">";
@@ -58,22 +58,26 @@ void add_base(Module& module) {
           },
           py::arg("x"))
       .def("__repr__", told_layer)
-      .def_property_readonly("kind", &Layer::kind)
-      .def_property_readonly("created",
-                             [](const Layer& layer) { return to_string(layer.created()); })
+      .def_property_readonly("kind", &Layer::kind, "What it is called: the name of its class.")
+      .def_property_readonly(
+          "created", [](const Layer& layer) { return to_string(layer.created()); },
+          "The line that made it.")
       .def("describe", &Layer::describe)
       .def("parameters", &Layer::parameters, "Its own parameters, then those of its parts.")
       .def("trainable", &Layer::trainable, "Those that training changes: all but the frozen ones.")
       .def("buffers", &Layer::buffers, "What it keeps besides parameters.")
       .def("variables", &Layer::variables,
            "Parameters and buffers: all that a checkpoint must hold.")
-      .def_property_readonly("parameter_count", &Layer::parameter_count)
+      .def_property_readonly("parameter_count", &Layer::parameter_count,
+                             "How many numbers its parameters have.")
       .def("train", &Layer::train, py::arg("on") = true)
       .def("eval", &Layer::eval)
-      .def_property_readonly("is_training", &Layer::is_training)
+      .def_property_readonly("is_training", &Layer::is_training,
+                             "Whether it computes as in training; see train() and eval().")
       .def("freeze", &Layer::freeze, py::arg("on") = true)
       .def("unfreeze", &Layer::unfreeze)
-      .def_property_readonly("is_frozen", &Layer::is_frozen)
+      .def_property_readonly("is_frozen", &Layer::is_frozen,
+                             "Whether training leaves it as it is; see freeze().")
       .def("modes", &Layer::modes,
            "Whether it and each layer below is training and is frozen: a trace that applies it "
            "holds for one such text.")
@@ -104,7 +108,8 @@ void add_base(Module& module) {
 }
 
 void add_python_layer(Module& module) {
-  py::class_<PythonLayer, Layer, std::shared_ptr<PythonLayer>>(module, "PythonLayer")
+  py::class_<PythonLayer, Layer, std::shared_ptr<PythonLayer>>(
+      module, "PythonLayer", "What tn.nn.Layer, a layer that is written in Python, is made of.")
       .def(py::init([](std::string kind) {
         return std::make_shared<PythonLayer>(std::move(kind), caller());
       }))
@@ -148,9 +153,10 @@ void add_cache(Module& module) {
                             "Keys and values of the positions that attention has seen; empty at "
                             "first. For one layer, and one sequence that goes on.")
       .def(py::init<>())
-      .def_readonly("keys", &KeyValueCache::keys)
-      .def_readonly("values", &KeyValueCache::values)
-      .def_property_readonly("length", &KeyValueCache::length);
+      .def_readonly("keys", &KeyValueCache::keys, "The keys so far.")
+      .def_readonly("values", &KeyValueCache::values, "The values so far.")
+      .def_property_readonly("length", &KeyValueCache::length,
+                             "For how many places there are keys and values.");
   py::class_<PythonInitializer>(module, "Initializer", "Makes what a parameter holds at first.")
       .def(
           "__call__",

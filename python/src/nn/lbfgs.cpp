@@ -13,11 +13,13 @@ void add_lbfgs(Module& module) {
   py::class_<Lbfgs, std::shared_ptr<Lbfgs>> lbfgs(
       module, "Lbfgs", "L-BFGS with a line search, which evaluates the loss as often as it likes.");
   py::class_<Lbfgs::Progress>(lbfgs, "Progress", "What one step did.")
-      .def_readonly("before", &Lbfgs::Progress::before)
-      .def_readonly("after", &Lbfgs::Progress::after)
-      .def_readonly("iterations", &Lbfgs::Progress::iterations)
-      .def_readonly("evaluations", &Lbfgs::Progress::evaluations)
-      .def_readonly("converged", &Lbfgs::Progress::converged);
+      .def_readonly("before", &Lbfgs::Progress::before, "The loss before the step.")
+      .def_readonly("after", &Lbfgs::Progress::after, "The loss after it.")
+      .def_readonly("iterations", &Lbfgs::Progress::iterations, "Directions that were taken.")
+      .def_readonly("evaluations", &Lbfgs::Progress::evaluations,
+                    "How often the loss was computed.")
+      .def_readonly("converged", &Lbfgs::Progress::converged,
+                    "Whether gradients or changes were as small as asked for.");
   lbfgs
       .def(py::init([](const py::object& parameters, double rate, int iterations, int history,
                        double gradient_tolerance, double change_tolerance) {
@@ -48,8 +50,10 @@ void add_lbfgs(Module& module) {
           py::arg("loss"),
           "Goes down `loss`, a function of nothing that gives one number, as a whole or not at "
           "all.")
-      .def_property_readonly("parameters", &Lbfgs::parameters)
-      .def_property_readonly("state", &Lbfgs::state)
+      .def_property_readonly("parameters", &Lbfgs::parameters,
+                             "What it changes: NamedVariable objects.")
+      .def_property_readonly("state", &Lbfgs::state,
+                             "What it remembers between steps: NamedVariable objects.")
       .def("dispose", [](Lbfgs& optimizer) { return optimizer.dispose(caller()); });
 }
 

@@ -27,17 +27,20 @@ void add_summary(Module& module) {
   using nn::Summary;
   py::class_<Summary> summary(module, "Summary", "A model on an input of a certain shape.");
   py::class_<Summary::Row>(summary, "Row")
-      .def_readonly("path", &Summary::Row::path)
-      .def_readonly("kind", &Summary::Row::kind)
-      .def_readonly("detail", &Summary::Row::detail)
-      .def_property_readonly("output", [](const Summary::Row& row) { return Dims(row.output); })
-      .def_readonly("parameters", &Summary::Row::parameters);
-  summary.def_readonly("rows", &Summary::rows)
-      .def_readonly("parameters", &Summary::parameters)
-      .def_readonly("trainable", &Summary::trainable)
-      .def_readonly("parameter_bytes", &Summary::parameter_bytes)
-      .def_readonly("inference", &Summary::inference)
-      .def_readonly("training", &Summary::training)
+      .def_readonly("path", &Summary::Row::path, "Where the layer is in the model.")
+      .def_readonly("kind", &Summary::Row::kind, "What it is called.")
+      .def_readonly("detail", &Summary::Row::detail, "Its sizes and options.")
+      .def_property_readonly(
+          "output", [](const Summary::Row& row) { return Dims(row.output); },
+          "The shape of what it gives.")
+      .def_readonly("parameters", &Summary::Row::parameters,
+                    "How many numbers its parameters have.");
+  summary.def_readonly("rows", &Summary::rows, "One for each layer.")
+      .def_readonly("parameters", &Summary::parameters, "How many numbers all parameters have.")
+      .def_readonly("trainable", &Summary::trainable, "How many of them training changes.")
+      .def_readonly("parameter_bytes", &Summary::parameter_bytes, "Bytes of the parameters.")
+      .def_readonly("inference", &Summary::inference, "Bytes at the peak of applying it.")
+      .def_readonly("training", &Summary::training, "Bytes at the peak of its gradients.")
       .def("__repr__", [](const Summary& made) { return to_string(made); });
   module.def(
       "summarize",
@@ -189,17 +192,22 @@ void extend(py::class_<nn::Trainer, std::shared_ptr<nn::Trainer>>& made) {
           "Moves all its variables to a device, where steps run from then on; gives the trainer.")
       .def("variables", &nn::Trainer::variables,
            "The model's, the optimizer's and its own, for checkpoints.")
-      .def_property_readonly("device",
-                             [](const nn::Trainer& trainer) { return name_of(trainer.device()); })
-      .def_property_readonly("resident_bytes", &nn::Trainer::resident_bytes)
-      .def_property_readonly("model", &nn::Trainer::model, py::return_value_policy::reference)
+      .def_property_readonly(
+          "device", [](const nn::Trainer& trainer) { return name_of(trainer.device()); },
+          "Where it trains.")
+      .def_property_readonly("resident_bytes", &nn::Trainer::resident_bytes,
+                             "Bytes between steps: parameters, the state of the optimizer.")
+      .def_property_readonly("model", &nn::Trainer::model, py::return_value_policy::reference,
+                             "What it trains.")
       .def_property_readonly("optimizer", &nn::Trainer::optimizer,
-                             py::return_value_policy::reference);
+                             py::return_value_policy::reference, "What changes the parameters.");
 }
 
 void extend(py::class_<nn::StepPlan>& made) {
-  made.def_property_readonly("peak", &nn::StepPlan::peak)
-      .def_property_readonly("computation", &nn::StepPlan::computation);
+  made.def_property_readonly(
+          "peak", &nn::StepPlan::peak,
+          "The most bytes of a training step, with all that is held between steps.")
+      .def_property_readonly("computation", &nn::StepPlan::computation, "Bytes of the step alone.");
 }
 
 void add_optimizer_base(Module& module) {
@@ -216,12 +224,14 @@ void add_optimizer_base(Module& module) {
           py::arg("gradients"),
           "One step, as a whole or not at all; the gradients are those of `variables`. Where one "
           "is None, the parameter and its state stay as they are.")
-      .def_property_readonly("parameters", &Optimizer::parameters)
-      .def_property_readonly("variables", &Optimizer::variables)
+      .def_property_readonly("parameters", &Optimizer::parameters,
+                             "What it changes: NamedVariable objects.")
+      .def_property_readonly("variables", &Optimizer::variables, "What it changes: the Variables.")
       .def_property(
           "learning_rate", &Optimizer::learning_rate,
-          [](Optimizer& optimizer, double rate) { optimizer.set_learning_rate(rate, caller()); })
-      .def_property_readonly("steps", &Optimizer::steps)
+          [](Optimizer& optimizer, double rate) { optimizer.set_learning_rate(rate, caller()); },
+          "The rate of the next step; setting it makes no new trace.")
+      .def_property_readonly("steps", &Optimizer::steps, "How many steps it has made.")
       .def(
           "keep_averages",
           [](Optimizer& optimizer, double decay) { optimizer.keep_averages(decay, caller()); },
@@ -232,7 +242,8 @@ void add_optimizer_base(Module& module) {
           "swap_averages", [](Optimizer& optimizer) { optimizer.swap_averages(caller()); },
           "Gives each parameter its average, and the average the parameter: before an evaluation, "
           "and again before training goes on.")
-      .def_property_readonly("state", &Optimizer::state)
+      .def_property_readonly("state", &Optimizer::state,
+                             "What it remembers between steps: NamedVariable objects.")
       .def(
           "to",
           [](const py::object& self, const py::object& device) {
@@ -253,7 +264,7 @@ void add_training(Module& module) {
                                .value = Argument<nn::Loss>::of(value, "value")};
            }),
            py::arg("name"), py::arg("value"))
-      .def_readonly("name", &nn::Metric::name)
+      .def_readonly("name", &nn::Metric::name, "Its name, which reports have.")
       .def("__repr__", [](const nn::Metric& metric) { return "<metric " + metric.name + ">"; });
   py::class_<nn::LossScale>(
       module, "LossScale",
@@ -265,8 +276,9 @@ void add_training(Module& module) {
            }),
            py::arg("initial") = nn::LossScale{}.initial,
            py::arg("growth_interval") = nn::LossScale{}.growth_interval)
-      .def_readonly("initial", &nn::LossScale::initial)
-      .def_readonly("growth_interval", &nn::LossScale::growth_interval)
+      .def_readonly("initial", &nn::LossScale::initial, "The scale of the first step.")
+      .def_readonly("growth_interval", &nn::LossScale::growth_interval,
+                    "After so many good steps in a row it doubles.")
       .def("__repr__", [](const py::object& self) {
         return told(self, {"initial", "growth_interval"});
       });

@@ -60,8 +60,12 @@ Ref name(const Tensor& tensor, Site site) { return text(tensor.name(site)); }
 Ref op(const Tensor& tensor, Site site) { return text(tensor.op(site)); }
 Ref created(const Tensor& tensor, Site site) { return text(to_string(tensor.created(site))); }
 Ref scope(const Tensor& tensor, Site site) { return text(tensor.scope(site)); }
-Ref is_disposed(const Tensor& tensor, Site site) { return boolean(tensor.is_disposed(site)); }
+/// One that donate() has given away is empty: its data is gone, and its metadata with it.
+Ref is_disposed(const Tensor& tensor, Site site) {
+  return boolean(!tensor.defined() || tensor.is_disposed(site));
+}
 Ref disposed(const Tensor& tensor, Site site) {
+  if (!tensor.defined()) return text("by donate()");
   if (!tensor.is_disposed(site)) return Ref::to(Py_None);
   const TensorBody& body = tensor.body("disposed", site);
   return text(to_string(body.disposed()) + " by " + body.disposed_by());
@@ -83,7 +87,7 @@ int set_name(PyObject* self, PyObject* value, void* /*unused*/) {
 }
 
 Ref dispose(const Tensor& tensor, Site site) {
-  tensor.dispose(site);
+  if (tensor.defined()) tensor.dispose(site);
   release_waiting();
   return Ref::to(Py_None);
 }
@@ -249,6 +253,7 @@ PyObject* restore(PyObject* /*module*/, PyObject* arguments) {
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
+    if (!tensor.defined()) return text("<empty tensor: donate() gave its data away>");
     if (tensor.is_disposed()) {
       return text("<disposed tensor " + std::to_string(tensor.id()) + ", " +
                   std::string(name_of(tensor.dtype())) + to_string(tensor.shape()) + ">");
@@ -327,7 +332,9 @@ PyGetSetDef properties[] = {
     {"scope", property<scope>, nullptr, "The named scopes that it was made in.", nullptr},
     {"is_disposed", property<is_disposed>, nullptr, "Whether its data is given up.", nullptr},
     {"disposed", property<disposed>, nullptr,
-     "The line that gave up its data, and by what; None while it has it.", nullptr},
+     "The line that gave up its data, and by what; 'by donate()' of one that is empty since; None "
+     "while it has it.",
+     nullptr},
     {"is_symbolic", property<is_symbolic>, nullptr, "Whether it stands for a value of a graph.",
      nullptr},
     {"is_contiguous", property<is_contiguous>, nullptr, "Whether it is row-major without gaps.",

@@ -118,7 +118,12 @@ class Layer(PythonLayer):
         if not tensors and len(args) == 1 and not kwargs:
             args = tensors = (asarray(args[0]),)
         result = self._call(tensors, args, kwargs)
-        return result if _tree.tensors(result) else asarray(result)
+        if _tree.tensors(result):
+            return result
+        try:
+            return asarray(result)
+        except TypeError:
+            raise TypeError(f"{type(self).__name__}.forward() must give tensors, not {_kind(result)}") from None
 
     def _replace(self, before, after):
         """Of pairs (name, part): as a whole or not at all. What is in both stays."""
@@ -191,6 +196,10 @@ class Layer(PythonLayer):
     def __repr__(self):
         lines = [f"{name}: {_told(part)}".replace("\n", "\n  ") for name, part in self._parts()]
         return "\n  ".join([f"{self.kind}(", *lines]) + "\n)" if lines else f"{self.kind}()"
+
+
+def _kind(value):
+    return "None" if value is None else type(value).__name__
 
 
 def _told(part):
@@ -270,8 +279,10 @@ def load_state_dict(model, values):
     if not isinstance(values, Mapping):
         raise TypeError(f"values must be a dict of tensors by name, not {type(values).__name__}")
     variables = {named.name: named.variable for named in model.variables()}
-    if missing := sorted(variables.keys() ^ values.keys()):
-        raise KeyError(f"names that only one of model and values has: {', '.join(missing)}")
+    missing, unknown = sorted(variables.keys() - values.keys()), sorted(values.keys() - variables.keys())
+    if missing or unknown:
+        told = [f"values lacks {', '.join(missing)}"] * bool(missing) + [f"model lacks {', '.join(unknown)}"] * bool(unknown)
+        raise KeyError(f"load_state_dict(): {'; '.join(told)}")
     for name, variable in variables.items():
         value = asarray(values[name])
         if value.shape != variable.shape or value.dtype != variable.dtype:

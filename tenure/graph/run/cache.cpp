@@ -34,11 +34,17 @@ void ProgramCache::insert(const Signature& signature, std::shared_ptr<const Exec
 
 void ProgramCache::shrink() {
   while (bytes_ > limit_ && entries_.size() > 1) {
-    const auto oldest = entries_.find(*uses_.back());
-    bytes_ -= oldest->second.bytes;
-    uses_.pop_back();
-    entries_.erase(oldest);
+    const Signature oldest = *uses_.back();
+    erase(oldest);
   }
+}
+
+void ProgramCache::erase(const Signature& signature) {
+  const auto found = entries_.find(signature);
+  if (found == entries_.end()) return;
+  bytes_ -= found->second.bytes;
+  uses_.erase(found->second.use);
+  entries_.erase(found);
 }
 
 void ProgramCache::set_limit(std::int64_t bytes) {

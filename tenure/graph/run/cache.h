@@ -27,6 +27,7 @@ class ProgramCache {
   void insert(const Signature& signature, std::shared_ptr<const Executable> executable,
               std::int64_t bytes);
   bool contains(const Signature& signature) const { return entries_.contains(signature); }
+  void erase(const Signature& signature);
   void clear();
   std::int64_t bytes() const { return bytes_; }
   std::size_t size() const { return entries_.size(); }

@@ -70,7 +70,8 @@ std::string difference(const FunctionCore::Call& call, const TraceVariant* varia
     return fmt::format("it is on {}, was on {}", name_of(device_of(call)), name_of(last.device));
   }
   if (call.layout != last.layout) {
-    return "other containers of tensors, or another argument that is none";
+    if (!call.other.empty()) return call.other;
+    return "other containers of tensors, or another argument that is no tensor";
   }
   if (const DType type = ops::call_context().autocast; type != last.autocast) {
     const auto told = [](DType dtype) { return dtype == DType::float32 ? "off" : name_of(dtype); };

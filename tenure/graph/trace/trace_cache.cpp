@@ -118,6 +118,19 @@ void TraceCache::clear() {
   traces_ = 0;
 }
 
+void TraceCache::forget(const std::vector<std::int64_t>& layout) {
+  std::vector<std::shared_ptr<TraceEntry>> gone;  // ends after the lock
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const auto& item) {
+    if (item.second->signature.layout != layout) return false;
+    cache_.erase(item.first);
+    gone.push_back(item.second);
+    return true;
+  });
+  if (latest_ != nullptr && latest_->signature.layout == layout) latest_.reset();
+  std::erase_if(traced_, [](const auto& item) { return item.second.expired(); });
+}
+
 std::vector<ops::Spec> TraceCache::open_specs(const Call& call) const {
   if (call.traced != nullptr) return call.traced->specs();
   for (const int i : options_.batched) {

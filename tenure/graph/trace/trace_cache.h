@@ -42,6 +42,8 @@ class TraceCache {
                                         const Trace& trace, const TraceVariant* variant = nullptr);
   std::vector<TraceInfo> traces() const;
   void clear();
+  /// Those of calls with such a layout.
+  void forget(const std::vector<std::int64_t>& layout);
 
  private:
   /// What is traced: the call's types and shapes, but for the sizes that are left open.

@@ -15,7 +15,9 @@ TensorBody& body_of(const Operand& x, const char* op) {
 
 void check_index_type(const View& indices, const char* op) {
   if ((kIndexTypes >> static_cast<int>(indices.dtype) & 1) != 0) return;
-  throw DTypeError(op, fmt::format("indices are int32 or int64, not {}", name_of(indices.dtype)));
+  throw DTypeError(op,
+                   fmt::format("indices are int32 or int64, and masks bool, not {}: cast() them",
+                               name_of(indices.dtype)));
 }
 
 void check_same_type(const View& x, const View& values, const char* op) {
