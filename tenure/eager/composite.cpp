@@ -15,11 +15,13 @@ std::vector<Tensor> run_composite(const ops::OpRecord& op, std::span<const Opera
   const ops::ActingFor acting(op.name);
   const auto recorder = ops::recorder_of(op, operands);
   const bool is_recorded = recorder != nullptr;
-  if (is_recorded && ops::has_unknown_size(operands)) {
-    return recorder->record(op, operands, attributes, site);
-  }
   std::optional<DeviceScope> device;  // for what the composite makes from nothing
-  if (!is_recorded) {
+  if (is_recorded) {
+    if (ops::has_unknown_size(operands)) return recorder->record(op, operands, attributes, site);
+    const Operand& first = operands[0];
+    ops::require_type(
+        op, first.is_scalar() ? first.scalar().dtype() : first.tensor().body(op.name, site).dtype);
+  } else {
     const Inputs inputs(op, operands);
     ops::require_type(op, inputs.body(0).dtype);
     device.emplace(inputs.device());

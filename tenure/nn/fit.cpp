@@ -70,10 +70,16 @@ data::Pass pass_from(const data::Dataset& batches, const data::Position& positio
   return batches.map(moved, site).resume(position, site);
 }
 
+void require_batches(const char* what, const data::Dataset& batches, const char* which = "") {
+  if (batches.size() != 0) return;
+  throw ValueError(fmt::format("{}: the {}dataset has no batches", what, which));
+}
+
 /// Of all batches, up to the one after which `is_over()`.
 template <class F>
 Scores scores_of(const Trainer& trainer, const data::Dataset& batches, Site site,
                  const F& is_over) try {
+  require_batches("evaluate", batches);
   MeanScores means;
   data::Pass pass = pass_from(batches, {}, trainer, site);
   while (const std::optional<data::Batch> batch = pass.next()) {
@@ -100,16 +106,17 @@ DivergedError::DivergedError(std::int64_t step, double loss)
       loss_(loss) {}
 
 void MeanScores::add(const Scores& scores, double batch) {
+  metrics.resize(scores.metrics.size());
+  if (batch == 0) return;  // its means are of nothing, and may be NaN
   rows += batch;
   loss += batch * scores.loss;
-  metrics.resize(scores.metrics.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) metrics[i] += batch * scores.metrics[i];
 }
 
 Scores MeanScores::get() const {
-  if (rows == 0) return {};
-  Scores means{.loss = loss / rows};
-  for (const double sum : metrics) means.metrics.push_back(sum / rows);
+  const double all = rows == 0 ? 1 : rows;
+  Scores means{.loss = loss / all};
+  for (const double sum : metrics) means.metrics.push_back(sum / all);
   return means;
 }
 
@@ -117,7 +124,8 @@ Fit::Fit(Trainer& trainer, data::Dataset training, FitOptions options, Site site
     : trainer_(trainer), training_(std::move(training)), options_(std::move(options)), site_(site) {
   mem::in_call("fit", site, [&] {
     mem::require_least("fit", {{"epochs", options_.epochs}});
-    if (training_.size() == 0) throw ValueError("fit: the dataset has no batches");
+    require_batches("fit", training_);
+    if (options_.validation) require_batches("fit", *options_.validation, "validation ");
     for (const auto& callback : options_.callbacks) {
       if (callback == nullptr) throw ValueError("fit: a callback is null");
     }

@@ -18,7 +18,7 @@ namespace tenure::nn {
 
 class ProgressLine;
 
-/// Means over batches, each with the weight of its rows.
+/// Means over batches, each with the weight of its rows; over no rows 0.
 struct MeanScores {
   double rows = 0;
   double loss = 0;  ///< summed over rows, as the metrics are
@@ -101,8 +101,8 @@ struct FitOptions {
 /// Ctrl-C ends it after the step that runs: callbacks are told, a second one ends the program.
 class Fit {
  public:
-  /// Throws ValueError for a dataset without batches, less than one epoch, and a callback that is
-  /// null.
+  /// Throws ValueError for a dataset without batches, also to validate, less than one epoch, and a
+  /// callback that is null.
   Fit(Trainer& trainer, data::Dataset training, FitOptions options = {},
       Site site = Site::current());
 
@@ -146,7 +146,7 @@ class Fit {
 /// Trains for some epochs; see Fit.
 History fit(Trainer& trainer, const data::Dataset& training, const FitOptions& options = {},
             Site site = Site::current());
-/// Means over a dataset of batches [x, target].
+/// Means over a dataset of batches [x, target]. Throws ValueError if it has none.
 Scores evaluate(const Trainer& trainer, const data::Dataset& batches, Site site = Site::current());
 /// Predictions for a dataset of batches whose first tensor is x, one after the other.
 Tensor predict(const Trainer& trainer, const data::Dataset& batches, Site site = Site::current());

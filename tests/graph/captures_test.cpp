@@ -61,6 +61,29 @@ TEST(Captures, WhatIsMadeInsideCountsInThePlanAndTheBudget) {
   EXPECT_EQ(tape.gradient(enough(x), x).to_vector<float>()[0], 1);
 }
 
+/// So is what the compiled program does not read: the trace has it until it goes.
+TEST(Captures, WhatIsMadeInsideCountsWhoeverReadsIt) {
+  const std::vector<double> numbers(1000, 1.0);
+  const Tensor x = ones({1000});
+  for (const bool is_read : {false, true}) {
+    const auto model = [&](const Tensor& v) {
+      const Tensor made = exp(tensor(numbers));
+      return is_read ? v + cast(made, float32) : v + 1;
+    };
+    const MemoryRegion all;
+    const auto f = function(model);
+    const Plan plan = f.plan(x);
+    EXPECT_GE(plan.constants, 8000) << is_read;
+    EXPECT_EQ(all.left_bytes(), plan.constants) << is_read;
+    const std::int64_t needed = static_cast<std::int64_t>(x.nbytes()) + plan.constants + plan.peak;
+    const MemoryRegion call;
+    static_cast<void>(function(model, {.budget = needed})(x));
+    EXPECT_LE(call.peak_bytes(), plan.constants + plan.peak) << is_read;
+    const auto tight = function(model, {.budget = needed - 1});
+    EXPECT_THROW(static_cast<void>(tight(x)), planner::BudgetError) << is_read;
+  }
+}
+
 TEST(Captures, DrawAnewInEveryRun) {
   const Tensor w = ones({64});
   const auto f = function([&](const Tensor& x) { return x + dropout(w, 0.5); });

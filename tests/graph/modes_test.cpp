@@ -4,6 +4,9 @@
 
 #include "tenure/graph/function.h"
 #include "tenure/graph/session.h"
+#include "tenure/ops/creation.h"
+#include "tenure/ops/elementwise.h"
+#include "tenure/ops/reduce_ops.h"
 #include "tests/support/random_program.h"
 #include "tests/support/share.h"
 
@@ -72,6 +75,18 @@ TEST(Modes, SumsKeepTheirSigns) {
   };
   const Tensor x = tensor({-0.0, 1.0, -2.0});
   expect_same(function(f)(x), f(x), "function", 0);
+}
+
+/// Of several things that are wrong, the same one is told first in every mode.
+TEST(Modes, RefuseWithTheSameErrors) {
+  const Tensor numbers = ones({3}, int16);
+  const Tensor other = ones({4});
+  const auto choose = [](const Tensor& c, const Tensor& x) { return where(c, x, x); };
+  const auto middle = [](const Tensor& c, const Tensor&) { return median(c, 5); };
+  EXPECT_THROW(choose(numbers, other), DTypeError);
+  EXPECT_THROW(function(choose)(numbers, other), DTypeError);
+  EXPECT_THROW(middle(numbers, other), DTypeError);
+  EXPECT_THROW(function(middle)(numbers, other), DTypeError);
 }
 
 }  // namespace

@@ -39,8 +39,24 @@ void refuses_sizes(const std::string& name, const std::vector<std::int64_t>& val
 }
 
 const std::vector<double> kNoEpsilon{-1, kNan, kInfinity, -kInfinity};
+const std::vector<double> kNotFinite{kNan, kInfinity, -kInfinity};
 const std::vector<std::int64_t> kNoSize{-1, 0};
 const std::vector<std::int64_t> kNoWindow{-1, 0, kHuge};
+
+TEST(Domains, OfFunctionsThatNormalizeAndAttend) {
+  const Tensor x = ones({2, 4});
+  const Tensor w = ones({4});
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { layer_norm(x, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { layer_norm(x, w, w, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { rms_norm(x, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { rms_norm(x, w, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { batch_norm(x, w, w, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon,
+                  [&](double e) { batch_norm_with(x, w, w, w, w, {.epsilon = e}); });
+  refuses_numbers("epsilon", kNoEpsilon, [&](double e) { group_norm(x, 2, w, w, {.epsilon = e}); });
+  refuses_numbers("scale", kNotFinite, [&](double s) { attention(x, x, x, {.scale = s}); });
+  refuses_numbers("rcond", kNotFinite, [&](double r) { pinv(x, r); });
+}
 
 TEST(Domains, OfNorms) {
   refuses_numbers("epsilon", kNoEpsilon, [](double x) { nn::LayerNorm(4, x); });

@@ -248,6 +248,32 @@ TEST(Fit, LossScaleSkipsStepsThatAreNotFinite) {
   EXPECT_EQ(scale(), 512);
 }
 
+/// A batch without rows has means of nothing, which count nothing; there are as many as metrics.
+TEST(Fit, BatchesWithoutRowsAddNothing) {
+  Setting setting;
+  const data::Dataset some = points(32).batch(16);
+  const nn::Scores want = nn::evaluate(setting.trainer, some);
+  const auto with_empty = data::from_function(3, [&](std::int64_t i) {
+    return i == 1 ? data::Batch{zeros({0, 2}), zeros({0}, int64)} : some.at(i / 2);
+  });
+  const nn::Scores got = nn::evaluate(setting.trainer, with_empty);
+  EXPECT_EQ(got.loss, want.loss);
+  EXPECT_EQ(got.metrics, want.metrics);
+  const nn::Scores none = nn::evaluate(setting.trainer, with_empty.skip(1).take(1));
+  EXPECT_EQ(none.loss, 0);
+  EXPECT_EQ(none.metrics, std::vector<double>{0});
+}
+
+TEST(Fit, RefusesDatasetsWithoutBatches) {
+  Setting setting;
+  const data::Dataset some = points(32).batch(16);
+  const data::Dataset none = some.take(0);
+  EXPECT_THROW(nn::evaluate(setting.trainer, none), ValueError);
+  EXPECT_THROW(nn::fit(setting.trainer, none, {.progress = kQuiet}), ValueError);
+  EXPECT_THROW(nn::fit(setting.trainer, some, {.validation = none, .progress = kQuiet}),
+               ValueError);
+}
+
 TEST(Fit, RefusesBatchesWithoutATarget) {
   Setting setting;
   EXPECT_THROW(

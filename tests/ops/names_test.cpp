@@ -93,5 +93,21 @@ TEST(Names, IndexUpdate) {
   EXPECT_EQ(flatten(after).op(), "flatten") << "an error leaves no name behind";
 }
 
+/// Also what goes wrong before the op itself is called.
+TEST(Names, Scatter) {
+  const Tensor x = zeros({3, 4}, uint8);
+  const Tensor at = tensor({{0, 1, 2, 0}});
+  const std::string here = "\n  at names_test.cpp:";
+  expect_throws<DTypeError>(
+      [&] {
+        scatter(x, 0, at, ones({1, 4}));
+      },
+      {"scatter: cannot put float32 into uint8; use cast()" + here});
+  expect_throws<DTypeError>([&] { scatter(x, 0, at, 1.5); },
+                            {"scatter: uint8 does not hold", here});
+  expect_throws<ValueError>([&] { scatter(x, 0, at, 300); }, {"the number 300", here});
+  expect_throws<ValueError>([&] { scatter(1, 0, at, 2); }, {"scatter: a number has no axes", here});
+}
+
 }  // namespace
 }  // namespace tenure

@@ -23,17 +23,19 @@ bool has_unknown(std::span<const ArgumentSpec> arguments) {
 std::vector<Spec> infer_elementwise(const ops::OpRecord& op,
                                     std::span<const ArgumentSpec> arguments, bool unknown) {
   std::vector<ops::OperandType> types;
-  Shape shape;
   for (const ArgumentSpec& argument : arguments) {
     if (argument.number) {
       types.push_back(
           {.dtype = argument.number->dtype(), .is_number = true, .kind = argument.number->kind});
-      continue;
+    } else {
+      types.push_back({.dtype = argument.spec.dtype});
     }
-    types.push_back({.dtype = argument.spec.dtype});
-    shape = broadcast(shape, argument.spec.shape, op.name);
   }
   const DType result = ops::elementwise_types(op, types).result;
+  Shape shape;
+  for (const ArgumentSpec& argument : arguments) {
+    if (!argument.number) shape = broadcast(shape, argument.spec.shape, op.name);
+  }
   if (!unknown) check_shape(shape, size_of(result), op.name);
   return {{result, shape}};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenure/ops/core/define.h"
+#include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
 #include "tenure/ops/index/attributes.h"
 #include "tenure/ops/index/gradients.h"
@@ -275,10 +276,11 @@ Tensor gather(const Operand& x, int axis, const Operand& indices) {
 
 Tensor scatter(const Operand& x, int axis, const Operand& indices, const Operand& updates,
                ScatterMode mode) {
-  Tensor values = ops::converted(updates, ops::body_of(x, "scatter"), "scatter");
-  if (updates.is_scalar()) {
-    values = broadcast_to(Operand(values, x.site()), ops::body_of(indices, "scatter").shape);
-  }
+  Tensor values = ops::in_call("scatter", x.site(), [&]() -> Tensor {
+    const Tensor made = ops::converted(updates, ops::body_of(x, "scatter"), "scatter");
+    if (!updates.is_scalar()) return made;
+    return broadcast_to(Operand(made, x.site()), ops::body_of(indices, "scatter").shape);
+  });
   Tensor result = call(record<ops::Scatter>(), {x, indices, Operand(values, updates.site())},
                        Attributes(std::int64_t{axis}, static_cast<std::int64_t>(mode)));
   updates.consume();

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/core/reference.h"
@@ -213,6 +214,7 @@ using ops::record;
 
 Tensor lstsq(const Operand& a, const Operand& b) { return call(record<ops::Lstsq>(), a, b); }
 Tensor pinv(const Operand& a, double rcond) {
+  mem::require_in(mem::kFinite, "pinv", {{"rcond", rcond}}, a.site());
   return call(record<ops::Pinv>(), a, Attributes(rcond));
 }
 Tensor matrix_power(const Operand& a, std::int64_t n) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/attention_ops.h"
 #include "tenure/ops/core/define.h"
 #include "tenure/ops/core/gradient.h"
@@ -253,7 +254,8 @@ std::vector<const OpRecord*> attention_ops() {
 namespace tenure {
 namespace {
 
-ops::Attributes attributes_of(const AttentionOptions& options) {
+ops::Attributes attributes_of(const AttentionOptions& options, Site site) {
+  mem::require_in(mem::kFinite, "attention", {{"scale", options.scale.value_or(0.0)}}, site);
   return ops::Attributes(options.causal, options.scale.has_value(), options.scale.value_or(0.0));
 }
 
@@ -261,11 +263,12 @@ ops::Attributes attributes_of(const AttentionOptions& options) {
 
 Tensor attention(const Operand& q, const Operand& k, const Operand& v,
                  const AttentionOptions& options) {
-  return ops::call(ops::record<ops::AttentionOp>(), {q, k, v}, attributes_of(options));
+  return ops::call(ops::record<ops::AttentionOp>(), {q, k, v}, attributes_of(options, q.site()));
 }
 Tensor attention(const Operand& q, const Operand& k, const Operand& v, const Operand& mask,
                  const AttentionOptions& options) {
-  return ops::call(ops::record<ops::AttentionOp>(), {q, k, v, mask}, attributes_of(options));
+  return ops::call(ops::record<ops::AttentionOp>(), {q, k, v, mask},
+                   attributes_of(options, q.site()));
 }
 
 }  // namespace tenure

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "tenure/memory/threads/arguments.h"
 #include "tenure/ops/core/named.h"
 #include "tenure/ops/elementwise.h"
 #include "tenure/ops/nn/layout.h"
@@ -17,7 +18,14 @@ const Shape& shape_of(const Operand& x, const char* op) {
   return x.tensor().body(op, x.site()).shape;
 }
 
-Attributes attributes_of(std::int64_t dims, double epsilon) { return Attributes(dims, epsilon); }
+void require_epsilon(const char* op, double epsilon, Site site) {
+  mem::require_in(mem::kNotNegative, op, {{"epsilon", epsilon}}, site);
+}
+
+Attributes attributes_of(const char* op, std::int64_t dims, double epsilon, Site site) {
+  require_epsilon(op, epsilon, site);
+  return Attributes(dims, epsilon);
+}
 
 /// [channels] in the shape that broadcasts against images of this rank.
 Tensor by_channel(const Operand& x, int rank, Channels channels) {
@@ -31,7 +39,8 @@ Tensor by_channel(const Operand& x, int rank, Channels channels) {
 }  // namespace
 
 Tensor layer_norm(const Operand& x, const LayerNormOptions& options) {
-  return ops::call(ops::layer_norm_record(), x, attributes_of(options.dims, options.epsilon));
+  return ops::call(ops::layer_norm_record(), x,
+                   attributes_of("layer_norm", options.dims, options.epsilon, x.site()));
 }
 
 Tensor layer_norm(const Operand& x, const Operand& weight, const Operand& bias,
@@ -39,21 +48,24 @@ Tensor layer_norm(const Operand& x, const Operand& weight, const Operand& bias,
   const int dims =
       ops::in_call("layer_norm", x.site(), [&] { return shape_of(weight, "layer_norm").size(); });
   return ops::call(ops::layer_norm_record(), {x, weight, bias},
-                   attributes_of(dims, options.epsilon));
+                   attributes_of("layer_norm", dims, options.epsilon, x.site()));
 }
 
 Tensor rms_norm(const Operand& x, const LayerNormOptions& options) {
-  return ops::call(ops::rms_norm_record(), x, attributes_of(options.dims, options.epsilon));
+  return ops::call(ops::rms_norm_record(), x,
+                   attributes_of("rms_norm", options.dims, options.epsilon, x.site()));
 }
 
 Tensor rms_norm(const Operand& x, const Operand& weight, const LayerNormOptions& options) {
   const int dims =
       ops::in_call("rms_norm", x.site(), [&] { return shape_of(weight, "rms_norm").size(); });
-  return ops::call(ops::rms_norm_record(), {x, weight}, attributes_of(dims, options.epsilon));
+  return ops::call(ops::rms_norm_record(), {x, weight},
+                   attributes_of("rms_norm", dims, options.epsilon, x.site()));
 }
 
 BatchNorm batch_norm(const Operand& x, const Operand& weight, const Operand& bias,
                      const BatchNormOptions& options) {
+  require_epsilon("batch_norm", options.epsilon, x.site());
   return ops::in_name_of("batch_norm", x.site(), [&] {
     const bool first = options.channels == Channels::first;
     if (first && shape_of(x, "batch_norm").size() < 2) {
@@ -73,6 +85,7 @@ BatchNorm batch_norm(const Operand& x, const Operand& weight, const Operand& bia
 Tensor batch_norm_with(const Operand& x, const Operand& mean, const Operand& variance,
                        const Operand& weight, const Operand& bias,
                        const BatchNormOptions& options) {
+  require_epsilon("batch_norm_with", options.epsilon, x.site());
   return ops::in_name_of("batch_norm_with", x.site(), [&] {
     const int rank = shape_of(x, "batch_norm_with").size();
     const Site site = x.site();
@@ -91,6 +104,7 @@ Tensor batch_norm_with(const Operand& x, const Operand& mean, const Operand& var
 
 Tensor group_norm(const Operand& x, std::int64_t groups, const Operand& weight, const Operand& bias,
                   const BatchNormOptions& options) {
+  require_epsilon("group_norm", options.epsilon, x.site());
   return ops::in_name_of("group_norm", x.site(), [&] {
     const Site site = x.site();
     const Shape& shape = shape_of(x, "group_norm");
