@@ -7,6 +7,7 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/launch/queue_clock.h"
 #include "tenure/kernels/cuda/launch/replay.h"
 #include "tenure/kernels/cuda/loops/cuda_loop.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
@@ -53,6 +54,9 @@ class CudaBackend final : public ops::Backend {
   }
   std::unique_ptr<ops::Replay> make_replay() override {
     return gpu_.waits() ? nullptr : std::make_unique<GraphReplay>(gpu_);
+  }
+  std::unique_ptr<ops::QueueClock> make_clock() override {
+    return std::make_unique<GpuClock>(gpu_);
   }
   bool waits_for_indices() const override { return true; }
   IntegerRange integer_range(const View& view) override { return cuda::integer_range(gpu_, view); }
