@@ -103,7 +103,10 @@ void add_gpu(int index) {
   Gpu& gpu = make_gpu(index);
   if (mem::is_present(gpu.device())) return;
   auto made = std::make_unique<CudaBackend>(gpu);
-  mem::add_device(cuda_pinned(gpu.device()), gpu.pinned());
+  if (!mem::is_present(cuda_pinned(gpu.device()))) {
+    mem::add_device(cuda_pinned(gpu.device()), gpu.pinned());
+  }
+  gpu.make_room_to_read();
   mem::add_device(gpu.device(), gpu.memory());
   ops::add_backend(gpu.device(), *made.release());  // it stays for the process
 }

@@ -218,6 +218,8 @@ std::byte* Gpu::pin(std::size_t bytes) {
       mem::Storage::allocate(context, cuda_pinned(device_), bytes)->data());
 }
 
+void Gpu::make_room_to_read() { staging_->make_room_to_read(); }
+
 void Gpu::copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   enter();

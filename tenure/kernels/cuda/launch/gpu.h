@@ -158,6 +158,8 @@ class Gpu {
 
   /// Pinned memory of the host's, for good. Throws OutOfMemory.
   std::byte* pin(std::size_t bytes);
+  /// For the first bytes of what is read, so that a number can be had whatever memory is left.
+  void make_room_to_read();
 
   /// An event behind all that was queued. It is given back when it is not needed any more.
   CUevent_st* record();
