@@ -66,6 +66,29 @@ Finding instructions() {
           fmt::format("{}, by TENURE_MAX_ISA; the CPU has {}", name_of(used), name_of(native))};
 }
 
+Finding computing(const std::string& name) {
+  const float sum = tenure::sum(matmul(ones({64, 64}), ones({64, 64}))).item<float>();
+  if (sum == 64.f * 64 * 64) return {name, "a product of matrices is right"};
+  return {name, fmt::format("a product of matrices is wrong: {}", sum),
+          "this is a bug: please report it", true};
+}
+
+/// A GPU, tried out, and who has how much of its memory then.
+std::vector<Finding> tried(const CudaGpu& gpu) {
+  const std::string name = fmt::format("GPU {} computing", gpu.index);
+  try {
+    const Device device = cuda(gpu.index);
+    const DeviceScope scope(device);
+    const Finding found = computing(name);
+    const OutsideMemory outside = memory_outside(device);
+    return {found,
+            {fmt::format("GPU {} memory", gpu.index),
+             taken_text(memory(device).reserved_bytes, outside.bytes, outside.total)}};
+  } catch (const Error& error) {
+    return {{name, "not possible", error.what()}};
+  }
+}
+
 /// What there is for GPUs: the build, each library, each GPU.
 std::vector<Finding> gpus() {
   const CudaReport report = cuda_report();
@@ -91,6 +114,8 @@ std::vector<Finding> gpus() {
                         fmt::format("{}, {}, compute capability {}.{}", gpu.name,
                                     size_text(static_cast<std::int64_t>(gpu.memory)),
                                     gpu.architecture / 10, gpu.architecture % 10)});
+    const std::vector<Finding> more = tried(gpu);
+    findings.insert(findings.end(), more.begin(), more.end());
   }
   if (report.gpus.empty()) findings.push_back({"GPU", "none found; ops run on the CPU"});
   findings.push_back({"kernel cache", report.cache.empty() ? "none" : report.cache});
@@ -167,13 +192,6 @@ Finding recording() {
   return finding;
 }
 
-Finding computing() {
-  const float sum = tenure::sum(matmul(ones({64, 64}), ones({64, 64}))).item<float>();
-  if (sum == 64.f * 64 * 64) return {"computing", "a product of matrices is right"};
-  return {"computing", fmt::format("a product of matrices is wrong: {}", sum),
-          "this is a bug: please report it", true};
-}
-
 Finding libraries() {
   return {"libraries", fmt::format("zlib {}, fmt {}.{}.{}", zlibVersion(), FMT_VERSION / 10000,
                                    FMT_VERSION / 100 % 100, FMT_VERSION % 100)};
@@ -191,7 +209,7 @@ void doctor(bool json) {
                            size_text(static_cast<std::int64_t>(cache_limit())))},
       libraries(),
       fences(),
-      computing(),
+      computing("computing"),
       recording(),
       watching()};
   const std::vector<Finding> of_gpus = gpus();
@@ -224,7 +242,7 @@ void add_doctor(CLI::App& app) {
   command.flag("--json", *json, "Print JSON");
   command.footer(
       R"(Cores, instruction sets, CUDA and GPUs, memory and its limits, libraries; and a product of matrices and a
-recording, tried out. What could be better comes with advice.
+recording, tried out, the product on each GPU too. What could be better comes with advice.
 
 Exit status: 0, or 1 if computing, recording or watching does not work here.
 

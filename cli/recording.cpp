@@ -67,6 +67,12 @@ std::string size_text(std::int64_t bytes, bool with_sign) {
   return bytes < 0 ? "-" + text : with_sign && bytes > 0 ? "+" + text : text;
 }
 
+std::string taken_text(std::int64_t reserved, std::int64_t outside, std::int64_t total) {
+  return fmt::format("{} of {} taken: {} reserved, {} outside (context, libraries, others)",
+                     size_text(reserved + outside), size_text(total), size_text(reserved),
+                     size_text(outside));
+}
+
 Json origin_json(const Origin& origin) {
   Json json = {
       {"op", origin.op}, {"file", origin.file}, {"line", origin.line}, {"scope", origin.scope}};
@@ -92,7 +98,10 @@ Json summary_json(const History& history) {
   for (const profile::DeviceLevel& level : by_device(history)) {
     devices.push_back({{"device", name_of(level.device)},
                        {"peak_bytes", level.peak},
-                       {"live_at_end_bytes", level.at_end}});
+                       {"live_at_end_bytes", level.at_end},
+                       {"reserved_bytes", level.reserved},
+                       {"outside_bytes", level.outside},
+                       {"total_bytes", level.total}});
   }
   return {{"file", recorded.path},
           {"program", recorded.program},
@@ -132,6 +141,8 @@ void print_summary(const History& history) {
   for (const profile::DeviceLevel& level : by_device(history)) {
     fmt::print("  {:<10}  {} at its peak, {} at the end\n", name_of(level.device),
                size_text(level.peak), size_text(level.at_end));
+    if (level.total == 0) continue;
+    print_beside(terminal, "", "at most " + taken_text(level.reserved, level.outside, level.total));
   }
 }
 

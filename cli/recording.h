@@ -42,6 +42,9 @@ std::string origin_text(const profile::Origin& origin);
 using profile::seconds_text;
 /// "64.00 MiB", with a sign if `with_sign`.
 std::string size_text(std::int64_t bytes, bool with_sign = false);
+/// "1.25 GiB of 80.00 GiB taken: 768.00 MiB reserved, 512.00 MiB outside (context, libraries,
+/// others)".
+std::string taken_text(std::int64_t reserved, std::int64_t outside, std::int64_t total);
 
 /// Prints JSON; bytes that are no UTF-8 are replaced.
 void print_json(const Json& document);

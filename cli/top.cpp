@@ -40,18 +40,22 @@ std::vector<std::pair<std::string, profile::OpCounts>> busiest(const History& hi
   return ops;
 }
 
-/// Live bytes over time in one line: the darker, the more.
+/// Live bytes over time in one line, of each device: the darker, the more.
 void print_timeline(const History& history) {
   constexpr std::string_view kInk = " .:-=+*#@";
   const Terminal terminal;
-  const std::int64_t highest = peak(history).bytes;
-  if (highest == 0 || history.end_ns == 0) return;
-  std::string line;
-  for (const profile::Level& level : timeline(history, static_cast<int>(terminal.width()) - 16)) {
-    const double share = static_cast<double>(level.bytes) / static_cast<double>(highest);
-    line += kInk[std::min<std::size_t>(static_cast<std::size_t>(std::ceil(share * 8)), 8)];
+  for (const Device device : history.devices) {
+    const std::int64_t highest = peak(history, device).bytes;
+    if (highest == 0 || history.end_ns == 0) continue;
+    std::string line;
+    const int width = static_cast<int>(terminal.width()) - 16;
+    for (const profile::Level& level : timeline(history, width, device)) {
+      const double share = static_cast<double>(level.bytes) / static_cast<double>(highest);
+      line += kInk[std::min<std::size_t>(static_cast<std::size_t>(std::ceil(share * 8)), 8)];
+    }
+    fmt::print("  {:<10}  |{}|\n", history.devices.size() == 1 ? "over time" : name_of(device),
+               line);
   }
-  fmt::print("  over time   |{}|\n", line);
 }
 
 void print_ops(const History& history, std::size_t rows) {
@@ -147,6 +151,14 @@ Json groups_json(const std::vector<profile::Group>& groups) {
   return list;
 }
 
+Json timeline_json(const std::vector<profile::Level>& levels) {
+  Json list = Json::array();
+  for (const profile::Level& level : levels) {
+    list.push_back({static_cast<double>(level.time_ns) * 1e-9, level.bytes});
+  }
+  return list;
+}
+
 Json endings_json(const History& history, const std::vector<profile::Ending>& endings) {
   Json list = Json::array();
   for (const profile::Ending& ending : endings) {
@@ -207,11 +219,15 @@ Json document(const History& history, const TopOptions& options) {
   }
   result["held"] = std::move(held);
   result["plans"] = programs_json(history, options.programs);
-  Json levels = Json::array();
-  for (const profile::Level& level : timeline(history)) {
-    levels.push_back({static_cast<double>(level.time_ns) * 1e-9, level.bytes});
+  result["timeline"] = timeline_json(timeline(history));
+  for (std::size_t i = 0; i < history.devices.size(); ++i) {
+    const Device device = history.devices[i];
+    Json& one = result["devices"][i];
+    const profile::Level highest = peak(history, device);
+    one["peak_seconds"] = static_cast<double>(highest.time_ns) * 1e-9;
+    one["peak"] = groups_json(live_at(history, highest.time_ns, GroupBy::line, device));
+    one["timeline"] = timeline_json(timeline(history, 200, device));
   }
-  result["timeline"] = std::move(levels);
   result.update(limits_json(history, options.rows));
   if (options.budget) {
     const profile::BudgetEffect effect = with_budget(history, *options.budget);
@@ -253,16 +269,20 @@ void top(const TopOptions& options) {
 
 void print_peak(const History& history, profile::GroupBy by, std::size_t rows) {
   const Terminal terminal;
-  const profile::Level highest = peak(history);
-  std::vector<std::vector<std::string>> table;
-  for (const profile::Group& group : live_at(history, highest.time_ns, by)) {
-    if (table.size() == rows) break;
-    table.push_back({size_text(group.bytes), share_text(group.bytes, highest.bytes),
-                     fmt::to_string(group.storages), plain(group.name)});
+  for (const Device device : history.devices) {
+    const profile::Level highest = peak(history, device);
+    std::vector<std::vector<std::string>> table;
+    for (const profile::Group& group : live_at(history, highest.time_ns, by, device)) {
+      if (table.size() == rows) break;
+      table.push_back({size_text(group.bytes), share_text(group.bytes, highest.bytes),
+                       fmt::to_string(group.storages), plain(group.name)});
+    }
+    if (table.empty()) continue;
+    print_heading(terminal, history.devices.size() == 1
+                                ? "What made the peak"
+                                : fmt::format("What made the peak of {}", name_of(device)));
+    print_table(terminal, {">bytes", ">share", ">storages", "made by"}, table);
   }
-  if (table.empty()) return;
-  print_heading(terminal, "What made the peak");
-  print_table(terminal, {">bytes", ">share", ">storages", "made by"}, table);
 }
 
 void add_top(CLI::App& app) {

@@ -129,11 +129,15 @@ class Trend {
 
 std::string signed_text(std::int64_t bytes) { return bytes == 0 ? "" : size_text(bytes, true); }
 
-void draw(const Terminal& terminal, const Json& now, const Trend& trend) {
+/// "1.20 GiB live in 3 tensors, peak 1.50 GiB"
+std::string level_text(const Terminal& terminal, const Json& now) {
   const auto tensors = now.at("tensors").get<std::int64_t>();
-  fmt::print("{} {}   {} live in {} {}, peak {}\n", terminal.bold("process"),
-             now.at("pid").get<long>(), terminal.bold(size_text(now.at("bytes"))), tensors,
-             tensors == 1 ? "tensor" : "tensors", size_text(now.at("peak")));
+  return fmt::format("{} live in {} {}, peak {}", terminal.bold(size_text(now.at("bytes"))),
+                     tensors, tensors == 1 ? "tensor" : "tensors", size_text(now.at("peak")));
+}
+
+/// What one device has, below its first line.
+void draw(const Terminal& terminal, const Json& now, const Trend& trend) {
   if (!trend.is_first()) {
     print_indented(terminal,
                    fmt::format("{} since the last look, {} a second since the first",
@@ -147,6 +151,9 @@ void draw(const Terminal& terminal, const Json& now, const Trend& trend) {
                              trend.is_first() ? "" : fmt::format(" (+{})", trend.made()),
                              size_text(now.at("reserved_bytes")), size_text(now.at("cached_bytes")),
                              now.at("fragmentation").get<double>() * 100));
+  if (const auto total = now.at("total_bytes").get<std::int64_t>(); total > 0) {
+    print_indented(terminal, taken_text(now.at("reserved_bytes"), now.at("outside_bytes"), total));
+  }
   fmt::print("\n");
   const auto whole =
       static_cast<double>(std::max<std::int64_t>(now.at("bytes").get<std::int64_t>(), 1));
@@ -169,11 +176,30 @@ void draw(const Terminal& terminal, const Json& now, const Trend& trend) {
   }
 }
 
+/// Devices one below the other; with the CPU alone, nothing speaks of devices.
+void draw_all(const Terminal& terminal, const Json& now, std::map<std::string, Trend>& trends) {
+  const Json& devices = now.at("devices");
+  const std::string process =
+      fmt::format("{} {}", terminal.bold("process"), now.at("pid").get<long>());
+  if (devices.size() > 1) fmt::print("{}\n", process);
+  for (const Json& device : devices) {
+    const std::string name = device.at("device").get<std::string>();
+    Trend& trend = trends[name];
+    trend.add(device);
+    if (devices.size() == 1) {
+      fmt::print("{}   {}\n", process, level_text(terminal, device));
+    } else {
+      fmt::print("\n{}   {}\n", terminal.bold(plain(name)), level_text(terminal, device));
+    }
+    draw(terminal, device, trend);
+  }
+}
+
 void watch(const WatchOptions& options) {
   profile::WatchClient client(options.pid);
   const Terminal terminal;
   const bool is_screen = isatty(STDOUT_FILENO) != 0 && !options.json;
-  Trend trend;
+  std::map<std::string, Trend> trends;
   for (int i = 0; options.count == 0 || i < options.count; ++i) {
     if (i != 0) std::this_thread::sleep_for(std::chrono::duration<double>(options.interval));
     const std::string text = client.snapshot();
@@ -188,8 +214,7 @@ void watch(const WatchOptions& options) {
       const Json now = Json::parse(text, nullptr, false);
       if (is_screen) fmt::print("\033[H\033[2J");
       try {
-        trend.add(now);
-        draw(terminal, now, trend);
+        draw_all(terminal, now, trends);
       } catch (const Json::exception&) {
         throw ProfileError(fmt::format(
             "what process {} says is no snapshot: it has another version of Tenure", options.pid));
@@ -218,11 +243,13 @@ void add_watch(CLI::App& app) {
   command.footer(
       R"(The program must allow it: start it with TENURE_WATCH=1, or make a tenure::Watch in it. It then
 listens on a local socket that its user alone can reach. Lines show what they hold, and by how much
-that changed since the last look and since the first: what grows with every look is a leak.
+that changed since the last look and since the first: what grows with every look is a leak. Each
+device that the program uses is shown apart; with "outside", what is reserved is all that is taken
+of a GPU's memory.
 
 Examples:
   TENURE_WATCH=1 ./train & tenure watch $!
-  tenure watch 4711 --json --count 1 | jq .bytes)");
+  tenure watch 4711 --json --count 1 | jq '.devices[0].bytes')");
   command.run([options] { watch(*options); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "tenure/base/units.h"
 #include "tenure/memory/accounts/device_ledger.h"
+#include "tenure/memory/pool/chunk_heap.h"
 #include "tenure/memory/pool/pool.h"
 #include "tenure/memory/threads/thread_context.h"
 
@@ -156,6 +157,13 @@ MemoryStats memory(Device device, Site site) {
     stats.metadata_bytes = static_cast<std::int64_t>(mem::slab_bytes(mem::kTenantBin));
   }
   return stats;
+}
+
+OutsideMemory memory_outside(Device device, Site site) {
+  mem::require_device(device, "memory_outside", site);
+  const mem::ChunkHeap::Outside outside = mem::heap(device).outside();
+  return {.bytes = static_cast<std::int64_t>(outside.taken),
+          .total = static_cast<std::int64_t>(outside.total)};
 }
 
 void reset_peak(Device device, Site site) {

@@ -46,6 +46,14 @@ struct MemoryStats {
 /// several threads allocate on the CPU, `peak` is exact to 64 KiB per thread. Throws ValueError for
 /// an absent device.
 MemoryStats memory(Device device = default_device(), Site site = Site::current());
+/// Of a device's memory what is not in Tenure's books.
+struct OutsideMemory {
+  std::int64_t bytes = 0;  ///< what others have taken: libraries, drivers, other programs
+  std::int64_t total = 0;  ///< all the memory that the device has; 0: it does not say, as the CPU
+};
+/// With memory(device).reserved_bytes it is all that is taken of the device. Asks the device, which
+/// takes longer than memory() does. Throws ValueError for an absent device.
+OutsideMemory memory_outside(Device device = default_device(), Site site = Site::current());
 /// Starts the peaks anew from what is live now.
 void reset_peak(Device device = default_device(), Site site = Site::current());
 /// Several lines for a person to read.

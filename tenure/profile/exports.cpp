@@ -29,33 +29,49 @@ double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
 // Texts come from fmt::format: format_to a string would compile all of fmt here.
 
 std::string to_chrome_trace(const History& history) {
-  constexpr const char* kinds[] = {"op", "scope", "run", "kernel"};
+  constexpr const char* kinds[] = {"op", "scope", "run", "kernel", "launch"};
   const Recorded& recorded = history.recorded;
+  const bool has_several = history.devices.size() > 1;
+  // What a device did later is in a row of the device's, whose process comes after the program.
+  const auto process_of = [](const Span& span) {
+    return span.thread == Span::kNoThread ? 1 + mem::place_of(span.device) : std::size_t{1};
+  };
   std::string out = R"({"displayTimeUnit":"ns","traceEvents":[)";
   out += fmt::format(R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
                      json_string(recorded.program));
+  for (const Device device : history.devices) {
+    if (device == cpu) continue;
+    out += fmt::format(
+        ",\n"
+        R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"{}"}}}})",
+        1 + mem::place_of(device), name_of(device));
+  }
   for (const Span& span : history.spans) {
     const Origin& origin = recorded.origin(span.origin);
     const bool is_scope = span.kind == Span::Kind::scope;
     out += fmt::format(
         ",\n"
-        R"({{"ph":"X","pid":1,"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}{}}}}})",
-        span.thread, microseconds(span.begin_ns), microseconds(span.end_ns - span.begin_ns),
+        R"({{"ph":"X","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"cat":"{}","name":{},"args":{{"place":{},"scope":{}{}}}}})",
+        process_of(span), span.thread == Span::kNoThread ? 0 : span.thread,
+        microseconds(span.begin_ns), microseconds(span.end_ns - span.begin_ns),
         kinds[static_cast<int>(span.kind)],
         json_string(is_scope && !origin.scope.empty() ? origin.scope : origin.op),
         json_string(place_text(origin)), json_string(origin.scope),
-        history.devices.size() == 1 ? "" : fmt::format(R"(,"device":"{}")", name_of(span.device)));
+        has_several ? fmt::format(R"(,"device":"{}")", name_of(span.device)) : "");
   }
-  for (const Level& level : timeline(history, 2000)) {
-    out += fmt::format(
-        ",\n"
-        R"({{"ph":"C","pid":1,"ts":{:.3f},"name":"live bytes","args":{{)",
-        microseconds(level.time_ns));
-    for (int c = 0; c < kKinds; ++c) {
-      out += fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", kind_name(c),
-                         level.category[static_cast<std::size_t>(c)]);
+  for (const Device device : history.devices) {
+    const std::string of = has_several ? fmt::format(" of {}", name_of(device)) : "";
+    for (const Level& level : timeline(history, 2000, device)) {
+      out += fmt::format(
+          ",\n"
+          R"({{"ph":"C","pid":{},"ts":{:.3f},"name":"live bytes{}","args":{{)",
+          1 + mem::place_of(device), microseconds(level.time_ns), of);
+      for (int c = 0; c < kKinds; ++c) {
+        out += fmt::format(R"({}"{}":{})", c == 0 ? "" : ",", kind_name(c),
+                           level.category[static_cast<std::size_t>(c)]);
+      }
+      out += "}}";
     }
-    out += "}}";
   }
   for (const StepMark& step : history.steps) {
     out += fmt::format(

@@ -33,11 +33,12 @@
 namespace tenure::profile {
 
 inline constexpr char kMagic[8] = {'T', 'E', 'N', 'U', 'R', 'E', 'P', 'R'};
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 /// The oldest that is read too: it knew no other device than the CPU. Those before 3 knew nothing
 /// of what is inside of branches and loops, nor what types and shapes buffers have; those before 4
 /// nothing of calls but where all were asked for, nor of threads that have the same number; those
-/// before 5 did not say when all that is live had been told anew.
+/// before 5 did not say when all that is live had been told anew; those before 6 had no times of
+/// devices that compute later, but those of the calls.
 inline constexpr std::uint32_t kOldestVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 inline constexpr std::size_t kChunkBytes = 64 * 1024;
@@ -103,7 +104,8 @@ enum class EventKind : std::uint8_t {
   budget,        // limit; string. Of a device. Since there is `account` it is only read
   run_begin,     // plan; origin. Of a device
   run_end,       // plan
-  kernel,        // -; origin. Of a device
+  kernel,        // mark in the device's queue, 0: it was done then; origin. Of a device. Within a
+                 // run one of its steps, else what made the result that was told before
   pool,          // reserved bytes; cached bytes; fragmentation as double. Of a device. Since there
                  // is `part` it is only read
   miss,          // storage; tensor; origin of the use, and << 32 of the disposal
@@ -121,13 +123,15 @@ enum class EventKind : std::uint8_t {
   calls,         // stack; tensor. Which calls led to some tensors, where not all have that
   thread,        // life. Another thread has this number from here on
   census,        // bytes live now; when it began; now. All that is live has been told
+  reached,       // mark; when the device came there. Of a device, in the order of its queue
+  outside,       // bytes of a device's memory that others have; all that it has. Of a device
 };
-inline constexpr int kEventKinds = 30;
+inline constexpr int kEventKinds = 32;
 
 /// Words of an event; 0 for what is none.
 constexpr int words_of(EventKind kind) {
-  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3, 3,
-                                               2, 3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4, 3, 2, 4};
+  constexpr std::uint8_t words[kEventKinds] = {0, 4, 3, 2, 4, 3, 4, 3, 4, 3, 3, 2, 3, 3, 3, 2,
+                                               3, 4, 4, 3, 4, 3, 4, 2, 4, 3, 4, 3, 2, 4, 3, 3};
   const auto i = static_cast<std::size_t>(kind);
   return i < kEventKinds ? words[i] : 0;
 }

@@ -96,6 +96,11 @@ void History::take(const Event& event) {
     case EventKind::part:
       take_limit(event);
       break;
+    case EventKind::outside:
+      if (was_before(event)) break;
+      outside.push_back(
+          {device_in(event.extra), event.time_ns, bytes_of(event.subject), bytes_of(event.third)});
+      break;
     case EventKind::pool:
       pool.push_back({device_in(event.extra), event.time_ns, bytes_of(event.subject),
                       bytes_of(event.third),
@@ -377,9 +382,14 @@ void History::finish() {
   for (std::size_t place = 0; place < mem::kDevices; ++place) {
     if (occurs[place]) devices.push_back(mem::device_at(place));
   }
+  // What a device did later was told later.
+  std::stable_sort(spans.begin(), spans.end(),
+                   [](const Span& a, const Span& b) { return a.end_ns < b.end_ns; });
   live_ = {};
   records_ = {};
   states_ = {};
+  queued_ = {};
+  queued_runs_ = {};
   accounts_ = {};
   parts_there_ = {};
   last_refusal_ = {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "tenure/memory/kinds.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/profile/recorded.h"
 
 namespace tenure::profile {
@@ -88,18 +90,21 @@ struct OpCounts {
   std::int64_t bytes = 0;      ///< allocated
 };
 
-/// A piece of time on a thread. Two of a thread lie apart or one within the other.
+/// A piece of time on a thread. Two of a thread lie apart or one within the other. What a device
+/// did later is on no thread; there it is the op, the run or the launch that gave the work.
 struct Span {
-  enum class Kind : std::uint8_t { op, scope, run, kernel };
+  enum class Kind : std::uint8_t { op, scope, run, kernel, launch };
+  static constexpr std::uint32_t kNoThread = UINT32_MAX;
   Kind kind{};
-  Device device = cpu;  ///< of a run or a kernel
+  Device device = cpu;  ///< of a run, a kernel or a launch
   std::uint32_t thread = 0;
   std::uint32_t origin = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
 
-/// What ops and kernels of one origin took together.
+/// What ops and kernels of one origin took together. Of what a device did later it is the device's
+/// time; the time of the call where that is not known.
 struct TimeSpent {
   std::int64_t times = 0;
   std::int64_t ns = 0;
@@ -110,6 +115,14 @@ struct StepMark {
   std::uint32_t origin = 0;  ///< its op is the mark's name
   std::uint32_t thread = 0;
   std::uint32_t thread_life = 0;  ///< which of those that had this number
+};
+
+/// What others had of a device's memory at one moment.
+struct OutsideSample {
+  Device device = cpu;
+  std::int64_t time_ns = 0;
+  std::int64_t bytes = 0;
+  std::int64_t total = 0;  ///< all the memory that the device has
 };
 
 /// The state of a pool at one moment.
@@ -161,12 +174,12 @@ struct RefusalSeen {
 struct PlanRuns {
   struct StepTime {
     std::int64_t times = 0;
-    std::int64_t ns = 0;  ///< of all
+    std::int64_t ns = 0;  ///< of all; the device's, as TimeSpent
   };
   std::int64_t runs = 0;
   std::int64_t lowest = 0;  ///< peak of a run above where it began
   std::int64_t highest = 0;
-  std::int64_t ns = 0;            ///< of all runs
+  std::int64_t ns = 0;            ///< of all runs; from the first kernel to the last on the device
   std::vector<StepTime> steps{};  ///< as the plan's; none where those are not known
 };
 
@@ -217,9 +230,10 @@ class History {
   std::vector<Span> spans;                        ///< by end; only if asked for
   std::map<std::uint32_t, TimeSpent> time_spent;  ///< by origin: ops and kernels
   std::vector<StepMark> steps;
-  std::vector<PoolSample> pool;     ///< of old recordings; pool_levels() asks for all
-  std::vector<PoolPartLife> parts;  ///< of pools
-  std::vector<BudgetSeen> budgets;  ///< number 1 is the first
+  std::vector<OutsideSample> outside;  ///< by time
+  std::vector<PoolSample> pool;        ///< of old recordings; pool_levels() asks for all
+  std::vector<PoolPartLife> parts;     ///< of pools
+  std::vector<BudgetSeen> budgets;     ///< number 1 is the first
   std::vector<RefusalSeen> refusals;
   std::map<std::uint32_t, std::vector<ThingCount>> things;  ///< by origin, whose op is the kind
   std::map<std::uint64_t, PlanRuns> runs;                   ///< by the plan's id
@@ -262,11 +276,31 @@ class History {
     Device device = cpu;
     std::uint32_t arena = RunLife::kNoArena;
     std::vector<std::int64_t> kernel_ends{};
+    std::uint64_t first_mark = 0;  // in the device's queue; 0: it computed at once
+  };
+  /// What a device was given to do and has not done yet.
+  struct Queued {
+    std::uint32_t origin = 0;
+    std::int64_t begin = 0;    // it was not given before
+    std::int64_t call_ns = 0;  // what the call took, which counts until more is known
+    std::uint64_t run = 0;     // first mark of its run; 0: none
+    std::size_t step = 0;      // of that; kNoStep: of no plan that is known
+  };
+  static constexpr std::size_t kNoStep = SIZE_MAX;
+  /// A run of which the device has not done all.
+  struct QueuedRun {
+    std::uint64_t plan = 0;
+    std::size_t left = 0;       // kernels that were given, but are not done
+    std::int64_t call_ns = -1;  // of the run; -1: it is not over
+    std::int64_t begin = -1;    // on the device
+    std::int64_t end = 0;
   };
   struct ThreadState {
     std::int64_t op_begin = -1;   // since when an op takes its inputs, within the innermost frame
     std::uint32_t op_number = 0;  // which; 0: not known yet
     std::uint32_t op_origin = 0;
+    std::int64_t last_op_begin = 0;  // of the op that ended last
+    std::int64_t last_op_end = 0;
     std::vector<Frame> frames;  // the innermost last
     Frame* run();               // the innermost; nullptr: none
   };
@@ -286,6 +320,13 @@ class History {
   void end_frame(const Event& event, ThreadState& thread);
   void take_allocation(const Event& event, ThreadState& thread);
   void take_kernel(const Event& event, ThreadState& thread, Frame& run);
+  // What devices did later; in history_devices.cpp.
+  void queue_kernel(const Event& event, Frame& run, std::uint32_t origin, std::size_t step);
+  void queue_op(const Event& event, const ThreadState& thread);
+  void take_reached(const Event& event);
+  void take_reached_of_run(const Queued& queued, std::int64_t begin, std::int64_t end);
+  void end_queued_run(std::uint64_t first_mark, std::int64_t call_ns);
+  void finish_run_if_done(std::uint64_t first_mark);
   void end_run(const Frame& run, std::uint32_t thread, std::int64_t end_ns);
   const RecordedPlan* plan_of(const Frame& run) const;
   void add_span(Span::Kind kind, const Event& event, std::uint32_t origin, std::int64_t begin,
@@ -309,6 +350,9 @@ class History {
   std::unordered_map<std::uint64_t, std::uint32_t> live_;     // serial -> index
   std::unordered_map<std::uint64_t, std::uint32_t> records_;  // tensor -> its latest life
   std::unordered_map<std::uint32_t, ThreadState> states_;
+  std::unordered_map<std::uint64_t, Queued> queued_;               // by mark
+  std::unordered_map<std::uint64_t, QueuedRun> queued_runs_;       // by first mark
+  std::array<std::int64_t, mem::kDevices> reached_{};              // when each device did its last
   std::unordered_map<std::uint64_t, std::uint32_t> accounts_;      // -> number of the budget
   std::unordered_map<std::uint64_t, std::uint32_t> parts_there_;   // begin, and 1 if slab -> index
   std::unordered_map<std::uint32_t, std::uint32_t> last_refusal_;  // thread -> index

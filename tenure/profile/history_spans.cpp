@@ -28,7 +28,7 @@ History::Frame* History::ThreadState::run() {
 
 void History::add_span(Span::Kind kind, const Event& event, std::uint32_t origin,
                        std::int64_t begin, Device device) {
-  if (kind == Span::Kind::op || kind == Span::Kind::kernel) {
+  if (kind != Span::Kind::scope && kind != Span::Kind::run) {
     TimeSpent& spent = time_spent[origin];
     ++spent.times;
     spent.ns += event.time_ns - begin;
@@ -53,6 +53,8 @@ void History::take_span(const Event& event, ThreadState& thread) {
       const bool is_its = thread.op_number == 0 || thread.op_number == recorded.op_number(origin);
       const std::int64_t begin = thread.op_begin >= 0 && is_its ? thread.op_begin : now;
       add_span(Span::Kind::op, event, origin, begin);
+      thread.last_op_begin = begin;
+      thread.last_op_end = now;
       if (Frame* const run = thread.run(); run != nullptr && run->kernel > begin) run->kernel = now;
       thread.op_begin = -1;
       thread.op_number = 0;
@@ -66,7 +68,14 @@ void History::take_span(const Event& event, ThreadState& thread) {
       for (Frame& frame : thread.frames) frame.level -= bytes_of(event.third);
       break;
     case EventKind::kernel:
-      if (Frame* const run = thread.run()) take_kernel(event, thread, *run);
+      if (Frame* const run = thread.run()) {
+        take_kernel(event, thread, *run);
+      } else if (event.subject != 0) {
+        queue_op(event, thread);
+      }
+      break;
+    case EventKind::reached:
+      take_reached(event);
       break;
     default:
       take_frame(event, thread);
@@ -160,9 +169,10 @@ void History::take_allocation(const Event& event, ThreadState& thread) {
 
 void History::take_kernel(const Event& event, ThreadState& thread, Frame& run) {
   std::uint32_t origin = low(event.third);
+  std::size_t step = kNoStep;
   if (const RecordedPlan* const plan = plan_of(run)) {
-    const std::size_t step = run.kernel_ends.size();
-    if (step < plan->steps.size()) {
+    if (run.kernel_ends.size() < plan->steps.size()) {
+      step = run.kernel_ends.size();
       origin = plan->steps[step].origin;
       PlanRuns& all = runs[run.plan];
       all.steps.resize(plan->steps.size());
@@ -171,7 +181,9 @@ void History::take_kernel(const Event& event, ThreadState& thread, Frame& run) {
     }
     run.kernel_ends.push_back(event.time_ns);
   }
-  add_span(Span::Kind::kernel, event, origin, run.kernel, device_in(event.extra));
+  if (event.subject != 0) queue_kernel(event, run, origin, step);
+  add_span(event.subject == 0 ? Span::Kind::kernel : Span::Kind::launch, event, origin, run.kernel,
+           device_in(event.extra));
   run.kernel = event.time_ns;
   if (thread.op_begin >= 0) thread.op_begin = event.time_ns;
 }
@@ -183,6 +195,7 @@ void History::end_run(const Frame& run, std::uint32_t thread, std::int64_t end_n
     all.highest = std::max(all.highest, run.peak);
     all.ns += end_ns - run.begin;
     ++all.runs;
+    end_queued_run(run.first_mark, end_ns - run.begin);
   }
   const auto plan = plans_.find(run.plan);
   if (plan == plans_.end()) return;

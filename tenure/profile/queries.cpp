@@ -46,20 +46,38 @@ void for_each_change(const History& history, const Visit& visit) {
 
 std::size_t index(Category category) { return static_cast<std::size_t>(category); }
 
-Level base_level(const History& history) {
-  Level level{.time_ns = history.begin_ns, .bytes = history.base_bytes};
-  level.category[index(Category::activation)] = history.base_bytes;
+/// What was there before and is of no storage counts as the CPU's.
+std::int64_t base_bytes(const History& history, std::optional<Device> device) {
+  return device.value_or(cpu) == cpu ? history.base_bytes : 0;
+}
+
+Level base_level(const History& history, std::optional<Device> device) {
+  Level level{.time_ns = history.begin_ns, .bytes = base_bytes(history, device)};
+  level.category[index(Category::activation)] = level.bytes;
   return level;
 }
 
-/// Goes through time and knows the highest level since it was asked last.
+/// What a device's pool had of its memory at a moment.
+std::int64_t reserved_at(const History& history, Device device, std::int64_t time_ns) {
+  std::int64_t bytes = 0;
+  for (const PoolPartLife& part : history.parts) {
+    const bool is_there = part.birth_ns <= time_ns && part.death_ns > time_ns;
+    if (part.device == device && !part.is_slab && is_there) bytes += part.bytes;
+  }
+  return bytes;
+}
+
+/// Goes through time and knows the highest level since it was asked last: of all devices, or of
+/// one.
 class Sweep {
  public:
-  explicit Sweep(const History& history) : history_(history), now_(base_level(history)) {
+  Sweep(const History& history, std::optional<Device> device)
+      : history_(history), device_(device), now_(base_level(history, device)) {
     begin(history.begin_ns);
   }
 
   void change(std::int64_t time, const StorageLife& life, std::int64_t bytes) {
+    if (life.device != device_.value_or(life.device)) return;
     if (time > highest_.time_ns) until_ = std::min(until_, time);
     now_.time_ns = time;
     now_.bytes += bytes;
@@ -104,6 +122,7 @@ class Sweep {
   }
 
   const History& history_;
+  const std::optional<Device> device_;
   Level now_;
   std::vector<std::uint32_t> arenas_{};  // that are live
   Level highest_{};
@@ -146,12 +165,12 @@ std::vector<Group> sorted(std::unordered_map<std::string, Group> groups) {
 
 }  // namespace
 
-std::vector<Level> timeline(const History& history, int points) {
+std::vector<Level> timeline(const History& history, int points, std::optional<Device> device) {
   const std::int64_t begin = history.begin_ns;
   const std::int64_t whole = std::max<std::int64_t>(history.end_ns - begin, 1);
   const std::int64_t width = (whole + points - 1) / points;
   std::vector<Level> result;
-  Sweep sweep(history);
+  Sweep sweep(history, device);
   std::int64_t part = 0;
   const auto close_until = [&](std::int64_t wanted) {
     for (; part < wanted && part < points; ++part) {
@@ -166,8 +185,8 @@ std::vector<Level> timeline(const History& history, int points) {
   return result;
 }
 
-Level peak(const History& history) {
-  Sweep sweep(history);
+Level peak(const History& history, std::optional<Device> device) {
+  Sweep sweep(history, device);
   for_each_change(history, [&](std::int64_t time, const StorageLife& life, std::int64_t bytes) {
     sweep.change(time, life, bytes);
   });
@@ -202,30 +221,41 @@ std::string group_of(const History& history, const Piece& piece, GroupBy by) {
 std::vector<DeviceLevel> by_device(const History& history) {
   std::vector<DeviceLevel> levels;
   for (const Device device : history.devices) {
-    const std::int64_t base = device == cpu ? history.base_bytes : 0;
+    const std::int64_t base = base_bytes(history, device);
     DeviceLevel level{.device = device, .peak = base, .at_end = base};
     for_each_change(history, [&](std::int64_t, const StorageLife& life, std::int64_t bytes) {
       if (life.device != device) return;
       level.at_end += bytes;
       level.peak = std::max(level.peak, level.at_end);
     });
+    for (const OutsideSample& sample : history.outside) {
+      if (sample.device != device) continue;
+      const std::int64_t reserved = reserved_at(history, device, sample.time_ns);
+      level.total = sample.total;
+      if (reserved + sample.bytes < level.reserved + level.outside) continue;
+      level.reserved = reserved;
+      level.outside = sample.bytes;
+    }
     levels.push_back(level);
   }
   return levels;
 }
 
-std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by) {
+std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by,
+                           std::optional<Device> device) {
   std::unordered_map<std::string, Group> groups;
   Names names(history, by);
   for (const StorageLife& life : history.storages) {
     if (life.birth_ns > time_ns || life.death_ns <= time_ns) continue;
+    if (life.device != device.value_or(life.device)) continue;
     for_each_piece(history, life, time_ns, [&](const Piece& piece) {
       Group& group = groups[names.of(piece)];
       group.bytes += piece.bytes;
       ++group.storages;
     });
   }
-  if (history.base_bytes > 0) groups["(before the recording)"].bytes += history.base_bytes;
+  const std::int64_t base = base_bytes(history, device);
+  if (base > 0) groups["(before the recording)"].bytes += base;
   return sorted(std::move(groups));
 }
 

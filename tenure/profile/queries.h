@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,21 @@ struct Level {
 };
 /// The highest level within each of `points` equal parts of the time that is known, and what was
 /// live then. Where it is the same for a while, as when a compiled program runs, the moment is the
-/// one at which most of the largest arena is in use.
-std::vector<Level> timeline(const History& history, int points = 200);
+/// one at which most of the largest arena is in use. Of all devices together, or of one.
+std::vector<Level> timeline(const History& history, int points = 200,
+                            std::optional<Device> device = {});
 /// The moment at which most was live; the first of several, but for arenas as above.
-Level peak(const History& history);
+Level peak(const History& history, std::optional<Device> device = {});
 
 /// One device's part.
 struct DeviceLevel {
   Device device = cpu;
   std::int64_t peak = 0;    ///< its own, whenever that was
   std::int64_t at_end = 0;  ///< live at the end
+  // When most of the device's memory was taken, of all moments at which the device was asked.
+  std::int64_t reserved = 0;  ///< by its pool
+  std::int64_t outside = 0;   ///< by others
+  std::int64_t total = 0;     ///< what the device has; 0: it does not say
 };
 /// Of each device that occurs. What was there before and is of no storage counts as the CPU's.
 std::vector<DeviceLevel> by_device(const History& history);
@@ -45,8 +51,9 @@ struct Group {
   std::int64_t bytes = 0;
   std::int64_t storages = 0;
 };
-/// What was live at a moment, the largest first.
-std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by);
+/// What was live at a moment, the largest first; of all devices, or of one.
+std::vector<Group> live_at(const History& history, std::int64_t time_ns, GroupBy by,
+                           std::optional<Device> device = {});
 
 /// A storage that is live at the end, and who holds it. Largest first.
 struct Held {

@@ -100,6 +100,27 @@ std::string pool_json(const History& history) {
                      fragmentation);
 }
 
+/// What others had of each device's memory.
+std::string outside_json(const History& history) {
+  std::string text;
+  for (std::size_t i = 0; i < history.devices.size(); ++i) {
+    std::vector<std::int64_t> times;
+    std::vector<std::int64_t> bytes;
+    std::int64_t total = 0;
+    for (const OutsideSample& sample : history.outside) {
+      if (sample.device != history.devices[i]) continue;
+      times.push_back(sample.time_ns);
+      bytes.push_back(sample.bytes);
+      total = sample.total;
+    }
+    if (times.empty()) continue;
+    text += fmt::format(R"({}{{"device":{},"total":{},"t_ns":[{}],"bytes":[{}]}})",
+                        text.empty() ? "" : ",", i, total, fmt::join(times, ","),
+                        fmt::join(bytes, ","));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_limits(const History& history, const std::vector<double>& origins,
@@ -131,9 +152,10 @@ std::string report_limits(const History& history, const std::vector<double>& ori
         causes[static_cast<std::size_t>(refusal.cause)], shown[refusal.budget], by.op, by.site,
         holders);
   }
-  return fmt::format(R"("budgets":[{}],"refusals":[{}],"pool":{},"segments":[{}],"slabs":[{}],)",
-                     budgets, refusals, pool_json(history), parts_json(history, false, origins),
-                     parts_json(history, true, origins));
+  return fmt::format(
+      R"("budgets":[{}],"refusals":[{}],"pool":{},"segments":[{}],"slabs":[{}],"outside":[{}],)",
+      budgets, refusals, pool_json(history), parts_json(history, false, origins),
+      parts_json(history, true, origins), outside_json(history));
 }
 
 }  // namespace tenure::profile

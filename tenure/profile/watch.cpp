@@ -22,6 +22,7 @@
 #include "tenure/base/environment.h"
 #include "tenure/memory/holders/holder_groups.h"
 #include "tenure/memory/ledger.h"
+#include "tenure/memory/pool/devices.h"
 #include "tenure/memory/threads/call.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/text.h"
@@ -86,9 +87,13 @@ void set_patience(int socket) {
 
 std::string watch_socket(long pid) { return fmt::format("{}/tenure-{}.sock", own_folder(), pid); }
 
-std::string watch_snapshot() {
+namespace {
+
+/// What one device holds.
+std::string device_json(Device device) {
   constexpr std::size_t kLargest = 100;  // a line that begins to grow is none of the very largest
-  const MemoryStats stats = memory(cpu);
+  const MemoryStats stats = memory(device);
+  const OutsideMemory outside = memory_outside(device);
   std::string categories;
   for (int c = 0; c < kCategories; ++c) {
     const auto category = static_cast<Category>(c);
@@ -97,19 +102,30 @@ std::string watch_snapshot() {
   }
   std::string largest;
   std::size_t n = 0;
-  for (const HolderGroup& group : mem::holder_groups({.device = cpu})) {
+  for (const HolderGroup& group : mem::holder_groups({.device = device})) {
     if (++n > kLargest) break;
     largest += fmt::format(R"({}{{"op":{},"place":{},"tensors":{},"bytes":{}}})",
                            largest.empty() ? "" : ",", json_string(group.op),
                            json_string(tenure::to_string(group.site)), group.tensors, group.bytes);
   }
   return fmt::format(
-      R"({{"pid":{},"tensors":{},"storages":{},"bytes":{},"peak":{},"allocations":{},"frees":{},)"
-      R"("cached_bytes":{},"reserved_bytes":{},"fragmentation":{:.4f},"categories":{{{}}},)"
-      R"("largest":[{}]}})",
-      getpid(), stats.tensors, stats.storages, stats.bytes, stats.peak, stats.allocations,
-      stats.frees, stats.cached_bytes, stats.reserved_bytes, stats.fragmentation, categories,
-      largest);
+      R"({{"device":"{}","tensors":{},"storages":{},"bytes":{},"peak":{},"allocations":{},)"
+      R"("frees":{},"cached_bytes":{},"reserved_bytes":{},"outside_bytes":{},"total_bytes":{},)"
+      R"("fragmentation":{:.4f},"categories":{{{}}},"largest":[{}]}})",
+      name_of(device), stats.tensors, stats.storages, stats.bytes, stats.peak, stats.allocations,
+      stats.frees, stats.cached_bytes, stats.reserved_bytes, outside.bytes, outside.total,
+      stats.fragmentation, categories, largest);
+}
+
+}  // namespace
+
+std::string watch_snapshot() {
+  std::string devices;
+  mem::for_each_device([&](Device device) {
+    devices += devices.empty() ? "" : ",";
+    devices += device_json(device);
+  });
+  return fmt::format(R"({{"pid":{},"devices":[{}]}})", getpid(), devices);
 }
 
 WatchClient::WatchClient(long pid) : pid_(pid) {

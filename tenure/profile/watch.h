@@ -33,7 +33,8 @@ namespace tenure::profile {
 /// The socket of a process of this user. Throws ProfileError if its folder is not safe.
 std::string watch_socket(long pid);
 
-/// One line of JSON: the ledger's counters, and the largest holders by op and line.
+/// One line of JSON: of each device the ledger's counters, what others have of its memory, and the
+/// largest holders by op and line.
 std::string watch_snapshot();
 
 /// Asks a process that is watched for snapshots.

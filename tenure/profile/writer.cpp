@@ -1,6 +1,7 @@
 #include "tenure/profile/writer.h"
 
 #include <cstring>
+#include <new>
 
 #include "tenure/base/lasting.h"
 #include "tenure/memory/ledger.h"
@@ -25,6 +26,8 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
   clock_.start();
   things_sampled_.store(0, std::memory_order_relaxed);
   is_census_due_.store(false, std::memory_order_relaxed);
+  for (auto& sampled : outside_sampled_) sampled.store(0, std::memory_order_relaxed);
+  device_times_.begin(clock_);
   recording_.store(++recordings_, std::memory_order_release);
   mem::segment_watch.store(this, std::memory_order_release);
   mem::install(this);
@@ -33,6 +36,7 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
     mem::ThreadContext& context = mem::this_thread();
     if (context.observed == nullptr) add_buffer(context);  // write() would wait for the lock
     write_what_is_live(context);
+    mem::for_each_device([&](Device device) { sample_outside(context, device, 0); });
   } catch (...) {
     stop();
     throw;
@@ -41,7 +45,14 @@ void Writer::begin(const std::string& path, const ProfileOptions& options) {
 
 void Writer::end() noexcept {
   const std::lock_guard lock(mutex_);
-  if (recording_.load(std::memory_order_relaxed) != 0) stop();
+  if (recording_.load(std::memory_order_relaxed) == 0) return;
+  try {
+    mem::ThreadContext& context = mem::this_thread();
+    if (context.observed == nullptr) add_buffer(context);  // as when it begins
+    finish_devices(context);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): their times stay unknown
+  }
+  stop();
 }
 
 void Writer::keep_calls() noexcept {
@@ -85,6 +96,7 @@ void Writer::after_fork(bool is_child) noexcept {
   mem::install(book.is_on() ? this : nullptr);
   recording_.store(0, std::memory_order_seq_cst);
   for (ThreadBuffer* const buffer : buffers_) buffer->forget_thread();
+  device_times_.forget();
   mem::segment_watch.store(nullptr, std::memory_order_release);
   parts_busy_.clear(std::memory_order_relaxed);
   static_cast<void>(parts_.release());  // another thread may have been changing it

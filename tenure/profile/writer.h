@@ -17,6 +17,7 @@
 #include "tenure/memory/pool/segment_watch.h"
 #include "tenure/profile/call_stack.h"
 #include "tenure/profile/clock.h"
+#include "tenure/profile/device_times.h"
 #include "tenure/profile/file.h"
 #include "tenure/profile/profile.h"
 #include "tenure/profile/tables.h"
@@ -79,6 +80,7 @@ class ThreadBuffer {
   std::array<KnownStack, 256> stacks{};
   std::array<Sampler, 256> samplers{};  ///< by origin; several may have the same
   std::uint32_t random = 1;             ///< never 0
+  int runs_within = 0;                  ///< of compiled programs, that it is in
   std::array<KnownRun, 16> runs{};
   std::array<KnownLayout, 64> layouts{};
 
@@ -186,6 +188,19 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   void open_chunk(ThreadBuffer& buffer, const mem::ThreadContext& context, std::int64_t now,
                   const Event& first) noexcept;
   void put_words(ThreadBuffer& buffer, const Event& event, std::int64_t now) noexcept;
+  // Of devices that compute later; in writer_devices.cpp.
+  /// nullptr: the device computes at once, or nothing is recorded.
+  DeviceTimes* times_of(mem::ThreadContext& context, Device device) noexcept;
+  /// The number of a mark to come in the queue of a device; 0: it needs none.
+  std::uint64_t next_mark(mem::ThreadContext& context, Device device) noexcept;
+  /// Puts it there, and tells what the device has come to.
+  void put_mark(mem::ThreadContext& context, Device device, std::uint64_t mark) noexcept;
+  void tell_passed(mem::ThreadContext& context, Device device, DeviceTimes& times,
+                   bool waits) noexcept;
+  /// What others have of a device's memory, unless somebody has looked within that time.
+  void sample_outside(mem::ThreadContext& context, Device device, std::int64_t apart_ns) noexcept;
+  /// Waits for what devices have still to do, and tells when it was done.
+  void finish_devices(mem::ThreadContext& context) noexcept;
   // Of pools, budgets and things that are no tensors; in writer_limits.cpp.
   void note_part(const mem::PoolPart& part, std::uint8_t tag) noexcept;
   /// Writes what pools did since; `first` is the event that comes next.
@@ -193,7 +208,8 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
                    const Event& first) noexcept;
   /// Graph nodes, traces, values of tapes: how many of each line there are, where that has changed.
   void write_things(ThreadBuffer& buffer, std::int64_t now);
-  static constexpr std::int64_t kThingsApart = 50'000;  // ns: to look takes some 1000
+  static constexpr std::int64_t kThingsApart = 50'000;        // ns: to look takes some 1000
+  static constexpr std::int64_t kOutsideApart = 100'000'000;  // a driver is asked
   /// The same, unless somebody has looked within that time.
   void sample_things(ThreadBuffer& buffer, std::int64_t now, std::int64_t apart_ns) noexcept;
   /// The account of a storage or a refusal, which is told what it is before; 0 for none.
@@ -235,6 +251,9 @@ class Writer final : public mem::Observer, public mem::SegmentWatch {
   Clock clock_;
   std::atomic<bool> is_census_due_{false};
   std::atomic<std::int64_t> things_sampled_{0};
+  AllDeviceTimes device_times_;
+  std::atomic<std::uint64_t> marks_{0};
+  std::array<std::atomic<std::int64_t>, mem::kDevices> outside_sampled_{};  // when
   // What pools did and nobody has written yet. The lock is never held while anything else is taken.
   struct PartChange {
     mem::PoolPart part;
@@ -272,6 +291,7 @@ void Writer::write_if_on(mem::ThreadContext& context, const Act& act) noexcept t
     buffer.stacks.fill({});
     buffer.samplers.fill({});
     buffer.random = life;
+    buffer.runs_within = 0;
     buffer.runs.fill({});
     buffer.layouts.fill({});
   }

@@ -69,15 +69,26 @@ void Writer::created(mem::ThreadContext& context, const mem::Tenant& tenant,
                      const mem::Storage& storage) noexcept {
   const CallStack calls = calls_here();
   if (!calls.addresses().empty()) CallBook::instance().created(tenant.id(), calls);
+  // Views are no work of the device's.
+  std::uint64_t mark = tenant.kind() == HolderKind::user ? next_mark(context, storage.device()) : 0;
   write_if_on(context, [&](ThreadBuffer& buffer) {
     const Event event = create(buffer, tenant, storage, 0, stack(buffer, calls));
     put(buffer, context, event);
+    if (buffer.runs_within > 0) mark = 0;  // the kernels of the program tell its work
+    if (mark != 0) {
+      put(buffer, context,
+          {.kind = EventKind::kernel,
+           .subject = mark,
+           .extra = device_bits(storage.device()),
+           .third = event.fourth & UINT32_MAX});
+    }
     if (session_->stacks) {
       sample_things(buffer, now(), kThingsApart);
     } else {
       sample_calls(buffer, context, tenant, static_cast<std::uint32_t>(event.fourth));
     }
   });
+  if (mark != 0) put_mark(context, storage.device(), mark);
 }
 
 Writer::Event Writer::create(ThreadBuffer& buffer, const mem::Tenant& tenant,
@@ -184,6 +195,7 @@ void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) 
     sample_things(buffer, now(), kThingsApart);  // a graph may grow from run to run
     const std::uint32_t from = origin(buffer, run, context.path);
     session_->tables.plan(run, from);
+    ++buffer.runs_within;
     return Event{.kind = EventKind::run_begin,
                  .subject = run.id,
                  .extra = device_bits(run.device),
@@ -192,17 +204,22 @@ void Writer::run_began(mem::ThreadContext& context, const mem::PlannedRun& run) 
 }
 
 void Writer::run_ended(mem::ThreadContext& context, const mem::PlannedRun& run) noexcept {
-  write(context,
-        [&](ThreadBuffer&) { return Event{.kind = EventKind::run_end, .subject = run.id}; });
+  write(context, [&](ThreadBuffer& buffer) {
+    if (buffer.runs_within > 0) --buffer.runs_within;  // the recording may have begun within it
+    return Event{.kind = EventKind::run_end, .subject = run.id};
+  });
 }
 
 void Writer::kernel_ran(mem::ThreadContext& context, const char* op, Site site,
                         Device device) noexcept {
+  const std::uint64_t mark = next_mark(context, device);
   write(context, [&](ThreadBuffer& buffer) {
     return Event{.kind = EventKind::kernel,
+                 .subject = mark,
                  .extra = device_bits(device),
                  .third = origin(buffer, op, site, context.path)};
   });
+  if (mark != 0) put_mark(context, device, mark);
 }
 
 }  // namespace tenure::profile

@@ -26,10 +26,11 @@ void HostElements::fetch(const Pin& pin) {
   }
   const auto size = static_cast<std::int64_t>(size_of(body.dtype));
   const auto bytes = static_cast<std::size_t>((high - low + 1) * size);
-  copy_ = HostMemory(bytes);
-  read_from_device(body.device(), copy_.data(),
-                   static_cast<const std::byte*>(pin.data()) + low * size, bytes);
-  data_ = copy_.data() - low * size;
+  if (bytes > one_.size()) copy_ = HostMemory(bytes);
+  std::byte* const copy = bytes > one_.size() ? copy_.data() : one_.data();
+  read_from_device(body.device(), copy, static_cast<const std::byte*>(pin.data()) + low * size,
+                   bytes);
+  data_ = copy - low * size;
 }
 
 HostRoom::HostRoom(PendingTensor& pending, std::size_t bytes)

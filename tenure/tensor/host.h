@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "tenure/tensor/pending.h"
@@ -41,7 +42,8 @@ class HostMemory {
   mem::Storage* storage_ = nullptr;
 };
 
-/// The elements of a tensor, for the host to read with the tensor's strides.
+/// The elements of a tensor, for the host to read with the tensor's strides. To read one takes no
+/// memory: the loss of a step that is done can be had.
 class HostElements {
  public:
   /// `pin` is the caller's while he reads. Throws OutOfMemory, and what the device throws.
@@ -49,6 +51,8 @@ class HostElements {
     if (pin.body()->device() != cpu) [[unlikely]]
       fetch(pin);
   }
+  HostElements(const HostElements&) = delete;
+  HostElements& operator=(const HostElements&) = delete;
   /// The first element.
   const void* data() const noexcept { return data_; }
 
@@ -57,6 +61,7 @@ class HostElements {
 
   const void* data_;
   HostMemory copy_;
+  alignas(8) std::array<std::byte, 8> one_;  ///< the copy, if it is so small
 };
 
 /// Room for the host to write the elements of a tensor in the making, contiguous.

@@ -11,6 +11,16 @@ from pathlib import Path
 from command import PROGRAM, run
 
 
+def device(largest, name="cpu", allocations=1, outside=0, total=0):
+    """What a snapshot says of a device on which lines hold (op, place, bytes)."""
+    held = sum(line[2] for line in largest)
+    return {"device": name, "tensors": len(largest), "storages": len(largest), "bytes": held, "peak": held,
+            "allocations": allocations, "frees": 0, "cached_bytes": 0, "reserved_bytes": 8192,
+            "outside_bytes": outside, "total_bytes": total, "fragmentation": 0.0,
+            "categories": {"activation": held},
+            "largest": [{"op": op, "place": place, "tensors": 1, "bytes": held} for op, place, held in largest]}
+
+
 class WatchTest(unittest.TestCase):
     def test_watch(self):
         with subprocess.Popen([PROGRAM, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -21,8 +31,9 @@ class WatchTest(unittest.TestCase):
             process.communicate(b"\n")
         self.assertEqual(result.returncode, 0, result.stderr)
         first, second = [json.loads(line) for line in result.stdout.splitlines()]
-        self.assertEqual(first["bytes"], 64 * 64 * 4)
-        self.assertEqual(second["largest"][0]["op"], "full")
+        self.assertEqual([each["device"] for each in first["devices"]], ["cpu"])
+        self.assertEqual(first["devices"][0]["bytes"], 64 * 64 * 4)
+        self.assertEqual(second["devices"][0]["largest"][0]["op"], "full")
         self.assertIn("full at program.cpp", text.stdout)
         self.assertNotIn("\033", text.stdout)
 
@@ -92,11 +103,7 @@ class WatchTest(unittest.TestCase):
 
     def test_watch_tells_how_lines_go_from_look_to_look(self):
         def snapshot(allocations, lines):
-            holders = [{"op": op, "place": place, "tensors": 1, "bytes": held} for op, place, held in lines]
-            held = sum(line[2] for line in lines)
-            return {"pid": 1, "tensors": 3, "storages": 3, "bytes": held, "peak": held,
-                               "allocations": allocations, "frees": 0, "cached_bytes": 0, "reserved_bytes": 8192,
-                               "fragmentation": 0.0, "categories": {"activation": held}, "largest": holders}
+            return {"pid": 1, "devices": [device(lines, allocations=allocations)]}
 
         looks = [snapshot(10, [("full", "a.cpp:1", 4096), ("relu", "a.cpp:2", 2048)]),
                  snapshot(12, [("full", "a.cpp:1", 4096), ("ones", "a.cpp:9", 1024), ("relu", "a.cpp:2", 512)]),
@@ -115,13 +122,26 @@ class WatchTest(unittest.TestCase):
         self.assertRegex(third, r"4.00 KiB +full at a.cpp:1")
 
     def test_watch_shows_a_line_that_grows_among_many(self):
-        many = [{"op": "full", "place": f"a.cpp:{i}", "tensors": 1, "bytes": 1 << 20} for i in range(60)]
-        base = {"pid": 1, "tensors": 3, "storages": 3, "bytes": 60 << 20, "peak": 60 << 20, "allocations": 1, "frees": 0,
-                "cached_bytes": 0, "reserved_bytes": 0, "fragmentation": 0.0, "categories": {}}
-        looks = [dict(base, largest=many + [{"op": "ones", "place": "leak.cpp:7", "tensors": 1, "bytes": n}])
-                 for n in (64, 128)]
+        many = [("full", f"a.cpp:{i}", 1 << 20) for i in range(60)]
+        looks = [{"pid": 1, "devices": [device(many + [("ones", "leak.cpp:7", n)])]} for n in (64, 128)]
         result = self.watched(looks)
         self.assertRegex(result.stdout, r"128 B +\+64 B +\+64 B  ones at leak.cpp:7")
+
+    def test_watch_shows_each_device(self):
+        looks = [{"pid": 1, "devices": [
+            device([("load", "data.cpp:3", 512)]),
+            device([("matmul", "model.cpp:7", n)], "cuda:0", outside=1 << 20, total=4 << 20)]} for n in (1024, 4096)]
+        result = self.watched(looks)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        second = result.stdout.split("process ")[2]
+        here, there = second.split("\ncuda:0 ")
+        self.assertIn("\ncpu   512 B live in 1 tensor", here)
+        self.assertIn("the same since the last look", here)
+        self.assertNotIn("taken", here)
+        self.assertIn("4.00 KiB live in 1 tensor", there)
+        self.assertIn("+3.00 KiB since the last look", there)
+        self.assertIn("1.01 MiB of 4.00 MiB taken: 8.00 KiB reserved, 1.00 MiB outside", there)
+        self.assertRegex(there, r"4.00 KiB +\+3.00 KiB +\+3.00 KiB  matmul at model.cpp:7")
 
     def test_watch_of_others(self):
         self.assertEqual(run("watch", str(os.getpid())).returncode, 3)

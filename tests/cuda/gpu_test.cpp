@@ -3,12 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <thread>
+
 #include "tenure/kernels/cuda/create/create_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/table.h"
-#include "tenure/profile/queries.h"
 #include "tests/cuda/emulated.h"
-#include "tests/profile/read_recording.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
 #include "tests/support/same_bits.h"
@@ -223,19 +223,6 @@ TEST(GpuMemory, KeepsToBudgets) {
   const Tensor fits = zeros({1000}, uint8);
 }
 
-TEST(GpuMemory, IsInRecordings) {
-  const Device device = emulated_gpu();
-  const test::Recording recording([&] {
-    const Tensor there = copy_to(ones({300}), device);
-    static_cast<void>(there + 1);
-  });
-  const std::vector<profile::DeviceLevel> levels = by_device(recording.history);
-  ASSERT_EQ(levels.size(), 2u);
-  EXPECT_TRUE(levels[1].device == device);
-  EXPECT_EQ(levels[1].peak, 2400);
-  EXPECT_EQ(levels[1].at_end, 0);
-}
-
 /// Memory that is freed goes to others, and back to the driver, while the GPU has not come to what
 /// was queued before: each finds what was there in its turn.
 TEST(GpuMemory, IsUsedAgainInTheOrderOfTheQueue) {
@@ -248,6 +235,24 @@ TEST(GpuMemory, IsUsedAgainInTheOrderOfTheQueue) {
     if (i % 5 == 0) trim();
   }
   EXPECT_EQ(sum.to_vector<float>()[12345], 780.0f);
+}
+
+/// Threads that use a GPU have it do their work in turn, each in its own order.
+TEST(GpuMemory, IsOfAllThreads) {
+  const Device device = emulated_gpu();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([device, t] {
+      const DeviceScope scope(device);
+      const Tensor step = full({5000}, t + 1, float32);
+      for (int turn = 0; turn < 10; ++turn) {
+        Tensor sum = zeros({5000}, float32);
+        for (int i = 0; i < 10; ++i) sum = sum + step;
+        expect_same_bits(sum, step * 10);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 /// A child of a fork gets an error for whatever it asks of the GPU, and ends in good order; the

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +10,9 @@
 #include "tenure/kernels/cuda/create/create_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/table.h"
+#include "tenure/memory/pool/chunk_heap.h"
+#include "tenure/memory/pool/devices.h"
+#include "tenure/profile/history.h"
 #include "tests/cuda/emulated.h"
 #include "tests/support/scratch.h"
 
@@ -136,6 +140,83 @@ TEST_F(CudaMissing, NoOrderBetweenAFaultAndItsError) {
       testing::ExitedWithCode(0), "");
 }
 
+/// The first segment of a device's memory.
+mem::PoolPart first_segment(Device device) {
+  struct First final : mem::SegmentWatch {
+    void part_came(const mem::PoolPart& part) noexcept override {
+      if (found.begin == nullptr) found = part;
+    }
+    void part_went(const mem::PoolPart&) noexcept override {}
+    mem::PoolPart found;
+  } first;
+  mem::heap(device).tell_segments(first);
+  return first.found;
+}
+
+/// Takes the memory of `x` away from the GPU, then ends with 0 if what `use()` throws names an op
+/// and the place of the call, which is at `line` of this file.
+template <class Use>
+void end_as_a_fault_says(const Tensor& x, const char* op, int line, const Use& use) {
+  const auto unmap = test::emulators<int(const void*, std::size_t)>("cuMemUnmap");
+  const mem::PoolPart segment = first_segment(x.device());
+  if (unmap(segment.begin, segment.bytes) != 0) std::exit(3);
+  try {
+    use();
+  } catch (const DeviceError& error) {
+    const std::string text = error.what();
+    std::fputs(text.c_str(), stderr);
+    const std::string place = "missing_test.cpp:" + std::to_string(line);
+    const bool has_both = text.find("in " + std::string(op) + ":") != std::string::npos &&
+                          text.find(place) != std::string::npos;
+    std::exit(has_both ? 0 : 2);
+  }
+  std::exit(1);
+}
+
+/// On a GPU whose every op is waited for, and which has run those below.
+Tensor waited_for() {
+  setenv("TENURE_CUDA_WAIT", "1", 1);
+  const Tensor x = copy_to(ones({1000}), bare_gpu());
+  static_cast<void>(clone(x * 2));
+  return x;
+}
+void fault_in_a_kernel() {
+  const Tensor x = waited_for();
+  end_as_a_fault_says(x, "mul", __LINE__, [&] { static_cast<void>(x * 2); });
+}
+void fault_in_a_copy() {
+  const Tensor x = waited_for();
+  end_as_a_fault_says(x, "clone", __LINE__, [&] { static_cast<void>(clone(x)); });
+}
+
+/// With TENURE_CUDA_WAIT=1 an op that faults throws in its own line, whatever it queues.
+TEST_F(CudaMissing, NoDoubtOfTheLineOfAFault) {
+  EXPECT_EXIT(fault_in_a_kernel(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(fault_in_a_copy(), testing::ExitedWithCode(0), "");
+}
+
+/// A program that is recorded and ends without a word, with work in the queue.
+TEST_F(CudaMissing, NothingAtTheEndOfARecording) {
+  const test::SharedScratch folder;
+  const std::string file = folder / "all.tenure";
+  EXPECT_EXIT(
+      {
+        setenv("TENURE_PROFILE", file.c_str(), 1);
+        const Device device = bare_gpu();
+        static Tensor kept = copy_to(ones({100000}), device);
+        for (int i = 0; i < 50; ++i) kept = kept + 1;
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+  const profile::Recorded recorded(file);
+  EXPECT_TRUE(recorded.is_complete());
+  const profile::History history(recorded, true);
+  const auto kernels = std::count_if(
+      history.spans.begin(), history.spans.end(),
+      [](const profile::Span& span) { return span.thread == profile::Span::kNoThread; });
+  EXPECT_EQ(kernels, 51);
+}
+
 /// A fault that shows where a program would be written down is told with its op, as ever.
 TEST_F(CudaMissing, NoSilenceOfAFaultBeforeAProgram) {
   EXPECT_EXIT(
@@ -184,6 +265,26 @@ TEST_F(CudaMissing, AFolderForKernelsThatCannotBeWritten) {
         std::exit(x.to_vector<float>()[2] == 2 ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");
+}
+
+/// Files of kernels that were damaged cost the time to compile them again.
+TEST_F(CudaMissing, AFolderOfDamagedKernels) {
+  const test::SharedScratch cache;
+  const auto run = [&] {
+    setenv("TENURE_CACHE", (cache / "").c_str(), 1);
+    const Tensor x = copy_to(ones({3}), bare_gpu()) + 1;
+    std::exit(x.to_vector<float>()[2] == 2 ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+  int damaged = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(cache / "")) {
+    if (!entry.is_regular_file()) continue;
+    const std::uintmax_t bytes = entry.file_size();
+    std::ofstream(entry.path(), std::ios::binary) << std::string(bytes, '?');
+    ++damaged;
+  }
+  EXPECT_GT(damaged, 0);
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
 TEST(CodeCache, GivesBackWhatItKeptAndNothingElse) {

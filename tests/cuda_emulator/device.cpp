@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -61,6 +62,12 @@ void fill(const Command& command) {
   }
 }
 
+void stamp(const Command& command) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  *static_cast<std::int64_t*>(as_pointer(command.to)) =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
 void work(const Command& command, const std::vector<char>& attached) {
   switch (command.kind) {
     case Command::launch:
@@ -73,6 +80,8 @@ void work(const Command& command, const std::vector<char>& attached) {
       return;
     case Command::fill:
       return fill(command);
+    case Command::stamp:
+      return stamp(command);
     default:
       _exit(2);
   }

@@ -26,6 +26,7 @@ std::size_t memory_of_each() {
 std::mutex mutex;
 std::array<CUctx_st*, kMostGpus> contexts{};
 std::atomic<bool> is_initialized = false;
+std::atomic<std::int64_t> calls_until_short = -1;
 thread_local CUctx_st* current = nullptr;
 
 }  // namespace
@@ -40,6 +41,14 @@ CUresult state() {
   if (!is_initialized) return CUDA_ERROR_NOT_INITIALIZED;
   if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return current->gpu.fault() != 0 ? fault_of(current->gpu) : CUDA_SUCCESS;
+}
+
+CUresult state_with_memory() {
+  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (calls_until_short < 0) return CUDA_SUCCESS;
+  if (calls_until_short == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  --calls_until_short;
+  return CUDA_SUCCESS;
 }
 
 CUresult fault_of(EmulatedGpu& gpu) {
@@ -136,6 +145,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   *context = place;
   return CUDA_SUCCESS;
 }
+// For tests: from the call on that takes memory after so many others that do; -1: there is memory.
+void emulate_no_memory_after(std::int64_t calls) { calls_until_short = calls; }
 CUresult cuCtxSetCurrent(CUcontext context) {
   current = context;
   return CUDA_SUCCESS;

@@ -38,6 +38,7 @@ struct CUstream_st {
 struct CUevent_st {
   tenure::test::EmulatedGpu* gpu;
   std::uint64_t number;
+  std::int64_t* stamp;  ///< pinned: when the GPU came to it; nullptr: it has no times
 };
 struct CUmod_st {
   tenure::test::EmulatedGpu* gpu;
@@ -58,6 +59,10 @@ EmulatedGpu& current_gpu();
 
 /// What every call with a context finds first.
 CUresult state();
+
+/// The same for calls that take memory, of which there may be none from some call on
+/// (emulate_no_memory_after).
+CUresult state_with_memory();
 
 /// How a GPU ended.
 CUresult fault_of(EmulatedGpu& gpu);

@@ -12,6 +12,7 @@ using tenure::test::Command;
 using tenure::test::current_gpu;
 using tenure::test::queue;
 using tenure::test::state;
+using tenure::test::state_with_memory;
 
 std::size_t bytes_of_object(const void* image) {
   Elf64_Ehdr header;
@@ -25,7 +26,7 @@ std::size_t bytes_of_object(const void* image) {
 extern "C" {
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (const CUresult now = state_with_memory(); now != CUDA_SUCCESS) return now;
   Command command{};
   command.kind = Command::load;
   command.attached = bytes_of_object(image);

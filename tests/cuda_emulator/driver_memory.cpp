@@ -14,6 +14,7 @@ using tenure::test::EmulatedGpu;
 using tenure::test::gpu_at;
 using tenure::test::queue;
 using tenure::test::state;
+using tenure::test::state_with_memory;
 
 std::mutex mutex;
 
@@ -62,7 +63,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* begin, std::size_t bytes, std::size_t,
 }
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
                      const CUmemAllocationProp* properties, unsigned long long) {
-  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (const CUresult now = state_with_memory(); now != CUDA_SUCCESS) return now;
   if (bytes == 0 || bytes % EmulatedGpu::kGranule != 0) return CUDA_ERROR_INVALID_VALUE;
   EmulatedGpu& gpu = gpu_at(properties->location.id);
   const std::int64_t place = gpu.take(bytes);
@@ -74,7 +75,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
 }
 CUresult cuMemMap(CUdeviceptr at, std::size_t bytes, std::size_t,
                   CUmemGenericAllocationHandle handle, unsigned long long) {
-  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (const CUresult now = state_with_memory(); now != CUDA_SUCCESS) return now;
   const std::lock_guard lock(mutex);
   Memory& memory = memories.at(handle);
   const auto next = mappings.lower_bound(at);
@@ -121,7 +122,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemHostAlloc(void** begin, std::size_t bytes, unsigned) {
-  if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
+  if (const CUresult now = state_with_memory(); now != CUDA_SUCCESS) return now;
   *begin = current_gpu().pin(bytes);
   return *begin == nullptr ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }

@@ -178,6 +178,17 @@ void* EmulatedGpu::pin(std::size_t bytes) {
   return static_cast<char*>(pinned_) + at;
 }
 
+std::int64_t* EmulatedGpu::stamp() {
+  constexpr std::size_t kStamps = 512;
+  const std::lock_guard lock(mutex_);
+  if (stamps_left_ == 0) {
+    stamps_ = static_cast<std::int64_t*>(pin(kStamps * sizeof *stamps_));
+    if (stamps_ == nullptr) return nullptr;
+    stamps_left_ = kStamps;
+  }
+  return stamps_ + --stamps_left_;
+}
+
 bool EmulatedGpu::is_pinned(const void* address) const {
   const auto* const byte = static_cast<const char*>(address);
   const auto* const begin = static_cast<const char*>(pinned_);

@@ -43,6 +43,8 @@ class EmulatedGpu {
   /// Memory that host and GPU share; nullptr: there is no more.
   void* pin(std::size_t bytes);
   bool is_pinned(const void* address) const;
+  /// Room there for a time, for good; nullptr: there is no more.
+  std::int64_t* stamp();
 
  private:
   Progress& progress() const { return *static_cast<Progress*>(pinned_); }
@@ -56,6 +58,8 @@ class EmulatedGpu {
   int process_ = -1;
   void* pinned_ = nullptr;
   std::size_t pinned_used_ = 4096;
+  std::int64_t* stamps_ = nullptr;  ///< a page of them
+  std::size_t stamps_left_ = 0;
   mutable std::mutex mutex_;
   std::mutex control_mutex_;
   std::mutex memory_mutex_;

@@ -38,10 +38,11 @@ struct Progress {
 };
 
 struct Command {
-  enum Kind : std::uint32_t { launch, copy, write, fill, map, unmap, load, find };
+  enum Kind : std::uint32_t { launch, copy, write, fill, stamp, map, unmap, load, find };
   Kind kind;
   std::uint32_t width;     ///< fill: bytes of the value
-  std::uint64_t to;        ///< an address; launch and find: a function, or a module
+  std::uint64_t to;        ///< an address; launch and find: a function, or a module; stamp: where
+                           ///< in pinned memory the time goes
   std::uint64_t from;      ///< copy: an address; map: the place in the file; fill: the value
   std::uint64_t bytes;     ///< of what is meant
   std::uint64_t attached;  ///< bytes that follow this

@@ -69,16 +69,18 @@ TEST(DeviceRecording, SaysWhereKernelsRanAndWhosePoolItWas) {
   test_device(1);
   const Recording recording(work, true);
   const profile::History& history = recording.history;
-  for (const Span::Kind kind : {Span::Kind::run, Span::Kind::kernel}) {
-    const auto on = [&](Device device) {
-      return std::count_if(history.spans.begin(), history.spans.end(), [&](const Span& span) {
-        return span.kind == kind && span.device == device;
-      });
-    };
-    EXPECT_GE(on(cpu), 1);
-    EXPECT_EQ(on(kTestDevice), 0);
-    EXPECT_EQ(on(kOtherTestDevice), on(cpu)) << "the same program";
-  }
+  const auto count = [&](Span::Kind kind, Device device) {
+    return std::count_if(history.spans.begin(), history.spans.end(), [&](const Span& span) {
+      return span.kind == kind && span.device == device;
+    });
+  };
+  EXPECT_EQ(count(Span::Kind::run, cpu), 1);
+  EXPECT_EQ(count(Span::Kind::run, kTestDevice), 0);
+  EXPECT_EQ(count(Span::Kind::run, kOtherTestDevice), 1);
+  EXPECT_EQ(count(Span::Kind::launch, kOtherTestDevice), count(Span::Kind::kernel, cpu))
+      << "the same program";
+  EXPECT_EQ(count(Span::Kind::kernel, kTestDevice), 1) << "a copy";
+  EXPECT_EQ(count(Span::Kind::kernel, kOtherTestDevice), 1 + count(Span::Kind::kernel, cpu));
   for (const Device device : {cpu, kTestDevice, kOtherTestDevice}) {
     EXPECT_TRUE(std::any_of(history.parts.begin(), history.parts.end(), [&](const auto& part) {
       return part.device == device && part.bytes > 0 && !part.is_slab;

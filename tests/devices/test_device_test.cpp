@@ -11,6 +11,7 @@
 #include "tests/support/make.h"
 #include "tests/support/same_bits.h"
 #include "tests/support/test_device.h"
+#include "tests/support/training_faults.h"
 
 // What holds on any device, on one that computes later and whose memory the host cannot touch. The
 // program's default device is the CPU here: what is elsewhere was put there.
@@ -55,6 +56,21 @@ TEST(TestDevice, GivesBackWhatWasCopiedToIt) {
     EXPECT_TRUE(back.device() == cpu);
     expect_same_bits(back, strided);
   }
+}
+
+/// Whatever memory is left.
+TEST(TestDevice, LetsTheHostReadANumber) {
+  const Tensor x = there(counting({2, 3}));
+  const Tensor last = index(x, {1, 2});
+  const FaultInjection fault(1);
+  EXPECT_EQ(last.item<float>(), 5);
+  EXPECT_FALSE(fault.fired());
+}
+
+/// A step that has no memory, at each of its allocations, can be had again.
+TEST(TestDevice, TrainsOnAfterEveryFault) {
+  test_device();
+  EXPECT_GT(test::survive_faults_in_training(kTestDevice), 20);
 }
 
 TEST(TestDevice, LetsTheHostReadThroughCopies) {

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -51,5 +53,26 @@ inline std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+/// The same folder in a test and in the processes of its death tests, which begin the test anew.
+class SharedScratch {
+ public:
+  SharedScratch() {
+    if (std::getenv(kName) != nullptr) return;
+    own_.emplace();
+    setenv(kName, (*own_ / "").c_str(), 1);
+  }
+  ~SharedScratch() {
+    if (own_.has_value()) unsetenv(kName);
+  }
+  SharedScratch(const SharedScratch&) = delete;
+  SharedScratch& operator=(const SharedScratch&) = delete;
+
+  std::string operator/(const std::string& name) const { return std::getenv(kName) + name; }
+
+ private:
+  static constexpr const char* kName = "TENURE_TEST_SCRATCH";
+  std::optional<Scratch> own_;
+};
 
 }  // namespace tenure::test

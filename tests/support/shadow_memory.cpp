@@ -12,8 +12,6 @@
 namespace tenure::test {
 namespace {
 
-constexpr std::size_t kCapacity = std::size_t{32} << 30;  // of addresses; memory as it is touched
-
 std::size_t whole_pages(std::size_t bytes) {
   constexpr std::size_t kPage = ShadowMemory::kPage;
   return (bytes + kPage - 1) / kPage * kPage;
@@ -79,6 +77,12 @@ void ShadowMemory::give_back(void* begin, std::size_t bytes) noexcept {
     }
   }
   free_.emplace(offset, room);
+}
+
+std::size_t ShadowMemory::taken() const noexcept {
+  std::size_t taken = kCapacity;
+  for (const auto& [offset, bytes] : free_) taken -= bytes;
+  return taken;
 }
 
 void ShadowMemory::empty(void* begin, std::size_t bytes) const noexcept {

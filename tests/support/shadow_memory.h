@@ -21,6 +21,7 @@ namespace tenure::test {
 class ShadowMemory {
  public:
   static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kCapacity = std::size_t{32} << 30;  ///< addresses; memory as touched
 
   ShadowMemory();
   ShadowMemory(const ShadowMemory&) = delete;
@@ -34,6 +35,7 @@ class ShadowMemory {
   /// nullptr: there are no more addresses.
   void* take(std::size_t bytes) noexcept;
   void give_back(void* begin, std::size_t bytes) noexcept;
+  std::size_t taken() const noexcept;
   /// Gives what lies there to the system; the addresses stay taken.
   void empty(void* begin, std::size_t bytes) const noexcept;
 

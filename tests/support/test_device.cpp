@@ -12,6 +12,7 @@
 #include "tenure/kernels/thread_limit.h"
 #include "tenure/memory/pool/devices.h"
 #include "tenure/ops/shape/transfer.h"
+#include "tests/support/mark_clock.h"
 
 namespace tenure::test {
 namespace {
@@ -348,6 +349,14 @@ void TestDevice::unmap(void* begin, std::size_t bytes) noexcept {
 bool TestDevice::purge(void* begin, std::size_t bytes) noexcept {
   queue_.enqueue([this, begin, bytes] { memory_.empty(begin, bytes); }, false);
   return true;
+}
+
+TestDevice::Room TestDevice::room() noexcept {
+  return {.taken = memory_.taken() + outside_, .total = ShadowMemory::kCapacity};
+}
+
+std::unique_ptr<ops::QueueClock> TestDevice::make_clock() {
+  return std::make_unique<MarkClock>(queue_);
 }
 
 TestDevice& test_device(std::size_t index) {

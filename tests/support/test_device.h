@@ -50,6 +50,7 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void run_packed(const ops::KernelSlot& slot, const ops::Kernel& kernel, const std::byte* packed,
                   const ops::FusedNeighbours& neighbours, int threads) override;
   std::int64_t find_not_finite(const ops::View& view) override;
+  std::unique_ptr<ops::QueueClock> make_clock() override;
   void copy(const ops::View& to, const ops::View& from) override;
   void read(void* host, const void* from, std::size_t bytes) override;
   void write(void* to, const void* host, std::size_t bytes) override;
@@ -59,6 +60,7 @@ class TestDevice final : public ops::Backend, public mem::Source {
   void* map(std::size_t bytes) noexcept override;
   void unmap(void* begin, std::size_t bytes) noexcept override;
   bool purge(void* begin, std::size_t bytes) noexcept override;
+  Room room() noexcept override;
   std::size_t granularity() const noexcept override { return ShadowMemory::kPage; }
 
   /// How many pieces of work it was given.
@@ -67,6 +69,8 @@ class TestDevice final : public ops::Backend, public mem::Source {
   std::size_t prepared() const { return prepared_; }
   /// While `hold` is true nothing is taken out of the queue.
   void hold(bool hold) { queue_.hold(hold); }
+  /// Has the device say that so much of its memory is others'.
+  void set_outside(std::size_t bytes) { outside_ = bytes; }
 
  private:
   /// What the device has for an op: the CPU's kernel, and what tells when to wait for it.
@@ -104,6 +108,7 @@ class TestDevice final : public ops::Backend, public mem::Source {
   Device device_;
   ShadowMemory memory_;
   LateQueue queue_;
+  std::atomic<std::size_t> outside_ = 0;
 
   mutable std::atomic<std::size_t> prepared_ = 0;
   mutable std::mutex entries_mutex_;

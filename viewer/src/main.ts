@@ -1,5 +1,6 @@
 import './style.css';
 import { decode, ReportError, unpack } from './data/decode.ts';
+import { ofDevice } from './data/device.ts';
 import { showComparison } from './ui/compare.ts';
 import { h } from './ui/dom.ts';
 import { Page } from './ui/page.ts';
@@ -12,15 +13,18 @@ async function start(): Promise<void> {
   }
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   const reports = await Promise.all(text.trim().split(/\s+/).map(async (part) => decode(await unpack(part))));
-  const only = new URLSearchParams(location.hash.slice(1)).get('only');
+  const address = new URLSearchParams(location.hash.slice(1));
+  const only = address.get('only');
   const isPair = reports.length === 2;
   if (isPair && only === null) {
     window.addEventListener('hashchange', () => location.reload());
     return showComparison(reports[0], reports[1], dark.matches);
   }
-  const page = new Page(reports[only === 'after' ? 1 : 0], dark.matches);
+  const whole = reports[only === 'after' ? 1 : 0];
+  const device = whole.header.devices?.indexOf(address.get('device') ?? '') ?? -1;
+  const page = new Page(device < 0 ? whole : ofDevice(whole, device), dark.matches);
   dark.addEventListener('change', () => page.set({ isDark: dark.matches }));
-  showPage(page, isPair ? only : null);
+  showPage(page, isPair ? only : null, whole.header.devices?.[device]);
 }
 
 start().catch((error: unknown) => {

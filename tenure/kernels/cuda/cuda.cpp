@@ -194,7 +194,8 @@ auto of_gpu(const char* user, Device device, Site site, const Ask& ask) {
 std::int64_t cuda_memory_outside(Device device, Site site) {
   return of_gpu("cuda_memory_outside", device, site, [&]() -> std::int64_t {
 #if TENURE_HAS_CUDA
-    return static_cast<std::int64_t>(gpu(device).memory().outside());
+    gpu(device).enter();  // or says why it cannot be used
+    return memory_outside(device).bytes;
 #else
     return 0;
 #endif

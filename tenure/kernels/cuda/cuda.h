@@ -13,7 +13,8 @@ namespace tenure {
 
 /// The GPU of this index, ready for tensors: `ones({3}, {.device = cuda(0)})`, copy_to(x, cuda()).
 /// The first call for it loads the driver, and takes a part of a second. Throws DeviceError where
-/// there is no such GPU, or something that it takes is missing; it says what to install.
+/// there is no such GPU, or something that it takes is missing; it says what to install. Throws
+/// OutOfMemory where the host has none to share with it.
 Device cuda(int index = 0, Site site = Site::current());
 
 /// The device of a name: "cpu", "cuda:1"; "cuda" is cuda(0). Throws ValueError for others, and as

@@ -7,6 +7,7 @@
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/find/find.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
+#include "tenure/kernels/cuda/launch/queue_clock.h"
 #include "tenure/kernels/cuda/launch/replay.h"
 #include "tenure/kernels/cuda/loops/cuda_loop.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
@@ -54,6 +55,9 @@ class CudaBackend final : public ops::Backend {
   std::unique_ptr<ops::Replay> make_replay() override {
     return gpu_.waits() ? nullptr : std::make_unique<GraphReplay>(gpu_);
   }
+  std::unique_ptr<ops::QueueClock> make_clock() override {
+    return std::make_unique<GpuClock>(gpu_);
+  }
   bool waits_for_indices() const override { return true; }
   IntegerRange integer_range(const View& view) override { return cuda::integer_range(gpu_, view); }
   std::int64_t find_not_finite(const View& view) override {
@@ -99,7 +103,10 @@ void add_gpu(int index) {
   Gpu& gpu = make_gpu(index);
   if (mem::is_present(gpu.device())) return;
   auto made = std::make_unique<CudaBackend>(gpu);
-  mem::add_device(cuda_pinned(gpu.device()), gpu.pinned());
+  if (!mem::is_present(cuda_pinned(gpu.device()))) {
+    mem::add_device(cuda_pinned(gpu.device()), gpu.pinned());
+  }
+  gpu.make_room_to_read();
   mem::add_device(gpu.device(), gpu.memory());
   ops::add_backend(gpu.device(), *made.release());  // it stays for the process
 }

@@ -268,4 +268,10 @@ ChunkHeap::Stats ChunkHeap::stats() noexcept {
           .largest_free = free_.empty() ? 0 : (*free_.rbegin())->bytes};
 }
 
+ChunkHeap::Outside ChunkHeap::outside() noexcept {
+  const std::lock_guard lock(mutex_);
+  const Source::Room room = source_.room();
+  return {.taken = room.taken > mapped_ ? room.taken - mapped_ : 0, .total = room.total};
+}
+
 }  // namespace tenure::mem

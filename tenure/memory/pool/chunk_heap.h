@@ -68,6 +68,13 @@ class ChunkHeap {
   };
   Stats stats() noexcept;
 
+  /// Of the device's memory, what others than this heap have taken, and all that there is.
+  struct Outside {
+    std::size_t taken = 0;
+    std::size_t total = 0;  ///< 0: not known
+  };
+  Outside outside() noexcept;
+
   /// Tells of every segment that it has, while none comes or goes.
   void tell_segments(SegmentWatch& watch) const;
 

@@ -43,6 +43,12 @@ class Source {
   }
   /// Blocks begin and end at multiples of it, a power of two, and so does what is purged.
   virtual std::size_t granularity() const noexcept { return 512; }
+  /// A device's memory as the device itself counts it.
+  struct Room {
+    std::size_t taken = 0;  ///< by whomever, this source too
+    std::size_t total = 0;  ///< 0: not known
+  };
+  virtual Room room() noexcept { return {}; }
   /// Whether only the host uses it, and never after a free: AddressSanitizer then watches free
   /// memory.
   virtual bool is_host() const noexcept { return false; }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -156,6 +157,27 @@ class Replay {
   virtual void run(std::span<std::byte* const> addresses, const std::function<void()>& work) = 0;
 };
 
+/// Tells when a device that computes later came to marks in its queue. One thread uses it at a
+/// time.
+class QueueClock {
+ public:
+  QueueClock() = default;
+  virtual ~QueueClock() = default;
+  QueueClock(const QueueClock&) = delete;
+  QueueClock& operator=(const QueueClock&) = delete;
+
+  /// A mark that the device came to.
+  struct Passed {
+    std::uint64_t number = 0;
+    std::int64_t ns = 0;  ///< since a moment of the device's own
+  };
+  /// Puts a mark behind all that the device was given. False: it cannot be had.
+  virtual bool mark(std::uint64_t number) noexcept = 0;
+  /// The oldest mark that is left, which is gone then. nullopt: there is none, or the device has
+  /// not come there yet, which it does first if this `waits`. A device that was lost has none.
+  virtual std::optional<Passed> next(bool waits) noexcept = 0;
+};
+
 /// A device: what it can compute, and the ways to its memory, whose addresses mean nothing to the
 /// host.
 class Backend {
@@ -218,6 +240,9 @@ class Backend {
 
   /// Something of a program's to repeat its runs by. nullptr: this device gains nothing by that.
   virtual std::unique_ptr<Replay> make_replay() { return nullptr; }
+
+  /// For whoever wants to know how long the device takes. nullptr: it computes at once.
+  virtual std::unique_ptr<QueueClock> make_clock() { return nullptr; }
 
   /// Copies elements within the device, of one shape and type, any layout, no overlap.
   virtual void copy(const View& to, const View& from) = 0;

@@ -121,6 +121,14 @@ export interface PoolPart {
   unit: number;
 }
 
+/** What others than the program had of a device's memory. */
+export interface Outside {
+  device: number;
+  total: number; // all the memory that it has
+  t_ns: number[];
+  bytes: number[];
+}
+
 export interface StepMark {
   t: number;
   name: string;
@@ -157,6 +165,7 @@ export interface Header {
   refusals?: Refusal[];
   segments?: PoolPart[];
   slabs?: PoolPart[];
+  outside?: Outside[];
   holder_kinds?: string[];
   time?: Record<'op' | 'site' | 'scope', { ns: number[]; calls: number[] }>; // as long as those lists
   misses?: Miss[];

@@ -20,13 +20,16 @@ import { listenToKeys } from './keys.ts';
 import { type Page, type Tab, TABS, type View } from './page.ts';
 import { Tooltip } from './tooltip.ts';
 
+const ALL_DEVICES = 'all devices';
+
 interface Panel extends View {
   controls: HTMLElement;
   focusSearch?: () => void;
 }
 
-/** Puts the page together. `ofPair` is which of two recordings it shows, if there are two. */
-export function showPage(page: Page, ofPair: string | null = null): void {
+/** Puts the page together. `ofPair` is which of two recordings it shows, if there are two; `device` which
+ *  device alone, if not all. */
+export function showPage(page: Page, ofPair: string | null = null, device = ALL_DEVICES): void {
   const tooltip = new Tooltip();
   const help = new Help();
   const timeline = new Timeline(page, tooltip);
@@ -57,10 +60,14 @@ export function showPage(page: Page, ofPair: string | null = null): void {
   const side = new Side(page);
   const groups = segmented('Stack by', GROUPINGS, { site: 'line', dtype: 'type' }, (groupBy) => page.set({ groupBy }));
   const lower = new Lower(page, panels);
+  const fixed = new URLSearchParams(ofPair === null ? {} : { only: ofPair });
+  if (device !== ALL_DEVICES) fixed.set('device', device);
+  const devices = deviceChoice(page, device, fixed);
 
   const upper = h('section', { class: 'upper', 'aria-label': 'Timeline' }, [
     h('div', { class: 'row controls' }, [
       h('span', { class: 'muted' }, 'live bytes by'), groups.element,
+      ...(devices === null ? [] : [h('span', { class: 'muted' }, 'of'), devices]),
       h('button', { type: 'button', class: 'quiet' }, 'whole recording', { click: () => page.zoomTo(page.report.begin, page.report.end) }),
     ]),
     timeline.element,
@@ -78,7 +85,7 @@ export function showPage(page: Page, ofPair: string | null = null): void {
 
   for (const view of [head, timeline, overview, side, lower, ...Object.values(panels), tooltip]) page.add(view);
   document.title = `${visible(programName(page.report.header.program))} - Tenure`;
-  followAddress(page, ofPair === null ? '' : `only=${ofPair}`);
+  followAddress(page, fixed.toString());
   page.add({ element: groups.element, render: () => groups.show(page.state.groupBy) });
   listenToKeys(page, {
     isHelpOpen: () => help.element.open,
@@ -94,6 +101,22 @@ export function showPage(page: Page, ofPair: string | null = null): void {
   });
   new ResizeObserver(() => page.schedule()).observe(document.body);
   page.schedule();
+}
+
+/** Which device the page is of, where there are several. A page within another has no address to say it by. */
+function deviceChoice(page: Page, device: string, fixed: URLSearchParams): HTMLElement | null {
+  const { devices = [] } = page.report.header;
+  if (devices.length < 2 || location.protocol === 'about:') return null;
+  const choice = segmented('Device', [ALL_DEVICES, ...devices], {}, (chosen) => {
+    const address = new URLSearchParams(fixed);
+    if (chosen === ALL_DEVICES) address.delete('device');
+    else address.set('device', chosen);
+    address.set('tab', page.state.tab);
+    location.hash = address.toString();
+    location.reload();
+  });
+  choice.show(device);
+  return choice.element;
 }
 
 /** The tabs below the timeline. */

@@ -1,4 +1,4 @@
-import type { PoolPart } from '../data/report.ts';
+import { lowerBound, type PoolPart } from '../data/report.ts';
 import { baseName, h, onHover, surfaceOf } from '../ui/dom.ts';
 import type { Page, View } from '../ui/page.ts';
 import type { Line, Tooltip } from '../ui/tooltip.ts';
@@ -82,6 +82,15 @@ export class Pool implements View {
     this.longest = this.segments.reduce((most, { part }) => Math.max(most, part.bytes), 1);
   }
 
+  /** What others have of each device's memory at the cursor. */
+  private outside(): string {
+    const { header } = this.page.report;
+    return (header.outside ?? []).map(({ device, total, t_ns, bytes }) => {
+      const last = Math.max(lowerBound(t_ns, this.shown + 1) - 1, 0);
+      return `; outside of it ${bytesText(bytes[last])} of the ${bytesText(total)} of ${header.devices?.[device] ?? 'it'}`;
+    }).join('');
+  }
+
   private chunkAt(x: number, y: number): { segment: Segment; chunk: Chunk | undefined } | null {
     const segment = this.segments[Math.floor(y / STEP)];
     if (!segment || x < LEFT) return null;
@@ -122,7 +131,7 @@ export class Pool implements View {
     this.controls.textContent = segments.length === 0
       ? 'The recording does not say what segments the pool has.'
       : `at the cursor: ${countText(segments.length)} segments, ${bytesText(reserved)} from the system, ${bytesText(free)} free, ` +
-        `fragmentation ${free > 0 ? Math.round(100 * (1 - largest / free)) : 0} %`;
+        `fragmentation ${free > 0 ? Math.round(100 * (1 - largest / free)) : 0} %${this.outside()}`;
     this.canvas.style.height = `${Math.max(segments.length * STEP, 40)}px`;
     const surface = surfaceOf(this.canvas);
     if (!surface) return;

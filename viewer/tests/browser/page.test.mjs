@@ -231,6 +231,33 @@ test('the segments of the pool say how full they are, and of what', async () => 
   await page.close();
 });
 
+test('of several devices one can be looked at alone', async () => {
+  const made = synthesize();
+  made.header.devices = ['cpu', 'cuda:0'];
+  made.header.outside = [{ device: 1, total: 2 ** 34, t_ns: [0], bytes: [2 ** 29] }];
+  made.header.segments.push({ ...made.header.segments[0], device: 1 });
+  made.columns.device = Uint8Array.from(made.columns.bytes, (_, row) => row % 2);
+  const page = await browser.open(makePage(made.header, made.columns), { hash: '#tab=pool' });
+  const choose = async (device) => {
+    await page.locator(`[data-option="${device}"]`).click();
+    await page.waitForSelector(`[data-option="${device}"][aria-pressed=true]`);
+    await settled(page);
+  };
+  const all = await text(page, '.figures');
+  assert.match(await text(page, '.pool-text'), /2 segments,.* outside of it 512 MiB of the 16 GiB of cuda:0/);
+  await choose('cuda:0');
+  assert.notEqual(await text(page, '.figures'), all);
+  assert.match(await text(page, '.pool-text'), /1 segments,.* outside of it 512 MiB/);
+  await press(page, '3');
+  await page.waitForFunction(() => location.hash === '#device=cuda%3A0&tab=tensors');
+  await choose('cpu');
+  await page.locator('[data-tab=pool]').click();
+  await settled(page);
+  assert.doesNotMatch(await text(page, '.pool-text'), /outside/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 test('who shares a storage is said, and a view leads to what it shares', async () => {
   const page = await browser.open(html);
   await press(page, '3');

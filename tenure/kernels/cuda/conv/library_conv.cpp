@@ -59,13 +59,13 @@ std::size_t product_workspace(const LibraryConv& conv) {
                   static_cast<std::size_t>(std::min(kParts * 4 * plan.results(), kMost)));
 }
 
-bool multiply(Gpu& gpu, const LibraryConv& conv, void* images, void* weights, void* results,
-              std::span<std::byte> workspace) {
+bool multiply(Gpu& gpu, const char* op, const LibraryConv& conv, void* images, void* weights,
+              void* results, std::span<std::byte> workspace) {
   const ProductPlan plan = product_of(conv);
   const auto run = [&](const void* a, const void* b, void* c) {
-    return library_multiply(gpu,
-                            {.type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a,
-                            b, c, workspace);
+    return library_multiply(
+        gpu, {.op = op, .type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a, b,
+        c, workspace);
   };
   switch (conv.part) {
     case ConvPart::results:
@@ -134,7 +134,7 @@ std::size_t library_conv_workspace(const LibraryConv& conv) {
 bool library_convolve(Gpu& gpu, const char* op, const LibraryConv& conv, void* images,
                       void* weights, void* results, std::span<std::byte> workspace) {
   const Way way = way_of(conv);
-  if (way.is_product) return multiply(gpu, conv, images, weights, results, workspace);
+  if (way.is_product) return multiply(gpu, op, conv, images, weights, results, workspace);
   if (!is_aligned(images) || !is_aligned(results)) return false;
   DenseInputs room(gpu, op, workspace);
   Copies copies(conv, way, room);
@@ -145,12 +145,12 @@ bool library_convolve(Gpu& gpu, const char* op, const LibraryConv& conv, void* i
   const bool makes_weights = conv.part == ConvPart::weights_gradient;
   if (!makes_weights) {
     if (way.is_unrolled) {
-      gpu.set_bytes(copies.weights.data, 0,
+      gpu.set_bytes(op, copies.weights.data, 0,
                     static_cast<std::size_t>(way.conv.sizes.weights()) * size_of(conv.type));
     }
     copy_elements(gpu, op, copies.own_weights, copies.weights);
   }
-  cudnn_run(gpu, *plan, way.is_unrolled ? copies.images : images, copies.weights.data, results,
+  cudnn_run(gpu, op, *plan, way.is_unrolled ? copies.images : images, copies.weights.data, results,
             room.rest());
   if (makes_weights) copy_elements(gpu, op, copies.weights, copies.own_weights);
   return true;

@@ -92,7 +92,8 @@ class LibraryConvs {
     return plans_.emplace(key, find(conv, workspace)).first->second;
   }
 
-  void run(const LibraryPlan& plan, std::array<void*, 3> operands, void* workspace) {
+  void run(const char* op, const LibraryPlan& plan, std::array<void*, 3> operands,
+           void* workspace) {
     constexpr std::array kNames{kConvImages, kConvWeights, kConvResults};
     gpu_.enter();
     Descriptor pack(gpu_.device(), CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
@@ -107,9 +108,12 @@ class LibraryConvs {
                     "use the GPU's queue");
       stream_ = stream;
     }
-    require_cudnn(gpu_.device(),
-                  cudnn().functions.cudnnBackendExecute(handle_, plan.plan.handle(), pack.handle()),
-                  "compute a convolution");
+    gpu_.queue(op, [&] {
+      require_cudnn(
+          gpu_.device(),
+          cudnn().functions.cudnnBackendExecute(handle_, plan.plan.handle(), pack.handle()),
+          "compute a convolution");
+    });
   }
 
  private:
@@ -206,9 +210,9 @@ std::shared_ptr<const LibraryPlan> cudnn_plan(Gpu& gpu, const LibraryConv& conv,
   return convs_on(gpu).plan(conv, workspace);
 }
 
-void cudnn_run(Gpu& gpu, const LibraryPlan& plan, void* images, void* weights, void* results,
-               std::span<std::byte> workspace) {
-  convs_on(gpu).run(plan, {images, weights, results}, workspace.data());
+void cudnn_run(Gpu& gpu, const char* op, const LibraryPlan& plan, void* images, void* weights,
+               void* results, std::span<std::byte> workspace) {
+  convs_on(gpu).run(op, plan, {images, weights, results}, workspace.data());
 }
 
 }  // namespace tenure::kernels::cuda

@@ -36,7 +36,7 @@ std::size_t cudnn_workspace(const LibraryConv& conv);
 std::shared_ptr<const LibraryPlan> cudnn_plan(Gpu& gpu, const LibraryConv& conv,
                                               std::size_t workspace);
 /// Queues it; operands are aligned to 16 bytes. Throws DeviceError.
-void cudnn_run(Gpu& gpu, const LibraryPlan& plan, void* images, void* weights, void* results,
-               std::span<std::byte> workspace);
+void cudnn_run(Gpu& gpu, const char* op, const LibraryPlan& plan, void* images, void* weights,
+               void* results, std::span<std::byte> workspace);
 
 }  // namespace tenure::kernels::cuda

@@ -49,7 +49,7 @@ void fill(const Kernel& k, const Scalar& value) {
   const FillArguments arguments{.out = out.data,
                                 .n = static_cast<std::uint64_t>(out.count()),
                                 .bytes = bytes_of(value, out.dtype, k.op)};
-  if (arguments.bytes == 0) return gpu->set_bytes(out.data, 0, arguments.n * size);
+  if (arguments.bytes == 0) return gpu->set_bytes(k.op, out.data, 0, arguments.n * size);
   gpu->launch(k.op, kFill, bits_type(size), grid_over(out.count(), kThreads), arguments);
 }
 

@@ -54,6 +54,8 @@ namespace tenure::kernels::cuda {
 
 struct DriverFunctions {
   TENURE_DRIVER_FUNCTIONS(TENURE_MEMBER)
+  /// cuEventElapsedTime as all drivers have it: headers may mean one of newer drivers.
+  CUresult (*elapsed_time)(float* milliseconds, CUevent begin, CUevent end) = nullptr;
 };
 
 /// The driver as it was found.

@@ -7,7 +7,6 @@
 #include "tenure/base/environment.h"
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/driver/driver-inl.h"
-#include "tenure/kernels/cuda/driver/nvtx-inl.h"
 #include "tenure/kernels/cuda/launch/staging.h"
 #include "tenure/kernels/cuda/memory/device_memory.h"
 #include "tenure/kernels/cuda/memory/pinned_memory.h"
@@ -167,22 +166,20 @@ void Gpu::note(const char* op) noexcept {
 
 void Gpu::launch(const char* op, Function function, const Grid& grid, const void* arguments,
                  std::size_t bytes) {
-  enter();
-  note(op);
-  const NvtxRange range(op);
-  if (grid.shared_bytes > kSharedWithoutAsking) {
-    check(driver_functions().cuFuncSetAttribute(function,
-                                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                static_cast<int>(grid.shared_bytes)),
-          "give a kernel more shared memory");
-  }
   void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<void*>(arguments),
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-  check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
-                                          grid.threads, 1, 1, grid.shared_bytes, stream(), nullptr,
-                                          extra),
-        "launch a kernel");
-  if (waits_ && Capture::current() == nullptr) wait();
+  queue(op, [&] {
+    if (grid.shared_bytes > kSharedWithoutAsking) {
+      check(driver_functions().cuFuncSetAttribute(function,
+                                                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                                  static_cast<int>(grid.shared_bytes)),
+            "give a kernel more shared memory");
+    }
+    check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
+                                            grid.threads, 1, 1, grid.shared_bytes, stream(),
+                                            nullptr, extra),
+          "launch a kernel");
+  });
 }
 
 CUstream_st* Gpu::writing_stream(std::unique_lock<std::mutex>& lock) {
@@ -218,17 +215,22 @@ std::byte* Gpu::pin(std::size_t bytes) {
       mem::Storage::allocate(context, cuda_pinned(device_), bytes)->data());
 }
 
-void Gpu::copy_bytes(void* to, const void* from, std::size_t bytes) {
+void Gpu::make_room_to_read() { staging_->make_room_to_read(); }
+
+void Gpu::copy_bytes(const char* op, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  enter();
-  check(driver_functions().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, stream()),
-        "copy within the GPU");
+  queue(op, [&] {
+    check(driver_functions().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, stream()),
+          "copy within the GPU");
+  });
 }
 
-void Gpu::set_bytes(void* to, unsigned char value, std::size_t bytes) {
+void Gpu::set_bytes(const char* op, void* to, unsigned char value, std::size_t bytes) {
   if (bytes == 0) return;
-  enter();
-  check(driver_functions().cuMemsetD8Async(address_of(to), value, bytes, stream()), "fill memory");
+  queue(op, [&] {
+    check(driver_functions().cuMemsetD8Async(address_of(to), value, bytes, stream()),
+          "fill memory");
+  });
 }
 
 void Gpu::read(void* host, const void* from, std::size_t bytes) {

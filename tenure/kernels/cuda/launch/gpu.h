@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tenure/kernels/cuda/compile/kernels.h"
+#include "tenure/kernels/cuda/driver/nvtx-inl.h"
 #include "tenure/kernels/view.h"
 #include "tenure/memory/kinds.h"
 #include "tenure/ops/core/record.h"
@@ -124,6 +125,16 @@ class Gpu {
   }
   void launch(const char* op, Function function, const Grid& grid, const void* arguments,
               std::size_t bytes);
+  /// Has `give()` queue work in stream(), which is that op's for whoever asks: profilers, and a
+  /// fault. `op` has static storage duration.
+  template <class Give>
+  void queue(const char* op, const Give& give) {
+    enter();
+    note(op);
+    const NvtxRange range(op);
+    give();
+    if (waits_ && Capture::current() == nullptr) wait();
+  }
   /// Compiles and loads kernels unless they are there. Throws DeviceError.
   std::vector<Function> functions(const KernelCode& code) { return kernels_->find(code); }
 
@@ -147,9 +158,9 @@ class Gpu {
   bool launch_graph(CUgraphExec_st* graph);
 
   /// Queues a copy within the GPU.
-  void copy_bytes(void* to, const void* from, std::size_t bytes);
+  void copy_bytes(const char* op, void* to, const void* from, std::size_t bytes);
   /// Queues a fill with bytes of one value.
-  void set_bytes(void* to, unsigned char value, std::size_t bytes);
+  void set_bytes(const char* op, void* to, unsigned char value, std::size_t bytes);
   /// After all that was queued.
   void read(void* host, const void* from, std::size_t bytes);
   /// The host's memory is the caller's again on return.
@@ -158,6 +169,8 @@ class Gpu {
 
   /// Pinned memory of the host's, for good. Throws OutOfMemory.
   std::byte* pin(std::size_t bytes);
+  /// For the first bytes of what is read, so that a number can be had whatever memory is left.
+  void make_room_to_read();
 
   /// An event behind all that was queued. It is given back when it is not needed any more.
   CUevent_st* record();

@@ -51,6 +51,12 @@ void Staging::write(void* to, const void* host, std::size_t bytes) {
   }
 }
 
+void Staging::make_room_to_read() {
+  const std::lock_guard lock(read_mutex_);
+  if (halves_[0] == nullptr) halves_[0] = make_slot();
+  gpu_.give_back(gpu_.record());  // an event for it is there, too
+}
+
 void Staging::read(void* host, const void* from, std::size_t bytes) {
   gpu_.enter();
   const std::lock_guard lock(read_mutex_);

@@ -18,6 +18,8 @@ class Staging {
 
   void write(void* to, const void* host, std::size_t bytes);
   void read(void* host, const void* from, std::size_t bytes);
+  /// So that what was computed can be read, whatever memory is left then. Throws OutOfMemory.
+  void make_room_to_read();
 
  private:
   static constexpr std::size_t kSlots = 4;

@@ -77,7 +77,6 @@ void* DeviceMemory::try_map(std::size_t bytes) {
     segments_.erase(entry);
     return nullptr;
   }
-  mapped_ += bytes;
   return begin;
 }
 
@@ -87,38 +86,46 @@ void DeviceMemory::unmap(void* begin, std::size_t /*bytes*/) noexcept {
   segment.is_leaving = true;
   try {
     segment.event = gpu_.record();
-  } catch (const std::exception&) {  // the GPU was lost, or will be: nothing is unmapped then
+  } catch (const std::exception&) {  // it leaves when all that is queued is waited for
     return;
   }
   reap(false);
 }
 
+bool DeviceMemory::is_unused(const Segment& segment, bool waits) {
+  if (!segment.is_leaving) return false;
+  if (!waits) return segment.event != nullptr && gpu_.has_passed(segment.event);
+  if (segment.event == nullptr) {
+    gpu_.wait();
+  } else {
+    gpu_.wait_for(segment.event);
+  }
+  return true;
+}
+
 void DeviceMemory::reap(bool waits) {
   for (auto it = segments_.begin(); it != segments_.end();) {
     const auto [begin, segment] = *it;
-    if (!segment.is_leaving || segment.event == nullptr) {
+    if (!is_unused(segment, waits)) {
       ++it;
       continue;
     }
-    if (waits) gpu_.wait_for(segment.event);
-    if (!waits && !gpu_.has_passed(segment.event)) {
-      ++it;
-      continue;
-    }
-    gpu_.give_back(segment.event);
+    if (segment.event != nullptr) gpu_.give_back(segment.event);
     functions().cuMemUnmap(address_of(begin), segment.bytes);
-    mapped_ -= segment.bytes;
     it = segments_.erase(it);
   }
 }
 
-std::size_t DeviceMemory::outside() {
+DeviceMemory::Room DeviceMemory::room() noexcept try {
+  if (is_forked() || gpu_.is_lost()) return {};
   gpu_.enter();
+  reap(false);
   std::size_t free = 0;
   std::size_t total = 0;
-  gpu_.check(functions().cuMemGetInfo(&free, &total), "ask how much memory is free");
-  const std::size_t taken = total - free;
-  return taken > mapped_ ? taken - mapped_ : 0;
+  if (functions().cuMemGetInfo(&free, &total) != CUDA_SUCCESS) return {};  // who waits is told why
+  return {.taken = total - free, .total = total};
+} catch (const std::exception&) {
+  return {};
 }
 
 }  // namespace tenure::kernels::cuda

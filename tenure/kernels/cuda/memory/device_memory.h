@@ -28,25 +28,25 @@ class DeviceMemory final : public mem::Source {
 
   void* map(std::size_t bytes) noexcept override;
   void unmap(void* begin, std::size_t bytes) noexcept override;
+  Room room() noexcept override;
 
   bool has(const void* address) const noexcept {
     const auto* const byte = static_cast<const std::byte*>(address);
     return byte >= begin_ && byte < begin_ + reserved_;
   }
-  /// Bytes of the GPU's memory that are in use by others than our heap: its context, libraries,
-  /// other processes. Throws DeviceError.
-  std::size_t outside();
 
  private:
   struct Segment {
     std::size_t bytes = 0;
     bool is_leaving = false;
-    CUevent_st* event = nullptr;  ///< of one that leaves; none: nothing uses it
+    CUevent_st* event = nullptr;  ///< of one that leaves, if the driver had one
   };
   using Segments = std::map<std::byte*, Segment>;
 
   void* try_map(std::size_t bytes);
   std::byte* find_room(std::size_t bytes) const;
+  /// Whether a segment leaves and nothing that is queued uses it; with `waits`, from then on.
+  bool is_unused(const Segment& segment, bool waits);
   /// Unmaps what leaves and may; with `waits`, all that leaves.
   void reap(bool waits);
 
@@ -54,7 +54,6 @@ class DeviceMemory final : public mem::Source {
   std::byte* begin_ = nullptr;
   std::size_t reserved_ = 0;
   std::size_t granule_ = 0;
-  std::size_t mapped_ = 0;
   Segments segments_;
 };
 

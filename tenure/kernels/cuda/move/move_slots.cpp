@@ -92,7 +92,7 @@ struct StackSlot {
 void copy_elements(Gpu& gpu, const char* op, const View& from, const View& to) {
   if (to.count() == 0) return;
   if (from.dtype == to.dtype && from.contiguous() && to.contiguous()) {
-    return gpu.copy_bytes(to.data, from.data, bytes_of(to));
+    return gpu.copy_bytes(op, to.data, from.data, bytes_of(to));
   }
   CopyWalk walk;
   const Shape& shape = is_contiguous(to.shape, to.strides) ? from.shape : to.shape;

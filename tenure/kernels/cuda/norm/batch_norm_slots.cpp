@@ -171,7 +171,7 @@ struct BatchNormGradientSlot {
     if (gpu == nullptr || batch.columns() == 0) return;
     if (!batch.is_empty()) return batch.run(*gpu, k);
     for (const std::size_t o : {1u, 2u}) {  // sums of nothing
-      gpu->set_bytes(k.out[o].data, 0,
+      gpu->set_bytes(k.op, k.out[o].data, 0,
                      static_cast<std::size_t>(k.out[o].count()) * size_of(k.out[o].dtype));
     }
   }

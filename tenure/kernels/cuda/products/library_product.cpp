@@ -102,10 +102,12 @@ class LibraryProducts {
     const bool is_wide = job.type == DType::float64;
     const void* const scale = is_wide ? static_cast<const void*>(&wide_one) : &one;
     const void* const keep = is_wide ? static_cast<const void*>(&wide_kept) : &kept;
-    require(lt().cublasLtMatmul(handle_, way.product.get(), scale, b, way.a.get(), a, way.b.get(),
-                                keep, c, way.c.get(), c, way.c.get(), &way.algorithm,
-                                workspace.data(), workspace.size(), gpu_.stream()),
-            "multiply matrices");
+    gpu_.queue(job.op, [&] {
+      require(lt().cublasLtMatmul(handle_, way.product.get(), scale, b, way.a.get(), a, way.b.get(),
+                                  keep, c, way.c.get(), c, way.c.get(), &way.algorithm,
+                                  workspace.data(), workspace.size(), gpu_.stream()),
+              "multiply matrices");
+    });
     return true;
   }
 

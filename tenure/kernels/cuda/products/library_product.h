@@ -20,6 +20,7 @@ bool library_multiplies(DType type, const ProductPlan& plan);
 std::size_t library_workspace(const ProductPlan& plan);
 /// One of the library's, whose results are `c_row` elements from row to row.
 struct LibraryProduct {
+  const char* op = "matmul";
   DType type;
   DType out;  ///< of the results: `type`, or float32 for 16-bit floats
   ProductPlan plan;

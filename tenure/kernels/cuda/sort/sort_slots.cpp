@@ -184,7 +184,7 @@ struct UniqueSlot {
     if (all) {
       a.inverse = k.out[1].template as<std::int64_t>();
       a.counts = k.out[2].template as<std::uint64_t>();
-      gpu->set_bytes(a.counts, 0,
+      gpu->set_bytes(k.op, a.counts, 0,
                      static_cast<std::size_t>(k.out[2].count()) * sizeof(std::uint64_t));
     }
     gpu->launch(k.op, kUniqueWrite, bits_type(size_of(k.in[0].dtype)), room.grid, a);
