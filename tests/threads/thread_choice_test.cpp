@@ -67,7 +67,7 @@ TEST(ThreadChoice, FindsWhatTakesLeastAndSeldomTriesAnythingElse) {
     const Machine machine = random_machine(random);
     for (const int most : {2, 3, 4, 8, 16, 64}) {
       ThreadChoice choice;
-      work(choice, most, machine, 512);
+      work(choice, most, machine, 2048);
       const double mean = work(choice, most, machine, 4096) / 4096;
       EXPECT_LE(mean, 1.15 * least(most, machine)) << most << " threads, round " << round;
       EXPECT_LE(mean, 1.03 * machine(1)) << "slower than one thread";
