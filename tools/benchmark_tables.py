@@ -21,7 +21,7 @@ BLOCK = re.compile(r"(<!-- (behind|table ([\w ]+)) -->\n).*?(<!-- end -->)", re.
 
 class Figures:
     def __init__(self, files):
-        self.columns = []  # in the order in which they come
+        self.columns = []  # machines and sets in the order in which they come, few threads first
         self.rows = {}  # (group, name, unit): {column: (value, {peer: ratio})}
         for file in files:
             self.read(json.loads(pathlib.Path(file).read_text()))
@@ -33,6 +33,8 @@ class Figures:
             column = (machine["name"], machine["simd"], figure["threads"])
             if column not in self.columns:
                 self.columns.append(column)
+                order = list(dict.fromkeys(c[:2] for c in self.columns))
+                self.columns.sort(key=lambda c: (order.index(c[:2]), c[2]))
             row = self.rows.setdefault((figure["group"], figure["name"], figure["unit"]), {})
             key = (column, figure["group"], figure["name"], figure["unit"])
             if key not in fresh:
@@ -50,6 +52,8 @@ def number(value):
     size = abs(value)
     if size >= 100 or size == int(size):
         return f"{value:.0f}"
+    if size < 0.01:
+        return f"{value:.1g}"
     return f"{value:.1f}" if size >= 10 else f"{value:.2f}"
 
 
@@ -84,7 +88,7 @@ def table(figures, group):
         return " ".join(([] if value is None else [number(value)]) + ([f"({', '.join(shown)})"] if shown else []))
 
     made = [
-        [f"{name}, {unit}"] + [cell(cells, column) for column in columns]
+        [f"{name}, {unit}" if unit else name] + [cell(cells, column) for column in columns]
         for (name, unit), cells in rows.items()
     ]
     said = f"In parentheses: {', '.join(peers)}.\n\n" if peers else ""
