@@ -21,6 +21,7 @@
 #include "tenure/tenure.h"
 #include "tests/support/lowered_program.h"
 #include "tests/support/share.h"
+#include "tests/support/threads.h"
 
 namespace tenure::graph {
 namespace {
@@ -269,16 +270,8 @@ std::vector<Make> threaded_programs() {
   return all;
 }
 
-class Threads {
- public:
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_ = num_threads();
-};
-
 TEST(Arrange, TheNumberOfThreadsDoesNotChangeWhatFits) {
-  const Threads restore;
+  const test::Threads restore;
   for (const Make& make : threaded_programs()) {
     std::optional<Reach> first;
     for (const int threads : {1, 2, 3, 4, 8, 16}) {

@@ -19,6 +19,7 @@
 #include "tests/support/random_network.h"
 #include "tests/support/same_bits.h"
 #include "tests/support/share.h"
+#include "tests/support/threads.h"
 
 // A budget that was named as sufficient suffices, wherever it was named: what a program can be held
 // to, and at what cost, depends on the program alone. Not on the number of threads, when it is
@@ -28,14 +29,6 @@
 
 namespace tenure::graph {
 namespace {
-
-class Threads {
- public:
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_ = num_threads();
-};
 
 struct Promise {
   std::int64_t least = 0;
@@ -129,7 +122,7 @@ void write_training(int kind, std::ostream& out) {
 }
 
 std::string all_promises() {
-  const Threads restore;
+  const test::Threads restore;
   std::ostringstream out;
   const int networks = test::rounds(12);
   for (int i = 0; i < networks; ++i) write_network(static_cast<std::uint64_t>(1000 + i), out);

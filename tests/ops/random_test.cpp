@@ -8,19 +8,10 @@
 #include <vector>
 
 #include "tenure/tenure.h"
+#include "tests/support/threads.h"
 
 namespace tenure {
 namespace {
-
-/// Restores the number of threads.
-class Threads {
- public:
-  explicit Threads(int n) : before_(num_threads()) { set_num_threads(n); }
-  ~Threads() { set_num_threads(before_); }
-
- private:
-  int before_;
-};
 
 TEST(Random, SameSeedSameNumbersOnAnyNumberOfThreads) {
   constexpr std::int64_t n = 200'003;
@@ -37,10 +28,10 @@ TEST(Random, SameSeedSameNumbersOnAnyNumberOfThreads) {
   };
   std::vector<std::vector<double>> one;
   {
-    const Threads threads(1);
+    const test::Threads threads(1);
     one = draw();
   }
-  const Threads threads(2);
+  const test::Threads threads(2);
   EXPECT_TRUE(draw() == one);
 }
 

@@ -6,25 +6,13 @@
 #include <utility>
 #include <vector>
 
-#include "tenure/kernels/parallel.h"
 #include "tenure/tenure.h"
+#include "tests/support/threads.h"
 
 // Calls that are alike are given other numbers of threads now and then, to see which are faster.
 
 namespace tenure {
 namespace {
-
-/// Has its number of threads until it ends.
-class Threads {
- public:
-  explicit Threads(int threads) : before_(num_threads()) { set_num_threads(threads); }
-  ~Threads() { set_num_threads(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 std::vector<float> bits_of(const Tensor& x) {
   const Tensor whole = contiguous(x);
@@ -33,7 +21,7 @@ std::vector<float> bits_of(const Tensor& x) {
 }
 
 TEST(ThreadChoice, WhateverIsTriedBitsStay) {
-  const Threads setting(4);
+  const test::Threads setting(4);
   const Tensor a = normal({256, 256});
   const Tensor x = normal({1024, 96});
   const Tensor images = normal({4, 20, 20, 32});
