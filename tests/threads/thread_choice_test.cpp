@@ -12,6 +12,7 @@
 
 #include "tenure/kernels/parallel.h"
 #include "tenure/kernels/threads/call_threads.h"
+#include "tenure/kernels/threads/workers.h"
 
 namespace tenure::kernels {
 namespace {
@@ -151,14 +152,16 @@ TEST(CallThreads, AreThoseOfTheInnermostCall) {
 // One call may find its threads, and all of its loops then have as many.
 TEST(CallThreads, AreTheSameForAllLoopsOfACall) {
   const int before = num_threads();
-  set_num_threads(8);
-  const ops::Kernel kernel{.op = "some"};
-  for (int i = 0; i < 200; ++i) {
-    CallThreads call(kernel);
-    const int threads = call.threads();
-    EXPECT_GE(threads, 1);
-    EXPECT_LE(threads, 8);
-    EXPECT_EQ(call.threads(), threads);
+  for (const int most : {1, 2, 8, 128, 129, 1'000'000}) {
+    set_num_threads(most);
+    const ops::Kernel kernel{.op = "some"};
+    for (int i = 0; i < 2000; ++i) {
+      CallThreads call(kernel);
+      const int threads = call.threads();
+      EXPECT_GE(threads, 1);
+      EXPECT_LE(threads, std::min(most, kMaxShares));
+      EXPECT_EQ(call.threads(), threads);
+    }
   }
   set_num_threads(before);
 }

@@ -1,6 +1,9 @@
 #include "tenure/kernels/threads/call_threads.h"
 
+#include <algorithm>
+
 #include "tenure/kernels/parallel.h"
+#include "tenure/kernels/threads/workers.h"
 
 namespace tenure::kernels {
 namespace {
@@ -25,7 +28,7 @@ std::uint64_t number_of(const ops::Kernel& kernel, int most) noexcept {
 thread_local constinit CallThreads* CallThreads::now_ = nullptr;
 
 void CallThreads::choose() noexcept {
-  most_ = num_threads();
+  most_ = std::min(num_threads(), kMaxShares);
   choice_ = &choice_of(number_of(kernel_, most_));
   turn_ = choice_->next(most_);
   threads_ = ThreadChoice::threads(most_, turn_.halvings);

@@ -27,7 +27,7 @@ class ThreadChoice {
     bool is_timed = false;  ///< took() is to be told
   };
 
-  /// For the next, which may have `most` threads, at least 2, each time as many.
+  /// For the next, which may have `most` threads, each time as many, 128 at most.
   Turn next(int most) noexcept;
   /// How long it took, if it was timed.
   void took(const Turn& turn, int most, float time) noexcept;
