@@ -30,7 +30,7 @@ class GraphReplay final : public ops::Replay {
   explicit GraphReplay(Gpu& gpu) : gpu_(gpu) {}
   ~GraphReplay() override;
 
-  void run(std::span<std::byte* const> addresses, const std::function<void()>& work) override;
+  void run(std::span<std::byte* const> addresses, const ops::Work& work) override;
 
  private:
   /// A run with certain addresses, as a graph once it came for the second time.
@@ -45,7 +45,7 @@ class GraphReplay final : public ops::Replay {
   Run* find(std::span<std::byte* const> addresses);
   void remember(std::span<std::byte* const> addresses);
   /// nullptr: it cannot be had, now or ever.
-  CUgraphExec_st* make_graph(const std::function<void()>& work);
+  CUgraphExec_st* make_graph(const ops::Work& work);
   static void end(CUgraphExec_st* graph) noexcept;
   void give_up() noexcept;
 
