@@ -15,7 +15,9 @@
 #include "tests/cuda/emulated.h"
 #include "tests/support/expect.h"
 #include "tests/support/make.h"
+#include "tests/support/random_program.h"
 #include "tests/support/same_bits.h"
+#include "tests/support/sanitized.h"
 
 // Compiled programs on a GPU are given to it as one graph when their addresses come again.
 
@@ -81,6 +83,25 @@ TEST(Replay, TrainsAsTheProgramDoes) {
     return found;
   };
   EXPECT_EQ(losses(true), losses(false));
+}
+
+/// The emulated GPU does the kernels of a graph in another order each time, of those that the graph
+/// allows.
+TEST(Replay, GivesTheSameInEachOrderOfKernels) {
+  const Device device = emulated_gpu();
+  std::uint64_t count = 0;
+  for (int seed = 0; seed < test::rounds(60); ++seed) {
+    const test::RandomProgram program(static_cast<std::uint64_t>(seed));
+    std::vector<Tensor> inputs;
+    for (const Tensor& input : program.inputs()) inputs.push_back(input.to(device));
+    const std::vector<Tensor> expected = program(inputs);
+    const auto f = function([&](const std::vector<Tensor>& x) { return program(x); });
+    count += replays_of(5, [&] {
+      const std::vector<Tensor> got = f(inputs);
+      for (std::size_t i = 0; i < got.size(); ++i) expect_same_bits(got[i], expected[i]);
+    });
+  }
+  EXPECT_GT(count, 0u);
 }
 
 /// An index that is outside is told at the call that has it, before anything was done, although
