@@ -19,9 +19,8 @@ bool meet(const ops::Touched& a, const ops::Touched& b) {
 }
 bool meet(const std::vector<ops::Touched>& a, const std::vector<ops::Touched>& b) {
   return std::any_of(a.begin(), a.end(), [&](const ops::Touched& one) {
-    return std::any_of(b.begin(), b.end(), [&](const ops::Touched& other) {
-      return meet(one, other);
-    });
+    return std::any_of(b.begin(), b.end(),
+                       [&](const ops::Touched& other) { return meet(one, other); });
   });
 }
 

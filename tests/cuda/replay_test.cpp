@@ -200,11 +200,11 @@ TEST(Replay, GoesOnWhereWorkCannotBeWrittenDown) {
   int done = 0;
   for (int turn = 0; turn < 3; ++turn) {
     replay.run(addresses, OneCall([&] {
-      if (kernels::cuda::Capture::current() != nullptr) {
-        throw DeviceError::because("conv", device, "cuDNN cannot compute a convolution");
-      }
-      ++done;
-    }));
+                 if (kernels::cuda::Capture::current() != nullptr) {
+                   throw DeviceError::because("conv", device, "cuDNN cannot compute a convolution");
+                 }
+                 ++done;
+               }));
   }
   EXPECT_EQ(done, 3);
   // What goes wrong anyway is told.

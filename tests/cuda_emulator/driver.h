@@ -34,7 +34,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   tenure::test::EmulatedGpu* gpu;
-  CUgraph_st* written = nullptr;      ///< where its work goes while it is captured
+  CUgraph_st* written = nullptr;     ///< where its work goes while it is captured
   std::vector<CUgraphNode> after{};  ///< what the next piece of that comes after
 };
 struct CUevent_st {

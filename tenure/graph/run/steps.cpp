@@ -167,9 +167,8 @@ class Executable::RunWork final : public ops::Work {
       all.push_back(touched(unit.out[i], at(frame_.bases, step.out[i]), true));
     }
     if (unit.workspace == 0) return;
-    all.push_back({.begin = at(frame_.bases, step.workspace),
-                   .bytes = unit.workspace,
-                   .is_written = true});
+    all.push_back(
+        {.begin = at(frame_.bases, step.workspace), .bytes = unit.workspace, .is_written = true});
   }
 
  private:

@@ -16,9 +16,8 @@ thread_local constinit Capture* Capture::current_ = nullptr;
 
 Capture::Capture(Gpu& gpu) : gpu_(gpu), stream_(gpu.writing_stream(lock_)) {
   // Other threads of this process, and this one, may load code meanwhile.
-  gpu.check(
-      driver_of_captures().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
-      "write work down");
+  gpu.check(driver_of_captures().cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_RELAXED),
+            "write work down");
   current_ = this;
 }
 

@@ -30,8 +30,8 @@ struct CUevent_st;
 // Note: one queue
 //
 // All that a GPU is given to do goes into one stream, in order: kernels, copies, graphs, and events
-// that tell how far it is. The host goes on at once. It waits where it wants elements (read, wait, a
-// kernel that measures), and where it runs too far ahead of pinned memory that copies go through.
+// that tell how far it is. The host goes on at once. It waits where it wants elements (read, wait,
+// a kernel that measures), and where it runs too far ahead of pinned memory that copies go through.
 //
 // Errors come late, too. A kernel that faults takes its context with it: every later call of the
 // driver fails, for the whole process. The first call that hears of it throws a DeviceError with

@@ -15,10 +15,11 @@ struct CUgraphExec_st;
 // (Capture) instead of done, and given to the GPU as a graph, then and each time when these
 // addresses come again: the pool gives a loop's tensors the same few. What is written down are
 // kernels with their arguments, and which of them come after which (PartOrder): the parts of a
-// program that do not touch what others write go beside those. A program of which the host has to know something while it runs
-// says so by CannotReplay, has done nothing by then, and is run as it always was from then on; so
-// is one whose work a library cannot write down, which a DeviceError says, and one for whose graph
-// the driver has no memory: then it gets back what it took for those of other addresses.
+// program that do not touch what others write go beside those. A program of which the host has to
+// know something while it runs says so by CannotReplay, has done nothing by then, and is run as it
+// always was from then on; so is one whose work a library cannot write down, which a DeviceError
+// says, and one for whose graph the driver has no memory: then it gets back what it took for those
+// of other addresses.
 //
 // With TENURE_CUDA_WAIT=1 there are no graphs, so that a fault is the op's that made it.
 
