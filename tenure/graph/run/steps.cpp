@@ -89,7 +89,7 @@ void Executable::run_kernel(const Step& step, const Frame& frame) {
   if (unit.nodes == 0) return frame.device.copy(*out, *in);
   const ops::OpRecord& op = *unit.node->op;
   const std::span<const ops::View> inputs(in, unit.in.size());
-  if (op.elementwise != nullptr) {
+  if (is_loop(unit)) {
     if (unit.slot->check != nullptr) {
       unit.slot->check(op.name, unit.loop.code.in_types[0], {inputs, unit.loop.numbers});
     }

@@ -49,7 +49,9 @@ struct FusingKernel {
   /// Whether it pays that a loop follows on each part of the result when that is computed; null:
   /// never. The kernel has one result; its view is not given.
   bool (*leads_loop)(const Kernel& kernel) = nullptr;
-  /// run, with those ops. What comes after has results of the size of the kernel's own.
+  /// Whether the elements that such a loop makes may be of another size than the kernel's own.
+  bool of_any_size = false;
+  /// run, with those ops.
   void (*run)(const Kernel& kernel, const FusedNeighbours& neighbours) = nullptr;
 };
 
