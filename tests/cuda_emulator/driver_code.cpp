@@ -1,7 +1,6 @@
 #include <elf.h>
 
 #include <cstring>
-#include <tuple>
 
 #include "tests/cuda_emulator/driver.h"
 
@@ -55,24 +54,17 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   function->most_shared_bytes = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
-                          void** extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
+                        unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
+                        CUstream stream, void** parameters, void** extra) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   if (parameters != nullptr || extra == nullptr || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER ||
       extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  for (unsigned i = 0; i < config->numAttrs; ++i) {  // kernels are early at no time here
-    if (config->attrs[i].id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-  }
-  const auto [x, y, z] = std::tuple(config->gridDimX, config->gridDimY, config->gridDimZ);
-  const auto [threads_x, threads_y, threads_z] =
-      std::tuple(config->blockDimX, config->blockDimY, config->blockDimZ);
   const std::uint64_t threads = std::uint64_t{threads_x} * threads_y * threads_z;
   if (x == 0 || y == 0 || z == 0 || x > 0x7fffffff || y > 65535 || z > 65535 || threads == 0 ||
-      threads > 1024 || threads_z > 64 || config->sharedMemBytes > function->most_shared_bytes) {
+      threads > 1024 || threads_z > 64 || shared_bytes > function->most_shared_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Command command{};
@@ -86,7 +78,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   command.threads[0] = threads_x;
   command.threads[1] = threads_y;
   command.threads[2] = threads_z;
-  command.shared_bytes = config->sharedMemBytes;
-  return queue(*config->hStream, command, extra[1]);
+  command.shared_bytes = shared_bytes;
+  return queue(*stream, command, extra[1]);
 }
 }

@@ -175,30 +175,11 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                                   static_cast<int>(grid.shared_bytes)),
             "give a kernel more shared memory");
     }
-    CUlaunchAttribute early{};
-    early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-    early.value.programmaticStreamSerializationAllowed = 1;
-    const CUlaunchConfig config{.gridDimX = grid.blocks,
-                                .gridDimY = grid.blocks_y,
-                                .gridDimZ = grid.blocks_z,
-                                .blockDimX = grid.threads,
-                                .blockDimY = 1,
-                                .blockDimZ = 1,
-                                .sharedMemBytes = grid.shared_bytes,
-                                .hStream = stream(),
-                                .attrs = &early,
-                                .numAttrs = begins_early() ? 1u : 0u};
-    check(driver_functions().cuLaunchKernelEx(&config, function, nullptr, extra),
+    check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
+                                            grid.threads, 1, 1, grid.shared_bytes, stream(),
+                                            nullptr, extra),
           "launch a kernel");
   });
-}
-
-/// Whether the next kernel is launched before the one is done that it comes after, for which it
-/// waits then (TENURE_KERNEL).
-bool Gpu::begins_early() const {
-  const Capture* const capture = Capture::current();
-  return capture != nullptr && facts_.architecture >= 90 &&
-         driver().version >= kOldestWithEarlyLaunches && capture->follows_kernel();
 }
 
 CUstream_st* Gpu::writing_stream(std::unique_lock<std::mutex>& lock) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "tenure/kernels/cuda/device/turns_arguments.h"
 #include "tenure/kernels/cuda/reduce/folds.cuh"
 
 // How the states of threads become outputs: those of a block are joined, and where blocks share
@@ -9,9 +8,9 @@
 
 namespace tenure::kernels::cuda {
 
-/// How many of the blocks that share outputs are done, in each turn (Gpu::in_turn). Zero between
-/// the launches of a turn.
-__device__ static unsigned done_blocks[kTurns][kMostSharing];
+/// How many of the blocks that share outputs are done. Zero between launches, of which no two run
+/// at the same time: a GPU has one queue.
+__device__ static unsigned done_blocks[kMostSharing];
 
 /// Where a block's outputs are, and what they are given.
 template <class Fold>
@@ -45,9 +44,8 @@ struct Outputs {
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-      unsigned& done = done_blocks[a.turn][blockIdx.x];
-      is_last = atomicAdd(&done, 1u) == gridDim.y - 1;
-      if (is_last) done = 0;
+      is_last = atomicAdd(&done_blocks[blockIdx.x], 1u) == gridDim.y - 1;
+      if (is_last) done_blocks[blockIdx.x] = 0;
     }
     __syncthreads();
     if (!is_last) return;
