@@ -19,14 +19,14 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   const TileSources<float> head(a, block.head);
   const auto begin_keys = [&](int key, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    begin_tile<tiles, tiles.across>(at, head.k, key);
+    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
   OwnWeights<tiles> running;
   float sums[Part::kRows][4] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     const Pack4* const keys = going_by + 2 * stage * kTile;
     float scores[Part::kRows][Part::kColumns];
     multiply_rows<tiles>(scores, q_tile, keys);
@@ -69,18 +69,18 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   const TileSources<float> head(a, block.head);
   const auto begin_keys = [&](int key, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, tiles.across, tiles.threads()>(at, head.k, key);
-    begin_tile<kSize, tiles.across, tiles.threads()>(at + kTile, head.v, key);
+    begin_tile<tiles, tiles.across>(at, head.k, key);
+    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(q_tile, head.q, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(gradient_tile, head.gradient, block.row);
+  begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
+  begin_tile<tiles, tiles.rows()>(gradient_tile, head.gradient, block.row);
   OwnWeights<tiles> running;
   float by_slope[Part::kRows][4] = {};
   float by_weight[Part::kRows][4] = {};
   float slope[Part::kRows] = {};  // this thread's part of the sum
   float guess[Part::kRows] = {};
-  for_each_tile<tiles.across, tiles.stages>(0, seen, begin_keys, [&](int key, int stage) {
+  for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     const Pack4* const keys = going_by + 2 * stage * kTile;
     float weights[Part::kRows][Part::kColumns];
     multiply_rows<tiles>(weights, q_tile, keys);
@@ -155,17 +155,17 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   const TileSources<float> head(a, block.head);
   const auto begin_queries = [&](int query, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<kSize, kAcross, tiles.threads()>(at, head.q, query);
-    begin_tile<kSize, kAcross, tiles.threads()>(at + kTile, head.gradient, query);
+    begin_tile<tiles, kAcross>(at, head.q, query);
+    begin_tile<tiles, kAcross>(at + kTile, head.gradient, query);
     begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, block.head, query);
   };
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(k_tile, head.k, block.row);
-  begin_tile<kSize, tiles.rows(), tiles.threads()>(v_tile, head.v, block.row);
+  begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
+  begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);
   const Part own;
   float of_keys[Part::kRows][4] = {};
   float of_values[Part::kRows][4] = {};
-  for_each_tile<kAcross, tiles.stages>(begin, sight.n, begin_queries, [&](int query, int stage) {
+  for_each_tile<tiles>(begin, sight.n, begin_queries, [&](int query, int stage) {
     const Pack4* const queries = going_by + 2 * stage * kTile;
     const float* const own_facts = facts + 3 * kAcross * stage + own.place;
     float weights[Part::kRows][Part::kColumns];

@@ -53,6 +53,21 @@ const TiledKernels kUpTo128{kAttend128,
                             narrow_kernel("attend_128", kAttend128),
                             narrow_kernel("query_gradient_128", kGradient128),
                             narrow_kernel("key_value_gradient_128", kGradient128)};
+const TiledKernels kByGroups128{
+    kGroupsAttend128,
+    kGroupsGradient128,
+    0,
+    2,
+    narrow_kernel("attend_by_groups_128", kGroupsAttend128),
+    narrow_kernel("query_gradient_by_groups_128", kGroupsGradient128),
+    narrow_kernel("key_value_gradient_by_groups_128", kGroupsGradient128)};
+const TiledKernels kByGroups64{kGroupsAttend64,
+                               kGroupsGradient64,
+                               0,
+                               2,
+                               narrow_kernel("attend_by_groups_64", kGroupsAttend64),
+                               narrow_kernel("query_gradient_by_groups_64", kGroupsGradient64),
+                               narrow_kernel("key_value_gradient_by_groups_64", kGroupsGradient64)};
 const TiledKernels kOfMany{kFloat32Many,
                            kFloat32Many,
                            1,
@@ -85,8 +100,10 @@ const TiledKernels* tiled_kernels(const Gpu& gpu, const AttentionArguments& a, D
   using Scale = std::numeric_limits<float>;
   const bool is_usual = a.scale >= Scale::min() && a.scale <= Scale::max() && a.mask_kind != 2;
   if (!is_narrow_float(type) || !is_usual) return nullptr;
-  if (columns <= kUpTo64.tiles.size) return &kUpTo64;
-  return columns <= kUpTo128.tiles.size ? &kUpTo128 : nullptr;
+  const bool by_groups = gpu.facts().architecture == 90;
+  if (columns <= kUpTo64.tiles.size) return by_groups ? &kByGroups64 : &kUpTo64;
+  if (columns > kUpTo128.tiles.size) return nullptr;
+  return by_groups ? &kByGroups128 : &kUpTo128;
 }
 
 /// Whether every row is at a multiple of 16 bytes, in every head.
@@ -147,7 +164,8 @@ bool attention_gradient_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a
 
 std::vector<const TypedKernel*> kernels_of_tiles() {
   std::vector<const TypedKernel*> all;
-  for (const TiledKernels* const kernels : {&kUpTo64, &kUpTo128, &kOfMany, &kOfFew}) {
+  for (const TiledKernels* const kernels :
+       {&kUpTo64, &kUpTo128, &kByGroups64, &kByGroups128, &kOfMany, &kOfFew}) {
     all.insert(all.end(),
                {&kernels->attend, &kernels->query_gradient, &kernels->key_value_gradient});
   }

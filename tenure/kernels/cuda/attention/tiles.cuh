@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/attention/head.cuh"
-#include "tenure/kernels/cuda/device/mma.cuh"
+#include "tenure/kernels/cuda/device/wgmma.cuh"
 
 // Note: tiles
 //
@@ -58,6 +58,14 @@ struct TileSource {
         rows(static_cast<int>(row_count)),
         columns(static_cast<int>(column_count)),
         in_packs(a.in_packs != 0) {}
+
+  /// `size` of its columns, or those that there are.
+  TileSource columns_from(int first, int size) const {
+    TileSource part = *this;
+    part.data += first * column;
+    part.columns = max(0, min(columns - first, size));
+    return part;
+  }
 };
 
 /// The matrices of a head.
@@ -74,10 +82,9 @@ struct TileSources {
         gradient(a, a.gradient, places.of[3], a.n, a.e) {}
 };
 
-/// Begins to copy `rows` rows of a matrix, from `row` on. It is done after wait_for_copies() and a
-/// barrier.
+/// Begins to copy some columns of `rows` rows of a matrix, from `row` on.
 template <int size, int rows, int threads, class T>
-inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
+inline void begin_part(TilePack<T>* tile, const TileSource<T>& x, int row) {
   constexpr int kEach = TilePack<T>::kSize;
   constexpr int kPacks = size / kEach;
   constexpr int kStep = threads / kPacks;
@@ -110,6 +117,17 @@ inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
   }
 }
 
+/// Begins to copy `rows` rows of a matrix, from `row` on. It is done after wait_for_copies() and a
+/// barrier.
+template <AttentionTiles tiles, int rows, class T>
+inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
+#pragma unroll
+  for (int column = 0; column < tiles.size; column += tiles.part()) {
+    begin_part<tiles.part(), rows, tiles.threads()>(tile + column * rows / TilePack<T>::kSize,
+                                                    x.columns_from(column, tiles.part()), row);
+  }
+}
+
 /// Which keys a query sees. There are fewer than 2^29 of both.
 struct Sight {
   int n;
@@ -134,10 +152,13 @@ inline float* facts_of(const AttentionArguments& a, int fact, unsigned head) {
 /// Begins to copy `facts` facts of `across` queries, from `query` on, fact by fact.
 template <int facts, int across, int threads>
 inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, int query) {
-  for (int i = static_cast<int>(threadIdx.x); i < facts * across; i += threads) {
-    const int own = query + i % across;
-    const bool is_there = own < a.n;
-    begin_copy_of_word(to + i, facts_of(a, i / across, head) + (is_there ? own : 0), is_there);
+#pragma unroll
+  for (int first = 0; first < facts * across; first += threads) {
+    const int i = first + static_cast<int>(threadIdx.x);
+    if (facts * across % threads != 0 && i >= facts * across) break;
+    const float* const from = facts_of(a, i / across, head) + i % across;
+    const bool is_there = query + i % across < a.n;
+    begin_copy_of_word(to + i, from + (is_there ? query : 0), is_there);
   }
 }
 
@@ -156,24 +177,28 @@ struct OwnBlock {
 };
 
 /// Calls `begin(at, stage)` and, when what it began is there, `work(at, stage)` for tiles of
-/// `across` rows in [from, to). All stages but one are on their way meanwhile.
-template <int across, int stages, class Begin, class Work>
+/// `tiles.across` rows in [from, to). All stages are on their way meanwhile, but the one that is
+/// worked on and `tiles.late` before it.
+template <AttentionTiles tiles, class Begin, class Work>
 inline void for_each_tile(int from, int to, const Begin& begin, const Work& work) {
+  constexpr int kAcross = tiles.across;
+  constexpr int kAhead = tiles.stages - 1 - tiles.late;
 #pragma unroll
-  for (int stage = 0; stage < stages - 1; ++stage) {
-    if (from + stage * across < to) begin(from + stage * across, stage);
+  for (int stage = 0; stage < kAhead; ++stage) {
+    if (from + stage * kAcross < to) begin(from + stage * kAcross, stage);
     end_copies();
   }
   int stage = 0;
-  int free = stages - 1;
-  for (int at = from; at < to; at += across) {
-    wait_for_copies<stages - 2>();
+  int free = kAhead;
+  for (int at = from; at < to; at += kAcross) {
+    wait_for_copies<kAhead - 1>();
+    if constexpr (tiles.by_groups) show_to_tensor_cores();
     __syncthreads();
-    if (at + (stages - 1) * across < to) begin(at + (stages - 1) * across, free);
+    if (at + kAhead * kAcross < to) begin(at + kAhead * kAcross, free);
     end_copies();
     work(at, stage);
-    free = stage;
-    stage = stage + 1 == stages ? 0 : stage + 1;
+    free = free + 1 == tiles.stages ? 0 : free + 1;
+    stage = stage + 1 == tiles.stages ? 0 : stage + 1;
   }
 }
 

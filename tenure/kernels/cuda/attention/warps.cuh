@@ -20,13 +20,13 @@ inline float sum_of_row(float x) {
   return x + __shfl_xor_sync(0xffffffffu, x, 2);
 }
 
-/// products = rows of `kept`, from `row` on, times rows of `tile`.
+/// products = rows of `kept` times rows of `tile`.
 template <int size, int m, int tiles, class T>
-inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kept, int row,
+inline void multiply_rows(float (&products)[m][tiles][4], const TilePack<T>* kept,
                           const TilePack<T>* tile) {
   constexpr int kPacks = size / TilePack<T>::kSize;
   const int lane = lane_of();
-  kept += (row + lane % 16) * kPacks;
+  kept += lane % 16 * kPacks;
   tile += (lane / 16 * 8 + lane % 8) * kPacks;
 #pragma unroll
   for (int i = 0; i < m; ++i) {

@@ -25,7 +25,7 @@
 #define TENURE_BOUNDS(threads, blocks) threads, blocks
 /// The shared memory that the launch asked for (Grid::shared_bytes).
 #define TENURE_SHARED(T, name)                            \
-  extern __shared__ __align__(16) unsigned char shared_bytes[]; \
+  extern __shared__ __align__(1024) unsigned char shared_bytes[]; \
   T* const name = reinterpret_cast<T*>(shared_bytes)
 #endif
 

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "tests/cuda_emulator/mma.h"
+
+// What kernels/cuda/device/wgmma.cuh has in PTX, for the emulator. A warp makes its own rows of the
+// products, when it waits for them.
+
+namespace tenure::kernels::cuda {
+
+template <int n>
+inline void settle(float (&)[n][4]) {}
+template <int n>
+inline void order_registers(float (&)[n][4]) {}
+template <int n, int steps>
+inline void order_registers(float (&)[n][4], unsigned (&)[steps][4]) {}
+
+/// Where tensor cores find an element of a matrix in rows of 128 bytes.
+template <class T>
+inline float element_of(const void* tile, unsigned row, unsigned column) {
+  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(tile) + 128 * row + 2 * column;
+  return *reinterpret_cast<const T*>(at ^ (at >> 7 & 7) << 4);
+}
+/// sums of this lane = or += its rows of the left matrix, in `left`, times the right one.
+template <class T, bool by_rows, int n>
+__attribute__((optimize("O2"))) inline void add_products_of_rows(const EmulatedProducts& products,
+                                                                 const float (&left)[2][16]) {
+  auto* const sums = static_cast<float*>(products.sums);
+  for (unsigned i = 0; i < 4 * n; ++i) {
+    const unsigned column = i / 4 * 8 + emulated_lane() % 4 * 2 + i % 2;
+    float sum = products.is_sum ? sums[i] : 0;
+    for (unsigned k = 0; k < 16; ++k) {
+      sum += left[i % 4 / 2][k] * (by_rows ? element_of<T>(products.tile, k, column)
+                                           : element_of<T>(products.tile, column, k));
+    }
+    sums[i] = sum;
+  }
+}
+template <class T, bool by_rows, int n>
+inline void make_products(const EmulatedProducts& products) {
+  const WarpsOperands<unsigned> parts(products.left);
+  float left[2][16];
+  for (unsigned k = 0; k < 32; ++k) {
+    const unsigned word = parts.of[emulated_lane() / 4 * 4 + k % 8 / 2][k / 16 + k % 16 / 8 * 2];
+    left[k / 16][k % 16] = T::from_bits(static_cast<std::uint16_t>(word >> 16 * (k % 2)));
+  }
+  add_products_of_rows<T, by_rows, n>(products, left);
+}
+template <class T, bool by_rows, int n>
+inline void make_products_of_shared(const EmulatedProducts& products) {
+  const unsigned row = emulated_thread_index.x / 32 % 4 * 16 + emulated_lane() / 4;
+  float left[2][16];
+  for (unsigned k = 0; k < 32; ++k) {
+    left[k / 16][k % 16] = element_of<T>(products.left_tile, row + k / 16 * 8, k % 16);
+  }
+  add_products_of_rows<T, by_rows, n>(products, left);
+}
+template <class T, bool by_rows, int n>
+inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], const void* tile,
+                           bool is_sum) {
+  expect_multiple(tile, by_rows ? 1024 : 32);
+  emulated_begin_products({.make = make_products<T, by_rows, n>,
+                           .sums = sums,
+                           .left = {left[0], left[1], left[2], left[3]},
+                           .tile = tile,
+                           .is_sum = is_sum});
+}
+template <class T, bool by_rows, int n>
+inline void begin_products(float (&sums)[n][4], const void* left, const void* tile, bool is_sum) {
+  expect_multiple(left, 32);
+  expect_multiple(tile, by_rows ? 1024 : 32);
+  emulated_begin_products({.make = make_products_of_shared<T, by_rows, n>,
+                           .sums = sums,
+                           .left_tile = left,
+                           .tile = tile,
+                           .is_sum = is_sum});
+}
+inline void end_products() { emulated_end_products(); }
+template <int others>
+inline void wait_for_products() {
+  emulated_wait_for_products(others);
+}
+inline void show_to_tensor_cores() {}
+
+}  // namespace tenure::kernels::cuda
