@@ -60,8 +60,8 @@ struct EmulatedProducts {
   void (*make)(const EmulatedProducts&);
   void* sums;
   unsigned left[4];
-  const void* left_tile;
-  const void* tile;
+  std::uint64_t left_matrix;
+  std::uint64_t right;
   bool is_sum;
 };
 void emulated_begin_products(const EmulatedProducts& products);

@@ -14,10 +14,19 @@ inline void order_registers(float (&)[n][4]) {}
 template <int n, int steps>
 inline void order_registers(float (&)[n][4], unsigned (&)[steps][4]) {}
 
+struct SharedMatrix {
+  std::uint64_t place;
+
+  explicit SharedMatrix(const void* at) : place(reinterpret_cast<std::uint64_t>(at)) {}
+  SharedMatrix behind(unsigned bytes) const {
+    return SharedMatrix(reinterpret_cast<const char*>(place) + bytes);
+  }
+};
+
 /// Where tensor cores find an element of a matrix in rows of 128 bytes.
 template <class T>
-inline float element_of(const void* tile, unsigned row, unsigned column) {
-  const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(tile) + 128 * row + 2 * column;
+inline float element_of(std::uint64_t matrix, unsigned row, unsigned column) {
+  const std::uint64_t at = matrix + 128 * row + 2 * column;
   return *reinterpret_cast<const T*>(at ^ (at >> 7 & 7) << 4);
 }
 /// sums of this lane = or += its rows of the left matrix, in `left`, times the right one.
@@ -29,8 +38,8 @@ __attribute__((optimize("O2"))) inline void add_products_of_rows(const EmulatedP
     const unsigned column = i / 4 * 8 + emulated_lane() % 4 * 2 + i % 2;
     float sum = products.is_sum ? sums[i] : 0;
     for (unsigned k = 0; k < 16; ++k) {
-      sum += left[i % 4 / 2][k] * (by_rows ? element_of<T>(products.tile, k, column)
-                                           : element_of<T>(products.tile, column, k));
+      sum += left[i % 4 / 2][k] * (by_rows ? element_of<T>(products.right, k, column)
+                                           : element_of<T>(products.right, column, k));
     }
     sums[i] = sum;
   }
@@ -50,28 +59,29 @@ inline void make_products_of_shared(const EmulatedProducts& products) {
   const unsigned row = emulated_thread_index.x / 32 % 4 * 16 + emulated_lane() / 4;
   float left[2][16];
   for (unsigned k = 0; k < 32; ++k) {
-    left[k / 16][k % 16] = element_of<T>(products.left_tile, row + k / 16 * 8, k % 16);
+    left[k / 16][k % 16] = element_of<T>(products.left_matrix, row + k / 16 * 8, k % 16);
   }
   add_products_of_rows<T, by_rows, n>(products, left);
 }
 template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], const void* tile,
+inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], SharedMatrix right,
                            bool is_sum) {
-  expect_multiple(tile, by_rows ? 1024 : 32);
+  expect_multiple(reinterpret_cast<const void*>(right.place), by_rows ? 1024 : 32);
   emulated_begin_products({.make = make_products<T, by_rows, n>,
                            .sums = sums,
                            .left = {left[0], left[1], left[2], left[3]},
-                           .tile = tile,
+                           .right = right.place,
                            .is_sum = is_sum});
 }
 template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], const void* left, const void* tile, bool is_sum) {
-  expect_multiple(left, 32);
-  expect_multiple(tile, by_rows ? 1024 : 32);
+inline void begin_products(float (&sums)[n][4], SharedMatrix left, SharedMatrix right,
+                           bool is_sum) {
+  expect_multiple(reinterpret_cast<const void*>(left.place), 32);
+  expect_multiple(reinterpret_cast<const void*>(right.place), by_rows ? 1024 : 32);
   emulated_begin_products({.make = make_products_of_shared<T, by_rows, n>,
                            .sums = sums,
-                           .left_tile = left,
-                           .tile = tile,
+                           .left_matrix = left.place,
+                           .right = right.place,
                            .is_sum = is_sum});
 }
 inline void end_products() { emulated_end_products(); }

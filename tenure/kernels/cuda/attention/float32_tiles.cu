@@ -15,12 +15,14 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   Pack4* const room = q_tile + tiles.rows() * kSize / 4;
   Pack4* const going_by = room + tiles.rows() * tiles.across / 4;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<float> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, float> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, float> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, tiles.across>(at, head.k, key);
-    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
   begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
@@ -65,12 +67,14 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const slopes_room = weights_room + kRoom;
   Pack4* const going_by = slopes_room + kRoom;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<float> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, float> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, float> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, tiles.across>(at, head.k, key);
-    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
   begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
@@ -151,15 +155,17 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   Pack4* const going_by = slopes_room + kRoom;
   auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  const OwnBlock block(sight.m, tiles.rows(), false);
+  const OwnBlock block(a, sight.m, tiles.rows(), false);
   const TileSources<float> head(a, block.head);
+  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
+  TileWalk<tiles, kAcross, float> next_queries(head.q, begin);
+  TileWalk<tiles, kAcross, float> next_gradients(head.gradient, begin);
   const auto begin_queries = [&](int query, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, kAcross>(at, head.q, query);
-    begin_tile<tiles, kAcross>(at + kTile, head.gradient, query);
+    next_queries.begin(at);
+    next_gradients.begin(at + kTile);
     begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, block.head, query);
   };
-  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
   begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
   begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);
   const Part own;

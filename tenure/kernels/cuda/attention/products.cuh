@@ -16,13 +16,12 @@ struct WarpProducts {
 
   /// The first of the rows that come together, among those of a block.
   static int first_row() { return warp_of() * kRows; }
-  /// Own rows of a tile, which are the left of products after load().
+  /// Own rows of a tile, as the left of products.
   struct Kept {
     const TilePack<T>* rows;
 
     explicit Kept(const TilePack<T>* tile)
         : rows(tile + first_row() * (tiles.size / TilePack<T>::kSize)) {}
-    void load() {}
   };
   template <int m, int n>
   static void begin_rows(float (&products)[m][n][4], const Kept& kept, const TilePack<T>* tile) {
@@ -44,69 +43,56 @@ struct GroupProducts {
   static constexpr int kRows = 64;
   static constexpr int kM = 1;
   static constexpr int kPacks = 8;  ///< of a row of a part of a tile
-  static constexpr int kSteps = tiles.size / 16;
+  /// Columns that are multiplied at once, in eights.
+  template <int n>
+  static constexpr int kAtOnce = n < 8 ? n : 8;
 
   static int first_row() { return warp_of() / 4 * kRows; }
-  /// Where columns from 16 * step on are, of a tile of so many rows.
-  static const TilePack<T>* columns_at(const TilePack<T>* tile, int rows, int step) {
-    return tile + step / 4 * rows * kPacks + step % 4 * 2;
+  template <int count, int n>
+  static auto& some_of(float (&sums)[n][4], int first) {
+    return reinterpret_cast<float(&)[count][4]>(sums[first]);
   }
-  struct KeptInLanes {
-    const TilePack<T>* tile;
-    unsigned left[kSteps][4];
+  /// Of a tile of so many rows, how many bytes before columns from 16 * step on there are.
+  static constexpr unsigned bytes_before(int rows, int step) {
+    return static_cast<unsigned>(step / 4 * rows * 128 + step % 4 * 32);
+  }
+  /// Own rows of a tile; see WarpProducts.
+  struct Kept {
+    SharedMatrix rows;
 
-    explicit KeptInLanes(const TilePack<T>* kept) : tile(kept) {}
-    void load() {
-      const int lane = lane_of();
-      const int row = warp_of() * 16 + lane % 16;
-#pragma unroll
-      for (int step = 0; step < kSteps; ++step) {
-        load_matrices(left[step], tile + step / 4 * tiles.rows() * kPacks + row * kPacks +
-                                      ((step % 4 * 2 + lane / 16) ^ lane % 8));
-      }
-    }
-    template <int n>
-    void order(float (&products)[n][4]) {
-      order_registers(products, left);
-    }
-    const unsigned (&at(int step) const)[4] { return left[step]; }
+    explicit Kept(const TilePack<T>* tile) : rows(tile + first_row() * kPacks) {}
   };
-  struct KeptInTile {
-    const TilePack<T>* tile;
-
-    explicit KeptInTile(const TilePack<T>* kept) : tile(kept + first_row() * kPacks) {}
-    void load() {}
-    template <int n>
-    void order(float (&products)[n][4]) {
-      order_registers(products);
-    }
-    const TilePack<T>* at(int step) const { return columns_at(tile, tiles.rows(), step); }
-  };
-  using Kept = std::conditional_t<tiles.keeps_in_lanes, KeptInLanes, KeptInTile>;
 
   template <int n>
-  static void begin_rows(float (&products)[1][n][4], Kept& kept, const TilePack<T>* tile) {
-    kept.order(products[0]);
+  static void begin_rows(float (&products)[1][n][4], const Kept& kept, const TilePack<T>* tile) {
+    const SharedMatrix right(tile);
+    order_registers(products[0]);
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      begin_products<T, false>(products[0], kept.at(step), columns_at(tile, tiles.across, step),
-                               step > 0);
+    for (int step = 0; step < tiles.size / 16; ++step) {
+#pragma unroll
+      for (int j = 0; j < n; j += kAtOnce<n>) {
+        begin_products<T, false>(
+            some_of<kAtOnce<n>>(products[0], j),
+            kept.rows.behind(bytes_before(tiles.rows(), step)),
+            right.behind(bytes_before(tiles.across, step) + 8 * j * 128), step > 0);
+      }
     }
     end_products();
   }
   template <int n>
   static void begin_weighted(float (&sums)[1][tiles.size / 8][4], const float (&weights)[1][n][4],
                              const TilePack<T>* tile) {
+    const SharedMatrix right(tile);
     unsigned left[n / 2][4];
 #pragma unroll
     for (int j = 0; j < n / 2; ++j) as_left<T>(left[j], weights[0], 2 * j);
     order_registers(sums[0], left);
 #pragma unroll
     for (int c = 0; c < tiles.size / 8; c += 8) {
-      auto& part = reinterpret_cast<float(&)[8][4]>(sums[0][c]);
 #pragma unroll
       for (int j = 0; j < n / 2; ++j) {
-        begin_products<T, true>(part, left[j], tile + (c * tiles.across + 16 * j * kPacks), true);
+        begin_products<T, true>(some_of<8>(sums[0], c), left[j],
+                                right.behind((c * tiles.across + 16 * j * 8) * 16), true);
       }
     }
     end_products();

@@ -16,12 +16,14 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   TENURE_SHARED(TilePack<T>, q_tile);
   TilePack<T>* const going_by = q_tile + tiles.rows() * kSize / TilePack<T>::kSize;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<T> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, T> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, T> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, tiles.across>(at, head.k, key);
-    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
   const int row = block.row + warp_of() * tiles.rows_of_warp;
@@ -29,12 +31,11 @@ inline void attend_by_tiles(const AttentionArguments& a) {
   begin_tile<tiles, tiles.rows()>(q_tile, head.q, block.row);
   WarpsWeights<T, kM> running(exponent_of(a));
   float sums[kM][kSize / 8][4] = {};
-  typename Products::Kept queries(q_tile);
+  const typename Products::Kept queries(q_tile);
   for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     if (key >= seen_here) return;
     const TilePack<T>* const keys = going_by + 2 * stage * kTile;
     float scores[kM][tiles.across / 8][4];
-    if (key == 0) queries.load();
     Products::begin_rows(scores, queries, keys);
     Products::template wait<0>(scores, sums);
     if (a.mask_kind != 0 || key + tiles.across > sight.keys_seen(row)) {
@@ -75,12 +76,14 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   TilePack<T>* const gradient_tile = q_tile + kKept;
   TilePack<T>* const going_by = gradient_tile + kKept;
   const Sight sight(a);
-  const OwnBlock block(sight.n, tiles.rows(), true);
+  const OwnBlock block(a, sight.n, tiles.rows(), true);
   const TileSources<T> head(a, block.head);
-  const auto begin_keys = [&](int key, int stage) {
+  TileWalk<tiles, tiles.across, T> next_keys(head.k, 0);
+  TileWalk<tiles, tiles.across, T> next_values(head.v, 0);
+  const auto begin_keys = [&](int, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, tiles.across>(at, head.k, key);
-    begin_tile<tiles, tiles.across>(at + kTile, head.v, key);
+    next_keys.begin(at);
+    next_values.begin(at + kTile);
   };
   const int seen = sight.keys_seen(min(block.row + tiles.rows(), sight.n) - 1);
   const int row = block.row + warp_of() * tiles.rows_of_warp;
@@ -92,17 +95,13 @@ inline void query_gradient_by_tiles(const AttentionArguments& a) {
   float by_weight[1][kSize / 8][4] = {};
   float slope[2] = {};  // this lane's part of the sum
   float guess[2] = {};
-  typename Products::Kept queries(q_tile);
-  typename Products::Kept gradients(gradient_tile);
+  const typename Products::Kept queries(q_tile);
+  const typename Products::Kept gradients(gradient_tile);
   for_each_tile<tiles>(0, seen, begin_keys, [&](int key, int stage) {
     if (key >= seen_here) return;
     const TilePack<T>* const keys = going_by + 2 * stage * kTile;
     float weights[1][tiles.across / 8][4];
     float slopes[1][tiles.across / 8][4];
-    if (key == 0) {
-      queries.load();
-      gradients.load();
-    }
     Products::begin_rows(weights, queries, keys);
     Products::begin_rows(slopes, gradients, keys + kTile);
     Products::template wait<1>(weights);
@@ -193,29 +192,27 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   TilePack<T>* const going_by = v_tile + kKept;
   auto* const facts = reinterpret_cast<float*>(going_by + 2 * tiles.stages * kTile);
   const Sight sight(a);
-  const OwnBlock block(sight.m, tiles.rows(), false);
+  const OwnBlock block(a, sight.m, tiles.rows(), false);
   const TileSources<T> head(a, block.head);
+  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
+  TileWalk<tiles, kAcross, T> next_queries(head.q, begin);
+  TileWalk<tiles, kAcross, T> next_gradients(head.gradient, begin);
   const auto begin_queries = [&](int query, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
-    begin_tile<tiles, kAcross>(at, head.q, query);
-    begin_tile<tiles, kAcross>(at + kTile, head.gradient, query);
+    next_queries.begin(at);
+    next_gradients.begin(at + kTile);
     begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, block.head, query);
   };
   const int row = block.row + warp_of() * tiles.rows_of_warp;
   const int first_row = block.row + Products::first_row();
-  const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
   begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
   begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);
   const float factor = exponent_of(a);
   float of_keys[1][kSize / 8][4] = {};
   float of_values[1][kSize / 8][4] = {};
-  typename Products::Kept keys(k_tile);
-  typename Products::Kept values(v_tile);
+  const typename Products::Kept keys(k_tile);
+  const typename Products::Kept values(v_tile);
   for_each_tile<tiles>(begin, sight.n, begin_queries, [&](int query, int stage) {
-    if (query == begin) {
-      keys.load();
-      values.load();
-    }
     if (sight.keys_seen(query + kAcross - 1) <= first_row) return;
     const TilePack<T>* const queries = going_by + 2 * stage * kTile;
     const auto* const own_facts =

@@ -119,6 +119,17 @@ bool in_packs(const Kernel& k, std::size_t matrices) {
                      [](const View& matrix) { return in_packs(matrix); });
 }
 
+/// Blocks of a head read the same, and are neighbours where all have as much work. Where they have
+/// not, those of the most work of some heads are: of as many as the cache has room for, or fewer.
+std::int64_t heads_together(const AttentionArguments& a, DType type) {
+  constexpr std::int64_t kCached = std::int64_t{32} << 20;
+  if (a.causal == 0) return 1;
+  const std::int64_t bytes = a.m * (a.d + a.e) * static_cast<std::int64_t>(size_of(type));
+  const std::int64_t most = std::max<std::int64_t>(1, kCached / std::max<std::int64_t>(1, bytes));
+  const std::int64_t turns = std::max<std::int64_t>(1, (a.heads.count + most - 1) / most);
+  return (a.heads.count + turns - 1) / turns;
+}
+
 Grid tiled_grid(const AttentionArguments& a, std::int64_t rows, const AttentionTiles& tiles,
                 int bytes) {
   const std::int64_t blocks = (rows + tiles.rows() - 1) / tiles.rows() * a.heads.count;
@@ -134,6 +145,7 @@ bool attend_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a) {
   const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
   if (kernels == nullptr) return false;
   a.in_packs = in_packs(k, 3);
+  a.heads_together = heads_together(a, type);
   a.out = k.out[0].data;
   const int bytes = kernels->tiles.bytes(1, static_cast<int>(size_of(type)), kernels->rooms, 0);
   gpu.launch(k.op, kernels->attend, type, tiled_grid(a, a.n, kernels->tiles, bytes), a);
@@ -145,6 +157,7 @@ bool attention_gradient_by_tiles(Gpu& gpu, const Kernel& k, AttentionArguments a
   const TiledKernels* const kernels = tiled_kernels(gpu, a, type);
   if (kernels == nullptr) return false;
   a.in_packs = in_packs(k, 4);
+  a.heads_together = heads_together(a, type);
   const auto grid = [&](std::int64_t rows, int facts) {
     const AttentionTiles& tiles = kernels->gradient_tiles;
     return tiled_grid(a, rows, tiles,

@@ -58,14 +58,6 @@ struct TileSource {
         rows(static_cast<int>(row_count)),
         columns(static_cast<int>(column_count)),
         in_packs(a.in_packs != 0) {}
-
-  /// `size` of its columns, or those that there are.
-  TileSource columns_from(int first, int size) const {
-    TileSource part = *this;
-    part.data += first * column;
-    part.columns = max(0, min(columns - first, size));
-    return part;
-  }
 };
 
 /// The matrices of a head.
@@ -82,50 +74,72 @@ struct TileSources {
         gradient(a, a.gradient, places.of[3], a.n, a.e) {}
 };
 
-/// Begins to copy some columns of `rows` rows of a matrix, from `row` on.
-template <int size, int rows, int threads, class T>
-inline void begin_part(TilePack<T>* tile, const TileSource<T>& x, int row) {
-  constexpr int kEach = TilePack<T>::kSize;
-  constexpr int kPacks = size / kEach;
-  constexpr int kStep = threads / kPacks;
-  static_assert(threads % kPacks == 0 && rows % kStep == 0 && kStep % 8 == 0);
-  const int pack = static_cast<int>(threadIdx.x) % kPacks;
-  const int first = static_cast<int>(threadIdx.x) / kPacks;
-  const int left = x.columns - pack * kEach;
-  const int own = left < 0 ? 0 : left < kEach ? left : kEach;
-  const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
-  TilePack<T>* to = &tile[pack_place<T, size>(first, pack)];
-  if (x.in_packs && x.columns == size && row + rows <= x.rows) {
+/// Tiles of `rows` rows of a matrix, one after another.
+template <AttentionTiles tiles, int rows, class T>
+struct TileWalk {
+  static constexpr int kEach = TilePack<T>::kSize;
+  static constexpr int kPacks = tiles.part() / kEach;
+  static constexpr int kStep = tiles.threads() / kPacks;
+  static_assert(tiles.threads() % kPacks == 0 && rows % kStep == 0 && kStep % 8 == 0);
+
+  const TileSource<T>& x;
+  int pack = static_cast<int>(threadIdx.x) % kPacks;  ///< this thread's, and its first row
+  int first = static_cast<int>(threadIdx.x) / kPacks;
+  int row;        ///< the first of the next tile
+  const T* from;  ///< what this thread copies of it first
+  bool is_whole;  ///< whether rows are of packs alone
+
+  TileWalk(const TileSource<T>& matrix, int first_row)
+      : x(matrix),
+        row(first_row),
+        from(x.data + (row + first) * x.row + pack * kEach * x.column),
+        is_whole(x.in_packs && x.columns == tiles.size) {}
+
+  /// Begins to copy the next tile. It is done after wait_for_copies() and a barrier.
+  void begin(TilePack<T>* tile) {
+    TilePack<T>* const to = &tile[pack_place<T, tiles.part()>(first, pack)];
+    if (is_whole && row + rows <= x.rows) {
 #pragma unroll
-    for (int i = 0; i < rows / kStep; ++i) {
-      begin_copy(to + i * kStep * kPacks, from);
+      for (int i = 0; i < rows; i += kStep) {
+#pragma unroll
+        for (int column = 0; column < tiles.size; column += tiles.part()) {
+          begin_copy(to + (i * kPacks + column / kEach * rows), from + column);
+        }
+        from += kStep * x.row;
+      }
+    } else {
+      begin_parts(to);
+    }
+    row += rows;
+  }
+
+ private:
+  void begin_parts(TilePack<T>* to) {
+#pragma unroll 1
+    for (int i = 0; i < rows; i += kStep) {
+#pragma unroll 1
+      for (int column = 0; column < tiles.size; column += tiles.part()) {
+        const int left = row + first + i < x.rows ? x.columns - column - pack * kEach : 0;
+        const int count = max(0, min(left, kEach));
+        TilePack<T>* const own = to + (i * kPacks + column / kEach * rows);
+        if (x.in_packs) {
+          begin_copy_of_part(own, from + column, static_cast<unsigned>(count * sizeof(T)));
+        } else {
+#pragma unroll 1
+          for (int k = 0; k < kEach; ++k) {
+            own->of[k] = k < count ? from[(column + k) * x.column] : T(0);
+          }
+        }
+      }
       from += kStep * x.row;
     }
-    return;
   }
-#pragma unroll 1
-  for (int i = 0; i < rows / kStep; ++i) {
-    const int count = row + first + i * kStep < x.rows ? own : 0;
-    if (x.in_packs) {
-      begin_copy_of_part(to, from, static_cast<unsigned>(count * sizeof(T)));
-    } else {
-#pragma unroll 1
-      for (int k = 0; k < kEach; ++k) to->of[k] = k < count ? from[k * x.column] : T(0);
-    }
-    from += kStep * x.row;
-    to += kStep * kPacks;
-  }
-}
+};
 
-/// Begins to copy `rows` rows of a matrix, from `row` on. It is done after wait_for_copies() and a
-/// barrier.
+/// Begins to copy `rows` rows of a matrix, from `row` on.
 template <AttentionTiles tiles, int rows, class T>
 inline void begin_tile(TilePack<T>* tile, const TileSource<T>& x, int row) {
-#pragma unroll
-  for (int column = 0; column < tiles.size; column += tiles.part()) {
-    begin_part<tiles.part(), rows, tiles.threads()>(tile + column * rows / TilePack<T>::kSize,
-                                                    x.columns_from(column, tiles.part()), row);
-  }
+  TileWalk<tiles, rows, T>(x, row).begin(tile);
 }
 
 /// Which keys a query sees. There are fewer than 2^29 of both.
@@ -162,16 +176,20 @@ inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, i
   }
 }
 
-/// The head and the first row that a block has. Blocks of a head are neighbours, as its matrices
-/// are in the cache then; they begin with the one of the most work.
+/// The head and the first row that a block has. Those of the most work begin; some heads, whose
+/// matrices fit into the cache, take turns.
 struct OwnBlock {
   unsigned head;
   int row;
 
-  OwnBlock(int rows, int rows_of_block, bool is_reversed) {
+  OwnBlock(const AttentionArguments& a, int rows, int rows_of_block, bool is_reversed) {
     const auto blocks = static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block);
-    head = blockIdx.x / blocks;
-    const unsigned block = blockIdx.x - head * blocks;
+    const auto together = static_cast<unsigned>(a.heads_together);
+    const unsigned first = blockIdx.x / (blocks * together) * together;
+    const unsigned heads = min(together, static_cast<unsigned>(a.heads.count) - first);
+    const unsigned at = blockIdx.x - first * blocks;
+    const unsigned block = at / heads;
+    head = first + at - block * heads;
     row = static_cast<int>(is_reversed ? blocks - 1 - block : block) * rows_of_block;
   }
 };

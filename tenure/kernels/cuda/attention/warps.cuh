@@ -96,6 +96,23 @@ template <class T, int m, int tiles, class F>
 inline void store_rows(void* matrices, unsigned head, int row, int rows, std::int64_t columns,
                        const float (&sums)[m][tiles][4], const F& of) {
   const int lane = lane_of();
+  if (row + 16 * m <= rows && columns == 8 * tiles) {
+    T* const out = static_cast<T*>(matrices) +
+                   (static_cast<std::int64_t>(head) * rows + row + lane / 4) * (8 * tiles) +
+                   lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+#pragma unroll
+      for (int j = 0; j < tiles; ++j) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          *reinterpret_cast<unsigned*>(out + (16 * i + 8 * h) * (8 * tiles) + 8 * j) =
+              packed<T>(of(i, h, sums[i][j][2 * h]), of(i, h, sums[i][j][2 * h + 1]));
+        }
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (int i = 0; i < m; ++i) {
 #pragma unroll

@@ -49,11 +49,24 @@ inline void order_registers(float (&sums)[n][4], unsigned (&left)[steps][4]) {
   order_registers(sums);
 }
 
-/// The matrix in shared memory at `at`.
-inline std::uint64_t matrix_at(const void* at) {
-  return std::uint64_t{1} << 62 | std::uint64_t{64} << 32 | std::uint64_t{64} << 16 |
-         (shared_address(at) & 0x3ffffu) >> 4;
-}
+/// A matrix in shared memory, as instructions are told of it: the half of that which says where.
+struct SharedMatrix {
+  unsigned place;
+
+  explicit SharedMatrix(const void* at)
+      : place((shared_address(at) & 0x3ffffu) >> 4 | kGroups << 16) {}
+  /// One that is so many bytes behind this.
+  SharedMatrix behind(unsigned bytes) const {
+    SharedMatrix other = *this;
+    other.place += bytes >> 4;
+    return other;
+  }
+  /// Eight rows, of 1024 bytes, are behind each other.
+  static constexpr unsigned kGroups = 1024 >> 4;
+};
+/// The other half: the same of groups of eight rows, and that packs are where the note says.
+#define TENURE_SHARED_MATRIX(name, place) \
+  ".reg .b64 " name ";\nmov.b64 " name ", {" place ", 0x40000040};\n"
 
 #define TENURE_SUMS_16 TENURE_SUMS_4(0)
 #define TENURE_SUMS_32 TENURE_SUMS_4(0), TENURE_SUMS_4(4)
@@ -62,34 +75,36 @@ inline std::uint64_t matrix_at(const void* at) {
 #define TENURE_PLACES_32                                                                           \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, "    \
   "%20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-/// The operands are places of the sums, of the left matrix and the right one and how they are read,
-/// and `flag`, where `is_sum` is; then come the sums and the left matrix.
-#define TENURE_PRODUCTS(columns, type, places, matrices, flag, ...)                                \
-  asm volatile("{\n.reg .pred is_sum;\nsetp.ne.b32 is_sum, " flag                                  \
-               ", 0;\nwgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " "      \
-               places matrices ";\n}"                                                              \
-               : __VA_ARGS__, "l"(matrix_at(tile)), "r"(is_sum ? 1 : 0), "n"(by_rows ? 1 : 0)      \
+/// `matrices` has the left one and how both are read; `flag` is the place of `is_sum`; then come the
+/// sums and the left matrix.
+#define TENURE_PRODUCTS(columns, type, places, before, matrices, flag, ...)                        \
+  asm volatile("{\n.reg .pred is_sum;\nsetp.ne.b32 is_sum, " flag ", 0;\n" before                  \
+               "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " " places     \
+               matrices ";\n}"                                                                     \
+               : __VA_ARGS__, "r"(right.place), "r"(is_sum ? 1 : 0), "n"(by_rows ? 1 : 0)          \
                : "memory")
-/// Of n * 8 columns, whatever they are of.
-#define TENURE_PRODUCTS_OF(type)                                                                   \
-  if constexpr (n == 4) {                                                                          \
-    TENURE_PRODUCTS_OF_32(type);                                                                   \
-  } else {                                                                                         \
-    TENURE_PRODUCTS_OF_64(type);                                                                   \
+/// Of n * 8 columns.
+#define TENURE_PRODUCTS_OF(type)     \
+  if constexpr (n == 4) {            \
+    TENURE_PRODUCTS_OF_32(type);     \
+  } else {                           \
+    TENURE_PRODUCTS_OF_64(type);     \
   }
 
-/// sums = left times the matrix in `tile`, or sums += that.
+/// sums = left times a matrix in shared memory, or sums += that.
 template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], const void* tile,
+inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], SharedMatrix right,
                            bool is_sum) {
   static_assert(n == 4 || n == 8);
 #define TENURE_LEFT "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3])
-#define TENURE_PRODUCTS_OF_32(type)                                                                \
-  TENURE_PRODUCTS("32", type, TENURE_PLACES_16, "{%16, %17, %18, %19}, %20, is_sum, 1, 1, %22",    \
-                  "%21", TENURE_SUMS_16 : TENURE_LEFT)
-#define TENURE_PRODUCTS_OF_64(type)                                                                \
-  TENURE_PRODUCTS("64", type, TENURE_PLACES_32, "{%32, %33, %34, %35}, %36, is_sum, 1, 1, %38",    \
-                  "%37", TENURE_SUMS_32 : TENURE_LEFT)
+#define TENURE_PRODUCTS_OF_32(type)                                                          \
+  TENURE_PRODUCTS("32", type, TENURE_PLACES_16, TENURE_SHARED_MATRIX("right", "%20"),        \
+                  "{%16, %17, %18, %19}, right, is_sum, 1, 1, %22", "%21",                   \
+                  TENURE_SUMS_16 : TENURE_LEFT)
+#define TENURE_PRODUCTS_OF_64(type)                                                          \
+  TENURE_PRODUCTS("64", type, TENURE_PLACES_32, TENURE_SHARED_MATRIX("right", "%36"),        \
+                  "{%32, %33, %34, %35}, right, is_sum, 1, 1, %38", "%37",                   \
+                  TENURE_SUMS_32 : TENURE_LEFT)
   if constexpr (std::is_same_v<T, Half>) {
     TENURE_PRODUCTS_OF("f16")
   } else {
@@ -100,16 +115,21 @@ inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], const
 #undef TENURE_PRODUCTS_OF_64
 }
 
-/// The same with a left matrix in shared memory, 64 rows as those of the right one.
+/// The same with a left matrix in shared memory, 64 rows of 128 bytes as those of the right one.
 template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], const void* left, const void* tile, bool is_sum) {
+inline void begin_products(float (&sums)[n][4], SharedMatrix left, SharedMatrix right,
+                           bool is_sum) {
   static_assert(n == 4 || n == 8);
-#define TENURE_PRODUCTS_OF_32(type)                                                             \
-  TENURE_PRODUCTS("32", type, TENURE_PLACES_16, "%16, %17, is_sum, 1, 1, 0, %19", "%18",        \
-                  TENURE_SUMS_16 : "l"(matrix_at(left)))
-#define TENURE_PRODUCTS_OF_64(type)                                                             \
-  TENURE_PRODUCTS("64", type, TENURE_PLACES_32, "%32, %33, is_sum, 1, 1, 0, %35", "%34",        \
-                  TENURE_SUMS_32 : "l"(matrix_at(left)))
+#define TENURE_PRODUCTS_OF_32(type)                                                               \
+  TENURE_PRODUCTS(                                                                                \
+      "32", type, TENURE_PLACES_16,                                                               \
+      TENURE_SHARED_MATRIX("left", "%16") TENURE_SHARED_MATRIX("right", "%17"),                   \
+      "left, right, is_sum, 1, 1, 0, %19", "%18", TENURE_SUMS_16 : "r"(left.place))
+#define TENURE_PRODUCTS_OF_64(type)                                                               \
+  TENURE_PRODUCTS(                                                                                \
+      "64", type, TENURE_PLACES_32,                                                               \
+      TENURE_SHARED_MATRIX("left", "%32") TENURE_SHARED_MATRIX("right", "%33"),                   \
+      "left, right, is_sum, 1, 1, 0, %35", "%34", TENURE_SUMS_32 : "r"(left.place))
   if constexpr (std::is_same_v<T, Half>) {
     TENURE_PRODUCTS_OF("f16")
   } else {
