@@ -34,12 +34,12 @@ void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned ro
 void emulated_end_copies();
 void emulated_wait_for_copies(unsigned others);
 struct EmulatedProducts {
-  void (*make)(const EmulatedProducts&);  // nullptr: the end of a group
-  void* sums;
-  unsigned left[4];
-  std::uint64_t left_matrix;
-  std::uint64_t right;
+  void (*make)(const EmulatedProducts&);  ///< nullptr: the end of a group
+  float* sums;
   bool is_sum;
+  unsigned own_left[4];
+  std::uint64_t left;
+  std::uint64_t right;
 };
 void emulated_begin_products(const EmulatedProducts& products);
 void emulated_end_products();

@@ -58,11 +58,11 @@ void emulated_wait_for_copies(unsigned others);
 /// all lanes of the warp wait for the same.
 struct EmulatedProducts {
   void (*make)(const EmulatedProducts&);
-  void* sums;
-  unsigned left[4];
-  std::uint64_t left_matrix;
-  std::uint64_t right;
+  float* sums;
   bool is_sum;
+  unsigned own_left[4];
+  std::uint64_t left;
+  std::uint64_t right;
 };
 void emulated_begin_products(const EmulatedProducts& products);
 void emulated_end_products();

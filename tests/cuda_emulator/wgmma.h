@@ -29,60 +29,59 @@ inline float element_of(std::uint64_t matrix, unsigned row, unsigned column) {
   const std::uint64_t at = matrix + 128 * row + 2 * column;
   return *reinterpret_cast<const T*>(at ^ (at >> 7 & 7) << 4);
 }
-/// sums of this lane = or += its rows of the left matrix, in `left`, times the right one.
-template <class T, bool by_rows, int n>
+/// The sums of this lane = or += its rows of the left matrix, in `left`, times the right one.
+template <class T, bool by_rows>
 __attribute__((optimize("O2"))) inline void add_products_of_rows(const EmulatedProducts& products,
                                                                  const float (&left)[2][16]) {
-  auto* const sums = static_cast<float*>(products.sums);
-  for (unsigned i = 0; i < 4 * n; ++i) {
+  for (unsigned i = 0; i < 32; ++i) {
     const unsigned column = i / 4 * 8 + emulated_lane() % 4 * 2 + i % 2;
-    float sum = products.is_sum ? sums[i] : 0;
+    float sum = products.is_sum ? products.sums[i] : 0;
     for (unsigned k = 0; k < 16; ++k) {
       sum += left[i % 4 / 2][k] * (by_rows ? element_of<T>(products.right, k, column)
                                            : element_of<T>(products.right, column, k));
     }
-    sums[i] = sum;
+    products.sums[i] = sum;
   }
 }
-template <class T, bool by_rows, int n>
+template <class T>
 inline void make_products(const EmulatedProducts& products) {
-  const WarpsOperands<unsigned> parts(products.left);
+  const unsigned row = emulated_thread_index.x / 32 % 4 * 16 + emulated_lane() / 4;
+  float left[2][16];
+  for (unsigned k = 0; k < 32; ++k) {
+    left[k / 16][k % 16] = element_of<T>(products.left, row + k / 16 * 8, k % 16);
+  }
+  add_products_of_rows<T, false>(products, left);
+}
+template <class T>
+inline void make_added_products(const EmulatedProducts& products) {
+  const WarpsOperands<unsigned> parts(products.own_left);
   float left[2][16];
   for (unsigned k = 0; k < 32; ++k) {
     const unsigned word = parts.of[emulated_lane() / 4 * 4 + k % 8 / 2][k / 16 + k % 16 / 8 * 2];
     left[k / 16][k % 16] = T::from_bits(static_cast<std::uint16_t>(word >> 16 * (k % 2)));
   }
-  add_products_of_rows<T, by_rows, n>(products, left);
+  add_products_of_rows<T, true>(products, left);
 }
-template <class T, bool by_rows, int n>
-inline void make_products_of_shared(const EmulatedProducts& products) {
-  const unsigned row = emulated_thread_index.x / 32 % 4 * 16 + emulated_lane() / 4;
-  float left[2][16];
-  for (unsigned k = 0; k < 32; ++k) {
-    left[k / 16][k % 16] = element_of<T>(products.left_matrix, row + k / 16 * 8, k % 16);
-  }
-  add_products_of_rows<T, by_rows, n>(products, left);
-}
-template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], const unsigned (&left)[4], SharedMatrix right,
-                           bool is_sum) {
-  expect_multiple(reinterpret_cast<const void*>(right.place), by_rows ? 1024 : 32);
-  emulated_begin_products({.make = make_products<T, by_rows, n>,
-                           .sums = sums,
-                           .left = {left[0], left[1], left[2], left[3]},
-                           .right = right.place,
-                           .is_sum = is_sum});
-}
-template <class T, bool by_rows, int n>
-inline void begin_products(float (&sums)[n][4], SharedMatrix left, SharedMatrix right,
+template <class T>
+inline void begin_products(float (&sums)[8][4], SharedMatrix left, SharedMatrix right,
                            bool is_sum) {
   expect_multiple(reinterpret_cast<const void*>(left.place), 32);
-  expect_multiple(reinterpret_cast<const void*>(right.place), by_rows ? 1024 : 32);
-  emulated_begin_products({.make = make_products_of_shared<T, by_rows, n>,
-                           .sums = sums,
-                           .left_matrix = left.place,
-                           .right = right.place,
-                           .is_sum = is_sum});
+  expect_multiple(reinterpret_cast<const void*>(right.place), 32);
+  emulated_begin_products({.make = make_products<T>,
+                           .sums = &sums[0][0],
+                           .is_sum = is_sum,
+                           .left = left.place,
+                           .right = right.place});
+}
+template <class T>
+inline void begin_added_products(float (&sums)[8][4], const unsigned (&left)[4],
+                                 SharedMatrix right) {
+  expect_multiple(reinterpret_cast<const void*>(right.place), 1024);
+  emulated_begin_products({.make = make_added_products<T>,
+                           .sums = &sums[0][0],
+                           .is_sum = true,
+                           .own_left = {left[0], left[1], left[2], left[3]},
+                           .right = right.place});
 }
 inline void end_products() { emulated_end_products(); }
 template <int others>

@@ -160,11 +160,12 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
   TileWalk<tiles, kAcross, float> next_queries(head.q, begin);
   TileWalk<tiles, kAcross, float> next_gradients(head.gradient, begin);
-  const auto begin_queries = [&](int query, int stage) {
+  FactsWalk<3, kAcross, tiles.threads()> next_facts(a, block.head, begin);
+  const auto begin_queries = [&](int, int stage) {
     Pack4* const at = going_by + 2 * stage * kTile;
     next_queries.begin(at);
     next_gradients.begin(at + kTile);
-    begin_facts<3, kAcross, tiles.threads()>(facts + 3 * kAcross * stage, a, block.head, query);
+    next_facts.begin(facts + 3 * kAcross * stage);
   };
   begin_tile<tiles, tiles.rows()>(k_tile, head.k, block.row);
   begin_tile<tiles, tiles.rows()>(v_tile, head.v, block.row);

@@ -42,27 +42,27 @@ struct GroupProducts {
   static_assert(tiles.size % 64 == 0 && tiles.rows_of_warp == 16 && tiles.warps % 4 == 0);
   static constexpr int kRows = 64;
   static constexpr int kM = 1;
-  static constexpr int kPacks = 8;  ///< of a row of a part of a tile
-  /// Columns that are multiplied at once, in eights.
-  template <int n>
-  static constexpr int kAtOnce = n < 8 ? n : 8;
+  static constexpr int kRowBytes = 128;  ///< of a part of a tile
 
   static int first_row() { return warp_of() / 4 * kRows; }
-  template <int count, int n>
-  static auto& some_of(float (&sums)[n][4], int first) {
-    return reinterpret_cast<float(&)[count][4]>(sums[first]);
+  /// Those of 64 columns.
+  template <int n>
+  static float (&some_of(float (&sums)[n][4], int first))[8][4] {
+    return reinterpret_cast<float(&)[8][4]>(sums[first]);
   }
   /// Of a tile of so many rows, how many bytes before columns from 16 * step on there are.
   static constexpr unsigned bytes_before(int rows, int step) {
-    return static_cast<unsigned>(step / 4 * rows * 128 + step % 4 * 32);
+    return static_cast<unsigned>(step / 4 * rows * kRowBytes + step % 4 * 32);
   }
-  /// Own rows of a tile; see WarpProducts.
+
+  /// In lanes they would take registers, which are for blocks, and NVRTC 13.0 gives those away
+  /// where a loop wants them again.
   struct Kept {
     SharedMatrix rows;
 
-    explicit Kept(const TilePack<T>* tile) : rows(tile + first_row() * kPacks) {}
+    explicit Kept(const TilePack<T>* tile)
+        : rows(tile + first_row() * (kRowBytes / sizeof(TilePack<T>))) {}
   };
-
   template <int n>
   static void begin_rows(float (&products)[1][n][4], const Kept& kept, const TilePack<T>* tile) {
     const SharedMatrix right(tile);
@@ -70,11 +70,11 @@ struct GroupProducts {
 #pragma unroll
     for (int step = 0; step < tiles.size / 16; ++step) {
 #pragma unroll
-      for (int j = 0; j < n; j += kAtOnce<n>) {
-        begin_products<T, false>(
-            some_of<kAtOnce<n>>(products[0], j),
-            kept.rows.behind(bytes_before(tiles.rows(), step)),
-            right.behind(bytes_before(tiles.across, step) + 8 * j * 128), step > 0);
+      for (int j = 0; j < n; j += 8) {
+        begin_products<T>(some_of(products[0], j),
+                          kept.rows.behind(bytes_before(tiles.rows(), step)),
+                          right.behind(bytes_before(tiles.across, step) + 8 * j * kRowBytes),
+                          step > 0);
       }
     }
     end_products();
@@ -91,8 +91,8 @@ struct GroupProducts {
     for (int c = 0; c < tiles.size / 8; c += 8) {
 #pragma unroll
       for (int j = 0; j < n / 2; ++j) {
-        begin_products<T, true>(some_of<8>(sums[0], c), left[j],
-                                right.behind((c * tiles.across + 16 * j * 8) * 16), true);
+        begin_added_products<T>(some_of(sums[0], c), left[j],
+                                right.behind((c / 8 * tiles.across + 16 * j) * kRowBytes));
       }
     }
     end_products();

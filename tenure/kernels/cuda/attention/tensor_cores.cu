@@ -197,11 +197,12 @@ inline void key_value_gradient_by_tiles(const AttentionArguments& a) {
   const int begin = max(0, block.row - sight.reach);  // the first that sees a key of this block
   TileWalk<tiles, kAcross, T> next_queries(head.q, begin);
   TileWalk<tiles, kAcross, T> next_gradients(head.gradient, begin);
-  const auto begin_queries = [&](int query, int stage) {
+  FactsWalk<2, kAcross, tiles.threads()> next_facts(a, block.head, begin);
+  const auto begin_queries = [&](int, int stage) {
     TilePack<T>* const at = going_by + 2 * stage * kTile;
     next_queries.begin(at);
     next_gradients.begin(at + kTile);
-    begin_facts<2, kAcross, tiles.threads()>(facts + 2 * kAcross * stage, a, block.head, query);
+    next_facts.begin(facts + 2 * kAcross * stage);
   };
   const int row = block.row + warp_of() * tiles.rows_of_warp;
   const int first_row = block.row + Products::first_row();

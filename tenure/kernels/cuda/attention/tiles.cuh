@@ -163,18 +163,36 @@ inline float* facts_of(const AttentionArguments& a, int fact, unsigned head) {
   return static_cast<float*>(a.facts) + (fact * a.heads.count + head) * a.n;
 }
 
-/// Begins to copy `facts` facts of `across` queries, from `query` on, fact by fact.
+/// Facts of `across` queries, fact by fact, one after another.
 template <int facts, int across, int threads>
-inline void begin_facts(float* to, const AttentionArguments& a, unsigned head, int query) {
+struct FactsWalk {
+  static constexpr int kEach = (facts * across + threads - 1) / threads;
+
+  const float* from;
+  int left;             ///< queries from the first of the next tile on
+  unsigned at[kEach];  ///< what this thread copies next
+
+  FactsWalk(const AttentionArguments& a, unsigned head, int query)
+      : from(static_cast<const float*>(a.facts)), left(static_cast<int>(a.n) - query) {
 #pragma unroll
-  for (int first = 0; first < facts * across; first += threads) {
-    const int i = first + static_cast<int>(threadIdx.x);
-    if (facts * across % threads != 0 && i >= facts * across) break;
-    const float* const from = facts_of(a, i / across, head) + i % across;
-    const bool is_there = query + i % across < a.n;
-    begin_copy_of_word(to + i, from + (is_there ? query : 0), is_there);
+    for (int k = 0; k < kEach; ++k) {
+      const unsigned i = k * threads + threadIdx.x;
+      at[k] = static_cast<unsigned>((i / across * a.heads.count + head) * a.n) + query + i % across;
+    }
   }
-}
+
+  void begin(float* to) {
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const int i = k * threads + static_cast<int>(threadIdx.x);
+      if (facts * across % threads != 0 && i >= facts * across) break;
+      const bool is_there = i % across < left;
+      begin_copy_of_word(to + i, from + (is_there ? at[k] : 0), is_there);
+      at[k] += across;
+    }
+    left -= across;
+  }
+};
 
 /// The head and the first row that a block has. Those of the most work begin; some heads, whose
 /// matrices fit into the cache, take turns.
