@@ -86,18 +86,17 @@ struct TileWalk {
   int pack = static_cast<int>(threadIdx.x) % kPacks;  ///< this thread's, and its first row
   int first = static_cast<int>(threadIdx.x) / kPacks;
   int row;        ///< the first of the next tile
-  const T* from;  ///< what this thread copies of it first
   bool is_whole;  ///< whether rows are of packs alone
 
   TileWalk(const TileSource<T>& matrix, int first_row)
       : x(matrix),
         row(first_row),
-        from(x.data + (row + first) * x.row + pack * kEach * x.column),
         is_whole(x.in_packs && x.columns == tiles.size) {}
 
   /// Begins to copy the next tile. It is done after wait_for_copies() and a barrier.
   void begin(TilePack<T>* tile) {
     TilePack<T>* const to = &tile[pack_place<T, tiles.part()>(first, pack)];
+    const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
     if (is_whole && row + rows <= x.rows) {
 #pragma unroll
       for (int i = 0; i < rows; i += kStep) {
@@ -108,13 +107,13 @@ struct TileWalk {
         from += kStep * x.row;
       }
     } else {
-      begin_parts(to);
+      begin_parts(to, from);
     }
     row += rows;
   }
 
  private:
-  void begin_parts(TilePack<T>* to) {
+  void begin_parts(TilePack<T>* to, const T* from) {
 #pragma unroll 1
     for (int i = 0; i < rows; i += kStep) {
 #pragma unroll 1
