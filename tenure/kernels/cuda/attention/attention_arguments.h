@@ -26,7 +26,9 @@ struct AttentionArguments {
   std::int64_t e;
   std::int64_t causal;
   std::int64_t heads_together;  ///< blocks of so many heads take turns
-  std::int64_t in_packs;        ///< every row of every matrix is at a multiple of 16 bytes
+  /// 1: every row of every matrix is at a multiple of 16 bytes, 2: and less than 4 GiB from a
+  /// head's first one.
+  std::int64_t in_packs;
   double scale;
   void* out;            ///< of all heads behind each other, rows behind each other
   void* out_of_values;  ///< the same, of a kernel that has the gradients of k and of v
@@ -91,7 +93,7 @@ inline constexpr AttentionTiles kGroupsGradient64{.size = 64,
                                                   .blocks = 3,
                                                   .by_groups = true};
 inline constexpr AttentionTiles kGroupsGradient128{
-    .size = 128, .warps = 8, .rows_of_warp = 16, .across = 64, .stages = 2, .by_groups = true};
+    .size = 128, .warps = 4, .rows_of_warp = 16, .across = 64, .stages = 2, .by_groups = true};
 // Of float32: where there are more blocks than a GPU takes at once, and where there are not, by
 // more threads. Both have the same bits.
 inline constexpr AttentionTiles kFloat32Many{

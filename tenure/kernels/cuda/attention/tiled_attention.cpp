@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace tenure::kernels::cuda {
@@ -114,9 +115,19 @@ bool in_packs(const View& matrix) {
   for (int i = 0; i + 1 < matrix.strides.size(); ++i) is_even &= matrix.strides[i] % each == 0;
   return is_even;
 }
-bool in_packs(const Kernel& k, std::size_t matrices) {
-  return std::all_of(k.in.begin(), k.in.begin() + static_cast<std::ptrdiff_t>(matrices),
-                     [](const View& matrix) { return in_packs(matrix); });
+/// Whether the rows of a head begin less than 2 GiB behind the first.
+bool is_near(const View& matrix) {
+  const int rank = matrix.shape.size();
+  const auto most = std::int64_t{1} << 31;
+  const std::int64_t row = matrix.strides[rank - 2];
+  return row >= 0 && row < most &&
+         row * matrix.shape[rank - 2] < most / static_cast<std::int64_t>(size_of(matrix.dtype));
+}
+/// As AttentionArguments has it, of the first inputs of a kernel.
+std::int64_t in_packs(const Kernel& k, std::size_t matrices) {
+  const std::span<const View> all = k.in.first(matrices);
+  if (!std::ranges::all_of(all, [](const View& matrix) { return in_packs(matrix); })) return 0;
+  return std::ranges::all_of(all, is_near) ? 2 : 1;
 }
 
 /// Blocks of a head read the same, and are neighbours where all have as much work. Where they have

@@ -49,6 +49,7 @@ struct TileSource {
   int rows;
   int columns;
   bool in_packs;
+  bool is_near;
 
   TileSource(const AttentionArguments& a, const AttentionMatrix& matrix, std::int64_t place,
              std::int64_t row_count, std::int64_t column_count)
@@ -57,7 +58,8 @@ struct TileSource {
         column(matrix.column),
         rows(static_cast<int>(row_count)),
         columns(static_cast<int>(column_count)),
-        in_packs(a.in_packs != 0) {}
+        in_packs(a.in_packs != 0),
+        is_near(a.in_packs == 2) {}
 };
 
 /// The matrices of a head.
@@ -85,35 +87,40 @@ struct TileWalk {
   const TileSource<T>& x;
   int pack = static_cast<int>(threadIdx.x) % kPacks;  ///< this thread's, and its first row
   int first = static_cast<int>(threadIdx.x) / kPacks;
-  int row;        ///< the first of the next tile
-  bool is_whole;  ///< whether rows are of packs alone
+  int row;           ///< the first of the next tile
+  unsigned offset;  ///< if `is_whole`, where what this thread copies of it begins, in bytes
+  bool is_whole;    ///< whether rows are of packs alone, at offsets of 32 bits
 
   TileWalk(const TileSource<T>& matrix, int first_row)
       : x(matrix),
         row(first_row),
-        is_whole(x.in_packs && x.columns == tiles.size) {}
+        offset(static_cast<unsigned>(((row + first) * x.row + pack * kEach) * sizeof(T))),
+        is_whole(x.is_near && x.columns == tiles.size) {}
 
   /// Begins to copy the next tile. It is done after wait_for_copies() and a barrier.
   void begin(TilePack<T>* tile) {
     TilePack<T>* const to = &tile[pack_place<T, tiles.part()>(first, pack)];
-    const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
     if (is_whole && row + rows <= x.rows) {
+      const char* const from = reinterpret_cast<const char*>(x.data);
+      const unsigned step = static_cast<unsigned>(x.row) * (kStep * sizeof(T));
 #pragma unroll
       for (int i = 0; i < rows; i += kStep) {
 #pragma unroll
         for (int column = 0; column < tiles.size; column += tiles.part()) {
-          begin_copy(to + (i * kPacks + column / kEach * rows), from + column);
+          begin_copy(to + (i * kPacks + column / kEach * rows),
+                     from + offset + column * sizeof(T));
         }
-        from += kStep * x.row;
+        offset += step;
       }
     } else {
-      begin_parts(to, from);
+      begin_parts(to);
     }
     row += rows;
   }
 
  private:
-  void begin_parts(TilePack<T>* to, const T* from) {
+  void begin_parts(TilePack<T>* to) {
+    const T* from = x.data + (row + first) * x.row + pack * kEach * x.column;
 #pragma unroll 1
     for (int i = 0; i < rows; i += kStep) {
 #pragma unroll 1
