@@ -23,6 +23,7 @@ ProductPlan random_plan(std::mt19937& random) {
   plan.a_column = a_by_k ? 1 : plan.m;
   plan.b_row = b_by_n ? plan.n : 1;
   plan.b_column = b_by_n ? 1 : plan.k;
+  plan.c_row = plan.n;
   plan.batch = no_loops(3);
   if (random() % 3 == 0) {
     const std::int64_t steps[] = {plan.m * plan.k, plan.k * plan.n, plan.m * plan.n};

@@ -15,7 +15,8 @@
 // a way that is ten times as slow. So a large product of such matrices is cut along the axis that
 // is in the way, and goes on copies of its pieces whose rows begin where they should, in the
 // workspace. Where that axis is summed over, sums are float32 in the workspace, too, until all are
-// there.
+// there. Compiled programs leave gaps behind the rows of what lies between their kernels
+// (graph/passes/kernel_layout.h), so that this is for calls, and for what users bring.
 
 namespace tenure::kernels::cuda {
 
