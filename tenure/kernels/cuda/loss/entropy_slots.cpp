@@ -85,7 +85,11 @@ class Entropy {
     // Of no rows no block leaves a part of the sum.
     is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
-    is_packed = is_long && follow_each_other(a.logits) && follow_each_other(a.gradient);
+    const bool is_apart = has_strips(a.logits, size_of(logits.dtype)) &&
+                          has_strips(a.gradient, size_of(logits.dtype));
+    is_packed =
+        is_long && (is_apart || (follow_each_other(a.logits) && follow_each_other(a.gradient)));
+    a.row_step = is_apart ? 0 : a.classes;
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
     a.sum = {.out = k.out[0].data,
              .parts = nullptr,
@@ -106,7 +110,26 @@ class Entropy {
   }
 };
 
+/// Elements of a matrix whose rows cannot be read in strips as those of the other one are.
+std::int64_t moved_for(const View& logits, const View& other) {
+  const auto is_apart = [&](const View& view) {
+    const std::int64_t strip = strip_size(size_of(view.dtype));
+    bool is = view.strides.back() == 1;
+    for (int d = 0; d < view.shape.size() - 1; ++d) {
+      is &= view.shape[d] == 1 || view.strides[d] % strip == 0;
+    }
+    return is;
+  };
+  const bool is_in_strips =
+      (is_apart(logits) && is_apart(other)) || (logits.contiguous() && other.contiguous());
+  return is_in_strips ? 0 : static_cast<std::int64_t>(size_of(logits.dtype)) * logits.count();
+}
+
 struct CrossEntropySlot {
+  static std::optional<std::int64_t> moved(const Kernel& k) {
+    if (!k.out[0].contiguous()) return std::nullopt;
+    return moved_for(k.in[0], k.in[0]);
+  }
   static std::size_t workspace(const Kernel& k) {
     return reduces(k)
                ? static_cast<std::size_t>(std::min(row_count(k), kMostLongParts)) * sizeof(LossPart)
@@ -136,6 +159,7 @@ struct CrossEntropySlot {
 };
 
 struct CrossEntropyGradientSlot {
+  static std::optional<std::int64_t> moved(const Kernel& k) { return moved_for(k.in[0], k.out[0]); }
   static std::size_t workspace(const Kernel& k) {
     return counts(k) ? static_cast<std::size_t>(count_parts(row_count(k))) * sizeof(double) : 0;
   }

@@ -10,8 +10,8 @@
 namespace tenure::kernels::cuda {
 
 /// How the threads of a block have a row: in strips of 16 bytes, as they lie if all rows of a
-/// tensor follow each other, and what is outside of strips one by one. Who has what depends on the
-/// number of the row and on sizes alone.
+/// tensor follow each other or all begin with one, and what is outside of strips one by one. Who
+/// has what depends on the number of the row, on sizes and on which of the two it is.
 template <class T>
 struct LongRow {
   static constexpr int kSize = strip_size(sizeof(T));
@@ -22,8 +22,9 @@ struct LongRow {
   unsigned strips;
   unsigned singles;  ///< elements that are in none
 
-  LongRow(std::int64_t row, unsigned length) {
-    const auto past = static_cast<unsigned>(row * length % kSize);
+  LongRow(const CrossEntropyArguments& a, std::int64_t row) {
+    const auto length = static_cast<unsigned>(a.classes);
+    const auto past = static_cast<unsigned>(row * a.row_step % kSize);
     head = past == 0 ? 0 : kSize - past;
     strips = (length - head) / kSize;
     singles = length - strips * kSize;
@@ -127,7 +128,7 @@ inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
     double loss = 0;
     if (target != a.ignore_index) {
       const Row<T> logits(a.logits, row);
-      const LongRow<T> shape(row, static_cast<unsigned>(a.classes));
+      const LongRow<T> shape(a, row);
       const auto total = long_total<packed>(logits, shape, a.label_smoothing != 0);
       const bool is_class = target >= 0 && target < a.classes;
       const double picked = is_class ? static_cast<double>(logits[target]) : 0;
@@ -169,7 +170,7 @@ inline void long_cross_entropy_gradient_in(const CrossEntropyArguments& a) {
     const double part = threadIdx.x < a.count_parts ? a.counts[threadIdx.x] : 0;
     counted = joined_in_block(part, [](double p, double q) { return p + q; });
   }
-  const LongRow<T> shape(row, length);
+  const LongRow<T> shape(a, row);
   const auto total = long_total<packed>(logits, shape, false);
   EntropyFactors<C> by(a, row, counted, 1, total.value());
   const PowersFrom<C> powers(total.shift);
