@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "tenure/base/units.h"
 #include "tenure/kernels/cuda/loss/check_classes.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/kernels/cuda/loss/loss_sum.h"
@@ -13,12 +14,13 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel entropy(const char* file, const char* function, unsigned threads) {
+TypedKernel entropy(const char* file, const char* function, unsigned threads, unsigned blocks = 1) {
   return {file,
           function,
           "CrossEntropyArguments",
           threads,
-          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64},
+          blocks};
 }
 constexpr const char* kHeldRows = "tenure/kernels/cuda/loss/cross_entropy.cu";
 constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
@@ -27,7 +29,7 @@ const TypedKernel kCrossEntropyGradient =
     entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
 const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy", kLongRowThreads);
 const TypedKernel kPackedEntropyGradient =
-    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads);
+    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads, 2);
 const TypedKernel kScatteredEntropy =
     entropy(kLongRows, "scattered_cross_entropy", kLongRowThreads);
 const TypedKernel kScatteredEntropyGradient =
@@ -158,6 +160,13 @@ struct CrossEntropySlot {
   }
 };
 
+/// Shared memory for the strips of a row; 0: there is no room.
+std::size_t kept_bytes(const Gpu& gpu, std::int64_t classes, std::size_t element) {
+  constexpr std::size_t kMost = 99 * KiB - 512;  // of a block, from 8.0 on; the rest is taken
+  const std::size_t bytes = static_cast<std::size_t>(classes) * element / 16 * 16;
+  return gpu.facts().architecture >= 80 && bytes <= kMost ? bytes : 0;
+}
+
 struct CrossEntropyGradientSlot {
   static std::optional<std::int64_t> moved(const Kernel& k) { return moved_for(k.in[0], k.out[0]); }
   static std::size_t workspace(const Kernel& k) {
@@ -181,9 +190,14 @@ struct CrossEntropyGradientSlot {
                                         .counts = reinterpret_cast<double*>(k.workspace.data())});
     }
     if (is_long) {
+      const std::size_t kept = kept_bytes(*gpu, a.classes, size_of(k.in[0].dtype));
+      a.keeps_row = kept > 0 ? 1 : 0;
       gpu->launch(k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient,
                   k.in[0].dtype,
-                  {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
+                  {.blocks = static_cast<std::uint32_t>(a.rows),
+                   .threads = kLongRowThreads,
+                   .shared_bytes = static_cast<std::uint32_t>(kept)},
+                  a);
     } else {
       gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
                   {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);

@@ -5,7 +5,8 @@
 
 // Cross entropy of rows that are longer than what registers hold: logits of a vocabulary, of which
 // there may be more bytes than of anything else. A block has a row. The gradient reads a row twice,
-// the second time from the cache, as few rows are worked on at a time.
+// the second time from shared memory, or where that has no room for it from the cache, as few rows
+// are worked on at a time.
 
 namespace tenure::kernels::cuda {
 
@@ -59,13 +60,14 @@ struct LongRow {
 /// What threads of a block of kLongRowThreads have, joined. Each gets it.
 template <class V, class Join>
 inline V joined_in_block(V own, Join join) {
-  __shared__ V room[kLongRowThreads / 32];
+  constexpr unsigned kWarps = kLongRowThreads / 32;
+  __shared__ V room[kWarps];
   for (unsigned by = 1; by < 32; by *= 2) own = join(own, swapped(own, by));
   __syncthreads();  // the room may be in use from the last time
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = own;
   __syncthreads();
-  V all = room[0];
-  for (unsigned i = 1; i < kLongRowThreads / 32; ++i) all = join(all, room[i]);
+  V all = room[threadIdx.x % kWarps];
+  for (unsigned by = 1; by < kWarps; by *= 2) all = join(all, swapped(all, by));
   return all;
 }
 
@@ -108,15 +110,17 @@ struct LongTotal {
   }
 };
 
-/// Of a row. All threads of a block take part.
-template <bool packed, class T>
+/// Of a row. All threads of a block take part. Calls `keep(x, i)` for each strip of this thread's.
+template <bool packed, class T, class Keep>
 inline LongTotal<Compute<T>> long_total(const Row<T>& row, const LongRow<T>& shape,
-                                        bool with_logits) {
+                                        bool with_logits, const Keep& keep) {
   using Total = LongTotal<Compute<T>>;
   Total own{0, 0, -std::numeric_limits<Compute<T>>::infinity()};
-  const auto add = [&](const auto& strip, unsigned) { own.add(strip, with_logits); };
-  shape.template each_strip<packed>(row, add);
-  shape.single(row, add);
+  shape.template each_strip<packed>(row, [&](const auto& strip, unsigned i) {
+    keep(strip, i);
+    own.add(strip, with_logits);
+  });
+  shape.single(row, [&](const auto& one, unsigned) { own.add(one, with_logits); });
   return joined_in_block(own, [](const Total& a, const Total& b) { return Total::join(a, b); });
 }
 
@@ -129,7 +133,8 @@ inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
     if (target != a.ignore_index) {
       const Row<T> logits(a.logits, row);
       const LongRow<T> shape(a, row);
-      const auto total = long_total<packed>(logits, shape, a.label_smoothing != 0);
+      const auto total =
+          long_total<packed>(logits, shape, a.label_smoothing != 0, [](const auto&, unsigned) {});
       const bool is_class = target >= 0 && target < a.classes;
       const double picked = is_class ? static_cast<double>(logits[target]) : 0;
       loss =
@@ -171,7 +176,11 @@ inline void long_cross_entropy_gradient_in(const CrossEntropyArguments& a) {
     counted = joined_in_block(part, [](double p, double q) { return p + q; });
   }
   const LongRow<T> shape(a, row);
-  const auto total = long_total<packed>(logits, shape, false);
+  using Kept = Strip<T, LongRow<T>::kSize>;
+  TENURE_SHARED(Kept, kept);  // each thread's own
+  const auto total = long_total<packed>(logits, shape, false, [&](const Kept& strip, unsigned i) {
+    if (a.keeps_row != 0) kept[(i - shape.head) / LongRow<T>::kSize] = strip;
+  });
   EntropyFactors<C> by(a, row, counted, 1, total.value());
   const PowersFrom<C> powers(total.shift);
   by.factor *= powers.factor();
@@ -191,7 +200,13 @@ inline void long_cross_entropy_gradient_in(const CrossEntropyArguments& a) {
     }
     out.template write<Strips<n, 1, packed && (n > 1)>>(i, made);
   };
-  shape.template each_strip<packed>(logits, write);
+  if (a.keeps_row != 0) {
+    for (unsigned s = threadIdx.x; s < shape.strips; s += kLongRowThreads) {
+      write(kept[s], shape.head + s * LongRow<T>::kSize);
+    }
+  } else {
+    shape.template each_strip<packed>(logits, write);
+  }
   shape.single(logits, write);
 }
 
