@@ -45,12 +45,14 @@ inline void find_targets(const TargetArguments& a) {
 }
 
 /// Puts few positions in the order of their targets: the place of each is how many come before it.
-/// A warp has several of them, and goes over all, of which a block has a tile at a time.
+/// A warp has several of them, and goes over all, of which a block has a tile at a time, while the
+/// next one is on its way.
 template <class T>
 inline void rank_targets(const RankArguments& a) {
   using U = std::make_unsigned_t<T>;
   constexpr unsigned kTile = 1024;
   constexpr unsigned kOfWarp = 4;
+  constexpr unsigned kOfThread = kTile / kGroupThreads;
   __shared__ U tile[kTile];
   const auto n = static_cast<unsigned>(a.of.positions.count);
   const unsigned lane = threadIdx.x % 32;
@@ -61,25 +63,37 @@ inline void rank_targets(const RankArguments& a) {
   for (unsigned k = 0; k < kOfWarp; ++k) {
     own[k] = begin + k < n ? static_cast<U>(chosen_place(a.of, begin + k)) : U(0);
   }
-  for (unsigned first = 0; first < n; first += kTile) {
-    const unsigned size = n - first < kTile ? n - first : kTile;
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < size; i += kGroupThreads) {
-      tile[i] = static_cast<U>(chosen_place(a.of, first + i));
+  constexpr U kNone = static_cast<U>(~U(0));  // no number of a place is so large
+  U next[kOfThread];
+  const auto ask_for = [&](unsigned first) {
+#pragma unroll
+    for (unsigned k = 0; k < kOfThread; ++k) {
+      const unsigned i = first + threadIdx.x + k * kGroupThreads;
+      next[k] = i < n ? static_cast<U>(chosen_place(a.of, i)) : kNone;
     }
+  };
+  ask_for(0);
+  for (unsigned first = 0; first < n; first += kTile) {
     __syncthreads();
-    // Equals that come earlier are before it too: one more, as no number of a place is the largest.
-    const bool is_earlier = first + size <= begin;
-    const bool is_own = !is_earlier && first <= begin;
+#pragma unroll
+    for (unsigned k = 0; k < kOfThread; ++k) tile[threadIdx.x + k * kGroupThreads] = next[k];
+    __syncthreads();
+    ask_for(first + kTile);
+    // Equals that come earlier are before it too: one more.
+    const bool is_earlier = first + kTile <= begin;
     U bound[kOfWarp];
 #pragma unroll
     for (unsigned k = 0; k < kOfWarp; ++k) bound[k] = own[k] + (is_earlier ? 1 : 0);
-    for (unsigned i = lane; i < size; i += 32) {
-      const U other = tile[i];
+#pragma unroll 8
+    for (unsigned i = lane; i < kTile; i += 32) {
+#pragma unroll
+      for (unsigned k = 0; k < kOfWarp; ++k) before[k] += tile[i] < bound[k] ? 1 : 0;
+    }
+    if (is_earlier || first > begin) continue;
+    for (unsigned i = lane; i < kTile; i += 32) {
 #pragma unroll
       for (unsigned k = 0; k < kOfWarp; ++k) {
-        before[k] +=
-            other < bound[k] || (is_own && other == own[k] && first + i < begin + k) ? 1 : 0;
+        before[k] += tile[i] == own[k] && first + i < begin + k ? 1 : 0;
       }
     }
   }
