@@ -1,13 +1,20 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "tenure/graph/function.h"
+#include "tenure/graph/passes/rematerialize.h"
+#include "tenure/graph/passes/split.h"
+#include "tenure/graph/place/placement.h"
 #include "tests/cuda/emulated.h"
 #include "tests/cuda/layouts.h"
+#include "tests/support/lowered_program.h"
 #include "tests/support/same_bits.h"
 
 // Programs whose kernels choose how their results lie: rows with gaps behind them, matrices the
@@ -63,6 +70,20 @@ Plan expect_same(const Program& program, const std::vector<Tensor>& inputs) {
     expect_run(function(traced, {.budget = error.least()}), inputs, expected);
   }
   return compiled.plan(inputs);
+}
+
+/// Of a head whose matrix is a table: rows, the table, classes.
+std::vector<Tensor> head_gradients(const std::vector<Tensor>& in) {
+  GradientTape tape;
+  tape.watch(in[0]);
+  tape.watch(in[1]);
+  Tensor loss;
+  {
+    const Autocast autocast;
+    loss = cross_entropy(matmul(in[0], transpose(in[1], 0, 1)), in[2]);
+  }
+  const std::vector<Tensor> gradients = tape.gradient(loss, {in[0], in[1]});
+  return {loss, gradients[0], gradients[1] * 2.f + in[1]};
 }
 
 /// Matrices of sizes that are no multiples of anything, and what may be made of them.
@@ -133,20 +154,9 @@ TEST(KernelLayouts, AHeadOfAnyNumberOfTokensHasAlignedRows) {
     const Shape batch = draws.coin() ? Shape{2, 70} : Shape{140};
     Shape rows = batch;
     rows.push_back(width);
-    const Program program = [](const std::vector<Tensor>& in) {
-      GradientTape tape;
-      tape.watch(in[0]);
-      tape.watch(in[1]);
-      Tensor loss;
-      {
-        const Autocast autocast;
-        loss = cross_entropy(matmul(in[0], transpose(in[1], 0, 1)), in[2]);
-      }
-      std::vector<Tensor> g = tape.gradient(loss, {in[0], in[1]});
-      return std::vector<Tensor>{loss, g[0], g[1] * 2.f + in[1]};
-    };
-    const Plan plan = expect_same(program, {normal(rows).to(gpu), normal({tokens, width}).to(gpu),
-                                            randint(0, tokens, batch).to(gpu)});
+    const Plan plan = expect_same(
+        head_gradients,
+        {normal(rows).to(gpu), normal({tokens, width}).to(gpu), randint(0, tokens, batch).to(gpu)});
     EXPECT_TRUE(has_gaps(plan, 2 * tokens)) << plan;
     for (const Plan::Step& step : plan.steps) EXPECT_NE(step.op, "copy") << plan;
   }
@@ -172,6 +182,34 @@ TEST(KernelLayouts, AreNoMatterToAnyProgram) {
     });
   }
   EXPECT_GT(with_gaps, 3);
+}
+
+/// Whatever runs in parts, in groups of up to four, is what it was and lies where nothing else
+/// does.
+TEST(KernelLayouts, HavePartsThatAreRangesOfBytes) {
+  const DeviceScope device(emulated_gpu());
+  int in_parts = 0;
+  for (const std::int64_t width : {64, 72}) {
+    const auto lowered = test::lower_ops(
+        {{float32, {8, 20, width}}, {float32, {132 + 3, width}}, {int32, {8, 20}}}, head_gradients);
+    std::vector<int> word(lowered->units.size());
+    std::iota(word.begin(), word.end(), 0);
+    const auto whole = graph::repeat_units(*lowered, word);
+    for (int begin = 0; begin < static_cast<int>(word.size()); ++begin) {
+      for (int end = begin + 1; end <= std::min<int>(begin + 4, static_cast<int>(word.size()));
+           ++end) {
+        for (const int parts : {2, 4, 8}) {
+          const graph::PartGroup group{begin, end, parts};
+          if (!graph::can_split(*whole, group)) continue;
+          ++in_parts;
+          const auto split = graph::split_units(*whole, {group});
+          EXPECT_EQ(graph::validate(*lowered, *split), std::nullopt) << begin << ' ' << end;
+          EXPECT_EQ(graph::validate(*split, graph::place_in_order(*split)), std::nullopt);
+        }
+      }
+    }
+  }
+  EXPECT_GT(in_parts, 4);
 }
 
 TEST(KernelLayouts, LongRowsWithGapsHaveTheirLosses) {

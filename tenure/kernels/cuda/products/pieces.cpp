@@ -6,7 +6,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/kernels/cuda/places/nest.h"
-#include "tenure/kernels/cuda/products/library_product.h"
+#include "tenure/kernels/cuda/products/even_product.h"
 #include "tenure/kernels/cuda/products/pieces_arguments.h"
 
 namespace tenure::kernels::cuda {
@@ -171,10 +171,11 @@ std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan) {
   return cut;
 }
 
-std::size_t pieces_workspace(const PieceCut& cut, const ProductPlan& plan) {
+std::size_t pieces_workspace(DType type, const PieceCut& cut, const ProductPlan& plan) {
   ProductPlan piece = plan;
   whole_of(piece, cut.axis) = cut.size;
-  return cut.a_bytes(plan) + cut.b_bytes(plan) + cut.result_bytes(plan) + library_workspace(piece);
+  return cut.a_bytes(plan) + cut.b_bytes(plan) + cut.result_bytes(plan) +
+         even_workspace(type, piece);
 }
 
 bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceCut& cut,
@@ -200,7 +201,7 @@ bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceC
       product.plan.c_row = cut.size;
       result = rooms.result;
     }
-    if (!library_multiply(gpu, product, piece.a, piece.b, result, rooms.rest)) return false;
+    if (!multiply_evenly(gpu, product, piece.a, piece.b, result, rooms.rest)) return false;
     if (cut.copies_result) {
       copy_piece(gpu, result, cut.size, own, plan.c_row, plan.m, width, width);
     }

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "tenure/kernels/cuda/launch/gpu.h"
-#include "tenure/kernels/cuda/products/library_product.h"
+#include "tenure/kernels/cuda/products/even_product.h"
 #include "tenure/kernels/cuda/products/pieces.h"
 #include "tenure/kernels/cuda/products/plan.h"
 #include "tenure/kernels/cuda/products/products_arguments.h"
@@ -92,7 +92,7 @@ struct MatmulSlot {
     const DType type = k.in[0].dtype;
     if (!library_multiplies(type, plan)) return 0;
     const std::optional<PieceCut> cut = cut_for(type, plan);
-    return cut ? pieces_workspace(*cut, plan) : library_workspace(plan);
+    return cut ? pieces_workspace(type, *cut, plan) : even_workspace(type, plan);
   }
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
@@ -111,7 +111,7 @@ struct MatmulSlot {
     if (const std::optional<PieceCut> cut = cut_for(type, plan)) {
       return multiply_pieces(gpu, type, plan, *cut, a, b, c, k.workspace);
     }
-    return library_multiply(gpu, {.type = type, .out = type, .plan = plan}, a, b, c, k.workspace);
+    return multiply_evenly(gpu, {.type = type, .out = type, .plan = plan}, a, b, c, k.workspace);
   }
 };
 
