@@ -27,6 +27,9 @@ constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
 const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
 const TypedKernel kCrossEntropyGradient =
     entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
+const TypedKernel kKeptEntropy = entropy(kLongRows, "kept_cross_entropy", kLongRowThreads, 2);
+const TypedKernel kKeptEntropyGradient =
+    entropy(kLongRows, "kept_cross_entropy_gradient", kLongRowThreads, 2);
 const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy", kLongRowThreads);
 const TypedKernel kPackedEntropyGradient =
     entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads, 2);
@@ -92,6 +95,8 @@ class Entropy {
     is_packed =
         is_long && (is_apart || (follow_each_other(a.logits) && follow_each_other(a.gradient)));
     a.row_step = is_apart ? 0 : a.classes;
+    if (is_packed && gpu.facts().architecture >= 80)
+      kept = kept_bytes(a.classes, size_of(logits.dtype));
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
     a.sum = {.out = k.out[0].data,
              .parts = nullptr,
@@ -103,8 +108,15 @@ class Entropy {
   CrossEntropyArguments a{};
   bool is_long = false;    ///< rows are those of long_entropy.cu
   bool is_packed = false;  ///< and are read in strips
+  std::size_t kept = 0;    ///< shared memory that they go by; 0: they do not
 
  private:
+  /// For the strips of a row, if there is room.
+  static std::size_t kept_bytes(std::int64_t classes, std::size_t element) {
+    constexpr std::size_t kMost = 99 * KiB - 512;  // of a block, from sm_80 on; the rest is taken
+    const std::size_t bytes = static_cast<std::size_t>(classes) * element / 16 * 16;
+    return bytes <= kMost ? bytes : 0;
+  }
   /// Whether rows lie behind each other without gaps, the first on 16 bytes.
   bool follow_each_other(const MatrixView& rows) const {
     return is_aligned(rows.data) && is_side_by_side(rows.columns) &&
@@ -140,7 +152,7 @@ struct CrossEntropySlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long, is_packed] = Entropy(*gpu, k, nullptr);
+    auto [a, is_long, is_packed, kept] = Entropy(*gpu, k, nullptr);
     const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
     std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
     if (a.sum.reduces != 0) {
@@ -150,22 +162,17 @@ struct CrossEntropySlot {
     }
     a.all_groups = blocks * of_block;
     const TypedKernel& kernel = !is_long    ? kCrossEntropy
+                                : kept > 0  ? kKeptEntropy
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
     gpu->launch(k.op, kernel, k.in[0].dtype,
                 {.blocks = static_cast<std::uint32_t>(blocks),
-                 .threads = is_long ? kLongRowThreads : kGroupThreads},
+                 .threads = is_long ? kLongRowThreads : kGroupThreads,
+                 .shared_bytes = static_cast<std::uint32_t>(kept)},
                 a);
     finish_sum(*gpu, k, a.sum, blocks);
   }
 };
-
-/// Shared memory for the strips of a row; 0: there is no room.
-std::size_t kept_bytes(const Gpu& gpu, std::int64_t classes, std::size_t element) {
-  constexpr std::size_t kMost = 99 * KiB - 512;  // of a block, from 8.0 on; the rest is taken
-  const std::size_t bytes = static_cast<std::size_t>(classes) * element / 16 * 16;
-  return gpu.facts().architecture >= 80 && bytes <= kMost ? bytes : 0;
-}
 
 struct CrossEntropyGradientSlot {
   static std::optional<std::int64_t> moved(const Kernel& k) { return moved_for(k.in[0], k.out[0]); }
@@ -175,7 +182,7 @@ struct CrossEntropyGradientSlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long, is_packed] = Entropy(*gpu, k, &k.out[0]);
+    auto [a, is_long, is_packed, kept] = Entropy(*gpu, k, &k.out[0]);
     a.dy = flat_view(k.in[2]);
     a.dy_dtype = static_cast<std::int32_t>(k.in[2].dtype);
     if (a.sum.counts != 0 && (is_long || a.rows > kFewTargets)) {
@@ -190,10 +197,10 @@ struct CrossEntropyGradientSlot {
                                         .counts = reinterpret_cast<double*>(k.workspace.data())});
     }
     if (is_long) {
-      const std::size_t kept = kept_bytes(*gpu, a.classes, size_of(k.in[0].dtype));
-      a.keeps_row = kept > 0 ? 1 : 0;
-      gpu->launch(k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient,
-                  k.in[0].dtype,
+      const TypedKernel& kernel = kept > 0    ? kKeptEntropyGradient
+                                  : is_packed ? kPackedEntropyGradient
+                                              : kScatteredEntropyGradient;
+      gpu->launch(k.op, kernel, k.in[0].dtype,
                   {.blocks = static_cast<std::uint32_t>(a.rows),
                    .threads = kLongRowThreads,
                    .shared_bytes = static_cast<std::uint32_t>(kept)},
@@ -210,8 +217,9 @@ struct CrossEntropyGradientSlot {
 Family entropy_family() {
   return {{row<CrossEntropySlot>("cross_entropy"),
            row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
-          {&kCrossEntropy, &kCrossEntropyGradient, &kPackedEntropy, &kPackedEntropyGradient,
-           &kScatteredEntropy, &kScatteredEntropyGradient, &kCountClasses}};
+          {&kCrossEntropy, &kCrossEntropyGradient, &kKeptEntropy, &kKeptEntropyGradient,
+           &kPackedEntropy, &kPackedEntropyGradient, &kScatteredEntropy, &kScatteredEntropyGradient,
+           &kCountClasses}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -61,7 +61,6 @@ struct CrossEntropyArguments {
   std::int64_t row_step;  ///< of long rows: elements from row to row, as far as strips know of them
   std::int64_t ignore_index;
   double label_smoothing;
-  std::int32_t keeps_row;  ///< of the gradient of long rows: shared memory has room for one
   RowForm form;
   Groups groups;
   std::int64_t all_groups;  ///< each has the rows from its own on, so many apart
