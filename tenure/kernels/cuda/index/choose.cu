@@ -186,16 +186,53 @@ class Run {
   std::uint64_t before_ = 0;
 };
 
+/// Some of the positions of a run, one behind the other: where the values of each are. Those behind
+/// the end of the run are not there.
+template <unsigned count>
+struct SomeOfRun {
+  std::int64_t places[count];
+  unsigned there;
+
+  SomeOfRun(const CombineArguments& a, const Run& run, std::uint64_t from) : there(0) {
+    const int of_values = static_cast<int>(a.to.axes) + 1;
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      if (!run.has(from + k)) continue;
+      places[k] = place_of(a.to.positions, run.position(from + k), of_values);
+      there = k + 1;
+    }
+  }
+  /// Adds what they bring to `result`, in their order. All of it is asked for before the first is
+  /// waited for; `meanwhile()` is called in between.
+  template <class T, int n, class F>
+  void add_to(Combination<T> (&result)[n], const T* values, int mode, const F& meanwhile) const {
+    Strip<T, n> brought[count];
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      if (k < there) brought[k] = *reinterpret_cast<const Strip<T, n>*>(values + places[k]);
+    }
+    meanwhile();
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      if (k >= there) continue;
+#pragma unroll
+      for (int e = 0; e < n; ++e) {
+        result[e].add(static_cast<typename Combination<T>::Wide>(brought[k].of[e]), mode);
+      }
+    }
+  }
+};
+
 /// The first of the positions that have one target does the work of all of them, in their order,
-/// for `n` elements of the block that lie side by side. What several of them bring is asked for
-/// before the first is waited for.
+/// for `n` elements of the block that lie side by side. Most runs are short; some, as those of the
+/// words of a language, are not.
 template <class T, int n>
 inline void combine_strips(const CombineArguments& a) {
   using Wide = typename Combination<T>::Wide;
   constexpr unsigned kAtOnce = 4;
   const auto positions = static_cast<std::uint64_t>(a.to.positions.count);
   const auto strips = static_cast<std::uint64_t>(a.block.count) / n;
-  const int of_values = static_cast<int>(a.to.axes) + 1;
+  const int mode = static_cast<int>(a.mode);
   for (std::uint64_t i = thread_index(); i < positions * strips; i += thread_count()) {
     const std::uint64_t first = quotient(i, strips);
     const Run run(a, first, positions);
@@ -208,26 +245,15 @@ inline void combine_strips(const CombineArguments& a) {
     Combination<T> result[n];
 #pragma unroll
     for (int e = 0; e < n; ++e) result[e].value = static_cast<Wide>(before.of[e]);
-    bool goes_on = true;
-    for (std::uint64_t from = first; goes_on; from += kAtOnce) {
-      Strip<T, n> brought[kAtOnce];
-      bool is_there[kAtOnce];
-#pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        is_there[k] = run.has(from + k);
-        if (!is_there[k]) continue;
-        const std::int64_t place = place_of(a.to.positions, run.position(from + k), of_values);
-        brought[k] = *reinterpret_cast<const Strip<T, n>*>(values + place);
-      }
-#pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        if (!is_there[k]) continue;
-#pragma unroll
-        for (int e = 0; e < n; ++e) {
-          result[e].add(static_cast<Wide>(brought[k].of[e]), static_cast<int>(a.mode));
-        }
-      }
-      goes_on = is_there[kAtOnce - 1];
+    SomeOfRun<kAtOnce> some(a, run, first);
+    SomeOfRun<kAtOnce> next = some;
+    for (std::uint64_t from = first + kAtOnce; some.there > 0; from += kAtOnce) {
+      next.there = 0;
+      const bool goes_on = some.there == kAtOnce;
+      some.add_to(result, values, mode, [&] {
+        if (goes_on) next = SomeOfRun<kAtOnce>(a, run, from);
+      });
+      some = next;
     }
     Strip<T, n> after;
 #pragma unroll
