@@ -1,5 +1,6 @@
 #include <elf.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "tests/cuda_emulator/driver.h"
@@ -20,6 +21,8 @@ std::size_t bytes_of_object(const void* image) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
   return header.e_shoff + std::size_t{header.e_shentsize} * header.e_shnum;
 }
+
+std::atomic<std::uint64_t> launches = 0;
 
 }  // namespace
 
@@ -54,6 +57,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   function->most_shared_bytes = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
+// For tests.
+std::uint64_t emulated_launches() { return launches; }
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
                         unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
                         CUstream stream, void** parameters, void** extra) {
@@ -79,6 +84,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   command.threads[1] = threads_y;
   command.threads[2] = threads_z;
   command.shared_bytes = shared_bytes;
+  ++launches;
   return queue(*stream, command, extra[1]);
 }
 }
