@@ -86,8 +86,9 @@ TEST_F(RealGpu, MultipliesMatricesWithGaps) {
       return found;
     };
     const auto compiled = function(gradients);
-    const MemoryRegion region(device_);
     const std::vector<Tensor> made = compiled(inputs);
+    const MemoryRegion region(device_);
+    static_cast<void>(compiled(inputs));
     EXPECT_EQ(region.peak_bytes(), compiled.plan(inputs).peak);
     const std::vector<Tensor> expected = gradients(inputs);
     for (std::size_t i = 0; i < made.size(); ++i) {

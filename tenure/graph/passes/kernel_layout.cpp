@@ -44,7 +44,7 @@ std::int64_t extent(const Shape& shape, const Strides& strides) {
 Strides KernelLayoutChoice::strides(std::int32_t node) {
   const Node& of = program_.nodes[static_cast<std::size_t>(node)];
   Strides best = contiguous_strides(of.outputs[0].shape);
-  if (choosing(of) == nullptr) return best;
+  if (choosing(node) == nullptr) return best;
   std::optional<std::int64_t> least;
   for (const Strides& way : ways(node)) {
     const std::optional<std::int64_t> bytes = moved(node, way, nullptr, kFar);
@@ -56,9 +56,10 @@ Strides KernelLayoutChoice::strides(std::int32_t node) {
   return best;
 }
 
-const ops::KernelSlot* KernelLayoutChoice::choosing(const Node& node) const {
+const ops::KernelSlot* KernelLayoutChoice::choosing(std::int32_t number) const {
+  const Node& node = program_.nodes[static_cast<std::size_t>(number)];
   if (node.kind != Node::Kind::call || node.outputs.size() != 1) return nullptr;
-  if (node.op->elementwise != nullptr) return nullptr;
+  if (is_in_loop_(number)) return nullptr;
   const ops::KernelSlot* const slot = device_.find(*node.op);
   return slot == nullptr || slot->moved == nullptr ? nullptr : slot;
 }
@@ -105,11 +106,11 @@ std::optional<std::int64_t> KernelLayoutChoice::moved(std::int32_t number, const
   const ops::View plain = plain_view(node.outputs[0]);
   ops::View out = plain;
   out.strides = strides;
-  const auto own = choosing(node)->moved({.op = node.op->name,
-                                          .in = in,
-                                          .out = {&out, 1},
-                                          .attributes = node.attribute_list(),
-                                          .workspace = {}});
+  const auto own = choosing(number)->moved({.op = node.op->name,
+                                            .in = in,
+                                            .out = {&out, 1},
+                                            .attributes = node.attribute_list(),
+                                            .workspace = {}});
   if (!own) return std::nullopt;
   // What is too far away is taken to be content.
   const auto others = depth > 0 ? moved_by_readers(number, out, plain, depth - 1) : 0;
@@ -136,7 +137,7 @@ std::optional<std::int64_t> KernelLayoutChoice::moved_by(std::int32_t number, co
                                                          const ops::View& plain, int depth) {
   const Node& reader = program_.nodes[static_cast<std::size_t>(number)];
   const bool is_usual = guess.view.strides == plain.strides;
-  if (reader.kind == Node::Kind::assign || reader.op->elementwise != nullptr) {
+  if (reader.kind == Node::Kind::assign || is_in_loop_(number)) {
     return guess.view.contiguous() ? 0 : bytes_in(guess.view);
   }
   if (reader.op->view != nullptr) {
@@ -159,7 +160,7 @@ std::optional<std::int64_t> KernelLayoutChoice::moved_by(std::int32_t number, co
     if (!view || !usual) return bytes_in(guess.view);
     return moved_by_readers(number, *view, *usual, depth);
   }
-  if (choosing(reader) == nullptr) {
+  if (choosing(number) == nullptr) {
     return is_usual ? std::optional<std::int64_t>(0) : std::nullopt;
   }
   std::optional<std::int64_t> least;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "tenure/graph/passes/readers.h"
@@ -25,11 +27,14 @@ namespace tenure::graph {
 class KernelLayoutChoice {
  public:
   /// `layouts` are those of the nodes so far, by node; the choice looks there again each time.
+  /// `is_in_loop` tells which nodes a loop computes.
   KernelLayoutChoice(const Program& program, std::span<const Value> fetches,
-                     const std::vector<std::vector<Layout>>& layouts)
+                     const std::vector<std::vector<Layout>>& layouts,
+                     std::function<bool(std::int32_t)> is_in_loop)
       : program_(program),
         fetches_(fetches),
         layouts_(layouts),
+        is_in_loop_(std::move(is_in_loop)),
         device_(ops::backend(program.device)),
         readers_(program) {}
 
@@ -53,7 +58,8 @@ class KernelLayoutChoice {
                                        const ops::View& plain, int depth);
   /// Ways in which the result of a kernel may lie, the usual one first.
   std::vector<Strides> ways(std::int32_t node) const;
-  const ops::KernelSlot* choosing(const Node& node) const;
+  /// What the device has for a kernel that chooses; nullptr: the node is none.
+  const ops::KernelSlot* choosing(std::int32_t number) const;
   /// As it lies; what nobody has chosen yet is taken to lie well.
   ops::View known(Value value) const;
   /// Elements from row to row, where each begins as the device likes it.
@@ -62,6 +68,7 @@ class KernelLayoutChoice {
   const Program& program_;
   std::span<const Value> fetches_;
   const std::vector<std::vector<Layout>>& layouts_;
+  std::function<bool(std::int32_t)> is_in_loop_;
   const ops::Backend& device_;
   Readers readers_;
 };

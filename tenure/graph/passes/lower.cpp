@@ -22,7 +22,8 @@ class Lowering {
       : lowered_(std::make_unique<Lowered>(Lowered{.request = std::move(request)})),
         device_(ops::backend(this->request().device)),
         layout_choice_(program(), this->request().fetches),
-        kernel_layout_choice_(program(), this->request().fetches, layouts_) {}
+        kernel_layout_choice_(program(), this->request().fetches, layouts_,
+                              [this](std::int32_t i) { return is_in_loop(i); }) {}
 
   std::unique_ptr<Lowered> run() && {
     const std::size_t n = program().nodes.size();
@@ -118,6 +119,14 @@ class Lowering {
   bool is_in_loops(std::int32_t i) const {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     return node.op->elementwise != nullptr || is_loop_step(node);
+  }
+
+  /// Whether it is no kernel of its own: a conversion alone is one.
+  bool is_in_loop(std::int32_t i) const {
+    if (!is_in_loops(i)) return false;
+    const auto at = static_cast<std::size_t>(i);
+    const bool is_alone = loops_[at] == i && members_[at].size() == 1;
+    return !is_alone || program().nodes[at].op->elementwise != nullptr;
   }
 
   void add_source(std::int32_t i) {

@@ -162,8 +162,11 @@ class Run {
   /// Whether none before has that target.
   bool begins() const { return a_.targets == nullptr || first_ == 0 || own_ != before_; }
   bool has(std::uint64_t at) const {
-    return at == first_ || (a_.targets != nullptr && at < positions_ && target(at) == own_);
+    if (a_.targets == nullptr) return at == first_;
+    return (at < positions_) & (target(within(at)) == own_);
   }
+  /// The last one if there are not so many.
+  std::uint64_t within(std::uint64_t at) const { return at < positions_ ? at : positions_ - 1; }
   std::uint64_t position(std::uint64_t at) const {
     return a_.targets == nullptr ? at : static_cast<std::uint64_t>(a_.order[at]);
   }
@@ -187,7 +190,7 @@ class Run {
 };
 
 /// Some of the positions of a run, one behind the other: where the values of each are. Those behind
-/// the end of the run are not there.
+/// the end of the run are not there. All are asked for at once.
 template <unsigned count>
 struct SomeOfRun {
   std::int64_t places[count];
@@ -195,11 +198,17 @@ struct SomeOfRun {
 
   SomeOfRun(const CombineArguments& a, const Run& run, std::uint64_t from) : there(0) {
     const int of_values = static_cast<int>(a.to.axes) + 1;
+    std::uint64_t positions[count];
+    bool has[count];
 #pragma unroll
     for (unsigned k = 0; k < count; ++k) {
-      if (!run.has(from + k)) continue;
-      places[k] = place_of(a.to.positions, run.position(from + k), of_values);
-      there = k + 1;
+      positions[k] = run.position(run.within(from + k));
+      has[k] = run.has(from + k);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      places[k] = place_of(a.to.positions, positions[k], of_values);
+      there = has[k] ? k + 1 : there;
     }
   }
   /// Adds what they bring to `result`, in their order. All of it is asked for before the first is
