@@ -103,6 +103,36 @@ TEST_F(RealGpu, AttendsByTensorCores) {
   }
 }
 
+/// What a program lays out in rows with gaps gives the numbers of its calls, which take pieces.
+TEST_F(RealGpu, MultipliesMatricesWithGaps) {
+  seed(4);
+  for (const std::int64_t tokens : {5003, 8193}) {
+    const std::vector<Tensor> inputs{normal({2, 1024, 512}).to(device_),
+                                     (normal({tokens, 512}) * 0.05f).to(device_),
+                                     randint(0, tokens, {2, 1024}).to(device_)};
+    const auto gradients = [](const std::vector<Tensor>& in) {
+      GradientTape tape;
+      tape.watch(in[0]);
+      tape.watch(in[1]);
+      const Autocast autocast;
+      const Tensor loss = cross_entropy(matmul(in[0], transpose(in[1], 0, 1)), in[2]);
+      std::vector<Tensor> found = tape.gradient(loss, {in[0], in[1]});
+      found.push_back(loss);
+      return found;
+    };
+    const auto compiled = function(gradients);
+    const std::vector<Tensor> made = compiled(inputs);
+    const MemoryRegion region(device_);
+    static_cast<void>(compiled(inputs));
+    EXPECT_EQ(region.peak_bytes(), compiled.plan(inputs).peak);
+    const std::vector<Tensor> expected = gradients(inputs);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      EXPECT_LT(difference(made[i], expected[i].to(cpu)), 2e-2) << tokens << ' ' << i;
+      test::expect_same_bits(compiled(inputs)[i], made[i]);
+    }
+  }
+}
+
 TEST_F(RealGpu, RoundsToTf32WhereThatIsAllowed) {
   seed(4);
   const Tensor a = normal({512, 512});

@@ -78,7 +78,7 @@ std::optional<std::int64_t> LayoutChoice::copied(std::int32_t node, const ops::S
   const bool is_fetched = std::any_of(fetches_.begin(), fetches_.end(),
                                       [node](Value fetch) { return fetch.node == node; });
   if (is_fetched && !is_contiguous(spec.shape, strides)) bytes += bytes_of(spec);
-  for (const std::int32_t r : readers(node)) {
+  for (const std::int32_t r : readers_.of(node)) {
     const auto more = copied_for(r, node, spec, strides, depth);
     if (!more) return std::nullopt;
     bytes += *more;
@@ -118,22 +118,6 @@ std::optional<std::int64_t> LayoutChoice::copied_for(std::int32_t number, std::i
   if (op.stages) return is_plain ? 0 : bytes_of(spec);
   if (is_plain) return 0;
   return std::nullopt;
-}
-
-std::span<const std::int32_t> LayoutChoice::readers(std::int32_t node) {
-  if (readers_.empty()) {
-    readers_.resize(program_.nodes.size());
-    for (std::size_t i = 0; i < program_.nodes.size(); ++i) {
-      for (const Argument& argument : program_.nodes[i].arguments) {
-        if (argument.number) continue;
-        auto& list = readers_[static_cast<std::size_t>(argument.value.node)];
-        if (list.empty() || list.back() != static_cast<std::int32_t>(i)) {
-          list.push_back(static_cast<std::int32_t>(i));
-        }
-      }
-    }
-  }
-  return readers_[static_cast<std::size_t>(node)];
 }
 
 }  // namespace tenure::graph

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "tenure/graph/passes/readers.h"
 #include "tenure/graph/passes/unit.h"
 
 namespace tenure::graph {
@@ -21,7 +22,7 @@ namespace tenure::graph {
 class LayoutChoice {
  public:
   LayoutChoice(const Program& program, std::span<const Value> fetches)
-      : program_(program), fetches_(fetches) {}
+      : program_(program), fetches_(fetches), readers_(program) {}
 
   /// The axes, outermost first, for the result of a loop that ends in `node` and reads `in`;
   /// nothing if its own order is best.
@@ -34,11 +35,10 @@ class LayoutChoice {
                                      const Strides& strides, int depth);
   std::optional<std::int64_t> copied_for(std::int32_t reader, std::int32_t node,
                                          const ops::Spec& spec, const Strides& strides, int depth);
-  std::span<const std::int32_t> readers(std::int32_t node);
 
   const Program& program_;
   std::span<const Value> fetches_;
-  std::vector<std::vector<std::int32_t>> readers_;  ///< made when first asked for
+  Readers readers_;
 };
 
 /// The axes of a dense layout, outermost first; nothing if it has gaps or repeats elements.

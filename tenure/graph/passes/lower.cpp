@@ -6,6 +6,7 @@
 #include <set>
 
 #include "tenure/graph/passes/fuse.h"
+#include "tenure/graph/passes/kernel_layout.h"
 #include "tenure/graph/passes/kernel_views.h"
 #include "tenure/graph/passes/layout.h"
 #include "tenure/graph/passes/loop_builder.h"
@@ -20,7 +21,9 @@ class Lowering {
   explicit Lowering(Request request)
       : lowered_(std::make_unique<Lowered>(Lowered{.request = std::move(request)})),
         device_(ops::backend(this->request().device)),
-        layout_choice_(program(), this->request().fetches) {}
+        layout_choice_(program(), this->request().fetches),
+        kernel_layout_choice_(program(), this->request().fetches, layouts_,
+                              [this](std::int32_t i) { return is_in_loop(i); }) {}
 
   std::unique_ptr<Lowered> run() && {
     const std::size_t n = program().nodes.size();
@@ -118,6 +121,14 @@ class Lowering {
     return node.op->elementwise != nullptr || is_loop_step(node);
   }
 
+  /// Whether it is no kernel of its own: a conversion alone is one.
+  bool is_in_loop(std::int32_t i) const {
+    if (!is_in_loops(i)) return false;
+    const auto at = static_cast<std::size_t>(i);
+    const bool is_alone = loops_[at] == i && members_[at].size() == 1;
+    return !is_alone || program().nodes[at].op->elementwise != nullptr;
+  }
+
   void add_source(std::int32_t i) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
     const bool is_assigned = assigned_.contains(node.variable.get());
@@ -208,19 +219,31 @@ class Lowering {
       add_unit(i, std::move(unit));
       return add_workspace(lowered_->units.back());
     }
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      unit.overwrites.push_back(
-          overwritable(unit, node.op->memory.reuses_for(o, node.outputs.size()), node.outputs[o]));
-    }
     unit.may_fail = node.op->may_fail;
     add_unit(i, std::move(unit));
     Unit& made = lowered_->units.back();
+    if (!request().options.check_numbers) lay_out(i, made);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      made.overwrites.push_back(
+          overwritable(made, node.op->memory.reuses_for(o, node.outputs.size()), made.out[o]));
+    }
     add_workspace(made);
     if (node.op->index_bounds != nullptr) {
       const KernelViews views(made);
       made.bounds = node.op->index_bounds(views.kernel());
       made.may_fail = !made.bounds.empty();
     }
+  }
+
+  /// Has the result of a kernel lie where it is best for those that read it.
+  void lay_out(std::int32_t i, Unit& unit) {
+    Layout& out = unit.out[0];
+    const Strides strides = kernel_layout_choice_.strides(i);
+    if (strides == out.strides) return;
+    out.strides = strides;
+    lowered_->buffers[static_cast<std::size_t>(out.buffer)].bytes =
+        extent(out.shape, out.strides) * static_cast<std::int64_t>(size_of(out.dtype));
+    layouts_[static_cast<std::size_t>(i)] = unit.out;
   }
 
   void add_workspace(Unit& unit) const {
@@ -249,11 +272,15 @@ class Lowering {
 
   /// Inputs of the result's size whose every reader in the unit reads them as the result is
   /// written.
-  std::uint32_t overwritable(const Unit& unit, std::uint32_t allowed, const ops::Spec& out) const {
+  std::uint32_t overwritable(const Unit& unit, std::uint32_t allowed, const Layout& out) const {
     std::uint32_t mask = 0;
+    const std::int64_t bytes =
+        extent(out.shape, out.strides) * static_cast<std::int64_t>(size_of(out.dtype));
     const auto fits = [&](const Layout& l) {
-      return is_whole(l, lowered_->buffers[static_cast<std::size_t>(l.buffer)]) &&
-             l.shape == out.shape && size_of(l.dtype) == size_of(out.dtype);
+      const Buffer& buffer = lowered_->buffers[static_cast<std::size_t>(l.buffer)];
+      if (!(l.shape == out.shape) || size_of(l.dtype) != size_of(out.dtype)) return false;
+      if (is_contiguous(out.shape, out.strides)) return is_whole(l, buffer);
+      return l.offset == 0 && l.strides == out.strides && buffer.bytes == bytes;
     };
     for (std::size_t i = 0; i < unit.in.size() && i < 32; ++i) {
       bool possible = (allowed >> i & 1) != 0 && fits(unit.in[i]);
@@ -319,7 +346,7 @@ class Lowering {
       }
       result.shape = in_order(result.shape, *order);
     }
-    unit.overwrites = {overwritable(unit, ~0u, result)};
+    unit.overwrites = {overwritable(unit, ~0u, contiguous_in(-1, result))};
     add_unit(i, std::move(unit), {&result, 1});
     if (!order) return;
     Layout& made = layouts_[static_cast<std::size_t>(i)][0];
@@ -367,6 +394,7 @@ class Lowering {
   std::unique_ptr<Lowered> lowered_;
   const ops::Backend& device_;
   LayoutChoice layout_choice_;
+  KernelLayoutChoice kernel_layout_choice_;
   std::set<const VariableState*> assigned_;
   std::map<std::int32_t, int> assignments_;  // the outputs of those that are fetched
   std::vector<std::vector<Layout>> layouts_;

@@ -63,6 +63,14 @@ std::optional<ops::Parts> rule_of(const Unit& unit) {
                    .workspace = {}});
 }
 
+/// Whether what has one index of the first axis lies apart from what has another.
+bool has_first_outermost(const Layout& layout) {
+  for (int axis = 1; axis < layout.shape.size(); ++axis) {
+    if (layout.strides[axis] * layout.shape[axis] > layout.strides[0]) return false;
+  }
+  return true;
+}
+
 /// A loop, or a copy.
 std::optional<UnitCut> loop_cut(const Unit& unit, int parts) {
   const Shape& shape = unit.out[0].shape;
@@ -96,7 +104,7 @@ std::optional<UnitCut> kernel_cut(const Unit& unit, int parts) {
   }
   for (std::size_t o = 0; o < unit.out.size(); ++o) {
     cut.out.push_back((rule->sums >> o & 1) == 0);
-    if (cut.out[o] && (!divides(parts, unit.out[o].shape) ||
+    if (cut.out[o] && (!has_first_outermost(unit.out[o]) || !divides(parts, unit.out[o].shape) ||
                        !divides(parts, unit.node->outputs[o].shape, rule->least))) {
       return std::nullopt;
     }

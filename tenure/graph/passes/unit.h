@@ -29,9 +29,9 @@ struct Buffer {
     output,     ///< a tensor that a run returns
   };
   Kind kind = Kind::temporary;
-  int index = 0;  ///< among those of its kind
-  std::int64_t bytes = 0;
-  int unit = -1;  ///< that writes it
+  int index = 0;           ///< among those of its kind
+  std::int64_t bytes = 0;  ///< with gaps behind rows (kernel_layout.h)
+  int unit = -1;           ///< that writes it
   /// A donated input, or what a variable held that the run assigns to: once nobody reads it any
   /// more, something else may be computed there.
   bool is_reusable = false;

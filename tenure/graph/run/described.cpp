@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tenure/graph/ir/body.h"
+#include "tenure/graph/passes/kernel_layout.h"
 #include "tenure/graph/passes/kernel_views.h"
 #include "tenure/graph/passes/rematerialize.h"
 #include "tenure/graph/run/executable.h"
@@ -37,7 +38,8 @@ int number_of(const Lowered& lowered, int unit) {
 std::string layout_text(const Unit& unit, const Node& node, std::size_t output,
                         std::int64_t bytes) {
   const ops::Spec own{unit.out[output].dtype, unit.out[output].shape};
-  if (bytes_of(own) == bytes) return describe(own);
+  const std::int64_t extended = extent(own.shape, unit.out[output].strides);  // with gaps
+  if (extended * static_cast<std::int64_t>(size_of(own.dtype)) == bytes) return describe(own);
   const bool is_whole = output < node.outputs.size() && bytes_of(node.outputs[output]) == bytes;
   return is_whole ? describe(node.outputs[output]) : "";
 }

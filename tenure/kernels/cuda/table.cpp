@@ -47,7 +47,8 @@ class CudaBackend final : public ops::Backend {
     return {.flops = 50000, .bytes = 4000, .begin = 2500};
   }
   bool has_wider_than_double() const override { return false; }
-  std::int64_t alignment() const override { return 256; }  // a transaction of memory's, twice
+  std::int64_t alignment() const override { return 256; }     // a transaction of memory's, twice
+  std::int64_t row_alignment() const override { return 16; }  // what a thread loads at once
   std::shared_ptr<const ops::PreparedLoop> prepare(const ops::Loop& loop) const override {
     if (loop.in_types.size() > static_cast<std::size_t>(kLoopInputs)) return nullptr;
     return std::make_shared<const CudaLoop>(gpu_, loop);

@@ -106,6 +106,11 @@ struct KernelSlot {
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
   const PackingKernel* packing = nullptr;
+  /// Of a kernel that can write its one result in other layouts than densely in the order of its
+  /// axes, and reads other ones as well as that: the bytes that it moves only because its operands,
+  /// the result among them, lie as these views do; nothing if it takes no such views. Asked without
+  /// data. Not of kernels that loops join.
+  std::optional<std::int64_t> (*moved)(const Kernel&) = nullptr;
   bool adds = false;  ///< run heeds Kernel::adds
   /// Sums may be joined in another order where a call is cut into parts (OpRecord::parts): a
   /// library decides that by sizes.
@@ -121,6 +126,7 @@ KernelSlot make_slot() {
   if constexpr (requires { Members::workspace; }) slot.workspace = Members::workspace;
   if constexpr (requires { Members::pieces; }) slot.pieces = Members::pieces;
   if constexpr (requires { Members::measure; }) slot.measure = Members::measure;
+  if constexpr (requires { Members::moved; }) slot.moved = Members::moved;
   if constexpr (requires { Members::adds; }) slot.adds = Members::adds;
   if constexpr (requires { Members::rounds_parts_anew; }) {
     slot.rounds_parts_anew = Members::rounds_parts_anew;
@@ -197,6 +203,9 @@ class Backend {
   /// What the first bytes of a program's buffers are multiples of: a power of two, at least that of
   /// the pool (64) and at most the granularity of its memory.
   virtual std::int64_t alignment() const = 0;
+  /// What bytes rows of matrices best begin at multiples of, so that a gap behind each may be worth
+  /// its memory to kernels that leave one (KernelSlot::moved). 1: anywhere.
+  virtual std::int64_t row_alignment() const { return 1; }
   /// Elementwise ops of which it has kernels, as it runs them. nullptr: they are too many for one
   /// loop, as one op alone never is.
   virtual std::shared_ptr<const PreparedLoop> prepare(const Loop& loop) const = 0;

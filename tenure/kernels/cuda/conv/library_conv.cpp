@@ -63,9 +63,8 @@ bool multiply(Gpu& gpu, const char* op, const LibraryConv& conv, void* images, v
               void* results, std::span<std::byte> workspace) {
   const ProductPlan plan = product_of(conv);
   const auto run = [&](const void* a, const void* b, void* c) {
-    return library_multiply(
-        gpu, {.op = op, .type = conv.type, .out = conv.type, .plan = plan, .c_row = plan.n}, a, b,
-        c, workspace);
+    return library_multiply(gpu, {.op = op, .type = conv.type, .out = conv.type, .plan = plan}, a,
+                            b, c, workspace);
   };
   switch (conv.part) {
     case ConvPart::results:

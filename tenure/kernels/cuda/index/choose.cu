@@ -45,12 +45,14 @@ inline void find_targets(const TargetArguments& a) {
 }
 
 /// Puts few positions in the order of their targets: the place of each is how many come before it.
-/// A warp has several of them, and goes over all, of which a block has a tile at a time.
+/// A warp has several of them, and goes over all, of which a block has a tile at a time, while the
+/// next one is on its way.
 template <class T>
 inline void rank_targets(const RankArguments& a) {
   using U = std::make_unsigned_t<T>;
   constexpr unsigned kTile = 1024;
   constexpr unsigned kOfWarp = 4;
+  constexpr unsigned kOfThread = kTile / kGroupThreads;
   __shared__ U tile[kTile];
   const auto n = static_cast<unsigned>(a.of.positions.count);
   const unsigned lane = threadIdx.x % 32;
@@ -61,25 +63,37 @@ inline void rank_targets(const RankArguments& a) {
   for (unsigned k = 0; k < kOfWarp; ++k) {
     own[k] = begin + k < n ? static_cast<U>(chosen_place(a.of, begin + k)) : U(0);
   }
-  for (unsigned first = 0; first < n; first += kTile) {
-    const unsigned size = n - first < kTile ? n - first : kTile;
-    __syncthreads();
-    for (unsigned i = threadIdx.x; i < size; i += kGroupThreads) {
-      tile[i] = static_cast<U>(chosen_place(a.of, first + i));
+  constexpr U kNone = static_cast<U>(~U(0));  // no number of a place is so large
+  U next[kOfThread];
+  const auto ask_for = [&](unsigned first) {
+#pragma unroll
+    for (unsigned k = 0; k < kOfThread; ++k) {
+      const unsigned i = first + threadIdx.x + k * kGroupThreads;
+      next[k] = i < n ? static_cast<U>(chosen_place(a.of, i)) : kNone;
     }
+  };
+  ask_for(0);
+  for (unsigned first = 0; first < n; first += kTile) {
     __syncthreads();
-    // Equals that come earlier are before it too: one more, as no number of a place is the largest.
-    const bool is_earlier = first + size <= begin;
-    const bool is_own = !is_earlier && first <= begin;
+#pragma unroll
+    for (unsigned k = 0; k < kOfThread; ++k) tile[threadIdx.x + k * kGroupThreads] = next[k];
+    __syncthreads();
+    ask_for(first + kTile);
+    // Equals that come earlier are before it too: one more.
+    const bool is_earlier = first + kTile <= begin;
     U bound[kOfWarp];
 #pragma unroll
     for (unsigned k = 0; k < kOfWarp; ++k) bound[k] = own[k] + (is_earlier ? 1 : 0);
-    for (unsigned i = lane; i < size; i += 32) {
-      const U other = tile[i];
+#pragma unroll 8
+    for (unsigned i = lane; i < kTile; i += 32) {
+#pragma unroll
+      for (unsigned k = 0; k < kOfWarp; ++k) before[k] += tile[i] < bound[k] ? 1 : 0;
+    }
+    if (is_earlier || first > begin) continue;
+    for (unsigned i = lane; i < kTile; i += 32) {
 #pragma unroll
       for (unsigned k = 0; k < kOfWarp; ++k) {
-        before[k] +=
-            other < bound[k] || (is_own && other == own[k] && first + i < begin + k) ? 1 : 0;
+        before[k] += tile[i] == own[k] && first + i < begin + k ? 1 : 0;
       }
     }
   }
@@ -148,8 +162,11 @@ class Run {
   /// Whether none before has that target.
   bool begins() const { return a_.targets == nullptr || first_ == 0 || own_ != before_; }
   bool has(std::uint64_t at) const {
-    return at == first_ || (a_.targets != nullptr && at < positions_ && target(at) == own_);
+    if (a_.targets == nullptr) return at == first_;
+    return (at < positions_) & (target(within(at)) == own_);
   }
+  /// The last one if there are not so many.
+  std::uint64_t within(std::uint64_t at) const { return at < positions_ ? at : positions_ - 1; }
   std::uint64_t position(std::uint64_t at) const {
     return a_.targets == nullptr ? at : static_cast<std::uint64_t>(a_.order[at]);
   }
@@ -172,16 +189,59 @@ class Run {
   std::uint64_t before_ = 0;
 };
 
+/// Some of the positions of a run, one behind the other: where the values of each are. Those behind
+/// the end of the run are not there. All are asked for at once.
+template <unsigned count>
+struct SomeOfRun {
+  std::int64_t places[count];
+  unsigned there;
+
+  SomeOfRun(const CombineArguments& a, const Run& run, std::uint64_t from) : there(0) {
+    const int of_values = static_cast<int>(a.to.axes) + 1;
+    std::uint64_t positions[count];
+    bool has[count];
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      positions[k] = run.position(run.within(from + k));
+      has[k] = run.has(from + k);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      places[k] = place_of(a.to.positions, positions[k], of_values);
+      there = has[k] ? k + 1 : there;
+    }
+  }
+  /// Adds what they bring to `result`, in their order. All of it is asked for before the first is
+  /// waited for; `meanwhile()` is called in between.
+  template <class T, int n, class F>
+  void add_to(Combination<T> (&result)[n], const T* values, int mode, const F& meanwhile) const {
+    Strip<T, n> brought[count];
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      if (k < there) brought[k] = *reinterpret_cast<const Strip<T, n>*>(values + places[k]);
+    }
+    meanwhile();
+#pragma unroll
+    for (unsigned k = 0; k < count; ++k) {
+      if (k >= there) continue;
+#pragma unroll
+      for (int e = 0; e < n; ++e) {
+        result[e].add(static_cast<typename Combination<T>::Wide>(brought[k].of[e]), mode);
+      }
+    }
+  }
+};
+
 /// The first of the positions that have one target does the work of all of them, in their order,
-/// for `n` elements of the block that lie side by side. What several of them bring is asked for
-/// before the first is waited for.
+/// for `n` elements of the block that lie side by side. Most runs are short; some, as those of the
+/// words of a language, are not.
 template <class T, int n>
 inline void combine_strips(const CombineArguments& a) {
   using Wide = typename Combination<T>::Wide;
   constexpr unsigned kAtOnce = 4;
   const auto positions = static_cast<std::uint64_t>(a.to.positions.count);
   const auto strips = static_cast<std::uint64_t>(a.block.count) / n;
-  const int of_values = static_cast<int>(a.to.axes) + 1;
+  const int mode = static_cast<int>(a.mode);
   for (std::uint64_t i = thread_index(); i < positions * strips; i += thread_count()) {
     const std::uint64_t first = quotient(i, strips);
     const Run run(a, first, positions);
@@ -194,26 +254,15 @@ inline void combine_strips(const CombineArguments& a) {
     Combination<T> result[n];
 #pragma unroll
     for (int e = 0; e < n; ++e) result[e].value = static_cast<Wide>(before.of[e]);
-    bool goes_on = true;
-    for (std::uint64_t from = first; goes_on; from += kAtOnce) {
-      Strip<T, n> brought[kAtOnce];
-      bool is_there[kAtOnce];
-#pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        is_there[k] = run.has(from + k);
-        if (!is_there[k]) continue;
-        const std::int64_t place = place_of(a.to.positions, run.position(from + k), of_values);
-        brought[k] = *reinterpret_cast<const Strip<T, n>*>(values + place);
-      }
-#pragma unroll
-      for (unsigned k = 0; k < kAtOnce; ++k) {
-        if (!is_there[k]) continue;
-#pragma unroll
-        for (int e = 0; e < n; ++e) {
-          result[e].add(static_cast<Wide>(brought[k].of[e]), static_cast<int>(a.mode));
-        }
-      }
-      goes_on = is_there[kAtOnce - 1];
+    SomeOfRun<kAtOnce> some(a, run, first);
+    SomeOfRun<kAtOnce> next = some;
+    for (std::uint64_t from = first + kAtOnce; some.there > 0; from += kAtOnce) {
+      next.there = 0;
+      const bool goes_on = some.there == kAtOnce;
+      some.add_to(result, values, mode, [&] {
+        if (goes_on) next = SomeOfRun<kAtOnce>(a, run, from);
+      });
+      some = next;
     }
     Strip<T, n> after;
 #pragma unroll

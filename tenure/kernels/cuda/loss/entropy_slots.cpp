@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "tenure/base/units.h"
 #include "tenure/kernels/cuda/loss/check_classes.h"
 #include "tenure/kernels/cuda/loss/loss_arguments.h"
 #include "tenure/kernels/cuda/loss/loss_sum.h"
@@ -13,21 +14,25 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel entropy(const char* file, const char* function, unsigned threads) {
+TypedKernel entropy(const char* file, const char* function, unsigned threads, unsigned blocks = 1) {
   return {file,
           function,
           "CrossEntropyArguments",
           threads,
-          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64},
+          blocks};
 }
 constexpr const char* kHeldRows = "tenure/kernels/cuda/loss/cross_entropy.cu";
 constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
 const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
 const TypedKernel kCrossEntropyGradient =
     entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
+const TypedKernel kKeptEntropy = entropy(kLongRows, "kept_cross_entropy", kLongRowThreads, 2);
+const TypedKernel kKeptEntropyGradient =
+    entropy(kLongRows, "kept_cross_entropy_gradient", kLongRowThreads, 2);
 const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy", kLongRowThreads);
 const TypedKernel kPackedEntropyGradient =
-    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads);
+    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads, 2);
 const TypedKernel kScatteredEntropy =
     entropy(kLongRows, "scattered_cross_entropy", kLongRowThreads);
 const TypedKernel kScatteredEntropyGradient =
@@ -85,7 +90,13 @@ class Entropy {
     // Of no rows no block leaves a part of the sum.
     is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
-    is_packed = is_long && follow_each_other(a.logits) && follow_each_other(a.gradient);
+    const bool is_apart = has_strips(a.logits, size_of(logits.dtype)) &&
+                          has_strips(a.gradient, size_of(logits.dtype));
+    is_packed =
+        is_long && (is_apart || (follow_each_other(a.logits) && follow_each_other(a.gradient)));
+    a.row_step = is_apart ? 0 : a.classes;
+    if (is_packed && gpu.facts().architecture >= 80)
+      kept = kept_bytes(a.classes, size_of(logits.dtype));
     const double scale = ops::scale_of(ops::reduction_of(k.attributes), a.rows);
     a.sum = {.out = k.out[0].data,
              .parts = nullptr,
@@ -97,8 +108,15 @@ class Entropy {
   CrossEntropyArguments a{};
   bool is_long = false;    ///< rows are those of long_entropy.cu
   bool is_packed = false;  ///< and are read in strips
+  std::size_t kept = 0;    ///< shared memory that they go by; 0: they do not
 
  private:
+  /// For the strips of a row, if there is room.
+  static std::size_t kept_bytes(std::int64_t classes, std::size_t element) {
+    constexpr std::size_t kMost = 99 * KiB - 512;  // of a block, from sm_80 on; the rest is taken
+    const std::size_t bytes = static_cast<std::size_t>(classes) * element / 16 * 16;
+    return bytes <= kMost ? bytes : 0;
+  }
   /// Whether rows lie behind each other without gaps, the first on 16 bytes.
   bool follow_each_other(const MatrixView& rows) const {
     return is_aligned(rows.data) && is_side_by_side(rows.columns) &&
@@ -106,7 +124,26 @@ class Entropy {
   }
 };
 
+/// Elements of a matrix whose rows cannot be read in strips as those of the other one are.
+std::int64_t moved_for(const View& logits, const View& other) {
+  const auto is_apart = [&](const View& view) {
+    const std::int64_t strip = strip_size(size_of(view.dtype));
+    bool is = view.strides.back() == 1;
+    for (int d = 0; d < view.shape.size() - 1; ++d) {
+      is &= view.shape[d] == 1 || view.strides[d] % strip == 0;
+    }
+    return is;
+  };
+  const bool is_in_strips =
+      (is_apart(logits) && is_apart(other)) || (logits.contiguous() && other.contiguous());
+  return is_in_strips ? 0 : static_cast<std::int64_t>(size_of(logits.dtype)) * logits.count();
+}
+
 struct CrossEntropySlot {
+  static std::optional<std::int64_t> moved(const Kernel& k) {
+    if (!k.out[0].contiguous()) return std::nullopt;
+    return moved_for(k.in[0], k.in[0]);
+  }
   static std::size_t workspace(const Kernel& k) {
     return reduces(k)
                ? static_cast<std::size_t>(std::min(row_count(k), kMostLongParts)) * sizeof(LossPart)
@@ -115,7 +152,7 @@ struct CrossEntropySlot {
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long, is_packed] = Entropy(*gpu, k, nullptr);
+    auto [a, is_long, is_packed, kept] = Entropy(*gpu, k, nullptr);
     const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
     std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
     if (a.sum.reduces != 0) {
@@ -125,24 +162,27 @@ struct CrossEntropySlot {
     }
     a.all_groups = blocks * of_block;
     const TypedKernel& kernel = !is_long    ? kCrossEntropy
+                                : kept > 0  ? kKeptEntropy
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
     gpu->launch(k.op, kernel, k.in[0].dtype,
                 {.blocks = static_cast<std::uint32_t>(blocks),
-                 .threads = is_long ? kLongRowThreads : kGroupThreads},
+                 .threads = is_long ? kLongRowThreads : kGroupThreads,
+                 .shared_bytes = static_cast<std::uint32_t>(kept)},
                 a);
     finish_sum(*gpu, k, a.sum, blocks);
   }
 };
 
 struct CrossEntropyGradientSlot {
+  static std::optional<std::int64_t> moved(const Kernel& k) { return moved_for(k.in[0], k.out[0]); }
   static std::size_t workspace(const Kernel& k) {
     return counts(k) ? static_cast<std::size_t>(count_parts(row_count(k))) * sizeof(double) : 0;
   }
   static void run(const Kernel& k) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
-    auto [a, is_long, is_packed] = Entropy(*gpu, k, &k.out[0]);
+    auto [a, is_long, is_packed, kept] = Entropy(*gpu, k, &k.out[0]);
     a.dy = flat_view(k.in[2]);
     a.dy_dtype = static_cast<std::int32_t>(k.in[2].dtype);
     if (a.sum.counts != 0 && (is_long || a.rows > kFewTargets)) {
@@ -157,9 +197,14 @@ struct CrossEntropyGradientSlot {
                                         .counts = reinterpret_cast<double*>(k.workspace.data())});
     }
     if (is_long) {
-      gpu->launch(k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient,
-                  k.in[0].dtype,
-                  {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
+      const TypedKernel& kernel = kept > 0    ? kKeptEntropyGradient
+                                  : is_packed ? kPackedEntropyGradient
+                                              : kScatteredEntropyGradient;
+      gpu->launch(k.op, kernel, k.in[0].dtype,
+                  {.blocks = static_cast<std::uint32_t>(a.rows),
+                   .threads = kLongRowThreads,
+                   .shared_bytes = static_cast<std::uint32_t>(kept)},
+                  a);
     } else {
       gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
                   {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);
@@ -172,8 +217,9 @@ struct CrossEntropyGradientSlot {
 Family entropy_family() {
   return {{row<CrossEntropySlot>("cross_entropy"),
            row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
-          {&kCrossEntropy, &kCrossEntropyGradient, &kPackedEntropy, &kPackedEntropyGradient,
-           &kScatteredEntropy, &kScatteredEntropyGradient, &kCountClasses}};
+          {&kCrossEntropy, &kCrossEntropyGradient, &kKeptEntropy, &kKeptEntropyGradient,
+           &kPackedEntropy, &kPackedEntropyGradient, &kScatteredEntropy, &kScatteredEntropyGradient,
+           &kCountClasses}};
 }
 
 }  // namespace tenure::kernels::cuda

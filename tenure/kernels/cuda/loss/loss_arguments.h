@@ -58,6 +58,7 @@ struct CrossEntropyArguments {
   MatrixView gradient;
   std::int64_t rows;
   std::int64_t classes;
+  std::int64_t row_step;  ///< of long rows: elements from row to row, as far as strips know of them
   std::int64_t ignore_index;
   double label_smoothing;
   RowForm form;
@@ -69,7 +70,7 @@ struct CrossEntropyArguments {
   LossSum sum;
 };
 /// Threads of a block that has a row longer than what is held.
-inline constexpr unsigned kLongRowThreads = 256;
+inline constexpr unsigned kLongRowThreads = 512;
 /// No more than a block has threads.
 inline constexpr std::int64_t kMostCountParts = kGroupThreads;
 

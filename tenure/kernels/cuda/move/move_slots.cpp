@@ -24,6 +24,23 @@ struct CopySlot {
   }
 };
 
+/// Of one axis that has neighbours in memory; -1: none has.
+int innermost(const View& view) {
+  for (int d = view.shape.size() - 1; d >= 0; --d) {
+    if (view.shape[d] != 1 && view.strides[d] == 1) return d;
+  }
+  return -1;
+}
+
+struct CastSlot : CopySlot {
+  /// All, where neighbours do not stay neighbours.
+  static std::optional<std::int64_t> moved(const Kernel& k) {
+    return innermost(k.in[0]) == innermost(k.out[0])
+               ? 0
+               : static_cast<std::int64_t>(bytes_of(k.out[0]));
+  }
+};
+
 /// From a GPU to any device. Elsewhere only what is contiguous can be read at once.
 struct CopyToSlot {
   static bool is_staged(const Kernel& k) {
@@ -105,7 +122,7 @@ void copy_elements(Gpu& gpu, const char* op, const View& from, const View& to) {
 
 Family move_family() {
   return {{row<CopySlot>("reshape"), row<CopySlot>("reshape_like"), row<CopySlot>("flatten"),
-           row<CopySlot>("clone"), row<CopySlot>("contiguous"), row<CopySlot>("cast"),
+           row<CopySlot>("clone"), row<CopySlot>("contiguous"), row<CastSlot>("cast"),
            row<CopyToSlot>("copy_to"), row<ConcatSlot>("concat"), row<StackSlot>("stack")},
           copy_kernels()};
 }

@@ -175,7 +175,7 @@ class LibraryProducts {
     const Key key{static_cast<std::int64_t>(type),
                   static_cast<std::int64_t>(job.out),
                   cuda_tf32() ? 1 : 0,
-                  job.c_row,
+                  plan.c_row,
                   plan.m,
                   plan.n,
                   plan.k,
@@ -201,7 +201,7 @@ class LibraryProducts {
     Way way{.product = product(type, first.is_transposed, second.is_transposed),
             .a = layout(element, first, plan.batch.count, step(1)),
             .b = layout(element, second, plan.batch.count, step(0)),
-            .c = layout(*library_type(job.out), {plan.n, plan.m, job.c_row, false},
+            .c = layout(*library_type(job.out), {plan.n, plan.m, plan.c_row, false},
                         plan.batch.count, step(2))};
     cublasLtMatmulPreference_t made = nullptr;
     require(lt().cublasLtMatmulPreferenceCreate(&made), "say what it may use");

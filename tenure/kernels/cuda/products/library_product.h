@@ -18,13 +18,12 @@ class Gpu;
 bool library_multiplies(DType type, const ProductPlan& plan);
 /// Bytes that it may use for these. They depend on shapes alone.
 std::size_t library_workspace(const ProductPlan& plan);
-/// One of the library's, whose results are `c_row` elements from row to row.
+/// One of the library's.
 struct LibraryProduct {
   const char* op = "matmul";
   DType type;
   DType out;  ///< of the results: `type`, or float32 for 16-bit floats
   ProductPlan plan;
-  std::int64_t c_row = 0;
   bool adds = false;  ///< to what the results are before
 };
 /// Queues it. False: the library knows no way for it. Throws DeviceError.

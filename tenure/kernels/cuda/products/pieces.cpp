@@ -6,7 +6,7 @@
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/move/move.h"
 #include "tenure/kernels/cuda/places/nest.h"
-#include "tenure/kernels/cuda/products/library_product.h"
+#include "tenure/kernels/cuda/products/even_product.h"
 #include "tenure/kernels/cuda/products/pieces_arguments.h"
 
 namespace tenure::kernels::cuda {
@@ -148,7 +148,7 @@ std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan) {
   const bool a_is_off = !is_aligned(a_by_k ? plan.a_row : plan.a_column);
   const bool b_is_off = !is_aligned(b_by_n ? plan.b_row : plan.b_column);
   const bool is_off_by_m = !a_by_k && a_is_off;
-  const bool is_off_by_n = (b_by_n && b_is_off) || !is_aligned(plan.n);
+  const bool is_off_by_n = (b_by_n && b_is_off) || !is_aligned(plan.c_row);
   const bool is_off_by_k = (a_by_k && a_is_off) || (!b_by_n && b_is_off);
   if (is_off_by_m + is_off_by_n + is_off_by_k != 1) return std::nullopt;
 
@@ -157,7 +157,7 @@ std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan) {
                                      : PieceCut::Axis::k,
                .copies_a = a_is_off,
                .copies_b = b_is_off,
-               .copies_result = is_off_by_n && !is_aligned(plan.n)};
+               .copies_result = is_off_by_n && !is_aligned(plan.c_row)};
   const bool is_sum = cut.axis == PieceCut::Axis::k;
   const std::int64_t copied =  // elements for each one of the axis
       (cut.copies_a ? (is_sum ? plan.m : plan.k) : 0) +
@@ -171,10 +171,11 @@ std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan) {
   return cut;
 }
 
-std::size_t pieces_workspace(const PieceCut& cut, const ProductPlan& plan) {
+std::size_t pieces_workspace(DType type, const PieceCut& cut, const ProductPlan& plan) {
   ProductPlan piece = plan;
   whole_of(piece, cut.axis) = cut.size;
-  return cut.a_bytes(plan) + cut.b_bytes(plan) + cut.result_bytes(plan) + library_workspace(piece);
+  return cut.a_bytes(plan) + cut.b_bytes(plan) + cut.result_bytes(plan) +
+         even_workspace(type, piece);
 }
 
 bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceCut& cut,
@@ -185,8 +186,8 @@ bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceC
   for (std::int64_t at = 0; at < whole; at += cut.size) {
     const std::int64_t width = std::min(cut.size, whole - at);
     const Piece piece = make_piece(gpu, plan, cut, rooms, a, b, at, width);
-    LibraryProduct product{.type = type, .out = type, .plan = piece.plan, .c_row = plan.n};
-    const std::int64_t begin = cut.axis == PieceCut::Axis::m   ? at * plan.n
+    LibraryProduct product{.type = type, .out = type, .plan = piece.plan};
+    const std::int64_t begin = cut.axis == PieceCut::Axis::m   ? at * plan.c_row
                                : cut.axis == PieceCut::Axis::n ? at
                                                                : 0;
     auto* const own = const_cast<std::byte*>(element(c, begin));
@@ -194,22 +195,25 @@ bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceC
     if (is_sum) {
       product.out = DType::float32;
       product.adds = at > 0;
+      product.plan.c_row = plan.n;
       result = rooms.result;
     } else if (cut.copies_result) {
-      product.c_row = cut.size;
+      product.plan.c_row = cut.size;
       result = rooms.result;
     }
-    if (!library_multiply(gpu, product, piece.a, piece.b, result, rooms.rest)) return false;
+    if (!multiply_evenly(gpu, product, piece.a, piece.b, result, rooms.rest)) return false;
     if (cut.copies_result) {
-      copy_piece(gpu, result, cut.size, own, plan.n, plan.m, width, width);
+      copy_piece(gpu, result, cut.size, own, plan.c_row, plan.m, width, width);
     }
   }
   if (!is_sum) return true;
   const Shape shape{plan.m, plan.n};
-  const Strides strides = contiguous_strides(shape);
   copy_elements(gpu, "matmul",
-                {.dtype = DType::float32, .shape = shape, .strides = strides, .data = rooms.result},
-                {.dtype = type, .shape = shape, .strides = strides, .data = c});
+                {.dtype = DType::float32,
+                 .shape = shape,
+                 .strides = contiguous_strides(shape),
+                 .data = rooms.result},
+                {.dtype = type, .shape = shape, .strides = {plan.c_row, 1}, .data = c});
   return true;
 }
 

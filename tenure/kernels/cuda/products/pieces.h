@@ -15,7 +15,8 @@
 // a way that is ten times as slow. So a large product of such matrices is cut along the axis that
 // is in the way, and goes on copies of its pieces whose rows begin where they should, in the
 // workspace. Where that axis is summed over, sums are float32 in the workspace, too, until all are
-// there.
+// there. Compiled programs leave gaps behind the rows of what lies between their kernels
+// (graph/passes/kernel_layout.h), so that this is for calls, and for what users bring.
 
 namespace tenure::kernels::cuda {
 
@@ -38,7 +39,7 @@ struct PieceCut {
 /// How a product of the library's is to be cut; nothing: it is as fast whole.
 std::optional<PieceCut> cut_for(DType type, const ProductPlan& plan);
 /// Bytes that it takes, the library's own included.
-std::size_t pieces_workspace(const PieceCut& cut, const ProductPlan& plan);
+std::size_t pieces_workspace(DType type, const PieceCut& cut, const ProductPlan& plan);
 /// Queues it. False: the library knows no way for a piece, and c is to be computed anew.
 bool multiply_pieces(Gpu& gpu, DType type, const ProductPlan& plan, const PieceCut& cut,
                      const void* a, const void* b, void* c, std::span<std::byte> workspace);

@@ -17,7 +17,7 @@ inline void multiply(const ProductArguments& p) {
     const TwoPlaces begin = places_of(p.batch, static_cast<std::uint64_t>(product), 0, 1);
     const A* const a = static_cast<const A*>(p.a) + begin.first;
     const B* const b = static_cast<const B*>(p.b) + begin.second;
-    C* const c = static_cast<C*>(p.c) + product * p.m * p.n;
+    C* const c = static_cast<C*>(p.c) + place_of(p.batch, static_cast<std::uint64_t>(product), 2);
     multiply_tile<Sum>(
         tile / across % down * kTile, tile % across * kTile, p.m, p.n, 0, p.k, p.a_column == 1,
         p.b_row == 1, [](std::int64_t, std::int64_t) { return Sum(0); },
@@ -27,7 +27,7 @@ inline void multiply(const ProductArguments& p) {
         [&](std::int64_t k, std::int64_t j) {
           return static_cast<Sum>(b[k * p.b_row + j * p.b_column]);
         },
-        [&](std::int64_t i, std::int64_t j, Sum sum) { c[i * p.n + j] = static_cast<C>(sum); });
+        [&](std::int64_t i, std::int64_t j, Sum sum) { c[i * p.c_row + j] = static_cast<C>(sum); });
   }
 }
 

@@ -4,8 +4,8 @@
 
 namespace tenure::kernels::cuda {
 
-/// Of products of matrices of one shape over a batch; strides in elements. The results lie behind
-/// each other, rows of n elements.
+/// Of products of matrices of one shape over a batch; strides in elements. Rows of the
+/// results are c_row apart.
 struct ProductArguments {
   const void* a;
   const void* b;
@@ -17,7 +17,8 @@ struct ProductArguments {
   std::int64_t a_column;
   std::int64_t b_row;
   std::int64_t b_column;
-  Places batch;  ///< of a and of b
+  std::int64_t c_row;
+  Places batch;  ///< of a, b and the results
 };
 
 }  // namespace tenure::kernels::cuda
