@@ -6,6 +6,7 @@
 
 #include "tenure/kernels/cuda/cuda.h"
 #include "tenure/kernels/cuda/loops/neighbours.h"
+#include "tenure/kernels/cuda/products/few_rows.h"
 #include "tenure/kernels/cuda/products/float32_arguments.h"
 
 namespace tenure::kernels::cuda {
@@ -66,18 +67,6 @@ Tiling tiling_of(const ProductPlan& plan, int most_parts) {
   return tiling;
 }
 
-bool is_multiple_of_four(const void* address, std::int64_t stride) {
-  return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && stride % 4 == 0;
-}
-
-}  // namespace
-
-bool is_for_tiles(DType type, const ProductPlan& plan) {
-  constexpr std::int64_t kMostSteps = std::int64_t{1} << 29;
-  return type == DType::float32 && !cuda_tf32() && plan.results() > 0 && plan.k > 0 &&
-         plan.results() <= kMostSteps / plan.k;
-}
-
 bool multiply_by_tiles(Gpu& gpu, const ops::Kernel& kernel, const ProductPlan& plan,
                        const ops::FusedNeighbours& neighbours) {
   const bool a_runs = plan.a_column == 1;
@@ -89,38 +78,51 @@ bool multiply_by_tiles(Gpu& gpu, const ops::Kernel& kernel, const ProductPlan& p
   const std::int64_t a_stride = a_runs ? plan.a_row : plan.a_column;
   const std::int64_t b_stride = b_runs ? plan.b_column : plan.b_row;
   const std::int64_t part = ((plan.k + tiling.parts - 1) / tiling.parts + 3) / 4 * 4;
-  const bool is_batch_aligned = [&] {
-    for (int d = 0; d < plan.batch.rank; ++d) {
-      if (plan.batch.strides[0][d] % 4 != 0 || plan.batch.strides[1][d] % 4 != 0) return false;
-    }
-    return true;
-  }();
-  const Float32Product product{
-      .a = kernel.in[0].as<const float>(),
-      .b = kernel.in[1].as<const float>(),
-      .c = kernel.out[0].as<float>(),
-      .m = static_cast<std::int32_t>(plan.m),
-      .n = static_cast<std::int32_t>(plan.n),
-      .k = static_cast<std::int32_t>(plan.k),
-      .part = static_cast<std::int32_t>(part),
-      .a_stride = a_stride,
-      .b_stride = b_stride,
-      .a_by_vectors = is_batch_aligned && is_multiple_of_four(kernel.in[0].data, a_stride),
-      .b_by_vectors = is_batch_aligned && is_multiple_of_four(kernel.in[1].data, b_stride),
-      .c_by_vectors = is_multiple_of_four(kernel.out[0].data, plan.n),
-      .batch = plan.batch};
+  const Float32Product product{.a = kernel.in[0].as<const float>(),
+                               .b = kernel.in[1].as<const float>(),
+                               .c = kernel.out[0].as<float>(),
+                               .m = static_cast<std::int32_t>(plan.m),
+                               .n = static_cast<std::int32_t>(plan.n),
+                               .k = static_cast<std::int32_t>(plan.k),
+                               .part = static_cast<std::int32_t>(part),
+                               .a_stride = a_stride,
+                               .b_stride = b_stride,
+                               .a_by_vectors = is_by_fours(kernel.in[0], a_stride, plan.batch, 0),
+                               .b_by_vectors = is_by_fours(kernel.in[1], b_stride, plan.batch, 1),
+                               .c_by_vectors = is_by_fours(kernel.out[0], plan.n, plan.batch, 2),
+                               .batch = plan.batch};
+  const int shared = tile.shared_floats(a_runs, b_runs) * static_cast<int>(sizeof(float));
   launch_with(gpu, kernel.op, tiling.tile->of[a_runs][b_runs], {},
               {.blocks = static_cast<std::uint32_t>(tiling.tiles * tiling.parts),
                .threads = static_cast<std::uint32_t>(tile.threads()),
-               .shared_bytes = static_cast<std::uint32_t>(tile.shared_floats(a_runs, b_runs) *
-                                                          static_cast<int>(sizeof(float))),
+               .shared_bytes = static_cast<std::uint32_t>(shared),
                .cluster = static_cast<std::uint32_t>(tiling.parts)},
               product, neighbours, {}, 4);
   return true;
 }
 
-std::vector<const TypedKernel*> tile_kernels() {
-  std::vector<const TypedKernel*> kernels;
+}  // namespace
+
+bool is_small_float32(DType type, const ProductPlan& plan) {
+  constexpr std::int64_t kMostSteps = std::int64_t{1} << 29;
+  return type == DType::float32 && !cuda_tf32() && plan.results() > 0 && plan.k > 0 &&
+         plan.results() <= kMostSteps / plan.k;
+}
+
+bool multiply_float32(Gpu& gpu, const ops::Kernel& kernel, const ProductPlan& plan,
+                      const ops::FusedNeighbours& neighbours) {
+  return multiply_few_rows(gpu, kernel, plan, neighbours) ||
+         multiply_by_tiles(gpu, kernel, plan, neighbours);
+}
+
+bool is_by_fours(const View& view, std::int64_t stride, const Places& batch, int operand) {
+  bool is = reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && stride % 4 == 0;
+  for (int d = 0; d < batch.rank; ++d) is = is && batch.strides[operand][d] % 4 == 0;
+  return is;
+}
+
+std::vector<const TypedKernel*> float32_kernels() {
+  std::vector<const TypedKernel*> kernels = few_rows_kernels();
   for (int i = 0; i < kTileKinds; ++i) {
     for (const auto& of_a : tile_of(i).of) {
       for (const TypedKernel& kernel : of_a) kernels.push_back(&kernel);

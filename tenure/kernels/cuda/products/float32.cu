@@ -136,9 +136,7 @@ inline void add_slabs(float (&sums)[tile.rows][tile.columns], float* shared, con
     const float* const b_slab = a_slab + A::kFloats;
     const int left = end - k - group * tile.steps();
     k += tile.depth;
-#pragma unroll 2
-    for (int step = 0; step < tile.steps(); step += 4) {
-      if (step >= left) break;
+    const auto add_four_steps = [&](int step) {
       const int at = group * tile.steps() + step;
       Fragment<tile.rows, tile.lane_rows, a_runs, A::kLine> x;
       Fragment<tile.columns, tile.lane_columns(), b_runs, B::kLine> y;
@@ -154,6 +152,13 @@ inline void add_slabs(float (&sums)[tile.rows][tile.columns], float* shared, con
           }
         }
       }
+    };
+    if (left >= tile.steps()) {  // most often; what is read for later steps is on its way sooner
+#pragma unroll 2
+      for (int step = 0; step < tile.steps(); step += 4) add_four_steps(step);
+    } else {
+#pragma unroll 1
+      for (int step = 0; step < left; step += 4) add_four_steps(step);
     }
   }
   wait_for_copies<0>();

@@ -63,7 +63,7 @@ struct MatmulSlot {
   static std::size_t workspace(const Kernel& k) {
     const ProductPlan plan = plan_of(k);
     const DType type = k.in[0].dtype;
-    if (is_for_tiles(type, plan) || !library_multiplies(type, plan)) return 0;
+    if (is_small_float32(type, plan) || !library_multiplies(type, plan)) return 0;
     const std::optional<PieceCut> cut = cut_for(type, plan);
     return cut ? pieces_workspace(*cut, plan) : library_workspace(plan);
   }
@@ -72,13 +72,13 @@ struct MatmulSlot {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
     const ProductPlan plan = plan_of(k);
-    // A loop follows on products by tiles alone, even where the library may round by now.
-    const bool is_done = neighbours.after != nullptr || is_for_tiles(k.in[0].dtype, plan)
-                             ? multiply_by_tiles(*gpu, k, plan, neighbours)
+    // Loops follow on small products alone, even where the library may round by now.
+    const bool is_done = neighbours.after != nullptr || is_small_float32(k.in[0].dtype, plan)
+                             ? multiply_float32(*gpu, k, plan, neighbours)
                              : by_library(*gpu, k, plan);
     if (!is_done) multiply(*gpu, k, plan, neighbours);
   }
-  static bool leads_loop(const Kernel& k) { return is_for_tiles(k.in[0].dtype, plan_of(k)); }
+  static bool leads_loop(const Kernel& k) { return is_small_float32(k.in[0].dtype, plan_of(k)); }
   static constexpr ops::FusingKernel fusing{.leads_loop = leads_loop, .run = run_fused};
 
  private:
@@ -106,7 +106,7 @@ struct IntegerMatmulSlot {
 }  // namespace
 
 Family product_family() {
-  std::vector<const TypedKernel*> kernels = tile_kernels();
+  std::vector<const TypedKernel*> kernels = float32_kernels();
   kernels.insert(kernels.end(), {&kMultiply, &piece_kernel()});
   return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")},
           std::move(kernels)};
