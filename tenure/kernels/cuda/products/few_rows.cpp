@@ -40,7 +40,7 @@ ProductPlan transposed(ProductPlan plan) {
 /// Threads side by side in a row: few, so that there are blocks for all processors, until what one
 /// of them reads at once is as long as memory gives it.
 int threads_across(const ProductPlan& plan) {
-  constexpr std::int64_t kBlocks = 64;
+  constexpr std::int64_t kBlocks = 256;
   int across = 1;
   while (across < 8 && plan.n / (across * 8) * plan.batch.count >= kBlocks) across *= 2;
   return across;

@@ -47,16 +47,23 @@ inline void multiply_rows(const Arguments& p) {
   const float* const b = p.b + places.second + column;
 
   float sums[rows][4] = {};
-  const int apart = kFewRowsThreads / p.across;
+  const auto add = [&](const auto& load) {
 #pragma unroll 4
-  for (int k = static_cast<int>(threadIdx.x) / p.across; k < p.k; k += apart) {
-    const Vector<float, 4> four = load_four(b + k * p.b_stride, p.n - column, p.b_by_vectors);
+    for (int k = static_cast<int>(threadIdx.x) / p.across; k < p.k;
+         k += kFewRowsThreads / p.across) {
+      const Vector<float, 4> four = load(b + k * p.b_stride);
 #pragma unroll
-    for (int i = 0; i < rows; ++i) {
-      const float x = i < p.m ? a[i * p.a_row + k * p.a_column] : 0.0f;
+      for (int i = 0; i < rows; ++i) {
+        const float x = i < p.m ? a[i * p.a_row + k * p.a_column] : 0.0f;
 #pragma unroll
-      for (int e = 0; e < 4; ++e) sums[i][e] = std::fma(x, four.of[e], sums[i][e]);
+        for (int e = 0; e < 4; ++e) sums[i][e] = std::fma(x, four.of[e], sums[i][e]);
+      }
     }
+  };
+  if (p.b_by_vectors && column + 4 <= p.n) {
+    add([](const float* from) { return *reinterpret_cast<const Vector<float, 4>*>(from); });
+  } else {
+    add([&](const float* from) { return load_four(from, p.n - column, false); });
   }
   for (int apart_by = 16; apart_by >= p.across; apart_by /= 2) {
 #pragma unroll

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "tenure/kernels/cuda/device/cluster.cuh"
-#include "tenure/kernels/cuda/device/mma.cuh"
 #include "tenure/kernels/cuda/loops/neighbours.cuh"
 #include "tenure/kernels/cuda/places/places.cuh"
 #include "tenure/kernels/cuda/products/float32_arguments.h"
+#include "tenure/kernels/cuda/products/slabs.cuh"
 
 // Note: products of float32 by tiles
 //
@@ -22,89 +22,6 @@
 
 namespace tenure::kernels::cuda {
 
-/// An operand's slab in shared memory: `size` lines across, `depth` steps of k. Threads copy 16
-/// bytes each, side by side along the lines of memory.
-template <int size, int depth, bool runs, int threads>
-struct Slab {
-  static constexpr int kLines = runs ? size : depth;
-  static constexpr int kLength = runs ? depth : size;
-  static constexpr int kLine = kLength + 4;  ///< in shared memory
-  static constexpr int kFloats = kLines * kLine;
-  static constexpr int kAtOnce = threads / (kLength / 4);  ///< lines
-  static_assert(threads % (kLength / 4) == 0);
-
-  const float* from;    ///< where this thread begins at the first step of k
-  std::int64_t stride;  ///< of lines in memory
-  int line;
-  int along;
-  int left;  ///< past the end there are zeros: of this axis; k has its own
-  bool by_vectors;
-
-  Slab(const float* matrix, std::int64_t line_stride, bool vectors, int first, int past)
-      : stride(line_stride),
-        line(static_cast<int>(threadIdx.x) / (kLength / 4)),
-        along(static_cast<int>(threadIdx.x) % (kLength / 4) * 4),
-        left(past - first - (runs ? line : along)),
-        by_vectors(vectors) {
-    from = matrix + (runs ? (first + line) * stride + along : line * stride + first + along);
-  }
-
-  /// Begins to copy the slab from step k on; steps past `end` are zeros.
-  void begin(float* shared, int k, int end) const {
-    const float* source = from + (runs ? k : k * stride);
-    float* to = shared + line * kLine + along;
-    const int steps = end - k - (runs ? along : line);
-#pragma unroll
-    for (int i = 0; i < kLines; i += kAtOnce) {
-      if (kLines % kAtOnce != 0 && line + i >= kLines) break;
-      const bool is_inside = (runs ? left : steps) > i;
-      const int there = is_inside ? max(0, min(4, runs ? steps : left)) : 0;
-      if (by_vectors) {
-        begin_copy_of_part(to, source, static_cast<unsigned>(there) * 4);
-      } else {
-#pragma unroll 1
-        for (int e = 0; e < 4; ++e) begin_copy_of_word(to + e, source + e, e < there);
-      }
-      source += kAtOnce * stride;
-      to += kAtOnce * kLine;
-    }
-  }
-};
-
-/// What a thread has of an operand for four steps of k: `count` lines.
-template <int count, int lanes, bool runs, int line>
-struct Fragment {
-  static constexpr int kAtOnce = count < 4 ? count : 4;
-  float of[4][count];
-
-  /// The number of line i among those of the warp.
-  static int line_of(int lane, int i) {
-    return runs ? lane + lanes * i : kAtOnce * lane + i % kAtOnce + kAtOnce * lanes * (i / kAtOnce);
-  }
-  void load(const float* slab, int first, int lane, int k) {
-    if constexpr (runs) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const auto four = *reinterpret_cast<const Vector<float, 4>*>(
-            slab + (first + line_of(lane, i)) * line + k);
-#pragma unroll
-        for (int s = 0; s < 4; ++s) of[s][i] = four.of[s];
-      }
-    } else {
-#pragma unroll
-      for (int s = 0; s < 4; ++s) {
-#pragma unroll
-        for (int i = 0; i < count; i += kAtOnce) {
-          const auto some = *reinterpret_cast<const Vector<float, kAtOnce>*>(
-              slab + (k + s) * line + first + line_of(lane, i));
-#pragma unroll
-          for (int e = 0; e < kAtOnce; ++e) of[s][i + e] = some.of[e];
-        }
-      }
-    }
-  }
-};
-
 /// The sums of this thread over [from, end) of k, of a tile that begins at (row, column).
 template <TileShape tile, bool a_runs, bool b_runs>
 inline void add_slabs(float (&sums)[tile.rows][tile.columns], float* shared, const float* a,
@@ -119,46 +36,52 @@ inline void add_slabs(float (&sums)[tile.rows][tile.columns], float* shared, con
   const int warp = static_cast<int>(threadIdx.x) / 32 % tile.warps();
   const int warp_row = warp / tile.warp_columns * tile.warp_height();
   const int warp_column = warp % tile.warp_columns * tile.warp_width();
-#pragma unroll 1
-  for (int slab = -kAhead, k = from; k < end || slab < 0; ++slab) {
-    if (slab >= 0) {
-      wait_for_copies<kAhead - 1>();
-      __syncthreads();
-    }
-    if (const int next = from + (slab + kAhead) * tile.depth; next < end) {
-      float* const to = shared + (slab + kAhead) % tile.stages * kStage;
-      copy_a.begin(to, next, end);
-      copy_b.begin(to + A::kFloats, next, end);
+  const auto begin = [&](int slab) {
+    if (const int k = from + slab * tile.depth; k < end) {
+      float* const to = shared + slab % tile.stages * kStage;
+      copy_a.begin(to, k, end);
+      copy_b.begin(to + A::kFloats, k, end);
     }
     end_copies();
-    if (slab < 0) continue;
+  };
+  Fragment<tile.rows, tile.lane_rows, a_runs, A::kLine> x[2];
+  Fragment<tile.columns, tile.lane_columns(), b_runs, B::kLine> y[2];
+  const auto load = [&](int slab, int chunk) {
     const float* const a_slab = shared + slab % tile.stages * kStage;
-    const float* const b_slab = a_slab + A::kFloats;
-    const int left = end - k - group * tile.steps();
-    k += tile.depth;
-    const auto add_four_steps = [&](int step) {
-      const int at = group * tile.steps() + step;
-      Fragment<tile.rows, tile.lane_rows, a_runs, A::kLine> x;
-      Fragment<tile.columns, tile.lane_columns(), b_runs, B::kLine> y;
-      x.load(a_slab, warp_row, lane_row, at);
-      y.load(b_slab, warp_column, lane_column, at);
+    const int at = group * tile.steps() + chunk * 4;
+    x[chunk % 2].load(a_slab, warp_row, lane_row, at);
+    y[chunk % 2].load(a_slab + A::kFloats, warp_column, lane_column, at);
+  };
+  constexpr int kChunks = tile.steps() / 4;
+#pragma unroll 1
+  for (int slab = 0; slab < kAhead; ++slab) begin(slab);
+  wait_for_copies<kAhead - 1>();
+  __syncthreads();
+  load(0, 0);
+  const int slabs = (end - from + tile.depth - 1) / tile.depth;
+#pragma unroll 1
+  for (int slab = 0; slab < slabs; ++slab) {
+    begin(slab + kAhead);
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      // What is multiplied next is on its way while this is multiplied, across slabs, too.
+      if (chunk + 1 < kChunks) {
+        load(slab, chunk + 1);
+      } else {
+        wait_for_copies<kAhead - 1>();
+        __syncthreads();
+        load(slab + 1, 0);
+      }
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
 #pragma unroll
         for (int i = 0; i < tile.rows; ++i) {
 #pragma unroll
           for (int j = 0; j < tile.columns; ++j) {
-            sums[i][j] = std::fma(x.of[s][i], y.of[s][j], sums[i][j]);
+            sums[i][j] = std::fma(x[chunk % 2].of[s][i], y[chunk % 2].of[s][j], sums[i][j]);
           }
         }
       }
-    };
-    if (left >= tile.steps()) {  // most often; what is read for later steps is on its way sooner
-#pragma unroll 2
-      for (int step = 0; step < tile.steps(); step += 4) add_four_steps(step);
-    } else {
-#pragma unroll 1
-      for (int step = 0; step < left; step += 4) add_four_steps(step);
     }
   }
   wait_for_copies<0>();
@@ -172,8 +95,8 @@ inline void leave_sums(const float (&sums)[tile.rows][tile.columns], float* shar
   using A = Fragment<tile.rows, tile.lane_rows, a_runs, 0>;
   using B = Fragment<tile.columns, tile.lane_columns(), b_runs, 0>;
   const int warp = static_cast<int>(threadIdx.x) / 32 % tile.warps();
-  float* const own = shared + group * tile.sum_floats() +
-                     warp / tile.warp_columns * tile.warp_height() * tile.sum_line() +
+  float* const own = shared + group * tile.sum_floats(a_runs, b_runs) +
+                     warp / tile.warp_columns * tile.warp_height() * tile.sum_line(a_runs, b_runs) +
                      warp % tile.warp_columns * tile.warp_width();
   constexpr int kAtOnce = b_runs ? 1 : B::kAtOnce;
 #pragma unroll
@@ -183,8 +106,9 @@ inline void leave_sums(const float (&sums)[tile.rows][tile.columns], float* shar
       Vector<float, kAtOnce> some;
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) some.of[e] = sums[i][j + e];
-      *reinterpret_cast<Vector<float, kAtOnce>*>(own + A::line_of(lane_row, i) * tile.sum_line() +
-                                                 B::line_of(lane_column, j)) = some;
+      *reinterpret_cast<Vector<float, kAtOnce>*>(
+          own + A::line_of(lane_row, i) * tile.sum_line(a_runs, b_runs) +
+          B::line_of(lane_column, j)) = some;
     }
   }
 }
@@ -228,14 +152,14 @@ inline void multiply_tiles(const Arguments& p) {
   constexpr int kAcross = tile.width() / 4;
   constexpr int kFours = tile.height() * kAcross;
   const auto place_of = [](int four) {
-    return four / kAcross * tile.sum_line() + four % kAcross * 4;
+    return four / kAcross * tile.sum_line(a_runs, b_runs) + four % kAcross * 4;
   };
   const auto sum_of_groups = [&](int four) {
     const float* const at = shared + place_of(four);
     auto sum = *reinterpret_cast<const Vector<float, 4>*>(at);
 #pragma unroll
     for (int g = 1; g < tile.groups; ++g) {
-      add_four(sum, *reinterpret_cast<const float4*>(at + g * tile.sum_floats()));
+      add_four(sum, *reinterpret_cast<const float4*>(at + g * tile.sum_floats(a_runs, b_runs)));
     }
     return sum;
   };
@@ -261,10 +185,15 @@ inline void multiply_tiles(const Arguments& p) {
       sum = sum_of_groups(four);
     } else {
       const auto* const own = reinterpret_cast<const float4*>(shared + place_of(four));
-      const float4 first = load_of_block(own, 0);
-      sum = {{first.x, first.y, first.z, first.w}};
-      for (int block = 1; block < blocks; ++block) {
-        add_four(sum, load_of_block(own, static_cast<unsigned>(block)));
+      float4 of[kMostInCluster];  // all on their way at once
+#pragma unroll
+      for (int block = 0; block < kMostInCluster; ++block) {
+        if (block < blocks) of[block] = load_of_block(own, static_cast<unsigned>(block));
+      }
+      sum = {{of[0].x, of[0].y, of[0].z, of[0].w}};
+#pragma unroll
+      for (int block = 1; block < kMostInCluster; ++block) {
+        if (block < blocks) add_four(sum, of[block]);
       }
     }
     const std::int64_t element = (static_cast<std::int64_t>(product) * p.m + i) * p.n + j;

@@ -35,19 +35,28 @@ struct TileShape {
   constexpr int stage_floats(bool a_runs, bool b_runs) const {
     return slab_floats(height(), a_runs) + slab_floats(width(), b_runs);
   }
-  constexpr int sum_line() const { return width() + 4; }
-  constexpr int sum_floats() const { return height() * sum_line(); }  ///< of a group
+  /// From row to row of a group's sums: such that few of a warp's threads meet in a bank.
+  constexpr int sum_line(bool a_runs, bool b_runs) const {
+    return width() + (b_runs || !a_runs ? 4 : lane_rows == 8 ? 8 : 16);
+  }
+  constexpr int sum_floats(bool a_runs, bool b_runs) const {
+    return height() * sum_line(a_runs, b_runs);
+  }
   constexpr int shared_floats(bool a_runs, bool b_runs) const {
     const int slabs = stages * stage_floats(a_runs, b_runs);
-    return slabs > groups * sum_floats() ? slabs : groups * sum_floats();
+    const int sums = groups * sum_floats(a_runs, b_runs);
+    return slabs > sums ? slabs : sums;
   }
 };
 
-inline constexpr TileShape kTile16{2, 4, 8, 1, 1, 8, 64, 3};
-inline constexpr TileShape kTile32{4, 8, 8, 1, 1, 8, 32, 4};
-inline constexpr TileShape kTile64x32{8, 4, 8, 1, 2, 4, 32, 3};
+inline constexpr TileShape kTile16{2, 4, 8, 1, 1, 4, 32, 4};
+inline constexpr TileShape kTile32{4, 4, 8, 1, 2, 4, 32, 4};
+inline constexpr TileShape kTile32x64{8, 8, 4, 1, 1, 4, 32, 3};
 inline constexpr TileShape kTile64{8, 8, 8, 1, 2, 4, 32, 3};
-inline constexpr TileShape kTile128x64{8, 8, 8, 2, 2, 2, 32, 3};
+inline constexpr TileShape kTile64InPairs{8, 8, 8, 1, 2, 2, 16, 4};
+
+/// Blocks that share a tile, at most.
+inline constexpr int kMostInCluster = 8;
 
 /// Of products of float32 over a batch; strides in elements. One stride of each operand is 1. The
 /// results lie behind each other, rows of n elements.
