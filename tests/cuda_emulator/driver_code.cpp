@@ -1,5 +1,6 @@
 #include <elf.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "tests/cuda_emulator/driver.h"
@@ -34,6 +35,8 @@ unsigned cluster_of(const CUlaunchConfig& config) {
   return blocks;
 }
 
+std::atomic<std::uint64_t> launches = 0;
+
 }  // namespace
 
 extern "C" {
@@ -67,6 +70,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   function->most_shared_bytes = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
+// For tests.
+std::uint64_t emulated_launches() { return launches; }
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
                           void** extra) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
@@ -99,6 +104,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   command.threads[2] = config->blockDimZ;
   command.shared_bytes = config->sharedMemBytes;
   command.cluster = cluster;
+  ++launches;
   return queue(*config->hStream, command, extra[1]);
 }
 }

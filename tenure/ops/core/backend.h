@@ -50,7 +50,9 @@ struct FusingKernel {
   /// Whether it pays that a loop follows on each part of the result when that is computed; null:
   /// never. The kernel has one result; its view is not given.
   bool (*leads_loop)(const Kernel& kernel) = nullptr;
-  /// run, with those ops. What comes after has results of the size of the kernel's own.
+  /// Whether the elements that such a loop makes may be of another size than the kernel's own.
+  bool of_any_size = false;
+  /// run, with those ops.
   void (*run)(const Kernel& kernel, const FusedNeighbours& neighbours) = nullptr;
 };
 
@@ -99,6 +101,8 @@ struct KernelSlot {
   Specs (*measure)(const Kernel&) = nullptr;
   /// Of elementwise ops: rejects values that the op is not defined on, before anything is written.
   void (*check)(const char* op, DType compute, const LoopInputs& in) = nullptr;
+  /// run, of several calls none of which touches what another writes; null: that gains nothing.
+  void (*run_together)(std::span<const Kernel>) = nullptr;
   const DirectKernel* direct = nullptr;
   const FusingKernel* fusing = nullptr;
   const PackingKernel* packing = nullptr;
@@ -121,6 +125,7 @@ KernelSlot make_slot() {
   if constexpr (requires { Members::rounds_parts_anew; }) {
     slot.rounds_parts_anew = Members::rounds_parts_anew;
   }
+  if constexpr (requires { Members::run_together; }) slot.run_together = Members::run_together;
   if constexpr (requires { Members::direct; }) slot.direct = &Members::direct;
   if constexpr (requires { Members::fusing; }) slot.fusing = &Members::fusing;
   if constexpr (requires { Members::packing; }) slot.packing = &Members::packing;
