@@ -35,6 +35,12 @@ struct Case {
         return gelu(c + row) * 0.5 + all;
       case 3:
         return c * c - column * row;
+      case 4:
+        return cast(c + row, bfloat16);
+      case 5:
+        return c > all;
+      case 6:
+        return cast(c, float64) * 0.1;
       default:
         return cast(c > all, int32) * 3 - 1;
     }
@@ -66,7 +72,7 @@ Case some_case(Draws& draws, Generator& generator, Device device) {
           .row = like({n}),
           .column = like({m, 1}),
           .all = like(out),
-          .kind = static_cast<int>(draws.below(5))};
+          .kind = static_cast<int>(draws.below(8))};
 }
 
 TEST(FusedProducts, HaveTheBitsOfAProductAndALoop) {

@@ -101,7 +101,7 @@ bool multiply_by_tiles(Gpu& gpu, const ops::Kernel& kernel, const ProductPlan& p
   const std::int64_t b_stride = b_runs ? plan.b_column : plan.b_row;
   const Float32Product product{.a = kernel.in[0].as<const float>(),
                                .b = kernel.in[1].as<const float>(),
-                               .c = kernel.out[0].as<float>(),
+                               .c = kernel.out[0].data,
                                .m = static_cast<std::int32_t>(plan.m),
                                .n = static_cast<std::int32_t>(plan.n),
                                .k = static_cast<std::int32_t>(plan.k),

@@ -197,13 +197,13 @@ inline void multiply_tiles(const Arguments& p) {
       }
     }
     const std::int64_t element = (static_cast<std::int64_t>(product) * p.m + i) * p.n + j;
+    auto* const to = static_cast<ResultOf<After, float>*>(p.c) + element;
     if (p.c_by_vectors) {
-      *reinterpret_cast<Vector<ResultOf<After, float>, 4>*>(p.c + element) =
+      *reinterpret_cast<Vector<ResultOf<After, float>, 4>*>(to) =
           followed<After, float, 4>(p, element, sum);
     } else {
       for (int e = 0; e < 4 && j + e < p.n; ++e) {
-        *reinterpret_cast<Vector<ResultOf<After, float>, 1>*>(p.c + element + e) =
-            followed<After, float, 1>(p, element + e, Vector<float, 1>{{sum.of[e]}});
+        to[e] = followed<After, float, 1>(p, element + e, Vector<float, 1>{{sum.of[e]}}).of[0];
       }
     }
   }

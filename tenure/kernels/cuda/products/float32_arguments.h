@@ -63,7 +63,7 @@ inline constexpr int kMostInCluster = 8;
 struct Float32Product {
   const float* a;
   const float* b;
-  float* c;
+  void* c;
   std::int32_t m;
   std::int32_t n;
   std::int32_t k;

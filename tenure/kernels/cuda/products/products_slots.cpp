@@ -79,7 +79,8 @@ struct MatmulSlot {
     if (!is_done) multiply(*gpu, k, plan, neighbours);
   }
   static bool leads_loop(const Kernel& k) { return is_small_float32(k.in[0].dtype, plan_of(k)); }
-  static constexpr ops::FusingKernel fusing{.leads_loop = leads_loop, .run = run_fused};
+  static constexpr ops::FusingKernel fusing{
+      .leads_loop = leads_loop, .of_any_size = true, .run = run_fused};
 
  private:
   static bool by_library(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
