@@ -94,5 +94,20 @@ TEST(FusedProducts, HaveTheBitsOfAProductAndALoop) {
   }
 }
 
+TEST(FusedProducts, AreOneLaunch) {
+  const Device device = emulated_gpu();
+  auto* const launches = test::emulators<std::uint64_t()>("emulated_launches");
+  const auto f = function(
+      [](const Tensor& a, const Tensor& b, const Tensor& row) { return relu(matmul(a, b) + row); });
+  for (const std::int64_t m : {1, 64}) {
+    const Tensor a = ones({m, 32}).to(device);
+    const Tensor b = ones({32, 40}).to(device);
+    const Tensor row = ones({40}).to(device);
+    const std::uint64_t before = launches();
+    static_cast<void>(f(a, b, row));
+    EXPECT_EQ(launches() - before, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace tenure
