@@ -13,20 +13,11 @@
 // without saying so.
 
 #ifndef TENURE_KERNEL
-// Blocks of a kernel may begin while those of the one before it in the queue still end (Gpu::launch
-// says so): they wait here until all that it wrote is there.
-#if __CUDA_ARCH__ >= 900
-#define TENURE_WAIT_FOR_QUEUE \
-  asm volatile("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;" : : : "memory");
-#else
-#define TENURE_WAIT_FOR_QUEUE
-#endif
 /// A kernel of at most so many threads in a block, which calls a function with its arguments, a
 /// struct that the launch gives by value.
 #define TENURE_KERNEL(name, threads, Arguments, ...)                        \
   extern "C" __global__ void __launch_bounds__(threads)                     \
       name(const __grid_constant__ Arguments arguments) {                   \
-    TENURE_WAIT_FOR_QUEUE                                                   \
     __VA_ARGS__(arguments);                                                 \
   }
 /// In place of `threads`: what a block may have of the registers is such that a processor has room

@@ -20,9 +20,6 @@ const DriverFunctions& driver_functions() { return driver().functions; }
 
 CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
-/// The oldest driver that has graphs in which kernels begin early: of CUDA 12.4.
-constexpr int kOldestThatBeginsEarly = 12040;
-
 /// What every kernel may have.
 constexpr std::uint32_t kSharedWithoutAsking = 48 << 10;
 
@@ -80,7 +77,6 @@ Gpu::Gpu(int index)
   };
   facts_.architecture = 10 * attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-  begins_early_ = facts_.architecture >= 90 && driver().version >= kOldestThatBeginsEarly;
   facts_.processors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   check(driver_functions().cuDeviceTotalMem(&facts_.memory, device), "ask the GPU's memory");
   if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0) {
@@ -179,16 +175,9 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                                   static_cast<int>(grid.shared_bytes)),
             "give a kernel more shared memory");
     }
-    CUlaunchAttribute attributes[2] = {};
-    unsigned n = 0;
-    if (begins_early_) {
-      attributes[n].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-      attributes[n++].value.programmaticStreamSerializationAllowed = 1;
-    }
-    if (grid.cluster > 1) {
-      attributes[n].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-      attributes[n++].value.clusterDim = {.x = grid.cluster, .y = 1, .z = 1};
-    }
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {.x = grid.cluster, .y = 1, .z = 1};
     const CUlaunchConfig config{.gridDimX = grid.blocks,
                                 .gridDimY = grid.blocks_y,
                                 .gridDimZ = grid.blocks_z,
@@ -197,8 +186,8 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                 .blockDimZ = 1,
                                 .sharedMemBytes = grid.shared_bytes,
                                 .hStream = stream(),
-                                .attrs = attributes,
-                                .numAttrs = n};
+                                .attrs = &cluster,
+                                .numAttrs = grid.cluster > 1 ? 1u : 0u};
     check(driver_functions().cuLaunchKernelEx(&config, function, nullptr, extra),
           "launch a kernel");
   });

@@ -222,7 +222,6 @@ class Gpu {
   std::mutex writing_mutex_;
   CUstream_st* writing_stream_ = nullptr;  ///< made when it is first needed
   bool waits_ = false;                     ///< for each kernel
-  bool begins_early_ = false;              ///< a kernel, while the one before it ends
   std::atomic<bool> lost_ = false;
   std::atomic<bool> told_ = false;
   std::mutex noted_mutex_;

@@ -47,7 +47,6 @@ std::span<const TileKernels> tile_kinds() {
   static const TileKernels kinds[] = {
       {kTile16, "kTile16", {.begin = 1.9, .step = 4.3}},
       {kTile32, "kTile32", {.begin = 2.1, .step = 10}},
-      {kTile32x64, "kTile32x64", {.begin = 2.3, .step = 19}},
       {kTile64, "kTile64", {.begin = 3.1, .step = 30, .is_alone = true}},
       {kTile64InPairs, "kTile64InPairs", {.begin = 2.7, .step = 29.5, .lone = 1.2}}};
   return kinds;
@@ -77,9 +76,11 @@ Tiling tiling_of(const ProductPlan& plan, int most_blocks) {
     for (int blocks = 1; blocks <= most_blocks; ++blocks) {
       const std::int64_t part = rounded_up((plan.k + blocks - 1) / blocks, tile.depth);
       if (blocks > 1 && part * (blocks - 1) >= plan.k) continue;  // one would have nothing to do
-      // Larger clusters of blocks that have a processor each leave some processors out.
-      const std::int64_t used = kind.times.is_alone && blocks > 2 ? 96 : kProcessors;
-      const std::int64_t at_most = (tiles * blocks + used - 1) / used;
+      // Clusters that wait for each other's processors take long, and large ones of blocks that
+      // have a processor each leave some processors out.
+      const std::int64_t room = kind.times.is_alone && blocks > 2 ? 96 : kProcessors;
+      if (blocks > 1 && tiles * blocks > room) break;
+      const std::int64_t at_most = (tiles * blocks + kProcessors - 1) / kProcessors;
       const double step = kind.times.step * (at_most == 1 ? kind.times.lone : 1) / 1000;
       const double time = kind.times.begin + static_cast<double>(at_most * part) * step +
                           (blocks > 1 ? kCluster : 0);

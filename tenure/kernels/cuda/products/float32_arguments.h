@@ -51,7 +51,6 @@ struct TileShape {
 
 inline constexpr TileShape kTile16{2, 4, 8, 1, 1, 4, 32, 4};
 inline constexpr TileShape kTile32{4, 4, 8, 1, 2, 4, 32, 4};
-inline constexpr TileShape kTile32x64{8, 8, 4, 1, 1, 4, 32, 3};
 inline constexpr TileShape kTile64{8, 8, 8, 1, 2, 4, 32, 3};
 inline constexpr TileShape kTile64InPairs{8, 8, 8, 1, 2, 2, 16, 4};
 
