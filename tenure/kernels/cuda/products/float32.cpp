@@ -126,6 +126,8 @@ bool multiply_by_tiles(Gpu& gpu, const ops::Kernel& kernel, const ProductPlan& p
 }  // namespace
 
 bool is_small_float32(DType type, const ProductPlan& plan) {
+  // On an H200, 1024 x 256 x 1024 takes 18 us here and 16 to 19 in the library, without the loop
+  // that follows, and 2048 x 512 x 2048 a third longer than there.
   constexpr std::int64_t kMostSteps = std::int64_t{1} << 28;
   return type == DType::float32 && !cuda_tf32() && plan.results() > 0 && plan.k > 0 &&
          plan.results() <= kMostSteps / plan.k;

@@ -16,9 +16,9 @@
 // order, so that results have the same bits from run to run, and what follows on them is computed
 // where they are complete.
 //
-// A thread has kRows x kColumns of the results. Of an operand that runs along k it reads four steps
-// of k at once, of others four neighbours along the other axis: either way a warp reads from all
-// banks.
+// A thread has some rows and columns of the tile. Of an operand that runs along k it reads four
+// steps of k at once, of others four neighbours along the other axis: either way a warp reads from
+// all banks.
 
 namespace tenure::kernels::cuda {
 
