@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "tenure/kernels/cuda/compile/compiler.h"
 #include "tenure/kernels/cuda/table.h"
 #include "tenure/tenure.h"
@@ -53,6 +56,24 @@ TEST(Nvrtc, CompilesEveryKernelOfEveryFamily) {
   const std::vector<test::KernelBatch> families = test::every_family();
   EXPECT_GE(families.size(), 3u);
   expect_compiled(families);
+}
+
+TEST(Nvrtc, CompilesProductsWithALoopBehindThem) {
+  if (!has_nvrtc()) GTEST_SKIP() << "no NVRTC on this machine";
+  const ops::OpRecord& add = *ops::find_op("add");
+  const ops::Loop loop = ops::loop_of(add, ops::elementwise_types(add, DType::float32));
+  const PrintedNeighbours after{.after = &print_struct(loop, loop.in_types)};
+  const Types floats(DType::float32, DType::float32, DType::float32);
+  std::set<std::string> files;
+  for (const TypedKernel* const kernel : product_family().kernels) {
+    const bool is_of_floats = !kernel->first.empty();
+    const auto& types = kernel->types;
+    if (!is_of_floats && std::find(types.begin(), types.end(), floats) == types.end()) continue;
+    const KernelCode code = kernel->code(is_of_floats ? Types() : floats, after);
+    expect_compiled({&code, 1}, {.architecture = kArchitecture, .is_text = true});
+    files.insert(kernel->file);
+  }
+  EXPECT_EQ(files.size(), 3u);
 }
 
 TEST(Nvrtc, CompilesTheLoopOfEveryElementwiseOpInEveryType) {

@@ -3,6 +3,8 @@
 
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/products/even_product.h"
+#include "tenure/kernels/cuda/loops/neighbours.h"
+#include "tenure/kernels/cuda/products/float32.h"
 #include "tenure/kernels/cuda/products/pieces.h"
 #include "tenure/kernels/cuda/products/plan.h"
 #include "tenure/kernels/cuda/products/products_arguments.h"
@@ -46,25 +48,27 @@ const View& second_of(const Kernel& k, const ProductPlan& plan) {
   return k.in[plan.is_turned ? 0 : 1];
 }
 
-void multiply(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
+void multiply(Gpu& gpu, const Kernel& k, const ProductPlan& plan,
+              const ops::FusedNeighbours& neighbours = {}) {
   const std::int64_t tiles = (plan.m + kProductTile - 1) / kProductTile *
                              ((plan.n + kProductTile - 1) / kProductTile) * plan.batch.count;
   const View& a = first_of(k, plan);
   const View& b = second_of(k, plan);
-  gpu.launch(k.op, kMultiply, Types(a.dtype, b.dtype, k.out[0].dtype),
-             grid_over(tiles * kProductThreads, kProductThreads),
-             ProductArguments{.a = a.data,
-                              .b = b.data,
-                              .c = k.out[0].data,
-                              .m = plan.m,
-                              .n = plan.n,
-                              .k = plan.k,
-                              .a_row = plan.a_row,
-                              .a_column = plan.a_column,
-                              .b_row = plan.b_row,
-                              .b_column = plan.b_column,
-                              .c_row = plan.c_row,
-                              .batch = plan.batch});
+  launch_with(gpu, k.op, kMultiply, Types(a.dtype, b.dtype, k.out[0].dtype),
+              grid_over(tiles * kProductThreads, kProductThreads),
+              ProductArguments{.a = a.data,
+                               .b = b.data,
+                               .c = k.out[0].data,
+                               .m = plan.m,
+                               .n = plan.n,
+                               .k = plan.k,
+                               .a_row = plan.a_row,
+                               .a_column = plan.a_column,
+                               .b_row = plan.b_row,
+                               .b_column = plan.b_column,
+                               .c_row = plan.c_row,
+                               .batch = plan.batch},
+              neighbours, {}, 1);
 }
 
 struct MatmulSlot {
@@ -90,16 +94,24 @@ struct MatmulSlot {
   static std::size_t workspace(const Kernel& k) {
     const ProductPlan plan = plan_of(k);
     const DType type = k.in[0].dtype;
-    if (!library_multiplies(type, plan)) return 0;
+    if (is_small_float32(type, plan) || !library_multiplies(type, plan)) return 0;
     const std::optional<PieceCut> cut = cut_for(type, plan);
     return cut ? pieces_workspace(type, *cut, plan) : even_workspace(type, plan);
   }
-  static void run(const Kernel& k) {
+  static void run(const Kernel& k) { run_fused(k, {}); }
+  static void run_fused(const Kernel& k, const ops::FusedNeighbours& neighbours) {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
     const ProductPlan plan = plan_of(k);
-    if (!by_library(*gpu, k, plan)) multiply(*gpu, k, plan);
+    // Loops follow on small products alone, even where the library may round by now.
+    const bool is_done = neighbours.after != nullptr || is_small_float32(k.in[0].dtype, plan)
+                             ? multiply_float32(*gpu, k, plan, neighbours)
+                             : by_library(*gpu, k, plan);
+    if (!is_done) multiply(*gpu, k, plan, neighbours);
   }
+  static bool leads_loop(const Kernel& k) { return is_small_float32(k.in[0].dtype, plan_of(k)); }
+  static constexpr ops::FusingKernel fusing{
+      .leads_loop = leads_loop, .of_any_size = true, .run = run_fused};
 
  private:
   static bool by_library(Gpu& gpu, const Kernel& k, const ProductPlan& plan) {
@@ -125,8 +137,10 @@ struct IntegerMatmulSlot {
 }  // namespace
 
 Family product_family() {
+  std::vector<const TypedKernel*> kernels = float32_kernels();
+  kernels.insert(kernels.end(), {&kMultiply, &piece_kernel()});
   return {{row<MatmulSlot>("matmul"), row<IntegerMatmulSlot>("integer_matmul")},
-          {&kMultiply, &piece_kernel()}};
+          std::move(kernels)};
 }
 
 }  // namespace tenure::kernels::cuda
