@@ -34,11 +34,13 @@ const char* device_type(DType type) {
 KernelCode TypedKernel::code(Types types) const {
   std::string name = function;
   std::string list;
+  if (form != nullptr) name += fmt::format("_{}", form);
   for (const std::uint8_t type : types.of) {
     if (type == Types::kNone) continue;
     name += fmt::format("_{}", name_of(static_cast<DType>(type)));
     list += fmt::format("{}{}", list.empty() ? "" : ", ", device_type(static_cast<DType>(type)));
   }
+  if (form != nullptr) list += fmt::format(", RowForm::{}", form);
   const std::string bounds = blocks == 1 ? fmt::format("{}", threads)
                                          : fmt::format("TENURE_BOUNDS({}, {})", threads, blocks);
   std::string text =

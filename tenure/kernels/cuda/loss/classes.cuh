@@ -7,7 +7,9 @@
 namespace tenure::kernels::cuda {
 
 inline std::int64_t class_at(const ClassesView& targets, std::int64_t row) {
-  return load_as<std::int64_t>(targets.view.data, offset_in(targets.view.walk, row), targets.dtype);
+  const std::int64_t at = offset_in(targets.view.walk, row);
+  return targets.is_wide != 0 ? static_cast<const std::int64_t*>(targets.view.data)[at]
+                              : static_cast<const std::int32_t*>(targets.view.data)[at];
 }
 
 /// How many rows from `begin` on a thread of a block finds that are not ignored.

@@ -15,7 +15,8 @@ struct EntropyRow {
   std::int64_t row;
   bool has_classes;
   std::int64_t target;
-  bool counts;  ///< it is not ignored
+  bool counts;    ///< it is not ignored
+  double picked;  ///< the logit of the target, 0 of none
   Lane<S> lane;
   Source x;
   Source q;
@@ -29,6 +30,9 @@ struct EntropyRow {
         has_classes(a.targets.view.data != nullptr),
         target(is_there && has_classes ? class_at(a.targets, row) : -1),
         counts(!(has_classes && target == a.ignore_index)),
+        picked(target >= 0 && target < a.classes
+                   ? static_cast<double>(Row<T>(a.logits, row)[target])
+                   : 0),
         lane{a.classes, a.groups.lanes, own},
         x(Row<T>(a.logits, row), lane),
         q(Row<T>(a.probabilities, has_classes ? 0 : row), lane),
@@ -41,24 +45,26 @@ struct EntropyRow {
 
   /// All threads of a block take part.
   double loss() const {
-    Pair<double> sums{0, 0};  // of logits by their probabilities, and of these alone
-    lane.elements([&](At element) {
-      const auto value = static_cast<double>(x[element]);
-      if (has_classes) {
-        if (element.i == target) sums.first = value;
-      } else if (const auto probability = static_cast<double>(q[element]); probability != 0) {
-        sums.first += probability * value;
-      }
-      if (a.label_smoothing != 0) sums.second += value;
-    });
-    sums = sum_of_lanes(sums, a.groups);
+    Pair<double> sums{picked, 0};  // of logits by their probabilities, and of these alone
+    if (!has_classes || a.label_smoothing != 0) {
+      lane.elements([&](At element) {
+        const auto value = static_cast<double>(x[element]);
+        sums.second += value;
+        if (has_classes) return;
+        const auto probability = static_cast<double>(q[element]);
+        if (probability != 0) sums.first += probability * value;
+      });
+      sums = sum_of_lanes(sums, a.groups);
+      if (has_classes) sums.first = picked;
+    }
     if (!counts) return 0;
     return entropy_of(a, mass, static_cast<double>(exponentials.shift), exponentials.sum, sums);
   }
 };
 
-template <class T, class S>
-inline void cross_entropy_in(const CrossEntropyArguments& a) {
+template <class T, RowForm form>
+inline void cross_entropy(const CrossEntropyArguments& a) {
+  using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
   LossPart own{0, 0};
   // All groups of the grid take as many turns: they join together.
@@ -79,14 +85,10 @@ inline void cross_entropy_in(const CrossEntropyArguments& a) {
   if (a.sum.reduces != 0) add_up<Compute<T>>(a.sum, own);
 }
 
-template <class T>
-inline void cross_entropy(const CrossEntropyArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { cross_entropy_in<T, decltype(strips)>(a); });
-}
-
-template <class T, class S>
-inline void cross_entropy_gradient_in(const CrossEntropyArguments& a) {
+template <class T, RowForm form>
+inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
   using C = Compute<T>;
+  using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const EntropyRow<T, S> row(a, place.group, is_there, place.lane);
@@ -99,11 +101,6 @@ inline void cross_entropy_gradient_in(const CrossEntropyArguments& a) {
     if (!row.has_classes) return value - by.weight * row.q[at];
     return at.i == row.target ? value - by.weight : value;
   });
-}
-
-template <class T>
-inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { cross_entropy_gradient_in<T, decltype(strips)>(a); });
 }
 
 }  // namespace tenure::kernels::cuda

@@ -1,3 +1,4 @@
+#include <bit>
 #include <limits>
 
 #include "tenure/kernels/cuda/loss/check_classes.h"
@@ -13,33 +14,31 @@ namespace {
 
 using ops::Kernel;
 
-TypedKernel entropy(const char* file, const char* function, unsigned threads) {
+TypedKernel entropy(const char* file, const char* function) {
   return {file,
           function,
           "CrossEntropyArguments",
-          threads,
+          kGroupThreads,
           {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 }
 constexpr const char* kHeldRows = "tenure/kernels/cuda/loss/cross_entropy.cu";
 constexpr const char* kLongRows = "tenure/kernels/cuda/loss/long_entropy.cu";
-const TypedKernel kCrossEntropy = entropy(kHeldRows, "cross_entropy", kGroupThreads);
-const TypedKernel kCrossEntropyGradient =
-    entropy(kHeldRows, "cross_entropy_gradient", kGroupThreads);
-const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy", kLongRowThreads);
-const TypedKernel kPackedEntropyGradient =
-    entropy(kLongRows, "packed_cross_entropy_gradient", kLongRowThreads);
-const TypedKernel kScatteredEntropy =
-    entropy(kLongRows, "scattered_cross_entropy", kLongRowThreads);
+const RowKernels kCrossEntropy(entropy(kHeldRows, "cross_entropy"));
+const RowKernels kCrossEntropyGradient(entropy(kHeldRows, "cross_entropy_gradient"));
+const TypedKernel kPackedEntropy = entropy(kLongRows, "packed_cross_entropy");
+const TypedKernel kPackedEntropyGradient = entropy(kLongRows, "packed_cross_entropy_gradient");
+const TypedKernel kScatteredEntropy = entropy(kLongRows, "scattered_cross_entropy");
 const TypedKernel kScatteredEntropyGradient =
-    entropy(kLongRows, "scattered_cross_entropy_gradient", kLongRowThreads);
+    entropy(kLongRows, "scattered_cross_entropy_gradient");
 const TypedKernel kCountClasses{"tenure/kernels/cuda/loss/classes.cu",
                                 "count_classes",
                                 "CountClassesArguments",
                                 kGroupThreads,
                                 {Types()}};
 
-/// Rows that one block works on in less time than a second launch takes.
-constexpr std::int64_t kTurnsOfOneBlock = 4;
+/// So many rows of few classes do not keep a GPU busy unless each class has a thread.
+constexpr std::int64_t kFewRows = 1 << 14;
+constexpr std::int64_t kFewClasses = 32;
 /// Parts of a sum: of blocks that have held rows, which go on with others, and of long ones.
 constexpr std::int64_t kMostHeldParts = 1024;
 constexpr std::int64_t kMostLongParts = 8192;
@@ -82,6 +81,10 @@ class Entropy {
                          size_of(logits.dtype));
     a.form = shape.form;
     a.groups = shape.groups;
+    if (a.form == RowForm::singles && a.classes <= kFewClasses && a.rows <= kFewRows) {
+      a.form = RowForm::single;
+      a.groups.lanes = std::bit_ceil(static_cast<std::uint32_t>(a.classes));
+    }
     // Of no rows no block leaves a part of the sum.
     is_long = a.form == RowForm::looped && a.targets.view.data != nullptr && a.rows > 0 &&
               a.classes <= std::numeric_limits<std::int32_t>::max();
@@ -119,19 +122,15 @@ struct CrossEntropySlot {
     const std::int64_t of_block = is_long ? 1 : kGroupThreads / a.groups.lanes;
     std::int64_t blocks = std::max<std::int64_t>((a.rows + of_block - 1) / of_block, 1);
     if (a.sum.reduces != 0) {
-      if (!is_long && blocks <= kTurnsOfOneBlock) blocks = 1;
       blocks = std::min(blocks, is_long ? kMostLongParts : kMostHeldParts);
-      if (is_long || blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
+      if (blocks > 1) a.sum.parts = reinterpret_cast<LossPart*>(k.workspace.data());
     }
     a.all_groups = blocks * of_block;
-    const TypedKernel& kernel = !is_long    ? kCrossEntropy
+    const TypedKernel& kernel = !is_long    ? kCrossEntropy.of(a.form)
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
     gpu->launch(k.op, kernel, k.in[0].dtype,
-                {.blocks = static_cast<std::uint32_t>(blocks),
-                 .threads = is_long ? kLongRowThreads : kGroupThreads},
-                a);
-    finish_sum(*gpu, k, a.sum, blocks);
+                {.blocks = static_cast<std::uint32_t>(blocks), .threads = kGroupThreads}, a);
   }
 };
 
@@ -159,9 +158,9 @@ struct CrossEntropyGradientSlot {
     if (is_long) {
       gpu->launch(k.op, is_packed ? kPackedEntropyGradient : kScatteredEntropyGradient,
                   k.in[0].dtype,
-                  {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kLongRowThreads}, a);
+                  {.blocks = static_cast<std::uint32_t>(a.rows), .threads = kGroupThreads}, a);
     } else {
-      gpu->launch(k.op, kCrossEntropyGradient, k.in[0].dtype,
+      gpu->launch(k.op, kCrossEntropyGradient.of(a.form), k.in[0].dtype,
                   {.blocks = blocks_for(a.rows, a.groups), .threads = kGroupThreads}, a);
     }
   }
@@ -170,10 +169,13 @@ struct CrossEntropyGradientSlot {
 }  // namespace
 
 Family entropy_family() {
-  return {{row<CrossEntropySlot>("cross_entropy"),
-           row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
-          {&kCrossEntropy, &kCrossEntropyGradient, &kPackedEntropy, &kPackedEntropyGradient,
-           &kScatteredEntropy, &kScatteredEntropyGradient, &kCountClasses}};
+  Family family{{row<CrossEntropySlot>("cross_entropy"),
+                 row<CrossEntropyGradientSlot>("cross_entropy_gradient")},
+                {&kPackedEntropy, &kPackedEntropyGradient, &kScatteredEntropy,
+                 &kScatteredEntropyGradient, &kCountClasses}};
+  kCrossEntropy.add_to(family.kernels);
+  kCrossEntropyGradient.add_to(family.kernels);
+  return family;
 }
 
 }  // namespace tenure::kernels::cuda

@@ -31,16 +31,16 @@ struct LongRow {
   /// Calls `f(x, i)` for each strip of this thread's that begins with element i.
   template <bool packed, class F>
   void each_strip(const Row<T>& row, F f) const {
-    for (unsigned s = threadIdx.x; s < strips; s += kAtOnce * kLongRowThreads) {
+    for (unsigned s = threadIdx.x; s < strips; s += kAtOnce * kGroupThreads) {
       Strip<T, kSize> x[kAtOnce];
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const unsigned at = s + k * kLongRowThreads;
+        const unsigned at = s + k * kGroupThreads;
         if (at < strips) x[k] = row.template read<Strips<kSize, 1, packed>>(head + at * kSize);
       }
 #pragma unroll
       for (unsigned k = 0; k < kAtOnce; ++k) {
-        const unsigned at = s + k * kLongRowThreads;
+        const unsigned at = s + k * kGroupThreads;
         if (at < strips) f(x[k], head + at * kSize);
       }
     }
@@ -55,16 +55,16 @@ struct LongRow {
   }
 };
 
-/// What threads of a block of kLongRowThreads have, joined. Each gets it.
+/// What threads of a block of kGroupThreads have, joined. Each gets it.
 template <class V, class Join>
 inline V joined_in_block(V own, Join join) {
-  __shared__ V room[kLongRowThreads / 32];
+  __shared__ V room[kGroupThreads / 32];
   for (unsigned by = 1; by < 32; by *= 2) own = join(own, swapped(own, by));
   __syncthreads();  // the room may be in use from the last time
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = own;
   __syncthreads();
   V all = room[0];
-  for (unsigned i = 1; i < kLongRowThreads / 32; ++i) all = join(all, room[i]);
+  for (unsigned i = 1; i < kGroupThreads / 32; ++i) all = join(all, room[i]);
   return all;
 }
 
@@ -140,7 +140,7 @@ inline void long_cross_entropy_in(const CrossEntropyArguments& a) {
       static_cast<Compute<T>*>(a.sum.out)[row] = convert<Compute<T>>(loss);
     }
   }
-  if (a.sum.reduces != 0 && threadIdx.x == 0) a.sum.parts[blockIdx.x] = own;
+  if (a.sum.reduces != 0) add_up<Compute<T>>(a.sum, threadIdx.x == 0 ? own : LossPart{0, 0});
 }
 
 template <class T>
@@ -161,7 +161,7 @@ inline void long_cross_entropy_gradient_in(const CrossEntropyArguments& a) {
   const Row<T> logits(a.logits, row);
   const Row<T> out(a.gradient, row);
   if (target == a.ignore_index) {
-    for (unsigned i = threadIdx.x; i < length; i += kLongRowThreads) out.set(i, 0);
+    for (unsigned i = threadIdx.x; i < length; i += kGroupThreads) out.set(i, 0);
     return;
   }
   double counted = 0;

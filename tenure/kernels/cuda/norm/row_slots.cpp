@@ -18,12 +18,12 @@ TypedKernel norming_rows(const char* function, const char* arguments = "RowNormA
           kGroupThreads,
           {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
 }
-const TypedKernel kRowNorm = norming_rows("row_norm");
-const TypedKernel kRowNormGradient = norming_rows("row_norm_gradient");
+const RowKernels kRowNorm(norming_rows("row_norm"));
+const RowKernels kRowNormGradient(norming_rows("row_norm_gradient"));
 const TypedKernel kNormSums = norming_rows("norm_sums", "NormSumsArguments");
 
 /// Blocks that keep a GPU busy, and no more: each leaves sums that are added up afterwards.
-constexpr std::int64_t kGradientBlocks = 128;
+constexpr std::int64_t kGradientBlocks = 256;
 
 /// Input i, if there are so many.
 FlatView numbers_at(const Kernel& k, std::size_t i) {
@@ -80,7 +80,7 @@ struct RowNormSlot {
     Gpu* const gpu = gpu_of(k);
     if (gpu == nullptr || k.out[0].count() == 0) return;
     const RowNormArguments arguments = rows_of(k, false, rms);
-    gpu->launch(k.op, kRowNorm, k.in[0].dtype,
+    gpu->launch(k.op, kRowNorm.of(arguments.form), k.in[0].dtype,
                 {.blocks = blocks_for(arguments.rows, arguments.groups), .threads = kGroupThreads},
                 arguments);
   }
@@ -103,7 +103,7 @@ struct RowNormGradientSlot {
     arguments.partials = k.workspace.data();
     const std::uint32_t blocks = blocks_for(arguments.all_groups, arguments.groups);
     if (blocks > 0) {
-      gpu->launch(k.op, kRowNormGradient, k.in[0].dtype,
+      gpu->launch(k.op, kRowNormGradient.of(arguments.form), k.in[0].dtype,
                   {.blocks = blocks, .threads = kGroupThreads}, arguments);
     }
     launch_norm_sums(*gpu, k, arguments.partials, blocks, arguments.columns);
@@ -113,10 +113,14 @@ struct RowNormGradientSlot {
 }  // namespace
 
 Family row_norm_family() {
-  return {{row<RowNormSlot<false>>("layer_norm"),
-           row<RowNormGradientSlot<false>>("layer_norm_gradient"),
-           row<RowNormSlot<true>>("rms_norm"), row<RowNormGradientSlot<true>>("rms_norm_gradient")},
-          {&kRowNorm, &kRowNormGradient, &kNormSums}};
+  Family family{
+      {row<RowNormSlot<false>>("layer_norm"),
+       row<RowNormGradientSlot<false>>("layer_norm_gradient"), row<RowNormSlot<true>>("rms_norm"),
+       row<RowNormGradientSlot<true>>("rms_norm_gradient")},
+      {&kNormSums}};
+  kRowNorm.add_to(family.kernels);
+  kRowNormGradient.add_to(family.kernels);
+  return family;
 }
 
 }  // namespace tenure::kernels::cuda

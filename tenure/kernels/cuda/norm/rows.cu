@@ -8,50 +8,42 @@
 
 namespace tenure::kernels::cuda {
 
-template <class C>
-struct RowStatistics {
-  C mean;
-  C scale;  ///< 1 / the deviation
-};
-
-/// All threads of a block take part.
+/// 0 where it is left out. All threads of a block take part.
 template <class T, class S>
-inline RowStatistics<Compute<T>> statistics_of(const RowNormArguments& a, const HeldRow<T, S>& x,
-                                               const Lane<S>& lane) {
+inline Compute<T> mean_of(const RowNormArguments& a, const HeldRow<T, S>& x, const Lane<S>& lane) {
   using C = Compute<T>;
-  const C count = static_cast<C>(a.columns);
-  C mean = 0;
-  if (a.rms == 0) {
-    mean = sum_of_lanes(lane.template sum<C>([&](At at) { return x[at]; }), a.groups) / count;
-  }
-  const C squares = lane.template sum<C>([&](At at) {
-    const C deviation = x[at] - mean;
-    return deviation * deviation;
-  });
-  const C variance = sum_of_lanes(squares, a.groups) / count;
-  return {mean, C(1) / std::sqrt(variance + static_cast<C>(a.epsilon))};
+  if (a.rms != 0) return C(0);
+  const C own = lane.template sum<C>([&](At at) { return x[at]; });
+  return sum_of_lanes(own, a.groups) / static_cast<C>(a.columns);
+}
+/// 1 / the deviation, of the sum of squares around the mean.
+template <class C>
+inline C scale_of(const RowNormArguments& a, C squares) {
+  const C variance = squares / static_cast<C>(a.columns);
+  return C(1) / std::sqrt(variance + static_cast<C>(a.epsilon));
 }
 
-template <class T, class S>
-inline void row_norm_in(const RowNormArguments& a) {
+template <class T, RowForm form>
+inline void row_norm(const RowNormArguments& a) {
   using C = Compute<T>;
+  using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
   const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
   const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-  const RowStatistics<C> s = statistics_of<T>(a, x, lane);
+  const C mean = mean_of(a, x, lane);
+  const C squares = lane.template sum<C>([&](At at) {
+    const C deviation = x[at] - mean;
+    return deviation * deviation;
+  });
+  const C scale = scale_of(a, sum_of_lanes(squares, a.groups));
   if (!is_there) return;
   // These are in the cache: they need not be held meanwhile.
   const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
   const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
   write_row(Row<T>(a.out, row), lane,
-            [&](At at) { return std::fma((x[at] - s.mean) * s.scale, weight[at], bias[at]); });
-}
-
-template <class T>
-inline void row_norm(const RowNormArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { row_norm_in<T, decltype(strips)>(a); });
+            [&](At at) { return std::fma((x[at] - mean) * scale, weight[at], bias[at]); });
 }
 
 /// What the groups of a block have of a sum for each element that a lane keeps, in their first one.
@@ -77,11 +69,23 @@ inline void join_groups(C* own, const Lane<S>& lane) {
   }
 }
 
+/// Sums along a row.
+template <class C>
+struct GradientSums {
+  C squares;  ///< of what x is off the mean
+  C along;    ///< of these, times weighted gradients
+  C weighted;
+  friend GradientSums operator+(const GradientSums& a, const GradientSums& b) {
+    return {a.squares + b.squares, a.along + b.along, a.weighted + b.weighted};
+  }
+};
+
 /// Each group has several rows, and adds up what they have for weight and bias: in registers where
 /// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
-template <class T, class S>
-inline void row_norm_gradient_in(const RowNormArguments& a) {
+template <class T, RowForm form>
+inline void row_norm_gradient(const RowNormArguments& a) {
   using C = Compute<T>;
+  using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
   const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
   const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
@@ -101,26 +105,26 @@ inline void row_norm_gradient_in(const RowNormArguments& a) {
     const std::int64_t row = is_there ? own : 0;
     const HeldRow<T, S> x(Row<T>(a.x, row), lane);
     const HeldRow<T, S> dy(Row<T>(a.dy, row), lane);
-    const RowStatistics<C> s = statistics_of<T>(a, x, lane);
-    // Those of no row are 0: what is in its place may be anything.
-    const auto normal = [&](At at) { return is_there ? (x[at] - s.mean) * s.scale : C(0); };
-    // Of weighted gradients times what was normal, and of these alone.
-    const Pair<C> own_sums = lane.template sum<Pair<C>>([&](At at) {
-      const C gradient = is_there ? dy[at] : C(0);
-      const C weighted = gradient * weight[at];
+    const C mean = mean_of(a, x, lane);
+    const auto own_sums = lane.template sum<GradientSums<C>>([&](At at) {
+      const C deviation = x[at] - mean;
+      const C weighted = dy[at] * weight[at];
+      return GradientSums<C>{deviation * deviation, weighted * deviation, weighted};
+    });
+    const GradientSums<C> sums = sum_of_lanes(own_sums, a.groups);
+    if (!is_there) continue;
+    const C scale = scale_of(a, sums.squares);
+    const C count = static_cast<C>(a.columns);
+    const C along = sums.along * scale / count;
+    const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
+    write_row(Row<T>(a.out, row), lane, [&](At at) {
+      const C gradient = dy[at];
+      const C normal = (x[at] - mean) * scale;
       C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
       C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
-      of_weight = std::fma(gradient, normal(at), of_weight);
+      of_weight = std::fma(gradient, normal, of_weight);
       of_bias += gradient;
-      return Pair<C>{weighted * normal(at), weighted};
-    });
-    const Pair<C> sums = sum_of_lanes(own_sums, a.groups);
-    const C count = static_cast<C>(a.columns);
-    const C along = sums.first / count;
-    const C mean = a.rms != 0 ? C(0) : sums.second / count;
-    if (!is_there) continue;
-    write_row(Row<T>(a.out, row), lane, [&](At at) {
-      return (std::fma(-normal(at), along, dy[at] * weight[at]) - mean) * s.scale;
+      return (std::fma(-normal, along, gradient * weight[at]) - weighted_mean) * scale;
     });
   }
   if constexpr (S::kHeld) {
@@ -134,11 +138,6 @@ inline void row_norm_gradient_in(const RowNormArguments& a) {
   }
 }
 
-template <class T>
-inline void row_norm_gradient(const RowNormArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { row_norm_gradient_in<T, decltype(strips)>(a); });
-}
-
 /// blockIdx.y: 0 by weight, 1 by bias.
 template <class T>
 inline void norm_sums(const NormSumsArguments& a) {
@@ -148,8 +147,17 @@ inline void norm_sums(const NormSumsArguments& a) {
   const C* const from = static_cast<const C*>(a.partials) +
                         static_cast<std::int64_t>(blockIdx.y) * a.columns + place.group;
   double own = 0;
-  for (std::int64_t i = place.lane; is_there && i < a.parts; i += a.groups.lanes) {
-    own += static_cast<double>(from[i * 2 * a.columns]);
+  constexpr int kAtOnce = 8;
+  const std::int64_t lanes = a.groups.lanes;
+  for (std::int64_t i = place.lane; is_there && i < a.parts; i += kAtOnce * lanes) {
+    C read[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t part = i + k * lanes;
+      read[k] = part < a.parts ? from[part * 2 * a.columns] : C(0);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) own += static_cast<double>(read[k]);
   }
   const double sum = sum_of_lanes(own, a.groups);
   T* const to = static_cast<T*>(blockIdx.y == 0 ? a.by_weight : a.by_bias);

@@ -11,10 +11,12 @@
 // lie side by side. If a lane has few enough of them, it keeps them in registers: they are asked
 // for together, before anything waits for one of them, and memory is read once. Which form rows
 // have is decided by the host (RowForm); who has which elements, in which order, follows from sizes
-// alone, so that results have the same bits in any layout. A kernel is written for all forms, as a
-// template in the type of strips:
+// alone, so that results have the same bits in any layout. A kernel is a template in the form, of
+// which each is compiled for itself: it has few registers where a lane keeps little, and few
+// instructions, which have to be read as well.
 //
-//     with_strips<T>(a.form, [&](auto strips) { softmax_in<decltype(strips)>(a); });
+//     template <class T, RowForm form>
+//     void softmax(const SoftmaxArguments& a) { using S = StripsOf<T, form>; ... }
 //
 // An element is then known as At, and a HeldRow gives it from where it is.
 
@@ -42,22 +44,32 @@ struct Strips {
   static constexpr int kElementsUnrolled = kUnrolled ? n : 1;
 };
 
-/// Calls `f` with the strips of a form.
-template <class T, class F>
-inline void with_strips(RowForm form, F f) {
+/// How many strips, or elements, a lane keeps of a form.
+constexpr int kept_of(RowForm form, int all) {
   switch (form) {
-    case RowForm::packed:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true, true>());
-    case RowForm::ragged:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T)), true>());
-    case RowForm::scattered:
-      return f(Strips<strip_size(sizeof(T)), held_strips(sizeof(T))>());
+    case RowForm::looped:
+      return 0;
+    case RowForm::single:
+    case RowForm::strip:
+      return 1;
     case RowForm::singles:
-      return f(Strips<1, kHeldElements>());
+      return kHeldElements;
+    case RowForm::quarter:
+      return all / 4;
+    case RowForm::half:
+      return all / 2;
+    case RowForm::most:
+      return all / 4 * 3;
     default:
-      return f(Strips<1, 0>());
+      return all;
   }
 }
+/// The strips of a form.
+template <class T, RowForm form>
+using StripsOf = Strips<form < RowForm::strip ? 1 : strip_size(sizeof(T)),
+                        kept_of(form, held_strips(sizeof(T))),
+                        form >= RowForm::strip && form < RowForm::scattered,
+                        form >= RowForm::quarter && form < RowForm::ragged>;
 
 /// An element of a row: its place in it, and among those that a lane keeps.
 struct At {

@@ -10,12 +10,18 @@ inline constexpr int kHeldElements = 8;
 
 /// How the lanes of a group have the elements of a row. held.cuh says what that means.
 enum class RowForm : std::int32_t {
-  looped,   ///< one by one, read again each time
-  singles,  ///< one by one, at most kHeldElements of a lane, kept
-  packed,   ///< in strips of 16 bytes, at most held_strips() of a lane, kept; each lane has as many
-  ragged,   ///< the same, where some lanes have one less
+  looped,     ///< one by one, read again each time
+  single,     ///< at most one of each lane, kept
+  singles,    ///< one by one, at most kHeldElements of a lane, kept
+  strip,      ///< at most one strip of 16 bytes of each lane, kept
+  quarter,    ///< in strips, all lanes as many: a quarter of held_strips() or less of each, kept
+  half,       ///< the same, with half of held_strips()
+  most,       ///< the same, with three quarters
+  packed,     ///< the same, with all
+  ragged,     ///< the same, where some lanes have one less
   scattered,  ///< the same, of elements that do not lie side by side
 };
+inline constexpr int kRowForms = 10;
 
 /// Elements of 16 bytes.
 constexpr int strip_size(std::size_t element) { return static_cast<int>(16 / element); }

@@ -14,6 +14,19 @@ bool is_packed(const void* data, const Walk& columns) {
 /// Rows that are so short lie side by side themselves.
 constexpr std::int64_t kFewColumns = 32;
 
+/// As they are called in RowForm.
+constexpr const char* kFormNames[] = {"looped", "single", "singles", "strip",  "quarter",
+                                      "half",   "most",   "packed",  "ragged", "scattered"};
+static_assert(std::size(kFormNames) == kRowForms);
+
+/// The one that is for so many strips of each lane.
+RowForm packed_form(std::int64_t strips, int held) {
+  return 4 * strips <= held       ? RowForm::quarter
+         : 2 * strips <= held     ? RowForm::half
+         : 4 * strips <= 3 * held ? RowForm::most
+                                  : RowForm::packed;
+}
+
 /// As many lanes as leave each `of_lane` of `n` things, but at least so many if they have
 /// something.
 std::uint32_t lanes_for(std::int64_t n, std::int64_t of_lane, std::int64_t least) {
@@ -44,12 +57,22 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
         std::all_of(numbers.begin(), numbers.end(),
                     [](const FlatView* one) { return is_packed(one->data, one->walk); });
     form = !are_packed                  ? RowForm::scattered
-           : strips % groups.lanes == 0 ? RowForm::packed
+           : strips <= groups.lanes     ? RowForm::strip
+           : strips % groups.lanes == 0 ? packed_form(strips / groups.lanes, held_strips(element))
                                         : RowForm::ragged;
   } else if (columns <= kGroupThreads * kHeldElements) {
-    form = RowForm::singles;
     groups.lanes = lanes_for(columns, kHeldElements, columns <= kFewColumns ? 1 : 32);
+    form = columns <= groups.lanes ? RowForm::single : RowForm::singles;
   }
+}
+
+RowKernels::RowKernels(const TypedKernel& kernel) {
+  kernels_.fill(kernel);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].form = kFormNames[i];
+}
+
+void RowKernels::add_to(std::vector<const TypedKernel*>& list) const {
+  for (const TypedKernel& kernel : kernels_) list.push_back(&kernel);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <initializer_list>
 
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
@@ -49,6 +50,19 @@ struct RowShape {
   RowShape(std::initializer_list<const MatrixView*> matrices,
            std::initializer_list<const FlatView*> numbers, std::int64_t columns,
            std::size_t element);
+};
+
+/// Of a template <class T, RowForm form>, a kernel for each form.
+class RowKernels {
+ public:
+  explicit RowKernels(const TypedKernel& kernel);
+
+  const TypedKernel& of(RowForm form) const { return kernels_[static_cast<std::size_t>(form)]; }
+  /// For the list of a family.
+  void add_to(std::vector<const TypedKernel*>& list) const;
+
+ private:
+  std::array<TypedKernel, kRowForms> kernels_;
 };
 
 }  // namespace tenure::kernels::cuda

@@ -1,16 +1,13 @@
 #pragma once
 
 #include "tenure/kernels/cuda/reduce/folds.cuh"
+#include "tenure/kernels/cuda/reduce/last_block.cuh"
 
 // How the states of threads become outputs: those of a block are joined, and where blocks share
 // outputs, the last one to be done joins what all have left in memory. Which one that is does not
 // show: it joins them in the order of their places.
 
 namespace tenure::kernels::cuda {
-
-/// How many of the blocks that share outputs are done. Zero between launches, of which no two run
-/// at the same time: a GPU has one queue.
-__device__ static unsigned done_blocks[kMostSharing];
 
 /// Where a block's outputs are, and what they are given.
 template <class Fold>
@@ -40,16 +37,7 @@ struct Outputs {
   /// Has the last block of those that share outputs join what they gave. All threads take part.
   void finish() const {
     if (a.states == nullptr) return;
-    __shared__ bool is_last;
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      is_last = atomicAdd(&done_blocks[blockIdx.x], 1u) == gridDim.y - 1;
-      if (is_last) done_blocks[blockIdx.x] = 0;
-    }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
+    if (!is_last_block(blockIdx.x, gridDim.y)) return;
     __shared__ State room[kGroupThreads];
     const unsigned across = count < kGroupThreads ? count : kGroupThreads;
     for (unsigned begin = 0; begin < count; begin += across) {

@@ -25,13 +25,13 @@ inline void softmax_in(const SoftmaxArguments& a) {
   });
 }
 
-template <class T>
+template <class T, RowForm form>
 inline void softmax(const SoftmaxArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { softmax_in<false, T, decltype(strips)>(a); });
+  softmax_in<false, T, StripsOf<T, form>>(a);
 }
-template <class T>
+template <class T, RowForm form>
 inline void log_softmax(const SoftmaxArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { softmax_in<true, T, decltype(strips)>(a); });
+  softmax_in<true, T, StripsOf<T, form>>(a);
 }
 
 /// y (dy - sum(dy y)), or of the logarithm dy - exp(y) sum(dy).
@@ -52,13 +52,13 @@ inline void gradient_in(const SoftmaxArguments& a) {
             [&](At at) { return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum); });
 }
 
-template <class T>
+template <class T, RowForm form>
 inline void softmax_gradient(const SoftmaxArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { gradient_in<false, T, decltype(strips)>(a); });
+  gradient_in<false, T, StripsOf<T, form>>(a);
 }
-template <class T>
+template <class T, RowForm form>
 inline void log_softmax_gradient(const SoftmaxArguments& a) {
-  with_strips<T>(a.form, [&](auto strips) { gradient_in<true, T, decltype(strips)>(a); });
+  gradient_in<true, T, StripsOf<T, form>>(a);
 }
 
 }  // namespace tenure::kernels::cuda
