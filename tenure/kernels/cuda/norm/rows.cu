@@ -39,11 +39,10 @@ inline void row_norm(const RowNormArguments& a) {
   });
   const C scale = scale_of(a, sum_of_lanes(squares, a.groups));
   if (!is_there) return;
-  // These are in the cache: they need not be held meanwhile.
-  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
-  const HeldRow<T, S> bias(Row<T>(a.bias), lane, C(0));
-  write_row(Row<T>(a.out, row), lane,
-            [&](At at) { return std::fma((x[at] - mean) * scale, weight[at], bias[at]); });
+  write_row(
+      Row<T>(a.out, row), lane,
+      [&](At at, C weight, C bias) { return std::fma((x[at] - mean) * scale, weight, bias); },
+      ReadRow<T>(Row<T>(a.weight), C(1)), ReadRow<T>(Row<T>(a.bias), C(0)));
 }
 
 /// What the groups of a block have of a sum for each element that a lane keeps, in their first one.
@@ -88,7 +87,7 @@ inline void row_norm_gradient(const RowNormArguments& a) {
   using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
   const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
-  const HeldRow<T, S> weight(Row<T>(a.weight), lane, C(1));
+  const ReadRow<T> weights(Row<T>(a.weight), C(1));
   C by_weight[S::kElements] = {};
   C by_bias[S::kElements] = {};
   C* const weight_sums =
@@ -106,26 +105,31 @@ inline void row_norm_gradient(const RowNormArguments& a) {
     const HeldRow<T, S> x(Row<T>(a.x, row), lane);
     const HeldRow<T, S> dy(Row<T>(a.dy, row), lane);
     const C mean = mean_of(a, x, lane);
-    const auto own_sums = lane.template sum<GradientSums<C>>([&](At at) {
-      const C deviation = x[at] - mean;
-      const C weighted = dy[at] * weight[at];
-      return GradientSums<C>{deviation * deviation, weighted * deviation, weighted};
-    });
+    const auto own_sums = lane.template sum<GradientSums<C>>(
+        [&](At at, C weight) {
+          const C deviation = x[at] - mean;
+          const C weighted = dy[at] * weight;
+          return GradientSums<C>{deviation * deviation, weighted * deviation, weighted};
+        },
+        weights);
     const GradientSums<C> sums = sum_of_lanes(own_sums, a.groups);
     if (!is_there) continue;
     const C scale = scale_of(a, sums.squares);
     const C count = static_cast<C>(a.columns);
     const C along = sums.along * scale / count;
     const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
-    write_row(Row<T>(a.out, row), lane, [&](At at) {
-      const C gradient = dy[at];
-      const C normal = (x[at] - mean) * scale;
-      C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
-      C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
-      of_weight = std::fma(gradient, normal, of_weight);
-      of_bias += gradient;
-      return (std::fma(-normal, along, gradient * weight[at]) - weighted_mean) * scale;
-    });
+    write_row(
+        Row<T>(a.out, row), lane,
+        [&](At at, C weight) {
+          const C gradient = dy[at];
+          const C normal = (x[at] - mean) * scale;
+          C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
+          C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
+          of_weight = std::fma(gradient, normal, of_weight);
+          of_bias += gradient;
+          return (std::fma(-normal, along, gradient * weight) - weighted_mean) * scale;
+        },
+        weights);
   }
   if constexpr (S::kHeld) {
     join_groups(by_weight, lane);

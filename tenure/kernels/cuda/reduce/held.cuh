@@ -77,6 +77,9 @@ struct At {
   int kept;
 };
 
+template <class T>
+class ReadRow;
+
 /// What a thread has of a row. A group without a row takes part with another's, as what all threads
 /// do alike costs least.
 template <class S>
@@ -108,16 +111,21 @@ struct Lane {
       for (int e = 0; e < S::kSize; ++e) f(At{i + e, s * S::kSize + e});
     });
   }
-  /// The sum of `f(at)` for all elements: of each strip first, so that strips need not wait for
-  /// each other.
-  template <class C, class F>
-  C sum(F f) const {
+  /// The sum of `f(at, more...)` for all elements, with those of rows that are read by and by: of
+  /// each strip first, so that strips need not wait for each other.
+  template <class C, class F, class... More>
+  C sum(F f, const ReadRow<More>&... more) const {
     C all{};
     strips([&](std::int64_t i, int s) {
-      C part = f(At{i, s * S::kSize});
+      const auto add = [&](const auto&... read) {
+        C part = f(At{i, s * S::kSize}, read.of[0]...);
 #pragma unroll S::kElementsUnrolled
-      for (int e = 1; e < S::kSize; ++e) part = part + f(At{i + e, s * S::kSize + e});
-      all = all + part;
+        for (int e = 1; e < S::kSize; ++e) {
+          part = part + f(At{i + e, s * S::kSize + e}, read.of[e]...);
+        }
+        all = all + part;
+      };
+      add(more.template read<S>(i)...);
     });
     return all;
   }
@@ -200,14 +208,45 @@ class HeldRow {
   Strip<T, S::kSize> kept_[S::kHeld ? S::kMost : 1];
 };
 
-/// Writes `f(at)`, rounded once, to each element of a row.
-template <class T, class S, class F>
-inline void write_row(const Row<T>& to, const Lane<S>& lane, F f) {
-  lane.strips([&](std::int64_t i, int s) {
-    Strip<T, S::kSize> strip;
+/// A row of which strips are read when they are needed. Of a row without data each element is
+/// `otherwise`.
+template <class T>
+class ReadRow {
+ public:
+  ReadRow(const Row<T>& source, Compute<T> otherwise) : source_(source), otherwise_(otherwise) {}
+
+  template <class S>
+  Strip<Compute<T>, S::kSize> read(std::int64_t i) const {
+    Strip<Compute<T>, S::kSize> strip;
+    if (source_.data == nullptr) {
+      for (auto& one : strip.of) one = otherwise_;
+    } else {
+      const auto read = source_.template read<S>(i);
 #pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) strip.of[e] = convert<T>(f(At{i + e, s * S::kSize + e}));
-    to.template write<S>(i, strip);
+      for (int e = 0; e < S::kSize; ++e) strip.of[e] = static_cast<Compute<T>>(read.of[e]);
+    }
+    return strip;
+  }
+
+ private:
+  const Row<T> source_;
+  Compute<T> otherwise_;
+};
+
+/// Writes `f(at, more...)`, rounded once, to each element of a row, with the elements of rows that
+/// are read by and by.
+template <class T, class S, class F, class... More>
+inline void write_row(const Row<T>& to, const Lane<S>& lane, F f, const ReadRow<More>&... more) {
+  lane.strips([&](std::int64_t i, int s) {
+    const auto write = [&](const auto&... read) {
+      Strip<T, S::kSize> strip;
+#pragma unroll S::kElementsUnrolled
+      for (int e = 0; e < S::kSize; ++e) {
+        strip.of[e] = convert<T>(f(At{i + e, s * S::kSize + e}, read.of[e]...));
+      }
+      to.template write<S>(i, strip);
+    };
+    write(more.template read<S>(i)...);
   });
 }
 
