@@ -28,7 +28,11 @@ Index emulated_block_index;
 Index emulated_block_size;
 Index emulated_grid_size;
 void* emulated_shared_memory;
+unsigned emulated_cluster_size;
+unsigned emulated_cluster_rank;
 void emulated_block_barrier();
+void emulated_cluster_barrier();
+void* emulated_shared_of_block(unsigned rank);
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
 void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room);
 void emulated_end_copies();
@@ -93,8 +97,9 @@ struct LateCopy {
 struct Fiber {
   void* stack = nullptr;
   void* place = nullptr;  ///< where it goes on
-  unsigned thread = 0;
-  enum class State { ended, ready, at_barrier, in_warp } state = State::ended;
+  unsigned thread = 0;    ///< of its block
+  unsigned block = 0;     ///< of its cluster
+  enum class State { ended, ready, at_barrier, at_cluster, in_warp } state = State::ended;
   unsigned mask = 0;            ///< of the lanes that it waits for
   const void* where = nullptr;  ///< it waits
   std::deque<LateCopy> copies{};
@@ -102,37 +107,47 @@ struct Fiber {
 };
 
 struct Warp {
+  unsigned threads = 0;
   std::vector<Fiber*> fibers{};  ///< those that have not ended at once
   unsigned arrived = 0;
   std::array<std::uint64_t, kLanes> brought{};
   std::array<std::uint64_t, kLanes> exchanged{};
 };
 
-class Block {
+/// The blocks of a cluster, most often one, from `first` on.
+class Cluster {
  public:
-  void run(EmulatedKernel kernel, const void* arguments, unsigned threads) {
+  void run(EmulatedKernel kernel, const void* arguments, const Command& launch, Index first,
+           std::span<void* const> shared) {
     kernel_ = kernel;
     arguments_ = arguments;
-    threads_ = threads;
-    warps_.assign((threads + kLanes - 1) / kLanes, Warp());
-    live_ = threads;
+    first_ = first;
+    shared_ = shared;
+    const unsigned threads = launch.threads[0] * launch.threads[1] * launch.threads[2];
+    warps_of_block_ = (threads + kLanes - 1) / kLanes;
+    warps_.assign(warps_of_block_ * shared.size(), Warp());
+    live_.assign(shared.size(), threads);
     // A thread that ends at once leaves its stack to the next one.
     std::size_t used = 0;
-    for (const unsigned thread : any_order(threads)) {
+    for (const unsigned thread : any_order(threads * shared.size())) {
       Fiber& fiber = fiber_at(used);
-      begin(fiber, thread);
+      begin(fiber, thread % threads, thread / threads);
       go_on(fiber);
       if (fiber.state != Fiber::State::ended) ++used;
     }
-    for (std::size_t i = 0; i < used; ++i) {
-      warps_[fibers_[i]->thread / kLanes].fibers.push_back(fibers_[i].get());
+    for (unsigned i = 0; i < warps_.size(); ++i) {
+      warps_[i].threads = std::min(threads - i % warps_of_block_ * kLanes, kLanes);
     }
-    while (live_ > 0) {
+    for (std::size_t i = 0; i < used; ++i) warp_of(*fibers_[i]).fibers.push_back(fibers_[i].get());
+    while (std::any_of(live_.begin(), live_.end(), [](unsigned left) { return left > 0; })) {
       bool has_moved = false;
       for (const unsigned warp : any_order(warps_.size())) {  // as far as each gets
         while (go_on_with(warp)) has_moved = true;
       }
-      if (pass_barrier(used) || has_moved) continue;
+      for (unsigned block = 0; block < live_.size(); ++block) {
+        if (pass_barrier(used, Fiber::State::at_barrier, block)) has_moved = true;
+      }
+      if (pass_barrier(used, Fiber::State::at_cluster, kAll) || has_moved) continue;
       emulated_fault("threads wait for each other for ever");
     }
   }
@@ -144,12 +159,24 @@ class Block {
     const Index index = emulated_thread_index;
     emulated_switch(&current_->place, scheduler_);
     emulated_thread_index = index;
+    enter_block(current_->block);
   }
   Fiber& current() { return *current_; }
-  Warp& warp() { return warps_[current_->thread / kLanes]; }
+  Warp& warp() { return warp_of(*current_); }
   unsigned lane() const { return current_->thread % kLanes; }
+  void* shared_of(unsigned block) const { return shared_[block]; }
 
  private:
+  static constexpr unsigned kAll = ~0u;
+
+  Warp& warp_of(const Fiber& fiber) {
+    return warps_[fiber.block * warps_of_block_ + fiber.thread / kLanes];
+  }
+  void enter_block(unsigned block) const {
+    emulated_block_index = {first_.x + block, first_.y, first_.z};
+    emulated_shared_memory = shared_[block];
+    emulated_cluster_rank = block;
+  }
   Fiber& fiber_at(std::size_t i) {
     if (i == fibers_.size()) {
       fibers_.push_back(std::make_unique<Fiber>());
@@ -159,15 +186,16 @@ class Block {
     }
     return *fibers_[i];
   }
-  void begin(Fiber& fiber, unsigned thread) {
+  void begin(Fiber& fiber, unsigned thread, unsigned block) {
     fiber.thread = thread;
+    fiber.block = block;
     fiber.state = Fiber::State::ready;
     fiber.copies.clear();
     fiber.groups = 0;
     // As emulated_switch leaves it: registers, then where to return to.
     auto* top = reinterpret_cast<std::uint64_t*>(static_cast<char*>(fiber.stack) + kStackBytes);
     *--top = 0;  // a function finds its stack 8 bytes off
-    *--top = reinterpret_cast<std::uint64_t>(&Block::enter);
+    *--top = reinterpret_cast<std::uint64_t>(&Cluster::enter);
     for (int i = 0; i < 6; ++i) *--top = 0;
     fiber.place = top;
   }
@@ -179,8 +207,7 @@ class Block {
   /// Has those lanes of a warp go on that wait for nothing more. False: there are none.
   bool go_on_with(unsigned number) {
     Warp& warp = warps_[number];
-    const unsigned rest = threads_ - number * kLanes;  // the last warp is smaller
-    const unsigned all = rest >= kLanes ? ~0u : (1u << rest) - 1;
+    const unsigned all = warp.threads == kLanes ? ~0u : (1u << warp.threads) - 1;
     for (const Fiber* const fiber : warp.fibers) {
       const unsigned mask = fiber->mask & all;
       if (fiber->state != Fiber::State::in_warp || (warp.arrived & mask) != mask) continue;
@@ -204,12 +231,16 @@ class Block {
     }
     return has_moved;
   }
-  /// Where all threads that are left have come to.
-  bool pass_barrier(std::size_t used) {
+  /// Where all threads of a block, or of all blocks, that are left have come to.
+  bool pass_barrier(std::size_t used, Fiber::State barrier, unsigned block) {
     const auto all = std::span(fibers_).first(used);
-    const auto waits = [](const auto& fiber) { return fiber->state == Fiber::State::at_barrier; };
+    const auto waits = [&](const auto& fiber) {
+      return fiber->state == barrier && (block == kAll || fiber->block == block);
+    };
     const auto waiting = static_cast<unsigned>(std::count_if(all.begin(), all.end(), waits));
-    if (waiting == 0 || waiting != live_) return false;
+    const unsigned left =
+        block == kAll ? std::accumulate(live_.begin(), live_.end(), 0u) : live_[block];
+    if (waiting == 0 || waiting != left) return false;
     const void* where = nullptr;
     for (const auto& fiber : all) {
       if (!waits(fiber)) continue;
@@ -224,34 +255,37 @@ class Block {
 
   EmulatedKernel kernel_ = nullptr;
   const void* arguments_ = nullptr;
-  unsigned threads_ = 0;
-  unsigned live_ = 0;
+  Index first_{};
+  std::span<void* const> shared_;
+  unsigned warps_of_block_ = 0;
+  std::vector<unsigned> live_;  ///< threads of each block that have not ended
   std::vector<Warp> warps_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   Fiber* current_ = nullptr;
   void* scheduler_ = nullptr;
 };
 
-Block& block() {
-  static auto& one = *new Block;
+Cluster& cluster() {
+  static auto& one = *new Cluster;
   return one;
 }
 
-void Block::enter() {
-  Block& b = block();
+void Cluster::enter() {
+  Cluster& b = cluster();
   const unsigned thread = b.current_->thread;
+  b.enter_block(b.current_->block);
   const Index size = emulated_block_size;
   emulated_thread_index = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
   b.kernel_(b.arguments_);
-  --b.live_;
+  --b.live_[b.current_->block];
   b.current_->state = Fiber::State::ended;
   void* nowhere = nullptr;
   emulated_switch(&nowhere, b.scheduler_);
 }
 
-/// Static shared memory of the kernels of a module: its variables without a value, as those in the
-/// GPU's memory have one (device_code.h). It is mapped from a file of bytes that are no numbers, so
-/// that what a block wrote is gone at little cost.
+/// Static shared memory of the kernels of a module, which those of clusters do not have: its
+/// variables without a value, as those in the GPU's memory have one (device_code.h). It is mapped
+/// from a file of bytes that are no numbers, so that what a block wrote is gone at little cost.
 class StaticShared {
  public:
   explicit StaticShared(const void* module) {
@@ -301,32 +335,44 @@ const StaticShared& static_shared_of(EmulatedKernel kernel) {
 
 void run_grid(EmulatedKernel kernel, const void* arguments, const Command& launch) {
   const StaticShared& static_shared = static_shared_of(kernel);
-  std::vector<char> shared(launch.shared_bytes + 16);
-  auto at = reinterpret_cast<std::uintptr_t>(shared.data());
-  emulated_shared_memory = reinterpret_cast<void*>((at + 15) / 16 * 16);
+  const std::size_t room = (launch.shared_bytes + 31) / 16 * 16;  // of a block
+  std::vector<char> shared(room * launch.cluster + 16);
+  const auto at = reinterpret_cast<std::uintptr_t>(shared.data());
+  std::vector<void*> shared_of_blocks;
+  for (unsigned i = 0; i < launch.cluster; ++i) {
+    shared_of_blocks.push_back(reinterpret_cast<void*>((at + 15) / 16 * 16 + i * room));
+  }
+  emulated_cluster_size = launch.cluster;
   emulated_grid_size = {launch.blocks[0], launch.blocks[1], launch.blocks[2]};
   emulated_block_size = {launch.threads[0], launch.threads[1], launch.threads[2]};
-  const unsigned threads = launch.threads[0] * launch.threads[1] * launch.threads[2];
-  const std::size_t blocks = std::size_t{launch.blocks[0]} * launch.blocks[1] * launch.blocks[2];
-  for (const unsigned number : any_order(blocks)) {
-    const unsigned line = number / launch.blocks[0];
-    emulated_block_index = {number % launch.blocks[0], line % launch.blocks[1],
-                            line / launch.blocks[1]};
+  const unsigned across = launch.blocks[0] / launch.cluster;
+  const std::size_t clusters = std::size_t{across} * launch.blocks[1] * launch.blocks[2];
+  for (const unsigned number : any_order(clusters)) {
+    const unsigned line = number / across;
+    const Index first{number % across * launch.cluster, line % launch.blocks[1],
+                      line / launch.blocks[1]};
     std::memset(shared.data(), kNothing, shared.size());
     static_shared.clear();
-    block().run(kernel, arguments, threads);
+    cluster().run(kernel, arguments, launch, first, shared_of_blocks);
   }
 }
 
 }  // namespace tenure::test
 
 void emulated_block_barrier() {
-  tenure::test::block().wait(tenure::test::Fiber::State::at_barrier, 0,
-                             __builtin_return_address(0));
+  tenure::test::cluster().wait(tenure::test::Fiber::State::at_barrier, 0,
+                               __builtin_return_address(0));
 }
 
+void emulated_cluster_barrier() {
+  tenure::test::cluster().wait(tenure::test::Fiber::State::at_cluster, 0,
+                               __builtin_return_address(0));
+}
+
+void* emulated_shared_of_block(unsigned rank) { return tenure::test::cluster().shared_of(rank); }
+
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value) {
-  tenure::test::Block& block = tenure::test::block();
+  tenure::test::Cluster& block = tenure::test::cluster();
   tenure::test::Warp& warp = block.warp();
   if ((mask >> block.lane() & 1) == 0) emulated_fault("a lane is not in its own mask");
   warp.brought[block.lane()] = value;
@@ -336,18 +382,18 @@ const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value) 
 }
 
 void emulated_begin_copy(void* to, const void* from, unsigned bytes, unsigned room) {
-  tenure::test::block().current().copies.push_back({to, from, bytes, room});
+  tenure::test::cluster().current().copies.push_back({to, from, bytes, room});
   std::memset(to, tenure::test::kNothing, room);
 }
 
 void emulated_end_copies() {
-  tenure::test::Fiber& fiber = tenure::test::block().current();
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
   fiber.copies.push_back({});
   ++fiber.groups;
 }
 
 void emulated_wait_for_copies(unsigned others) {
-  tenure::test::Fiber& fiber = tenure::test::block().current();
+  tenure::test::Fiber& fiber = tenure::test::cluster().current();
   while (fiber.groups > others) {
     const tenure::test::LateCopy copy = fiber.copies.front();
     fiber.copies.pop_front();

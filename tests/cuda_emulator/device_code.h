@@ -44,8 +44,12 @@ extern uint3 emulated_block_index;
 extern uint3 emulated_block_size;
 extern uint3 emulated_grid_size;
 extern void* emulated_shared_memory;
+extern unsigned emulated_cluster_size;
+extern unsigned emulated_cluster_rank;
 /// Waits for all threads of the block, which come to the same place of the code.
 void emulated_block_barrier();
+void emulated_cluster_barrier();
+void* emulated_shared_of_block(unsigned rank);
 /// Waits for the lanes of `mask` in this thread's warp, all of which call it from the same place
 /// with the same mask; then `values` has what each brought, in 8 bytes.
 const std::uint64_t* emulated_warp_exchange(unsigned mask, std::uint64_t value);
@@ -190,4 +194,9 @@ inline T max(T a, std::type_identity_t<T> b) {
   return a < b ? b : a;
 }
 
+struct float4 {
+  float x, y, z, w;
+};
+
+#include "tests/cuda_emulator/cluster.h"
 #include "tests/cuda_emulator/mma.h"

@@ -21,6 +21,15 @@ std::size_t bytes_of_object(const void* image) {
   return header.e_shoff + std::size_t{header.e_shentsize} * header.e_shnum;
 }
 
+/// Blocks of a cluster; 0: what is asked for is not of this GPU.
+unsigned cluster_of(const CUlaunchConfig& config) {
+  if (config.numAttrs == 0) return 1;
+  const CUlaunchAttribute& asked = config.attrs[0];
+  const auto& size = asked.value.clusterDim;
+  const bool is_known = config.numAttrs == 1 && asked.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  return is_known && size.y == 1 && size.z == 1 ? size.x : 0;
+}
+
 }  // namespace
 
 extern "C" {
@@ -54,19 +63,25 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
   function->most_shared_bytes = static_cast<unsigned>(value);
   return CUDA_SUCCESS;
 }
-CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z, unsigned threads_x,
-                        unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
-                        CUstream stream, void** parameters, void** extra) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void** extra) {
   if (const CUresult now = state(); now != CUDA_SUCCESS) return now;
   if (parameters != nullptr || extra == nullptr || extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER ||
       extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  const std::uint64_t threads = std::uint64_t{threads_x} * threads_y * threads_z;
+  const unsigned x = config->gridDimX;
+  const unsigned y = config->gridDimY;
+  const unsigned z = config->gridDimZ;
+  const std::uint64_t threads =
+      std::uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;
   if (x == 0 || y == 0 || z == 0 || x > 0x7fffffff || y > 65535 || z > 65535 || threads == 0 ||
-      threads > 1024 || threads_z > 64 || shared_bytes > function->most_shared_bytes) {
+      threads > 1024 || config->blockDimZ > 64 ||
+      config->sharedMemBytes > function->most_shared_bytes) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  const unsigned cluster = cluster_of(*config);
+  if (cluster == 0 || cluster > 8 || x % cluster != 0) return CUDA_ERROR_INVALID_VALUE;
   Command command{};
   command.kind = Command::launch;
   command.to = function->address;
@@ -75,10 +90,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
   command.blocks[0] = x;
   command.blocks[1] = y;
   command.blocks[2] = z;
-  command.threads[0] = threads_x;
-  command.threads[1] = threads_y;
-  command.threads[2] = threads_z;
-  command.shared_bytes = shared_bytes;
-  return queue(*stream, command, extra[1]);
+  command.threads[0] = config->blockDimX;
+  command.threads[1] = config->blockDimY;
+  command.threads[2] = config->blockDimZ;
+  command.shared_bytes = config->sharedMemBytes;
+  command.cluster = cluster;
+  return queue(*config->hStream, command, extra[1]);
 }
 }

@@ -49,7 +49,7 @@ struct Command {
   std::uint32_t blocks[3];
   std::uint32_t threads[3];
   std::uint32_t shared_bytes;
-  std::uint32_t unused;
+  std::uint32_t cluster;  ///< blocks of one
 };
 
 }  // namespace tenure::test

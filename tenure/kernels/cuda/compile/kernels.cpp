@@ -31,40 +31,67 @@ const char* device_type(DType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-KernelCode TypedKernel::code(Types types) const {
+KernelCode TypedKernel::code(Types types, const PrintedNeighbours& neighbours) const {
   std::string name = function;
   std::string list;
-  if (form != nullptr) name += fmt::format("_{}", form);
+  const auto add = [&](const std::string& suffix, const std::string& argument) {
+    name += fmt::format("_{}", suffix);
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", argument);
+  };
   for (const std::uint8_t type : types.of) {
     if (type == Types::kNone) continue;
-    name += fmt::format("_{}", name_of(static_cast<DType>(type)));
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", device_type(static_cast<DType>(type)));
+    add(std::string(name_of(static_cast<DType>(type))), device_type(static_cast<DType>(type)));
   }
-  if (form != nullptr) list += fmt::format(", RowForm::{}", form);
+  if (form != nullptr) add(form, fmt::format("RowForm::{}", form));
+  std::string text;
+  std::string given = arguments;
+  if (neighbours != PrintedNeighbours()) {
+    const auto add_loop = [&](const PrintedStruct* loop) {
+      if (loop == nullptr) return add("alone", "NoLoop");
+      add(loop->name, "printed::" + loop->name);
+    };
+    if (neighbours.after != nullptr) text += neighbours.after->text;
+    if (neighbours.before != nullptr && neighbours.before != neighbours.after) {
+      text += neighbours.before->text;
+    }
+    add_loop(neighbours.after);
+    if (neighbours.before != nullptr) add_loop(neighbours.before);
+    given = name + "_arguments";
+    text += fmt::format("using {} = {}<{}>;\n", given,
+                        neighbours.before == nullptr  ? "WithAfter"
+                        : neighbours.after == nullptr ? "WithBefore"
+                                                      : "WithBoth",
+                        arguments);
+  }
   const std::string bounds = blocks == 1 ? fmt::format("{}", threads)
                                          : fmt::format("TENURE_BOUNDS({}, {})", threads, blocks);
-  std::string text =
-      fmt::format("TENURE_KERNEL({}_kernel, {}, {}, {}{})\n", name, bounds, arguments, function,
-                  list.empty() ? "" : fmt::format("<{}>", list));
+  text += fmt::format("TENURE_KERNEL({}_kernel, {}, {}, {}{})\n", name, bounds, given, function,
+                      list.empty() ? "" : fmt::format("<{}>", list));
   return {.file = file, .text = std::move(text), .names = {name + "_kernel"}};
 }
 
-std::size_t LoadedKernels::TypedHash::operator()(
-    const std::pair<const TypedKernel*, Types>& key) const noexcept {
-  const auto& types = key.second.of;
-  return std::hash<const void*>()(key.first) ^
-         static_cast<std::size_t>(types[0] | types[1] << 8 | types[2] << 16) * 0x9e3779b97f4a7c15u;
+std::size_t LoadedKernels::TypedHash::operator()(const TypedKey& key) const noexcept {
+  const auto& types = key.types.of;
+  std::size_t hash = static_cast<std::size_t>(types[0] | types[1] << 8 | types[2] << 16);
+  for (const void* const address :
+       {static_cast<const void*>(key.kernel), static_cast<const void*>(key.neighbours.before),
+        static_cast<const void*>(key.neighbours.after)}) {
+    hash = hash * 0x9e3779b97f4a7c15u ^ std::hash<const void*>()(address);
+  }
+  return hash;
 }
 
-Function LoadedKernels::find(const TypedKernel& kernel, Types types) {
+Function LoadedKernels::find(const TypedKernel& kernel, Types types,
+                             const PrintedNeighbours& neighbours) {
+  const TypedKey key{.kernel = &kernel, .types = types, .neighbours = neighbours};
   {
     const std::lock_guard lock(mutex_);
-    const auto known = by_types_.find({&kernel, types});
+    const auto known = by_types_.find(key);
     if (known != by_types_.end()) return known->second;
   }
-  const Function made = find(kernel.code(types)).front();
+  const Function made = find(kernel.code(types, neighbours)).front();
   const std::lock_guard lock(mutex_);
-  by_types_[{&kernel, types}] = made;
+  by_types_[key] = made;
   return made;
 }
 

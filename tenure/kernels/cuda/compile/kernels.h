@@ -54,6 +54,21 @@ struct Types {
   static std::uint8_t index(DType type) { return static_cast<std::uint8_t>(type); }
 };
 
+/// A struct that is printed into kernels, in namespace `printed`. It stays for the process, and its
+/// address is its identity.
+struct PrintedStruct {
+  std::string name;
+  std::string text;
+};
+
+/// The loops that are printed into a kernel (loops/neighbours.h); nullptr: none.
+struct PrintedNeighbours {
+  const PrintedStruct* before = nullptr;
+  const PrintedStruct* after = nullptr;
+
+  bool operator==(const PrintedNeighbours&) const = default;
+};
+
 /// A template of a .cu file: `template <class A, class B> void function(const Arguments&)`.
 struct TypedKernel {
   const char* file;            ///< "tenure/kernels/cuda/create/fill.cu"
@@ -64,7 +79,8 @@ struct TypedKernel {
   std::uint32_t blocks = 1;    ///< that a processor has room for at once, at least
   const char* form = nullptr;  ///< of templates <class T, RowForm form>
 
-  KernelCode code(Types types) const;
+  KernelCode code(Types types) const { return code(types, {}); }
+  KernelCode code(Types types, const PrintedNeighbours& neighbours) const;
 };
 
 /// "float", "Half", ...: an element type as sources call it.
@@ -80,20 +96,27 @@ class LoadedKernels {
 
   /// In the order of their names.
   std::vector<Function> find(const KernelCode& code);
-  Function find(const TypedKernel& kernel, Types types);
+  Function find(const TypedKernel& kernel, Types types, const PrintedNeighbours& neighbours = {});
   /// Compiles them together, those of one file at once: for whoever knows that all are needed.
   void prepare(std::span<const KernelCode> codes);
 
  private:
+  struct TypedKey {
+    const TypedKernel* kernel;
+    Types types;
+    PrintedNeighbours neighbours;
+
+    bool operator==(const TypedKey&) const = default;
+  };
   struct TypedHash {
-    std::size_t operator()(const std::pair<const TypedKernel*, Types>& key) const noexcept;
+    std::size_t operator()(const TypedKey& key) const noexcept;
   };
   void load(const std::string& file, std::span<const KernelCode> codes);
 
   Gpu& gpu_;
   std::mutex mutex_;
   std::unordered_map<std::string, std::vector<Function>> by_source_;
-  std::unordered_map<std::pair<const TypedKernel*, Types>, Function, TypedHash> by_types_;
+  std::unordered_map<TypedKey, Function, TypedHash> by_types_;
 };
 
 }  // namespace tenure::kernels::cuda

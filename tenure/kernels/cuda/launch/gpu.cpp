@@ -175,9 +175,20 @@ void Gpu::launch(const char* op, Function function, const Grid& grid, const void
                                                   static_cast<int>(grid.shared_bytes)),
             "give a kernel more shared memory");
     }
-    check(driver_functions().cuLaunchKernel(function, grid.blocks, grid.blocks_y, grid.blocks_z,
-                                            grid.threads, 1, 1, grid.shared_bytes, stream(),
-                                            nullptr, extra),
+    CUlaunchAttribute cluster{};
+    cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    cluster.value.clusterDim = {.x = grid.cluster, .y = 1, .z = 1};
+    const CUlaunchConfig config{.gridDimX = grid.blocks,
+                                .gridDimY = grid.blocks_y,
+                                .gridDimZ = grid.blocks_z,
+                                .blockDimX = grid.threads,
+                                .blockDimY = 1,
+                                .blockDimZ = 1,
+                                .sharedMemBytes = grid.shared_bytes,
+                                .hStream = stream(),
+                                .attrs = &cluster,
+                                .numAttrs = grid.cluster > 1 ? 1u : 0u};
+    check(driver_functions().cuLaunchKernelEx(&config, function, nullptr, extra),
           "launch a kernel");
   });
 }

@@ -51,6 +51,7 @@ struct Grid {
   std::uint32_t shared_bytes = 0;
   std::uint32_t blocks_y = 1;
   std::uint32_t blocks_z = 1;
+  std::uint32_t cluster = 1;  ///< neighbours along the first axis that are one (device/cluster.cuh)
 };
 /// As many threads as `n`, in blocks of `threads`, but no more blocks than fill the GPU several
 /// times over: threads go on with the elements after those of the whole grid.
@@ -65,6 +66,9 @@ struct GpuFacts {
   int architecture = 0;  ///< 90: of compute capability 9.0
   int processors = 0;
   std::size_t memory = 0;
+
+  /// Blocks of a cluster, at most.
+  std::uint32_t most_in_cluster() const { return architecture >= 90 ? 8 : 1; }
 };
 
 /// Thrown where the host would wait, or give the GPU something that is other the next time, while
@@ -136,6 +140,10 @@ class Gpu {
     if (waits_ && Capture::current() == nullptr) wait();
   }
   /// Compiles and loads kernels unless they are there. Throws DeviceError.
+  Function function(const TypedKernel& kernel, Types types, const PrintedNeighbours& neighbours) {
+    enter();
+    return kernels_->find(kernel, types, neighbours);
+  }
   std::vector<Function> functions(const KernelCode& code) { return kernels_->find(code); }
 
   /// Queues a kernel that tells the host something, at most kMostAnswers numbers, and waits for it:

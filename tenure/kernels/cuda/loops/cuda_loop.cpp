@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tenure/base/error.h"
 #include "tenure/kernels/cuda/device/vector_arguments.h"
 #include "tenure/kernels/cuda/launch/gpu.h"
 #include "tenure/kernels/cuda/loops/print.h"
@@ -95,50 +96,56 @@ CudaLoop::Walk CudaLoop::walk_over(const Shape& shape, const Strides* strides) c
   return walk;
 }
 
-/// Makes steps of vectors. False: some input is not read that way.
-bool CudaLoop::try_vectors(const Variant& variant, LoopArguments& a, const Walk& walk) const {
-  const std::int64_t size = variant.size;
+/// Which inputs have one element for all of a vector, numbers too; nullopt: some input is not read
+/// by vectors.
+std::optional<std::uint32_t> CudaLoop::repeated_in(const LoopReads& reads, const InTypes& types,
+                                                   const Walk& walk, std::int64_t vector) const {
   const int last = walk.rank - 1;
-  if (!is_multiple(a.out, size, loop_.out_type())) return false;
-  if (last > 0 && walk.shape[last] % size != 0) return false;
-  std::uint32_t repeated = a.numbers;
-  std::int64_t steps[kLoopInputs];
+  if (last > 0 && walk.shape[last] % vector != 0) return std::nullopt;
+  std::uint32_t repeated = reads.numbers;
   for (int i = 0; i < inputs(); ++i) {
-    const std::int64_t stride = walk.strides[last][static_cast<std::size_t>(i)];
-    steps[i] = stride * size;
-    if ((a.numbers >> i & 1) != 0) continue;
-    if (stride == 0) {
+    const auto at = static_cast<std::size_t>(i);
+    if ((reads.numbers >> i & 1) != 0) continue;
+    if (walk.strides[last][at] == 0) {
       repeated |= 1u << i;
       continue;
     }
-    if (stride != 1 || !is_multiple(a.in[i], size, variant.types[static_cast<std::size_t>(i)])) {
-      return false;
+    if (walk.strides[last][at] != 1 || !is_multiple(reads.in[i], vector, types[at])) {
+      return std::nullopt;
     }
     for (int d = 0; d < last; ++d) {
-      if (walk.strides[d][static_cast<std::size_t>(i)] % size != 0) return false;
+      if (walk.strides[d][at] % vector != 0) return std::nullopt;
     }
   }
-  a.repeated = repeated;
-  a.rest = static_cast<std::uint32_t>(walk.shape[last] % size);
-  begin_nest(a.nest, walk.shape[last] / size, steps, inputs());
-  return true;
+  return repeated;
+}
+
+/// A step is `vector` elements.
+void CudaLoop::set_nest(LoopReads& reads, const Walk& walk, std::int64_t vector) const {
+  const int last = walk.rank - 1;
+  std::int64_t steps[kLoopInputs];
+  for (int i = 0; i < inputs(); ++i) {
+    steps[i] = walk.strides[last][static_cast<std::size_t>(i)] * vector;
+  }
+  begin_nest(reads.nest, walk.shape[last] / vector, steps, inputs());
+  for (int d = last - 1; d >= 0; --d) {
+    add_outer_loop(reads.nest, walk.shape[d], walk.strides[d].data(), inputs());
+  }
 }
 
 /// Of as many elements as a kernel counts.
 void CudaLoop::launch(const Variant& variant, LoopArguments& a, const Walk& walk) const {
-  const bool is_by_vectors = try_vectors(variant, a, walk);
-  const int last = walk.rank - 1;
-  if (!is_by_vectors) {
-    a.repeated = a.numbers;
-    a.rest = 0;
-    begin_nest(a.nest, walk.shape[last], walk.strides[last].data(), inputs());
-  }
-  for (int d = last - 1; d >= 0; --d) {
-    add_outer_loop(a.nest, walk.shape[d], walk.strides[d].data(), inputs());
-  }
-  gpu_.launch(op_, is_by_vectors ? variant.vectors : variant.elements,
+  const std::optional<std::uint32_t> repeated =
+      is_multiple(a.out, variant.size, loop_.out_type())
+          ? repeated_in(a, variant.types, walk, variant.size)
+          : std::nullopt;
+  const std::int64_t size = repeated ? variant.size : 1;
+  a.repeated = repeated.value_or(a.numbers);
+  a.rest = static_cast<std::uint32_t>(walk.shape[walk.rank - 1] % size);
+  set_nest(a, walk, size);
+  gpu_.launch(op_, repeated ? variant.vectors : variant.elements,
               grid_of_steps(a.nest.count, kLoopThreads,
-                            is_by_vectors ? variant.vectors_at_once : variant.elements_at_once),
+                            repeated ? variant.vectors_at_once : variant.elements_at_once),
               &a, sizeof a);
 }
 
@@ -191,34 +198,70 @@ void CudaLoop::run_flat(const void* const* in, std::uint32_t numbers, void* out,
   run_walk(variant(in_types_), a, walk);
 }
 
-void CudaLoop::run(const ops::LoopInputs& in, const ops::View& out) const {
-  if (out.count() == 0) return;
+/// Where the inputs are, of which types, and how a loop goes over them.
+CudaLoop::Walk CudaLoop::begin_reads(LoopReads& reads, InTypes& types, const ops::LoopInputs& in,
+                                     const Shape& shape) const {
   std::array<Strides, kLoopInputs> strides;
-  InTypes types = in_types_;
-  LoopArguments a;
-  a.out = out.data;
-  a.numbers = in.numbers;
+  reads.numbers = in.numbers;
+  types = in_types_;
   for (int i = 0; i < inputs(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     const ops::View& view = in.views[at];
-    set_input(a, i, view.data);
+    set_input(reads, i, view.data);
     if ((in.numbers >> i & 1) != 0) {
-      strides[at] = Strides::filled(out.shape.size(), 0);
+      strides[at] = Strides::filled(shape.size(), 0);
     } else {
       types[at] = view.dtype;
-      strides[at] = broadcast_strides(view.shape, view.strides, out.shape);
+      strides[at] = broadcast_strides(view.shape, view.strides, shape);
     }
   }
-  run_walk(variant(types), a, walk_over(out.shape, strides.data()));
+  return walk_over(shape, strides.data());
+}
+
+void CudaLoop::run(const ops::LoopInputs& in, const ops::View& out) const {
+  if (out.count() == 0) return;
+  InTypes types;
+  LoopArguments a;
+  a.out = out.data;
+  const Walk walk = begin_reads(a, types, in, out.shape);
+  run_walk(variant(types), a, walk);
+}
+
+Neighbour CudaLoop::beside(const ops::LoopInputs& in, const Shape& shape, int vector) const {
+  InTypes types;
+  Neighbour neighbour;
+  NeighbourReads& reads = neighbour.reads;
+  const Walk walk = begin_reads(reads, types, in, shape);
+  internal_check(walk.count() <= kMostSmallSteps, "a loop beside a kernel has small numbers");
+  const std::optional<std::uint32_t> repeated = repeated_in(reads, types, walk, vector);
+  reads.is_by_vectors = repeated.has_value();
+  reads.repeated = repeated.value_or(reads.numbers);
+  set_nest(reads, walk, 1);
+  neighbour.loop = &printed(types);
+  return neighbour;
+}
+
+const PrintedStruct& CudaLoop::printed(const InTypes& types) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, one] : printed_) {
+    if (known == types) return *one;
+  }
+  const std::span<const DType> given(types.data(), loop_.in_types.size());
+  return *printed_.emplace_back(types, &print_struct(loop_, given)).second;
 }
 
 /// An input, or a number's bytes.
-void CudaLoop::set_input(LoopArguments& a, int i, const void* data) const {
-  a.in[i] = data;
-  a.values[i] = 0;
-  if ((a.numbers >> i & 1) != 0) {
-    std::memcpy(&a.values[i], data, size_of(in_types_[static_cast<std::size_t>(i)]));
+void CudaLoop::set_input(LoopReads& reads, int i, const void* data) const {
+  reads.in[i] = data;
+  reads.values[i] = 0;
+  if ((reads.numbers >> i & 1) != 0) {
+    std::memcpy(&reads.values[i], data, size_of(in_types_[static_cast<std::size_t>(i)]));
   }
+}
+
+Neighbour neighbour_of(const ops::PreparedLoop& loop, const ops::LoopInputs& in, const Shape& shape,
+                       int vector) {
+  return static_cast<const CudaLoop&>(loop).beside(in, shape, vector);
 }
 
 }  // namespace tenure::kernels::cuda

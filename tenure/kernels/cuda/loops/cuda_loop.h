@@ -4,9 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "tenure/kernels/cuda/compile/kernels.h"
 #include "tenure/kernels/cuda/loops/loop_arguments.h"
+#include "tenure/kernels/cuda/loops/neighbours.h"
 #include "tenure/ops/core/loop.h"
 
 namespace tenure::kernels::cuda {
@@ -25,6 +29,8 @@ class CudaLoop final : public ops::PreparedLoop {
   void run_flat(const void* const* in, std::uint32_t numbers, void* out,
                 std::size_t n) const override;
   std::size_t bytes() const override { return sizeof *this + loop_.bytes(); }
+  /// It beside a kernel (neighbours.h).
+  Neighbour beside(const ops::LoopInputs& in, const Shape& shape, int vector) const;
 
  private:
   using InTypes = std::array<DType, kLoopInputs>;
@@ -47,10 +53,15 @@ class CudaLoop final : public ops::PreparedLoop {
     std::int64_t count() const;
   };
   const Variant& variant(const InTypes& types) const;
+  const PrintedStruct& printed(const InTypes& types) const;
   Walk walk_over(const Shape& shape, const Strides* strides) const;
-  void set_input(LoopArguments& arguments, int i, const void* data) const;
+  Walk begin_reads(LoopReads& reads, InTypes& types, const ops::LoopInputs& in,
+                   const Shape& shape) const;
+  void set_input(LoopReads& reads, int i, const void* data) const;
+  std::optional<std::uint32_t> repeated_in(const LoopReads& reads, const InTypes& types,
+                                           const Walk& walk, std::int64_t vector) const;
+  void set_nest(LoopReads& reads, const Walk& walk, std::int64_t vector) const;
   void run_walk(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
-  bool try_vectors(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
   void launch(const Variant& variant, LoopArguments& arguments, const Walk& walk) const;
   void launch_pieces(const Variant& variant, const LoopArguments& arguments,
                      const Walk& walk) const;
@@ -62,6 +73,7 @@ class CudaLoop final : public ops::PreparedLoop {
   InTypes in_types_{};
   mutable std::mutex mutex_;
   mutable std::atomic<const Variant*> variants_ = nullptr;
+  mutable std::vector<std::pair<InTypes, const PrintedStruct*>> printed_;  ///< beside kernels
 };
 
 }  // namespace tenure::kernels::cuda

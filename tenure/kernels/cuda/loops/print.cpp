@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string_view>
 
 #include "tenure/base/error.h"
@@ -95,7 +97,7 @@ class LoopPrinter {
 
 bool is_printable(const ops::Loop& loop) { return LoopPrinter(loop).is_complete(); }
 
-KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given) {
+const PrintedStruct& print_struct(const ops::Loop& loop, std::span<const DType> given) {
   LoopPrinter printer(loop);
   internal_check(printer.is_complete(), "a device computes an op in a type that it has a body for");
   std::string list;
@@ -112,14 +114,27 @@ KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given) {
   std::string text =
       fmt::format("using Out = {};\nusing In = TypeList<{}>;\nstatic Out apply({}) {{\n{}{}}}\n",
                   device_type(loop.out_type()), list, parameters, reads, printer.take());
-  // Kernels of many loops may be in one program: each has a name of its own.
-  const std::string name = fmt::format("loop_{:016x}", std::hash<std::string>()(text));
+  static std::mutex mutex;
+  static auto& known = *new std::map<std::string, PrintedStruct>;
+  const std::lock_guard lock(mutex);
+  PrintedStruct& one = known[text];
+  if (one.name.empty()) {
+    // Kernels of many loops may be in one program: each has a name of its own.
+    one.name = fmt::format("loop_{:016x}", std::hash<std::string>()(text));
+    one.text = fmt::format("namespace printed {{\nstruct {} {{\n{}}};\n}}\n", one.name, text);
+  }
+  return one;
+}
+
+KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given) {
+  const PrintedStruct& printed = print_struct(loop, given);
   return {.file = "tenure/kernels/cuda/loops/loop.cu",
-          .text = fmt::format("struct {0} {{\n{1}}};\n"
-                              "TENURE_KERNEL({0}_vectors, {2}, LoopArguments, vectors<{0}>)\n"
-                              "TENURE_KERNEL({0}_elements, {2}, LoopArguments, elements<{0}>)\n",
-                              name, text, kLoopThreads),
-          .names = {name + "_vectors", name + "_elements"}};
+          .text = fmt::format(
+              "{1}"
+              "TENURE_KERNEL({0}_vectors, {2}, LoopArguments, vectors<printed::{0}>)\n"
+              "TENURE_KERNEL({0}_elements, {2}, LoopArguments, elements<printed::{0}>)\n",
+              printed.name, printed.text, kLoopThreads),
+          .names = {printed.name + "_vectors", printed.name + "_elements"}};
 }
 
 }  // namespace tenure::kernels::cuda

@@ -10,8 +10,11 @@ namespace tenure::kernels::cuda {
 /// Whether a loop can be printed: all its ops have bodies for the types that they compute in.
 bool is_printable(const ops::Loop& loop);
 
-/// The kernels of a loop on inputs of types that may be others than it computes with, loop.cu's:
-/// by vectors and by elements, in that order.
+/// What a loop computes on inputs of types that may be others than it computes with: a struct of
+/// steps.cuh's, in namespace `printed`. It stays for the process, one for each text.
+const PrintedStruct& print_struct(const ops::Loop& loop, std::span<const DType> given);
+
+/// The kernels of a loop, loop.cu's: by vectors and by elements, in that order.
 KernelCode print_loop(const ops::Loop& loop, std::span<const DType> given);
 
 /// Of their blocks.
