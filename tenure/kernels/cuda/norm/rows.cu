@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/norm/norm_arguments.h"
-#include "tenure/kernels/cuda/reduce/held.cuh"
+#include "tenure/kernels/cuda/reduce/rows_beside.cuh"
 
 // Norms along rows. Statistics are found in the type that elements are computed in, around the
 // mean.
@@ -23,8 +23,8 @@ inline C scale_of(const RowNormArguments& a, C squares) {
   return C(1) / std::sqrt(variance + static_cast<C>(a.epsilon));
 }
 
-template <class T, RowForm form>
-inline void row_norm(const RowNormArguments& a) {
+template <class T, RowForm form, class After = NoLoop, class Arguments = RowNormArguments>
+inline void row_norm(const Arguments& a) {
   using C = Compute<T>;
   using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
@@ -40,7 +40,7 @@ inline void row_norm(const RowNormArguments& a) {
   const C scale = scale_of(a, sum_of_lanes(squares, a.groups));
   if (!is_there) return;
   write_row(
-      Row<T>(a.out, row), lane,
+      result_row<After, T>(a, row), lane,
       [&](At at, C weight, C bias) { return std::fma((x[at] - mean) * scale, weight, bias); },
       ReadRow<T>(Row<T>(a.weight), C(1)), ReadRow<T>(Row<T>(a.bias), C(0)));
 }
@@ -81,8 +81,9 @@ struct GradientSums {
 
 /// Each group has several rows, and adds up what they have for weight and bias: in registers where
 /// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
-template <class T, RowForm form>
-inline void row_norm_gradient(const RowNormArguments& a) {
+template <class T, RowForm form, class After = NoLoop, class Before = NoLoop,
+          class Arguments = RowNormArguments>
+inline void row_norm_gradient(const Arguments& a) {
   using C = Compute<T>;
   using S = StripsOf<T, form>;
   const Place place = place_of(a.groups);
@@ -103,7 +104,7 @@ inline void row_norm_gradient(const RowNormArguments& a) {
     const bool is_there = own < a.rows;
     const std::int64_t row = is_there ? own : 0;
     const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-    const HeldRow<T, S> dy(Row<T>(a.dy, row), lane);
+    const HeldRow<T, S> dy = first_input<Before, T>(a, a.dy, row, lane);
     const C mean = mean_of(a, x, lane);
     const auto own_sums = lane.template sum<GradientSums<C>>(
         [&](At at, C weight) {

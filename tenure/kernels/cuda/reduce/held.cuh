@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tenure/kernels/cuda/device/prelude.cuh"
+#include "tenure/kernels/cuda/device/vector.cuh"
 #include "tenure/kernels/cuda/reduce/groups.cuh"
 #include "tenure/kernels/cuda/reduce/held_arguments.h"
 
@@ -24,9 +25,7 @@ namespace tenure::kernels::cuda {
 
 /// Elements side by side.
 template <class T, int n>
-struct alignas(sizeof(T) * n) Strip {
-  T of[n];
-};
+using Strip = Vector<T, n>;
 
 /// Strips of `n` elements, of which a lane keeps `most`; 0: it keeps none.
 template <int n, int most, bool packed = false, bool even = false>
@@ -66,9 +65,9 @@ constexpr int kept_of(RowForm form, int all) {
 }
 /// The strips of a form.
 template <class T, RowForm form>
-using StripsOf = Strips<form < RowForm::strip ? 1 : strip_size(sizeof(T)),
+using StripsOf = Strips<has_strips(form) ? strip_size(sizeof(T)) : 1,
                         kept_of(form, held_strips(sizeof(T))),
-                        form >= RowForm::strip && form < RowForm::scattered,
+                        has_strips(form) && form != RowForm::scattered,
                         form >= RowForm::quarter && form < RowForm::ragged>;
 
 /// An element of a row: its place in it, and among those that a lane keeps.
@@ -139,6 +138,7 @@ __noinline__ inline std::int64_t far_offset(const Walk& walk, std::int64_t i) {
 /// A row of a matrix of T, or some numbers of which there may be none.
 template <class T>
 struct Row {
+  using Element = T;
   T* data;
   const Walk& columns;
 
@@ -194,6 +194,12 @@ class HeldRow {
       }
     }
   }
+  /// Of a row that is held: `read(i)` gives the strip that begins with element i.
+  template <class Read>
+  HeldRow(const Row<T>& source, const Lane<S>& lane, const Read& read)
+      : source_(source), otherwise_(0) {
+    lane.strips([&](std::int64_t i, int s) { kept_[s] = read(i); });
+  }
   C operator[](At at) const {
     if constexpr (S::kHeld) {
       return static_cast<C>(kept_[at.kept / S::kSize].of[at.kept % S::kSize]);
@@ -235,8 +241,9 @@ class ReadRow {
 
 /// Writes `f(at, more...)`, rounded once, to each element of a row, with the elements of rows that
 /// are read by and by.
-template <class T, class S, class F, class... More>
-inline void write_row(const Row<T>& to, const Lane<S>& lane, F f, const ReadRow<More>&... more) {
+template <class To, class S, class F, class... More>
+inline void write_row(const To& to, const Lane<S>& lane, F f, const ReadRow<More>&... more) {
+  using T = typename To::Element;
   lane.strips([&](std::int64_t i, int s) {
     const auto write = [&](const auto&... read) {
       Strip<T, S::kSize> strip;

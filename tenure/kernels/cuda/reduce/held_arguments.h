@@ -22,6 +22,8 @@ enum class RowForm : std::int32_t {
   scattered,  ///< the same, of elements that do not lie side by side
 };
 inline constexpr int kRowForms = 10;
+/// Whether lanes have strips.
+constexpr bool has_strips(RowForm form) { return form >= RowForm::strip; }
 
 /// Elements of 16 bytes.
 constexpr int strip_size(std::size_t element) { return static_cast<int>(16 / element); }
