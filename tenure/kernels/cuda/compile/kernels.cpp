@@ -38,11 +38,11 @@ KernelCode TypedKernel::code(Types types, const PrintedNeighbours& neighbours) c
     name += fmt::format("_{}", suffix);
     list += fmt::format("{}{}", list.empty() ? "" : ", ", argument);
   };
+  for (const char* const argument : first) add(argument, argument);
   for (const std::uint8_t type : types.of) {
     if (type == Types::kNone) continue;
     add(std::string(name_of(static_cast<DType>(type))), device_type(static_cast<DType>(type)));
   }
-  if (form != nullptr) add(form, fmt::format("RowForm::{}", form));
   std::string text;
   std::string given = arguments;
   if (neighbours != PrintedNeighbours()) {

@@ -69,15 +69,16 @@ struct PrintedNeighbours {
   bool operator==(const PrintedNeighbours&) const = default;
 };
 
-/// A template of a .cu file: `template <class A, class B> void function(const Arguments&)`.
+/// A template of a .cu file: `template <class A, class B> void function(const Arguments&)`, where
+/// other arguments may stand before the types.
 struct TypedKernel {
-  const char* file;            ///< "tenure/kernels/cuda/create/fill.cu"
-  const char* function;        ///< "fill"
-  const char* arguments;       ///< "FillArguments"
-  std::uint32_t threads;       ///< of a block, at most
-  std::vector<Types> types;    ///< all that it is made for; those that are launched are among them
-  std::uint32_t blocks = 1;    ///< that a processor has room for at once, at least
-  const char* form = nullptr;  ///< of templates <class T, RowForm form>
+  const char* file;          ///< "tenure/kernels/cuda/create/fill.cu"
+  const char* function;      ///< "fill"
+  const char* arguments;     ///< "FillArguments"
+  std::uint32_t threads;     ///< of a block, at most
+  std::vector<Types> types;  ///< all that it is made for; those that are launched are among them
+  std::uint32_t blocks = 1;  ///< that a processor has room for at once, at least
+  std::vector<const char*> first{};  ///< what stands before the types: "true", "kSmallTile"
 
   KernelCode code(Types types) const { return code(types, {}); }
   KernelCode code(Types types, const PrintedNeighbours& neighbours) const;

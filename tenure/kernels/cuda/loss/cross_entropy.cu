@@ -62,9 +62,9 @@ struct EntropyRow {
   }
 };
 
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void cross_entropy(const CrossEntropyArguments& a) {
-  using S = StripsOf<T, form>;
+  using S = StripsOf<form, T>;
   const Place place = place_of(a.groups);
   LossPart own{0, 0};
   // All groups of the grid take as many turns: they join together.
@@ -85,10 +85,10 @@ inline void cross_entropy(const CrossEntropyArguments& a) {
   if (a.sum.reduces != 0) add_up<Compute<T>>(a.sum, own);
 }
 
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void cross_entropy_gradient(const CrossEntropyArguments& a) {
   using C = Compute<T>;
-  using S = StripsOf<T, form>;
+  using S = StripsOf<form, T>;
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const EntropyRow<T, S> row(a, place.group, is_there, place.lane);

@@ -23,10 +23,10 @@ inline C scale_of(const RowNormArguments& a, C squares) {
   return C(1) / std::sqrt(variance + static_cast<C>(a.epsilon));
 }
 
-template <class T, RowForm form, class After = NoLoop, class Arguments = RowNormArguments>
+template <RowForm form, class T, class After = NoLoop, class Arguments = RowNormArguments>
 inline void row_norm(const Arguments& a) {
   using C = Compute<T>;
-  using S = StripsOf<T, form>;
+  using S = StripsOf<form, T>;
   const Place place = place_of(a.groups);
   const bool is_there = place.group < a.rows;
   const std::int64_t row = is_there ? place.group : 0;
@@ -81,11 +81,11 @@ struct GradientSums {
 
 /// Each group has several rows, and adds up what they have for weight and bias: in registers where
 /// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
-template <class T, RowForm form, class After = NoLoop, class Before = NoLoop,
+template <RowForm form, class T, class After = NoLoop, class Before = NoLoop,
           class Arguments = RowNormArguments>
 inline void row_norm_gradient(const Arguments& a) {
   using C = Compute<T>;
-  using S = StripsOf<T, form>;
+  using S = StripsOf<form, T>;
   const Place place = place_of(a.groups);
   const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
   const ReadRow<T> weights(Row<T>(a.weight), C(1));

@@ -16,12 +16,14 @@
 // which each is compiled for itself: it has few registers where a lane keeps little, and few
 // instructions, which have to be read as well.
 //
-//     template <class T, RowForm form>
-//     void softmax(const SoftmaxArguments& a) { using S = StripsOf<T, form>; ... }
+//     template <RowForm form, class T>
+//     void softmax(const SoftmaxArguments& a) { using S = StripsOf<form, T>; ... }
 //
 // An element is then known as At, and a HeldRow gives it from where it is.
 
 namespace tenure::kernels::cuda {
+
+using enum RowForm;  // as kernels are made of templates
 
 /// Elements side by side.
 template <class T, int n>
@@ -64,7 +66,7 @@ constexpr int kept_of(RowForm form, int all) {
   }
 }
 /// The strips of a form.
-template <class T, RowForm form>
+template <RowForm form, class T>
 using StripsOf = Strips<has_strips(form) ? strip_size(sizeof(T)) : 1,
                         kept_of(form, held_strips(sizeof(T))),
                         has_strips(form) && form != RowForm::scattered,

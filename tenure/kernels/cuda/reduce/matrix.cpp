@@ -68,7 +68,7 @@ RowShape::RowShape(std::initializer_list<const MatrixView*> matrices,
 
 RowKernels::RowKernels(const TypedKernel& kernel) {
   kernels_.fill(kernel);
-  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].form = kFormNames[i];
+  for (std::size_t i = 0; i < kernels_.size(); ++i) kernels_[i].first = {kFormNames[i]};
 }
 
 void RowKernels::add_to(std::vector<const TypedKernel*>& list) const {

@@ -52,7 +52,7 @@ struct RowShape {
            std::size_t element);
 };
 
-/// Of a template <class T, RowForm form>, a kernel for each form.
+/// Of a template <RowForm form, class T>, a kernel for each form.
 class RowKernels {
  public:
   explicit RowKernels(const TypedKernel& kernel);

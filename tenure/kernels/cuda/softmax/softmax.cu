@@ -25,13 +25,13 @@ inline void softmax_in(const SoftmaxArguments& a) {
   });
 }
 
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void softmax(const SoftmaxArguments& a) {
-  softmax_in<false, T, StripsOf<T, form>>(a);
+  softmax_in<false, T, StripsOf<form, T>>(a);
 }
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void log_softmax(const SoftmaxArguments& a) {
-  softmax_in<true, T, StripsOf<T, form>>(a);
+  softmax_in<true, T, StripsOf<form, T>>(a);
 }
 
 /// y (dy - sum(dy y)), or of the logarithm dy - exp(y) sum(dy).
@@ -52,13 +52,13 @@ inline void gradient_in(const SoftmaxArguments& a) {
             [&](At at) { return log ? dy[at] - std::exp(y[at]) * sum : y[at] * (dy[at] - sum); });
 }
 
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void softmax_gradient(const SoftmaxArguments& a) {
-  gradient_in<false, T, StripsOf<T, form>>(a);
+  gradient_in<false, T, StripsOf<form, T>>(a);
 }
-template <class T, RowForm form>
+template <RowForm form, class T>
 inline void log_softmax_gradient(const SoftmaxArguments& a) {
-  gradient_in<true, T, StripsOf<T, form>>(a);
+  gradient_in<true, T, StripsOf<form, T>>(a);
 }
 
 }  // namespace tenure::kernels::cuda

@@ -22,28 +22,6 @@
 
 namespace tenure::kernels::cuda {
 
-/// How a tile is shared by threads: `lanes` rows of lanes in a warp, of 4 or 8; `warps` rows and
-/// columns of warps in a group.
-template <int rows, int columns, int lane_rows, int warp_rows, int warp_columns, int groups,
-          int depth, int stages>
-struct TileOf {
-  static constexpr int kRows = rows;  ///< of a thread
-  static constexpr int kColumns = columns;
-  static constexpr int kLaneRows = lane_rows;
-  static constexpr int kLaneColumns = 32 / lane_rows;
-  static constexpr int kWarpRows = warp_rows;
-  static constexpr int kWarpColumns = warp_columns;
-  static constexpr int kGroups = groups;
-  static constexpr int kDepth = depth;  ///< of a slab
-  static constexpr int kStages = stages;
-  static constexpr int kHeight = rows * lane_rows * warp_rows;
-  static constexpr int kWidth = columns * kLaneColumns * warp_columns;
-  static constexpr int kWarps = warp_rows * warp_columns;  ///< of a group
-  static constexpr int kThreads = 32 * kWarps * groups;
-  static constexpr int kSteps = depth / groups;  ///< of k, for a group in a slab
-  static_assert(kSteps % 4 == 0);
-};
-
 /// An operand's slab in shared memory: `size` lines across, `depth` steps of k. Threads copy 16
 /// bytes each, side by side along the lines of memory.
 template <int size, int depth, bool runs, int threads>
@@ -107,8 +85,8 @@ struct Fragment {
     if constexpr (runs) {
 #pragma unroll
       for (int i = 0; i < count; ++i) {
-        const auto four =
-            *reinterpret_cast<const Vector<float, 4>*>(slab + (first + line_of(lane, i)) * line + k);
+        const auto four = *reinterpret_cast<const Vector<float, 4>*>(
+            slab + (first + line_of(lane, i)) * line + k);
 #pragma unroll
         for (int s = 0; s < 4; ++s) of[s][i] = four.of[s];
       }
@@ -127,67 +105,51 @@ struct Fragment {
   }
 };
 
-/// Where the results are that a block leaves in shared memory for its own threads and others.
-template <class Tile>
-struct Sums {
-  static constexpr int kLine = Tile::kWidth + 4;
-  static constexpr int kFloats = Tile::kHeight * kLine;
-};
-
-template <class Tile, bool a_runs, bool b_runs>
-constexpr int float32_shared_floats() {
-  constexpr int slabs =
-      Tile::kStages * (Slab<Tile::kHeight, Tile::kDepth, a_runs, Tile::kThreads>::kFloats +
-                       Slab<Tile::kWidth, Tile::kDepth, b_runs, Tile::kThreads>::kFloats);
-  constexpr int sums = Tile::kGroups * Sums<Tile>::kFloats;
-  return slabs > sums ? slabs : sums;
-}
-
 /// The sums of this thread over [from, end) of k, of a tile that begins at (row, column).
-template <class Tile, bool a_runs, bool b_runs>
-inline void add_slabs(float (&sums)[Tile::kRows][Tile::kColumns], float* shared, const float* a,
+template <TileShape tile, bool a_runs, bool b_runs>
+inline void add_slabs(float (&sums)[tile.rows][tile.columns], float* shared, const float* a,
                       const float* b, const Float32Product& p, int row, int column, int from,
                       int end, int lane_row, int lane_column, int group) {
-  using A = Slab<Tile::kHeight, Tile::kDepth, a_runs, Tile::kThreads>;
-  using B = Slab<Tile::kWidth, Tile::kDepth, b_runs, Tile::kThreads>;
+  using A = Slab<tile.height(), tile.depth, a_runs, tile.threads()>;
+  using B = Slab<tile.width(), tile.depth, b_runs, tile.threads()>;
   constexpr int kStage = A::kFloats + B::kFloats;
-  constexpr int kAhead = Tile::kStages - 1;
+  constexpr int kAhead = tile.stages - 1;
   const A copy_a(a, p.a_stride, p.a_by_vectors, row, p.m);
   const B copy_b(b, p.b_stride, p.b_by_vectors, column, p.n);
-  const int warp = static_cast<int>(threadIdx.x) / 32 % Tile::kWarps;
-  const int warp_row = warp / Tile::kWarpColumns * (Tile::kRows * Tile::kLaneRows);
-  const int warp_column = warp % Tile::kWarpColumns * (Tile::kColumns * Tile::kLaneColumns);
+  const int warp = static_cast<int>(threadIdx.x) / 32 % tile.warps();
+  const int warp_row = warp / tile.warp_columns * tile.warp_height();
+  const int warp_column = warp % tile.warp_columns * tile.warp_width();
 #pragma unroll 1
   for (int slab = -kAhead, k = from; k < end || slab < 0; ++slab) {
     if (slab >= 0) {
       wait_for_copies<kAhead - 1>();
       __syncthreads();
     }
-    if (const int next = from + (slab + kAhead) * Tile::kDepth; next < end) {
-      float* const to = shared + (slab + kAhead) % Tile::kStages * kStage;
+    if (const int next = from + (slab + kAhead) * tile.depth; next < end) {
+      float* const to = shared + (slab + kAhead) % tile.stages * kStage;
       copy_a.begin(to, next, end);
       copy_b.begin(to + A::kFloats, next, end);
     }
     end_copies();
     if (slab < 0) continue;
-    const float* const a_slab = shared + slab % Tile::kStages * kStage;
+    const float* const a_slab = shared + slab % tile.stages * kStage;
     const float* const b_slab = a_slab + A::kFloats;
-    const int left = end - k - group * Tile::kSteps;
-    k += Tile::kDepth;
+    const int left = end - k - group * tile.steps();
+    k += tile.depth;
 #pragma unroll 2
-    for (int step = 0; step < Tile::kSteps; step += 4) {
+    for (int step = 0; step < tile.steps(); step += 4) {
       if (step >= left) break;
-      const int at = group * Tile::kSteps + step;
-      Fragment<Tile::kRows, Tile::kLaneRows, a_runs, A::kLine> x;
-      Fragment<Tile::kColumns, Tile::kLaneColumns, b_runs, B::kLine> y;
+      const int at = group * tile.steps() + step;
+      Fragment<tile.rows, tile.lane_rows, a_runs, A::kLine> x;
+      Fragment<tile.columns, tile.lane_columns(), b_runs, B::kLine> y;
       x.load(a_slab, warp_row, lane_row, at);
       y.load(b_slab, warp_column, lane_column, at);
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
 #pragma unroll
-        for (int i = 0; i < Tile::kRows; ++i) {
+        for (int i = 0; i < tile.rows; ++i) {
 #pragma unroll
-          for (int j = 0; j < Tile::kColumns; ++j) {
+          for (int j = 0; j < tile.columns; ++j) {
             sums[i][j] = std::fma(x.of[s][i], y.of[s][j], sums[i][j]);
           }
         }
@@ -199,26 +161,25 @@ inline void add_slabs(float (&sums)[Tile::kRows][Tile::kColumns], float* shared,
 }
 
 /// Leaves the sums of each group in shared memory.
-template <class Tile, bool a_runs, bool b_runs>
-inline void leave_sums(const float (&sums)[Tile::kRows][Tile::kColumns], float* shared,
-                       int lane_row, int lane_column, int group) {
-  using A = Fragment<Tile::kRows, Tile::kLaneRows, a_runs, 0>;
-  using B = Fragment<Tile::kColumns, Tile::kLaneColumns, b_runs, 0>;
-  const int warp = static_cast<int>(threadIdx.x) / 32 % Tile::kWarps;
-  float* const own = shared + group * Sums<Tile>::kFloats +
-                     warp / Tile::kWarpColumns * (Tile::kRows * Tile::kLaneRows) *
-                         Sums<Tile>::kLine +
-                     warp % Tile::kWarpColumns * (Tile::kColumns * Tile::kLaneColumns);
+template <TileShape tile, bool a_runs, bool b_runs>
+inline void leave_sums(const float (&sums)[tile.rows][tile.columns], float* shared, int lane_row,
+                       int lane_column, int group) {
+  using A = Fragment<tile.rows, tile.lane_rows, a_runs, 0>;
+  using B = Fragment<tile.columns, tile.lane_columns(), b_runs, 0>;
+  const int warp = static_cast<int>(threadIdx.x) / 32 % tile.warps();
+  float* const own = shared + group * tile.sum_floats() +
+                     warp / tile.warp_columns * tile.warp_height() * tile.sum_line() +
+                     warp % tile.warp_columns * tile.warp_width();
   constexpr int kAtOnce = b_runs ? 1 : B::kAtOnce;
 #pragma unroll
-  for (int i = 0; i < Tile::kRows; ++i) {
+  for (int i = 0; i < tile.rows; ++i) {
 #pragma unroll
-    for (int j = 0; j < Tile::kColumns; j += kAtOnce) {
+    for (int j = 0; j < tile.columns; j += kAtOnce) {
       Vector<float, kAtOnce> some;
 #pragma unroll
       for (int e = 0; e < kAtOnce; ++e) some.of[e] = sums[i][j + e];
-      *reinterpret_cast<Vector<float, kAtOnce>*>(
-          own + A::line_of(lane_row, i) * Sums<Tile>::kLine + B::line_of(lane_column, j)) = some;
+      *reinterpret_cast<Vector<float, kAtOnce>*>(own + A::line_of(lane_row, i) * tile.sum_line() +
+                                                 B::line_of(lane_column, j)) = some;
     }
   }
 }
@@ -231,51 +192,52 @@ inline void add_four(Vector<float, 4>& to, const float4& more) {
 }
 
 /// The tile that this block has of the results, or, in a cluster, a part of the sums of one.
-template <class Tile, bool a_runs, bool b_runs, class After, class Arguments>
+template <TileShape tile, bool a_runs, bool b_runs, class After = NoLoop,
+          class Arguments = Float32Product>
 inline void multiply_tiles(const Arguments& p) {
   TENURE_SHARED(float, shared);
   const int blocks = static_cast<int>(cluster_size());
   const int rank = static_cast<int>(cluster_rank());
-  const int across = (p.n + Tile::kWidth - 1) / Tile::kWidth;
-  const int down = (p.m + Tile::kHeight - 1) / Tile::kHeight;
-  const int tile = static_cast<int>(blockIdx.x) / blocks;
-  const int product = tile / (across * down);
-  const int row = tile / across % down * Tile::kHeight;
-  const int column = tile % across * Tile::kWidth;
+  const int across = (p.n + tile.width() - 1) / tile.width();
+  const int down = (p.m + tile.height() - 1) / tile.height();
+  const int place = static_cast<int>(blockIdx.x) / blocks;
+  const int product = place / (across * down);
+  const int row = place / across % down * tile.height();
+  const int column = place % across * tile.width();
   const TwoPlaces begin = places_at(p.batch, static_cast<std::uint32_t>(product), 0, 1);
   const int from = rank * p.part;
   const int end = from + p.part < p.k ? from + p.part : p.k;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int few = lane % 2 + lane / 16 * 2;
   const int many = lane / 2 % 8;
-  const int lane_row = Tile::kLaneRows == 8 ? many : few;
-  const int lane_column = Tile::kLaneRows == 8 ? few : many;
-  const int group = static_cast<int>(threadIdx.x) / (32 * Tile::kWarps);
+  const int lane_row = tile.lane_rows == 8 ? many : few;
+  const int lane_column = tile.lane_rows == 8 ? few : many;
+  const int group = static_cast<int>(threadIdx.x) / (32 * tile.warps());
 
-  float sums[Tile::kRows][Tile::kColumns] = {};
-  add_slabs<Tile, a_runs, b_runs>(sums, shared, p.a + begin.first, p.b + begin.second, p, row,
+  float sums[tile.rows][tile.columns] = {};
+  add_slabs<tile, a_runs, b_runs>(sums, shared, p.a + begin.first, p.b + begin.second, p, row,
                                   column, from, end, lane_row, lane_column, group);
-  leave_sums<Tile, a_runs, b_runs>(sums, shared, lane_row, lane_column, group);
+  leave_sums<tile, a_runs, b_runs>(sums, shared, lane_row, lane_column, group);
   __syncthreads();
 
-  constexpr int kAcross = Tile::kWidth / 4;
-  constexpr int kFours = Tile::kHeight * kAcross;
+  constexpr int kAcross = tile.width() / 4;
+  constexpr int kFours = tile.height() * kAcross;
   const auto place_of = [](int four) {
-    return four / kAcross * Sums<Tile>::kLine + four % kAcross * 4;
+    return four / kAcross * tile.sum_line() + four % kAcross * 4;
   };
   const auto sum_of_groups = [&](int four) {
     const float* const at = shared + place_of(four);
     auto sum = *reinterpret_cast<const Vector<float, 4>*>(at);
 #pragma unroll
-    for (int g = 1; g < Tile::kGroups; ++g) {
-      add_four(sum, *reinterpret_cast<const float4*>(at + g * Sums<Tile>::kFloats));
+    for (int g = 1; g < tile.groups; ++g) {
+      add_four(sum, *reinterpret_cast<const float4*>(at + g * tile.sum_floats()));
     }
     return sum;
   };
   if (blocks > 1) {
-    if constexpr (Tile::kGroups > 1) {
+    if constexpr (tile.groups > 1) {
 #pragma unroll 1
-      for (int four = static_cast<int>(threadIdx.x); four < kFours; four += Tile::kThreads) {
+      for (int four = static_cast<int>(threadIdx.x); four < kFours; four += tile.threads()) {
         *reinterpret_cast<Vector<float, 4>*>(shared + place_of(four)) = sum_of_groups(four);
       }
     }
@@ -283,10 +245,9 @@ inline void multiply_tiles(const Arguments& p) {
   }
   const int share = (kFours + blocks - 1) / blocks;
   const int past = (rank + 1) * share < kFours ? (rank + 1) * share : kFours;
-  float* const c = p.c + static_cast<std::int64_t>(product) * p.m * p.n;
 #pragma unroll 1
   for (int four = rank * share + static_cast<int>(threadIdx.x); four < past;
-       four += Tile::kThreads) {
+       four += tile.threads()) {
     const int i = row + four / kAcross;
     const int j = column + four % kAcross * 4;
     if (i >= p.m || j >= p.n) continue;

@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "tenure/ops/core/backend.h"
+#include "tests/cuda/emulated.h"
+#include "tests/support/same_bits.h"
+
+// Loops that are printed into the kernels of norms: what follows the result, and what makes the
+// gradient that goes in. Results are those of ops one by one, to the bit.
+
+namespace tenure {
+namespace {
+
+using test::emulated_gpu;
+using test::expect_same_bits;
+using Body = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+
+/// While it lives, no loop joins the kernel of an op on the GPU.
+class WithoutLoops {
+ public:
+  explicit WithoutLoops(const char* op)
+      : record_(*ops::find_op(op)), slot_(ops::kernel_of(record_, emulated_gpu())), plain_(slot_) {
+    plain_.fusing = nullptr;
+    record_.kernels.set(emulated_gpu(), plain_);
+  }
+  ~WithoutLoops() { record_.kernels.set(emulated_gpu(), slot_); }
+  WithoutLoops(const WithoutLoops&) = delete;
+  WithoutLoops& operator=(const WithoutLoops&) = delete;
+
+ private:
+  const ops::OpRecord& record_;
+  const ops::KernelSlot& slot_;
+  ops::KernelSlot plain_;
+};
+
+std::size_t steps_of(const Body& body, const std::vector<Tensor>& in) {
+  return function([&](const std::vector<Tensor>& x) { return body(x); }).plan(in).steps.size();
+}
+
+/// Some loop joins the op's kernel if `joins`, and nothing else changes.
+void expect_joined(const char* op, const Body& body, const std::vector<Tensor>& in, bool joins) {
+  const auto f = function([&](const std::vector<Tensor>& x) { return body(x); });
+  const std::vector<Tensor> got = f(in);
+  const std::vector<Tensor> expected = body(in);
+  ASSERT_EQ(got.size(), expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    expect_same_bits(copy_to(got[i], cpu), copy_to(expected[i], cpu));
+  }
+  const std::size_t steps = f.plan(in).steps.size();
+  const WithoutLoops none(op);
+  const std::size_t alone = steps_of(body, in);
+  if (joins) {
+    EXPECT_LT(steps, alone);
+  } else {
+    EXPECT_EQ(steps, alone);
+  }
+}
+
+struct Sizes {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+/// Of all forms that rows have on a GPU.
+constexpr Sizes kSizes[] = {{3, 1},   {70, 10}, {9, 33},  {30, 64},   {9, 96},   {17, 256},
+                            {9, 512}, {9, 768}, {5, 770}, {11, 1024}, {3, 4100}, {2, 16392}};
+
+std::vector<Tensor> inputs_of(const Sizes& sizes, DType type) {
+  Generator generator(1);
+  const auto make = [&](const Shape& shape) {
+    return uniform(shape, -1, 1, type, &generator).to(emulated_gpu());
+  };
+  const auto [rows, columns] = sizes;
+  return {make({rows, columns}), make({columns}), make({columns}), make({rows, columns}),
+          transpose(make({columns, rows})), make({rows, 1})};
+}
+
+TEST(GpuNorms, AreFollowedByLoops) {
+  for (const DType type : {float32, bfloat16}) {
+    for (const Sizes& sizes : kSizes) {
+      SCOPED_TRACE(to_string(Shape{sizes.rows, sizes.columns}));
+      const std::vector<Tensor> in = inputs_of(sizes, type);
+      expect_joined(
+          "layer_norm",
+          [](const std::vector<Tensor>& x) {
+            return std::vector{relu(layer_norm(x[0], x[1], x[2]) * 2 + x[3])};
+          },
+          in, true);
+      expect_joined(
+          "layer_norm",
+          [](const std::vector<Tensor>& x) {
+            return std::vector{layer_norm(x[0], x[1], x[2]) * x[4] + x[5] - x[2]};
+          },
+          in, true);
+      const DType other = type == float32 ? bfloat16 : float32;
+      expect_joined(
+          "rms_norm",
+          [other](const std::vector<Tensor>& x) {
+            return std::vector{cast(rms_norm(x[0], x[1]), other)};
+          },
+          in, true);
+    }
+  }
+}
+
+TEST(GpuNorms, HaveTheirGradientsMadeByLoops) {
+  for (const DType type : {float32, bfloat16}) {
+    for (const Sizes& sizes : kSizes) {
+      SCOPED_TRACE(to_string(Shape{sizes.rows, sizes.columns}));
+      const std::vector<Tensor> in = inputs_of(sizes, type);
+      const auto gradients = [](const auto& loss_of) {
+        return [loss_of](const std::vector<Tensor>& x) {
+          GradientTape tape;
+          for (int i = 0; i < 3; ++i) tape.watch(x[static_cast<std::size_t>(i)]);
+          const Tensor loss = sum(loss_of(layer_norm(x[0], x[1], x[2]), x));
+          return tape.gradient(loss, std::vector{x[0], x[1], x[2]});
+        };
+      };
+      const bool is_held = sizes.columns <= 8192;
+      expect_joined("layer_norm_gradient",
+                    gradients([](const Tensor& y, const std::vector<Tensor>& x) {
+                      return tanh(y) * x[3] + y;
+                    }),
+                    in, is_held);
+      expect_joined("layer_norm_gradient",
+                    gradients([](const Tensor& y, const std::vector<Tensor>& x) {
+                      return y * x[4] + cast(y, float64) * 3;
+                    }),
+                    in, is_held);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenure
