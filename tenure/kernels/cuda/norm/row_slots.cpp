@@ -14,16 +14,19 @@ namespace {
 using ops::FusedNeighbours;
 using ops::Kernel;
 
-TypedKernel norming_rows(const char* function, const char* arguments = "RowNormArguments") {
+/// A processor has room for so many blocks.
+TypedKernel norming_rows(const char* function, std::uint32_t blocks,
+                         const char* arguments = "RowNormArguments") {
   return {"tenure/kernels/cuda/norm/rows.cu",
           function,
           arguments,
           kGroupThreads,
-          {DType::float16, DType::bfloat16, DType::float32, DType::float64}};
+          {DType::float16, DType::bfloat16, DType::float32, DType::float64},
+          blocks};
 }
-const RowKernels kRowNorm(norming_rows("row_norm"));
-const RowKernels kRowNormGradient(norming_rows("row_norm_gradient"));
-const TypedKernel kNormSums = norming_rows("norm_sums", "NormSumsArguments");
+const RowKernels kRowNorm(norming_rows("row_norm", 1));
+const RowKernels kRowNormGradient(norming_rows("row_norm_gradient", 2));
+const TypedKernel kNormSums = norming_rows("norm_sums", 1, "NormSumsArguments");
 
 /// Blocks that keep a GPU busy, and no more: each leaves sums that are added up afterwards.
 constexpr std::int64_t kGradientBlocks = 256;
@@ -101,12 +104,20 @@ struct RowNormSlot {
 
 template <bool rms>
 struct RowNormGradientSlot {
-  /// A part for each block, in any layout.
+  /// Sums of each column, by weight and by bias.
+  static std::size_t sums_bytes(const RowNormArguments& a, const Kernel& k) {
+    return static_cast<std::size_t>(2 * a.columns) * size_of(ops::widened_type(k.in[0].dtype));
+  }
+  /// Those of each group, where rows are held.
+  static std::uint32_t shared_bytes(const RowNormArguments& a, const Kernel& k) {
+    if (a.form == RowForm::looped) return 0;
+    return static_cast<std::uint32_t>(kGroupThreads / a.groups.lanes * sums_bytes(a, k));
+  }
+  /// Those of each block, in any layout.
   static std::size_t workspace(const Kernel& k) {
     const RowNormArguments a = RowNorm(k, true, rms).a;
-    const std::int64_t parts = std::clamp<std::int64_t>(a.rows, 1, kGradientBlocks);
-    return static_cast<std::size_t>(parts * 2 * a.columns) *
-           size_of(ops::widened_type(k.in[0].dtype));
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(a.rows, 1, kGradientBlocks)) *
+           sums_bytes(a, k);
   }
   static void run(const Kernel& k) { run_fused(k, {}); }
   /// Where rows are held, so that it is made once.
@@ -122,7 +133,8 @@ struct RowNormGradientSlot {
     const std::uint32_t blocks = blocks_for(a.all_groups, a.groups);
     if (blocks > 0) {
       launch_with(*gpu, k.op, kRowNormGradient.of(a.form), k.in[0].dtype,
-                  {.blocks = blocks, .threads = kGroupThreads}, a, neighbours, shape, strip);
+                  {.blocks = blocks, .threads = kGroupThreads, .shared_bytes = shared_bytes(a, k)},
+                  a, neighbours, shape, strip);
     }
     launch_norm_sums(*gpu, k, a.partials, blocks, a.columns);
   }

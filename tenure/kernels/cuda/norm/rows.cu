@@ -45,26 +45,17 @@ inline void row_norm(const Arguments& a) {
       ReadRow<T>(Row<T>(a.weight), C(1)), ReadRow<T>(Row<T>(a.bias), C(0)));
 }
 
-/// What the groups of a block have of a sum for each element that a lane keeps, in their first one.
-template <class S, class C>
-inline void join_groups(C* own, const Lane<S>& lane) {
-  __shared__ Strip<C, S::kSize> room[kGroupThreads];
-#pragma unroll S::kStripsUnrolled
-  for (int s = 0; s < S::kMost; ++s) {
-    if (s * lane.lanes * S::kSize >= lane.length) break;
-    Strip<C, S::kSize> sum;
-#pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) sum.of[e] = own[s * S::kSize + e];
-    __syncthreads();
-    room[threadIdx.x] = sum;
-    __syncthreads();
-    if (threadIdx.x >= lane.lanes) continue;
-    for (unsigned other = threadIdx.x + lane.lanes; other < kGroupThreads; other += lane.lanes) {
-#pragma unroll S::kElementsUnrolled
-      for (int e = 0; e < S::kSize; ++e) sum.of[e] += room[other].of[e];
-    }
-#pragma unroll S::kElementsUnrolled
-    for (int e = 0; e < S::kSize; ++e) own[s * S::kSize + e] = sum.of[e];
+/// Has neighbouring sums, which no other thread reads meanwhile, be `f(e, sum)`, 16 bytes at once.
+template <int n, class C, class F>
+inline void change(C* sums, F f) {
+  constexpr int kAtOnce = n < strip_size(sizeof(C)) ? n : strip_size(sizeof(C));
+#pragma unroll
+  for (int first = 0; first < n; first += kAtOnce) {
+    auto& place = *reinterpret_cast<Strip<C, kAtOnce>*>(sums + first);
+    Strip<C, kAtOnce> changed = place;
+#pragma unroll
+    for (int e = 0; e < kAtOnce; ++e) changed.of[e] = f(first + e, changed.of[e]);
+    place = changed;
   }
 }
 
@@ -79,8 +70,9 @@ struct GradientSums {
   }
 };
 
-/// Each group has several rows, and adds up what they have for weight and bias: in registers where
-/// a lane's columns are held; else in its block's part of the workspace, as it is the whole block.
+/// Each group has several rows, and adds up what they have for weight and bias: in shared memory,
+/// where registers are for what is on its way; of rows that are not held in its block's part of the
+/// workspace, as it is the whole block.
 template <RowForm form, class T, class After = NoLoop, class Before = NoLoop,
           class Arguments = RowNormArguments>
 inline void row_norm_gradient(const Arguments& a) {
@@ -89,22 +81,16 @@ inline void row_norm_gradient(const Arguments& a) {
   const Place place = place_of(a.groups);
   const Lane<S> lane{a.columns, a.groups.lanes, place.lane};
   const ReadRow<T> weights(Row<T>(a.weight), C(1));
-  C by_weight[S::kElements] = {};
-  C by_bias[S::kElements] = {};
-  C* const weight_sums =
-      static_cast<C*>(a.partials) + static_cast<std::int64_t>(blockIdx.x) * 2 * a.columns;
+  TENURE_SHARED(C, room);
+  C* const parts = static_cast<C*>(a.partials) + blockIdx.x * 2 * a.columns;
+  C* const weight_sums = S::kHeld ? room + threadIdx.x / a.groups.lanes * 2 * a.columns : parts;
   C* const bias_sums = weight_sums + a.columns;
-  if constexpr (!S::kHeld) {
-    lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
-  }
-  // All groups of the grid take as many turns: they join together.
-  const std::int64_t turns = (a.rows + a.all_groups - 1) / a.all_groups;
-  for (std::int64_t turn = 0; turn < turns; ++turn) {
-    const std::int64_t own = place.group + turn * a.all_groups;
-    const bool is_there = own < a.rows;
-    const std::int64_t row = is_there ? own : 0;
-    const HeldRow<T, S> x(Row<T>(a.x, row), lane);
-    const HeldRow<T, S> dy = first_input<Before, T>(a, a.dy, row, lane);
+  lane.elements([&](At at) { weight_sums[at.i] = bias_sums[at.i] = 0; });
+  for (std::int64_t row = place.group; row - place.group < a.rows; row += a.all_groups) {
+    // All groups of the grid take as many turns, some with another's row: they join together.
+    const bool is_there = row < a.rows;
+    const HeldRow<T, S> x(Row<T>(a.x, is_there ? row : 0), lane);
+    const HeldRow<T, S> dy = first_input<Before, T>(a, a.dy, is_there ? row : 0, lane);
     const C mean = mean_of(a, x, lane);
     const auto own_sums = lane.template sum<GradientSums<C>>(
         [&](At at, C weight) {
@@ -119,27 +105,27 @@ inline void row_norm_gradient(const Arguments& a) {
     const C count = static_cast<C>(a.columns);
     const C along = sums.along * scale / count;
     const C weighted_mean = a.rms != 0 ? C(0) : sums.weighted / count;
+    const auto normal = [&](At at) { return (x[at] - mean) * scale; };
     write_row(
         Row<T>(a.out, row), lane,
         [&](At at, C weight) {
-          const C gradient = dy[at];
-          const C normal = (x[at] - mean) * scale;
-          C& of_weight = S::kHeld ? by_weight[at.kept] : weight_sums[at.i];
-          C& of_bias = S::kHeld ? by_bias[at.kept] : bias_sums[at.i];
-          of_weight = std::fma(gradient, normal, of_weight);
-          of_bias += gradient;
-          return (std::fma(-normal, along, gradient * weight) - weighted_mean) * scale;
+          return (std::fma(-normal(at), along, dy[at] * weight) - weighted_mean) * scale;
         },
         weights);
+    lane.strips([&](std::int64_t i, int s) {
+      const auto at = [&](int e) { return At{i + e, s * S::kSize + e}; };
+      change<S::kSize>(weight_sums + i,
+                       [&](int e, C sum) { return std::fma(dy[at(e)], normal(at(e)), sum); });
+      change<S::kSize>(bias_sums + i, [&](int e, C sum) { return sum + dy[at(e)]; });
+    });
   }
   if constexpr (S::kHeld) {
-    join_groups(by_weight, lane);
-    join_groups(by_bias, lane);
-    if (threadIdx.x >= a.groups.lanes) return;
-    lane.elements([&](At at) {
-      weight_sums[at.i] = by_weight[at.kept];
-      bias_sums[at.i] = by_bias[at.kept];
-    });
+    __syncthreads();
+    for (std::int64_t i = threadIdx.x; i < 2 * a.columns; i += kGroupThreads) {
+      C sum = room[i];
+      for (unsigned g = 1; g < kGroupThreads / a.groups.lanes; ++g) sum += room[g * 2 * a.columns + i];
+      parts[i] = sum;
+    }
   }
 }
 
