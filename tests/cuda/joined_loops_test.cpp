@@ -7,8 +7,8 @@
 #include "tests/cuda/emulated.h"
 #include "tests/support/same_bits.h"
 
-// Loops that are printed into the kernels of norms: what follows the result, and what makes the
-// gradient that goes in. Results are those of ops one by one, to the bit.
+// Loops that are printed into kernels: what follows a norm or a reduction, and what makes the
+// gradient that comes into a norm. Results are those of ops one by one, to the bit.
 
 namespace tenure {
 namespace {
@@ -128,6 +128,31 @@ TEST(GpuNorms, HaveTheirGradientsMadeByLoops) {
                       return y * x[4] + cast(y, float64) * 3;
                     }),
                     in, is_held);
+    }
+  }
+}
+
+TEST(GpuReductions, AreFollowedByLoops) {
+  for (const DType type : {float32, bfloat16, int32}) {
+    for (const Sizes& sizes : kSizes) {
+      SCOPED_TRACE(to_string(Shape{sizes.rows, sizes.columns}));
+      Generator generator(2);
+      const auto make = [&](const Shape& shape) {
+        return cast(uniform(shape, -9, 9, float32, &generator), type).to(emulated_gpu());
+      };
+      const auto [rows, columns] = sizes;
+      const std::vector<Tensor> in{make({rows, columns}), make({columns}), make({rows, 1})};
+      const auto expect = [&](const char* op, const auto& body) {
+        expect_joined(
+            op, [&](const std::vector<Tensor>& x) { return std::vector{body(x)}; }, in, true);
+      };
+      using Tensors = std::vector<Tensor>;
+      const DType other = type == bfloat16 ? float32 : bfloat16;
+      expect("sum", [&](const Tensors& x) { return cast(sum(x[0], {0}), other); });
+      expect("sum", [](const Tensors& x) { return maximum(sum(x[0], {1}, true) * 2, x[2]); });
+      expect("mean", [](const Tensors& x) { return abs(mean(x[0], {0})) - x[1]; });
+      expect("max", [](const Tensors& x) { return max(x[0]) * 3 + 1; });
+      expect("argmax", [](const Tensors& x) { return cast(argmax(x[0], 0), int32) - 1; });
     }
   }
 }
