@@ -20,11 +20,12 @@
 struct CUctx_st {
   tenure::test::EmulatedGpu gpu;
 };
-/// Work of a stream's, written down.
+/// Work of a stream's, written down. Node n is the number n + 1 in place of an address.
 struct CUgraph_st {
   struct Piece {
     tenure::test::Command command;
     std::string attached;
+    std::vector<CUgraphNode> after;  ///< what has to be done before
   };
   std::vector<Piece> pieces{};
 };
@@ -33,7 +34,8 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   tenure::test::EmulatedGpu* gpu;
-  CUgraph_st* written = nullptr;  ///< where its work goes while it is captured
+  CUgraph_st* written = nullptr;     ///< where its work goes while it is captured
+  std::vector<CUgraphNode> after{};  ///< what the next piece of that comes after
 };
 struct CUevent_st {
   tenure::test::EmulatedGpu* gpu;

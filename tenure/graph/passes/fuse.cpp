@@ -13,11 +13,7 @@ namespace {
 
 constexpr std::int32_t kNobody = -1;
 constexpr std::int32_t kSeveral = -2;
-
-/// Calls that may fail for certain values look at whole tensors before anything is written.
-bool is_elementwise(const Node& node) {
-  return node.kind == Node::Kind::call && node.op->elementwise != nullptr && !node.op->may_fail;
-}
+constexpr double kConversion = 4;  ///< operations that it takes, about
 
 /// How loops join the kernel of a node; nullptr if they may not.
 const ops::FusingKernel* fusing_kernel(const Node& node, Device device) {
@@ -44,8 +40,8 @@ class Fusion {
     for (std::size_t i = program_.nodes.size(); i-- > 0;) {
       const Node& node = program_.nodes[i];
       loops_[i] = static_cast<std::int32_t>(i);
-      if (is_elementwise(node)) {
-        add_elementwise(i);
+      if (is_loop_step(node)) {
+        add_loop_step(i);
       } else if (const ops::FusingKernel* fusing = fusing_kernel(node, device_)) {
         add_kernel(i, *fusing);
       } else {
@@ -69,17 +65,17 @@ class Fusion {
   /// The shape that the loop goes over which alone reads node i.
   const Shape& shape_of_reader(std::size_t i) const {
     const Node& root = reader(i);
-    return is_elementwise(root) ? root.outputs[0].shape
-                                : program_.spec(root.arguments[0].value).shape;
+    return is_loop_step(root) ? root.outputs[0].shape
+                              : program_.spec(root.arguments[0].value).shape;
   }
 
-  void add_elementwise(std::size_t i) {
+  void add_loop_step(std::size_t i) {
     const Node& node = program_.nodes[i];
     const int arity = static_cast<int>(node.arguments.size());
     if (readers_[i] >= 0) {
       const std::size_t root = at(readers_[i]);
       const bool fits = inputs_[root] + arity - 1 <= limits_.inputs && sizes_[root] < limits_.ops;
-      if (fits && shape_of_reader(i) == node.outputs[0].shape) {
+      if (fits && pays_to_join(i)) {
         loops_[i] = readers_[i];
         inputs_[root] += arity - 1;
         ++sizes_[root];
@@ -89,13 +85,40 @@ class Fusion {
     for (std::size_t a = 0; a < node.arguments.size(); ++a) note_reader(node, a, loops_[i]);
   }
 
+  /// Whether node i is better computed where it is read.
+  bool pays_to_join(std::size_t i) const {
+    const Node& node = program_.nodes[i];
+    const ops::Spec& out = node.outputs[0];
+    const Shape& shape = shape_of_reader(i);
+    if (!node.op->converts) return shape == out.shape;
+    const Value from = node.arguments[0].value;
+    if (out.dtype == program_.spec(from).dtype) return false;  // it is no step
+    // What is converted to less would stay until it is read.
+    if (size_of(out.dtype) < size_of(program_.spec(from).dtype) && is_computed(from)) return false;
+    if (shape == out.shape) return true;
+    // Each element is converted as often as it is read, which may take less than a kernel does.
+    const ops::WorkRates rates = ops::backend(device_).work_rates();
+    return is_loop_step(reader(i)) &&
+           kConversion * static_cast<double>(count(shape)) < rates.flops * rates.begin;
+  }
+
+  /// Whether a run computes it, rather than finds it.
+  bool is_computed(Value value) const { return program_[base_of(value)].kind == Node::Kind::call; }
+  /// What a view is of; else the value itself.
+  Value base_of(Value value) const {
+    while (program_[value].kind == Node::Kind::call && program_[value].op->view != nullptr) {
+      value = program_[value].arguments[0].value;
+    }
+    return value;
+  }
+
   void add_kernel(std::size_t i, const ops::FusingKernel& fusing) {
     const Node& node = program_.nodes[i];
     const ops::Spec& out = node.outputs[0];
-    if (readers_[i] >= 0 && is_elementwise(reader(i))) {
+    if (readers_[i] >= 0 && is_loop_step(reader(i))) {
       const ops::Spec& last = reader(i).outputs[0];
-      if (last.shape == out.shape && size_of(last.dtype) == size_of(out.dtype) &&
-          asks(fusing.leads_loop, node)) {
+      const bool fits = fusing.of_any_size || size_of(last.dtype) == size_of(out.dtype);
+      if (fits && last.shape == out.shape && asks(fusing.leads_loop, node)) {
         leading_.push_back(static_cast<std::int32_t>(i));
       }
     }
@@ -165,9 +188,7 @@ class Fusion {
     for (Value value : reads) {
       if (value.node == kernel) continue;
       const std::int64_t read = bytes_of(program_.spec(value));
-      while (program_[value].kind == Node::Kind::call && program_[value].op->view != nullptr) {
-        value = program_[value].arguments[0].value;
-      }
+      value = base_of(value);
       if (program_[value].kind == Node::Kind::call) {
         wanted.push_back({.node = kernel, .on = value.node});
       } else if (read == bytes && is_reusable(value)) {

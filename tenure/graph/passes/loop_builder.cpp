@@ -45,14 +45,22 @@ bool LoopBuilder::add(std::span<const std::int32_t> nodes) {
 
 void LoopBuilder::add_node(std::int32_t number) {
   const Node& node = program_.nodes[static_cast<std::size_t>(number)];
+  const auto value_for = [&](const Argument& argument, DType wanted) {
+    const auto known = argument.number ? value_of_.end() : value_of_.find(argument.value.node);
+    return known != value_of_.end() ? converted(known->second, wanted)
+                                    : add_input(argument, wanted, node);
+  };
+  if (node.op->converts) {
+    const Argument& from = node.arguments[0];
+    value_of_[number] =
+        converted(value_for(from, program_.spec(from.value).dtype), node.outputs[0].dtype);
+    return;
+  }
   const ops::ElementwiseTypes types = types_of(program_, node);
   static_cast<void>(ops::kernel_of(*node.op, device_));  // or an error that names both
   ops::LoopStep step{.op = node.op, .compute = types.compute, .out_type = types.body_out};
   for (std::size_t k = 0; k < node.arguments.size(); ++k) {
-    const Argument& argument = node.arguments[k];
-    const auto known = argument.number ? value_of_.end() : value_of_.find(argument.value.node);
-    step.in[k] = known != value_of_.end() ? converted(known->second, types.in[k])
-                                          : add_input(argument, types.in[k], node);
+    step.in[k] = value_for(node.arguments[k], types.in[k]);
   }
   value_of_[number] = converted(add_step(step), types.result);
 }

@@ -94,17 +94,28 @@ class Lowering {
     }
     if (node.kind != Node::Kind::call) return add_source(i);
     if (loops_[static_cast<std::size_t>(i)] != i || add_view(i)) return;
-    if (node.op->elementwise == nullptr) return add_kernel(i);
     const auto& members = members_[static_cast<std::size_t>(i)];
-    const auto kernel = std::find_if(members.begin(), members.end(), [&](std::int32_t member) {
-      return program().nodes[static_cast<std::size_t>(member)].op->elementwise == nullptr;
-    });
+    if (!is_in_loops(i)) return add_kernel(i, members_before(i));
+    const auto kernel = std::find_if_not(members.begin(), members.end(),
+                                         [&](std::int32_t member) { return is_in_loops(member); });
     if (kernel == members.end()) return add_loop(i, members);
     std::vector<std::int32_t> after(members.begin(), kernel);
     after.insert(after.end(), kernel + 1, members.end());
     if (add_kernel_before(*kernel, after)) return;
-    add_kernel(*kernel);
+    add_kernel(*kernel, members_before(*kernel));
     add_loop(i, after);
+  }
+
+  /// Of the loop that makes a kernel's first input.
+  std::span<const std::int32_t> members_before(std::int32_t kernel) const {
+    const auto& members = members_[static_cast<std::size_t>(kernel)];
+    return {members.begin(), std::find(members.begin(), members.end(), kernel)};
+  }
+
+  /// Whether a loop computes it: with others, or alone if it is an elementwise op.
+  bool is_in_loops(std::int32_t i) const {
+    const Node& node = program().nodes[static_cast<std::size_t>(i)];
+    return node.op->elementwise != nullptr || is_loop_step(node);
   }
 
   void add_source(std::int32_t i) {
@@ -166,11 +177,9 @@ class Lowering {
             }};
   }
 
-  /// The kernel of a node with the loop that makes its first input.
-  Unit kernel_unit(std::int32_t i) {
+  /// The kernel of a node with the loop of those before it, which makes its first input.
+  Unit kernel_unit(std::int32_t i, std::span<const std::int32_t> before) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
-    std::vector<std::int32_t> before = members_[static_cast<std::size_t>(i)];
-    std::erase_if(before, [&](std::int32_t member) { return member >= i; });
     Unit unit;
     unit.node = &node;
     unit.slot = &ops::kernel_of(*node.op, request().device);
@@ -191,9 +200,9 @@ class Lowering {
     return unit;
   }
 
-  void add_kernel(std::int32_t i) {
+  void add_kernel(std::int32_t i, std::span<const std::int32_t> before) {
     const Node& node = program().nodes[static_cast<std::size_t>(i)];
-    Unit unit = kernel_unit(i);
+    Unit unit = kernel_unit(i, before);
     if (!unit.loop.empty()) {
       unit.overwrites.resize(node.outputs.size());
       add_unit(i, std::move(unit));
@@ -226,7 +235,7 @@ class Lowering {
     LoopBuilder builder = loop_builder();
     builder.read_result(i);
     if (!builder.add(after)) return false;
-    Unit unit = kernel_unit(i);
+    Unit unit = kernel_unit(i, members_before(i));
     unit.nodes += static_cast<int>(after.size());
     unit.members.insert(unit.members.end(), after.begin(), after.end());
     std::sort(unit.members.begin(), unit.members.end());
@@ -280,6 +289,10 @@ class Lowering {
       return add_loop_unit(root, builder, members);
     }
     for (const std::int32_t member : members) {
+      if (program().nodes[static_cast<std::size_t>(member)].op->elementwise == nullptr) {
+        add_kernel(member, {});
+        continue;
+      }
       LoopBuilder single = loop_builder();
       internal_check(single.add({&member, 1}), "an op alone has too many inputs for a loop");
       add_loop_unit(member, single, {&member, 1});

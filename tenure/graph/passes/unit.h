@@ -150,9 +150,18 @@ std::vector<GroupSpan> group_spans(const Lowered& lowered);
 /// Bytes up to where the next buffer may begin on the program's device.
 std::int64_t aligned(const Lowered& lowered, std::int64_t bytes);
 
-/// Whether it is a loop and no kernel.
+/// Whether a call may be a step of a loop: those that may fail for certain values look at whole
+/// tensors before anything is written.
+inline bool is_loop_step(const Node& node) {
+  return node.kind == Node::Kind::call && !node.op->may_fail &&
+         (node.op->elementwise != nullptr || node.op->converts);
+}
+
+/// Whether it is a loop and no kernel. A conversion alone has a kernel of its own.
 inline bool is_loop(const Unit& unit) {
-  return unit.nodes != 0 && unit.node->op->elementwise != nullptr;
+  if (unit.nodes == 0) return false;
+  const ops::OpRecord& op = *unit.node->op;
+  return op.elementwise != nullptr || (op.converts && !unit.loop.empty());
 }
 
 /// The workspace that a unit wants on so many threads, or as many as the device has where those are

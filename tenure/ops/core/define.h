@@ -19,8 +19,9 @@
 //   samples(), reference(...)      what the harness calls and what it expects
 //   gradient                       a GradientRule (gradient.h), if a float goes in and one comes
 //                                  out
-//   data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs, parts,
-//   precision, stages, target, ulp, ulp_of_largest, ulp_unwidened    optional, as in record.h
+//   converts, data_dependent, draws, flops, folds, index_bounds, is_identity, may_fail, outputs,
+//   parts, precision, stages, target, ulp, ulp_of_largest, ulp_unwidened    optional, as in
+//   record.h
 //
 // `record<Op>()` makes the record; the family's source lists its ops in a function that list.cpp
 // calls. What computes the op on a device is not here: backend.h, and kernels/cpu/table.h for the
@@ -67,6 +68,7 @@ OpRecord make_record() {
     record.index_bounds = Op::index_bounds;
   }
   if constexpr (requires { Op::stages; }) record.stages = Op::stages;
+  if constexpr (requires { Op::converts; }) record.converts = Op::converts;
   if constexpr (requires { Op::folds; }) record.folds = Op::folds;
   if constexpr (requires { Op::target; }) record.target = Op::target;
   if constexpr (requires { Op::parts; }) record.parts = Op::parts;

@@ -233,6 +233,8 @@ struct OpRecord {
   /// Inputs that are not contiguous are copied to the workspace before anything else: how they lie
   /// changes nothing but time and memory.
   bool stages = false;
+  /// Each result is input 0's element at its place in another type, as loops convert.
+  bool converts = false;
   /// A call on constants may be made when a program is compiled.
   bool folds = true;
   std::optional<ViewSpec> (*view)(const Kernel&) = nullptr;

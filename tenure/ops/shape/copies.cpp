@@ -241,6 +241,7 @@ struct Cast : CopyOp {
   static constexpr auto doc =
       "the elements converted; floats to integers lose the fraction and saturate, integers wrap";
   static constexpr auto memory = reuses(1);
+  static constexpr bool converts = true;
   static Specs infer(const Kernel& k) {
     return {{k.attributes.dtype(CastAttributes::dtype), k.in[0].shape}};
   }

@@ -9,8 +9,11 @@ namespace {
 Driver load_driver() {
   Driver found;
   DriverFunctions& functions = found.functions;
-  const Symbol symbols[] = {TENURE_DRIVER_FUNCTIONS(TENURE_SYMBOL){
-      "cuEventElapsedTime", reinterpret_cast<void**>(&functions.elapsed_time)}};
+  const Symbol symbols[] = {
+      TENURE_DRIVER_FUNCTIONS(TENURE_SYMBOL){"cuEventElapsedTime",
+                                             reinterpret_cast<void**>(&functions.elapsed_time)},
+      {"cuStreamGetCaptureInfo_v2", reinterpret_cast<void**>(&functions.capture_info)},
+      {"cuStreamUpdateCaptureDependencies", reinterpret_cast<void**>(&functions.capture_after)}};
   found.library = open_library({"libcuda.so.1"}, symbols);
   std::string& problem = found.library.problem;
   if (!problem.empty()) return found;

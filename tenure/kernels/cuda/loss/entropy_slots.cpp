@@ -94,7 +94,8 @@ class Entropy {
              .parts = nullptr,
              .reduces = reduces(k) ? 1 : 0,
              .counts = counts(k) ? 1 : 0,
-             .scale = scale};
+             .scale = scale,
+             .turn = 0};
   }
 
   CrossEntropyArguments a{};
@@ -129,8 +130,8 @@ struct CrossEntropySlot {
     const TypedKernel& kernel = !is_long    ? kCrossEntropy.of(a.form)
                                 : is_packed ? kPackedEntropy
                                             : kScatteredEntropy;
-    gpu->launch(k.op, kernel, k.in[0].dtype,
-                {.blocks = static_cast<std::uint32_t>(blocks), .threads = kGroupThreads}, a);
+    launch_summing(*gpu, k, kernel,
+                   {.blocks = static_cast<std::uint32_t>(blocks), .threads = kGroupThreads}, a);
   }
 };
 
