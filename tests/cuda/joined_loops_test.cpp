@@ -72,8 +72,12 @@ std::vector<Tensor> inputs_of(const Sizes& sizes, DType type) {
     return uniform(shape, -1, 1, type, &generator).to(emulated_gpu());
   };
   const auto [rows, columns] = sizes;
-  return {make({rows, columns}), make({columns}), make({columns}), make({rows, columns}),
-          transpose(make({columns, rows})), make({rows, 1})};
+  return {make({rows, columns}),
+          make({columns}),
+          make({columns}),
+          make({rows, columns}),
+          transpose(make({columns, rows})),
+          make({rows, 1})};
 }
 
 TEST(GpuNorms, AreFollowedByLoops) {

@@ -57,7 +57,7 @@ void launch_norm_sums(Gpu& gpu, const Kernel& k, const void* partials, std::int6
 /// Of layer_norm and rms_norm, or of their gradients, whose input 0 is dy.
 struct RowNorm {
   RowNormArguments a{};
-  Shape shape;  ///< of x
+  Shape shape;    ///< of x
   int strip = 1;  ///< elements that are read at once
 
   RowNorm(const Kernel& k, bool is_gradient, bool rms) {

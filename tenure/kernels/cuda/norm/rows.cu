@@ -123,7 +123,8 @@ inline void row_norm_gradient(const Arguments& a) {
     __syncthreads();
     for (std::int64_t i = threadIdx.x; i < 2 * a.columns; i += kGroupThreads) {
       C sum = room[i];
-      for (unsigned g = 1; g < kGroupThreads / a.groups.lanes; ++g) sum += room[g * 2 * a.columns + i];
+      for (unsigned g = 1; g < kGroupThreads / a.groups.lanes; ++g)
+        sum += room[g * 2 * a.columns + i];
       parts[i] = sum;
     }
   }

@@ -39,12 +39,12 @@ inline void reduce_columns(const Arguments& a) {
 }
 
 // The kernels, two for each rule.
-#define TENURE_REDUCTION_BY(name, way, Fold)                                         \
-  template <class T, class After = NoLoop, class Arguments = ReduceArguments>        \
-  inline void name##_##way(const Arguments& a) {                                     \
-    reduce_##way<T, Fold<T>, After>(a);                                              \
+#define TENURE_REDUCTION_BY(name, way, Fold)                                  \
+  template <class T, class After = NoLoop, class Arguments = ReduceArguments> \
+  inline void name##_##way(const Arguments& a) {                              \
+    reduce_##way<T, Fold<T>, After>(a);                                       \
   }
-#define TENURE_REDUCTION(name, Fold)     \
+#define TENURE_REDUCTION(name, Fold)    \
   TENURE_REDUCTION_BY(name, rows, Fold) \
   TENURE_REDUCTION_BY(name, columns, Fold)
 TENURE_REDUCTION(reduce_sum, SumFold)

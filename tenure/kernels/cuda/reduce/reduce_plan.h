@@ -60,8 +60,8 @@ class ReducePlan {
     double number = 1;
     bool root = false;
   };
-  void launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type,
-              const Call& call, const ops::FusedNeighbours& neighbours = {}) const;
+  void launch(Gpu& gpu, const char* op, const ReduceKernels& rule, DType type, const Call& call,
+              const ops::FusedNeighbours& neighbours = {}) const;
   std::int64_t terms() const { return first_.terms; }
   std::int64_t outputs() const { return first_.outputs; }
 
